@@ -1,0 +1,70 @@
+// The event loop: the one thread that owns all state of a daemon. The only user of libevent.
+//
+// Everything here but post() and stop() belongs to the loop's thread. A callback never throws
+// beyond the loop: what escapes is logged by the handler given to create() and the loop goes on.
+#pragma once
+
+#include "common/result.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace pmixhost {
+
+using Clock = std::chrono::steady_clock;
+using TimePoint = Clock::time_point;
+using Duration = Clock::duration;
+
+class EventLoop {
+  public:
+    enum Interest : unsigned { readable = 1, writable = 2 };
+    using Callback = std::function<void()>;
+    using FdCallback = std::function<void(unsigned ready)>;
+
+    // A watch, a timer or a signal handler lives as long as this handle; dropping it is the way
+    // to cancel, allowed from within its own callback.
+    class Handle {
+      public:
+        Handle() = default;
+        Handle(Handle &&) noexcept;
+        Handle &operator=(Handle &&) noexcept;
+        ~Handle();
+        explicit operator bool() const { return impl_ != nullptr; }
+        void reset();
+
+      private:
+        friend class EventLoop;
+        struct Impl;
+        std::shared_ptr<Impl> impl_;
+    };
+
+    static Result<std::unique_ptr<EventLoop>>
+    create(std::function<void(const std::string &what)> on_exception);
+    ~EventLoop();
+    EventLoop(const EventLoop &) = delete;
+    EventLoop &operator=(const EventLoop &) = delete;
+
+    // Any thread: run `callback` soon, in the loop's thread, in the order posted. Callbacks that
+    // are posted after the loop has ended are destroyed unrun.
+    void post(Callback callback);
+
+    // Calls back each time `fd` is ready, until the handle is dropped. The fd stays the caller's.
+    [[nodiscard]] Handle watch(int fd, unsigned interest, FdCallback callback);
+    // Calls back once.
+    [[nodiscard]] Handle after(Duration delay, Callback callback);
+    [[nodiscard]] Handle on_signal(int signal, Callback callback);
+
+    TimePoint now() const { return Clock::now(); }
+    // Until stop(). Must be called in the thread that is then the loop's.
+    void run();
+    // Any thread.
+    void stop();
+
+  private:
+    struct State;
+    explicit EventLoop(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,1 @@
+# common: see contrib/doc/architecture.md

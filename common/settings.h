@@ -1,0 +1,39 @@
+// Every setting of pmixhost as a plain value, with its default. Loaded by config.h, which has the
+// table that ties each to its key in pmixhost.conf, its environment variable (if a user may change
+// it), its allowed values and its text in the man page.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+struct PortRange {
+    std::uint16_t first = 0; // 0: any port the kernel gives
+    std::uint16_t last = 0;
+};
+
+struct Settings {
+    // [transport]
+    PortRange transport_ports;
+    std::vector<std::string> transport_interfaces; // empty: all that are up, loopback last
+    std::uint32_t transport_radix = 32;            // children of a daemon in the tree, 2..256
+    std::chrono::milliseconds transport_connect_timeout{30'000};
+    std::chrono::milliseconds transport_dead_after{20'000}; // silence that means a dead host
+    // [fence]
+    std::chrono::milliseconds fence_timeout{300'000}; // when the caller gave no PMIX_TIMEOUT; 0: none
+    std::uint64_t fence_max_bytes = 64ull << 20;      // one host's contribution
+    // [modex]
+    std::chrono::milliseconds modex_timeout{120'000};
+    // [start]
+    std::chrono::milliseconds start_timeout{30'000}; // a task's wait for its environment
+    // [directory]
+    std::string directory_base = "/tmp"; // where private per-step directories are made
+    // [log]
+    std::string log_level = "warning";
+    std::string log_file; // empty: stderr; %j job, %s step, %n host, %u user
+};
+
+} // namespace pmixhost

@@ -1,0 +1,48 @@
+// The status page: 4096 bytes of memory shared by whoever starts pmixhostd (the Slurm shim,
+// `pmixhost run`), pmixhostd and the tasks' hooks. pmixhostd writes why it cannot serve; a task that
+// finds the door shut reads it and tells the user. Plain memory, so that it outlives the writer
+// and works between fork and exec.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace pmixhost {
+
+struct StatusPage {
+    static constexpr std::size_t size = 4096;
+    enum State : std::uint32_t { starting = 0, serving = 1, failed = 2, ended = 3 };
+
+    std::atomic<std::uint32_t> state;
+    std::uint32_t length; // of text; set before state becomes `failed`
+    char text[size - 8];  // not terminated
+
+    // Written once, by the first failure; later ones are dropped.
+    void fail(std::string_view why) {
+        if (state.load(std::memory_order_acquire) == failed)
+            return;
+        std::size_t n = why.size() < sizeof text ? why.size() : sizeof text;
+        std::memcpy(text, why.data(), n);
+        length = static_cast<std::uint32_t>(n);
+        state.store(failed, std::memory_order_release);
+    }
+    // Empty unless failed. The page is writable by the user's own processes, so it is untrusted:
+    // bounded here, and control characters become spaces.
+    std::string failure() const {
+        if (state.load(std::memory_order_acquire) != failed)
+            return {};
+        std::size_t n = length < sizeof text ? length : sizeof text;
+        std::string why(text, n);
+        for (char &c : why) {
+            if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+                c = ' ';
+        }
+        return why;
+    }
+};
+static_assert(sizeof(StatusPage) == StatusPage::size);
+
+} // namespace pmixhost

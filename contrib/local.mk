@@ -1,0 +1,1 @@
+# contrib: see contrib/doc/architecture.md

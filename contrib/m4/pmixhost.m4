@@ -1,0 +1,104 @@
+# Checks of our own for configure.ac. A missing thing is collected, not fatal at once, so that
+# one run of configure names everything there is to install.
+
+AC_DEFUN([PMIXHOST_CXX20], [
+  AC_CACHE_CHECK([for the C++20 flag], [pmixhost_cv_cxx20], [
+    pmixhost_cv_cxx20=no
+    for flag in -std=c++20 -std=c++2a; do
+      save_CXXFLAGS=$CXXFLAGS; CXXFLAGS="$CXXFLAGS $flag"
+      AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <concepts>
+        #include <span>]], [[std::span<int> s; return (int)s.size();]])],
+        [pmixhost_cv_cxx20=$flag])
+      CXXFLAGS=$save_CXXFLAGS
+      test "x$pmixhost_cv_cxx20" = xno || break
+    done])
+  AS_IF([test "x$pmixhost_cv_cxx20" = xno],
+    [AC_MSG_ERROR([$CXX knows no C++20; on Debian: apt-get install g++ (12 or newer)])])
+  AC_SUBST([PMIXHOST_CXXSTD], [$pmixhost_cv_cxx20])
+])
+
+AC_DEFUN([PMIXHOST_WARNINGS], [
+  AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [make warnings errors])],
+    [], [enable_werror=no])
+  PMIXHOST_WARN="-Wall -Wextra"
+  AS_IF([test "x$enable_werror" = xyes], [PMIXHOST_WARN="$PMIXHOST_WARN -Werror"])
+  AC_SUBST([PMIXHOST_WARN])
+])
+
+AC_DEFUN([PMIXHOST_SANITIZER], [
+  AC_ARG_ENABLE([sanitizer],
+    [AS_HELP_STRING([--enable-sanitizer=KIND], [address (with undefined) or thread])],
+    [], [enable_sanitizer=no])
+  AS_CASE([$enable_sanitizer],
+    [no], [PMIXHOST_SAN=; PMIXHOST_SANITIZER_TEXT="no sanitizer"],
+    [address], [PMIXHOST_SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
+                PMIXHOST_SANITIZER_TEXT="address and undefined sanitizers"],
+    [thread], [PMIXHOST_SAN="-fsanitize=thread"; PMIXHOST_SANITIZER_TEXT="thread sanitizer"],
+    [AC_MSG_ERROR([--enable-sanitizer knows address and thread, not '$enable_sanitizer'])])
+  AC_SUBST([PMIXHOST_SAN])
+  AM_CONDITIONAL([SANITIZED], [test "x$enable_sanitizer" != xno])
+])
+
+# PMIXHOST_PKG(VARIABLE, MODULES, DEBIAN PACKAGE)
+AC_DEFUN([PMIXHOST_PKG], [
+  PKG_CHECK_MODULES([$1], [$2], [],
+    [pmixhost_missing="$pmixhost_missing $3"
+     AC_MSG_WARN([$2 was not found])])
+])
+
+# PMIXHOST_HEADER(HEADER, DEBIAN PACKAGE)
+AC_DEFUN([PMIXHOST_HEADER], [
+  save_CXXFLAGS=$CXXFLAGS; CXXFLAGS="$CXXFLAGS $PMIXHOST_CXXSTD"
+  AC_CHECK_HEADER([$1], [], [pmixhost_missing="$pmixhost_missing $2"])
+  CXXFLAGS=$save_CXXFLAGS
+])
+
+AC_DEFUN([PMIXHOST_REPORT_MISSING], [
+  AS_IF([test -n "$pmixhost_missing"],
+    [AC_MSG_ERROR([what the lines above could not find is in these Debian packages:
+        apt-get install$pmixhost_missing])])
+])
+
+# Slurm: the shim is built for exactly the version of the headers found, because Slurm refuses a
+# plugin of any other version, and because the hooks' structures differ between versions.
+AC_DEFUN([PMIXHOST_SLURM], [
+  AC_ARG_WITH([slurm],
+    [AS_HELP_STRING([--without-slurm], [do not build the Slurm shim and backend])],
+    [], [with_slurm=check])
+  AC_ARG_WITH([slurm-includedir],
+    [AS_HELP_STRING([--with-slurm-includedir=D], [where slurm/slurm.h is])],
+    [SLURM_CPPFLAGS="-I$withval"], [SLURM_CPPFLAGS=])
+  AC_ARG_WITH([slurm-plugindir],
+    [AS_HELP_STRING([--with-slurm-plugindir=D], [install mpi_pmixhost.so here @<:@LIBDIR/slurm@:>@])],
+    [slurmplugindir=$withval], [slurmplugindir='${libdir}/slurm'])
+  AC_SUBST([slurmplugindir])
+  have_slurm=no
+  PMIXHOST_SLURM_TEXT=
+  AS_IF([test "x$with_slurm" != xno], [
+    save_CPPFLAGS=$CPPFLAGS; CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
+    AC_CHECK_HEADERS([slurm/slurm.h slurm/slurm_version.h], [have_slurm=yes], [have_slurm=no; break])
+    AS_IF([test $have_slurm = yes], [
+      AC_CHECK_LIB([slurm], [slurm_hostlist_create], [SLURM_LIBS=-lslurm], [have_slurm=no])])
+    AS_IF([test $have_slurm = no && test "x$with_slurm" = xyes],
+      [AC_MSG_ERROR([--with-slurm: slurm/slurm.h or libslurm was not found; on Debian: apt-get install libslurm-dev])])
+    AS_IF([test $have_slurm = yes], [
+      AC_CACHE_CHECK([for Slurm's version], [pmixhost_cv_slurm_version], [
+        pmixhost_cv_slurm_version=$(
+          printf '#include <slurm/slurm_version.h>\nversion SLURM_VERSION_NUMBER\n' |
+          $CXX $CPPFLAGS -x c++ -E - 2>/dev/null | sed -n 's/^version //p')
+        pmixhost_cv_slurm_version=$(printf '%d' "$(echo "$pmixhost_cv_slurm_version" | tr -d ' ()uUlL')" 2>/dev/null)
+        test -n "$pmixhost_cv_slurm_version" || pmixhost_cv_slurm_version=0])
+      AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <slurm/slurm_version.h>
+        #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20,11,0) || SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25,12,0)
+        #error unknown version
+        #endif]], [])], [],
+        [AC_MSG_ERROR([this Slurm's headers are of a version that pmixhost does not know (20.11 to 25.11 are);
+        see plugins/slurm/slurm_abi.h for what a new version needs, or configure --without-slurm])])
+      PMIXHOST_SLURM_TEXT=", slurm"
+    ])
+    CPPFLAGS=$save_CPPFLAGS
+  ])
+  AC_SUBST([SLURM_CPPFLAGS])
+  AC_SUBST([SLURM_LIBS])
+  AM_CONDITIONAL([HAVE_SLURM], [test $have_slurm = yes])
+])

@@ -1,0 +1,1 @@
+# plugins: see contrib/doc/architecture.md

@@ -1,0 +1,1 @@
+# server-glue: see contrib/doc/architecture.md

@@ -1,0 +1,113 @@
+// The contract between pmixhostd and a resource manager (RM).
+//
+// A backend is a module (backend_<name>.so in PKGLIBDIR) that pmixhostd loads by name. The common
+// denominator is small: one daemon per host, each with connections of its own, and a way to hand
+// a short contact message to another daemon of the step. Everything else is a capability that a
+// backend declares; the services then answer "not supported" for what is missing, and the query
+// interface says so.
+//
+// All calls and all callbacks happen in the event-loop thread, none may block; work that blocks
+// goes to a thread of the backend's own, which posts its result to the loop. Every callback that
+// is handed over is called exactly once.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/log.h"
+#include "common/start_document.h"
+
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+// What is known of a step when its daemon starts. Made by the backend from the start document.
+struct StepInfo {
+    std::string nspace;     // PMIx namespace, at most PMIX_MAX_NSLEN bytes
+    std::string job_id;     // PMIX_JOBID: what the RM's users call the job or step ("12.0")
+    std::uint32_t session_id = 0;       // PMIX_SESSION_ID: the allocation
+    std::vector<std::string> allocated_hosts; // PMIX_ALLOCATED_NODELIST; empty: the step's hosts
+    std::uint32_t universe_size = 0;    // PMIX_UNIV_SIZE: slots in the allocation; 0: the job size
+    JobMap map;
+    HostIndex self = 0;                 // this daemon's host
+    std::vector<App> apps;              // at least one
+    std::string mapping_policy;         // PMIX_MAPBY, in PMIx' words; empty: unknown
+    std::string ranking_policy;         // PMIX_RANKBY
+    std::string binding_policy;         // PMIX_BINDTO
+    std::string session_directory;      // PMIX_TMPDIR: scratch of the RM for the session; may be empty
+    std::string topology_file;          // hwloc XML of this host, if the RM caches one
+    // Binds the daemons of a step to each other: what all of them must name in the handshake.
+    std::string step_key;               // cluster-wide unique name of this step
+    std::string shared_secret;          // only where Capabilities::shared_secret
+};
+
+struct Capabilities {
+    bool munge = false;          // daemons authenticate each other with munge
+    bool shared_secret = false;  // or with a secret that came with the start document
+    bool ends_step = false;      // end_step() works
+    bool starts_tasks = false;   // the backend forks the tasks itself (local); else the RM does
+};
+
+// Why a step is to be ended, for the RM and for the user.
+struct StepEnd {
+    int exit_status = 1;  // what the launcher should report (0..255)
+    std::string text;     // one line for the user
+};
+
+// What the daemon hears from the backend.
+class BackendListener {
+  public:
+    virtual ~BackendListener() = default;
+    // A contact message of another daemon of this step. `authenticated` is true when the RM
+    // vouches for the sender's uid; the handshake authenticates in any case.
+    virtual void on_contact(std::string message) = 0;
+    // The backend can no longer serve (the RM side went away): the daemon ends.
+    virtual void on_rm_gone(std::string why) = 0;
+    // Only with Capabilities::starts_tasks: the environment for `rank` is wanted now, from
+    // PMIx_server_setup_fork. The answer comes through `done` (in the loop's thread).
+    virtual void want_environment(Rank rank,
+                                  std::function<void(Result<std::vector<std::string>>)> done) = 0;
+    // A task was started (pid) or has ended (wait status). With starts_tasks only; otherwise the
+    // daemon finds out itself, through the task door.
+    virtual void on_task_started(Rank rank, pid_t pid) = 0;
+    virtual void on_task_ended(Rank rank, int wait_status) = 0;
+};
+
+class RmBackend {
+  public:
+    virtual ~RmBackend() = default;
+
+    virtual const StepInfo &step() const = 0;
+    virtual Capabilities capabilities() const = 0;
+
+    // Called once, after the server library is up and before any other call below.
+    virtual Result<void> start(BackendListener &listener) = 0;
+
+    // Hands `message` (at most 4 KiB) to the daemon on `host`, which may not be up yet: the
+    // backend retries until `deadline`. Errors: unreachable, timeout.
+    virtual void send_contact(HostIndex host, std::string message, TimePoint deadline,
+                              std::function<void(Result<void>)> done) = 0;
+
+    // Ends the whole step, with the RM's own means, so that the launcher reports `end`. May be
+    // called more than once, also on several hosts at once: the first report counts.
+    virtual void end_step(StepEnd end, std::function<void(Result<void>)> done) = 0;
+
+    // The daemon will exit; nothing is called after this. Threads end here.
+    virtual void stop() = 0;
+};
+
+// The module's only export: `extern "C" const BackendModule pmixhost_backend`.
+struct BackendContext {
+    EventLoop &loop;
+    Log &log;
+    const StartDocument &document; // lives as long as the backend
+};
+struct BackendModule {
+    static constexpr std::uint32_t current_abi = 1;
+    std::uint32_t abi; // must equal current_abi, checked before anything else is touched
+    const char *name;
+    // Fails where the start document lacks or garbles something; the text names it.
+    Result<std::unique_ptr<RmBackend>> (*create)(BackendContext context);
+};
+
+} // namespace pmixhost

@@ -1,0 +1,1 @@
+# test: see contrib/doc/architecture.md

@@ -1,0 +1,1 @@
+# tools: see contrib/doc/architecture.md
