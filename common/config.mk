@@ -1,0 +1,4 @@
+# Configuration and what `pmixhost run` shares with the local backend. Included by common/local.mk.
+COMMON_CONFIG_SOURCES = common/config.cc common/config.h common/config_file.cc \
+	common/config_file.h common/config_man.cc common/config_man.h common/config_options.cc \
+	common/config_options.h common/config_values.cc common/config_values.h
