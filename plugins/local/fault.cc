@@ -1,0 +1,85 @@
+// See fault.h.
+#include "plugins/local/fault.h"
+
+#include "common/config_options.h"
+#include "common/config_values.h"
+
+namespace pmixhost::local {
+
+static std::string_view next_part(std::string_view &rest) {
+    auto comma = rest.find(',');
+    auto part = rest.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    return part;
+}
+
+// One KEY=VALUE. False when the fault has no such key or the value is none of its values.
+static bool set_parameter(Fault &fault, std::string_view key, std::string_view value, bool &when) {
+    bool ends = fault.kind == Fault::Kind::kill || fault.kind == Fault::Kind::stop;
+    if (key == "host") {
+        auto host = parse_number(value, no_host - 1);
+        fault.host = host ? static_cast<HostIndex>(*host) : 0;
+        return host.ok();
+    }
+    if (ends && key == "at" && !when) {
+        when = true;
+        return value == "contact";
+    }
+    if (fault.kind == Fault::Kind::drop_contact && key == "count") {
+        auto count = parse_number(value, UINT32_MAX);
+        fault.count = count ? static_cast<std::uint32_t>(*count) : 0;
+        return count.ok();
+    }
+    auto duration = parse_duration(value);
+    if (!duration)
+        return false;
+    if (ends && key == "after" && !when) {
+        when = true;
+        fault.after = *duration;
+        return true;
+    }
+    if (fault.kind == Fault::Kind::delay_contact && key == "by") {
+        when = true;
+        fault.by = *duration;
+        return true;
+    }
+    return false;
+}
+
+Result<std::optional<Fault>> parse_fault(std::string_view spec) {
+    std::string_view rest = spec;
+    auto name = next_part(rest);
+    if (name.starts_with("link-"))
+        return std::optional<Fault>();
+    Fault fault;
+    if (name == "kill")
+        fault.kind = Fault::Kind::kill;
+    else if (name == "stop")
+        fault.kind = Fault::Kind::stop;
+    else if (name == "drop-contact")
+        fault.kind = Fault::Kind::drop_contact;
+    else if (name == "delay-contact")
+        fault.kind = Fault::Kind::delay_contact;
+    else
+        return error(ErrorKind::invalid,
+                     "fault '{}': allowed are kill, stop, drop-contact, delay-contact and link-...",
+                     printable(spec));
+    bool host = false, when = fault.kind == Fault::Kind::drop_contact;
+    while (!rest.empty()) {
+        auto part = next_part(rest);
+        auto equals = part.find('=');
+        auto key = part.substr(0, equals);
+        auto value = equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
+        if (!set_parameter(fault, key, value, when))
+            return error(ErrorKind::invalid, "fault '{}': '{}' is not right here", printable(spec),
+                         printable(part));
+        host |= key == "host";
+    }
+    if (!host || !when)
+        return error(ErrorKind::invalid, "fault '{}': {} is missing", printable(spec),
+                     !host ? "host=H" : fault.kind == Fault::Kind::delay_contact ? "by=TIME"
+                                      : "after=TIME or at=contact");
+    return std::optional<Fault>(fault);
+}
+
+} // namespace pmixhost::local

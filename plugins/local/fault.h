@@ -1,0 +1,35 @@
+// Faults on demand, for tests: what `pmixhost run --fault SPEC` asks of the local backend.
+//
+//   kill,host=H,after=D     the daemon of host H gets SIGKILL after a time D ("200ms") ...
+//   kill,host=H,at=contact  ... or when it first sends or gets a contact message
+//   stop,...                the same with SIGSTOP: the host is silent, but its connections stand
+//   drop-contact,host=H[,count=N]   the first N (default: all) contact messages of H are lost
+//   delay-contact,host=H,by=D       contact messages of H are late
+//
+// What begins with "link-" is for the transport and is ignored here.
+#pragma once
+
+#include "common/job_map.h"
+#include "common/result.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmixhost::local {
+
+struct Fault {
+    enum class Kind { kill, stop, drop_contact, delay_contact };
+    Kind kind = Kind::kill;
+    HostIndex host = 0;
+    std::optional<std::chrono::milliseconds> after; // kill, stop; else at the first contact
+    std::uint32_t count = UINT32_MAX;               // drop_contact
+    std::chrono::milliseconds by{0};                // delay_contact
+};
+
+// Nothing for a fault that is not for us. The text of a failure names what is wrong.
+Result<std::optional<Fault>> parse_fault(std::string_view spec);
+
+} // namespace pmixhost::local

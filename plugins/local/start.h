@@ -1,0 +1,38 @@
+// The start document's `local.` keys (contrib/doc/start-document.md) as values. The document comes
+// from `pmixhost run`, but nothing in it is taken on trust.
+#pragma once
+
+#include "common/start_document.h"
+#include "common/unique_fd.h"
+#include "plugins/local/fault.h"
+#include "server-glue/rm_backend.h"
+
+#include <string>
+#include <vector>
+
+namespace pmixhost::local {
+
+// One task of this host. The descriptors are this process's own, ready for the task.
+struct TaskSpec {
+    Rank rank = 0;
+    std::vector<std::string> argv;
+    UniqueFd in, out, err;
+};
+
+struct LocalStart {
+    StepInfo step;
+    UniqueFd control;
+    std::vector<TaskSpec> tasks;
+    std::vector<std::string> task_env; // NAME=VALUE
+    std::string cwd;
+    std::vector<Fault> faults; // of this host
+};
+
+// Takes over the descriptors that the document names, also when it fails.
+Result<LocalStart> parse_local_start(const StartDocument &document);
+
+// Variables by which a task knows its place without PMIx: PMIXHOST_RANK, PMIXHOST_SIZE,
+// PMIXHOST_LOCAL_RANK, PMIXHOST_LOCAL_SIZE, PMIXHOST_HOST, PMIXHOST_HOST_INDEX.
+std::vector<std::string> identity_variables(const StepInfo &step, Rank rank);
+
+} // namespace pmixhost::local

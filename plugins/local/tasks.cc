@@ -1,0 +1,214 @@
+// See tasks.h.
+#include "plugins/local/tasks.h"
+
+#include "common/config_options.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost::local {
+
+namespace {
+
+constexpr unsigned close_range_cloexec = 1u << 2; // CLOSE_RANGE_CLOEXEC, Linux 5.11
+
+// What the child needs, all of it made before the fork.
+struct Launch {
+    const char *path;
+    const char *cwd;
+    char *const *argv;
+    char *const *envp;
+    int in, out, err, report;
+    pid_t parent;
+};
+
+enum class Step : int { directory = 0, program = 1 };
+struct Report {
+    Step step;
+    int error_number;
+};
+
+[[noreturn]] void give_up(const Launch &launch, Step step) {
+    Report report{step, errno};
+    [[maybe_unused]] ssize_t n = ::write(launch.report, &report, sizeof report);
+    ::_exit(report.error_number);
+}
+
+// Between fork and exec: async-signal-safe calls only.
+[[noreturn]] void become_task(const Launch &launch) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (::getppid() != launch.parent)
+        ::_exit(1); // the daemon died before the line above
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number)
+        ::sigaction(number, &plain, nullptr);
+    ::dup2(launch.in, STDIN_FILENO);
+    ::dup2(launch.out, STDOUT_FILENO);
+    ::dup2(launch.err, STDERR_FILENO);
+    // Everything else is close-on-exec already; this is for descriptors of libraries that forgot.
+    ::syscall(SYS_close_range, 3u, ~0u, close_range_cloexec);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (::chdir(launch.cwd) != 0)
+        give_up(launch, Step::directory);
+    ::execve(launch.path, launch.argv, launch.envp);
+    give_up(launch, Step::program);
+}
+
+std::vector<char *> pointers(const std::vector<std::string> &strings) {
+    std::vector<char *> list;
+    for (const auto &text : strings)
+        list.push_back(const_cast<char *>(text.c_str()));
+    list.push_back(nullptr);
+    return list;
+}
+
+bool is_program(const std::string &path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           ::access(path.c_str(), X_OK) == 0;
+}
+
+// As a shell finds it, with the task's PATH. What is not found is left as it is: execve says why.
+std::string find_program(const std::string &name, const std::vector<std::string> &environment,
+                         const std::string &cwd) {
+    if (name.find('/') != std::string::npos)
+        return name;
+    std::string_view path = "/usr/local/bin:/usr/bin:/bin";
+    for (const auto &variable : environment) {
+        if (variable.starts_with("PATH="))
+            path = std::string_view(variable).substr(5);
+    }
+    while (true) {
+        auto colon = path.find(':');
+        std::string directory(path.substr(0, colon));
+        if (directory.empty() || directory.front() != '/')
+            directory = cwd + "/" + directory;
+        if (std::string file = directory + "/" + name; is_program(file))
+            return file;
+        if (colon == std::string_view::npos)
+            return "/nonexistent/" + name; // never a file of that name in the working directory
+        path.remove_prefix(colon + 1);
+    }
+}
+
+} // namespace
+
+Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
+                          const std::string &cwd) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return system_error("cannot start a task: pipe", errno);
+    UniqueFd read_end(ends[0]), write_end(ends[1]);
+    std::string path = find_program(task.argv.front(), environment, cwd);
+    auto argv = pointers(task.argv), envp = pointers(environment);
+    Launch launch{path.c_str(), cwd.c_str(), argv.data(), envp.data(), task.in.get(),
+                  task.out.get(), task.err.get(), write_end.get(), ::getpid()};
+
+    // No handler of ours may run in the child before it has reset them.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = ::fork();
+    if (pid == 0)
+        become_task(launch);
+    int fork_error = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (pid < 0)
+        return system_error("cannot start a task: fork", fork_error);
+    ::setpgid(pid, pid); // the child does it too; whoever is first
+
+    Rank rank = task.rank;
+    Running running;
+    running.pid = pid;
+    running.program = task.argv.front();
+    running.exec_errno = std::move(read_end);
+    running.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!running.pidfd) {
+        Error failure = system_error("cannot watch a task: pidfd_open", errno);
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+        return failure;
+    }
+    running.exec_watch = loop_.watch(running.exec_errno.get(), EventLoop::readable,
+                                     [this, rank](unsigned) { on_exec_result(rank); });
+    running.end_watch = loop_.watch(running.pidfd.get(), EventLoop::readable,
+                                    [this, rank](unsigned) { on_end(rank); });
+    running_.emplace(rank, std::move(running));
+    events_.on_started(rank, pid);
+    return {};
+}
+
+void Tasks::on_exec_result(Rank rank) {
+    auto found = running_.find(rank);
+    if (found == running_.end() || !found->second.exec_errno)
+        return;
+    Running &task = found->second;
+    Report report{};
+    ssize_t n = ::read(task.exec_errno.get(), &report, sizeof report);
+    task.exec_watch.reset();
+    task.exec_errno.reset();
+    if (n != static_cast<ssize_t>(sizeof report))
+        return; // closed by the exec: all is well
+    std::string why = fmt::format(
+        "{} {}: {}",
+        report.step == Step::program ? "cannot execute" : "cannot enter the working directory for",
+        printable(task.program, 400), std::generic_category().message(report.error_number));
+    events_.on_exec_failed(rank, report.error_number, std::move(why));
+}
+
+void Tasks::on_end(Rank rank) {
+    on_exec_result(rank); // what the child said before it ended comes first
+    auto found = running_.find(rank);
+    if (found == running_.end())
+        return;
+    int status = 0;
+    pid_t ended = ::waitpid(found->second.pid, &status, WNOHANG);
+    if (ended == 0)
+        return;
+    if (ended < 0)
+        status = 1 << 8; // somebody else has waited for it: the status is lost
+    running_.erase(found);
+    events_.on_ended(rank, status);
+}
+
+void Tasks::signal(int number, std::span<const Rank> ranks) {
+    // Not waited for yet, so the pid, and with it the group's id, is still the task's.
+    if (ranks.empty()) {
+        for (const auto &[rank, task] : running_)
+            ::kill(-task.pid, number);
+        return;
+    }
+    for (Rank rank : ranks) {
+        if (auto found = running_.find(rank); found != running_.end())
+            ::kill(-found->second.pid, number);
+    }
+}
+
+std::vector<pid_t> Tasks::pids() const {
+    std::vector<pid_t> pids;
+    for (const auto &[rank, task] : running_)
+        pids.push_back(task.pid);
+    return pids;
+}
+
+void Tasks::stop() {
+    signal(SIGKILL, {});
+    for (const auto &[rank, task] : running_)
+        ::waitpid(task.pid, nullptr, 0);
+    running_.clear();
+}
+
+Tasks::~Tasks() { stop(); }
+
+} // namespace pmixhost::local

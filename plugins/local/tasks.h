@@ -1,0 +1,60 @@
+// Starts the tasks of one virtual host, watches them and signals them. Event-loop thread only.
+//
+// The daemon has threads (libpmix), so between fork and exec there are only calls that are
+// async-signal-safe; everything else is prepared before. A task leads a process group of its own,
+// has default signal handling and no descriptors but 0, 1 and 2, and gets SIGKILL when the thread
+// that forked it, the event loop's, is gone.
+#pragma once
+
+#include "common/event_loop.h"
+#include "plugins/local/start.h"
+
+#include <functional>
+#include <map>
+#include <span>
+
+namespace pmixhost::local {
+
+class Tasks {
+  public:
+    struct Events {
+        std::function<void(Rank, pid_t)> on_started;
+        // The program could not be executed: errno as exit code, and a line for the user. on_ended
+        // follows.
+        std::function<void(Rank, int exit_code, std::string why)> on_exec_failed;
+        std::function<void(Rank, int wait_status)> on_ended;
+    };
+    Tasks(EventLoop &loop, Events events) : loop_(loop), events_(std::move(events)) {}
+    Tasks(const Tasks &) = delete;
+    // Kills what is left, as stop() does.
+    ~Tasks();
+
+    // Forks. `environment` is complete. Fails only when there can be no process; then no event is
+    // called.
+    Result<void> start(TaskSpec task, std::vector<std::string> environment, const std::string &cwd);
+
+    // To the process groups of the tasks in `ranks` (empty: of all) that are running.
+    void signal(int signal, std::span<const Rank> ranks);
+
+    bool none_running() const { return running_.empty(); }
+    std::vector<pid_t> pids() const;
+
+    // Kills all and waits for them, without any event.
+    void stop();
+
+  private:
+    struct Running {
+        pid_t pid = -1;
+        UniqueFd pidfd, exec_errno;
+        std::string program;
+        EventLoop::Handle end_watch, exec_watch;
+    };
+    void on_exec_result(Rank rank);
+    void on_end(Rank rank);
+
+    EventLoop &loop_;
+    Events events_;
+    std::map<Rank, Running> running_;
+};
+
+} // namespace pmixhost::local
