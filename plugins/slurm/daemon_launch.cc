@@ -1,0 +1,214 @@
+// See daemon_launch.h.
+#include "plugins/slurm/daemon_launch.h"
+
+#include "common/unique_fd.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+// All that the new process needs, in the form the system calls want.
+struct Prepared {
+    const DaemonLaunch &launch;
+    std::vector<int> descriptors; // ascending
+    std::vector<char *> arguments, environment;
+    std::string cannot_execute;
+    int go;   // a byte: begin; end of file: give up
+    int born; // the middle process writes here
+};
+
+[[noreturn]] void give_up(const Prepared &prepared, const char *what) {
+    const char *why = strerrordesc_np(errno);
+    char line[512];
+    std::size_t used = 0;
+    for (const char *part : {prepared.launch.host.c_str(), ": ", what, ": ", why ? why : "error"}) {
+        std::size_t length = std::min(std::strlen(part), sizeof line - used);
+        std::memcpy(line + used, part, length);
+        used += length;
+    }
+    if (prepared.launch.page)
+        prepared.launch.page->fail(std::string_view(line, used));
+    _exit(1);
+}
+
+void reset_signals() {
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    for (int signal = 1; signal < NSIG; ++signal)
+        sigaction(signal, &action, nullptr);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// slurmstepd may stand at -1000 and, with a site's settings, above normal priority.
+void reset_privileged_scheduling() {
+    int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        [[maybe_unused]] ssize_t written = ::write(fd, "0", 1);
+        ::close(fd);
+    }
+    errno = 0;
+    if (getpriority(PRIO_PROCESS, 0) < 0 && errno == 0)
+        setpriority(PRIO_PROCESS, 0, 0);
+}
+
+void close_between(unsigned first, unsigned last) {
+    if (first > last)
+        return;
+#ifdef SYS_close_range
+    if (::syscall(SYS_close_range, first, last, 0) == 0)
+        return;
+#endif
+    // A kernel before 5.9. Beyond this slurmstepd has none.
+    for (unsigned fd = first; fd <= std::min(last, 65'535u); ++fd)
+        ::close(static_cast<int>(fd));
+}
+
+void keep_only(const Prepared &prepared) {
+    int null = ::open("/dev/null", O_RDWR);
+    for (int fd = 0; fd <= 2; ++fd) {
+        if (null < 0 || (null != fd && ::dup2(null, fd) < 0))
+            give_up(prepared, "cannot open /dev/null");
+    }
+    unsigned next = 3;
+    for (int fd : prepared.descriptors) {
+        if (fd >= 3)
+            close_between(next, static_cast<unsigned>(fd) - 1);
+        next = static_cast<unsigned>(fd) + 1;
+        int flags = ::fcntl(fd, F_GETFD);
+        if (flags < 0 || ::fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) < 0)
+            give_up(prepared, "cannot keep a descriptor");
+    }
+    close_between(next, UINT_MAX);
+}
+
+void become(const Prepared &prepared) {
+    const User &user = prepared.launch.user;
+    if (geteuid() == 0) {
+        if (setgroups(user.groups.size(), user.groups.data()) != 0)
+            give_up(prepared, "cannot set the user's groups");
+        if (setresgid(user.gid, user.gid, user.gid) != 0)
+            give_up(prepared, "cannot set the user's group");
+        if (setresuid(user.uid, user.uid, user.uid) != 0)
+            give_up(prepared, "cannot become the user");
+    }
+    uid_t real, effective, saved;
+    gid_t real_group, effective_group, saved_group;
+    bool is_user = getresuid(&real, &effective, &saved) == 0 && real == user.uid &&
+                   effective == user.uid && saved == user.uid &&
+                   getresgid(&real_group, &effective_group, &saved_group) == 0 &&
+                   real_group == user.gid && effective_group == user.gid &&
+                   saved_group == user.gid;
+    // Nobody but root himself may be able to go back.
+    bool could_return = user.uid != 0 && (setuid(0) == 0 || seteuid(0) == 0);
+    if (!is_user || could_return) {
+        errno = EPERM;
+        give_up(prepared, "cannot become the user");
+    }
+}
+
+[[noreturn]] void run_daemon(const Prepared &prepared) {
+    const DaemonLaunch &launch = prepared.launch;
+    setsid();
+    reset_signals();
+    ::close(prepared.born); // or the parent would wait for us if the middle process died
+    char byte;
+    ssize_t got;
+    do {
+        got = ::read(prepared.go, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got != 1)
+        _exit(1); // whoever was to say go has told why not
+    reset_privileged_scheduling();
+    keep_only(prepared);
+    umask(077);
+    if (chdir("/") != 0)
+        give_up(prepared, "cannot change to /");
+    become(prepared);
+    // The kernel shows a door's visitors who listened last.
+    if (launch.door >= 0 && ::listen(launch.door, 4096) != 0)
+        give_up(prepared, "cannot listen at the task door");
+    ::execve(launch.path.c_str(), prepared.arguments.data(), prepared.environment.data());
+    give_up(prepared, prepared.cannot_execute.c_str());
+}
+
+std::vector<char *> pointers(const std::vector<std::string> &texts, const std::string *first) {
+    std::vector<char *> list;
+    if (first)
+        list.push_back(const_cast<char *>(first->c_str()));
+    for (const auto &text : texts)
+        list.push_back(const_cast<char *>(text.c_str()));
+    list.push_back(nullptr);
+    return list;
+}
+
+// Sockets, not pipes: writing to one must not raise SIGPIPE in slurmstepd.
+Result<std::pair<UniqueFd, UniqueFd>> make_pair() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return system_error("socketpair", errno);
+    return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
+}
+
+} // namespace
+
+Result<pid_t> launch_daemon(const DaemonLaunch &launch) {
+    auto go = make_pair();
+    auto born = make_pair();
+    if (!go || !born)
+        return go ? born.failure() : go.failure();
+    Prepared prepared{launch, launch.descriptors, pointers(launch.arguments, &launch.path),
+                      pointers(launch.environment, nullptr), "cannot execute " + launch.path,
+                      go->first.get(), born->second.get()};
+    std::sort(prepared.descriptors.begin(), prepared.descriptors.end());
+
+    // No signal handler of slurmstepd runs in the new process.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t middle = fork();
+    if (middle == 0) {
+        ::close(go->second.get());
+        pid_t daemon = fork();
+        if (daemon == 0)
+            run_daemon(prepared);
+        bool told =
+            ::send(born->second.get(), &daemon, sizeof daemon, MSG_NOSIGNAL) == sizeof daemon;
+        _exit(told && daemon > 0 ? 0 : 1);
+    }
+    int fork_error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (middle < 0)
+        return system_error("fork", fork_error);
+    go->first.reset();
+    born->second.reset();
+    int status = 0;
+    while (waitpid(middle, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_t daemon = -1;
+    if (::read(born->first.get(), &daemon, sizeof daemon) != sizeof daemon || daemon <= 0)
+        return error(ErrorKind::limit, "the process for pmixhostd could not be made");
+    if (launch.contain && !launch.contain(daemon))
+        return error(ErrorKind::system, "pmixhostd could not be put into the step's container");
+    if (::send(go->second.get(), "g", 1, MSG_NOSIGNAL) != 1)
+        return system_error("starting pmixhostd", errno);
+    return daemon;
+}
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,35 @@
+// Turns a fork of slurmstepd (root, many threads, blocked signals, protected from the OOM killer,
+// full of descriptors) into a clean process of the job's user that executes pmixhostd.
+//
+// It is forked twice, because slurmstepd waits for any child it has and would take this one for a
+// task. What runs between fork and exec uses only calls that are safe after a fork of a process
+// with threads: all it needs is prepared before.
+#pragma once
+
+#include "common/result.h"
+#include "common/status_page.h"
+#include "plugins/slurm/identity.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+struct DaemonLaunch {
+    User user;
+    std::string path;                     // of pmixhostd
+    std::vector<std::string> arguments;   // after argv[0]
+    std::vector<std::string> environment; // NAME=VALUE
+    std::vector<int> descriptors;         // stay open, under their numbers; all others are closed
+    int door = -1;                        // one of them: listens once more, as the user
+    std::string host;                     // begins the text of a failure
+    StatusPage *page = nullptr;           // where a failure after the fork is written
+    // Puts the process into the step's container; it does nothing before that has succeeded.
+    std::function<bool(pid_t)> contain;
+};
+
+// Returns when the process is on its way, not when it serves.
+Result<pid_t> launch_daemon(const DaemonLaunch &launch);
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,101 @@
+// The exit report: how a daemon (or a task's hook) tells srun why the step was ended and what srun
+// should return. srun's shim listens from prelaunch on and looks once, when the step is over.
+//
+// Where to send it travels in the step's environment (PMIXHOST_REPORT) and in the start document
+// (`slurm.report`): "PORT COOKIE ADDRESS [ADDRESS ...]", the cookie as 32 hex digits, the numeric
+// addresses of srun's host, at most max_addresses. A sender cannot know which of them leads to
+// srun, so it sends to each that takes the connection; srun uses the first report that is genuine.
+//
+// One report per connection, then the sender closes. Big-endian:
+//     u32 magic 0x504d5852 ("PMXR") | u32 version 1 | u32 length | length bytes
+// The bytes (at most max_credential) are a munge credential that only the sender's own uid may
+// open, whose payload is
+//     16 bytes cookie | u32 exit status (0..255) | u32 length | text (at most max_report_text)
+// srun takes it when munge names its own uid or root as the sender and the cookie is its own.
+#pragma once
+
+#include "common/result.h"
+#include "common/settings.h"
+#include "common/unique_fd.h"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace pmixhost::slurm {
+
+inline constexpr std::uint32_t exit_report_magic = 0x504d5852;
+inline constexpr std::uint32_t exit_report_version = 1;
+inline constexpr std::size_t max_report_text = 1024;
+inline constexpr std::size_t max_credential = 8192;
+inline constexpr std::size_t max_addresses = 8;
+
+using Cookie = std::array<unsigned char, 16>;
+
+struct ExitReport {
+    int exit_status = 1;
+    std::string text; // one line
+};
+
+// Seals a payload so that the other side learns who sealed it. Munge, or a test's stand-in.
+class Sealer {
+  public:
+    struct Opened {
+        std::string payload;
+        uid_t uid;
+    };
+    virtual ~Sealer() = default;
+    virtual Result<std::string> seal(std::string_view payload) = 0;
+    virtual Result<Opened> open(const std::string &sealed) = 0;
+};
+// With munge; blocks for as long as munged takes.
+class MungeSealer : public Sealer {
+  public:
+    Result<std::string> seal(std::string_view payload) override;
+    Result<Opened> open(const std::string &sealed) override;
+};
+
+// Where to send reports.
+struct ReportTarget {
+    std::uint16_t port = 0;
+    Cookie cookie{};
+    std::vector<std::string> addresses;
+
+    std::string text() const;
+    static Result<ReportTarget> parse(std::string_view text);
+};
+
+// Sends to every address, in parallel, within `limit`. Fails (unreachable) when none took it.
+// Blocking: for a worker thread or a process that has nothing else to do.
+Result<void> send_exit_report(const ReportTarget &target, const ExitReport &report, Sealer &sealer,
+                              std::chrono::milliseconds limit);
+
+// srun's side.
+class ExitReportListener {
+  public:
+    // Listens on all addresses, v4 and v6, on a port in `range` if it says so.
+    static Result<ExitReportListener> open(PortRange range);
+    // For the environment of the step.
+    ReportTarget target() const;
+    // The first genuine report among the connections that are waiting now. Takes at most `limit`,
+    // and no time when there are none.
+    std::optional<ExitReport> collect(Sealer &sealer, std::chrono::milliseconds limit);
+
+  private:
+    UniqueFd socket_;
+    std::uint16_t port_ = 0;
+    Cookie cookie_{};
+};
+
+// The parts, for tests. `frame` is what goes over the wire.
+Result<std::string> make_frame(const Cookie &cookie, const ExitReport &report, Sealer &sealer);
+Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_t own_uid,
+                              Sealer &sealer);
+
+} // namespace pmixhost::slurm

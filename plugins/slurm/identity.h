@@ -1,0 +1,47 @@
+// Who a step is for, learned inside slurmstepd from slurmstepd alone. The environment that the
+// hooks are handed is the user's and proves nothing.
+#pragma once
+
+#include "common/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace pmixhost::slurm {
+
+struct StepName {
+    std::uint32_t job_id = 0;
+    std::uint32_t step_id = 0;
+    std::optional<std::uint32_t> het_component;
+    bool operator==(const StepName &) const = default;
+};
+
+// "12.0", "12.0+1".
+std::string to_text(const StepName &step);
+
+// From the title that slurmstepd gives its process: "slurmstepd: [12.0]", "[12.0+1]". Empty for
+// steps that have no tasks of an MPI job: batch, extern, interactive. Fails (invalid) on anything
+// else.
+Result<std::optional<StepName>> parse_step_title(std::string_view title);
+// The same of this process (/proc/self/cmdline).
+Result<std::optional<StepName>> own_step_name();
+
+// The uid of the step's user. Asked of slurmstepd's own socket, whose listener the kernel tells to
+// be this very process. Takes one round trip to another thread of this process.
+Result<uid_t> own_step_uid(const StepName &step, const std::string &node);
+
+struct User {
+    uid_t uid = 0;
+    gid_t gid = 0;
+    std::vector<gid_t> groups;
+    std::string name;
+    std::string home;
+};
+Result<User> look_up_user(uid_t uid);
+
+} // namespace pmixhost::slurm

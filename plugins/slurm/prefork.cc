@@ -1,0 +1,253 @@
+// See prefork.h.
+#include "plugins/slurm/prefork.h"
+
+#include "common/start_document.h"
+#include "plugins/slurm/daemon_launch.h"
+#include "plugins/slurm/hook_env.h"
+#include "plugins/slurm/slurm_abi.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+constexpr int door_backlog = 4096;
+
+// What the daemon is given besides the document.
+struct Channels {
+    UniqueFd door, page, document, lifeline;
+};
+
+Result<UniqueFd> make_door(std::string &name) {
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!fd)
+        return system_error("task door", errno);
+    // A bare family makes the kernel choose a free abstract name.
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    socklen_t length = sizeof address.sun_family;
+    if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
+        ::listen(fd.get(), door_backlog) != 0)
+        return system_error("task door", errno);
+    length = sizeof address;
+    if (getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
+        return system_error("task door", errno);
+    name.assign(address.sun_path, length - offsetof(sockaddr_un, sun_path));
+    return fd;
+}
+
+Result<StatusPage *> make_page(UniqueFd &fd) {
+    // Sealed: the user's processes have the descriptor, and a page cut short would kill a reader.
+    fd.reset(memfd_create("pmixhost-status", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd || ftruncate(fd.get(), StatusPage::size) != 0 ||
+        fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return system_error("status page", errno);
+    void *memory =
+        mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (memory == MAP_FAILED)
+        return system_error("status page", errno);
+    return static_cast<StatusPage *>(memory);
+}
+
+Result<UniqueFd> make_document(const std::string &text) {
+    UniqueFd fd(memfd_create("pmixhost-start", MFD_CLOEXEC));
+    if (!fd)
+        return system_error("start document", errno);
+    for (std::size_t written = 0; written < text.size();) {
+        ssize_t n = ::write(fd.get(), text.data() + written, text.size() - written);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return system_error("start document", errno);
+        written += static_cast<std::size_t>(n);
+    }
+    if (::lseek(fd.get(), 0, SEEK_SET) != 0)
+        return system_error("start document", errno);
+    return fd;
+}
+
+Result<std::string> document_text(const Surroundings &around, const Prepared &prepared,
+                                  const Channels &channels, char *const *environment) {
+    auto map = collect_task_map(environment);
+    if (!map)
+        return map.failure();
+    StartDocument document;
+    Result<void> added;
+    auto add = [&](std::string_view key, std::string_view value) {
+        if (added)
+            added = document.add(key, value);
+    };
+    add("backend", "slurm");
+    add("door_fd", std::to_string(channels.door.get()));
+    add("status_fd", std::to_string(channels.page.get()));
+    add("host", prepared.host);
+    add("slurm.job_id", std::to_string(prepared.step.job_id));
+    add("slurm.step_id", std::to_string(prepared.step.step_id));
+    if (prepared.step.het_component)
+        add("slurm.het_component", std::to_string(*prepared.step.het_component));
+    add("slurm.task_map", *map);
+    if (auto report = find_variable(environment, report_variable); !report.empty())
+        add("slurm.report", report);
+    if (!around.spool.empty())
+        add("slurm.spool", around.spool);
+    add("slurm.lifeline_fd", std::to_string(channels.lifeline.get()));
+    for (const auto &variable : user_variables(environment))
+        add("env", variable);
+    if (!added)
+        return added.failure();
+    return document.encode();
+}
+
+Result<void> start(const Surroundings &around, char *const *environment, Prepared &prepared) {
+    auto uid = around.step_uid(prepared.step, prepared.host);
+    if (!uid)
+        return uid.failure();
+    prepared.uid = *uid;
+    auto user = around.user(*uid);
+    if (!user)
+        return user.failure();
+
+    Channels channels;
+    auto page = make_page(channels.page);
+    if (!page)
+        return page.failure();
+    prepared.page = *page;
+    auto door = make_door(prepared.door);
+    if (!door)
+        return door.failure();
+    channels.door = std::move(*door);
+    int line[2];
+    if (pipe2(line, O_CLOEXEC) != 0)
+        return system_error("pipe", errno);
+    channels.lifeline.reset(line[0]);
+    prepared.lifeline.reset(line[1]);
+    auto text = document_text(around, prepared, channels, environment);
+    if (!text)
+        return text.failure();
+    auto document = make_document(*text);
+    if (!document)
+        return document.failure();
+    channels.document = std::move(*document);
+
+    DaemonLaunch launch;
+    launch.path = around.daemon;
+    launch.arguments = {"--start-fd", std::to_string(channels.document.get())};
+    launch.arguments.insert(launch.arguments.end(), around.daemon_args.begin(),
+                            around.daemon_args.end());
+    launch.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + user->home,
+                          "USER=" + user->name, "LOGNAME=" + user->name};
+    if (!around.slurm_conf_file.empty())
+        launch.environment.push_back("SLURM_CONF=" + around.slurm_conf_file);
+    launch.descriptors = {channels.door.get(), channels.page.get(), channels.document.get(),
+                          channels.lifeline.get()};
+    launch.door = channels.door.get();
+    launch.host = prepared.host;
+    launch.page = prepared.page;
+    launch.user = std::move(*user);
+    launch.contain = around.contain;
+    auto pid = launch_daemon(launch);
+    if (!pid)
+        return pid.failure();
+    return {};
+    // The door closes here with `channels`: if the daemon is gone, it is shut for the tasks.
+}
+
+std::string expanded(std::string path, const std::string &host) {
+    for (std::string_view name : {"%n", "%h"}) {
+        for (std::size_t at = 0; (at = path.find(name, at)) != std::string::npos; at += host.size())
+            path.replace(at, name.size(), host);
+    }
+    return path;
+}
+
+std::string own_directory() {
+    Dl_info info{};
+    if (!dladdr(reinterpret_cast<void *>(&own_directory), &info) || !info.dli_fname)
+        return {};
+    std::string path = info.dli_fname;
+    std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+// The file's lines, if root alone can have written them.
+std::vector<std::string> trusted_lines(const std::string &path) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != 0 ||
+        (status.st_mode & (S_IWGRP | S_IWOTH)))
+        return {};
+    char buffer[8192];
+    ssize_t length = ::read(fd.get(), buffer, sizeof buffer);
+    std::string_view text(buffer, length > 0 ? static_cast<std::size_t>(length) : 0);
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        lines.emplace_back(line);
+    }
+    return lines;
+}
+
+} // namespace
+
+DaemonPath daemon_path(const std::string &plugin_directory) {
+    auto lines = trusted_lines(plugin_directory + "/pmixhostd.path");
+    if (lines.empty() || lines.front().empty() || lines.front().front() != '/')
+        return {PMIXHOST_LIBEXECDIR "/pmixhostd", {}};
+    return {lines.front(), {lines.begin() + 1, lines.end()}};
+}
+
+Surroundings slurmstepd_surroundings(void *step) {
+    Surroundings around;
+    if (const char *node = getenv("SLURMD_NODENAME"))
+        around.host = node;
+    around.step_name = own_step_name;
+    around.step_uid = own_step_uid;
+    around.user = look_up_user;
+    DaemonPath daemon = daemon_path(own_directory());
+    around.daemon = std::move(daemon.path);
+    around.daemon_args = std::move(daemon.arguments);
+    if (&slurm_conf) {
+        if (slurm_conf.slurm_conf)
+            around.slurm_conf_file = slurm_conf.slurm_conf;
+        if (slurm_conf.slurmd_spooldir)
+            around.spool = expanded(slurm_conf.slurmd_spooldir, around.host);
+    }
+    if (const char *file = getenv("SLURM_CONF"); around.slurm_conf_file.empty() && file)
+        around.slurm_conf_file = file;
+    if (proctrack_g_add)
+        around.contain = [step](pid_t pid) { return proctrack_g_add(step, pid) == SLURM_SUCCESS; };
+    return around;
+}
+
+Prepared prepare_step(const Surroundings &surroundings, char *const *environment) {
+    Prepared prepared;
+    auto step = surroundings.step_name();
+    if (step && !step->has_value())
+        return prepared;
+    prepared.wanted = true;
+    prepared.host = surroundings.host;
+    Result<void> started;
+    if (!step) {
+        started = step.failure();
+    } else if (surroundings.host.empty()) {
+        started = error(ErrorKind::not_found, "slurmstepd has no SLURMD_NODENAME");
+    } else {
+        prepared.step = **step;
+        started = start(surroundings, environment, prepared);
+    }
+    if (!started)
+        prepared.failure = fmt::format("{}: {}", prepared.host, started.failure().text);
+    return prepared;
+}
+
+} // namespace pmixhost::slurm

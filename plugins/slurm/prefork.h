@@ -1,0 +1,57 @@
+// What happens in slurmstepd before the tasks are forked: starting pmixhostd as the job's user, with
+// a door for the tasks. Root, in a process that must not be harmed by anything a user says: the
+// task map and the variables are passed on unread.
+#pragma once
+
+#include "common/result.h"
+#include "common/status_page.h"
+#include "common/unique_fd.h"
+#include "plugins/slurm/identity.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace pmixhost::slurm {
+
+// What the tasks, which are forks of this process, find.
+struct Prepared {
+    bool wanted = false;        // false: this step has no business with us
+    std::string failure;        // why there is no daemon; one line
+    StepName step;
+    uid_t uid = 0;
+    std::string host;
+    std::string door;           // abstract name with its leading NUL
+    StatusPage *page = nullptr; // mapped for as long as the process lives
+    UniqueFd lifeline;          // the daemon hears it close when slurmstepd ends
+};
+
+// What prefork asks its surroundings; a test gives other answers.
+struct Surroundings {
+    std::string host; // Slurm's name of this node, from slurmstepd's own environment
+    std::function<Result<std::optional<StepName>>()> step_name;
+    std::function<Result<uid_t>(const StepName &, const std::string &host)> step_uid;
+    std::function<Result<User>(uid_t)> user;
+    std::string daemon;                   // path of pmixhostd
+    std::vector<std::string> daemon_args; // after --start-fd N
+    std::string slurm_conf_file;          // may be empty
+    std::string spool;                    // may be empty
+    std::function<bool(pid_t)> contain;   // may be empty
+};
+
+// The real ones. `step` is the opaque record that the hook got.
+Surroundings slurmstepd_surroundings(void *step);
+
+// `environment` is the job's. Never fails: see Prepared::failure.
+Prepared prepare_step(const Surroundings &surroundings, char *const *environment);
+
+// pmixhostd is PMIXHOST_LIBEXECDIR/pmixhostd. For a build that is not installed, a file named
+// pmixhostd.path beside the plugin says otherwise: its first line is the path, each further line
+// an argument. It counts only if it belongs to root and nobody else may write it.
+struct DaemonPath {
+    std::string path;
+    std::vector<std::string> arguments;
+};
+DaemonPath daemon_path(const std::string &plugin_directory);
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,158 @@
+// See prelaunch.h.
+#include "plugins/slurm/prelaunch.h"
+
+#include "plugins/slurm/hook_env.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include <fcntl.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+constexpr std::chrono::milliseconds collect_limit{1000};
+
+bool is_set(std::uint32_t number) { return number != 0 && number != NO_VAL; }
+
+std::string variable(const char *name) {
+    const char *value = getenv(name);
+    std::string text = value ? value : "";
+    // It only informs: what would not fit the map is left out.
+    if (text.size() > 64u << 10 || text.find_first_of(" \t\n\r") != std::string::npos)
+        text.clear();
+    return text;
+}
+
+// Names this run of srun: host, pid, and when the process began.
+std::string process_key() {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    std::string began;
+    UniqueFd fd(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
+    char buffer[1024];
+    ssize_t length = fd ? ::read(fd.get(), buffer, sizeof buffer) : -1;
+    if (length > 0) {
+        // Field 22; the second is the name in parentheses and may hold anything.
+        std::string_view text(buffer, static_cast<std::size_t>(length));
+        text.remove_prefix(std::min(text.size(), text.rfind(')') + 1));
+        for (int field = 2; field < 22 && !text.empty(); ++field) {
+            std::size_t space = text.find(' ');
+            text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+        }
+        began = text.substr(0, text.find(' '));
+    }
+    return fmt::format("{}-{}-{}", host, getpid(), began);
+}
+
+std::string distribution_of(const slurm_step_layout_t &layout) {
+    if ((layout.task_dist & SLURM_DIST_STATE_BASE) == SLURM_DIST_UNKNOWN)
+        return {};
+    switch (layout.task_dist & 0xf) {
+    case SLURM_DIST_CYCLIC:
+        return "cyclic";
+    case SLURM_DIST_BLOCK:
+        return "block";
+    case SLURM_DIST_ARBITRARY:
+        return "arbitrary";
+    case SLURM_DIST_PLANE:
+        return "plane";
+    default:
+        return {};
+    }
+}
+
+} // namespace
+
+LaunchContext srun_context() {
+    LaunchContext context;
+    context.start_key = process_key();
+    context.allocated_hosts = variable("SLURM_JOB_NODELIST");
+    context.allocated_cpus = variable("SLURM_JOB_CPUS_PER_NODE");
+    if (&slurm_conf) {
+        if (slurm_conf.cluster_name)
+            context.cluster = slurm_conf.cluster_name;
+        if (slurm_conf.srun_port_range)
+            context.ports = {slurm_conf.srun_port_range[0], slurm_conf.srun_port_range[1]};
+    }
+    if (context.cluster.empty())
+        context.cluster = variable("SLURM_CLUSTER_NAME");
+    // Of a het job, each component is a job with an id of its own.
+    for (int i = 0; i < 128; ++i) {
+        std::string id = variable(fmt::format("SLURM_JOB_ID_HET_GROUP_{}", i).c_str());
+        std::uint32_t number = 0;
+        auto [end, code] = std::from_chars(id.data(), id.data() + id.size(), number);
+        if (id.empty() || code != std::errc() || end != id.data() + id.size())
+            break;
+        context.component_jobs.push_back(number);
+    }
+    return context;
+}
+
+Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context) {
+    const slurm_step_layout_t *layout = info.step_layout;
+    if (!layout || !layout->node_list || !layout->tasks || !layout->tids || layout->node_cnt == 0)
+        return error(ErrorKind::invalid, "srun gave no list of the step's tasks");
+    if (front_end(*layout))
+        return error(ErrorKind::unsupported,
+                     "machines whose tasks run on a front end are not supported");
+    if (layout->node_cnt > TaskMap::max_hosts)
+        return error(ErrorKind::limit, "the step has {} hosts; pmixhost takes {}",
+                     layout->node_cnt, +TaskMap::max_hosts);
+    TaskMap map;
+    map.job_id = is_set(info.het_job_id) ? info.het_job_id : info.step_id.job_id;
+    map.step_id = info.step_id.step_id;
+    if (is_set(info.het_job_id))
+        map.component_jobs = context.component_jobs;
+    if (info.het_job_task_offset != NO_VAL)
+        map.first_rank = info.het_job_task_offset;
+    map.start_key = context.start_key;
+    map.cluster = context.cluster;
+    map.host_list = layout->node_list;
+    map.distribution = distribution_of(*layout);
+    map.allocated_hosts = context.allocated_hosts;
+    map.allocated_cpus = context.allocated_cpus;
+    map.ranks_by_host.reserve(layout->node_cnt);
+    for (std::uint32_t host = 0; host < layout->node_cnt; ++host) {
+        const std::uint32_t *ids = layout->tids[host];
+        map.ranks_by_host.emplace_back(ids, ids ? ids + layout->tasks[host] : nullptr);
+    }
+    return map;
+}
+
+Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
+                                   char ***environment) {
+    auto map = describe_step(info, context);
+    if (!map)
+        return map.failure();
+    auto text = encode_task_map(*map);
+    if (!text)
+        return text.failure();
+    auto listener = ExitReportListener::open(context.ports);
+    if (!listener)
+        return listener.failure();
+    auto pieces = split_for_environment(*text);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (auto set = set_variable(environment, task_map_variable(i), pieces[i]); !set)
+            return set.failure();
+    }
+    if (auto set = set_variable(environment, std::string(report_variable),
+                                listener->target().text());
+        !set)
+        return set.failure();
+    return LaunchState{std::move(*listener)};
+}
+
+int finish_launch(LaunchState &state, Sealer &sealer, int error_fd) {
+    auto report = state.listener.collect(sealer, collect_limit);
+    if (!report)
+        return 0;
+    if (!report->text.empty()) {
+        std::string line = fmt::format("srun: pmixhost: {}\n", report->text);
+        [[maybe_unused]] ssize_t written = ::write(error_fd, line.data(), line.size());
+    }
+    return report->exit_status;
+}
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,162 @@
+// Everything that differs between Slurm versions, and everything that Slurm exports but does not
+// declare in its public headers. Nothing else in this folder knows a version.
+//
+// Known: 20.11 to 25.11. The shim is built for exactly the version of the headers it is compiled
+// against (Slurm refuses a plugin of any other version), so each difference is a compile-time one.
+// Where the facts come from, for who adds a version:
+//   hooks, order, constants   src/interfaces/mpi.c (`syms`), before 23.02 src/common/slurm_mpi.c
+//   client and task info      src/interfaces/mpi.h, before 23.02 src/common/slurm_mpi.h
+//   step layout, step id      slurm/slurm.h (public, compiled against)
+//   stepd_connect & friends   src/common/stepd_api.h
+//   environment arrays        src/common/env.h
+//   forward_data              src/common/slurm_protocol_api.h
+//   proctrack_g_add           src/interfaces/proctrack.h, before 23.02 src/slurmd/common/
+#pragma once
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_version.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20, 11, 0) ||                                         \
+    SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 12, 0)
+#error "this Slurm version is not known: check every fact in this file, then extend the range"
+#endif
+
+// The names of the hooks.
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
+#define PMIXHOST_SLURM_HAS_PLUGIN_ID 1
+#define PMIXHOST_SLURM_HAS_CONF_HOOKS 1
+#define PMIXHOST_HOOK_PRELAUNCH mpi_p_client_prelaunch
+#define PMIXHOST_HOOK_FINI mpi_p_client_fini
+#define PMIXHOST_HOOK_PREFORK mpi_p_slurmstepd_prefork
+#define PMIXHOST_HOOK_TASK mpi_p_slurmstepd_task
+#else
+#define PMIXHOST_SLURM_HAS_PLUGIN_ID 0
+#define PMIXHOST_SLURM_HAS_CONF_HOOKS 0
+#define PMIXHOST_HOOK_PRELAUNCH p_mpi_hook_client_prelaunch
+#define PMIXHOST_HOOK_FINI p_mpi_hook_client_fini
+#define PMIXHOST_HOOK_PREFORK p_mpi_hook_slurmstepd_prefork
+#define PMIXHOST_HOOK_TASK p_mpi_hook_slurmstepd_task
+#endif
+
+namespace pmixhost::slurm {
+
+// Names of Slurm's that plugins of ours must not collide with end at 108.
+inline constexpr std::uint32_t plugin_id_value = 20'260;
+
+// What prelaunch gets (mpi_plugin_client_info_t, from 23.02 mpi_step_info_t).
+struct ClientInfo {
+    std::uint32_t het_job_id;          // leader's job id, or NO_VAL
+    std::uint32_t het_job_task_offset; // or NO_VAL
+    slurm_step_id_t step_id;
+    slurm_step_layout_t *step_layout;
+};
+
+// What the task hook gets (mpi_plugin_task_info_t, from 23.02 mpi_task_info_t).
+struct TaskInfo {
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0)
+    slurm_step_id_t step_id;
+    std::uint32_t nnodes;
+    std::uint32_t nodeid;
+    std::uint32_t ntasks;
+    std::uint32_t ltasks;
+    std::uint32_t gtaskid;
+    int ltaskid;
+    void *self;
+    void *client;
+#else
+    void *client;
+    std::uint32_t gtaskid;
+    int ltaskid;
+    std::uint32_t ltasks;
+    std::uint32_t nnodes;
+    std::uint32_t nodeid;
+    std::uint32_t ntasks;
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+    void *self;
+#endif
+    slurm_step_id_t step_id;
+#endif
+};
+
+// Offsets as measured with each version's own header on a 64-bit machine.
+#if defined(__x86_64__) || defined(__aarch64__)
+static_assert(offsetof(ClientInfo, step_id) == 8);
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
+static_assert(sizeof(slurm_step_id_t) == 24 && offsetof(ClientInfo, step_layout) == 32);
+#else
+static_assert(sizeof(slurm_step_id_t) == 12 && offsetof(ClientInfo, step_layout) == 24);
+#endif
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+static_assert(offsetof(TaskInfo, gtaskid) == 8 && offsetof(TaskInfo, step_id) == 32);
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
+static_assert(offsetof(TaskInfo, gtaskid) == 8 && offsetof(TaskInfo, step_id) == 40);
+#else
+static_assert(offsetof(TaskInfo, gtaskid) == 28 && offsetof(TaskInfo, ltaskid) == 32);
+#endif
+#endif
+
+// The layout named the one host that ran all of a front-end machine's tasks, up to 24.11.
+inline const char *front_end(const slurm_step_layout_t &layout) {
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0)
+    return layout.front_end;
+#else
+    (void)layout;
+    return nullptr;
+#endif
+}
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+using HostList = hostlist_t *;
+#else
+using HostList = hostlist_t;
+#endif
+
+inline int kill_job_step(std::uint32_t job_id, std::uint32_t step_id, std::uint16_t signal) {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+    slurm_step_id_t id{};
+    id.job_id = job_id;
+    id.step_het_comp = NO_VAL;
+    id.step_id = step_id;
+    return slurm_kill_job_step(&id, signal, 0);
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+    return slurm_kill_job_step(job_id, step_id, signal, 0);
+#else
+    return slurm_kill_job_step(job_id, step_id, signal);
+#endif
+}
+
+} // namespace pmixhost::slurm
+
+extern "C" {
+
+// In every program of Slurm (libslurmfull). Environment arrays are Slurm's memory: they are changed
+// only through these. The first returns 1 on success, 0 on failure.
+int slurm_env_array_overwrite(char ***array, const char *name, const char *value);
+void slurm_unsetenvp(char **array, const char *name);
+// Into the program's own log.
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#else
+int slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#endif
+
+// In slurmstepd's process. Weak: the shim is loaded into srun and the daemons as well.
+int stepd_connect(const char *directory, const char *nodename, slurm_step_id_t *step_id,
+                  std::uint16_t *protocol_version) __attribute__((weak));
+uid_t stepd_get_uid(int fd, std::uint16_t protocol_version) __attribute__((weak));
+// Puts a process into the step's container; `step` is the opaque record that prefork got.
+int proctrack_g_add(void *step, pid_t pid) __attribute__((weak));
+// The process's view of slurm.conf; its type is public.
+extern slurm_conf_t slurm_conf __attribute__((weak));
+
+// In libslurm. `*nodelist` must be Slurm's memory (slurm_xcalloc); on failure it becomes the list
+// of nodes that failed.
+int slurm_forward_data(char **nodelist, char *address, std::uint32_t length, const char *data);
+// `item` is the address of the pointer, which becomes null.
+void slurm_xfree(void **item);
+void *slurm_xcalloc(std::size_t count, std::size_t size, bool clear, bool try_only,
+                    const char *file, int line, const char *function);
+}
