@@ -1,1 +1,27 @@
-# common: see contrib/doc/architecture.md
+# common/: one static convenience library that everything else links.
+include common/config.mk
+noinst_LTLIBRARIES += common/libcommon.la
+common_libcommon_la_SOURCES = \
+	common/bytes.h \
+	common/event_loop.h common/event_loop.cc \
+	common/job_map.h common/job_map.cc \
+	common/log.h common/log.cc \
+	common/result.h common/result.cc \
+	common/settings.h \
+	common/start_document.h common/start_document.cc \
+	common/status_page.h \
+	common/topology.h common/topology.cc \
+	common/unique_fd.h \
+	common/transport/authenticator.h common/transport/authenticator.cc \
+	common/transport/contact.h common/transport/contact.cc \
+	common/transport/link.h common/transport/link.cc \
+	common/transport/listener.h common/transport/listener.cc \
+	common/transport/mesh.h common/transport/mesh.cc \
+	common/transport/tree.h \
+	common/worker.h common/worker.cc \
+	common/wire/codec.h \
+	common/wire/frame.h common/wire/frame.cc \
+	common/wire/messages.h \
+	$(COMMON_CONFIG_SOURCES)
+common_libcommon_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(LIBEVENT_CFLAGS) $(HWLOC_CFLAGS) $(MUNGE_CFLAGS)
+common_libcommon_la_LIBADD = $(FMT_LIBS) $(LIBEVENT_LIBS) $(HWLOC_LIBS) $(MUNGE_LIBS)

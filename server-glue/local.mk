@@ -1,1 +1,29 @@
-# server-glue: see contrib/doc/architecture.md
+# server-glue/: the PMIx server. A library, so that tests can use its parts, and the daemon.
+noinst_LTLIBRARIES += server-glue/libglue.la
+server_glue_libglue_la_SOURCES = \
+	server-glue/backend_loader.h server-glue/backend_loader.cc \
+	server-glue/collective.h server-glue/collective.cc \
+	server-glue/info_list.h server-glue/info_list.cc \
+	server-glue/job_info.h server-glue/job_info.cc \
+	server-glue/local_tasks.h server-glue/local_tasks.cc \
+	server-glue/modex.h server-glue/modex.cc \
+	server-glue/one_shot.h \
+	server-glue/pmix_library.h server-glue/pmix_library.cc \
+	server-glue/private_directory.h server-glue/private_directory.cc \
+	server-glue/rm_backend.h \
+	server-glue/signature.h server-glue/signature.cc \
+	server-glue/stand_in.h server-glue/stand_in.cc \
+	server-glue/step_server.h server-glue/step_server.cc \
+	server-glue/supervisor.h server-glue/supervisor.cc \
+	server-glue/task_door.h server-glue/task_door.cc \
+	server-glue/task_table.h \
+	server-glue/task_watch.h server-glue/task_watch.cc \
+	server-glue/upcalls.h server-glue/upcalls.cc \
+	server-glue/user_terminal.h server-glue/user_terminal.cc
+server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
+server_glue_libglue_la_LIBADD = common/libcommon.la $(PMIX_LIBS) -ldl
+
+pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
+server_glue_pmixhostd_SOURCES = server-glue/pmixhostd.cc
+server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
+server_glue_pmixhostd_LDADD = server-glue/libglue.la

@@ -1,1 +1,25 @@
-# test: see contrib/doc/architecture.md
+# test/: unit and simulation tests speak TAP; end-to-end tests have runners of their own
+# (test/e2e/run-local, test/e2e/run-slurm), which contrib/check calls.
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env CMOCKA_MESSAGE_OUTPUT=TAP AM_TAP_AWK='$(AWK)' $(SHELL) \
+	$(top_srcdir)/contrib/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+
+noinst_HEADERS = test/unit/check.h
+include test/config.mk
+include test/slurm.mk
+include test/e2e.mk
+
+check_PROGRAMS += test/unit/wire test/unit/collective test/sim/collectives
+TESTS += test/unit/wire test/unit/collective test/sim/collectives
+GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
+GLUE_TEST_LDADD = server-glue/libglue.la $(CMOCKA_LIBS)
+test_unit_wire_SOURCES = test/unit/wire.cc
+test_unit_wire_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_wire_LDADD = $(GLUE_TEST_LDADD)
+test_unit_collective_SOURCES = test/unit/collective.cc
+test_unit_collective_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_collective_LDADD = $(GLUE_TEST_LDADD)
+test_sim_collectives_SOURCES = test/sim/collectives.cc
+test_sim_collectives_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_sim_collectives_LDADD = $(GLUE_TEST_LDADD)

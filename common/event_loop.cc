@@ -1,0 +1,189 @@
+// See event_loop.h. libevent in its plain form: one base, one event per handle, an eventfd for
+// posts.
+#include "common/event_loop.h"
+
+#include "common/unique_fd.h"
+
+#include <event2/event.h>
+#include <event2/thread.h>
+
+#include <cerrno>
+#include <deque>
+#include <mutex>
+#include <sys/eventfd.h>
+
+namespace pmixhost {
+
+using OnException = std::function<void(const std::string &)>;
+
+// Runs a callback at the loop's boundary: nothing it throws goes any further.
+static void guarded(const OnException &on_exception, const std::function<void()> &work) {
+    try {
+        work();
+    } catch (const std::exception &e) {
+        on_exception(e.what());
+    } catch (...) {
+        on_exception("unknown exception");
+    }
+}
+
+struct EventLoop::Handle::Impl {
+    event *ev = nullptr;
+    FdCallback callback;
+    OnException *on_exception = nullptr;
+    std::weak_ptr<Impl> self; // keeps the callback alive while it runs and drops its own handle
+
+    ~Impl() {
+        if (ev)
+            event_free(ev);
+    }
+    static void fire(evutil_socket_t, short what, void *data) {
+        std::shared_ptr<Impl> alive = static_cast<Impl *>(data)->self.lock();
+        if (!alive)
+            return;
+        unsigned ready = ((what & EV_READ) ? readable : 0u) | ((what & EV_WRITE) ? writable : 0u);
+        guarded(*alive->on_exception, [&] { alive->callback(ready); });
+    }
+};
+
+EventLoop::Handle::Handle(Handle &&) noexcept = default;
+EventLoop::Handle &EventLoop::Handle::operator=(Handle &&other) noexcept {
+    if (this != &other) {
+        reset();
+        impl_ = std::move(other.impl_);
+    }
+    return *this;
+}
+EventLoop::Handle::~Handle() { reset(); }
+void EventLoop::Handle::reset() {
+    if (impl_ && impl_->ev)
+        event_del(impl_->ev);
+    impl_.reset();
+}
+
+struct EventLoop::State {
+    event_base *base = nullptr;
+    OnException on_exception;
+    UniqueFd wake;
+    event *wake_event = nullptr;
+    std::mutex mutex; // guards posted and ended
+    std::deque<Callback> posted;
+    bool stop_wanted = false;
+
+    ~State() {
+        if (wake_event)
+            event_free(wake_event);
+        if (base)
+            event_base_free(base);
+    }
+    void ring() {
+        std::uint64_t one = 1;
+        [[maybe_unused]] ssize_t n = ::write(wake.get(), &one, sizeof one); // full: already rung
+    }
+    static void on_wake(evutil_socket_t fd, short, void *data) {
+        auto *state = static_cast<State *>(data);
+        std::uint64_t count;
+        [[maybe_unused]] ssize_t n = ::read(fd, &count, sizeof count);
+        std::deque<Callback> batch;
+        bool stop = false;
+        {
+            std::lock_guard lock(state->mutex);
+            batch.swap(state->posted);
+            stop = state->stop_wanted;
+        }
+        for (auto &callback : batch)
+            guarded(state->on_exception, callback);
+        if (stop)
+            event_base_loopbreak(state->base);
+    }
+};
+
+EventLoop::EventLoop(std::unique_ptr<State> state) : state_(std::move(state)) {}
+EventLoop::~EventLoop() = default;
+
+Result<std::unique_ptr<EventLoop>> EventLoop::create(OnException on_exception) {
+    auto state = std::make_unique<State>();
+    state->on_exception = std::move(on_exception);
+    state->base = event_base_new();
+    if (!state->base)
+        return error(ErrorKind::system, "event loop: libevent gave no event base");
+    state->wake.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!state->wake)
+        return system_error("event loop: eventfd", errno);
+    state->wake_event =
+        event_new(state->base, state->wake.get(), EV_READ | EV_PERSIST, State::on_wake, state.get());
+    if (!state->wake_event || event_add(state->wake_event, nullptr) != 0)
+        return error(ErrorKind::system, "event loop: no memory for the wake-up event");
+    return std::unique_ptr<EventLoop>(new EventLoop(std::move(state)));
+}
+
+void EventLoop::post(Callback callback) {
+    {
+        std::lock_guard lock(state_->mutex);
+        state_->posted.push_back(std::move(callback));
+        if (state_->posted.size() > 1)
+            return; // rung already
+    }
+    state_->ring();
+}
+
+EventLoop::Handle EventLoop::watch(int fd, unsigned interest, FdCallback callback) {
+    auto impl = std::make_shared<Handle::Impl>();
+    impl->self = impl;
+    impl->callback = std::move(callback);
+    impl->on_exception = &state_->on_exception;
+    short what = EV_PERSIST;
+    if (interest & readable)
+        what |= EV_READ;
+    if (interest & writable)
+        what |= EV_WRITE;
+    impl->ev = event_new(state_->base, fd, what, Handle::Impl::fire, impl.get());
+    if (!impl->ev || event_add(impl->ev, nullptr) != 0)
+        throw std::bad_alloc();
+    Handle handle;
+    handle.impl_ = std::move(impl);
+    return handle;
+}
+
+EventLoop::Handle EventLoop::after(Duration delay, Callback callback) {
+    auto impl = std::make_shared<Handle::Impl>();
+    impl->self = impl;
+    impl->callback = [work = std::move(callback)](unsigned) { work(); };
+    impl->on_exception = &state_->on_exception;
+    auto us = std::chrono::duration_cast<std::chrono::microseconds>(delay).count();
+    if (us < 0)
+        us = 0;
+    timeval wait{static_cast<time_t>(us / 1000000), static_cast<suseconds_t>(us % 1000000)};
+    impl->ev = event_new(state_->base, -1, 0, Handle::Impl::fire, impl.get());
+    if (!impl->ev || event_add(impl->ev, &wait) != 0)
+        throw std::bad_alloc();
+    Handle handle;
+    handle.impl_ = std::move(impl);
+    return handle;
+}
+
+EventLoop::Handle EventLoop::on_signal(int signal, Callback callback) {
+    auto impl = std::make_shared<Handle::Impl>();
+    impl->self = impl;
+    impl->callback = [work = std::move(callback)](unsigned) { work(); };
+    impl->on_exception = &state_->on_exception;
+    impl->ev =
+        event_new(state_->base, signal, EV_SIGNAL | EV_PERSIST, Handle::Impl::fire, impl.get());
+    if (!impl->ev || event_add(impl->ev, nullptr) != 0)
+        throw std::bad_alloc();
+    Handle handle;
+    handle.impl_ = std::move(impl);
+    return handle;
+}
+
+void EventLoop::run() { event_base_loop(state_->base, EVLOOP_NO_EXIT_ON_EMPTY); }
+
+void EventLoop::stop() {
+    {
+        std::lock_guard lock(state_->mutex);
+        state_->stop_wanted = true;
+    }
+    state_->ring();
+}
+
+} // namespace pmixhost

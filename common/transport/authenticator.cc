@@ -1,0 +1,93 @@
+// See authenticator.h.
+#include "common/transport/authenticator.h"
+
+#include "common/worker.h"
+
+#include <cstdlib>
+#include <munge.h>
+
+namespace pmixhost {
+
+namespace {
+
+struct ContextDeleter {
+    void operator()(munge_ctx *context) const { munge_ctx_destroy(context); }
+};
+
+Result<Bytes> munge_prove(uid_t uid, const Bytes &statement) {
+    std::unique_ptr<munge_ctx, ContextDeleter> context(munge_ctx_create());
+    if (!context)
+        return error(ErrorKind::system, "munge: no memory");
+    if (munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, uid) != EMUNGE_SUCCESS)
+        return error(ErrorKind::system, "munge: {}", munge_ctx_strerror(context.get()));
+    char *credential = nullptr;
+    munge_err_t code = munge_encode(&credential, context.get(), statement.data(),
+                                    static_cast<int>(statement.size()));
+    std::unique_ptr<char, decltype(&::free)> owner(credential, &::free);
+    if (code != EMUNGE_SUCCESS)
+        return error(ErrorKind::unreachable, "munge cannot make a credential: {}; is munged running?",
+                     munge_strerror(code));
+    return Bytes(credential);
+}
+
+Result<Bytes> munge_verify(uid_t uid, const Bytes &proof) {
+    void *payload = nullptr;
+    int length = 0;
+    uid_t from = static_cast<uid_t>(-1);
+    gid_t group;
+    // c_str: munge wants a C string; bytes after a NUL would be ignored, so refuse them.
+    if (proof.find('\0') != Bytes::npos)
+        return error(ErrorKind::denied, "munge: the credential is not text");
+    munge_err_t code = munge_decode(proof.c_str(), nullptr, &payload, &length, &from, &group);
+    std::unique_ptr<void, decltype(&::free)> owner(payload, &::free);
+    if (code != EMUNGE_SUCCESS)
+        return error(ErrorKind::denied, "munge refuses the credential: {}", munge_strerror(code));
+    if (from != uid)
+        return error(ErrorKind::denied, "the credential is of uid {}, not {}", from, uid);
+    return Bytes(static_cast<const char *>(payload), static_cast<std::size_t>(length));
+}
+
+class MungeAuthenticator final : public Authenticator {
+  public:
+    MungeAuthenticator(EventLoop &loop, uid_t uid) : worker_(loop), uid_(uid) {}
+    void prove(Bytes statement, Done done) override {
+        worker_.run([uid = uid_, statement = std::move(statement)] { return munge_prove(uid, statement); },
+                    std::move(done));
+    }
+    void verify(Bytes proof, Done done) override {
+        worker_.run([uid = uid_, proof = std::move(proof)] { return munge_verify(uid, proof); },
+                    std::move(done));
+    }
+
+  private:
+    Worker worker_;
+    uid_t uid_;
+};
+
+class SecretAuthenticator final : public Authenticator {
+  public:
+    explicit SecretAuthenticator(Bytes secret) : secret_(std::move(secret)) {}
+    void prove(Bytes statement, Done done) override { done(secret_ + statement); }
+    void verify(Bytes proof, Done done) override {
+        unsigned char difference = proof.size() < secret_.size() || secret_.empty();
+        for (std::size_t i = 0; i < secret_.size() && i < proof.size(); ++i)
+            difference |= static_cast<unsigned char>(proof[i] ^ secret_[i]);
+        if (difference)
+            return done(error(ErrorKind::denied, "the peer does not know this run's secret"));
+        done(proof.substr(secret_.size()));
+    }
+
+  private:
+    Bytes secret_;
+};
+
+} // namespace
+
+std::unique_ptr<Authenticator> make_munge_authenticator(EventLoop &loop, uid_t uid) {
+    return std::make_unique<MungeAuthenticator>(loop, uid);
+}
+std::unique_ptr<Authenticator> make_secret_authenticator(Bytes secret) {
+    return std::make_unique<SecretAuthenticator>(std::move(secret));
+}
+
+} // namespace pmixhost

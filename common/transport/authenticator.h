@@ -1,0 +1,31 @@
+// How two daemons of a step prove to each other that they belong to the same user. A proof carries
+// a statement; whoever can verify the proof knows that a process of the same uid made it. What the
+// statement must say (same step, same two hosts, this very attempt) is the link's business.
+#pragma once
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+
+#include <sys/types.h>
+
+namespace pmixhost {
+
+class Authenticator {
+  public:
+    using Done = std::function<void(Result<Bytes>)>;
+    virtual ~Authenticator() = default;
+    // Both answer in the loop's thread, later or at once, exactly once.
+    virtual void prove(Bytes statement, Done done) = 0;  // gives the proof
+    virtual void verify(Bytes proof, Done done) = 0;     // gives the statement
+};
+
+// Credentials of munge that only `uid` can decode; a credential is accepted once (munge keeps the
+// replay cache) and only from `uid`. munged is asked in a thread of its own.
+std::unique_ptr<Authenticator> make_munge_authenticator(EventLoop &loop, uid_t uid);
+
+// For RMs without a credential service, where daemons got a common secret at their start: the
+// proof is the secret before the statement. Only for contact addresses that came over a private
+// channel, as from `pmixhost run`: the dialed side learns the secret.
+std::unique_ptr<Authenticator> make_secret_authenticator(Bytes secret);
+
+} // namespace pmixhost

@@ -1,0 +1,66 @@
+// One TCP connection that carries frames. Knows nothing of who the peer is: Mesh decides that and
+// what the frames mean. All in the loop's thread.
+#pragma once
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "common/unique_fd.h"
+#include "common/wire/frame.h"
+
+#include <deque>
+
+namespace pmixhost {
+
+class Link {
+  public:
+    struct Callbacks {
+        // A whole message. The link may be destroyed from within.
+        std::function<void(std::uint8_t type, Bytes payload)> on_message;
+        // The peer closed, the connection broke, or it sent what is no frame. Called once; no
+        // further call of any kind follows. The link may be destroyed from within.
+        std::function<void(Error why)> on_closed;
+    };
+    // `fd`: a connected (or connecting, with `connecting`) non-blocking stream socket.
+    // `dead_after`: silence of the peer's kernel that means it is gone.
+    Link(EventLoop &loop, UniqueFd fd, Duration dead_after, Callbacks callbacks);
+    ~Link();
+    Link(const Link &) = delete;
+
+    // From the next frame on. Allowed from within a callback.
+    void set_callbacks(Callbacks callbacks) { callbacks_ = std::move(callbacks); }
+    // Frames longer than this are refused; starts at wire::unauthenticated_limit.
+    void set_limit(std::uint32_t bytes) { limit_ = bytes; }
+    // Writes at once what the kernel takes, queues the rest.
+    void send(std::uint8_t type, SharedBytes payload);
+    std::size_t queued_bytes() const { return queued_bytes_; }
+
+  private:
+    struct Outgoing {
+        std::array<char, wire::frame_header_size> header;
+        SharedBytes payload;
+    };
+    void on_ready(unsigned ready);
+    void write_some();
+    void read_some();
+    void fail(Error why);
+    void watch();
+
+    EventLoop &loop_;
+    UniqueFd fd_;
+    Callbacks callbacks_;
+    EventLoop::Handle watch_;
+    unsigned interest_ = 0;
+    std::uint32_t limit_ = wire::unauthenticated_limit;
+
+    std::deque<Outgoing> queue_;
+    std::size_t sent_of_first_ = 0; // bytes of queue_.front() that are out
+    std::size_t queued_bytes_ = 0;
+
+    Bytes input_; // bytes read and not yet consumed
+    std::size_t consumed_ = 0;
+    // Set by the destructor: tells a method on the stack that its object is gone.
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    bool failed_ = false;
+};
+
+} // namespace pmixhost

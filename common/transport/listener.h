@@ -1,0 +1,24 @@
+// The daemon's TCP listener: IPv6 and IPv4 in one socket where the kernel has IPv6, on a port of
+// the configured range. Accepts and hands over; who the stranger is, the mesh finds out.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/settings.h"
+#include "common/unique_fd.h"
+
+namespace pmixhost {
+
+class Listener {
+  public:
+    static Result<std::unique_ptr<Listener>> open(EventLoop &loop, PortRange ports,
+                                                  std::function<void(UniqueFd)> on_accept);
+    std::uint16_t port() const { return port_; }
+
+  private:
+    Listener(UniqueFd fd, std::uint16_t port) : fd_(std::move(fd)), port_(port) {}
+    UniqueFd fd_;
+    std::uint16_t port_;
+    EventLoop::Handle watch_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,427 @@
+// See mesh.h.
+#include "common/transport/mesh.h"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <netinet/in.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+namespace pmixhost {
+
+using namespace std::chrono_literals;
+
+static constexpr std::size_t max_strangers = 64;
+static constexpr auto stranger_patience = 5s;
+static constexpr auto address_patience = 3s;
+
+// An accepted connection that has not yet proved anything.
+struct Mesh::Stranger {
+    std::unique_ptr<Link> link;
+    EventLoop::Handle timer;
+    bool verifying = false;
+};
+
+// An attempt to connect to a host whose contact message came.
+struct Mesh::Dial {
+    Contact contact;
+    std::size_t next_address = 0;
+    UniqueFd fd; // while connecting
+    EventLoop::Handle watch;
+    EventLoop::Handle timer;
+    std::unique_ptr<Link> link; // while the handshake goes on
+    Bytes nonce;
+    std::uint64_t attempt = 0;
+};
+
+struct Mesh::Peer {
+    // More than one when both sides dialed at once; the first one is used for sending.
+    std::map<std::uint64_t, std::unique_ptr<Link>> links;
+    std::deque<std::pair<std::uint8_t, SharedBytes>> queue;
+    std::unique_ptr<Dial> dial;
+    bool invited = false;
+    bool said_farewell = false;
+    bool gone = false;
+    EventLoop::Handle deadline; // to have a connection, once one is wanted
+};
+
+static Bytes random_bytes(std::size_t n) {
+    Bytes bytes(n, '\0');
+    for (std::size_t have = 0; have < n;) {
+        ssize_t got = getrandom(bytes.data() + have, n - have, 0);
+        if (got > 0)
+            have += static_cast<std::size_t>(got);
+        else if (errno != EINTR)
+            throw std::runtime_error("getrandom failed");
+    }
+    return bytes;
+}
+
+Mesh::Mesh(EventLoop &loop, Log &log, const Settings &settings, std::string step_key,
+           HostIndex self, HostIndex host_count, std::unique_ptr<Authenticator> authenticator,
+           Callbacks callbacks)
+    : loop_(loop), log_(log), settings_(settings), step_key_(std::move(step_key)), self_(self),
+      host_count_(host_count), authenticator_(std::move(authenticator)),
+      callbacks_(std::move(callbacks)), cookie_(random_bytes(16)) {}
+
+Mesh::~Mesh() { *alive_ = false; }
+
+Result<std::unique_ptr<Mesh>> Mesh::create(EventLoop &loop, Log &log, const Settings &settings,
+                                           std::string step_key, HostIndex self,
+                                           HostIndex host_count,
+                                           std::unique_ptr<Authenticator> authenticator,
+                                           Callbacks callbacks) {
+    std::unique_ptr<Mesh> mesh(new Mesh(loop, log, settings, std::move(step_key), self, host_count,
+                                        std::move(authenticator), std::move(callbacks)));
+    auto addresses = own_addresses(settings.transport_interfaces);
+    if (!addresses)
+        return addresses.failure();
+    mesh->addresses_ = std::move(*addresses);
+    auto listener = Listener::open(loop, settings.transport_ports,
+                                   [raw = mesh.get()](UniqueFd fd) { raw->accept(std::move(fd)); });
+    if (!listener)
+        return listener.failure();
+    mesh->listener_ = std::move(*listener);
+    return mesh;
+}
+
+Mesh::Peer &Mesh::peer(HostIndex host) {
+    auto &slot = peers_[host];
+    if (!slot)
+        slot = std::make_unique<Peer>();
+    return *slot;
+}
+
+wire::Introduction Mesh::introduction(HostIndex dialer, HostIndex listener, Bytes cookie,
+                                      Bytes nonce, bool reply) const {
+    wire::Introduction introduction;
+    introduction.step_key = step_key_;
+    introduction.dialer = dialer;
+    introduction.listener = listener;
+    introduction.listener_cookie = std::move(cookie);
+    introduction.dialer_nonce = std::move(nonce);
+    introduction.reply = reply;
+    return introduction;
+}
+
+// --- wanting a connection -------------------------------------------------------------------------
+
+void Mesh::invite(HostIndex host) {
+    Peer &p = peer(host);
+    if (p.gone || p.invited || !p.links.empty() || p.dial)
+        return;
+    p.invited = true;
+    Contact contact;
+    contact.host = self_;
+    contact.port = listener_->port();
+    contact.cookie = cookie_;
+    contact.addresses = addresses_;
+    p.deadline = loop_.after(settings_.transport_connect_timeout, [this, host] {
+        host_gone(host, Gone::lost,
+                  error(ErrorKind::timeout, "no connection within {} s (transport.connect_timeout)",
+                        settings_.transport_connect_timeout.count() / 1000.0));
+    });
+    std::weak_ptr<bool> alive = alive_;
+    callbacks_.send_contact(
+        host, wire::encode(contact), loop_.now() + settings_.transport_connect_timeout,
+        [this, alive, host](Result<void> sent) {
+            if (alive.expired() || sent)
+                return;
+            Peer &p = peer(host);
+            if (p.links.empty() && !p.dial)
+                host_gone(host, Gone::lost, sent.failure());
+        });
+}
+
+bool Mesh::send(HostIndex host, std::uint8_t type, SharedBytes payload) {
+    Peer &p = peer(host);
+    if (p.gone)
+        return false;
+    if (!p.links.empty()) {
+        p.links.begin()->second->send(type, std::move(payload));
+        return true;
+    }
+    p.queue.emplace_back(type, std::move(payload));
+    invite(host);
+    return true;
+}
+
+bool Mesh::connected(HostIndex host) const {
+    auto found = peers_.find(host);
+    return found != peers_.end() && !found->second->links.empty();
+}
+
+bool Mesh::gone(HostIndex host) const {
+    auto found = peers_.find(host);
+    return found != peers_.end() && found->second->gone;
+}
+
+std::vector<HostIndex> Mesh::connected_hosts() const {
+    std::vector<HostIndex> hosts;
+    for (const auto &[host, p] : peers_) {
+        if (!p->links.empty())
+            hosts.push_back(host);
+    }
+    return hosts;
+}
+
+void Mesh::farewell() {
+    auto payload = share(wire::encode(wire::Farewell{}));
+    for (auto &[host, p] : peers_) {
+        if (!p->links.empty())
+            p->links.begin()->second->send(wire::Farewell::type, payload);
+    }
+}
+
+// --- the listening side ---------------------------------------------------------------------------
+
+void Mesh::accept(UniqueFd fd) {
+    if (strangers_.size() >= max_strangers)
+        strangers_.erase(strangers_.begin());
+    std::uint64_t id = next_id_++;
+    auto stranger = std::make_unique<Stranger>();
+    stranger->link = std::make_unique<Link>(
+        loop_, std::move(fd), settings_.transport_dead_after,
+        Link::Callbacks{[this, id](std::uint8_t type, Bytes payload) { on_hello(id, type, payload); },
+                        [this, id](Error why) { drop_stranger(id, why); }});
+    stranger->timer = loop_.after(stranger_patience, [this, id] {
+        drop_stranger(id, error(ErrorKind::timeout, "it did not introduce itself"));
+    });
+    strangers_.emplace(id, std::move(stranger));
+}
+
+void Mesh::drop_stranger(std::uint64_t id, const Error &why) {
+    log_.debug("a connection to the listening port was closed: {}", why.text);
+    strangers_.erase(id);
+}
+
+void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
+    auto found = strangers_.find(id);
+    if (found == strangers_.end())
+        return;
+    if (type != wire::Hello::type || found->second->verifying)
+        return drop_stranger(id, error(ErrorKind::invalid, "its first frame is no Hello"));
+    auto hello = wire::decode<wire::Hello>(payload);
+    if (!hello)
+        return drop_stranger(id, hello.failure());
+    found->second->verifying = true;
+    std::weak_ptr<bool> alive = alive_;
+    authenticator_->verify(std::move(hello->proof), [this, alive, id](Result<Bytes> statement) {
+        if (alive.expired() || !strangers_.contains(id))
+            return;
+        if (!statement) {
+            log_.warning("a connection was refused: {}", statement.failure().text);
+            return drop_stranger(id, statement.failure());
+        }
+        auto intro = wire::decode<wire::Introduction>(*statement);
+        if (!intro || intro->step_key != step_key_ || intro->listener != self_ ||
+            intro->dialer >= host_count_ || intro->dialer == self_ ||
+            intro->listener_cookie != cookie_ || intro->reply != 0)
+            return drop_stranger(id, error(ErrorKind::denied, "its proof is for something else"));
+        HostIndex dialer = intro->dialer;
+        auto answer = introduction(dialer, self_, cookie_, intro->dialer_nonce, true);
+        authenticator_->prove(wire::encode(answer), [this, alive, id, dialer](Result<Bytes> proof) {
+            if (alive.expired())
+                return;
+            auto found = strangers_.find(id);
+            if (found == strangers_.end())
+                return;
+            if (!proof) {
+                log_.error("cannot answer host {}: {}", dialer, proof.failure().text);
+                return drop_stranger(id, proof.failure());
+            }
+            auto link = std::move(found->second->link);
+            strangers_.erase(found);
+            link->send(wire::Welcome::type, share(wire::encode(wire::Welcome{std::move(*proof)})));
+            established(dialer, std::move(link));
+        });
+    });
+}
+
+// --- the dialing side -----------------------------------------------------------------------------
+
+void Mesh::on_contact(const Bytes &message) {
+    auto contact = Contact::decode(message);
+    if (!contact) {
+        log_.warning("{}", contact.failure().text);
+        return;
+    }
+    HostIndex host = contact->host;
+    if (host >= host_count_ || host == self_) {
+        log_.warning("contact message: host {} is not one of the {} hosts", host, host_count_);
+        return;
+    }
+    Peer &p = peer(host);
+    if (p.gone || !p.links.empty() || p.dial)
+        return;
+    p.dial = std::make_unique<Dial>();
+    p.dial->contact = std::move(*contact);
+    dial_next(host);
+}
+
+static bool socket_address(const Bytes &text, std::uint16_t port, sockaddr_storage &out,
+                           socklen_t &length) {
+    out = {};
+    auto *v4 = reinterpret_cast<sockaddr_in *>(&out);
+    auto *v6 = reinterpret_cast<sockaddr_in6 *>(&out);
+    if (inet_pton(AF_INET, text.c_str(), &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        length = sizeof *v4;
+        return true;
+    }
+    if (inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        length = sizeof *v6;
+        return true;
+    }
+    return false;
+}
+
+void Mesh::dial_next(HostIndex host) {
+    Peer &p = peer(host);
+    Dial &dial = *p.dial;
+    dial.link.reset();
+    dial.watch.reset();
+    dial.fd.reset();
+    dial.attempt = next_id_++;
+    while (dial.next_address < dial.contact.addresses.size()) {
+        const Bytes &text = dial.contact.addresses[dial.next_address++];
+        sockaddr_storage address;
+        socklen_t length = 0;
+        if (!socket_address(text, dial.contact.port, address, length))
+            continue;
+        UniqueFd fd(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        if (!fd)
+            continue;
+        if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 &&
+            errno != EINPROGRESS)
+            continue;
+        dial.fd = std::move(fd);
+        dial.timer = loop_.after(address_patience, [this, host] {
+            dial_failed(host, error(ErrorKind::timeout, "no answer within {} s", address_patience.count()));
+        });
+        dial.watch = loop_.watch(dial.fd.get(), EventLoop::writable,
+                                 [this, host](unsigned) { dial_connected(host); });
+        return;
+    }
+    log_.warning("host {} cannot be reached at any of the {} addresses it gave", host,
+                 dial.contact.addresses.size());
+    p.dial.reset(); // a later contact message starts afresh
+}
+
+void Mesh::dial_failed(HostIndex host, const Error &why) {
+    Peer &p = peer(host);
+    if (!p.dial)
+        return;
+    log_.debug("dialing host {}: {}", host, why.text);
+    dial_next(host);
+}
+
+void Mesh::dial_connected(HostIndex host) {
+    Dial &dial = *peer(host).dial;
+    int failure = 0;
+    socklen_t length = sizeof failure;
+    getsockopt(dial.fd.get(), SOL_SOCKET, SO_ERROR, &failure, &length);
+    if (failure != 0)
+        return dial_failed(host, system_error("connect", failure));
+    dial.watch.reset();
+    dial.nonce = random_bytes(16);
+    std::uint64_t attempt = dial.attempt;
+    dial.link = std::make_unique<Link>(
+        loop_, std::move(dial.fd), settings_.transport_dead_after,
+        Link::Callbacks{
+            [this, host](std::uint8_t type, Bytes payload) { on_welcome(host, type, payload); },
+            [this, host](Error why) { dial_failed(host, why); }});
+    std::weak_ptr<bool> alive = alive_;
+    auto intro = introduction(self_, host, dial.contact.cookie, dial.nonce, false);
+    authenticator_->prove(wire::encode(intro), [this, alive, host, attempt](Result<Bytes> proof) {
+        if (alive.expired())
+            return;
+        Peer &p = peer(host);
+        if (!p.dial || p.dial->attempt != attempt || !p.dial->link)
+            return;
+        if (!proof) {
+            log_.error("cannot introduce myself to host {}: {}", host, proof.failure().text);
+            return dial_failed(host, proof.failure());
+        }
+        p.dial->link->send(wire::Hello::type, share(wire::encode(wire::Hello{std::move(*proof)})));
+    });
+}
+
+void Mesh::on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload) {
+    Dial &dial = *peer(host).dial;
+    if (type != wire::Welcome::type)
+        return dial_failed(host, error(ErrorKind::invalid, "its first frame is no Welcome"));
+    auto welcome = wire::decode<wire::Welcome>(payload);
+    if (!welcome)
+        return dial_failed(host, welcome.failure());
+    std::uint64_t attempt = dial.attempt;
+    std::weak_ptr<bool> alive = alive_;
+    authenticator_->verify(std::move(welcome->proof), [this, alive, host,
+                                                       attempt](Result<Bytes> statement) {
+        if (alive.expired())
+            return;
+        Peer &p = peer(host);
+        if (!p.dial || p.dial->attempt != attempt || !p.dial->link)
+            return;
+        auto wanted = introduction(self_, host, p.dial->contact.cookie, p.dial->nonce, true);
+        if (!statement || *statement != wire::encode(wanted)) {
+            log_.warning("host {} did not prove that it belongs to this step", host);
+            return dial_failed(host, error(ErrorKind::denied, "no valid proof"));
+        }
+        auto link = std::move(p.dial->link);
+        p.dial.reset();
+        established(host, std::move(link));
+    });
+}
+
+// --- open links -----------------------------------------------------------------------------------
+
+void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
+    Peer &p = peer(host);
+    if (p.gone)
+        return;
+    std::uint64_t id = next_id_++;
+    log_.debug("connected to host {}", host);
+    link->set_limit(wire::frame_limit);
+    link->set_callbacks(link_callbacks(host, id));
+    Link &raw = *link;
+    p.links.emplace(id, std::move(link));
+    p.deadline.reset();
+    if (p.links.size() > 1)
+        return;
+    for (auto &[type, payload] : p.queue)
+        raw.send(type, std::move(payload));
+    p.queue.clear();
+}
+
+Link::Callbacks Mesh::link_callbacks(HostIndex host, std::uint64_t id) {
+    return {[this, host](std::uint8_t type, Bytes payload) {
+                if (type == wire::Farewell::type)
+                    peer(host).said_farewell = true;
+                else
+                    callbacks_.on_message(host, type, std::move(payload));
+            },
+            [this, host, id](Error why) {
+                Peer &p = peer(host);
+                p.links.erase(id);
+                if (p.links.empty())
+                    host_gone(host, p.said_farewell ? Gone::left : Gone::lost, why);
+            }};
+}
+
+void Mesh::host_gone(HostIndex host, Gone how, const Error &why) {
+    Peer &p = peer(host);
+    if (p.gone)
+        return;
+    p.gone = true;
+    p.queue.clear();
+    p.dial.reset();
+    p.deadline.reset();
+    log_.debug("host {} {}: {}", host, how == Gone::left ? "left" : "is lost", why.text);
+    callbacks_.on_gone(host, how, why);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,101 @@
+// The connections of this daemon to the other daemons of its step, by host index. A connection is
+// made when something is first sent to a host, or earlier by invite().
+//
+// Opening (dialer D, listener L):
+//   L hands D a contact message through the backend (contact.h)         - that is invite()
+//   D connects and sends   Hello{proof(Introduction{step, D, L, cookie of L, nonce of D, 0})}
+//   L answers              Welcome{proof(Introduction{step, D, L, cookie of L, nonce of D, 1})}
+// Each proof shows the same uid (authenticator.h); the cookie and the nonce bind it to this
+// listener and this attempt. A stranger who connects gets no byte, is closed at its first wrong
+// frame or after a few seconds, and at most 64 strangers are held at once, the oldest goes first.
+//
+// All in the loop's thread.
+#pragma once
+
+#include "common/log.h"
+#include "common/settings.h"
+#include "common/transport/authenticator.h"
+#include "common/transport/contact.h"
+#include "common/transport/link.h"
+#include "common/transport/listener.h"
+#include "common/wire/messages.h"
+
+#include <map>
+
+namespace pmixhost {
+
+class Mesh {
+  public:
+    enum class Gone {
+        left, // it said farewell first
+        lost, // the connection broke, or the host could not be reached in time
+    };
+    struct Callbacks {
+        std::function<void(HostIndex from, std::uint8_t type, Bytes payload)> on_message;
+        // Once per host. What was queued for it is dropped.
+        std::function<void(HostIndex host, Gone how, const Error &why)> on_gone;
+        // Hands a contact message to the daemon of `host` (RmBackend::send_contact).
+        std::function<void(HostIndex host, Bytes message, TimePoint deadline,
+                           std::function<void(Result<void>)> done)>
+            send_contact;
+    };
+    static Result<std::unique_ptr<Mesh>> create(EventLoop &loop, Log &log, const Settings &settings,
+                                                std::string step_key, HostIndex self,
+                                                HostIndex host_count,
+                                                std::unique_ptr<Authenticator> authenticator,
+                                                Callbacks callbacks);
+    ~Mesh();
+
+    // Ask `host` to dial this daemon, unless there is a connection.
+    void invite(HostIndex host);
+    // A contact message arrived through the backend. A malformed one is logged and dropped.
+    void on_contact(const Bytes &message);
+    // Queues until there is a connection. False if the host is gone.
+    bool send(HostIndex host, std::uint8_t type, SharedBytes payload);
+    bool connected(HostIndex host) const;
+    bool gone(HostIndex host) const;
+    // Every host there is a connection to.
+    std::vector<HostIndex> connected_hosts() const;
+    // Tell all connected hosts that this daemon's leaving is no loss.
+    void farewell();
+    std::uint16_t port() const { return listener_->port(); }
+
+  private:
+    struct Peer;
+    struct Stranger;
+    struct Dial;
+    Mesh(EventLoop &loop, Log &log, const Settings &settings, std::string step_key, HostIndex self,
+         HostIndex host_count, std::unique_ptr<Authenticator> authenticator, Callbacks callbacks);
+
+    Peer &peer(HostIndex host);
+    void accept(UniqueFd fd);
+    void on_hello(std::uint64_t stranger, std::uint8_t type, const Bytes &payload);
+    void drop_stranger(std::uint64_t stranger, const Error &why);
+    void dial_next(HostIndex host);
+    void dial_connected(HostIndex host);
+    void dial_failed(HostIndex host, const Error &why);
+    void on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload);
+    void established(HostIndex host, std::unique_ptr<Link> link);
+    void host_gone(HostIndex host, Gone how, const Error &why);
+    wire::Introduction introduction(HostIndex dialer, HostIndex listener, Bytes cookie, Bytes nonce,
+                                    bool reply) const;
+    Link::Callbacks link_callbacks(HostIndex host, std::uint64_t link_id);
+
+    EventLoop &loop_;
+    Log &log_;
+    const Settings &settings_;
+    std::string step_key_;
+    HostIndex self_;
+    HostIndex host_count_;
+    std::unique_ptr<Authenticator> authenticator_;
+    Callbacks callbacks_;
+    std::unique_ptr<Listener> listener_;
+    Bytes cookie_;
+    std::vector<Bytes> addresses_;
+    std::map<HostIndex, std::unique_ptr<Peer>> peers_;
+    std::map<std::uint64_t, std::unique_ptr<Stranger>> strangers_;
+    std::uint64_t next_id_ = 1;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); // for answers that come late
+};
+
+} // namespace pmixhost

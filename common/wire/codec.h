@@ -1,0 +1,139 @@
+// How a message's fields become bytes. Each message lists its fields once (see messages.h); the
+// encoder, the bounded decoder and the document of the format (contrib/doc/wire-format.md, made by
+// test/wire-document) all come from that list.
+//
+//   u8 u16 u32 u64 i32   big-endian, fixed size
+//   bytes, text          u32 length | that many bytes
+//   list of T            u32 count  | that many T
+//
+// Decoding trusts nothing: a length or count beyond what is left of the message fails before
+// anything is allocated, and so do bytes that are left over.
+#pragma once
+
+#include "common/bytes.h"
+#include "common/result.h"
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace pmixhost::wire {
+
+template <typename Message, typename Value> struct Field {
+    Value Message::*member;
+    const char *name;
+    const char *text;
+};
+template <typename Message, typename Value>
+constexpr Field<Message, Value> field(Value Message::*member, const char *name, const char *text) {
+    return {member, name, text};
+}
+
+// A struct that lists its fields: `static constexpr auto fields()` gives a tuple of Field.
+template <typename T>
+concept Described = requires { T::fields(); };
+
+class Writer {
+  public:
+    explicit Writer(Bytes &out) : out_(out) {}
+    template <typename T> void put(const T &value) {
+        if constexpr (std::is_enum_v<T>) {
+            put(static_cast<std::underlying_type_t<T>>(value));
+        } else if constexpr (std::integral<T>) {
+            auto bits = static_cast<std::make_unsigned_t<T>>(value);
+            for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8)
+                out_.push_back(static_cast<char>(bits >> shift));
+        } else if constexpr (std::is_same_v<T, Bytes>) {
+            put(static_cast<std::uint32_t>(value.size()));
+            out_.append(value);
+        } else if constexpr (Described<T>) {
+            std::apply([&](const auto &...f) { (put(value.*f.member), ...); }, T::fields());
+        } else {
+            put(static_cast<std::uint32_t>(value.size()));
+            for (const auto &element : value)
+                put(element);
+        }
+    }
+
+  private:
+    Bytes &out_;
+};
+
+class Reader {
+  public:
+    explicit Reader(std::string_view in) : left_(in) {}
+    bool ok() const { return ok_; }
+    bool at_end() const { return left_.empty(); }
+
+    template <typename T> void get(T &value) {
+        if constexpr (std::is_enum_v<T>) {
+            std::underlying_type_t<T> number{};
+            get(number);
+            value = static_cast<T>(number);
+        } else if constexpr (std::integral<T>) {
+            if (!take(sizeof(T)))
+                return;
+            std::make_unsigned_t<T> bits = 0;
+            for (std::size_t i = 0; i < sizeof(T); ++i)
+                bits = static_cast<std::make_unsigned_t<T>>(
+                    (static_cast<std::uint64_t>(bits) << 8) | static_cast<unsigned char>(taken_[i]));
+            value = static_cast<T>(bits);
+        } else if constexpr (std::is_same_v<T, Bytes>) {
+            std::uint32_t length = 0;
+            get(length);
+            if (take(length))
+                value.assign(taken_);
+        } else if constexpr (Described<T>) {
+            std::apply([&](const auto &...f) { (get(value.*f.member), ...); }, T::fields());
+        } else {
+            std::uint32_t count = 0;
+            get(count);
+            // Every element has at least one byte, so a larger count is a lie.
+            if (!ok_ || count > left_.size()) {
+                ok_ = false;
+                return;
+            }
+            value.clear();
+            for (std::uint32_t i = 0; i < count && ok_; ++i)
+                get(value.emplace_back());
+        }
+    }
+
+  private:
+    bool take(std::size_t n) {
+        if (!ok_ || n > left_.size()) {
+            ok_ = false;
+            return false;
+        }
+        taken_ = left_.substr(0, n);
+        left_.remove_prefix(n);
+        return true;
+    }
+    std::string_view left_;
+    std::string_view taken_;
+    bool ok_ = true;
+};
+
+template <Described Message> Bytes encode(const Message &message) {
+    Bytes out;
+    Writer(out).put(message);
+    return out;
+}
+
+template <Described Message> Result<Message> decode(std::string_view bytes) {
+    Message message;
+    Reader reader(bytes);
+    reader.get(message);
+    if (!reader.ok())
+        return error(ErrorKind::invalid, "{} message of {} bytes is cut off", Message::name,
+                     bytes.size());
+    if (!reader.at_end())
+        return error(ErrorKind::invalid, "{} message of {} bytes has bytes left over", Message::name,
+                     bytes.size());
+    return message;
+}
+
+} // namespace pmixhost::wire

@@ -1,0 +1,167 @@
+// Every message between daemons, once. See codec.h for how fields become bytes.
+//
+// To add one: a struct here with `type`, `name`, `text` and fields(), and an entry in AllMessages;
+// type numbers are never used again for another meaning.
+#pragma once
+
+#include "common/wire/codec.h"
+
+namespace pmixhost::wire {
+
+// --- opening a connection (transport/link.h tells the exchange) ---------------------------------
+struct Hello {
+    static constexpr std::uint8_t type = 1;
+    static constexpr const char *name = "Hello";
+    static constexpr const char *text = "the dialing daemon says and proves who it is";
+    Bytes proof;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&Hello::proof, "proof", "a proof (transport/authenticator.h) of an Introduction"));
+    }
+};
+struct Welcome {
+    static constexpr std::uint8_t type = 2;
+    static constexpr const char *name = "Welcome";
+    static constexpr const char *text = "the answer of the daemon that was dialed; the link is open";
+    Bytes proof;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&Welcome::proof, "proof", "a proof of the Introduction with `reply` set"));
+    }
+};
+// What a proof vouches for; never sent bare.
+struct Introduction {
+    static constexpr const char *name = "Introduction";
+    Bytes step_key;
+    std::uint32_t dialer = 0;
+    std::uint32_t listener = 0;
+    Bytes listener_cookie;
+    Bytes dialer_nonce;
+    std::uint8_t reply = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&Introduction::step_key, "step_key", "cluster-wide name of the step"),
+            field(&Introduction::dialer, "dialer", "host of the daemon that dials"),
+            field(&Introduction::listener, "listener", "host of the daemon that is dialed"),
+            field(&Introduction::listener_cookie, "listener_cookie",
+                  "16 random bytes from the contact message of the dialed daemon"),
+            field(&Introduction::dialer_nonce, "dialer_nonce", "16 random bytes of this attempt"),
+            field(&Introduction::reply, "reply", "0 in a Hello, 1 in a Welcome"));
+    }
+};
+
+struct Farewell {
+    static constexpr std::uint8_t type = 3;
+    static constexpr const char *name = "Farewell";
+    static constexpr const char *text =
+        "every task of this host has finished with PMIx or ended: the close that follows is no loss";
+    std::uint8_t reserved = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&Farewell::reserved, "reserved", "0"));
+    }
+};
+
+// --- collectives (server-glue/collective.h) ------------------------------------------------------
+struct Contribution {
+    std::uint32_t host = 0;
+    Bytes data;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&Contribution::host, "host", "whose it is"),
+                               field(&Contribution::data, "data", "the blob of that host's library"));
+    }
+};
+struct CollectiveUp {
+    static constexpr std::uint8_t type = 16;
+    static constexpr const char *name = "CollectiveUp";
+    static constexpr const char *text = "a subtree has entered a collective, or cannot complete it";
+    Bytes signature;
+    std::uint64_t sequence = 0;
+    std::int32_t status = 0;
+    std::vector<Contribution> contributions;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&CollectiveUp::signature, "signature", "kind and participants, canonical"),
+            field(&CollectiveUp::sequence, "sequence", "how many of this signature came before"),
+            field(&CollectiveUp::status, "status", "0, or a PMIx status that ends it for all"),
+            field(&CollectiveUp::contributions, "contributions", "of every host of the subtree"));
+    }
+};
+struct CollectiveDown {
+    static constexpr std::uint8_t type = 17;
+    static constexpr const char *name = "CollectiveDown";
+    static constexpr const char *text = "a collective is complete, or has failed for all";
+    Bytes signature;
+    std::uint64_t sequence = 0;
+    std::int32_t status = 0;
+    std::vector<Contribution> contributions;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&CollectiveDown::signature, "signature", "as in CollectiveUp"),
+            field(&CollectiveDown::sequence, "sequence", "as in CollectiveUp"),
+            field(&CollectiveDown::status, "status", "0, or the PMIx status for every participant"),
+            field(&CollectiveDown::contributions, "contributions", "of every participating host"));
+    }
+};
+struct CollectiveProbe {
+    static constexpr std::uint8_t type = 18;
+    static constexpr const char *name = "CollectiveProbe";
+    static constexpr const char *text =
+        "a collective waits for this subtree: say so if a participant has gone";
+    Bytes signature;
+    std::uint64_t sequence = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&CollectiveProbe::signature, "signature", "as in CollectiveUp"),
+                               field(&CollectiveProbe::sequence, "sequence", "as in CollectiveUp"));
+    }
+};
+
+// --- direct modex (server-glue/modex.h) ----------------------------------------------------------
+struct ModexRequest {
+    static constexpr std::uint8_t type = 20;
+    static constexpr const char *name = "ModexRequest";
+    static constexpr const char *text = "what has this process posted?";
+    std::uint64_t id = 0;
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    std::uint32_t timeout_ms = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&ModexRequest::id, "id", "chosen by the asking daemon"),
+            field(&ModexRequest::nspace, "nspace", "namespace of the process"),
+            field(&ModexRequest::rank, "rank", "its rank"),
+            field(&ModexRequest::timeout_ms, "timeout_ms", "how long the asker waits"));
+    }
+};
+struct ModexReply {
+    static constexpr std::uint8_t type = 21;
+    static constexpr const char *name = "ModexReply";
+    static constexpr const char *text = "the posted data, or why there is none";
+    std::uint64_t id = 0;
+    std::int32_t status = 0;
+    Bytes data;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&ModexReply::id, "id", "as in ModexRequest"),
+                               field(&ModexReply::status, "status", "0 or a PMIx status"),
+                               field(&ModexReply::data, "data", "the library's modex blob"));
+    }
+};
+
+// --- control ------------------------------------------------------------------------------------
+struct KillRanks {
+    static constexpr std::uint8_t type = 28;
+    static constexpr const char *name = "KillRanks";
+    static constexpr const char *text = "a process aborted these processes of its own job";
+    Bytes nspace;
+    std::vector<std::uint32_t> ranks;
+    std::int32_t signal = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&KillRanks::nspace, "nspace", "namespace of the processes"),
+                               field(&KillRanks::ranks, "ranks", "those on the addressed host"),
+                               field(&KillRanks::signal, "signal", "signal number"));
+    }
+};
+
+using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
+                               ModexRequest, ModexReply, KillRanks>;
+
+} // namespace pmixhost::wire

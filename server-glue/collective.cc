@@ -1,0 +1,289 @@
+// See collective.h.
+#include "server-glue/collective.h"
+
+#include <algorithm>
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+// A peer that counts on ahead of us by more than this is not one we can have a collective with.
+static constexpr std::uint64_t max_ahead = 1024;
+
+Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *known) {
+    auto found = records_.find(key);
+    if (found != records_.end())
+        return &found->second;
+    if (records_.size() >= max_signatures)
+        return nullptr;
+    Signature signature;
+    if (known) {
+        signature = *known;
+    } else {
+        auto decoded = wire::decode<Signature>(key);
+        if (!decoded)
+            return nullptr;
+        signature = std::move(*decoded);
+    }
+    auto hosts = port_.hosts_of(signature);
+    if (!hosts)
+        return nullptr;
+    auto position = std::lower_bound(hosts->begin(), hosts->end(), self_);
+    if (position == hosts->end() || *position != self_)
+        return nullptr;
+    auto self = static_cast<HostIndex>(position - hosts->begin());
+    Tree tree(static_cast<HostIndex>(hosts->size()), radix_);
+
+    Record record;
+    record.order = records_.size();
+    record.signature = std::move(signature);
+    record.key = key;
+    if (self != 0)
+        record.parent = (*hosts)[tree.parent(self)];
+    for (std::uint32_t i = 0; i < tree.child_count(self); ++i)
+        record.children.push_back((*hosts)[tree.first_child(self) + i]);
+    record.hosts.insert(hosts->begin(), hosts->end());
+    return &records_.emplace(key, std::move(record)).first->second;
+}
+
+bool Collectives::finished(const Record &record, std::uint64_t sequence) const {
+    if (record.failed_early.contains(sequence))
+        return true;
+    return sequence < record.next_sequence && !record.instances.contains(sequence);
+}
+
+Collectives::Instance &Collectives::instance_for(TimePoint now, Record &record,
+                                                 std::uint64_t sequence) {
+    auto [at, fresh] = record.instances.try_emplace(sequence);
+    if (fresh) {
+        busy_.emplace(record.order, &record);
+        if (!record.children.empty())
+            at->second.probe_at = now + probe_after;
+    }
+    return at->second;
+}
+
+void Collectives::enter(TimePoint now, std::uint64_t id, const Signature &signature, Bytes data,
+                        std::int32_t local_status, TimePoint deadline) {
+    Record *record = record_for(wire::encode(signature), &signature);
+    if (!record)
+        return port_.complete(id,
+                              records_.size() >= max_signatures ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                : PMIX_ERR_NOT_FOUND,
+                              nullptr);
+    std::uint64_t sequence = record->next_sequence++;
+    if (auto early = record->failed_early.extract(sequence))
+        return port_.complete(id, early.mapped(), nullptr);
+
+    Instance &instance = instance_for(now, *record, sequence);
+    instance.entered = true;
+    instance.id = id;
+    instance.deadline = deadline;
+    instance.contributions.push_back({self_, std::move(data)});
+    if (local_status != PMIX_SUCCESS)
+        return fail(*record, sequence, local_status);
+    bool broken = record->parent != no_host && port_.host_gone(record->parent);
+    // What a gone child has sent before still counts.
+    for (HostIndex child : record->children)
+        broken = broken || (port_.host_gone(child) && !instance.arrived.contains(child));
+    if (broken)
+        return fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
+    advance(*record, sequence);
+}
+
+void Collectives::advance(Record &record, std::uint64_t sequence) {
+    Instance &instance = record.instances.at(sequence);
+    if (!instance.entered || instance.up_sent || instance.arrived.size() < record.children.size())
+        return;
+    if (record.parent == no_host) {
+        auto all = std::make_shared<const std::vector<wire::Contribution>>(
+            std::move(instance.contributions));
+        return finish(record, sequence, PMIX_SUCCESS, std::move(all));
+    }
+    wire::CollectiveUp up;
+    up.signature = record.key;
+    up.sequence = sequence;
+    up.contributions = std::move(instance.contributions);
+    instance.contributions.clear();
+    instance.up_sent = true;
+    port_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
+}
+
+void Collectives::fail(Record &record, std::uint64_t sequence, std::int32_t status) {
+    if (record.parent != no_host) {
+        wire::CollectiveUp up;
+        up.signature = record.key;
+        up.sequence = sequence;
+        up.status = status;
+        port_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
+    }
+    finish(record, sequence, status, nullptr);
+}
+
+void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t status,
+                         Contributions contributions) {
+    if (!record.children.empty()) {
+        wire::CollectiveDown down;
+        down.signature = record.key;
+        down.sequence = sequence;
+        down.status = status;
+        if (contributions)
+            down.contributions = *contributions;
+        auto payload = share(wire::encode(down));
+        for (HostIndex child : record.children)
+            port_.send(child, wire::CollectiveDown::type, payload);
+    }
+    auto node = record.instances.extract(sequence);
+    if (record.instances.empty())
+        busy_.erase(record.order);
+    if (!node || !node.mapped().entered) {
+        if (sequence >= record.next_sequence && status != PMIX_SUCCESS)
+            record.failed_early.emplace(sequence, status);
+        return;
+    }
+    port_.complete(node.mapped().id, status, std::move(contributions));
+}
+
+// Ends the collective if a local participant that has not entered never will.
+bool Collectives::wakes_dead(Record &record, std::uint64_t sequence, const Instance &instance) {
+    if (instance.entered || !port_.local_member_gone(record.signature))
+        return false;
+    fail(record, sequence, PMIX_ERR_PROC_TERM_WO_SYNC);
+    return true;
+}
+
+void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp message) {
+    Record *record = record_for(message.signature, nullptr);
+    if (!record ||
+        std::find(record->children.begin(), record->children.end(), from) == record->children.end() ||
+        message.sequence >= record->next_sequence + max_ahead || finished(*record, message.sequence)) {
+        ++dropped_;
+        return;
+    }
+    Instance &instance = instance_for(now, *record, message.sequence);
+    if (message.status != PMIX_SUCCESS)
+        return fail(*record, message.sequence, message.status);
+    if (!instance.arrived.insert(from).second) {
+        ++dropped_;
+        return;
+    }
+    for (auto &contribution : message.contributions) {
+        if (!record->hosts.contains(contribution.host)) {
+            ++dropped_;
+            continue;
+        }
+        instance.contributions.push_back(std::move(contribution));
+    }
+    if (!wakes_dead(*record, message.sequence, instance))
+        advance(*record, message.sequence);
+}
+
+void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload) {
+    Record *record = record_for(message.signature, nullptr);
+    if (!record || from != record->parent || message.sequence >= record->next_sequence + max_ahead ||
+        finished(*record, message.sequence)) {
+        ++dropped_;
+        return;
+    }
+    auto found = record->instances.find(message.sequence);
+    if (message.status != PMIX_SUCCESS)
+        return finish(*record, message.sequence, message.status, nullptr);
+    if (found == record->instances.end() || !found->second.up_sent) {
+        ++dropped_; // complete without us: a lie
+        return;
+    }
+    for (HostIndex child : record->children)
+        port_.send(child, wire::CollectiveDown::type, payload);
+    auto node = record->instances.extract(found);
+    if (record->instances.empty())
+        busy_.erase(record->order);
+    port_.complete(node.mapped().id, PMIX_SUCCESS,
+                   std::make_shared<const std::vector<wire::Contribution>>(
+                       std::move(message.contributions)));
+}
+
+void Collectives::on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message) {
+    Record *record = record_for(message.signature, nullptr);
+    if (!record || from != record->parent || message.sequence >= record->next_sequence + max_ahead ||
+        finished(*record, message.sequence)) {
+        ++dropped_;
+        return;
+    }
+    Instance &instance = instance_for(now, *record, message.sequence);
+    if (instance.probed_by_parent || wakes_dead(*record, message.sequence, instance))
+        return;
+    instance.probed_by_parent = true;
+    // Its own missing children are asked at its own probe time, which instance_for has set.
+}
+
+void Collectives::on_host_gone(HostIndex host) {
+    for (auto [order, record] : std::map(busy_)) {
+        bool is_child = std::find(record->children.begin(), record->children.end(), host) !=
+                        record->children.end();
+        if (host != record->parent && !is_child)
+            continue;
+        std::vector<std::uint64_t> broken;
+        for (const auto &[sequence, instance] : record->instances) {
+            if (!is_child || !instance.arrived.contains(host))
+                broken.push_back(sequence);
+        }
+        for (std::uint64_t sequence : broken) {
+            if (record->instances.contains(sequence))
+                fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
+        }
+    }
+}
+
+void Collectives::on_local_process_gone() {
+    for (auto [order, record] : std::map(busy_)) {
+        std::vector<std::uint64_t> waiting;
+        for (const auto &[sequence, instance] : record->instances) {
+            if (!instance.entered)
+                waiting.push_back(sequence);
+        }
+        for (std::uint64_t sequence : waiting) {
+            auto found = record->instances.find(sequence);
+            if (found != record->instances.end())
+                wakes_dead(*record, sequence, found->second);
+        }
+    }
+}
+
+TimePoint Collectives::next_time() const {
+    TimePoint next = TimePoint::max();
+    for (const auto &[order, record] : busy_) {
+        for (const auto &[sequence, instance] : record->instances)
+            next = std::min({next, instance.deadline, instance.probe_at});
+    }
+    return next;
+}
+
+void Collectives::on_time(TimePoint now) {
+    for (auto [order, record] : std::map(busy_)) {
+        std::vector<std::uint64_t> late;
+        for (auto &[sequence, instance] : record->instances) {
+            if (instance.deadline <= now) {
+                late.push_back(sequence);
+            } else if (instance.probe_at <= now) {
+                instance.probe_at = TimePoint::max();
+                auto probe = share(wire::encode(wire::CollectiveProbe{record->key, sequence}));
+                for (HostIndex child : record->children) {
+                    if (!instance.arrived.contains(child))
+                        port_.send(child, wire::CollectiveProbe::type, probe);
+                }
+            }
+        }
+        for (std::uint64_t sequence : late) {
+            if (record->instances.contains(sequence))
+                fail(*record, sequence, PMIX_ERR_TIMEOUT);
+        }
+    }
+}
+
+std::size_t Collectives::active() const {
+    std::size_t n = 0;
+    for (const auto &[order, record] : busy_)
+        n += record->instances.size();
+    return n;
+}
+
+} // namespace pmixhost

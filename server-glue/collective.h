@@ -1,0 +1,123 @@
+// The collective: an all-gather that is always a barrier, over the hosts that have a participant.
+// Pure: messages and time in, messages and completions out.
+//
+// The participating hosts, ascending, form a tree of the given radix by their position in that
+// list; hosts that do not take part are not asked for anything. Each host waits for its own
+// processes (enter) and its children (CollectiveUp), then sends what it has up; the root sends
+// everything down (CollectiveDown), and each host hands it to its processes and on to its children.
+// 2*log(N) messages deep, each host gets each byte once on the way down.
+//
+// The n-th collective of a signature on one host meets the n-th on every other, so signatures may be
+// used again and again, and several of different signatures may be under way in any order.
+//
+// It fails, for all, when a participant's deadline passes, when a participating process has gone
+// without entering, or a host is gone. Whoever notices completes its own processes with the error
+// and tells its parent and its children, who do the same; a host that has not yet entered remembers
+// the failure, and its processes get it as they enter. Nobody waits for the dead: a host that waits
+// longer than `probe_after` asks the children that are missing (CollectiveProbe), because the host
+// of a dead process may not know that anyone waits.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/transport/tree.h"
+#include "common/wire/messages.h"
+#include "server-glue/signature.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+namespace pmixhost {
+
+using Contributions = std::shared_ptr<const std::vector<wire::Contribution>>;
+
+// What a collective needs from its surroundings.
+class CollectivePort {
+  public:
+    virtual ~CollectivePort() = default;
+    // False when the host is gone.
+    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
+    // The answer to enter(id): exactly once. status: 0 or a PMIx status.
+    virtual void complete(std::uint64_t id, std::int32_t status, Contributions contributions) = 0;
+    // The hosts of the members, ascending. Fails where a namespace or rank is unknown.
+    virtual Result<std::vector<HostIndex>> hosts_of(const Signature &signature) = 0;
+    // Is a local process of this signature gone (so that it can never enter)?
+    virtual bool local_member_gone(const Signature &signature) = 0;
+    virtual bool host_gone(HostIndex host) = 0;
+};
+
+class Collectives {
+  public:
+    static constexpr Duration probe_after = std::chrono::milliseconds(250);
+    // Signatures that are remembered (their counters must be); beyond it enter() refuses.
+    static constexpr std::size_t max_signatures = 100'000;
+
+    Collectives(CollectivePort &port, HostIndex self, std::uint32_t radix)
+        : port_(port), self_(self), radix_(radix) {}
+
+    // All local participants have entered. `local_status`: 0, or why the local part is incomplete.
+    // `deadline` may be TimePoint::max(). complete(id) may come from within.
+    void enter(TimePoint now, std::uint64_t id, const Signature &signature, Bytes data,
+               std::int32_t local_status, TimePoint deadline);
+
+    // Messages; the sender is authenticated as host `from`. What does not fit is dropped (and
+    // counted): a wrong sender, an unknown host, a repetition.
+    void on_up(TimePoint now, HostIndex from, wire::CollectiveUp message);
+    void on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload);
+    void on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message);
+
+    void on_host_gone(HostIndex host);
+    // A local process ended; asks the port which signatures that breaks.
+    void on_local_process_gone();
+
+    // When on_time() must be called next; TimePoint::max() for never.
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+    std::size_t active() const; // collectives that are under way here
+    std::uint64_t dropped_messages() const { return dropped_; }
+
+  private:
+    struct Instance {
+        bool entered = false;
+        std::uint64_t id = 0;
+        TimePoint deadline = TimePoint::max();
+        TimePoint probe_at = TimePoint::max();
+        bool probed_by_parent = false;
+        bool up_sent = false;
+        std::set<HostIndex> arrived; // children
+        std::vector<wire::Contribution> contributions;
+    };
+    struct Record { // of one signature
+        std::uint64_t order = 0; // of creation: work goes in this order, so that runs replay
+        Signature signature;
+        Bytes key;
+        HostIndex parent = no_host;
+        std::vector<HostIndex> children;
+        std::set<HostIndex> hosts;
+        std::uint64_t next_sequence = 0; // of the next enter()
+        std::map<std::uint64_t, Instance> instances;
+        std::map<std::uint64_t, std::int32_t> failed_early; // not yet entered here
+    };
+
+    // nullptr when the signature is malformed or this host has no part in it.
+    Record *record_for(const Bytes &key, const Signature *known);
+    bool finished(const Record &record, std::uint64_t sequence) const;
+    Instance &instance_for(TimePoint now, Record &record, std::uint64_t sequence);
+    void advance(Record &record, std::uint64_t sequence);
+    void fail(Record &record, std::uint64_t sequence, std::int32_t status);
+    void finish(Record &record, std::uint64_t sequence, std::int32_t status,
+                Contributions contributions);
+    bool wakes_dead(Record &record, std::uint64_t sequence, const Instance &instance);
+
+    CollectivePort &port_;
+    HostIndex self_;
+    std::uint32_t radix_;
+    std::unordered_map<Bytes, Record> records_;
+    // Records with an instance under way, so that time and losses cost nothing when idle.
+    std::map<std::uint64_t, Record *> busy_;
+    std::uint64_t dropped_ = 0;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,99 @@
+// See info_list.h.
+#include "server-glue/info_list.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <pmix.h>
+
+namespace pmixhost {
+
+InfoList::~InfoList() {
+    for (auto &info : infos_)
+        PMIX_INFO_DESTRUCT(&info);
+}
+
+pmix_info_t &InfoList::append(const char *key) {
+    pmix_info_t &info = infos_.emplace_back();
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_LOAD_KEY(info.key, key);
+    return info;
+}
+
+static char *copied(const char *bytes, std::size_t size) {
+    auto *copy = static_cast<char *>(std::malloc(size + 1));
+    if (!copy)
+        throw std::bad_alloc();
+    std::memcpy(copy, bytes, size);
+    copy[size] = '\0';
+    return copy;
+}
+
+void InfoList::add(const char *key, const std::string &text) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_STRING;
+    info.value.data.string = copied(text.data(), text.size());
+}
+void InfoList::add(const char *key, std::uint32_t number) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_UINT32;
+    info.value.data.uint32 = number;
+}
+void InfoList::add(const char *key, std::uint16_t number) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_UINT16;
+    info.value.data.uint16 = number;
+}
+void InfoList::add(const char *key, std::uint64_t number) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_UINT64;
+    info.value.data.uint64 = number;
+}
+void InfoList::add(const char *key, int number) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_INT;
+    info.value.data.integer = number;
+}
+void InfoList::add(const char *key, bool flag) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_BOOL;
+    info.value.data.flag = flag;
+}
+void InfoList::add_rank(const char *key, pmix_rank_t rank) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_PROC_RANK;
+    info.value.data.rank = rank;
+}
+void InfoList::add_process(const char *key, const pmix_proc_t &process) {
+    pmix_info_t &info = append(key);
+    auto *copy = static_cast<pmix_proc_t *>(std::malloc(sizeof(pmix_proc_t)));
+    if (!copy)
+        throw std::bad_alloc();
+    std::memcpy(copy, &process, sizeof *copy);
+    info.value.type = PMIX_PROC;
+    info.value.data.proc = copy;
+}
+void InfoList::add_regex(const char *key, const char *regex) {
+    pmix_info_t &info = append(key);
+    PMIX_VALUE_LOAD(&info.value, regex, PMIX_REGEX);
+}
+void InfoList::add_array(const char *key, InfoList &&elements) {
+    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
+    if (!array)
+        throw std::bad_alloc();
+    array->type = PMIX_INFO;
+    array->size = elements.infos_.size();
+    // The library frees it with free() after destructing each element.
+    array->array = std::calloc(array->size + 1, sizeof(pmix_info_t));
+    if (!array->array) {
+        std::free(array);
+        throw std::bad_alloc();
+    }
+    std::memcpy(array->array, elements.infos_.data(), array->size * sizeof(pmix_info_t));
+    elements.infos_.clear();
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_DATA_ARRAY;
+    info.value.data.darray = array;
+}
+
+} // namespace pmixhost

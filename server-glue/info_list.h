@@ -1,0 +1,43 @@
+// A growing array of pmix_info_t that owns what it holds, and the nested arrays that job
+// information is made of. Values are copied in.
+#pragma once
+
+#include <pmix_common.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+class InfoList {
+  public:
+    InfoList() = default;
+    InfoList(InfoList &&) noexcept = default;
+    InfoList &operator=(InfoList &&) = delete;
+    InfoList(const InfoList &) = delete;
+    ~InfoList();
+
+    void add(const char *key, const std::string &text);
+    void add(const char *key, const char *text) { add(key, std::string(text)); }
+    void add(const char *key, std::uint32_t number);
+    void add(const char *key, std::uint16_t number);
+    void add(const char *key, std::uint64_t number);
+    void add(const char *key, int number);
+    void add(const char *key, bool flag);
+    void add_rank(const char *key, pmix_rank_t rank);
+    void add_process(const char *key, const pmix_proc_t &process);
+    // A nested array of info: job, session, app, node or process realm.
+    void add_array(const char *key, InfoList &&elements);
+    // What PMIx_generate_regex or _ppn gave: only the library knows its length.
+    void add_regex(const char *key, const char *regex);
+
+    pmix_info_t *data() { return infos_.empty() ? nullptr : infos_.data(); }
+    std::size_t size() const { return infos_.size(); }
+
+  private:
+    pmix_info_t &append(const char *key);
+    std::vector<pmix_info_t> infos_; // bitwise movable: the library treats them so
+};
+
+} // namespace pmixhost

@@ -1,0 +1,163 @@
+// See local_tasks.h.
+#include "server-glue/local_tasks.h"
+
+#include "server-glue/job_info.h"
+#include "server-glue/stand_in.h"
+
+#include <pmix.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory,
+                       TaskTable *table, Callbacks callbacks)
+    : loop_(loop), log_(log), step_(step), directory_(std::move(directory)), table_(table),
+      callbacks_(std::move(callbacks)), watch_(loop, [this](Rank rank) { task_gone(rank); }) {}
+
+void LocalTasks::set_library(PmixLibrary &library) {
+    library_ = &library;
+    register_when_complete();
+}
+
+void LocalTasks::open_door(UniqueFd fd) {
+    door_ = std::make_unique<TaskDoor>(loop_, log_, std::move(fd), ::getuid(),
+                                       [this](TaskDoor::Knock k) { knock(std::move(k)); });
+}
+
+void LocalTasks::knock(TaskDoor::Knock knock) {
+    if (step_.map.host_of(knock.rank) != step_.self)
+        return knock.answer(error(ErrorKind::invalid, "rank {} is not one of host {}", knock.rank,
+                                  step_.map.hosts()[step_.self]));
+    if (gone_.contains(knock.rank))
+        return knock.answer(error(ErrorKind::denied, "rank {} has ended already", knock.rank));
+    if (auto added = watch_.add(knock.rank, knock.pid); !added)
+        return knock.answer(added.failure());
+    started(knock.rank, knock.pid);
+    waiting_.push_back({knock.rank, knock.gid, std::move(knock.answer)});
+    if (!patience_ && !registered_)
+        patience_ = loop_.after(straggler_patience, [this] {
+            patience_over_ = true;
+            register_when_complete();
+        });
+    register_when_complete();
+}
+
+void LocalTasks::started(Rank rank, pid_t pid) {
+    started_.insert(rank);
+    if (!watch_.has(rank)) {
+        if (auto added = watch_.add(rank, pid); !added)
+            log_.warning("rank {}: {}", rank, added.failure().text);
+    }
+    if (table_)
+        table_->set(step_.map.local_rank(rank), pid);
+}
+
+void LocalTasks::want_environment(Rank rank, TaskDoor::Answer answer) {
+    waiting_.push_back({rank, ::getgid(), std::move(answer)});
+    patience_over_ = true; // nobody knocks: the tasks will have this daemon's CPU binding
+    register_when_complete();
+}
+
+void LocalTasks::register_when_complete() {
+    if (registered_)
+        return answer_all();
+    if (!library_ || registering_ || waiting_.empty())
+        return;
+    if (started_.size() >= step_.map.ranks_on(step_.self).size() || patience_over_)
+        register_nspace();
+}
+
+void LocalTasks::register_nspace() {
+    registering_ = true;
+    patience_.reset();
+    std::vector<LocalTask> tasks;
+    for (Rank rank : step_.map.ranks_on(step_.self)) {
+        LocalTask task{rank, {}, {}};
+        pid_t pid = door_ ? watch_.pid_of(rank) : ::getpid();
+        if (pid > 0) {
+            if (auto cpus = CpuSet::of_process(pid)) {
+                task.cpuset = library_->cpuset_string(*cpus);
+                task.locality = library_->locality_string(*cpus);
+            }
+        }
+        tasks.push_back(std::move(task));
+    }
+    std::vector<std::vector<Rank>> ranks_by_host;
+    for (HostIndex h = 0; h < step_.map.host_count(); ++h)
+        ranks_by_host.emplace_back(step_.map.ranks_on(h).begin(), step_.map.ranks_on(h).end());
+    auto nodes = library_->node_regex(step_.map.hosts());
+    auto ranks = library_->rank_regex(ranks_by_host);
+    if (!nodes || !ranks)
+        return callbacks_.on_failure(!nodes ? nodes.failure() : ranks.failure());
+    InfoList info = job_info(step_, {nodes->get(), ranks->get()}, tasks,
+                             {step_.session_directory.empty() ? directory_ : step_.session_directory,
+                              directory_});
+    library_->register_nspace(
+        step_.nspace, static_cast<int>(tasks.size()), std::move(info), [this](pmix_status_t status) {
+            if (status != PMIX_SUCCESS)
+                return callbacks_.on_failure(error(ErrorKind::system,
+                                                   "the PMIx library does not take the job: {}",
+                                                   PMIx_Error_string(status)));
+            registered_ = true;
+            callbacks_.on_serving();
+            answer_all();
+        });
+}
+
+void LocalTasks::answer_all() {
+    for (auto &entry : std::exchange(waiting_, {}))
+        answer(entry.rank, entry.gid, std::move(entry.answer));
+}
+
+void LocalTasks::answer(Rank rank, gid_t gid, TaskDoor::Answer reply) {
+    auto shared = std::make_shared<TaskDoor::Answer>(std::move(reply));
+    library_->register_client(
+        step_.nspace, rank, ::getuid(), gid, [this, rank, shared](pmix_status_t status) {
+            if (status != PMIX_SUCCESS)
+                return (*shared)(error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank,
+                                       PMIx_Error_string(status)));
+            (*shared)(library_->environment(step_.nspace, rank));
+        });
+}
+
+void LocalTasks::client_connected(Rank rank) {
+    connected_.insert(rank);
+    send_stand_ins();
+}
+
+bool LocalTasks::client_finalized(Rank rank) {
+    finalized_.insert(rank);
+    return finalized_.size() == step_.map.ranks_on(step_.self).size();
+}
+
+void LocalTasks::task_gone(Rank rank) {
+    gone_.insert(rank);
+    if (table_)
+        table_->set(step_.map.local_rank(rank), 0);
+    callbacks_.on_gone(rank);
+    send_stand_ins();
+    if (watch_.running() == 0 && started_.size() == step_.map.ranks_on(step_.self).size())
+        callbacks_.on_all_ended();
+}
+
+void LocalTasks::send_stand_ins() {
+    if (!registered_)
+        return;
+    bool anyone_connected = false;
+    for (Rank rank : connected_)
+        anyone_connected = anyone_connected || (!gone_.contains(rank) && !stood_in_.contains(rank));
+    if (!anyone_connected)
+        return;
+    for (Rank rank : gone_) {
+        if (connected_.contains(rank) || !stood_in_.insert(rank).second)
+            continue;
+        auto environment = library_->environment(step_.nspace, rank);
+        auto sent = environment ? send_stand_in(*environment) : Result<void>(environment.failure());
+        if (!sent)
+            log_.error("no stand-in for rank {}, which ended before PMIx_Init: {}; others that wait "
+                       "for it will wait for their timeout",
+                       rank, sent.failure().text);
+    }
+}
+
+} // namespace pmixhost

@@ -1,0 +1,86 @@
+// The tasks of this host, from their first knock to their end.
+//
+// The namespace is registered when every task has asked for its environment, because only then are
+// all CPU bindings known; a task that is late by `straggler_patience` is not waited for. A client is
+// registered with the gid that the kernel told of its process. Order for each task: knock, watch,
+// (all there) register namespace, register client, environment out.
+//
+// A task that ends without ever having connected would leave the others of this host waiting in
+// libpmix for ever, as libpmix cannot know of its end. A stand-in (stand_in.h) connects in its name
+// and goes, which libpmix understands.
+#pragma once
+
+#include "common/log.h"
+#include "common/settings.h"
+#include "server-glue/pmix_library.h"
+#include "server-glue/rm_backend.h"
+#include "server-glue/task_door.h"
+#include "server-glue/task_table.h"
+#include "server-glue/task_watch.h"
+
+#include <set>
+
+namespace pmixhost {
+
+class LocalTasks {
+  public:
+    static constexpr Duration straggler_patience = std::chrono::seconds(3);
+
+    struct Callbacks {
+        std::function<void(Rank)> on_gone;       // a task has ended
+        std::function<void()> on_all_ended;      // every task of this host has started and ended
+        std::function<void()> on_serving;        // the namespace is registered
+        std::function<void(Error)> on_failure;   // the daemon cannot serve
+    };
+    LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory,
+               TaskTable *table, Callbacks callbacks);
+
+    // The library is up; from now on tasks are answered. `library` outlives this object.
+    void set_library(PmixLibrary &library);
+    // Opens the door (backends whose RM starts the tasks).
+    void open_door(UniqueFd fd);
+    // Backends that start the tasks themselves.
+    void want_environment(Rank rank, TaskDoor::Answer answer);
+    void started(Rank rank, pid_t pid);
+    void ended(Rank rank) { watch_.ended(rank); }
+
+    void client_connected(Rank rank);
+    // True when this was the last of this host that had not.
+    bool client_finalized(Rank rank);
+    bool any_started() const { return !started_.empty(); }
+    // Ended, whatever the way.
+    bool gone(Rank rank) const { return gone_.contains(rank); }
+    TaskWatch &watch() { return watch_; }
+
+  private:
+    void knock(TaskDoor::Knock knock);
+    void register_when_complete();
+    void register_nspace();
+    void answer_all();
+    void answer(Rank rank, gid_t gid, TaskDoor::Answer reply);
+    void task_gone(Rank rank);
+    void send_stand_ins();
+
+    struct Waiting {
+        Rank rank;
+        gid_t gid;
+        TaskDoor::Answer answer;
+    };
+    EventLoop &loop_;
+    Log &log_;
+    const StepInfo &step_;
+    std::string directory_;
+    TaskTable *table_;
+    Callbacks callbacks_;
+    PmixLibrary *library_ = nullptr;
+    std::unique_ptr<TaskDoor> door_;
+    TaskWatch watch_;
+    EventLoop::Handle patience_;
+    std::vector<Waiting> waiting_;
+    std::set<Rank> started_, connected_, finalized_, gone_, stood_in_;
+    bool patience_over_ = false;
+    bool registering_ = false;
+    bool registered_ = false;
+};
+
+} // namespace pmixhost

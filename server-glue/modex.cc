@@ -1,0 +1,114 @@
+// See modex.h.
+#include "server-glue/modex.h"
+
+#include <algorithm>
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+static std::uint32_t milliseconds_until(TimePoint now, TimePoint deadline) {
+    if (deadline == TimePoint::max())
+        return UINT32_MAX;
+    auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count();
+    return static_cast<std::uint32_t>(std::clamp<long long>(ms, 0, UINT32_MAX - 1));
+}
+
+void Modex::request(std::uint64_t id, const Bytes &nspace, Rank rank, TimePoint now,
+                    TimePoint deadline) {
+    HostIndex host = port_.host_of(nspace, rank);
+    // libpmix asks only for processes of other hosts; one of this host that it does not know is
+    // one that never was.
+    if (host == no_host || host == self_)
+        return port_.answer(id, PMIX_ERR_NOT_FOUND, {});
+    wire::ModexRequest message;
+    message.id = next_++;
+    message.nspace = nspace;
+    message.rank = rank;
+    message.timeout_ms = milliseconds_until(now, deadline);
+    if (!port_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
+        return port_.answer(id, PMIX_ERR_LOST_CONNECTION, {});
+    asked_.emplace(message.id, Asked{id, host, deadline});
+}
+
+void Modex::reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data) {
+    wire::ModexReply message;
+    message.id = id;
+    message.status = status;
+    message.data = std::move(data);
+    port_.send(to, wire::ModexReply::type, share(wire::encode(message)));
+}
+
+void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message) {
+    if (port_.host_of(message.nspace, message.rank) != self_ ||
+        port_.local_process_gone(message.nspace, message.rank))
+        return reply(from, message.id, PMIX_ERR_NOT_FOUND, {});
+    if (served_.size() >= max_served)
+        return reply(from, message.id, PMIX_ERR_OUT_OF_RESOURCE, {});
+    TimePoint deadline = TimePoint::max();
+    if (message.timeout_ms != UINT32_MAX)
+        deadline = now + std::chrono::milliseconds(message.timeout_ms);
+    std::uint64_t token = next_++;
+    served_.emplace(token, Served{from, message.id, message.nspace, message.rank, deadline});
+    port_.ask_library(token, message.nspace, message.rank);
+}
+
+void Modex::on_local_data(std::uint64_t token, std::int32_t status, Bytes data) {
+    auto node = served_.extract(token);
+    if (node)
+        reply(node.mapped().from, node.mapped().id, status, std::move(data));
+}
+
+void Modex::on_reply(HostIndex from, wire::ModexReply message) {
+    auto found = asked_.find(message.id);
+    if (found == asked_.end() || found->second.host != from)
+        return;
+    auto node = asked_.extract(found);
+    port_.answer(node.mapped().id, message.status, std::move(message.data));
+}
+
+void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
+    std::vector<std::uint64_t> waiting;
+    for (const auto &[token, served] : served_) {
+        if (served.rank == rank && served.nspace == nspace)
+            waiting.push_back(token);
+    }
+    for (std::uint64_t token : waiting)
+        on_local_data(token, PMIX_ERR_NOT_FOUND, {});
+}
+
+void Modex::on_host_gone(HostIndex host) {
+    std::vector<std::uint64_t> lost;
+    for (const auto &[wire_id, asked] : asked_) {
+        if (asked.host == host)
+            lost.push_back(wire_id);
+    }
+    for (std::uint64_t wire_id : lost) {
+        if (auto node = asked_.extract(wire_id))
+            port_.answer(node.mapped().id, PMIX_ERR_LOST_CONNECTION, {});
+    }
+    std::erase_if(served_, [&](const auto &entry) { return entry.second.from == host; });
+}
+
+TimePoint Modex::next_time() const {
+    TimePoint next = TimePoint::max();
+    for (const auto &[wire_id, asked] : asked_)
+        next = std::min(next, asked.deadline);
+    for (const auto &[token, served] : served_)
+        next = std::min(next, served.deadline);
+    return next;
+}
+
+void Modex::on_time(TimePoint now) {
+    std::vector<std::uint64_t> late;
+    for (const auto &[wire_id, asked] : asked_) {
+        if (asked.deadline <= now)
+            late.push_back(wire_id);
+    }
+    for (std::uint64_t wire_id : late) {
+        if (auto node = asked_.extract(wire_id))
+            port_.answer(node.mapped().id, PMIX_ERR_TIMEOUT, {});
+    }
+    std::erase_if(served_, [&](const auto &entry) { return entry.second.deadline <= now; });
+}
+
+} // namespace pmixhost

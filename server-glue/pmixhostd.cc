@@ -1,0 +1,216 @@
+// pmixhostd: the PMIx server of one step on one host, started by the shim in slurmstepd or by
+// `pmixhost run`, as the user. Not meant to be started by hand.
+//
+//   pmixhostd --start-fd N    serve; N: the start document (contrib/doc/start-document.md)
+//   pmixhostd --stand-in      internal, see stand_in.h
+//   pmixhostd --version
+#include "common/config.h"
+#include "config.h"
+#include "server-glue/backend_loader.h"
+#include "server-glue/stand_in.h"
+#include "server-glue/step_server.h"
+#include "server-glue/supervisor.h"
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace pmixhost {
+namespace {
+
+// What both processes need, read once.
+struct Begin {
+    StartDocument document;
+    Settings settings;
+    std::vector<std::string> notes;
+    UniqueFd door;
+    StatusPage *page = nullptr;
+};
+
+Result<int> descriptor(const StartDocument &document, std::string_view key) {
+    auto number = document.number(key, 1 << 20);
+    if (!number)
+        return number.failure();
+    int fd = static_cast<int>(*number);
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        return system_error(fmt::format("start document: {} {}", key, fd), errno);
+    return fd;
+}
+
+StatusPage *map_page(const StartDocument &document) {
+    auto fd = descriptor(document, "status_fd");
+    if (!fd)
+        return nullptr;
+    UniqueFd owner(*fd);
+    void *memory =
+        mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, owner.get(), 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<StatusPage *>(memory);
+}
+
+Result<Begin> begin(int start_fd) {
+    UniqueFd owner(start_fd);
+    auto document = StartDocument::read_from(start_fd);
+    if (!document)
+        return document.failure();
+    Begin b;
+    b.document = std::move(*document);
+    b.page = map_page(b.document);
+    if (b.document.has("door_fd")) {
+        auto fd = descriptor(b.document, "door_fd");
+        if (!fd)
+            return fd.failure();
+        b.door.reset(*fd);
+    }
+    auto path = b.document.text("config");
+    auto environment = b.document.all("env");
+    auto loaded = load_config(path ? *path : std::string(), environment);
+    if (!loaded) {
+        if (b.page)
+            b.page->fail(loaded.failure().text);
+        return loaded.failure();
+    }
+    b.settings = std::move(loaded->settings);
+    b.notes = std::move(loaded->notes);
+    return b;
+}
+
+// %j job, %s step, %n host, %u user, as far as the start document tells.
+std::string log_path(const Settings &settings, const StartDocument &document) {
+    std::string path;
+    const std::string &pattern = settings.log_file;
+    auto text = [&](std::string_view key) {
+        auto value = document.text(key);
+        return value ? *value : std::string("x");
+    };
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] != '%' || i + 1 == pattern.size()) {
+            path += pattern[i];
+            continue;
+        }
+        switch (pattern[++i]) {
+        case 'j': path += text("slurm.job_id"); break;
+        case 's': path += text("slurm.step_id"); break;
+        case 'n': path += text("host"); break;
+        case 'u': path += std::to_string(::getuid()); break;
+        default: path += pattern[i];
+        }
+    }
+    return path;
+}
+
+int serve(Begin b, Log &log, TaskTable *table) {
+    auto refuse = [&](const Error &why) {
+        log.error("{}", why.text);
+        if (b.page)
+            b.page->fail(why.text);
+        return 1;
+    };
+    auto loop = EventLoop::create([&log](const std::string &what) {
+        log.error("internal error, an event was not handled to its end: {}", what);
+    });
+    if (!loop)
+        return refuse(loop.failure());
+    auto name = b.document.text("backend");
+    if (!name)
+        return refuse(name.failure());
+    auto module = load_backend(*name);
+    if (!module)
+        return refuse(module.failure());
+    auto backend = (*module)->create({**loop, log, b.document});
+    if (!backend)
+        return refuse(backend.failure());
+    auto directory = b.document.text("directory");
+
+    int exit_code = 0;
+    {
+        auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table,
+                                          std::move(b.door), directory ? *directory : std::string()},
+                                         [&](Result<void> result) {
+                                             if (!result) {
+                                                 log.error("{}", result.failure().text);
+                                                 exit_code = 1;
+                                             }
+                                             (*loop)->stop();
+                                         });
+        if (!server)
+            return refuse(server.failure());
+        (*loop)->run();
+        if (exit_code == 0 && table)
+            table->orderly_end.store(1, std::memory_order_release);
+    }
+    return exit_code;
+}
+
+int run(int start_fd) {
+    // What the RM signals, it signals for the tasks; the daemon serves them to their end.
+    for (int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP})
+        ::signal(signal, SIG_IGN);
+    auto started = begin(start_fd);
+    if (!started) {
+        fmt::print(stderr, "pmixhostd: {}\n", started.failure().text);
+        return 1;
+    }
+    std::string host = started->document.text("host").ok() ? *started->document.text("host") : "?";
+    auto level = parse_log_level(started->settings.log_level);
+    UniqueFd log_file;
+    if (!started->settings.log_file.empty())
+        log_file.reset(::open(log_path(started->settings, started->document).c_str(),
+                              O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+    Log log(log_file ? log_file.get() : 2, level ? *level : LogLevel::warning,
+            fmt::format("pmixhostd[{} {}]", host, ::getpid()));
+    for (const auto &note : started->notes)
+        log.warning("{}", note);
+
+    if (!started->door)
+        return serve(std::move(*started), log, nullptr); // whoever starts the tasks watches this one
+
+    TaskTable *table = TaskTable::create();
+    if (!table)
+        return 1;
+    pid_t server = fork();
+    if (server < 0) {
+        if (started->page)
+            started->page->fail("pmixhostd cannot fork: process limit reached?");
+        return 1;
+    }
+    if (server == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::signal(SIGCHLD, SIG_IGN); // stand-ins need no reaping
+        return serve(std::move(*started), log, table);
+    }
+    started->door.reset();
+    return supervise(server, started->document, started->page, *table, log);
+}
+
+} // namespace
+} // namespace pmixhost
+
+int main(int argc, char **argv) {
+    using namespace pmixhost;
+    try {
+        if (argc == 2 && std::strcmp(argv[1], "--stand-in") == 0)
+            return stand_in_main();
+        if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+            fmt::print("pmixhostd {}\n", PACKAGE_VERSION);
+            return 0;
+        }
+        int fd = -1;
+        if (argc == 3 && std::strcmp(argv[1], "--start-fd") == 0) {
+            const char *end = argv[2] + std::strlen(argv[2]);
+            auto [stop, code] = std::from_chars(argv[2], end, fd);
+            if (code == std::errc() && stop == end && fd >= 0)
+                return run(fd);
+        }
+        fmt::print(stderr, "pmixhostd is started by srun --mpi=pmixhost or by `pmixhost run`; see "
+                           "pmixhost(1)\n");
+        return 2;
+    } catch (const std::exception &e) {
+        fmt::print(stderr, "pmixhostd: {}\n", e.what());
+        return 1;
+    }
+}

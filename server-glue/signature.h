@@ -1,0 +1,50 @@
+// Who takes part in a collective, in one canonical form: libpmix hands participants over in any
+// order, and every host must come to the same bytes to match its part with the others'.
+#pragma once
+
+#include "common/job_map.h"
+#include "common/wire/codec.h"
+
+#include <functional>
+
+namespace pmixhost {
+
+// Two collectives of different kind over the same processes never mix.
+enum class CollectiveKind : std::uint8_t { fence = 1 };
+
+// The participants of one namespace.
+struct Members {
+    static constexpr const char *name = "Members";
+    Bytes nspace;
+    std::uint8_t all = 0;             // 1: every rank of the namespace; ranks is empty then
+    std::vector<std::uint32_t> ranks; // ascending, distinct
+    static constexpr auto fields() {
+        return std::make_tuple(wire::field(&Members::nspace, "nspace", "namespace"),
+                               wire::field(&Members::all, "all", "1: every rank of it"),
+                               wire::field(&Members::ranks, "ranks", "else these, ascending"));
+    }
+};
+
+struct Signature {
+    static constexpr const char *name = "Signature";
+    CollectiveKind kind = CollectiveKind::fence;
+    std::vector<Members> members; // ascending by nspace
+    static constexpr auto fields() {
+        return std::make_tuple(wire::field(&Signature::kind, "kind", "1 fence"),
+                               wire::field(&Signature::members, "members", "per namespace"));
+    }
+    bool contains(const Bytes &nspace, Rank rank) const;
+};
+
+struct Process {
+    Bytes nspace;
+    Rank rank = 0;
+    bool wildcard = false;
+};
+
+// Sorts, removes doubles, and turns a list of all ranks into `all` (size_of: the number of ranks of
+// a namespace, 0 if unknown). Fails (not_found) on a namespace or rank that does not exist.
+Result<Signature> canonical(CollectiveKind kind, const std::vector<Process> &participants,
+                            const std::function<Rank(const Bytes &)> &size_of);
+
+} // namespace pmixhost

@@ -1,0 +1,20 @@
+// The stand-in: a short-lived process that connects to the server library in the name of a task
+// that ended before it ever connected, and ends without finalizing. libpmix then counts that rank
+// as lost and lets go of the collectives that wait for it. It needs only the client interface.
+#pragma once
+
+#include "common/result.h"
+
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+// Starts one; `environment` is the rank's. Does not wait for it. The child is this process' and is
+// reaped by it (SIGCHLD is ignored in the server).
+Result<void> send_stand_in(const std::vector<std::string> &environment);
+
+// What the stand-in process does: the body of `pmixhostd --stand-in`.
+int stand_in_main();
+
+} // namespace pmixhost

@@ -1,0 +1,383 @@
+// See step_server.h.
+#include "server-glue/step_server.h"
+
+#include "server-glue/user_terminal.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+// An RM that has not started a task by then never will.
+static constexpr auto no_task_patience = std::chrono::minutes(10);
+
+static std::unique_ptr<Authenticator> authenticator_for(EventLoop &loop, const RmBackend &backend) {
+    if (backend.capabilities().munge)
+        return make_munge_authenticator(loop, ::getuid());
+    return make_secret_authenticator(backend.step().shared_secret);
+}
+
+Result<std::unique_ptr<StepServer>> StepServer::create(Start start,
+                                                       std::function<void(Result<void>)> on_end) {
+    auto directory = start.directory.empty()
+                         ? PrivateDirectory::create_in(start.settings.directory_base)
+                         : PrivateDirectory::create(start.directory);
+    if (!directory)
+        return directory.failure();
+    EventLoop &loop = start.loop;
+    Log &log = start.log;
+    const Settings &settings = start.settings;
+    RmBackend &backend = start.backend;
+    std::unique_ptr<StepServer> server(
+        new StepServer(std::move(start), std::move(*directory), std::move(on_end)));
+    StepServer *raw = server.get();
+    const StepInfo &step = backend.step();
+    auto mesh = Mesh::create(
+        loop, log, settings, step.step_key, step.self, step.map.host_count(),
+        authenticator_for(loop, backend),
+        {[raw](HostIndex from, std::uint8_t type, Bytes payload) {
+             raw->on_message(from, type, std::move(payload));
+         },
+         [raw](HostIndex host, Mesh::Gone how, const Error &why) {
+             // Not at once: this may come from within a send of a service.
+             raw->loop_.post([raw, host, how, why] { raw->on_host_gone(host, how, why); });
+         },
+         [&backend](HostIndex host, Bytes message, TimePoint deadline,
+                    std::function<void(Result<void>)> done) {
+             backend.send_contact(host, std::move(message), deadline, std::move(done));
+         }});
+    if (!mesh)
+        return mesh.failure();
+    raw->mesh_ = std::move(*mesh);
+    if (auto begun = backend.start(*raw); !begun)
+        return begun.failure();
+    raw->begin();
+    return server;
+}
+
+StepServer::StepServer(Start start, PrivateDirectory directory,
+                       std::function<void(Result<void>)> on_end)
+    : loop_(start.loop), log_(start.log), settings_(start.settings), backend_(start.backend),
+      step_(start.backend.step()), page_(start.page), on_end_(std::move(on_end)),
+      door_(std::move(start.door)), directory_(std::move(directory)),
+      tasks_(loop_, log_, step_, directory_.path(), start.table,
+             {[this](Rank rank) { on_task_gone(rank); },
+              [this] { end({}); },
+              [this] {
+                  if (page_)
+                      page_->state.store(StatusPage::serving, std::memory_order_release);
+              },
+              [this](Error why) { end(std::move(why)); }}),
+      collectives_(*this, step_.self, settings_.transport_radix), modex_(*this, step_.self),
+      upcalls_(loop_, *this, settings_.fence_max_bytes), worker_(loop_) {}
+
+StepServer::~StepServer() {
+    // In this order: no more upcalls, then nothing that could answer one.
+    library_.reset();
+    backend_.stop();
+}
+
+void StepServer::begin() {
+    if (door_)
+        tasks_.open_door(std::move(door_));
+    // The connection that a collective of the whole job will need is made while libpmix starts.
+    Tree tree(step_.map.host_count(), settings_.transport_radix);
+    if (HostIndex parent = tree.parent(step_.self); parent != no_host)
+        mesh_->invite(parent);
+
+    idle_ = loop_.after(no_task_patience, [this] {
+        if (!tasks_.any_started())
+            end(error(ErrorKind::timeout, "no task came for its environment within {} minutes",
+                      no_task_patience.count()));
+    });
+
+    PmixLibrary::Options options{step_.nspace + ".server", step_.self, directory_.path(),
+                                 step_.map.hosts()[step_.self]};
+    worker_.run([this, options] { return PmixLibrary::start(loop_, options, Upcalls::module()); },
+                [this](Result<std::unique_ptr<PmixLibrary>> library) {
+                    if (!library)
+                        return end(library.failure());
+                    library_ = std::move(*library);
+                    tasks_.set_library(*library_);
+                });
+}
+
+void StepServer::end(Result<void> result) {
+    if (ending_)
+        return;
+    ending_ = true;
+    if (!result && page_)
+        page_->fail(result.failure().text);
+    mesh_->farewell();
+    on_end_(std::move(result));
+}
+
+// --- what libpmix asks ------------------------------------------------------------------------------
+
+void StepServer::client_connected(ClientEvent event) {
+    if (event.client.nspace == step_.nspace)
+        tasks_.client_connected(event.client.rank);
+    event.reply(PMIX_SUCCESS);
+}
+
+void StepServer::client_finalized(ClientEvent event) {
+    // Said before the last client goes on: the RM may kill this daemon as soon as its tasks end.
+    if (event.client.nspace == step_.nspace && tasks_.client_finalized(event.client.rank))
+        mesh_->farewell();
+    event.reply(PMIX_SUCCESS);
+}
+
+void StepServer::fence(FenceRequest request) {
+    auto signature = canonical(CollectiveKind::fence, request.participants, [this](const Bytes &nspace) {
+        return nspace == step_.nspace ? step_.map.rank_count() : 0;
+    });
+    if (!signature)
+        return request.reply(PMIX_ERR_NOT_FOUND, {});
+    TimePoint now = loop_.now(), deadline = TimePoint::max();
+    auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : settings_.fence_timeout;
+    if (limit.count() > 0)
+        deadline = now + limit;
+    std::int32_t status = request.local_status;
+    if (status != PMIX_SUCCESS || local_member_gone(*signature))
+        status = PMIX_ERR_PROC_TERM_WO_SYNC;
+    std::uint64_t id = next_id_++;
+    replies_.emplace(id, std::move(request.reply));
+    collectives_.enter(now, id, *signature, std::move(request.data), status, deadline);
+    arm_timer();
+}
+
+void StepServer::direct_modex(ModexAsk request) {
+    TimePoint now = loop_.now(), deadline = TimePoint::max();
+    auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : settings_.modex_timeout;
+    if (limit.count() > 0)
+        deadline = now + limit;
+    std::uint64_t id = next_id_++;
+    replies_.emplace(id, std::move(request.reply));
+    modex_.request(id, request.target.nspace, request.target.rank, now, deadline);
+    arm_timer();
+}
+
+void StepServer::abort(AbortRequest request) {
+    std::vector<Rank> ranks;
+    bool whole = request.targets.empty();
+    for (const auto &target : request.targets) {
+        if (target.nspace != step_.nspace ||
+            (!target.wildcard && target.rank >= step_.map.rank_count()))
+            return request.reply(PMIX_ERR_NOT_FOUND);
+        whole = whole || target.wildcard;
+        ranks.push_back(target.rank);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    if (!whole && ranks.size() < step_.map.rank_count())
+        return abort_some(request, ranks);
+
+    std::string text = fmt::format("rank {} on {} called PMIx_Abort with status {}{}{}",
+                                   request.caller.rank, step_.map.hosts()[step_.self], request.status,
+                                   request.message.empty() ? "" : ": ", request.message);
+    log_.info("{}", text);
+    auto reply = std::make_shared<StatusReply>(std::move(request.reply));
+    // An exit status has 8 bits; one that would look like success must not.
+    int exit_status = request.status & 0xff;
+    backend_.end_step({exit_status == 0 ? 1 : exit_status, printable(text)},
+                      [this, reply](Result<void> ended) {
+                          if (!ended)
+                              log_.error("the step could not be ended: {}", ended.failure().text);
+                          (*reply)(ended ? PMIX_SUCCESS : PMIX_ERROR);
+                      });
+}
+
+void StepServer::abort_some(AbortRequest &request, const std::vector<Rank> &ranks) {
+    std::string text =
+        fmt::format("rank {} on {} aborted rank{} {} with status {}{}{}", request.caller.rank,
+                    step_.map.hosts()[step_.self], ranks.size() == 1 ? "" : "s", fmt::join(ranks, ","),
+                    request.status, request.message.empty() ? "" : ": ", request.message);
+    log_.info("{}", text);
+    if (pid_t pid = tasks_.watch().pid_of(request.caller.rank))
+        say_on_terminal(pid, text);
+    // The answer first: the caller may be among those it lists.
+    request.reply(PMIX_SUCCESS);
+    std::map<HostIndex, wire::KillRanks> by_host;
+    for (Rank rank : ranks) {
+        auto &message = by_host[step_.map.host_of(rank)];
+        message.nspace = step_.nspace;
+        message.signal = SIGKILL;
+        message.ranks.push_back(rank);
+    }
+    for (const auto &[host, message] : by_host) {
+        if (host == step_.self)
+            kill_ranks(message);
+        else
+            send(host, wire::KillRanks::type, share(wire::encode(message)));
+    }
+}
+
+void StepServer::kill_ranks(const wire::KillRanks &message) {
+    if (message.nspace != step_.nspace || message.signal <= 0 || message.signal >= NSIG)
+        return log_.warning("a request to signal processes of {} was dropped", printable(message.nspace));
+    for (Rank rank : message.ranks) {
+        if (auto sent = tasks_.watch().signal(rank, message.signal); !sent)
+            log_.debug("{}", sent.failure().text);
+    }
+}
+
+// --- what the RM says -------------------------------------------------------------------------------
+
+void StepServer::on_rm_gone(std::string why) { end(error(ErrorKind::unreachable, "{}", why)); }
+
+void StepServer::want_environment(Rank rank,
+                                  std::function<void(Result<std::vector<std::string>>)> done) {
+    tasks_.want_environment(
+        rank, {std::move(done), error(ErrorKind::unreachable, "pmixhostd ended before it had an answer")});
+}
+
+void StepServer::on_task_gone(Rank rank) {
+    collectives_.on_local_process_gone();
+    modex_.on_local_process_gone(step_.nspace, rank);
+    arm_timer();
+}
+
+// --- what other daemons say -------------------------------------------------------------------------
+
+// Decodes and hands on; what is malformed is dropped with a word in the log.
+template <typename Message, typename Body> static void with(Log &log, const Bytes &payload, Body body) {
+    if (auto message = wire::decode<Message>(payload))
+        body(std::move(*message));
+    else
+        log.warning("{}", message.failure().text);
+}
+
+void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
+    TimePoint now = loop_.now();
+    switch (type) {
+    case wire::CollectiveUp::type:
+        with<wire::CollectiveUp>(log_, payload,
+                                 [&](auto m) { collectives_.on_up(now, from, std::move(m)); });
+        break;
+    case wire::CollectiveDown::type: {
+        auto shared = share(std::move(payload));
+        with<wire::CollectiveDown>(log_, *shared,
+                                   [&](auto m) { collectives_.on_down(from, std::move(m), shared); });
+        break;
+    }
+    case wire::CollectiveProbe::type:
+        with<wire::CollectiveProbe>(log_, payload, [&](auto m) { collectives_.on_probe(now, from, m); });
+        break;
+    case wire::ModexRequest::type:
+        with<wire::ModexRequest>(log_, payload, [&](auto m) { modex_.on_request(now, from, m); });
+        break;
+    case wire::ModexReply::type:
+        with<wire::ModexReply>(log_, payload, [&](auto m) { modex_.on_reply(from, std::move(m)); });
+        break;
+    case wire::KillRanks::type:
+        with<wire::KillRanks>(log_, payload, [&](auto m) { kill_ranks(m); });
+        break;
+    default:
+        log_.warning("host {} sent a message of unknown type {}", from, type);
+    }
+    arm_timer();
+}
+
+void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) {
+    if (how == Mesh::Gone::lost && !ending_)
+        log_.warning("{} is lost: {}", step_.map.hosts()[host], why.text);
+    collectives_.on_host_gone(host);
+    modex_.on_host_gone(host);
+    arm_timer();
+}
+
+// --- what the services need -------------------------------------------------------------------------
+
+bool StepServer::send(HostIndex to, std::uint8_t type, SharedBytes payload) {
+    return mesh_->send(to, type, std::move(payload));
+}
+
+static std::size_t total_size(const Contributions &contributions) {
+    std::size_t size = 0;
+    for (const auto &contribution : *contributions)
+        size += contribution.data.size();
+    return size;
+}
+
+void StepServer::complete(std::uint64_t id, std::int32_t status, Contributions contributions) {
+    auto node = replies_.extract(id);
+    if (!node)
+        return;
+    Bytes all;
+    if (status == PMIX_SUCCESS && contributions) {
+        all.reserve(total_size(contributions));
+        for (const auto &contribution : *contributions)
+            all += contribution.data;
+    }
+    node.mapped()(status, std::move(all));
+}
+
+Result<std::vector<HostIndex>> StepServer::hosts_of(const Signature &signature) {
+    std::set<HostIndex> hosts;
+    for (const auto &members : signature.members) {
+        if (members.nspace != step_.nspace)
+            return error(ErrorKind::not_found, "namespace {} is not known here",
+                         printable(members.nspace));
+        if (members.all) {
+            for (HostIndex h = 0; h < step_.map.host_count(); ++h) {
+                if (!step_.map.ranks_on(h).empty())
+                    hosts.insert(hosts.end(), h);
+            }
+        }
+        for (Rank rank : members.ranks) {
+            HostIndex host = step_.map.host_of(rank);
+            if (host == no_host)
+                return error(ErrorKind::not_found, "there is no rank {}", rank);
+            hosts.insert(host);
+        }
+    }
+    return std::vector<HostIndex>(hosts.begin(), hosts.end());
+}
+
+bool StepServer::local_member_gone(const Signature &signature) {
+    for (Rank rank : step_.map.ranks_on(step_.self)) {
+        if (tasks_.gone(rank) && signature.contains(step_.nspace, rank))
+            return true;
+    }
+    return false;
+}
+
+void StepServer::answer(std::uint64_t id, std::int32_t status, Bytes data) {
+    if (auto node = replies_.extract(id))
+        node.mapped()(status, std::move(data));
+}
+
+void StepServer::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) {
+    if (!library_)
+        return modex_.on_local_data(token, PMIX_ERR_NOT_AVAILABLE, {});
+    library_->posted_data(nspace, rank, [this, token](pmix_status_t status, Bytes data) {
+        modex_.on_local_data(token, status, std::move(data));
+    });
+}
+
+HostIndex StepServer::host_of(const Bytes &nspace, Rank rank) {
+    return nspace == step_.nspace ? step_.map.host_of(rank) : no_host;
+}
+
+bool StepServer::local_process_gone(const Bytes &nspace, Rank rank) {
+    return nspace == step_.nspace && tasks_.gone(rank);
+}
+
+void StepServer::arm_timer() {
+    TimePoint next = std::min(collectives_.next_time(), modex_.next_time());
+    if (next == timer_at_)
+        return;
+    timer_at_ = next;
+    if (next == TimePoint::max())
+        return timer_.reset();
+    timer_ = loop_.after(next - loop_.now(), [this] {
+        timer_at_ = TimePoint::max();
+        collectives_.on_time(loop_.now());
+        modex_.on_time(loop_.now());
+        arm_timer();
+    });
+}
+
+} // namespace pmixhost

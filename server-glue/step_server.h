@@ -1,0 +1,102 @@
+// The server of one step on one host: wires libpmix' upcalls, the RM backend, the mesh of daemons
+// and the services together. All in the event loop's thread; whoever waits for something here has a
+// deadline.
+#pragma once
+
+#include "common/settings.h"
+#include "common/status_page.h"
+#include "common/transport/mesh.h"
+#include "common/worker.h"
+#include "server-glue/collective.h"
+#include "server-glue/local_tasks.h"
+#include "server-glue/modex.h"
+#include "server-glue/private_directory.h"
+#include "server-glue/upcalls.h"
+
+#include <unordered_map>
+
+namespace pmixhost {
+
+class StepServer final : private UpcallHandler,
+                         private BackendListener,
+                         private CollectivePort,
+                         private ModexPort {
+  public:
+    struct Start {
+        EventLoop &loop;
+        Log &log;
+        const Settings &settings;
+        RmBackend &backend;
+        StatusPage *page; // may be null
+        TaskTable *table; // may be null
+        UniqueFd door;    // may be empty, when the backend starts the tasks
+        std::string directory; // to make; empty: a fresh name in settings.directory_base
+    };
+    // Begins everything; on_end is called once, when the daemon has nothing more to do (a failure:
+    // with its text, which is in the status page already).
+    static Result<std::unique_ptr<StepServer>> create(Start start,
+                                                      std::function<void(Result<void>)> on_end);
+    ~StepServer();
+
+  private:
+    StepServer(Start start, PrivateDirectory directory, std::function<void(Result<void>)> on_end);
+
+    // UpcallHandler
+    void client_connected(ClientEvent event) override;
+    void client_finalized(ClientEvent event) override;
+    void abort(AbortRequest request) override;
+    void fence(FenceRequest request) override;
+    void direct_modex(ModexAsk request) override;
+    // BackendListener
+    void on_contact(std::string message) override { mesh_->on_contact(message); }
+    void on_rm_gone(std::string why) override;
+    void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
+    void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
+    void on_task_ended(Rank rank, int) override { tasks_.ended(rank); }
+    // CollectivePort and ModexPort
+    bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
+    void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
+    Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
+    bool local_member_gone(const Signature &signature) override;
+    bool host_gone(HostIndex host) override { return mesh_->gone(host); }
+    void answer(std::uint64_t id, std::int32_t status, Bytes data) override;
+    void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) override;
+    HostIndex host_of(const Bytes &nspace, Rank rank) override;
+    bool local_process_gone(const Bytes &nspace, Rank rank) override;
+
+    void begin();
+    void on_message(HostIndex from, std::uint8_t type, Bytes payload);
+    void on_host_gone(HostIndex host, Mesh::Gone how, const Error &why);
+    void on_task_gone(Rank rank);
+    void kill_ranks(const wire::KillRanks &message);
+    void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
+    void arm_timer();
+    void end(Result<void> result);
+
+    EventLoop &loop_;
+    Log &log_;
+    const Settings &settings_;
+    RmBackend &backend_;
+    const StepInfo &step_;
+    StatusPage *page_;
+    std::function<void(Result<void>)> on_end_;
+    UniqueFd door_;
+    PrivateDirectory directory_;
+
+    std::unique_ptr<Mesh> mesh_;
+    LocalTasks tasks_;
+    Collectives collectives_;
+    Modex modex_;
+    std::unordered_map<std::uint64_t, DataReply> replies_; // of fences and direct modexes
+    std::uint64_t next_id_ = 1;
+    EventLoop::Handle timer_;
+    EventLoop::Handle idle_; // until the first task should have come
+    TimePoint timer_at_ = TimePoint::max();
+    bool ending_ = false;
+
+    Upcalls upcalls_;
+    std::unique_ptr<PmixLibrary> library_;
+    Worker worker_; // starts the library; last, so that it ends first
+};
+
+} // namespace pmixhost

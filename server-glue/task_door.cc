@@ -1,0 +1,136 @@
+// See task_door.h.
+#include "server-glue/task_door.h"
+
+#include "common/wire/codec.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+namespace pmixhost {
+
+static constexpr std::uint32_t door_magic = 0x504d4831; // "PMH1"
+static constexpr auto visitor_patience = std::chrono::seconds(10);
+static constexpr std::size_t max_visitors = 8192;
+
+struct TaskDoor::Visitor {
+    UniqueFd fd;
+    pid_t pid = 0;
+    gid_t gid = 0;
+    Bytes request;
+    Bytes reply;
+    std::size_t written = 0;
+    EventLoop::Handle watch;
+    EventLoop::Handle timer;
+};
+
+TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid,
+                   std::function<void(Knock)> on_knock)
+    : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)) {
+    fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
+    watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { accept(); });
+}
+
+TaskDoor::~TaskDoor() { *alive_ = false; }
+
+void TaskDoor::accept() {
+    for (int i = 0; i < 1024; ++i) {
+        UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!peer)
+            return;
+        ucred who{};
+        socklen_t length = sizeof who;
+        if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
+            who.uid != uid_ || visitors_.size() >= max_visitors) {
+            log_.warning("the task door was closed to process {} of uid {}", who.pid, who.uid);
+            continue;
+        }
+        std::uint64_t id = next_++;
+        auto visitor = std::make_unique<Visitor>();
+        visitor->pid = who.pid;
+        visitor->gid = who.gid;
+        visitor->timer = loop_.after(visitor_patience, [this, id] { visitors_.erase(id); });
+        visitor->watch =
+            loop_.watch(peer.get(), EventLoop::readable, [this, id](unsigned) { read(id); });
+        visitor->fd = std::move(peer);
+        visitors_.emplace(id, std::move(visitor));
+    }
+}
+
+void TaskDoor::read(std::uint64_t id) {
+    auto found = visitors_.find(id);
+    if (found == visitors_.end())
+        return;
+    Visitor &visitor = *found->second;
+    char buffer[8];
+    ssize_t n = ::recv(visitor.fd.get(), buffer, 8 - visitor.request.size(), 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        visitors_.erase(found);
+        return;
+    }
+    visitor.request.append(buffer, static_cast<std::size_t>(n));
+    if (visitor.request.size() < 8)
+        return;
+    visitor.watch.reset();
+    visitor.timer.reset(); // from here on the wait is ours, not the visitor's
+    wire::Reader reader(visitor.request);
+    std::uint32_t magic = 0, rank = 0;
+    reader.get(magic);
+    reader.get(rank);
+    if (magic != door_magic) {
+        visitors_.erase(found);
+        return;
+    }
+    std::weak_ptr<bool> alive = alive_;
+    Answer answer(
+        [this, alive, id](Result<std::vector<std::string>> environment) {
+            if (alive.expired())
+                return;
+            auto found = visitors_.find(id);
+            if (found == visitors_.end())
+                return;
+            Bytes body;
+            if (environment) {
+                for (const auto &entry : *environment) {
+                    body += entry;
+                    body += '\0';
+                }
+            } else {
+                body = environment.failure().text;
+            }
+            wire::Writer writer(found->second->reply);
+            writer.put(door_magic);
+            writer.put(std::uint32_t{environment ? 0u : 1u});
+            writer.put(body);
+            found->second->timer = loop_.after(visitor_patience, [this, id] { visitors_.erase(id); });
+            write(id);
+        },
+        error(ErrorKind::unreachable, "pmixhostd ended before it had an answer"));
+    on_knock_({rank, visitor.pid, visitor.gid, std::move(answer)});
+}
+
+void TaskDoor::write(std::uint64_t id) {
+    auto found = visitors_.find(id);
+    if (found == visitors_.end())
+        return;
+    Visitor &visitor = *found->second;
+    while (visitor.written < visitor.reply.size()) {
+        ssize_t n = ::send(visitor.fd.get(), visitor.reply.data() + visitor.written,
+                           visitor.reply.size() - visitor.written, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::writable,
+                                        [this, id](unsigned) { write(id); });
+            return;
+        }
+        if (n < 0)
+            break;
+        visitor.written += static_cast<std::size_t>(n);
+    }
+    visitors_.erase(found);
+}
+
+} // namespace pmixhost

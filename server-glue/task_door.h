@@ -1,0 +1,46 @@
+// The task door: where each task of this host, just before its exec, gets the environment it needs
+// (protocol: contrib/doc/task-door.md). Who asks, the kernel tells.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/log.h"
+#include "common/unique_fd.h"
+#include "server-glue/one_shot.h"
+
+#include <map>
+#include <sys/types.h>
+
+namespace pmixhost {
+
+class TaskDoor {
+  public:
+    using Answer = OneShot<Result<std::vector<std::string>>>; // the environment, NAME=VALUE each
+    struct Knock {
+        Rank rank;
+        pid_t pid; // of the process that asks, which is the one that will execute the program
+        gid_t gid;
+        Answer answer;
+    };
+    // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard.
+    TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock);
+    ~TaskDoor();
+
+  private:
+    struct Visitor;
+    void accept();
+    void read(std::uint64_t id);
+    void write(std::uint64_t id);
+
+    EventLoop &loop_;
+    Log &log_;
+    UniqueFd fd_;
+    uid_t uid_;
+    std::function<void(Knock)> on_knock_;
+    std::map<std::uint64_t, std::unique_ptr<Visitor>> visitors_;
+    std::uint64_t next_ = 1;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    EventLoop::Handle watch_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,41 @@
+// The tasks of this host as processes: hears of their end, whether or not they ever spoke PMIx, and
+// signals them. A pidfd names a process without the danger that its pid is given to another one.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/unique_fd.h"
+
+#include <map>
+#include <sys/types.h>
+
+namespace pmixhost {
+
+class TaskWatch {
+  public:
+    TaskWatch(EventLoop &loop, std::function<void(Rank)> on_end)
+        : loop_(loop), on_end_(std::move(on_end)) {}
+
+    // Watches `pid` from now on. Fails (not_found) when it has ended already, (denied) when this
+    // rank is watched already.
+    Result<void> add(Rank rank, pid_t pid);
+    // The task is known to have ended (a backend said so); on_end is called unless it was.
+    void ended(Rank rank);
+    bool has(Rank rank) const { return tasks_.contains(rank); }
+    // 0 when it is not running.
+    pid_t pid_of(Rank rank) const;
+    std::size_t running() const { return tasks_.size(); }
+    Result<void> signal(Rank rank, int signal);
+
+  private:
+    struct Task {
+        pid_t pid;
+        UniqueFd fd;
+        EventLoop::Handle watch;
+    };
+    EventLoop &loop_;
+    std::function<void(Rank)> on_end_;
+    std::map<Rank, Task> tasks_;
+};
+
+} // namespace pmixhost

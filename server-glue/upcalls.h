@@ -1,0 +1,71 @@
+// The pmix_server_module_t that libpmix calls, in its own thread. Each callback copies what it was
+// given into a Request and posts it to the event loop; the handler answers there, exactly once.
+// The module table has no user pointer, so one file-scope pointer (in upcalls.cc) leads from it to
+// the Upcalls object.
+#pragma once
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "server-glue/one_shot.h"
+#include "server-glue/signature.h"
+
+#include <pmix_server.h>
+
+#include <optional>
+
+namespace pmixhost {
+
+using StatusReply = OneShot<pmix_status_t>;
+using DataReply = OneShot<pmix_status_t, Bytes>;
+
+struct AbortRequest {
+    Process caller;
+    int status = 0;
+    std::string message;
+    std::vector<Process> targets; // empty: the caller's whole job
+    StatusReply reply;
+};
+struct FenceRequest {
+    std::vector<Process> participants;
+    Bytes data;
+    pmix_status_t local_status = PMIX_SUCCESS; // PMIX_LOCAL_COLLECTIVE_STATUS
+    std::optional<std::chrono::seconds> timeout;
+    DataReply reply;
+};
+struct ModexAsk {
+    Process target;
+    std::optional<std::chrono::seconds> timeout;
+    DataReply reply;
+};
+struct ClientEvent {
+    Process client;
+    StatusReply reply;
+};
+
+// In the loop's thread.
+class UpcallHandler {
+  public:
+    virtual ~UpcallHandler() = default;
+    virtual void client_connected(ClientEvent event) = 0;
+    virtual void client_finalized(ClientEvent event) = 0;
+    virtual void abort(AbortRequest request) = 0;
+    virtual void fence(FenceRequest request) = 0;
+    virtual void direct_modex(ModexAsk request) = 0;
+};
+
+class Upcalls {
+  public:
+    // `max_fence_bytes`: a larger contribution is refused before it is copied.
+    Upcalls(EventLoop &loop, UpcallHandler &handler, std::uint64_t max_fence_bytes);
+    // After PMIx_server_finalize: no upcall may come any more.
+    ~Upcalls();
+    Upcalls(const Upcalls &) = delete;
+
+    static pmix_server_module_t *module();
+
+    EventLoop &loop;
+    UpcallHandler &handler;
+    const std::uint64_t max_fence_bytes;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,18 @@
+// A line for the user, where the RM offers no way to say one: the standard error of a task of the
+// user's own, which leads to the terminal, the --error file or wherever the user wanted it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+namespace pmixhost {
+
+// Writes "pmixhost: <text>\n" to fd 2 of `pid`, without waiting. Nothing happens where that cannot be
+// opened (the task has closed it, it is a socket, the program is setuid).
+void say_on_terminal(pid_t pid, std::string_view text);
+
+// `text` with control characters replaced, at most 1024 bytes: it came from a task or a peer.
+std::string printable(std::string_view text);
+
+} // namespace pmixhost

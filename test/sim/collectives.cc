@@ -1,0 +1,334 @@
+// Many daemons' collectives in one process, on a fake clock and a fake network: messages are
+// delayed and reordered at random (never on one link: TCP keeps order there), hosts are lost and
+// processes die at random moments. Whatever happens, every participant is answered exactly once
+// and in time, and a collective that succeeds anywhere had everyone's data.
+//
+// A run is given by its seed alone; a failing one is named and can be run again:
+//   PMIXHOST_SIM_SEED=123 test/sim/collectives
+#include "server-glue/collective.h"
+
+#include <cstdlib>
+#include <pmix_common.h>
+#include <queue>
+#include <random>
+#include <set>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+class World;
+
+struct Host final : CollectivePort {
+    World *world = nullptr;
+    HostIndex self = 0;
+    std::unique_ptr<Collectives> collectives;
+    bool lost = false;          // the host itself
+    bool process_dead = false;  // its only process
+    std::set<HostIndex> gone;   // what it knows
+    bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
+    void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
+    Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
+    bool local_member_gone(const Signature &signature) override {
+        return process_dead && signature.contains("job", self);
+    }
+    bool host_gone(HostIndex host) override { return gone.contains(host); }
+};
+
+struct Answer {
+    std::int32_t status;
+    std::vector<HostIndex> from;
+    TimePoint at;
+};
+
+// One rank on each host; rank number = host index.
+class World {
+  public:
+    World(HostIndex size, std::uint32_t radix, std::uint64_t seed) : random_(seed), hosts_(size) {
+        for (HostIndex h = 0; h < size; ++h) {
+            hosts_[h].world = this;
+            hosts_[h].self = h;
+            hosts_[h].collectives = std::make_unique<Collectives>(hosts_[h], h, radix);
+        }
+    }
+    HostIndex size() const { return static_cast<HostIndex>(hosts_.size()); }
+    Host &host(HostIndex h) { return hosts_[h]; }
+    std::uint64_t pick(std::uint64_t below) { return random_() % below; }
+
+    void at(TimePoint when, std::function<void()> what) {
+        events_.push({when, order_++, std::move(what)});
+    }
+    TimePoint now() const { return now_; }
+
+    void deliver(HostIndex from, HostIndex to, std::uint8_t type, SharedBytes payload) {
+        ++messages;
+        auto &link = link_[{from, to}];
+        link = std::max(link, now_ + std::chrono::microseconds(20 + pick(5000)));
+        at(link, [this, from, to, type, payload] {
+            Host &host = hosts_[to];
+            if (host.lost || host.gone.contains(from))
+                return;
+            if (type == wire::CollectiveUp::type)
+                host.collectives->on_up(now_, from, *wire::decode<wire::CollectiveUp>(*payload));
+            else if (type == wire::CollectiveDown::type)
+                host.collectives->on_down(from, *wire::decode<wire::CollectiveDown>(*payload), payload);
+            else
+                host.collectives->on_probe(now_, from, *wire::decode<wire::CollectiveProbe>(*payload));
+        });
+    }
+
+    void enter(HostIndex h, std::uint64_t id, const Signature &signature, TimePoint deadline) {
+        if (hosts_[h].lost || hosts_[h].process_dead)
+            return;
+        entered.insert({h, id});
+        hosts_[h].collectives->enter(now_, id, signature, Bytes(1 + h % 7, static_cast<char>('a' + h % 26)),
+                                     PMIX_SUCCESS, deadline);
+    }
+    void kill_process(HostIndex h) {
+        if (hosts_[h].lost)
+            return;
+        hosts_[h].process_dead = true;
+        hosts_[h].collectives->on_local_process_gone();
+    }
+    // Everyone who has or wants a connection notices, some time later.
+    void lose_host(HostIndex h) {
+        hosts_[h].lost = true;
+        for (auto &other : hosts_) {
+            if (other.self == h)
+                continue;
+            at(now_ + std::chrono::milliseconds(1 + pick(400)), [&other, h] {
+                if (other.lost)
+                    return;
+                other.gone.insert(h);
+                other.collectives->on_host_gone(h);
+            });
+        }
+    }
+
+    void run() {
+        while (true) {
+            TimePoint timer = TimePoint::max();
+            for (auto &host : hosts_) {
+                if (!host.lost)
+                    timer = std::min(timer, host.collectives->next_time());
+            }
+            TimePoint event = events_.empty() ? TimePoint::max() : events_.top().when;
+            if (std::min(timer, event) == TimePoint::max())
+                return;
+            if (event <= timer) {
+                auto next = events_.top();
+                events_.pop();
+                now_ = std::max(now_, next.when);
+                next.what();
+            } else {
+                now_ = std::max(now_, timer);
+                for (auto &host : hosts_) {
+                    if (!host.lost)
+                        host.collectives->on_time(now_);
+                }
+            }
+        }
+    }
+
+    std::map<std::pair<HostIndex, std::uint64_t>, Answer> answers;
+    std::set<std::pair<HostIndex, std::uint64_t>> entered;
+    std::uint64_t messages = 0;
+
+  private:
+    struct Event {
+        TimePoint when;
+        std::uint64_t order;
+        std::function<void()> what;
+        bool operator<(const Event &other) const {
+            return std::tie(when, order) > std::tie(other.when, other.order);
+        }
+    };
+    std::mt19937_64 random_;
+    std::vector<Host> hosts_;
+    std::priority_queue<Event> events_;
+    std::map<std::pair<HostIndex, HostIndex>, TimePoint> link_;
+    std::uint64_t order_ = 0;
+    TimePoint now_{};
+};
+
+bool Host::send(HostIndex to, std::uint8_t type, SharedBytes payload) {
+    if (gone.contains(to))
+        return false;
+    world->deliver(self, to, type, std::move(payload));
+    return true;
+}
+void Host::complete(std::uint64_t id, std::int32_t status, Contributions contributions) {
+    Answer answer{status, {}, world->now()};
+    if (contributions) {
+        for (const auto &c : *contributions)
+            answer.from.push_back(c.host);
+    }
+    bool first = world->answers.emplace(std::pair{self, id}, std::move(answer)).second;
+    assert_true(first);
+}
+Result<std::vector<HostIndex>> Host::hosts_of(const Signature &signature) {
+    std::vector<HostIndex> out;
+    for (HostIndex h = 0; h < world->size(); ++h) {
+        if (signature.contains("job", h))
+            out.push_back(h);
+    }
+    return out;
+}
+
+Signature signature_of(const World &world, const std::vector<HostIndex> &ranks) {
+    std::vector<Process> processes;
+    for (HostIndex rank : ranks)
+        processes.push_back({"job", rank, false});
+    return *canonical(CollectiveKind::fence, processes, [&](const Bytes &) { return world.size(); });
+}
+
+std::uint64_t base_seed() {
+    const char *given = std::getenv("PMIXHOST_SIM_SEED");
+    return given ? std::strtoull(given, nullptr, 10) : 1;
+}
+
+// Several groups, each with several collectives one after the other, all at once.
+void exchange(World &world, std::size_t groups, std::size_t rounds, bool trouble) {
+    struct Group {
+        std::vector<HostIndex> ranks;
+        Signature signature;
+    };
+    std::vector<Group> all;
+    for (std::size_t g = 0; g < groups; ++g) {
+        Group group;
+        for (HostIndex h = 0; h < world.size(); ++h) {
+            if (g == 0 || world.pick(3) != 0)
+                group.ranks.push_back(h);
+        }
+        if (group.ranks.empty())
+            group.ranks.push_back(0);
+        group.signature = signature_of(world, group.ranks);
+        all.push_back(std::move(group));
+    }
+    TimePoint deadline = TimePoint{} + 60s;
+    for (std::size_t g = 0; g < groups; ++g) {
+        for (HostIndex rank : all[g].ranks) {
+            for (std::size_t r = 0; r < rounds; ++r) {
+                // In order per host, at a random pace.
+                world.at(TimePoint{} + std::chrono::milliseconds(100 * r + world.pick(100)),
+                         [&world, rank, id = g * 1000 + r, signature = all[g].signature, deadline] {
+                             world.enter(rank, id, signature, deadline);
+                         });
+            }
+        }
+    }
+    std::set<HostIndex> lost;
+    if (trouble) {
+        for (int i = 0; i < 2; ++i) {
+            auto h = static_cast<HostIndex>(world.pick(world.size()));
+            TimePoint when = TimePoint{} + std::chrono::milliseconds(world.pick(100 * rounds));
+            if (world.pick(2))
+                world.at(when, [&world, h] { world.kill_process(h); });
+            else if (lost.insert(h).second)
+                world.at(when, [&world, h] { world.lose_host(h); });
+        }
+    }
+    world.run();
+
+    for (const auto &[host, id] : world.entered) {
+        if (world.host(host).lost)
+            continue;
+        auto found = world.answers.find({host, id});
+        assert_true(found != world.answers.end()); // nobody hangs
+        if (!trouble)
+            assert_int_equal(found->second.status, PMIX_SUCCESS);
+        if (found->second.status == PMIX_SUCCESS) {
+            auto from = found->second.from;
+            std::sort(from.begin(), from.end());
+            assert_true(from == all[id / 1000].ranks); // everyone's, once each
+        } else {
+            assert_true(found->second.status == PMIX_ERR_LOST_CONNECTION ||
+                        found->second.status == PMIX_ERR_PROC_TERM_WO_SYNC ||
+                        found->second.status == PMIX_ERR_TIMEOUT);
+        }
+    }
+    for (HostIndex h = 0; h < world.size(); ++h) {
+        if (!world.host(h).lost)
+            assert_int_equal(world.host(h).collectives->active(), 0);
+    }
+}
+
+void concurrent_collectives_succeed(void **) {
+    for (std::uint64_t seed = base_seed(); seed < base_seed() + 100; ++seed) {
+        World world(static_cast<HostIndex>(1 + seed % 24), 2 + seed % 3, seed);
+        exchange(world, 4, 5, false);
+    }
+}
+
+void nobody_hangs_when_hosts_and_processes_die(void **) {
+    for (std::uint64_t seed = base_seed(); seed < base_seed() + 300; ++seed) {
+        World world(static_cast<HostIndex>(2 + seed % 24), 2 + seed % 3, seed);
+        exchange(world, 3, 4, true);
+        // Nobody was left to a deadline: the losses were noticed.
+        for (const auto &[who, answer] : world.answers) {
+            if (answer.status == PMIX_ERR_TIMEOUT)
+                fail_msg("seed %lu: host %u only got a timeout", static_cast<unsigned long>(seed),
+                         who.first);
+        }
+    }
+}
+
+void the_same_seed_is_the_same_run(void **) {
+    auto trace = [](std::uint64_t seed) {
+        World world(17, 3, seed);
+        exchange(world, 3, 4, true);
+        std::string out = std::to_string(world.messages);
+        for (const auto &[who, answer] : world.answers)
+            out += fmt::format(" {}:{}:{}@{}", who.first, who.second, answer.status,
+                               answer.at.time_since_epoch().count());
+        return out;
+    };
+    assert_true(trace(7) == trace(7));
+    assert_true(trace(7) != trace(8));
+}
+
+void a_thousand_hosts(void **) {
+    World world(1000, 32, base_seed());
+    exchange(world, 2, 3, false);
+    // Each host sends up once and gets down once, per collective: no more than that.
+    assert_true(world.messages <= 2 * 3 * (2 * 999));
+}
+
+void a_thousand_hosts_in_trouble(void **) {
+    World world(1000, 32, base_seed());
+    exchange(world, 1, 3, true);
+}
+
+void a_dead_process_is_found_by_asking(void **) {
+    // Nobody tells the others; the host of the dead one alone knows.
+    World world(9, 2, base_seed());
+    std::vector<HostIndex> ranks;
+    for (HostIndex h = 0; h < world.size(); ++h)
+        ranks.push_back(h);
+    auto signature = signature_of(world, ranks);
+    world.at(TimePoint{} + 1ms, [&] { world.kill_process(8); });
+    for (HostIndex h = 0; h < 8; ++h)
+        world.at(TimePoint{} + 10ms, [&, h] { world.enter(h, 1, signature, TimePoint{} + 60s); });
+    world.run();
+    for (HostIndex h = 0; h < 8; ++h) {
+        assert_int_equal(world.answers.at({h, 1}).status, PMIX_ERR_PROC_TERM_WO_SYNC);
+        assert_true(world.answers.at({h, 1}).at < TimePoint{} + 1s);
+    }
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(concurrent_collectives_succeed),
+        cmocka_unit_test(nobody_hangs_when_hosts_and_processes_die),
+        cmocka_unit_test(the_same_seed_is_the_same_run),
+        cmocka_unit_test(a_thousand_hosts),
+        cmocka_unit_test(a_thousand_hosts_in_trouble),
+        cmocka_unit_test(a_dead_process_is_found_by_asking),
+    };
+    return cmocka_run_group_tests_name("collectives in a fake network", tests, nullptr, nullptr);
+}
