@@ -1,5 +1,5 @@
 # The Slurm shim (mpi_pmixhost.so) and the Slurm backend. See contrib/doc/architecture.md.
-SLURM_SHIM_HEADERS = \
+slurm_shim_files = \
 	plugins/slurm/daemon_launch.h plugins/slurm/exit_report.h plugins/slurm/hook_env.h \
 	plugins/slurm/identity.h plugins/slurm/prefork.h plugins/slurm/prelaunch.h \
 	plugins/slurm/slurm_abi.h plugins/slurm/task_hook.h plugins/slurm/task_map.h
@@ -8,7 +8,7 @@ EXTRA_DIST += plugins/slurm/shim.map plugins/slurm/backend.map
 if HAVE_SLURM
 # The shim is loaded into all of Slurm's daemons: no library of ours, no libfmt, no libslurm.
 noinst_LTLIBRARIES += plugins/slurm/libshim.la
-plugins_slurm_libshim_la_SOURCES = $(SLURM_SHIM_HEADERS) \
+plugins_slurm_libshim_la_SOURCES = $(slurm_shim_files) \
 	common/result.cc common/start_document.cc \
 	plugins/slurm/daemon_launch.cc plugins/slurm/exit_report.cc plugins/slurm/hook_env.cc \
 	plugins/slurm/identity.cc plugins/slurm/prefork.cc plugins/slurm/prelaunch.cc \
