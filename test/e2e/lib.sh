@@ -1,0 +1,194 @@
+# shellcheck shell=bash
+# The words in which the end-to-end tests are written. A test is a script that sources this file,
+# says "plan N" or ends with "done_testing", and prints TAP through "ok", "is", "like" and "skip".
+#
+# For the tests on a real cluster (test/e2e/slurm), which run-slurm starts with this environment:
+#   PMIXHOST_CLUSTER, PMIXHOST_CLUSTER_DIR   the cluster script and its --dir
+#   PMIXHOST_SOURCE, PMIXHOST_BUILD          the trees
+#   PMIXHOST_CLIENTS                         the directory of the compiled clients
+# Every command on the cluster runs under a time limit, as an ordinary user unless said otherwise.
+
+set -uo pipefail
+
+TEST_LIMIT=${TEST_LIMIT:-60} # seconds that one command on the cluster may take
+TEST_USER=${TEST_USER:-pmixuser1}
+output=      # what the last command on the cluster printed, both streams
+status=0     # and its exit code; 124 or 137 when it took too long
+test_count=0
+test_plan=
+test_failures=0
+
+plan() { # N
+    test_plan=$1
+    echo "1..$1"
+}
+
+done_testing() { plan "$test_count"; }
+
+# A script that ends early must not look like one that was content.
+test_end() {
+    local code=$?
+    if [[ $test_plan != "$test_count" ]]; then
+        echo "# the script ended after $test_count tests with exit code $code, its plan was: ${test_plan:-none}"
+        exit 1
+    fi
+    ((test_failures == 0)) || exit 1
+}
+trap test_end EXIT
+
+diag() { echo "#   ${*//$'\n'/$'\n'#   }"; }
+
+test_result() { # STATUS DESCRIPTION
+    test_count=$((test_count + 1))
+    if (($1 == 0)); then
+        echo "ok $test_count - $2"
+    else
+        test_failures=$((test_failures + 1))
+        echo "not ok $test_count - $2"
+    fi
+    return "$1"
+}
+
+# ok DESCRIPTION COMMAND ...: COMMAND succeeds. When not, shows the last output too.
+ok() {
+    local description=$1 result=0
+    shift
+    "$@" || result=1
+    test_result "$result" "$description" && return
+    diag "failed: $*"
+    diag "the last command on the cluster: exit code $status, output:"
+    diag "$(head -n 60 <<<"$output")"
+    return 1
+}
+
+is() { # DESCRIPTION GOT WANTED
+    test_result "$([[ $2 == "$3" ]]; echo $?)" "$1" && return
+    diag "got:"
+    diag "$2"
+    diag "wanted:"
+    diag "$3"
+    if ((status != 0)) && [[ $2 != "$output" ]]; then
+        diag "the last command on the cluster: exit code $status, output:"
+        diag "$(head -n 60 <<<"$output")"
+    fi
+    return 1
+}
+
+like() { # DESCRIPTION GOT EXTENDED-REGEX
+    test_result "$([[ $2 =~ $3 ]]; echo $?)" "$1" && return
+    diag "got:"
+    diag "$(head -n 60 <<<"$2")"
+    diag "wanted something like: $3"
+    return 1
+}
+
+unlike() { # DESCRIPTION GOT EXTENDED-REGEX
+    test_result "$([[ ! $2 =~ $3 ]]; echo $?)" "$1" && return
+    diag "got:"
+    diag "$(head -n 60 <<<"$2")"
+    diag "wanted nothing like: $3"
+    return 1
+}
+
+skip() { # DESCRIPTION REASON
+    test_count=$((test_count + 1))
+    echo "ok $test_count - $1 # SKIP $2"
+}
+
+# until_true SECONDS COMMAND ...: polls a condition; false when it did not come true in time.
+until_true() {
+    local deadline=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+    shift
+    until "$@"; do
+        ((${EPOCHREALTIME/[.,]/} < deadline)) || return 1
+        sleep 0.1
+    done
+}
+
+# The test's own variables would only confuse the program under test.
+on_cluster=(env -u PMIXHOST_BUILD -u PMIXHOST_SOURCE -u PMIXHOST_CLIENTS -u PMIXHOST_CLUSTER
+    -u PMIXHOST_CLUSTER_DIR
+    "${PMIXHOST_CLUSTER:-}" exec --dir "${PMIXHOST_CLUSTER_DIR:-}")
+
+# on_host HOST COMMAND ...: as root, without limit or capture; for looking at a host.
+on_host() {
+    local host=$1
+    shift
+    "${on_cluster[@]}" --host "$host" -- "$@"
+}
+
+# as_user USER COMMAND ...: on the login host, in the current directory
+as_user() {
+    local user=$1
+    shift
+    "${on_cluster[@]}" --user "$user" -- "$@"
+}
+
+# run COMMAND ...: on the login host as $TEST_USER, from the directory $test_dir; sets $output and
+# $status. What takes too long is ended, with its jobs, so that the next test finds free hosts.
+run() {
+    status=0
+    output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" \
+        "${on_cluster[@]}" --user "$TEST_USER" -- "$@" 2>&1 </dev/null) || status=$?
+    if ((status == 124 || status == 137)); then
+        output+=$'\n'"(ended after $TEST_LIMIT s)"
+        end_jobs
+    fi
+    return 0
+}
+
+# TEST_MPI: another plugin to run the same tests with, to see what is Slurm's doing and what ours.
+mpi=--mpi=${TEST_MPI:-pmixhost}
+run_srun() { run srun "$mpi" "$@"; }
+
+no_jobs() { [[ -z $(as_user root squeue -h 2>&1) ]]; }
+
+end_jobs() {
+    as_user root scancel -s KILL --user=pmixuser1 --user=pmixuser2 2>/dev/null || true
+    as_user root bash -c 'squeue -h -o %i | xargs -r scancel' 2>/dev/null || true
+    until_true 40 no_jobs || echo "# jobs do not end: $(as_user root squeue -h 2>&1)"
+}
+
+passed() { ((status == 0)); }
+failed() { ((status != 0 && status != 124 && status != 137)); }
+
+hosts_of_cluster() { as_user root sinfo -h -N -o %N | sort -Vu; }
+
+# Everything of ours on a host: processes, files in the places that each host has of its own, and
+# abstract sockets. Empty when nothing runs.
+litter() { # HOST
+    # shellcheck disable=SC2016 # awk's $8
+    on_host "$1" bash -c '
+        ps -eo comm,pid,user,stat | grep -E "^(pmixhost|slurmstepd)" | sed "s/^/process /"
+        find /tmp /run /dev/shm -mindepth 1 \( -path /run/munge -o -path /run/mount '"$(prunes)"' \) \
+            -prune -o \( -type d -empty -o ! -type d \) -print 2>/dev/null
+        awk "\$8 ~ /^@.*pmix/ { print \"socket \" \$8 }" /proc/net/unix'
+}
+
+# Directories shared by all hosts that happen to lie under /tmp are not the host's own.
+prunes() {
+    local path
+    for path in "$PMIXHOST_CLUSTER_DIR" "$PMIXHOST_BUILD" "$PMIXHOST_SOURCE"; do
+        printf ' -o -path %q' "$path"
+    done
+}
+
+no_litter_now() {
+    local host
+    for host in head $(hosts_of_cluster); do [[ -z $(litter "$host") ]] || return 1; done
+}
+
+# no_litter SECONDS: nothing of ours is left on any host, now or in at most so many seconds.
+no_litter() {
+    until_true "$1" no_litter_now && return
+    local host
+    for host in head $(hosts_of_cluster); do litter "$host" | sed "s/^/#   left on $host: /"; done
+    return 1
+}
+
+# A directory that all hosts see and all users may write to, for this script; gone at its end with
+# the cluster.
+if [[ -n ${PMIXHOST_CLUSTER_DIR:-} ]]; then
+    test_dir=$(mktemp -d "$PMIXHOST_CLUSTER_DIR/work/${0##*/}.XXXXXX")
+    chmod 1777 "$test_dir"
+fi
