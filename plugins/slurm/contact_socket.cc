@@ -1,0 +1,205 @@
+// See contact_socket.h.
+#include "plugins/slurm/contact_socket.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int backlog = 512;
+constexpr std::size_t max_visitors = 64;
+constexpr auto visit_limit = 5s;
+constexpr std::size_t header_size = 8;
+constexpr int max_swept = 1024;
+constexpr std::string_view unfinished = "new.";
+
+std::uint32_t get_u32(std::string_view bytes) {
+    std::uint32_t value = 0;
+    for (int i = 0; i < 4; ++i)
+        value = value << 8 | static_cast<unsigned char>(bytes[i]);
+    return value;
+}
+
+sockaddr_un address_of(const std::string &path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(),
+                std::min(path.size(), sizeof address.sun_path - 1));
+    return address;
+}
+
+// BASE may be writable for everybody, so what is there already is looked at closely.
+Result<UniqueFd> own_directory(const std::string &path) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+        return system_error(path, errno);
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!fd || fstat(fd.get(), &status) != 0 || status.st_uid != geteuid() ||
+        (status.st_mode & 077) != 0)
+        return error(ErrorKind::denied,
+                     "{} is not a directory of this user with mode 0700; somebody made it before "
+                     "us: remove it",
+                     path);
+    return fd;
+}
+
+bool somebody_listens(const std::string &path) {
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_un address = address_of(path);
+    return !fd || ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0 ||
+           errno != ECONNREFUSED;
+}
+
+// A name that is finished belongs to a socket that listens, unless its daemon was killed.
+void sweep(const std::string &directory, int directory_fd) {
+    DIR *list = opendir(directory.c_str());
+    if (!list)
+        return;
+    for (int seen = 0; seen < max_swept;) {
+        dirent *entry = readdir(list);
+        if (!entry)
+            break;
+        std::string_view name = entry->d_name;
+        struct stat status {};
+        if (name.front() == '.' ||
+            fstatat(directory_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISSOCK(status.st_mode))
+            continue;
+        ++seen;
+        bool stale = name.starts_with(unfinished)
+                         ? status.st_mtime + 60 < time(nullptr)
+                         : !somebody_listens(directory + "/" + entry->d_name);
+        if (stale)
+            unlinkat(directory_fd, entry->d_name, 0);
+    }
+    closedir(list);
+}
+
+} // namespace
+
+std::string contact_directory(const std::string &base, uid_t uid) {
+    return fmt::format("{}/.pmixhost-{}", base, uid);
+}
+
+Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job,
+                                 std::uint32_t step, std::uint32_t host) {
+    std::string path =
+        fmt::format("{}/{}.{}.{}", contact_directory(base, uid), job, step, host);
+    if (path.size() >= sizeof(sockaddr_un::sun_path) - 8)
+        return error(ErrorKind::limit,
+                     "{} is too long for a socket's name; set a shorter directory.base in "
+                     "pmixhost.conf",
+                     path);
+    return path;
+}
+
+struct ContactSocket::Visitor {
+    UniqueFd fd;
+    std::string bytes;
+    EventLoop::Handle watch, timer;
+};
+
+ContactSocket::ContactSocket(EventLoop &loop, Log &log, std::string path, UniqueFd fd,
+                             std::function<void(std::string)> on_message)
+    : loop_(loop), log_(log), path_(std::move(path)), fd_(std::move(fd)),
+      on_message_(std::move(on_message)) {
+    watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { accept(); });
+}
+
+ContactSocket::~ContactSocket() { ::unlink(path_.c_str()); }
+
+Result<std::unique_ptr<ContactSocket>>
+ContactSocket::open(EventLoop &loop, Log &log, const std::string &path,
+                    std::function<void(std::string message)> on_message) {
+    std::size_t slash = path.rfind('/');
+    std::string directory = path.substr(0, slash), name = path.substr(slash + 1);
+    auto directory_fd = own_directory(directory);
+    if (!directory_fd)
+        return directory_fd.failure();
+    sweep(directory, directory_fd->get());
+
+    // Under a name of its own until it listens: a name that is there must not refuse.
+    std::string first = directory + "/" + std::string(unfinished) + name;
+    if (first.size() >= sizeof(sockaddr_un::sun_path))
+        return error(ErrorKind::limit, "{} is too long for a socket's name", first);
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd)
+        return system_error("socket", errno);
+    ::unlink(first.c_str());
+    sockaddr_un address = address_of(first);
+    if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0 ||
+        ::listen(fd.get(), backlog) != 0 || ::rename(first.c_str(), path.c_str()) != 0) {
+        int code = errno;
+        ::unlink(first.c_str());
+        return system_error(path, code);
+    }
+    return std::unique_ptr<ContactSocket>(
+        new ContactSocket(loop, log, path, std::move(fd), std::move(on_message)));
+}
+
+void ContactSocket::accept() {
+    UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd)
+        return;
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+        (peer.uid != 0 && peer.uid != geteuid()))
+        return;
+    if (visitors_.size() == max_visitors)
+        visitors_.pop_front();
+    auto visitor = std::make_unique<Visitor>();
+    Visitor *v = visitor.get();
+    v->fd = std::move(fd);
+    v->timer = loop_.after(visit_limit, [this, v] { drop(v); });
+    v->watch = loop_.watch(v->fd.get(), EventLoop::readable, [this, v](unsigned) {
+        char buffer[header_size + max_contact];
+        ssize_t n = ::recv(v->fd.get(), buffer, sizeof buffer - v->bytes.size(), 0);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0)
+            return drop(v);
+        v->bytes.append(buffer, static_cast<std::size_t>(n));
+        if (v->bytes.size() < header_size)
+            return;
+        uid_t sender = get_u32(v->bytes);
+        std::size_t size = get_u32(std::string_view(v->bytes).substr(4));
+        if ((sender != 0 && sender != geteuid()) || size > max_contact) {
+            log_.warning("a contact message of {} bytes from uid {} was dropped", size, sender);
+            return drop(v);
+        }
+        if (v->bytes.size() < header_size + size)
+            return;
+        std::string message = v->bytes.substr(header_size, size);
+        drop(v);
+        on_message_(std::move(message));
+    });
+    visitors_.push_back(std::move(visitor));
+}
+
+// The visitor's own callback may be running: its handles end last.
+void ContactSocket::drop(Visitor *visitor) {
+    auto at = std::find_if(visitors_.begin(), visitors_.end(),
+                           [visitor](const auto &one) { return one.get() == visitor; });
+    if (at == visitors_.end())
+        return;
+    std::shared_ptr<Visitor> last(std::move(*at));
+    visitors_.erase(at);
+    last->watch.reset();
+    last->timer.reset();
+    loop_.post([last] {});
+}
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,62 @@
+// Where slurmd delivers the contact messages of the other hosts (slurm_forward_data): an AF_UNIX
+// stream socket under a path that the sender can work out and nobody but the user can take:
+//
+//     BASE/.pmixhost-UID/JOB.STEP.HOST
+//
+// JOB is the step's leading job, HOST the receiver's index in the step's list of hosts: hosts of
+// one machine, and components that share a host, do not collide. The directory is made on first use
+// with mode 0700 and stays; the socket goes when the daemon ends. What a killed daemon left behind,
+// the next one of this user removes.
+//
+// slurmd connects as the sending user (which munge has told it) and writes
+//     u32be uid of the sender | u32be length | bytes
+// Wrong uids and anything over max_contact are dropped.
+//
+// Lives in the event-loop thread.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/log.h"
+#include "common/unique_fd.h"
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include <sys/types.h>
+
+namespace pmixhost::slurm {
+
+inline constexpr std::size_t max_contact = 4096;
+
+std::string contact_directory(const std::string &base, uid_t uid);
+// Fails (limit) where the path is longer than a socket's name may be.
+Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job,
+                                 std::uint32_t step, std::uint32_t host);
+
+class ContactSocket {
+  public:
+    static Result<std::unique_ptr<ContactSocket>>
+    open(EventLoop &loop, Log &log, const std::string &path,
+         std::function<void(std::string message)> on_message);
+    ~ContactSocket();
+    ContactSocket(const ContactSocket &) = delete;
+
+  private:
+    struct Visitor;
+    ContactSocket(EventLoop &loop, Log &log, std::string path, UniqueFd fd,
+                  std::function<void(std::string)> on_message);
+    void accept();
+    void drop(Visitor *visitor);
+
+    EventLoop &loop_;
+    Log &log_;
+    std::string path_;
+    UniqueFd fd_;
+    std::function<void(std::string)> on_message_;
+    std::list<std::unique_ptr<Visitor>> visitors_; // oldest first
+    EventLoop::Handle watch_;
+};
+
+} // namespace pmixhost::slurm
