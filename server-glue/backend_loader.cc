@@ -14,7 +14,7 @@ static std::vector<std::string> places(const std::string &name) {
     std::error_code failed;
     auto directory = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
     if (!failed && directory != std::filesystem::path(PMIXHOST_LIBEXECDIR)) {
-        auto built = directory.parent_path() / ".libs" / file;
+        auto built = directory.parent_path() / "plugins" / name / ".libs" / file;
         if (std::filesystem::exists(built, failed))
             out.push_back(built.string());
     }
