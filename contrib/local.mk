@@ -1,1 +1,14 @@
-# contrib: see contrib/doc/architecture.md
+# contrib/: scripts and documents; nothing here is compiled or installed by "make".
+EXTRA_DIST += \
+	.ci/run \
+	contrib/check \
+	contrib/cluster/cluster \
+	contrib/cluster/hello.c \
+	contrib/cluster/setup.sh \
+	contrib/packages \
+	contrib/quickstart \
+	test/e2e/lib.sh \
+	test/e2e/run-slurm \
+	test/e2e/slurm/10-cluster.sh \
+	test/e2e/slurm/20-steps.sh \
+	test/e2e/tap-merge
