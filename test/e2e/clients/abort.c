@@ -1,0 +1,55 @@
+/* PMIx_Abort.
+ * usage: abort all STATUS TEXT [RANK]   RANK (default: the last) aborts the whole job, the others
+ *                                       are in a fence and must not outlive it
+ *        abort list STATUS TEXT VICTIM  rank 0 aborts VICTIM only; the others go on */
+#include "client.h"
+
+static void wait_for_the_end(void)
+{
+    me.doing = "waiting to be ended by PMIx_Abort";
+    for (;;)
+        pause();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4)
+        fail("usage: abort all|list STATUS TEXT [RANK]");
+    int status = atoi(argv[2]);
+    begin(40);
+    need(2);
+    uint32_t which = argc > 4 ? (uint32_t)atoi(argv[4]) : me.size - 1;
+    fence();
+    if (!strcmp(argv[1], "all")) {
+        if (me.rank == which) {
+            me.doing = "PMIx_Abort";
+            pmix_status_t rc = PMIx_Abort(status, argv[3], NULL, 0);
+            if (rc != PMIX_SUCCESS)
+                fail("PMIx_Abort: %s", PMIx_Error_string(rc));
+            wait_for_the_end();
+        }
+        if (fence_with(NULL, 0, 0, 0) == PMIX_SUCCESS)
+            fail("the fence succeeded");
+        wait_for_the_end();
+    }
+    pmix_proc_t *rest = calloc(me.size, sizeof(*rest)), victim = me.proc;
+    victim.rank = which;
+    if (me.rank == which)
+        wait_for_the_end();
+    size_t n = 0;
+    for (uint32_t p = 0; p < me.size; p++)
+        if (p != which) {
+            rest[n] = me.proc;
+            rest[n++].rank = p;
+        }
+    if (me.rank == 0) {
+        me.doing = "PMIx_Abort";
+        pmix_status_t rc = PMIx_Abort(status, argv[3], &victim, 1);
+        if (rc != PMIX_SUCCESS)
+            fail("PMIx_Abort: %s", PMIx_Error_string(rc));
+    }
+    pmix_status_t rc = fence_with(rest, n, 0, 20);
+    if (rc != PMIX_SUCCESS)
+        fail("the fence of those who are left: %s", PMIx_Error_string(rc));
+    pass();
+}

@@ -1,0 +1,271 @@
+/* What the test clients share. A client is one small program that knows only pmix.h, so that it can
+ * be run under any PMIx host. Each process of the job ends with exactly one verdict line,
+ *
+ *     ok RANK             or            FAIL RANK: reason
+ *
+ * and exits 0 or 1. No client waits for ever: begin() arms an alarm that gives the verdict
+ * "FAIL RANK: still waiting in ..." and exits 3, so a hang is a result like any other.
+ */
+#ifndef TEST_E2E_CLIENT_H
+#define TEST_E2E_CLIENT_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <pmix.h>
+
+static struct {
+    pmix_proc_t proc;
+    uint32_t rank;
+    uint32_t size;
+    const char *doing; /* for the alarm's verdict */
+} me = {.rank = UINT32_MAX, .doing = "start"};
+
+/* One line, one write(2): lines of different processes do not mix. */
+static inline void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static inline void say(const char *fmt, ...)
+{
+    char line[4096];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        return;
+    if ((size_t)n > sizeof(line) - 2)
+        n = sizeof(line) - 2;
+    line[n++] = '\n';
+    if (write(STDOUT_FILENO, line, n) != n)
+        _exit(4);
+}
+
+static inline void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+static inline void fail(const char *fmt, ...)
+{
+    char reason[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    say("FAIL %d: %s", (int)me.rank, reason);
+    _exit(1);
+}
+
+#define must(call)                                                                                 \
+    do {                                                                                           \
+        me.doing = #call;                                                                          \
+        pmix_status_t rc_ = (call);                                                                \
+        if (rc_ != PMIX_SUCCESS)                                                                   \
+            fail("%s: %s", #call, PMIx_Error_string(rc_));                                         \
+    } while (0)
+
+/* CLOCK_MONOTONIC is one clock for all hosts of the test cluster: they are one machine. */
+static inline double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static inline void on_alarm(int sig)
+{
+    (void)sig;
+    char line[256];
+    int n = snprintf(line, sizeof(line), "FAIL %d: still waiting in %s\n", (int)me.rank, me.doing);
+    if (write(STDOUT_FILENO, line, n) < 0)
+        _exit(4);
+    _exit(3);
+}
+
+static inline void watch(unsigned seconds)
+{
+    const char *scale = getenv("CLIENT_LIMIT"); /* seconds, for slow machines and sanitizers */
+    signal(SIGALRM, on_alarm);
+    alarm(scale ? (unsigned)atoi(scale) : seconds);
+}
+
+static inline bool get(uint32_t rank, const char *key, pmix_value_t **value)
+{
+    pmix_proc_t p = me.proc;
+    p.rank = rank;
+    me.doing = key;
+    return PMIx_Get(&p, key, NULL, 0, value) == PMIX_SUCCESS;
+}
+
+static inline void begin(unsigned limit_seconds)
+{
+    watch(limit_seconds);
+    must(PMIx_Init(&me.proc, NULL, 0));
+    me.rank = me.proc.rank;
+    pmix_value_t *v;
+    if (!get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &v))
+        fail("no PMIX_JOB_SIZE");
+    me.size = v->data.uint32;
+    PMIX_VALUE_RELEASE(v);
+}
+
+static inline void pass(void) __attribute__((noreturn));
+static inline void pass(void)
+{
+    must(PMIx_Finalize(NULL, 0));
+    say("ok %d", (int)me.rank);
+    exit(0);
+}
+
+static inline void need(uint32_t ranks)
+{
+    if (me.size < ranks)
+        fail("needs %u ranks, there are %u", ranks, me.size);
+}
+
+/* --- data ---------------------------------------------------------------------------------------*/
+
+static inline void put_u64(const char *key, uint64_t n)
+{
+    pmix_value_t v = {.type = PMIX_UINT64, .data.uint64 = n};
+    must(PMIx_Put(PMIX_GLOBAL, key, &v));
+}
+
+static inline void put_bytes(const char *key, void *bytes, size_t size)
+{
+    pmix_value_t v = {.type = PMIX_BYTE_OBJECT, .data.bo = {.bytes = bytes, .size = size}};
+    must(PMIx_Put(PMIX_GLOBAL, key, &v));
+}
+
+/* `timeout` 0: without PMIX_TIMEOUT. */
+static inline pmix_status_t get_timed(uint32_t rank, const char *key, int timeout, pmix_value_t **v)
+{
+    pmix_proc_t p = me.proc;
+    p.rank = rank;
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &timeout, PMIX_INT);
+    me.doing = key;
+    pmix_status_t rc = PMIx_Get(&p, key, timeout ? &info : NULL, timeout ? 1 : 0, v);
+    PMIX_INFO_DESTRUCT(&info);
+    return rc;
+}
+
+static inline uint64_t get_u64(uint32_t rank, const char *key)
+{
+    pmix_value_t *v = NULL;
+    pmix_status_t rc = get_timed(rank, key, 0, &v);
+    if (rc != PMIX_SUCCESS)
+        fail("get %s of rank %u: %s", key, rank, PMIx_Error_string(rc));
+    if (v->type != PMIX_UINT64)
+        fail("get %s of rank %u: wrong type %d", key, rank, v->type);
+    uint64_t n = v->data.uint64;
+    PMIX_VALUE_RELEASE(v);
+    return n;
+}
+
+/* --- fences -------------------------------------------------------------------------------------*/
+
+enum { COLLECT = 1, REQUIRED = 2 };
+
+/* The general form: `procs` NULL means the whole namespace, `timeout` 0 none. */
+static inline pmix_status_t fence_with(const pmix_proc_t *procs, size_t nprocs, int flags,
+                                       int timeout)
+{
+    pmix_info_t info[2];
+    size_t n = 0;
+    bool yes = true;
+    if (flags & COLLECT) {
+        PMIX_INFO_LOAD(&info[n], PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+        if (flags & REQUIRED)
+            PMIX_INFO_REQUIRED(&info[n]);
+        n++;
+    }
+    if (timeout) {
+        PMIX_INFO_LOAD(&info[n], PMIX_TIMEOUT, &timeout, PMIX_INT);
+        n++;
+    }
+    me.doing = "PMIx_Fence";
+    return PMIx_Fence(procs, nprocs, n ? info : NULL, n);
+}
+
+static inline void fence(void) { must(fence_with(NULL, 0, 0, 0)); }
+static inline void fence_collect(void) { must(fence_with(NULL, 0, COLLECT, 0)); }
+
+/* --- calls that are answered later --------------------------------------------------------------*/
+
+struct answer {
+    sem_t came;
+    pmix_status_t status;
+    uint64_t number; /* of a PMIx_Get_nb with a uint64 value */
+};
+
+static inline void answer_init(struct answer *a)
+{
+    sem_init(&a->came, 0, 0);
+    a->status = PMIX_ERROR;
+    a->number = 0;
+}
+
+static inline void answer_op(pmix_status_t status, void *cbdata)
+{
+    struct answer *a = cbdata;
+    a->status = status;
+    sem_post(&a->came);
+}
+
+static inline void answer_value(pmix_status_t status, pmix_value_t *v, void *cbdata)
+{
+    struct answer *a = cbdata;
+    a->status = status;
+    if (status == PMIX_SUCCESS && v && v->type == PMIX_UINT64)
+        a->number = v->data.uint64;
+    sem_post(&a->came);
+}
+
+static inline pmix_status_t answer_wait(struct answer *a, const char *what)
+{
+    me.doing = what;
+    while (sem_wait(&a->came) != 0 && errno == EINTR)
+        ;
+    return a->status;
+}
+
+/* --- the end of another process -----------------------------------------------------------------*/
+
+/* A file lock ends with the process that holds it, and the kernel tells those who wait for it,
+ * wherever they are: the hosts of a cluster have no common process numbers. The file is in
+ * $CLIENT_DIR, a directory that all hosts see. */
+static inline int life_file(void)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/life", getenv("CLIENT_DIR") ? getenv("CLIENT_DIR") : ".");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        fail("%s: %s", path, strerror(errno));
+    return fd;
+}
+
+/* To be called by the one process that will end, before the others may call wait_for_death. */
+static inline void show_life(void)
+{
+    if (flock(life_file(), LOCK_EX) != 0)
+        fail("flock: %s", strerror(errno));
+}
+
+static inline void wait_for_death(void)
+{
+    me.doing = "waiting for the other process to end";
+    int fd = life_file();
+    while (flock(fd, LOCK_SH) != 0)
+        if (errno != EINTR)
+            fail("flock: %s", strerror(errno));
+    close(fd);
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* A directive that the host does not know: refused where it is required, ignored where not; one
+ * that the host knows may be required. The refused fence leaves nothing behind. */
+#include "client.h"
+
+static pmix_status_t fence_directive(const char *key, const char *text, bool required)
+{
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, key, text, PMIX_STRING);
+    if (required)
+        PMIX_INFO_REQUIRED(&info);
+    me.doing = key;
+    pmix_status_t rc = PMIx_Fence(NULL, 0, &info, 1);
+    PMIX_INFO_DESTRUCT(&info);
+    return rc;
+}
+
+static void expect(pmix_status_t got, pmix_status_t want, const char *what)
+{
+    if (got != want)
+        fail("%s: %s instead of %s", what, PMIx_Error_string(got), PMIx_Error_string(want));
+}
+
+int main(void)
+{
+    begin(30);
+    expect(fence_directive("test.no.such", "x", false), PMIX_SUCCESS, "optional unknown");
+    expect(fence_directive("test.no.such", "x", true), PMIX_ERR_NOT_SUPPORTED, "required unknown");
+    expect(fence_directive(PMIX_COLLECTIVE_ALGO, "nosuch", false), PMIX_SUCCESS, "optional algo");
+    expect(fence_directive(PMIX_COLLECTIVE_ALGO, "nosuch", true), PMIX_ERR_NOT_SUPPORTED,
+           "required algo");
+    put_u64("reqd", me.rank);
+    must(PMIx_Commit());
+    expect(fence_with(NULL, 0, COLLECT | REQUIRED, 0), PMIX_SUCCESS, "required collect");
+    for (uint32_t p = 0; p < me.size; p++)
+        if (get_u64(p, "reqd") != p)
+            fail("wrong value of rank %u", p);
+    fence();
+    pass();
+}

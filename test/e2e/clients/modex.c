@@ -1,0 +1,101 @@
+/* Direct modex: data of one rank, asked for without a fence.
+ * usage: modex pairs        everybody asks the rank half a job away
+ *        modex all          everybody asks everybody
+ *        modex late         the data is committed only after it was asked for
+ *        modex timeout      PMIX_TIMEOUT is honoured when it never comes
+ *        modex nobody       a rank that the job does not have
+ *        modex gone        the owner had ended before it was asked
+ *        modex going       the owner ends while it is being asked
+ * The owner is the last rank, rank 0 asks. */
+#include "client.h"
+
+static void expect_gone(pmix_status_t rc, double took)
+{
+    if (rc != PMIX_ERR_NOT_FOUND && rc != PMIX_ERR_PROC_TERM_WO_SYNC &&
+        rc != PMIX_ERR_LOST_CONNECTION)
+        fail("data of a rank that has gone: %s", PMIx_Error_string(rc));
+    if (took > 10)
+        fail("%s, but only after %.1f s", PMIx_Error_string(rc), took);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "pairs";
+    begin(60);
+    need(2);
+    uint32_t owner = me.size - 1;
+    struct answer asked;
+    answer_init(&asked);
+    pmix_proc_t owner_proc = me.proc;
+    owner_proc.rank = owner;
+    pmix_value_t *v = NULL;
+    double start = now();
+
+    if (!strcmp(what, "pairs") || !strcmp(what, "all")) {
+        put_u64("number", me.rank * 7 + 1);
+        must(PMIx_Commit());
+        for (uint32_t i = 0; i < me.size; i++) {
+            uint32_t p = (me.rank + me.size / 2 + i) % me.size;
+            if (get_u64(p, "number") != p * 7 + 1)
+                fail("wrong number of rank %u", p);
+            if (!strcmp(what, "pairs"))
+                break;
+        }
+        fence();
+    } else if (!strcmp(what, "late")) {
+        if (me.rank == 0) {
+            must(PMIx_Get_nb(&owner_proc, "late", NULL, 0, answer_value, &asked));
+            put_u64("asked", 1);
+            must(PMIx_Commit());
+            if (answer_wait(&asked, "PMIx_Get_nb") != PMIX_SUCCESS)
+                fail("PMIx_Get_nb: %s", PMIx_Error_string(asked.status));
+            if (asked.number != 4711)
+                fail("wrong number");
+        } else if (me.rank == owner) {
+            get_u64(0, "asked"); /* so the request is on its way */
+            put_u64("late", 4711);
+            must(PMIx_Commit());
+        }
+        fence();
+    } else if (!strcmp(what, "timeout")) {
+        if (me.rank == 0) {
+            pmix_status_t rc = get_timed(owner, "never", 2, &v);
+            double took = now() - start;
+            if (rc != PMIX_ERR_TIMEOUT)
+                fail("PMIx_Get gave %s after %.1f s", PMIx_Error_string(rc), took);
+            if (took < 1.5 || took > 7)
+                fail("PMIX_ERR_TIMEOUT came after %.1f s instead of 2", took);
+        }
+        fence();
+    } else if (!strcmp(what, "nobody")) {
+        pmix_status_t rc = get_timed(me.size + 3, "number", 20, &v);
+        if (rc == PMIX_SUCCESS || rc == PMIX_ERR_TIMEOUT || now() - start > 10)
+            fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+        fence();
+    } else if (!strcmp(what, "gone")) {
+        if (me.rank == owner)
+            show_life();
+        fence_collect();
+        if (me.rank == owner)
+            pass();
+        if (me.rank == 0) {
+            wait_for_death();
+            start = now();
+            expect_gone(get_timed(owner, "never", 30, &v), now() - start);
+        }
+    } else if (!strcmp(what, "going")) {
+        if (me.rank == 0) {
+            must(PMIx_Get_nb(&owner_proc, "never", NULL, 0, answer_value, &asked));
+            put_u64("asked", 1);
+            must(PMIx_Commit());
+            pmix_status_t rc = answer_wait(&asked, "PMIx_Get_nb");
+            expect_gone(rc, now() - start);
+        } else if (me.rank == owner) {
+            get_u64(0, "asked");
+            pass();
+        }
+    } else {
+        fail("usage");
+    }
+    pass();
+}
