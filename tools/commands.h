@@ -1,0 +1,20 @@
+// The subcommands of `pmixhost`. Each gets the words after its name, does its work and returns the
+// exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+using Words = std::vector<std::string>;
+
+inline constexpr int exit_ok = 0;
+inline constexpr int exit_failure = 1; // it could not be done, or the file checked has errors
+inline constexpr int exit_usage = 2;   // the command line is wrong
+
+int run_command(const Words &words);
+int config_command(const Words &words);
+int version_command(const Words &words);
+
+} // namespace pmixhost

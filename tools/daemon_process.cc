@@ -1,0 +1,290 @@
+// See daemon_process.h.
+#include "tools/daemon_process.h"
+
+#include "common/config.h"
+#include "common/local_text.h"
+#include "common/start_document.h"
+#include "tools/layout.h"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <new>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+using local::escape_line;
+
+std::string hex(const unsigned char *bytes, std::size_t size) {
+    std::string out;
+    for (std::size_t i = 0; i < size; ++i)
+        out += fmt::format("{:02x}", bytes[i]);
+    return out;
+}
+
+// What tells a program that it belongs to another job; the tasks of this one must not believe it.
+bool of_another_job(std::string_view variable) {
+    auto name = variable.substr(0, variable.find('='));
+    for (std::string_view known : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_ID", "PMI_RANK", "PMI_SIZE",
+                                   "PMI_FD", "PMIX_HOSTNAME", "PMIX_SERVER_TMPDIR"}) {
+        if (name == known)
+            return true;
+    }
+    return name.starts_with("PMIX_SERVER_URI") || name.starts_with("OMPI_COMM_WORLD_") ||
+           name.starts_with("PMIX_LAUNCHER_");
+}
+
+struct Pipe {
+    UniqueFd read, write;
+};
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return system_error("pipe", errno);
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<std::shared_ptr<StatusPage>> map_page(int fd) {
+    void *memory =
+        ::mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return system_error("status page", errno);
+    return std::shared_ptr<StatusPage>(new (memory) StatusPage,
+                                       [](StatusPage *page) { ::munmap(page, StatusPage::size); });
+}
+
+// A document being written: the first failure is kept.
+class Writer {
+  public:
+    void add(std::string_view key, std::string_view value) {
+        if (auto added = document_.add(key, value); !added && !failure_)
+            failure_ = added.failure();
+    }
+    void add_fd(std::string_view key, int fd) { add(key, std::to_string(fd)); }
+    Result<UniqueFd> write() const {
+        if (failure_)
+            return *failure_;
+        std::string text = document_.encode();
+        if (text.size() > StartDocument::max_bytes)
+            return error(ErrorKind::limit, "the job's description is over {} bytes (a very large "
+                                           "environment?)",
+                         StartDocument::max_bytes);
+        UniqueFd fd(::memfd_create("pmixhost-start", MFD_CLOEXEC));
+        if (!fd)
+            return system_error("start document", errno);
+        for (std::size_t done = 0; done < text.size();) {
+            ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
+            if (n < 0 && errno != EINTR)
+                return system_error("start document", errno);
+            done += n > 0 ? static_cast<std::size_t>(n) : 0;
+        }
+        ::lseek(fd.get(), 0, SEEK_SET);
+        return fd;
+    }
+
+  private:
+    StartDocument document_;
+    std::optional<Error> failure_;
+};
+
+std::string comma_list(const std::vector<Rank> &ranks) {
+    std::string out;
+    for (Rank rank : ranks)
+        out += (out.empty() ? "" : ",") + std::to_string(rank);
+    return out;
+}
+
+void describe_job(const RunOptions &options, const RunIdentity &identity, Writer &document) {
+    document.add("local.nspace", identity.nspace);
+    document.add("local.secret", identity.secret);
+    document.add("local.cwd", escape_line(identity.cwd));
+    document.add("local.map_by", options.map_by);
+    if (!options.tmpdir.empty())
+        document.add("local.tmpdir", options.tmpdir);
+    for (std::size_t host = 0; host < options.hosts.size(); ++host) {
+        document.add("local.host_name", options.hosts[host]);
+        document.add("local.ranks", comma_list(options.ranks_by_host[host]));
+    }
+    for (std::size_t app = 0; app < options.apps.size(); ++app) {
+        document.add("local.app_ranks", fmt::format("{} {}", app, comma_list(options.apps[app].ranks)));
+        for (const auto &argument : options.apps[app].argv)
+            document.add("local.app_arg", fmt::format("{} {}", app, escape_line(argument)));
+    }
+    for (const auto &variable : identity.task_env)
+        document.add("local.task_env", escape_line(variable));
+    for (const auto &fault : options.faults)
+        document.add("local.fault", fault);
+    for (const auto &variable : identity.pmixhost_env) {
+        if (variable.find('\n') == std::string::npos)
+            document.add("env", variable);
+    }
+    if (!options.config.empty())
+        document.add("config", options.config);
+}
+
+std::size_t program_of(const RunOptions &options, Rank rank) {
+    std::size_t app = 0;
+    while (rank > options.apps[app].ranks.back())
+        ++app;
+    return app;
+}
+
+// In the child: becomes pmixhostd. Nothing but `kept` (and 0 to 2) stays open.
+[[noreturn]] void become_daemon(const std::string &program, int document, int report,
+                                const std::vector<int> &kept) {
+    ::setsid(); // the terminal's Ctrl-C is for us, who decide what the tasks get
+    for (int number = 1; number < NSIG; ++number)
+        ::signal(number, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    ::dup2(null, STDIN_FILENO);
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    for (int fd : kept)
+        ::fcntl(fd, F_SETFD, 0);
+    std::string number = std::to_string(document);
+    ::execl(program.c_str(), program.c_str(), "--start-fd", number.c_str(), nullptr);
+    int why = errno;
+    [[maybe_unused]] ssize_t n = ::write(report, &why, sizeof why);
+    ::_exit(127);
+}
+
+Result<pid_t> spawn(const std::string &program, int document, std::vector<int> kept) {
+    auto report = make_pipe();
+    if (!report)
+        return report.failure();
+    kept.push_back(document);
+    pid_t pid = ::fork();
+    if (pid == 0)
+        become_daemon(program, document, report->write.get(), kept);
+    if (pid < 0)
+        return system_error("fork", errno);
+    report->write.reset();
+    int why = 0;
+    ssize_t n;
+    while ((n = ::read(report->read.get(), &why, sizeof why)) < 0 && errno == EINTR) {
+    }
+    if (n != sizeof why)
+        return pid; // closed by the exec
+    ::waitpid(pid, nullptr, 0);
+    return system_error(fmt::format("cannot execute {}", program), why);
+}
+
+} // namespace
+
+Result<RunIdentity> make_identity(const RunOptions &options, char *const *environment) {
+    RunIdentity identity;
+    std::array<unsigned char, 36> random;
+    if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
+        return system_error("random numbers", errno);
+    identity.nspace = fmt::format("local.{}.{}", ::getpid(), hex(random.data(), 4));
+    identity.secret = hex(random.data() + 4, 32);
+    std::error_code failure;
+    auto cwd = options.directory.empty() ? std::filesystem::current_path(failure)
+                                         : std::filesystem::absolute(options.directory, failure);
+    if (failure)
+        return system_error("working directory", failure.value());
+    identity.cwd = cwd.string();
+    for (; environment && *environment; ++environment) {
+        std::string variable = *environment;
+        if (variable.find('=') != std::string::npos && !of_another_job(variable))
+            identity.task_env.push_back(variable);
+        if (variable.starts_with("PMIXHOST_"))
+            identity.pmixhost_env.push_back(std::move(variable));
+    }
+    if (!options.tmpdir.empty())
+        identity.task_env.push_back("TMPDIR=" + options.tmpdir);
+    return identity;
+}
+
+std::string pmixhostd_path() {
+    if (const char *path = std::getenv("PMIXHOST_PMIXHOSTD"); path && *path)
+        return path;
+    std::string installed = PMIXHOST_LIBEXECDIR "/pmixhostd";
+    std::error_code ignored;
+    auto self = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+    // BUILD/tools/pmixhost, or BUILD/tools/.libs/pmixhost behind libtool's wrapper.
+    for (auto top : {self / "..", self / ".." / ".."}) {
+        auto built = (top / "server-glue" / "pmixhostd").lexically_normal();
+        if (self.string().find("/tools") != std::string::npos &&
+            ::access(built.c_str(), X_OK) == 0)
+            return built.string();
+    }
+    return installed;
+}
+
+Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity,
+                                   HostIndex host, const std::string &program) {
+    DaemonProcess daemon;
+    Writer document;
+    std::vector<UniqueFd> theirs;
+    auto pass = [&](UniqueFd fd) {
+        theirs.push_back(std::move(fd));
+        return theirs.back().get();
+    };
+
+    int pair[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return system_error("control channel", errno);
+    daemon.control.reset(pair[0]);
+    document.add("backend", "local");
+    document.add("host", options.hosts[host]);
+    document.add_fd("local.control_fd", pass(UniqueFd(pair[1])));
+
+    UniqueFd status(::memfd_create("pmixhost-status", MFD_CLOEXEC));
+    if (!status || ::ftruncate(status.get(), StatusPage::size) != 0)
+        return system_error("status page", errno);
+    auto page = map_page(status.get());
+    if (!page)
+        return page.failure();
+    daemon.page = std::move(*page);
+    document.add_fd("status_fd", pass(std::move(status)));
+
+    for (Rank rank : options.ranks_by_host[host]) {
+        TaskStreams ours;
+        ours.rank = rank;
+        auto out = make_pipe(), err = make_pipe();
+        if (!out || !err)
+            return !out ? out.failure() : err.failure();
+        ours.out = std::move(out->read);
+        ours.err = std::move(err->read);
+        int in_fd = -1; // /dev/null
+        if (options.input == rank) {
+            auto in = make_pipe();
+            if (!in)
+                return in.failure();
+            ours.in = std::move(in->write);
+            in_fd = pass(std::move(in->read));
+        }
+        int out_fd = pass(std::move(out->write)), err_fd = pass(std::move(err->write));
+        document.add("local.task", fmt::format("{} {} {} {} {}", rank, program_of(options, rank),
+                                               in_fd, out_fd, err_fd));
+        daemon.streams.push_back(std::move(ours));
+    }
+    describe_job(options, identity, document);
+    auto text = document.write();
+    if (!text)
+        return text.failure();
+    std::vector<int> kept;
+    for (const auto &fd : theirs)
+        kept.push_back(fd.get());
+    auto pid = spawn(program, text->get(), std::move(kept));
+    if (!pid)
+        return pid.failure();
+    daemon.pid = *pid;
+    return daemon;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,47 @@
+// Starts the pmixhostd of one virtual host, with its start document (contrib/doc/start-document.md).
+#pragma once
+
+#include "common/job_map.h"
+#include "common/result.h"
+#include "common/status_page.h"
+#include "common/unique_fd.h"
+#include "tools/run_options.h"
+
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace pmixhost {
+
+// What all daemons of a run have in common.
+struct RunIdentity {
+    std::string nspace; // unique on this machine
+    std::string secret; // 64 hex digits
+    std::string cwd;
+    std::vector<std::string> task_env, pmixhost_env;
+};
+Result<RunIdentity> make_identity(const RunOptions &options, char *const *environment);
+
+// Our ends of one task's streams.
+struct TaskStreams {
+    Rank rank = 0;
+    UniqueFd in; // only the task that gets our standard input
+    UniqueFd out, err;
+};
+
+struct DaemonProcess {
+    pid_t pid = -1;
+    UniqueFd control;
+    std::vector<TaskStreams> streams;
+    std::shared_ptr<StatusPage> page;
+};
+
+// Where pmixhostd is: PMIXHOST_PMIXHOSTD (this tool has no privilege to lend), else where it was
+// installed to, else beside this program in the build tree.
+std::string pmixhostd_path();
+
+Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity,
+                                   HostIndex host, const std::string &program);
+
+} // namespace pmixhost

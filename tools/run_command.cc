@@ -1,0 +1,49 @@
+// `pmixhost run`. See launcher.h for the work.
+#include "common/config.h"
+#include "tools/commands.h"
+#include "tools/launcher.h"
+#include "tools/run_options.h"
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace pmixhost {
+
+static int complain(const std::string &text, int code) {
+    std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str());
+    return code;
+}
+
+int run_command(const Words &words) {
+    auto command = parse_run(words);
+    if (!command)
+        return complain(command.failure().text, exit_usage);
+    if (!command->help.empty()) {
+        std::fputs(command->help.c_str(), stdout);
+        return exit_ok;
+    }
+    RunOptions &options = command->options;
+    // Each daemon reads it for itself; but what is wrong with it is told once, and before anything
+    // is started.
+    auto loaded = load_config(options.config, config_environment(environ));
+    if (!loaded)
+        return complain(loaded.failure().text, exit_failure);
+    for (const auto &note : loaded->notes)
+        options.notes.push_back("warning: " + note);
+
+    int failures = 0;
+    auto loop = EventLoop::create([&](const std::string &what) {
+        ++failures;
+        std::fprintf(stderr, "pmixhost: error: %s\n", what.c_str());
+    });
+    if (!loop)
+        return complain(loop.failure().text, exit_failure);
+    Launcher launcher(**loop, options);
+    if (auto started = launcher.start(environ); !started)
+        return complain(started.failure().text, exit_failure);
+    (*loop)->run();
+    int code = launcher.exit_code();
+    return code == 0 && failures > 0 ? exit_failure : code;
+}
+
+} // namespace pmixhost
