@@ -1,1 +1,42 @@
-# Tests of the Slurm shim and backend.
+# Tests of the Slurm shim and backend. Included by test/local.mk.
+noinst_HEADERS += test/unit/slurm_fakes.h
+EXTRA_DIST += test/unit/slurm_symbols.sh
+
+if HAVE_SLURM
+SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_exit_report test/unit/slurm_prefork \
+	test/unit/slurm_backend test/unit/slurm_plugin
+check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
+TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
+SLURM_TEST_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS) $(CMOCKA_CFLAGS)
+SLURM_SHIM_TEST_LDADD = plugins/slurm/libshim.la $(MUNGE_LIBS) $(CMOCKA_LIBS)
+
+test_unit_slurm_task_map_SOURCES = test/unit/slurm_task_map.cc common/job_map.cc
+test_unit_slurm_task_map_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
+test_unit_slurm_task_map_LDADD = $(SLURM_SHIM_TEST_LDADD)
+
+test_unit_slurm_exit_report_SOURCES = test/unit/slurm_exit_report.cc
+test_unit_slurm_exit_report_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
+test_unit_slurm_exit_report_LDADD = $(SLURM_SHIM_TEST_LDADD)
+
+test_unit_slurm_prefork_SOURCES = test/unit/slurm_prefork.cc test/unit/slurm_fakes.cc
+test_unit_slurm_prefork_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
+test_unit_slurm_prefork_LDADD = $(SLURM_SHIM_TEST_LDADD)
+
+# The same sources as the module, which exports nothing to link with.
+test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
+	plugins/slurm/backend_step.cc plugins/slurm/contact_socket.cc \
+	plugins/slurm/exit_report.cc plugins/slurm/identity.cc plugins/slurm/task_map.cc
+test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_unit_slurm_backend_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
+	$(CMOCKA_LIBS)
+
+# Gives the plugin what it would find in a program of Slurm.
+test_unit_slurm_plugin_SOURCES = test/unit/slurm_plugin.cc test/unit/slurm_fakes.cc
+test_unit_slurm_plugin_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
+test_unit_slurm_plugin_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+test_unit_slurm_plugin_LDADD = $(SLURM_SHIM_TEST_LDADD)
+
+test_unit_slurm_stand_in_SOURCES = test/unit/slurm_stand_in.cc
+test_unit_slurm_stand_in_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
+test_unit_slurm_stand_in_LDADD = plugins/slurm/libshim.la
+endif

@@ -1,0 +1,261 @@
+// What the Slurm backend makes of a start document, and the socket on which slurmd calls.
+#include "common/log.h"
+#include "plugins/slurm/backend_step.h"
+#include "plugins/slurm/contact_socket.h"
+#include "plugins/slurm/task_map.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace pmixhost::slurm;
+using namespace std::chrono_literals;
+
+static StartDocument document(const std::string &map, const std::string &host = "n2",
+                              const std::string &job = "12", const std::string &step = "3") {
+    StartDocument d;
+    auto add = [&d](std::string_view key, std::string_view value) {
+        assert_true(d.add(key, value).ok());
+    };
+    add("host", host);
+    add("slurm.job_id", job);
+    add("slurm.step_id", step);
+    add("slurm.task_map", map);
+    return d;
+}
+
+static void a_step_is_described(void **) {
+    auto d = document("pmixhost1 job=12 step=3 key=k cluster=c hosts=n[1-3] dist=cyclic "
+                      "alloc=n[1-4] cpus=4(x3),2 ranks=0+1x3:3");
+    assert_true(d.add("slurm.report", "99 00112233445566778899aabbccddeeff 10.0.0.1").ok());
+    auto step = read_start_document(d);
+    if (!step)
+        fail_msg("%s", step.failure().text.c_str());
+    const StepInfo &info = step->info;
+    assert_string_equal(info.nspace.c_str(), "slurm.12.3");
+    assert_string_equal(info.job_id.c_str(), "12.3");
+    assert_int_equal(info.session_id, 12);
+    assert_int_equal(info.self, 1);
+    assert_int_equal(info.map.rank_count(), 6);
+    assert_int_equal(info.map.host_of(4), 1);
+    assert_int_equal(info.universe_size, 14);
+    assert_int_equal(info.allocated_hosts.size(), 4);
+    assert_int_equal(info.apps.size(), 1);
+    assert_string_equal(info.mapping_policy.c_str(), "node");
+    assert_string_equal(info.step_key.c_str(), "slurm:c:12.3:k");
+    assert_true(step->report.has_value());
+    assert_true(step->jobs == std::vector<std::uint32_t>{12});
+}
+
+static void the_key_is_the_same_on_all_hosts(void **) {
+    const std::string map = "pmixhost1 job=12 step=3 key=k jobs=12,13 hosts=n1,m1 ranks=0:1;2";
+    auto first = read_start_document(document(map, "n1"));
+    auto second = read_start_document(document(map, "m1", "13"));
+    assert_true(first.ok() && second.ok());
+    assert_string_equal(first->info.step_key.c_str(), second->info.step_key.c_str());
+    assert_int_equal(second->info.self, 1);
+    assert_true(second->jobs == (std::vector<std::uint32_t>{13, 12}));
+    assert_int_equal(second->leader_job, 12);
+}
+
+// Components of a het step on one host have a daemon each.
+static void components_that_share_a_host_are_told_apart(void **) {
+    const std::string layout = " hosts=n1,n1,n2,n1 ranks=0:1;2:1;4;5";
+    const std::pair<Rank, HostIndex> cases[] = {{0, 0}, {2, 1}, {5, 3}};
+    for (auto [first, self] : cases) {
+        auto step = read_start_document(document(
+            "pmixhost1 job=12 step=3 first=" + std::to_string(first) + layout, "n1"));
+        assert_true(step.ok());
+        assert_int_equal(step->info.self, self);
+        assert_true(step->info.map.hosts() ==
+                    (std::vector<std::string>{"n1", "n1+1", "n2", "n1+2"}));
+        assert_string_equal(step->node_of[3].c_str(), "n1");
+    }
+}
+
+static void wrong_documents_are_refused(void **) {
+    const std::string good = "pmixhost1 job=12 step=3 hosts=n[1-2] ranks=0+1x2";
+    assert_true(read_start_document(document(good)).ok());
+    assert_false(read_start_document(document(good, "n3")).ok());
+    assert_false(read_start_document(document(good, "n2", "11")).ok());
+    assert_false(read_start_document(document(good, "n2", "12", "4")).ok());
+    assert_false(read_start_document(document(good, "n2", "x")).ok());
+    assert_false(read_start_document(document("x")).ok());
+    for (const char *rest : {"hosts=n[1-3] ranks=0+1x2", "hosts=n[1-2] ranks=0;0",
+                             "hosts=n[1-2] ranks=0;2", "hosts=n[1-2 ranks=0;1",
+                             "hosts=n[1-99999999] ranks=0;1"})
+        assert_false(
+            read_start_document(document(std::string("pmixhost1 job=12 step=3 ") + rest)).ok());
+    StartDocument empty;
+    assert_false(read_start_document(empty).ok());
+}
+
+static void cpus_are_counted(void **) {
+    assert_int_equal(sum_of_cpus("4"), 4);
+    assert_int_equal(sum_of_cpus("4(x2),8"), 16);
+    for (const char *text : {"", "x", "4(x", "4(x2", "4(2)", "4(xz)", "4294967295(x2)", "-1"})
+        assert_int_equal(sum_of_cpus(text), 0);
+}
+
+// ---------------------------------------------------------------------------- the contact socket
+
+struct Fixture {
+    std::string base;
+    std::unique_ptr<EventLoop> loop;
+    Log log{2, LogLevel::error, "test"};
+    std::vector<std::string> messages;
+};
+
+static int set_up(void **state) {
+    auto *f = new Fixture;
+    char directory[] = "/tmp/pmixhost-test-XXXXXX";
+    f->base = mkdtemp(directory);
+    auto loop = EventLoop::create([](const std::string &) { std::abort(); });
+    f->loop = std::move(loop.value());
+    *state = f;
+    return 0;
+}
+static int tear_down(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    rmdir(contact_directory(f->base, geteuid()).c_str());
+    rmdir(f->base.c_str());
+    delete f;
+    return 0;
+}
+
+static std::string path_in(Fixture *f, std::uint32_t host) {
+    return *contact_path(f->base, geteuid(), 12, 3, host);
+}
+
+static Result<std::unique_ptr<ContactSocket>> open_in(Fixture *f, std::uint32_t host = 0) {
+    return ContactSocket::open(*f->loop, f->log, path_in(f, host), [f](std::string message) {
+        f->messages.push_back(std::move(message));
+    });
+}
+
+static UniqueFd call(const std::string &path) {
+    UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    if (connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
+        fd.reset();
+    return fd;
+}
+
+static void say(const UniqueFd &fd, std::string_view bytes) {
+    assert_int_equal(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), bytes.size());
+}
+
+static std::string frame(uid_t uid, std::size_t size, const std::string &message) {
+    std::string bytes;
+    for (std::uint32_t value : {static_cast<std::uint32_t>(uid), static_cast<std::uint32_t>(size)}) {
+        for (int shift = 24; shift >= 0; shift -= 8)
+            bytes += static_cast<char>(value >> shift);
+    }
+    return bytes + message;
+}
+
+static void run_for(Fixture *f, Duration duration) {
+    auto timer = f->loop->after(duration, [f] { f->loop->stop(); });
+    f->loop->run();
+}
+
+static void genuine_messages_arrive(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    auto socket = open_in(f);
+    assert_true(socket.ok());
+    uid_t own = geteuid();
+    UniqueFd whole = call(path_in(f, 0)), wrong = call(path_in(f, 0)), large = call(path_in(f, 0)),
+             halves = call(path_in(f, 0)), cut = call(path_in(f, 0));
+    say(whole, frame(own, 5, "hello"));
+    say(wrong, frame(own + 1, 5, "wrong"));
+    say(large, frame(own, max_contact + 1, std::string(max_contact + 1, 'x')));
+    say(halves, frame(own, max_contact, std::string(1000, 'y')));
+    say(cut, frame(own, 9, "cut"));
+    cut.reset();
+    run_for(f, 100ms);
+    assert_int_equal(f->messages.size(), 1);
+    assert_string_equal(f->messages[0].c_str(), "hello");
+    say(halves, std::string(max_contact - 1000, 'y'));
+    run_for(f, 100ms);
+    assert_int_equal(f->messages.size(), 2);
+    assert_int_equal(f->messages[1].size(), max_contact);
+}
+
+static void the_socket_goes_with_its_daemon_and_leftovers_go_too(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    {
+        auto first = open_in(f, 1);
+        assert_true(first.ok());
+        // One that a killed daemon left behind.
+        UniqueFd left(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_in(f, 7).copy(address.sun_path, sizeof address.sun_path - 1);
+        assert_int_equal(bind(left.get(), reinterpret_cast<sockaddr *>(&address), sizeof address),
+                         0);
+        left.reset();
+        auto second = open_in(f, 2);
+        assert_true(second.ok());
+        assert_int_not_equal(access(path_in(f, 7).c_str(), F_OK), 0);
+        assert_int_equal(access(path_in(f, 1).c_str(), F_OK), 0);
+        assert_true(static_cast<bool>(call(path_in(f, 1))));
+    }
+    assert_int_not_equal(access(path_in(f, 1).c_str(), F_OK), 0);
+    // A name that is taken by a leftover of the same name.
+    UniqueFd file(open(path_in(f, 3).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    assert_true(open_in(f, 3).ok());
+}
+
+static void a_directory_of_somebody_else_is_refused(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    std::string directory = contact_directory(f->base, geteuid());
+    auto refused = [&] {
+        auto socket = open_in(f);
+        return !socket.ok() && socket.failure().text.find(directory) != std::string::npos;
+    };
+    assert_int_equal(mkdir(directory.c_str(), 0755), 0);
+    assert_int_equal(chmod(directory.c_str(), 0755), 0);
+    assert_true(refused());
+    rmdir(directory.c_str());
+    assert_int_equal(symlink("/tmp", directory.c_str()), 0);
+    assert_true(refused());
+    unlink(directory.c_str());
+    if (geteuid() == 0) {
+        assert_int_equal(mkdir(directory.c_str(), 0700), 0);
+        assert_int_equal(chown(directory.c_str(), 60'999, 60'999), 0);
+        assert_true(refused());
+        rmdir(directory.c_str());
+    }
+    UniqueFd file(open(directory.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    assert_true(refused());
+    unlink(directory.c_str());
+}
+
+static void long_paths_are_refused_with_advice(void **) {
+    auto path = contact_path("/" + std::string(80, 'x'), 4294967294u, 4294967295u, 1, 1);
+    assert_false(path.ok());
+    assert_non_null(strstr(path.failure().text.c_str(), "directory.base"));
+}
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_is_described),
+        cmocka_unit_test(the_key_is_the_same_on_all_hosts),
+        cmocka_unit_test(components_that_share_a_host_are_told_apart),
+        cmocka_unit_test(wrong_documents_are_refused),
+        cmocka_unit_test(cpus_are_counted),
+        cmocka_unit_test_setup_teardown(genuine_messages_arrive, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_socket_goes_with_its_daemon_and_leftovers_go_too,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_directory_of_somebody_else_is_refused, set_up,
+                                        tear_down),
+        cmocka_unit_test(long_paths_are_refused_with_advice),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,193 @@
+// Exit reports: what a daemon says reaches srun, and nobody else can say anything.
+#include "plugins/slurm/exit_report.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace pmixhost::slurm;
+using namespace std::chrono_literals;
+
+// Stands in for munge: the credential is "UID PAYLOAD".
+class PlainSealer : public Sealer {
+  public:
+    explicit PlainSealer(uid_t uid = geteuid()) : uid_(uid) {}
+    Result<std::string> seal(std::string_view payload) override {
+        return std::to_string(uid_) + " " + std::string(payload);
+    }
+    Result<Opened> open(const std::string &sealed) override {
+        std::size_t space = sealed.find(' ');
+        if (space == std::string::npos || sealed.front() < '0' || sealed.front() > '9')
+            return error(ErrorKind::denied, "not sealed");
+        return Opened{sealed.substr(space + 1), static_cast<uid_t>(std::stoul(sealed))};
+    }
+
+  private:
+    uid_t uid_;
+};
+
+static ReportTarget local_target(const ExitReportListener &listener) {
+    ReportTarget target = listener.target();
+    target.addresses = {"127.0.0.1"};
+    return target;
+}
+
+static ExitReportListener open_listener() {
+    auto listener = ExitReportListener::open({});
+    assert_true(listener.ok());
+    return std::move(*listener);
+}
+
+// Sends raw bytes as a stranger would; the connection stays open in `fd`.
+static void send_raw(const ReportTarget &target, std::string_view bytes, UniqueFd &fd) {
+    fd.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(target.port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    assert_int_equal(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), bytes.size());
+}
+
+static void a_report_arrives(void **) {
+    auto listener = open_listener();
+    PlainSealer sealer;
+    assert_false(listener.collect(sealer, 1000ms).has_value()); // at once: nobody called
+    assert_true(send_exit_report(local_target(listener), {7, "why\nnot"}, sealer, 2s).ok());
+    auto report = listener.collect(sealer, 1000ms);
+    assert_true(report.has_value());
+    assert_int_equal(report->exit_status, 7);
+    assert_string_equal(report->text.c_str(), "why not");
+}
+
+static void a_report_arrives_at_the_advertised_addresses(void **) {
+    auto listener = open_listener();
+    PlainSealer sealer;
+    auto target = ReportTarget::parse(listener.target().text());
+    assert_true(target.ok());
+    target->addresses.resize(std::min<std::size_t>(target->addresses.size(), max_addresses - 2));
+    target->addresses.insert(target->addresses.begin(), {"not an address", "127.0.0.2"});
+    assert_true(send_exit_report(*target, {3, ""}, sealer, 2s).ok());
+    auto report = listener.collect(sealer, 1000ms);
+    assert_true(report.has_value());
+    assert_int_equal(report->exit_status, 3);
+}
+
+static void nobody_listens_is_told(void **) {
+    ReportTarget target;
+    {
+        auto listener = open_listener();
+        target = local_target(listener);
+    }
+    PlainSealer sealer;
+    auto sent = send_exit_report(target, {1, "x"}, sealer, 500ms);
+    assert_false(sent.ok());
+    assert_true(sent.failure().kind == ErrorKind::unreachable);
+}
+
+static void a_forged_report_is_dropped_and_a_genuine_one_behind_it_is_taken(void **) {
+    auto listener = open_listener();
+    PlainSealer sealer, stranger(geteuid() + 1), root(0);
+    ReportTarget target = local_target(listener), forged = target;
+    forged.cookie[15] ^= 1;
+    UniqueFd garbage, silent, oversize, cut;
+    send_raw(target, "", silent);
+    send_raw(target, "GET / HTTP/1.1\r\n\r\n", garbage);
+    send_raw(target, std::string("PMXR\0\0\0\1\0\1\0\0", 12), oversize);
+    send_raw(target, std::string("PMXR\0\0\0\1\0\0\0\x40short", 17), cut);
+    assert_true(send_exit_report(forged, {9, "forged cookie"}, sealer, 1s).ok());
+    assert_true(send_exit_report(target, {9, "wrong uid"}, stranger, 1s).ok());
+    assert_true(send_exit_report(target, {5, "root"}, root, 1s).ok());
+    auto report = listener.collect(sealer, 1000ms);
+    assert_true(report.has_value());
+    assert_string_equal(report->text.c_str(), "root");
+}
+
+static void silent_callers_cost_no_more_than_the_limit(void **) {
+    auto listener = open_listener();
+    PlainSealer sealer;
+    UniqueFd fds[100];
+    for (auto &fd : fds)
+        send_raw(local_target(listener), "PMX", fd);
+    auto begin = std::chrono::steady_clock::now();
+    assert_false(listener.collect(sealer, 200ms).has_value());
+    assert_true(std::chrono::steady_clock::now() - begin < 2s);
+}
+
+static void frames_are_checked_byte_by_byte(void **) {
+    PlainSealer sealer;
+    Cookie cookie{1, 2, 3};
+    auto frame = make_frame(cookie, {255, "text"}, sealer);
+    assert_true(frame.ok());
+    assert_true(open_frame(*frame, cookie, geteuid(), sealer).ok());
+    for (std::size_t length = 0; length < frame->size(); ++length)
+        assert_false(open_frame(frame->substr(0, length), cookie, geteuid(), sealer).ok());
+    // The text's length must be the payload's rest.
+    std::string payload(reinterpret_cast<const char *>(cookie.data()), cookie.size());
+    auto with = [&](std::string tail) {
+        std::string sealed = *sealer.seal(payload + tail);
+        std::string bytes("PMXR\0\0\0\1\0\0\0", 11);
+        bytes += static_cast<char>(sealed.size());
+        return open_frame(bytes + sealed, cookie, geteuid(), sealer).ok();
+    };
+    assert_true(with(std::string("\0\0\0\1\0\0\0\1x", 9)));
+    assert_false(with(std::string("\0\0\0\1\0\0\0\2x", 9)));
+    assert_false(with(std::string("\0\0\0\1\0\0\0\0x", 9)));
+    assert_false(with(std::string("\0\0\1\0\0\0\0\1x", 9))); // status 256
+    assert_false(with(std::string("\0\0\0\1\xff\xff\xff\xffx", 9)));
+    assert_false(with(""));
+    // A long text is cut, not refused.
+    auto cut = make_frame(cookie, {1, std::string(5000, 'a')}, sealer);
+    assert_true(cut.ok());
+    auto opened = open_frame(*cut, cookie, geteuid(), sealer);
+    assert_true(opened.ok());
+    assert_int_equal(opened->text.size(), max_report_text);
+}
+
+static void hostile_targets_are_refused(void **) {
+    const char *targets[] = {
+        "", "1", "1 00", "0 00112233445566778899aabbccddeeff 127.0.0.1",
+        "65536 00112233445566778899aabbccddeeff 127.0.0.1",
+        "99 00112233445566778899aabbccddeefg 127.0.0.1",
+        "99 -0112233445566778899aabbccddeeff 127.0.0.1",
+        "99 00112233445566778899aabbccddeeff", "99 00112233445566778899aabbccddeeff ",
+        "99 00112233445566778899aabbccddeeff 1 2 3 4 5 6 7 8 9",
+    };
+    for (const char *text : targets) {
+        if (ReportTarget::parse(text).ok())
+            fail_msg("taken: %s", text);
+    }
+    auto good = ReportTarget::parse("99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
+    assert_true(good.ok());
+    assert_int_equal(good->addresses.size(), 2);
+    assert_string_equal(good->text().c_str(),
+                        "99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
+}
+
+static void ports_come_from_the_range(void **) {
+    // A range of one, then taken.
+    std::uint16_t port = open_listener().target().port;
+    auto first = ExitReportListener::open({port, port});
+    assert_true(first.ok());
+    assert_int_equal(first->target().port, port);
+    auto second = ExitReportListener::open({port, port});
+    assert_false(second.ok());
+    assert_non_null(strstr(second.failure().text.c_str(), "SrunPortRange"));
+}
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_arrives),
+        cmocka_unit_test(a_report_arrives_at_the_advertised_addresses),
+        cmocka_unit_test(nobody_listens_is_told),
+        cmocka_unit_test(a_forged_report_is_dropped_and_a_genuine_one_behind_it_is_taken),
+        cmocka_unit_test(silent_callers_cost_no_more_than_the_limit),
+        cmocka_unit_test(frames_are_checked_byte_by_byte),
+        cmocka_unit_test(hostile_targets_are_refused),
+        cmocka_unit_test(ports_come_from_the_range),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,113 @@
+// The plugin as Slurm's programs load it: by dlopen, again and again, with hooks that stay silent.
+#include "plugins/slurm/exit_report.h"
+#include "plugins/slurm/slurm_abi.h"
+#include "plugins/slurm/task_map.h"
+#include "test/unit/slurm_fakes.h"
+
+#include <dlfcn.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace pmixhost::slurm;
+
+#define EXPORT __attribute__((visibility("default")))
+static int errors = 0;
+extern "C" {
+EXPORT decltype(slurm_error(nullptr)) slurm_error(const char *, ...) {
+    ++errors;
+    return decltype(slurm_error(nullptr))();
+}
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+EXPORT int slurm_kill_job_step(std::uint32_t, std::uint32_t, std::uint16_t) { return 0; }
+#endif
+}
+
+static const char *plugin = "plugins/slurm/.libs/mpi_pmixhost.so";
+
+static void *load() {
+    void *handle = dlopen(plugin, RTLD_LAZY);
+    if (!handle)
+        fail_msg("%s", dlerror());
+    return handle;
+}
+
+static void it_can_be_unloaded(void **) {
+    for (int i = 0; i < 3; ++i) {
+        void *handle = load();
+        auto init = reinterpret_cast<int (*)()>(dlsym(handle, "init"));
+        auto fini = reinterpret_cast<int (*)()>(dlsym(handle, "fini"));
+        assert_int_equal(init(), 0);
+        assert_int_equal(fini(), 0);
+        dlclose(handle);
+        assert_null(dlopen(plugin, RTLD_LAZY | RTLD_NOLOAD));
+    }
+}
+
+static void its_constants_are_slurms(void **) {
+    void *handle = load();
+    assert_string_equal(static_cast<const char *>(dlsym(handle, "plugin_type")), "mpi/pmixhost");
+    assert_int_equal(*static_cast<std::uint32_t *>(dlsym(handle, "plugin_version")),
+                     SLURM_VERSION_NUMBER);
+#if PMIXHOST_SLURM_HAS_PLUGIN_ID
+    auto id = *static_cast<std::uint32_t *>(dlsym(handle, "plugin_id"));
+    assert_true(id > 108 && id < 1u << 31);
+#endif
+    dlclose(handle);
+}
+
+#define STRING(x) #x
+#define NAME_OF(x) STRING(x)
+
+static void a_launch_is_described_and_ends(void **) {
+    void *handle = load();
+    auto prelaunch = reinterpret_cast<void *(*)(const void *, char ***)>(
+        dlsym(handle, NAME_OF(PMIXHOST_HOOK_PRELAUNCH)));
+    auto fini = reinterpret_cast<int (*)(void *)>(dlsym(handle, NAME_OF(PMIXHOST_HOOK_FINI)));
+    char hosts[] = "n[1-2]";
+    std::uint16_t tasks[] = {2, 1};
+    std::uint32_t first[] = {0, 1}, second[] = {2}, *ids[] = {first, second};
+    slurm_step_layout_t layout{};
+    layout.node_cnt = 2;
+    layout.node_list = hosts;
+    layout.tasks = tasks;
+    layout.tids = ids;
+    layout.task_cnt = 3;
+    layout.task_dist = SLURM_DIST_BLOCK_CYCLIC;
+    ClientInfo info{};
+    info.het_job_id = NO_VAL;
+    info.het_job_task_offset = NO_VAL;
+    info.step_id.job_id = 12;
+    info.step_id.step_id = 3;
+    info.step_layout = &layout;
+
+    FakeEnvironment environment;
+    void *state = prelaunch(&info, &environment.array);
+    assert_non_null(state);
+    auto map = decode_task_map(environment.get("PMIXHOST_STEP_0"));
+    assert_true(map.ok());
+    assert_int_equal(map->job_id, 12);
+    assert_int_equal(map->step_id, 3);
+    assert_string_equal(map->host_list.c_str(), "n[1-2]");
+    assert_string_equal(map->distribution.c_str(), "block");
+    assert_true(map->ranks_by_host == (std::vector<std::vector<Rank>>{{0, 1}, {2}}));
+    assert_false(map->start_key.empty());
+    assert_true(ReportTarget::parse(environment.get("PMIXHOST_REPORT")).ok());
+    assert_int_equal(fini(state), 0);
+    assert_int_equal(fini(nullptr), 0);
+
+    errors = 0;
+    info.step_layout = nullptr;
+    assert_null(prelaunch(&info, &environment.array));
+    assert_int_equal(errors, 1);
+    dlclose(handle);
+}
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(it_can_be_unloaded),
+        cmocka_unit_test(its_constants_are_slurms),
+        cmocka_unit_test(a_launch_is_described_and_ends),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,368 @@
+// From prefork to the tasks' environment, with a stand-in for pmixhostd and without Slurm. As root
+// the daemon is another user's; otherwise the tester's own.
+#include "plugins/slurm/hook_env.h"
+#include "plugins/slurm/task_hook.h"
+#include "plugins/slurm/task_map.h"
+#include "test/unit/slurm_fakes.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace pmixhost::slurm;
+using namespace std::chrono_literals;
+
+static constexpr StepName the_step{12, 3, {}};
+
+static User some_user() {
+    if (geteuid() != 0)
+        return *look_up_user(geteuid());
+    return {60'999, 60'998, {60'998, 60'997}, "tester", "/nowhere"};
+}
+
+// Surroundings as in slurmstepd, with a stand-in that behaves as `mode` says.
+static Surroundings around(const std::string &mode) {
+    Surroundings s;
+    s.host = "n1";
+    s.step_name = [] { return Result<std::optional<StepName>>(the_step); };
+    s.step_uid = [](const StepName &, const std::string &) {
+        return Result<uid_t>(some_user().uid);
+    };
+    s.user = [](uid_t) { return Result<User>(some_user()); };
+    char directory[4096];
+    assert_non_null(getcwd(directory, sizeof directory));
+    s.daemon = std::string(directory) + "/test/unit/slurm_stand_in";
+    s.daemon_args = {mode};
+    s.slurm_conf_file = "/etc/slurm.conf";
+    s.spool = "/var/spool/n1";
+    return s;
+}
+
+static void fill(FakeEnvironment &environment) {
+    environment.add("PATH=/evil");
+    environment.add("LD_PRELOAD=/evil.so");
+    environment.add("PMIXHOST_STEP_1=ranks=0");
+    environment.add("PMIXHOST_STEP_0=pmixhost1 job=12 step=3 hosts=n1 ");
+    environment.add("PMIXHOST_REPORT=99 00112233445566778899aabbccddeeff 127.0.0.1");
+    environment.add("PMIXHOST_LOG_LEVEL=debug");
+    environment.add("PMIXHOST_EVIL=a\nbackend local");
+    environment.add("PMIXHOST_START_TIMEOUT=5s");
+}
+
+static bool has(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+static void the_daemon_is_a_clean_process_of_the_user(void **) {
+    // As in slurmstepd: blocked signals, a handler, descriptors, another directory.
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    for (int signal : {SIGTERM, SIGUSR1, SIGPIPE})
+        sigaddset(&blocked, signal);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    auto old = signal(SIGHUP, [](int) {});
+    UniqueFd secret(open("/etc/passwd", O_RDONLY)); // not close-on-exec
+    UniqueFd high(fcntl(secret.get(), F_DUPFD, 300));
+
+    FakeEnvironment environment;
+    fill(environment);
+    Prepared prepared = prepare_step(around("serve"), environment.array);
+    signal(SIGHUP, old);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    assert_string_equal(prepared.failure.c_str(), "");
+    auto ready = prepare_task(prepared, 5, &environment.array);
+    if (!ready)
+        fail_msg("%s", ready.failure().text.c_str());
+
+    User user = some_user();
+    std::string uid = std::to_string(user.uid), gid = std::to_string(user.gid);
+    assert_string_equal(environment.get("RANK").c_str(), "5");
+    assert_string_equal(environment.get("AT_UID").c_str(),
+                        (uid + "\t" + uid + "\t" + uid + "\t" + uid).c_str());
+    assert_string_equal(environment.get("AT_GID").c_str(),
+                        (gid + "\t" + gid + "\t" + gid + "\t" + gid).c_str());
+    if (geteuid() == 0) {
+        assert_string_equal(environment.get("AT_GROUPS").c_str(), "60997 60998 ");
+        assert_string_equal(environment.get("AT_CAPS").c_str(), "0000000000000000");
+    }
+    assert_string_equal(environment.get("AT_BLOCKED").c_str(), "0000000000000000");
+    assert_string_equal(environment.get("AT_CAUGHT").c_str(), "0000000000000000");
+    assert_string_equal(environment.get("AT_IGNORED").c_str(), "0000000000000000");
+    assert_string_equal(environment.get("AT_OOM").c_str(), "0");
+    assert_string_equal(environment.get("AT_SESSION").c_str(), "own");
+    assert_string_equal(environment.get("AT_CWD").c_str(), "/");
+    assert_string_equal(environment.get("AT_ENV").c_str(), "PATH,HOME,USER,LOGNAME,SLURM_CONF,");
+    assert_true(has(environment.get("AT_ARGS"), "/slurm_stand_in,--start-fd,"));
+    std::string document = environment.get("AT_DOCUMENT");
+    for (const char *line : {
+             "backend slurm|", "|host n1|", "|slurm.job_id 12|", "|slurm.step_id 3|",
+             "|slurm.task_map pmixhost1 job=12 step=3 hosts=n1 ranks=0|", "|slurm.report 99 0011",
+             "|slurm.spool /var/spool/n1|", "|env PMIXHOST_LOG_LEVEL=debug|"})
+        assert_true(has(document, line));
+    assert_false(has(document, "EVIL"));
+    assert_false(has(document, "backend local"));
+    assert_false(has(document, "PMIXHOST_STEP"));
+    // 0, 1, 2 and the four that the document names.
+    std::string fds = environment.get("AT_FDS");
+    assert_int_equal(std::count(fds.begin(), fds.end(), ','), 7);
+
+    assert_string_equal(environment.get("PMIXHOST_STEP_0").c_str(), "(none)");
+    assert_string_equal(environment.get("PMIXHOST_STEP_1").c_str(), "(none)");
+    assert_string_equal(environment.get("PMIXHOST_REPORT").c_str(), "(none)");
+    assert_string_equal(environment.get("PMIXHOST_LOG_LEVEL").c_str(), "debug");
+    // No child is left behind that slurmstepd would take for a task.
+    assert_int_equal(waitpid(-1, nullptr, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void the_daemon_ends_with_slurmstepd(void **) {
+    FakeEnvironment environment;
+    fill(environment);
+    std::string door;
+    {
+        Prepared prepared = prepare_step(around("serve"), environment.array);
+        assert_true(prepare_task(prepared, 0, &environment.array).ok());
+        door = prepared.door;
+    } // its end of the lifeline closes
+    auto shut = [&door] { return !ask_at_door(door, some_user().uid, 0, 1s).ok(); };
+    for (int i = 0; i < 500 && !shut(); ++i)
+        usleep(10'000);
+    assert_true(shut());
+}
+
+static void expect_failure(const Surroundings &s, const std::string &text) {
+    FakeEnvironment environment;
+    fill(environment);
+    Prepared prepared = prepare_step(s, environment.array);
+    auto ready = prepare_task(prepared, 0, &environment.array);
+    assert_false(ready.ok());
+    if (!has(ready.failure().text, text))
+        fail_msg("'%s' is not '%s'", ready.failure().text.c_str(), text.c_str());
+}
+
+static void each_failure_has_its_line(void **) {
+    Surroundings s = around("serve");
+    s.daemon = "/nonexistent/pmixhostd";
+    expect_failure(s, "n1: cannot execute /nonexistent/pmixhostd: No such file");
+    s = around("serve");
+    s.contain = [](pid_t) { return false; };
+    expect_failure(s, "n1: pmixhostd could not be put into the step's container");
+    s = around("serve");
+    s.user = [](uid_t) { return Result<User>(error(ErrorKind::not_found, "user 7 is unknown")); };
+    expect_failure(s, "n1: user 7 is unknown");
+    s = around("serve");
+    s.step_name = [] {
+        return Result<std::optional<StepName>>(error(ErrorKind::invalid, "no title"));
+    };
+    expect_failure(s, "n1: no title");
+    expect_failure(around("exit"), "the stand-in does not like it here");
+    expect_failure(around("refuse"), "n1: no chance");
+}
+
+static void without_a_map_nothing_is_started(void **) {
+    FakeEnvironment environment;
+    Surroundings s = around("serve");
+    bool process_made = false;
+    s.contain = [&process_made](pid_t) { return process_made = true; };
+    Prepared prepared = prepare_step(s, environment.array);
+    assert_false(process_made);
+    assert_true(prepared.wanted);
+    assert_true(has(prepared.failure, "no task map"));
+}
+
+static void a_silent_daemon_costs_no_more_than_the_timeout(void **) {
+    FakeEnvironment environment;
+    fill(environment);
+    slurm_env_array_overwrite(&environment.array, "PMIXHOST_START_TIMEOUT", "300ms");
+    Prepared prepared = prepare_step(around("silent"), environment.array);
+    auto begin = std::chrono::steady_clock::now();
+    auto ready = prepare_task(prepared, 0, &environment.array);
+    auto took = std::chrono::steady_clock::now() - begin;
+    assert_false(ready.ok());
+    assert_true(has(ready.failure().text, "in time"));
+    assert_true(took >= 300ms && took < 5s);
+}
+
+static void other_steps_are_left_alone(void **) {
+    FakeEnvironment environment;
+    fill(environment);
+    Surroundings s = around("serve");
+    s.step_name = [] { return Result<std::optional<StepName>>(std::optional<StepName>()); };
+    assert_false(prepare_step(s, environment.array).wanted);
+}
+
+// Another user's process at an abstract name that has become free.
+static void an_impostor_at_the_door_is_found_out(void **) {
+    if (geteuid() != 0)
+        skip();
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t impostor = fork();
+    if (impostor == 0) {
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        bool ok = setuid(60'996) == 0 &&
+                  bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(sa_family_t)) == 0 &&
+                  listen(fd, 5) == 0;
+        socklen_t length = sizeof address;
+        getsockname(fd, reinterpret_cast<sockaddr *>(&address), &length);
+        ssize_t n = write(ready[1], address.sun_path,
+                          length - offsetof(sockaddr_un, sun_path));
+        pause();
+        _exit(ok && n > 0 ? 0 : 1);
+    }
+    char name[108];
+    ssize_t length = read(ready[0], name, sizeof name);
+    assert_true(length > 1);
+    auto answer = ask_at_door(std::string(name, static_cast<std::size_t>(length)), 60'999, 0, 5s);
+    kill(impostor, SIGKILL);
+    waitpid(impostor, nullptr, 0);
+    close(ready[0]);
+    close(ready[1]);
+    assert_false(answer.ok());
+    assert_true(answer.failure().kind == ErrorKind::denied);
+}
+
+static void titles_name_the_step(void **) {
+    auto step = parse_step_title("slurmstepd: [12.3]      ");
+    assert_true(step.ok() && *step == the_step);
+    step = parse_step_title(std::string_view("slurmstepd: [12.3]\0\0", 20));
+    assert_true(step.ok() && *step == the_step);
+    step = parse_step_title("slurmstepd: [4294967295.0+17]");
+    assert_true(step.ok() && step->has_value());
+    assert_true(**step == (StepName{4294967295u, 0, 17}));
+    assert_string_equal(to_text(**step).c_str(), "4294967295.0+17");
+    step = parse_step_title("slurmstepd: [7.1 stepmgr]");
+    assert_true(step.ok() && **step == (StepName{7, 1, {}}));
+    for (const char *title : {"slurmstepd: [12.batch]", "slurmstepd: [12.extern]",
+                              "slurmstepd: [12.interactive]", "slurmstepd: [12.batch+1]"}) {
+        step = parse_step_title(title);
+        assert_true(step.ok() && !step->has_value());
+    }
+    for (const char *title : {"", "slurmstepd", "slurmstepd: [", "slurmstepd: [12.3",
+                              "slurmstepd: []", "slurmstepd: [12]", "slurmstepd: [x.1]",
+                              "slurmstepd: [1.x]", "slurmstepd: [1.2+]", "slurmstepd: [1.2x]",
+                              "slurmstepd: [99999999999.1]", "srun: [1.2]"})
+        assert_false(parse_step_title(title).ok());
+}
+
+class NoSealer : public Sealer {
+  public:
+    Result<std::string> seal(std::string_view) override {
+        return error(ErrorKind::unreachable, "no munge");
+    }
+    Result<Opened> open(const std::string &) override {
+        return error(ErrorKind::unreachable, "no munge");
+    }
+};
+
+static void the_user_gets_one_line_per_host(void **) {
+    NoSealer sealer;
+    int line[2];
+    assert_int_equal(pipe(line), 0);
+    int killed = 0;
+    StepKiller killer{sealer, [&killed](const StepName &step) {
+                          assert_true(step == the_step);
+                          ++killed;
+                      },
+                      line[1]};
+    FakeEnvironment environment;
+    fill(environment);
+    Prepared prepared;
+    prepared.step = the_step;
+    for (bool first : {true, false, false})
+        end_step_from_task(prepared, first, "n1: broken\nline", environment.array, killer);
+    close(line[1]);
+    char text[200];
+    ssize_t length = read(line[0], text, sizeof text);
+    assert_string_equal(std::string(text, static_cast<std::size_t>(length)).c_str(),
+                        "pmixhost: n1: broken line\n");
+    assert_int_equal(read(line[0], text, sizeof text), 0);
+    close(line[0]);
+    assert_int_equal(killed, 1);
+}
+
+static void hostile_environments_are_bounded(void **) {
+    FakeEnvironment environment;
+    for (const char *entry :
+         {"PMIXHOST_STEP_", "PMIXHOST_STEP_=", "PMIXHOST_STEP_x=1", "PMIXHOST_STEP_-1=1",
+          "PMIXHOST_STEP_99999999999999999999=1", "PMIXHOST_STEP_4000000000=1", "PMIXHOST_", "=",
+          "", "PMIXHOST_STEP_0"})
+        environment.add(entry);
+    assert_false(collect_task_map(environment.array).ok());
+    environment.add("PMIXHOST_STEP_1=b");
+    assert_false(collect_task_map(environment.array).ok()); // piece 0 is missing
+    environment.add("PMIXHOST_STEP_0=a");
+    auto map = collect_task_map(environment.array);
+    assert_true(map.ok());
+    assert_string_equal(map->c_str(), "ab");
+    FakeEnvironment large;
+    for (std::size_t i = 0; i < max_environment_pieces; ++i)
+        large.add(task_map_variable(i) + "=" + std::string(1 << 20, 'x'));
+    assert_true(collect_task_map(large.array).failure().kind == ErrorKind::limit);
+    for (int i = 0; i < 1000; ++i)
+        environment.add("PMIXHOST_V" + std::to_string(i) + "=" + std::string(1000, 'x'));
+    assert_true(user_variables(environment.array).size() < 100);
+    assert_false(collect_task_map(nullptr).ok());
+}
+
+static void only_root_says_where_the_daemon_is(void **) {
+    char directory[] = "/tmp/pmixhost-test-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    std::string path = std::string(directory) + "/pmixhostd.path";
+    const std::string built_in = daemon_path(directory).path;
+    {
+        UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+        assert_int_equal(write(fd.get(), "/build/pmixhostd\n--a\nb c\n", 25), 25);
+    }
+    DaemonPath found = daemon_path(directory);
+    if (geteuid() == 0) {
+        assert_string_equal(found.path.c_str(), "/build/pmixhostd");
+        assert_int_equal(found.arguments.size(), 2);
+        assert_string_equal(found.arguments[1].c_str(), "b c");
+        chmod(path.c_str(), 0664);
+        assert_string_equal(daemon_path(directory).path.c_str(), built_in.c_str());
+        chmod(path.c_str(), 0644);
+        assert_int_equal(chown(path.c_str(), 60'999, 0), 0);
+    }
+    assert_string_equal(daemon_path(directory).path.c_str(), built_in.c_str());
+    unlink(path.c_str());
+    rmdir(directory);
+}
+
+static void timeouts_are_read_as_in_the_configuration(void **) {
+    const std::pair<const char *, std::chrono::milliseconds> cases[] = {
+        {"500ms", 500ms}, {"3s", 3s}, {"2m", 120s}, {"7", 7s}, {"", 30s}, {"x", 30s},
+        {"0", 100ms}, {"4294967295m", 3600s}, {"99999999999", 30s},
+    };
+    for (auto [text, limit] : cases) {
+        FakeEnvironment environment;
+        environment.add(std::string("PMIXHOST_START_TIMEOUT=") + text);
+        assert_true(door_timeout(environment.array) == limit);
+    }
+}
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(the_daemon_is_a_clean_process_of_the_user),
+        cmocka_unit_test(the_daemon_ends_with_slurmstepd),
+        cmocka_unit_test(each_failure_has_its_line),
+        cmocka_unit_test(without_a_map_nothing_is_started),
+        cmocka_unit_test(a_silent_daemon_costs_no_more_than_the_timeout),
+        cmocka_unit_test(other_steps_are_left_alone),
+        cmocka_unit_test(an_impostor_at_the_door_is_found_out),
+        cmocka_unit_test(titles_name_the_step),
+        cmocka_unit_test(the_user_gets_one_line_per_host),
+        cmocka_unit_test(hostile_environments_are_bounded),
+        cmocka_unit_test(only_root_says_where_the_daemon_is),
+        cmocka_unit_test(timeouts_are_read_as_in_the_configuration),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
