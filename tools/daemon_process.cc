@@ -11,12 +11,14 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <new>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,8 +112,6 @@ void describe_job(const RunOptions &options, const RunIdentity &identity, Writer
     document.add("local.secret", identity.secret);
     document.add("local.cwd", escape_line(identity.cwd));
     document.add("local.map_by", options.map_by);
-    if (!options.tmpdir.empty())
-        document.add("local.tmpdir", options.tmpdir);
     for (std::size_t host = 0; host < options.hosts.size(); ++host) {
         document.add("local.host_name", options.hosts[host]);
         document.add("local.ranks", comma_list(options.ranks_by_host[host]));
@@ -190,6 +190,8 @@ Result<RunIdentity> make_identity(const RunOptions &options, char *const *enviro
     if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
         return system_error("random numbers", errno);
     identity.nspace = fmt::format("local.{}.{}", ::getpid(), hex(random.data(), 4));
+    identity.directory = fmt::format("{}/pmixhost-{}.{}", options.tmpdir, ::getuid(),
+                                     identity.nspace.substr(std::strlen("local.")));
     identity.secret = hex(random.data() + 4, 32);
     std::error_code failure;
     auto cwd = options.directory.empty() ? std::filesystem::current_path(failure)
@@ -204,9 +206,24 @@ Result<RunIdentity> make_identity(const RunOptions &options, char *const *enviro
         if (variable.starts_with("PMIXHOST_"))
             identity.pmixhost_env.push_back(std::move(variable));
     }
-    if (!options.tmpdir.empty())
+    if (options.tmpdir_for_tasks)
         identity.task_env.push_back("TMPDIR=" + options.tmpdir);
     return identity;
+}
+
+std::string RunIdentity::directory_of(HostIndex host) const {
+    return fmt::format("{}.{}", directory, host);
+}
+
+void RunIdentity::remove_directories(HostIndex hosts) const {
+    for (HostIndex host = 0; host < hosts; ++host) {
+        std::string path = directory_of(host);
+        struct stat status {};
+        std::error_code ignored;
+        if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+            status.st_uid == ::getuid())
+            std::filesystem::remove_all(path, ignored);
+    }
 }
 
 std::string pmixhostd_path() {
@@ -241,6 +258,7 @@ Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity 
     daemon.control.reset(pair[0]);
     document.add("backend", "local");
     document.add("host", options.hosts[host]);
+    document.add("directory", identity.directory_of(host));
     document.add_fd("local.control_fd", pass(UniqueFd(pair[1])));
 
     UniqueFd status(::memfd_create("pmixhost-status", MFD_CLOEXEC));

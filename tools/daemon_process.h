@@ -19,7 +19,12 @@ struct RunIdentity {
     std::string nspace; // unique on this machine
     std::string secret; // 64 hex digits
     std::string cwd;
+    std::string directory; // begin of the names of the daemons' private directories
     std::vector<std::string> task_env, pmixhost_env;
+
+    std::string directory_of(HostIndex host) const;
+    // What a daemon that was killed has left there.
+    void remove_directories(HostIndex hosts) const;
 };
 Result<RunIdentity> make_identity(const RunOptions &options, char *const *environment);
 

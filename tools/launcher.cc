@@ -81,6 +81,7 @@ Launcher::~Launcher() {
     for (auto &host : hosts_)
         host.channel.reset();
     sweep_children(sweep_limit);
+    identity_.remove_directories(static_cast<HostIndex>(hosts_.size()));
 }
 
 Result<void> Launcher::start(char *const *environment) {
@@ -92,6 +93,7 @@ Result<void> Launcher::start(char *const *environment) {
     auto identity = make_identity(options_, environment);
     if (!identity)
         return identity.failure();
+    identity_ = std::move(*identity);
     adopt_orphans();
     catch_signals();
     for (const auto &note : options_.notes)
@@ -102,7 +104,7 @@ Result<void> Launcher::start(char *const *environment) {
     hosts_.resize(options_.hosts.size());
     std::string program = pmixhostd_path();
     for (HostIndex h = 0; h < hosts_.size(); ++h) {
-        auto process = start_daemon(options_, *identity, h, program);
+        auto process = start_daemon(options_, identity_, h, program);
         if (!process)
             return error(process.failure().kind, "{}: {}", options_.hosts[h], process.failure().text);
         Host &host = hosts_[h];

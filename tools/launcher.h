@@ -83,6 +83,7 @@ class Launcher {
     EventLoop &loop_;
     const RunOptions &options_;
     OutputSink stdout_, stderr_;
+    RunIdentity identity_;
     std::vector<Host> hosts_;
     std::vector<Task> tasks_;
     std::size_t tasks_left_ = 0;

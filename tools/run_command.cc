@@ -28,6 +28,9 @@ int run_command(const Words &words) {
     auto loaded = load_config(options.config, config_environment(environ));
     if (!loaded)
         return complain(loaded.failure().text, exit_failure);
+    options.tmpdir_for_tasks = !options.tmpdir.empty();
+    if (options.tmpdir.empty())
+        options.tmpdir = loaded->settings.directory_base;
     for (const auto &note : loaded->notes)
         options.notes.push_back("warning: " + note);
 

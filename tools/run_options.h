@@ -23,7 +23,9 @@ struct RunOptions {
     std::chrono::milliseconds wait{0};      // after the first task's end; 0: no limit
     std::chrono::milliseconds kill_wait{30'000}; // between a signal that ends and SIGKILL
     std::chrono::milliseconds time_limit{0};  // 0: none
-    std::string tmpdir, directory, config;
+    std::string tmpdir; // where the daemons' private directories are made; empty: as configured
+    bool tmpdir_for_tasks = false;
+    std::string directory, config;
     std::vector<std::string> faults;
     std::vector<std::string> notes; // for the user's standard error
 };

@@ -141,6 +141,7 @@ class LocalBackend final : public RmBackend {
                     out[known->second] = variable;
             }
         };
+        put(mpi_variables(start_));
         put(start_.task_env);
         put(pmix);
         put(identity_variables(start_.step, rank));

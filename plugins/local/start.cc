@@ -147,8 +147,6 @@ Result<StepInfo> parse_step(const StartDocument &document) {
     step.self = static_cast<HostIndex>(self - hosts.begin());
     if (auto policy = document.text("local.map_by"))
         step.mapping_policy = *policy;
-    if (auto directory = document.text("local.tmpdir"))
-        step.session_directory = *directory;
     step.binding_policy = "none";
     return step;
 }
@@ -190,6 +188,8 @@ Result<LocalStart> parse_local_start(const StartDocument &document) {
     if (!directory)
         return garbled("local.cwd", *cwd);
     start.cwd = std::move(*directory);
+    if (auto own = document.text("directory"))
+        start.directory = *own;
     for (const auto &line : document.all("local.fault")) {
         auto fault = parse_fault(line);
         if (!fault)
@@ -210,6 +210,16 @@ std::vector<std::string> identity_variables(const StepInfo &step, Rank rank) {
         fmt::format("PMIXHOST_HOST={}", step.map.hosts()[host]),
         fmt::format("PMIXHOST_HOST_INDEX={}", host),
     };
+}
+
+std::vector<std::string> mpi_variables(const LocalStart &start) {
+    std::vector<std::string> variables{"JSM_JSRUN_PORT=0"};
+    if (start.step.map.host_count() > 1 && !start.directory.empty()) {
+        for (const char *user : {"btl_vader", "btl_sm", "osc_sm", "osc_rdma"})
+            variables.push_back(
+                fmt::format("OMPI_MCA_{}_backing_directory={}", user, start.directory));
+    }
+    return variables;
 }
 
 } // namespace pmixhost::local
