@@ -27,13 +27,6 @@ bool take_number(std::string_view &text, std::uint32_t &value) {
 
 } // namespace
 
-std::string to_text(const StepName &step) {
-    std::string text = fmt::format("{}.{}", step.job_id, step.step_id);
-    if (step.het_component)
-        text += fmt::format("+{}", *step.het_component);
-    return text;
-}
-
 Result<std::optional<StepName>> parse_step_title(std::string_view title) {
     auto unknown = [whole = title] {
         return error(ErrorKind::invalid, "slurmstepd's title '{}' names no step",

@@ -22,7 +22,12 @@ struct StepName {
 };
 
 // "12.0", "12.0+1".
-std::string to_text(const StepName &step);
+inline std::string to_text(const StepName &step) {
+    std::string text = fmt::format("{}.{}", step.job_id, step.step_id);
+    if (step.het_component)
+        text += fmt::format("+{}", *step.het_component);
+    return text;
+}
 
 // From the title that slurmstepd gives its process: "slurmstepd: [12.0]", "[12.0+1]". Empty for
 // steps that have no tasks of an MPI job: batch, extern, interactive. Fails (invalid) on anything
