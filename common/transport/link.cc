@@ -33,10 +33,13 @@ Link::Link(EventLoop &loop, UniqueFd fd, Duration dead_after, Callbacks callback
 Link::~Link() { *alive_ = false; }
 
 void Link::watch() {
-    unsigned wanted = EventLoop::readable | (queue_.empty() ? 0u : EventLoop::writable);
-    if (wanted == interest_)
+    unsigned wanted =
+        (held_ ? 0u : EventLoop::readable) | (queue_.empty() ? 0u : EventLoop::writable);
+    if (wanted == interest_ || failed_)
         return;
     interest_ = wanted;
+    if (wanted == 0)
+        return watch_.reset();
     watch_ = loop_.watch(fd_.get(), wanted, [this](unsigned ready) { on_ready(ready); });
 }
 
@@ -44,7 +47,7 @@ void Link::on_ready(unsigned ready) {
     auto alive = alive_;
     if (ready & EventLoop::writable)
         write_some();
-    if (*alive && !failed_ && (ready & EventLoop::readable))
+    if (*alive && !failed_ && !held_ && (ready & EventLoop::readable))
         read_some();
 }
 
@@ -121,33 +124,43 @@ void Link::read_some() {
             return fail(error(ErrorKind::unreachable, "the peer closed the connection"));
         input_.append(buffer, static_cast<std::size_t>(n));
 
-        while (input_.size() - consumed_ >= wire::frame_header_size) {
-            auto header = wire::decode_header(input_.data() + consumed_, limit_);
-            if (!header)
-                return fail(header.failure());
-            std::size_t whole = wire::frame_header_size + header->length;
-            if (input_.size() - consumed_ < whole)
-                break;
-            Bytes payload = input_.substr(consumed_ + wire::frame_header_size, header->length);
-            consumed_ += whole;
-            if (consumed_ == input_.size()) {
-                input_.clear();
-                if (input_.capacity() > (1u << 20))
-                    input_.shrink_to_fit();
-                consumed_ = 0;
-            }
-            auto on_message = callbacks_.on_message; // a callback may replace the callbacks
-            on_message(header->type, std::move(payload));
-            if (!*alive || failed_)
-                return;
-        }
-        if (consumed_ > 0) {
-            input_.erase(0, consumed_);
-            consumed_ = 0;
-        }
+        hand_over();
+        if (!*alive || failed_ || held_)
+            return;
         if (static_cast<std::size_t>(n) < sizeof buffer)
             return;
     }
+}
+
+// Every whole message in input_, in order.
+void Link::hand_over() {
+    auto alive = alive_;
+    while (!held_ && input_.size() - consumed_ >= wire::frame_header_size) {
+        auto header = wire::decode_header(input_.data() + consumed_, limit_);
+        if (!header)
+            return fail(header.failure());
+        std::size_t whole = wire::frame_header_size + header->length;
+        if (input_.size() - consumed_ < whole)
+            break;
+        Bytes payload = input_.substr(consumed_ + wire::frame_header_size, header->length);
+        consumed_ += whole;
+        auto on_message = callbacks_.on_message; // a callback may replace the callbacks
+        on_message(header->type, std::move(payload));
+        if (!*alive || failed_)
+            return;
+    }
+    input_.erase(0, consumed_);
+    consumed_ = 0;
+    if (input_.empty() && input_.capacity() > (1u << 20))
+        input_.shrink_to_fit();
+}
+
+void Link::release() {
+    auto alive = alive_;
+    held_ = false;
+    hand_over();
+    if (*alive)
+        watch();
 }
 
 void Link::fail(Error why) {

@@ -30,6 +30,14 @@ class Link {
     void set_callbacks(Callbacks callbacks) { callbacks_ = std::move(callbacks); }
     // Frames longer than this are refused; starts at wire::unauthenticated_limit.
     void set_limit(std::uint32_t bytes) { limit_ = bytes; }
+    // Reads nothing and hands over nothing until release(): what the peer sends stays with the
+    // kernel. For a handshake whose verdict is still being looked for.
+    void hold() {
+        held_ = true;
+        watch();
+    }
+    // Hands over what was held, from within; the link may be destroyed by it.
+    void release();
     // Writes at once what the kernel takes, queues the rest.
     void send(std::uint8_t type, SharedBytes payload);
     std::size_t queued_bytes() const { return queued_bytes_; }
@@ -42,6 +50,7 @@ class Link {
     void on_ready(unsigned ready);
     void write_some();
     void read_some();
+    void hand_over();
     void fail(Error why);
     void watch();
 
@@ -61,6 +70,7 @@ class Link {
     // Set by the destructor: tells a method on the stack that its object is gone.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     bool failed_ = false;
+    bool held_ = false;
 };
 
 } // namespace pmixhost

@@ -357,6 +357,8 @@ void Mesh::on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload) {
     auto welcome = wire::decode<wire::Welcome>(payload);
     if (!welcome)
         return dial_failed(host, welcome.failure());
+    // The listener takes the link for open and may send at once; that waits for the verdict.
+    dial.link->hold();
     std::uint64_t attempt = dial.attempt;
     std::weak_ptr<bool> alive = alive_;
     authenticator_->verify(std::move(welcome->proof), [this, alive, host,
@@ -390,11 +392,12 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
     Link &raw = *link;
     p.links.emplace(id, std::move(link));
     p.deadline.reset();
-    if (p.links.size() > 1)
-        return;
-    for (auto &[type, payload] : p.queue)
-        raw.send(type, std::move(payload));
-    p.queue.clear();
+    if (p.links.size() == 1) {
+        for (auto &[type, payload] : p.queue)
+            raw.send(type, std::move(payload));
+        p.queue.clear();
+    }
+    raw.release(); // last: what it hands over may change everything
 }
 
 Link::Callbacks Mesh::link_callbacks(HostIndex host, std::uint64_t id) {
