@@ -28,7 +28,9 @@ Result<const BackendModule *> load_backend(const std::string &name) {
         return error(ErrorKind::invalid, "'{}' is no name of a backend", name);
     std::string why;
     for (const auto &path : places(name)) {
-        void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        // Global, because an RM's library that the backend brings along may load plugins of its own
+        // that expect to see it (Slurm's do). The backend itself exports one symbol.
+        void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
         if (!handle) {
             why += (why.empty() ? "" : "; ") + std::string(dlerror());
             continue;
