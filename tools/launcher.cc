@@ -379,11 +379,11 @@ void Launcher::all_tasks_ended() {
     kill_timer_.reset();
     wait_timer_.reset();
     time_limit_.reset();
-    // A daemon takes its leave of the others by itself once its tasks have ended; one whose tasks
-    // have not all begun must be told.
+    // A daemon takes its leave of the others by itself once its tasks have ended. One whose tasks
+    // have not all begun has nobody to serve and nothing to say that was not said.
     for (auto &host : hosts_) {
-        if (host.channel && host.tasks_started < host.tasks_total)
-            host.channel->send(local::Terminate{});
+        if (!host.reaped && host.tasks_started < host.tasks_total)
+            ::kill(host.process.pid, SIGKILL);
     }
     patience_ = loop_.after(leave_patience, [this] { terminate_daemons(); });
     loop_.post([this] { finish_when_reaped(); });

@@ -113,8 +113,8 @@ class LocalBackend final : public RmBackend {
             return;
         TaskSpec task = std::move(start_.tasks[index]);
         Rank rank = task.rank;
-        if (ending_)
-            return on_ended(rank, SIGKILL);
+        if (ended_by_ != 0)
+            return on_ended(rank, ended_by_);
         if (!environment)
             return not_started(rank, environment.failure());
         auto started = tasks_.start(std::move(task), task_environment(rank, *environment), start_.cwd);
@@ -178,13 +178,23 @@ class LocalBackend final : public RmBackend {
             trip_at_contact();
             listener_->on_contact(std::move(contact->message));
         } else if (auto *signal = std::get_if<SignalTasks>(&message)) {
-            if (signal->signal < static_cast<std::uint32_t>(NSIG))
-                tasks_.signal(static_cast<int>(signal->signal), signal->ranks);
+            on_signal(static_cast<int>(signal->signal), signal->ranks);
         } else if (std::get_if<Terminate>(&message)) {
             end("pmixhost run has ended the step");
         } else {
             log_.warning("pmixhost run sent a message that only a daemon sends");
         }
+    }
+
+    void on_signal(int number, const std::vector<Rank> &ranks) {
+        if (number <= 0 || number >= NSIG)
+            return;
+        // Those that have not begun yet never will.
+        bool ends = number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP ||
+                    number == SIGQUIT;
+        if (ends && ranks.empty())
+            ended_by_ = number;
+        tasks_.signal(number, ranks);
     }
 
     void on_launcher_gone(std::string why) {
@@ -197,6 +207,7 @@ class LocalBackend final : public RmBackend {
             return;
         ending_ = true;
         why_ = std::move(why);
+        ended_by_ = SIGKILL;
         tasks_.signal(SIGKILL, {});
         if (left_ == 0)
             loop_.post([this] { finish(); });
@@ -239,6 +250,7 @@ class LocalBackend final : public RmBackend {
     std::optional<ControlChannel> channel_;
     Tasks tasks_;
     std::size_t left_ = 0; // tasks that have not ended, started or not
+    int ended_by_ = 0;     // the signal that ended all of them, once there was one
     bool ending_ = false, finished_ = false, stopped_ = false;
     std::string why_;
     EventLoop::Handle reaper_;
