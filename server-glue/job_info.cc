@@ -50,6 +50,9 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
     info.add_rank(PMIX_APP_RANK, place.app_rank);
     info.add_rank(PMIX_APPLDR, place.app_leader);
     info.add_rank(PMIX_GLOBAL_RANK, rank);
+    pmix_proc_t id;
+    PMIX_LOAD_PROCID(&id, step.nspace.c_str(), rank);
+    info.add_process(PMIX_PROCID, id);
     if (!task)
         return info;
     info.add(PMIX_HOSTNAME, step.map.hosts()[host]);
@@ -58,9 +61,6 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
         info.add(PMIX_CPUSET, task->cpuset);
     if (!task->locality.empty())
         info.add(PMIX_LOCALITY_STRING, task->locality);
-    pmix_proc_t id;
-    PMIX_LOAD_PROCID(&id, step.nspace.c_str(), rank);
-    info.add_process(PMIX_PROCID, id);
     return info;
 }
 
@@ -75,16 +75,17 @@ InfoList app_info(const StepInfo &step, std::uint32_t number) {
     return info;
 }
 
-InfoList node_info(const StepInfo &step) {
-    auto ranks = step.map.ranks_on(step.self);
+// A client that asks for the node id of a process of another host is led by libpmix to that host's
+// node information, so every host is described.
+InfoList node_info(const StepInfo &step, HostIndex host) {
+    auto ranks = step.map.ranks_on(host);
     InfoList info;
-    info.add(PMIX_NODEID, step.self);
-    info.add(PMIX_HOSTNAME, step.map.hosts()[step.self]);
+    info.add(PMIX_NODEID, host);
+    info.add(PMIX_HOSTNAME, step.map.hosts()[host]);
     info.add(PMIX_LOCAL_SIZE, static_cast<std::uint32_t>(ranks.size()));
     info.add(PMIX_NODE_SIZE, static_cast<std::uint32_t>(ranks.size()));
-    info.add(PMIX_LOCAL_PEERS, fmt::format("{}", fmt::join(ranks, ",")));
-    info.add_rank(PMIX_LOCALLDR, *std::min_element(ranks.begin(), ranks.end()));
-    info.add(PMIX_AVAIL_PHYS_MEMORY, physical_memory());
+    if (host == step.self)
+        info.add(PMIX_AVAIL_PHYS_MEMORY, physical_memory());
     return info;
 }
 
@@ -107,7 +108,7 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
     info.add(PMIX_MAX_PROCS, slots);
     info.add(PMIX_NUM_NODES, std::uint32_t{map.host_count()});
     info.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(step.apps.size()));
-    info.add(PMIX_NPROC_OFFSET, std::uint32_t{0});
+    info.add_rank(PMIX_NPROC_OFFSET, 0);
     info.add(PMIX_NODE_LIST, fmt::format("{}", fmt::join(map.hosts(), ",")));
     info.add(PMIX_ALLOCATED_NODELIST, fmt::format("{}", fmt::join(allocated, ",")));
     info.add_regex(PMIX_NODE_MAP, regexes.nodes);
@@ -139,7 +140,8 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
 
     for (std::uint32_t a = 0; a < step.apps.size(); ++a)
         info.add_array(PMIX_APP_INFO_ARRAY, app_info(step, a));
-    info.add_array(PMIX_NODE_INFO_ARRAY, node_info(step));
+    for (HostIndex h = 0; h < map.host_count(); ++h)
+        info.add_array(PMIX_NODE_INFO_ARRAY, node_info(step, h));
 
     auto places = places_of(step);
     std::vector<const LocalTask *> local(map.rank_count(), nullptr);

@@ -113,7 +113,11 @@ std::string PmixLibrary::cpuset_string(const CpuSet &cpus) {
     return generated(PMIx_server_generate_cpuset_string, cpus);
 }
 std::string PmixLibrary::locality_string(const CpuSet &cpus) {
-    return generated(PMIx_server_generate_locality_string, cpus);
+    // libpmix 4.2 leaves out the mark that its own PMIx_Get_relative_locality asks for.
+    std::string text = generated(PMIx_server_generate_locality_string, cpus);
+    if (!text.empty() && text.rfind("hwloc:", 0) != 0)
+        text = "hwloc:" + text;
+    return text;
 }
 
 void PmixLibrary::register_nspace(const std::string &nspace, int local_count, InfoList info,
