@@ -18,7 +18,9 @@ struct StatusPage {
 
     std::atomic<std::uint32_t> state;
     std::uint32_t length; // of text; set before state becomes `failed`
-    char text[size - 8];  // not terminated
+    char text[size - 8 - 128]; // not terminated
+    // The daemon's private directory, for whoever started it to remove should the daemon be killed.
+    char directory[128]; // terminated
 
     // Written once, by the first failure; later ones are dropped.
     void fail(std::string_view why) {
@@ -28,6 +30,11 @@ struct StatusPage {
         std::memcpy(text, why.data(), n);
         length = static_cast<std::uint32_t>(n);
         state.store(failed, std::memory_order_release);
+    }
+    // Longer paths are not noted, and so not removed.
+    void note_directory(std::string_view path) {
+        if (path.size() < sizeof directory)
+            std::memcpy(directory, path.data(), path.size());
     }
     // Empty unless failed. The page is writable by the user's own processes, so it is untrusted:
     // bounded here, and control characters become spaces.

@@ -130,7 +130,7 @@ class SlurmBackend final : public RmBackend {
             report = step_.report;
         reported_ = true;
         ender_->run(
-            [report, end = std::move(end), jobs = step_.jobs, step = step_.name.step_id, this] {
+            [report, end = std::move(end), this] {
                 if (report) {
                     MungeSealer sealer;
                     auto sent = send_exit_report(*report, {end.exit_status, end.text}, sealer,
@@ -139,14 +139,19 @@ class SlurmBackend final : public RmBackend {
                         log_.warning("srun does not hear why the step ends ({}): {}",
                                      sent.failure().text, end.text);
                 }
-                return kill_steps(jobs, step);
+                return kill_steps(step_.jobs, step_.name.step_id);
             },
-            std::move(done));
+            [this, done = std::move(done), alive = std::weak_ptr(alive_)](Result<void> killed) {
+                done(std::move(killed));
+                if (!alive.expired())
+                    kill_again();
+            });
     }
 
     void stop() override {
         alive_.reset();
         lifeline_watch_.reset();
+        again_.reset();
         contacts_.reset();
         pauses_.clear();
         sender_.reset();
@@ -154,6 +159,16 @@ class SlurmBackend final : public RmBackend {
     }
 
   private:
+    // A host that is just starting its tasks may miss the first time. Where this daemon is one of
+    // the killed, that is srun's to find out.
+    void kill_again() {
+        again_ = loop_.after(1s, [this] {
+            if (ender_)
+                ender_->run([this] { return kill_steps(step_.jobs, step_.name.step_id); },
+                            [](Result<void>) {});
+        });
+    }
+
     struct Sending {
         std::string node, path, message;
         TimePoint deadline;
@@ -196,7 +211,7 @@ class SlurmBackend final : public RmBackend {
     SlurmStep step_;
     BackendListener *listener_ = nullptr;
     UniqueFd lifeline_;
-    EventLoop::Handle lifeline_watch_;
+    EventLoop::Handle lifeline_watch_, again_;
     std::unique_ptr<ContactSocket> contacts_;
     std::list<EventLoop::Handle> pauses_;
     std::optional<Worker> sender_, ender_;

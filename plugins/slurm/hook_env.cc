@@ -45,15 +45,26 @@ Result<std::string> collect_task_map(char *const *environment) {
             pieces.resize(index + 1);
         pieces[index] = std::string_view(stop + 1, static_cast<std::size_t>(end - stop - 1));
     }
-    std::string text;
-    for (auto piece : pieces) {
-        if (piece.empty() || text.size() + piece.size() > TaskMap::max_text)
-            return error(ErrorKind::limit, "the step's task map is cut off or too long");
-        text += piece;
-    }
-    if (text.empty())
+    if (pieces.empty() || pieces.front().empty())
         return error(ErrorKind::not_found,
                      "srun sent no task map; is pmixhost installed where srun runs?");
+    std::size_t count = 0;
+    std::string_view &first = pieces.front();
+    auto [space, code] = std::from_chars(first.data(), first.data() + first.size(), count);
+    auto digits = static_cast<std::size_t>(space - first.data());
+    bool counted = code == std::errc() && digits < first.size() && *space == ' ' && count > 0;
+    std::string text;
+    if (counted && count <= pieces.size()) {
+        first.remove_prefix(digits + 1);
+        pieces.resize(count);
+        for (auto piece : pieces) {
+            counted = counted && !piece.empty() && text.size() + piece.size() <= TaskMap::max_text;
+            if (counted)
+                text += piece;
+        }
+    }
+    if (!counted || text.empty())
+        return error(ErrorKind::invalid, "the step's task map is cut off or too long");
     return text;
 }
 

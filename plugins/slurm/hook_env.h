@@ -13,7 +13,7 @@ inline constexpr std::string_view report_variable = "PMIXHOST_REPORT";
 
 // Empty when it is not there.
 std::string_view find_variable(char *const *environment, std::string_view name);
-// Puts the pieces of a task map together again. Fails (not_found, limit).
+// Puts the pieces of a task map together again. Fails (not_found, invalid).
 Result<std::string> collect_task_map(char *const *environment);
 // The user's own PMIXHOST_ variables as NAME=VALUE, bounded, without those of the shim.
 std::vector<std::string> user_variables(char *const *environment);

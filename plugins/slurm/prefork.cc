@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -152,11 +153,12 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
     launch.door = channels.door.get();
     launch.host = prepared.host;
     launch.page = prepared.page;
-    launch.user = std::move(*user);
+    launch.user = *user;
     launch.contain = around.contain;
     auto pid = launch_daemon(launch);
     if (!pid)
         return pid.failure();
+    prepared.user = std::move(*user);
     return {};
     // The door closes here with `channels`: if the daemon is gone, it is shut for the tasks.
 }
@@ -204,6 +206,30 @@ DaemonPath daemon_path(const std::string &plugin_directory) {
     if (lines.empty() || lines.front().empty() || lines.front().front() != '/')
         return {PMIXHOST_LIBEXECDIR "/pmixhostd", {}};
     return {lines.front(), {lines.begin() + 1, lines.end()}};
+}
+
+std::string directory_left(const StatusPage &page, uid_t uid) {
+    std::string path(page.directory, strnlen(page.directory, sizeof page.directory));
+    std::size_t slash = path.rfind('/');
+    bool ours = path.starts_with('/') && path.find("/..") == std::string::npos &&
+                path.substr(slash + 1).starts_with(fmt::format("pmixhost-{}.", uid));
+    return ours ? path : std::string();
+}
+
+void clean_up(const Prepared &prepared) {
+    if (!prepared.page || !prepared.user)
+        return;
+    std::string path = directory_left(*prepared.page, prepared.uid);
+    struct stat status {};
+    if (path.empty() || lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+        status.st_uid != prepared.uid)
+        return;
+    DaemonLaunch launch;
+    launch.user = *prepared.user;
+    launch.path = "/bin/rm";
+    launch.arguments = {"-rf", "--one-file-system", "--", path};
+    launch.environment = {"PATH=/usr/bin:/bin"};
+    (void)launch_daemon(launch);
 }
 
 Surroundings slurmstepd_surroundings(void *step) {

@@ -22,6 +22,7 @@ struct Prepared {
     uid_t uid = 0;
     std::string host;
     std::string door;           // abstract name with its leading NUL
+    std::optional<User> user;
     StatusPage *page = nullptr; // mapped for as long as the process lives
     UniqueFd lifeline;          // the daemon hears it close when slurmstepd ends
 };
@@ -44,6 +45,12 @@ Surroundings slurmstepd_surroundings(void *step);
 
 // `environment` is the job's. Never fails: see Prepared::failure.
 Prepared prepare_step(const Surroundings &surroundings, char *const *environment);
+
+// At the step's end, when all of its processes are gone: removes the daemon's private directory if
+// it was killed before it could. As the user, by a process of its own that is not waited for.
+void clean_up(const Prepared &prepared);
+// The directory that clean_up() would remove: none unless its name is one of pmixhostd's.
+std::string directory_left(const StatusPage &page, uid_t uid);
 
 // pmixhostd is PMIXHOST_LIBEXECDIR/pmixhostd. For a build that is not installed, a file named
 // pmixhostd.path beside the plugin says otherwise: its first line is the path, each further line

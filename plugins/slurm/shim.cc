@@ -9,6 +9,10 @@
 #include "plugins/slurm/task_hook.h"
 
 #include <csignal>
+#include <memory>
+#include <utility>
+
+#include <sys/prctl.h>
 
 #define PMIXHOST_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -27,8 +31,8 @@ __attribute__((visibility("default"))) extern const std::uint32_t plugin_id = pl
 
 namespace {
 
-// From prefork to the tasks, which are forks: the only state of this file. Null in every process
-// but slurmstepd, and never freed there: its status page and lifeline are meant to last.
+// From prefork to the tasks, which are forks, and to fini: the only state of this file. Null in
+// every process but slurmstepd.
 Prepared *prepared_step = nullptr;
 
 // Runs a hook's body. What escapes ends here, with a line in the program's log.
@@ -55,7 +59,14 @@ void kill_step_as_user(const StepName &step) {
 } // namespace
 
 PMIXHOST_EXPORT int init() { return SLURM_SUCCESS; }
-PMIXHOST_EXPORT int fini() { return SLURM_SUCCESS; }
+// In slurmstepd: the step is over.
+PMIXHOST_EXPORT int fini() {
+    return guarded("fini", SLURM_SUCCESS, [] {
+        if (std::unique_ptr<Prepared> last(std::exchange(prepared_step, nullptr)); last)
+            clean_up(*last);
+        return SLURM_SUCCESS;
+    });
+}
 
 PMIXHOST_EXPORT void *PMIXHOST_HOOK_PRELAUNCH(const void *info, char ***environment) {
     return guarded("prelaunch", static_cast<void *>(nullptr), [&]() -> void * {
@@ -95,6 +106,9 @@ PMIXHOST_EXPORT int PMIXHOST_HOOK_TASK(const void *info, char ***environment) {
         const auto *task = static_cast<const TaskInfo *>(info);
         if (!prepared_step || !prepared_step->wanted)
             return SLURM_SUCCESS;
+        // Slurm's proctrack/linuxproc spares what is still called slurmstepd: a task that waits at
+        // the door could not be killed. Until its exec the task has another name.
+        prctl(PR_SET_NAME, "pmixhost-task");
         auto ready = prepare_task(*prepared_step, task->gtaskid, environment);
         if (ready)
             return SLURM_SUCCESS;

@@ -194,7 +194,9 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
         // The daemon's own word on why it is not there.
         std::string why = prepared.page ? prepared.page->failure() : std::string();
         if (why.empty() || variables.failure().kind == ErrorKind::denied)
-            why = fmt::format("{}: {}", prepared.host, variables.failure().text);
+            why = variables.failure().text;
+        if (!why.starts_with(prepared.host + ":"))
+            why = fmt::format("{}: {}", prepared.host, why);
         return error(variables.failure().kind, "{}", why);
     }
     for (const auto &variable : *variables) {

@@ -398,6 +398,8 @@ std::vector<std::string> split_for_environment(std::string_view text) {
     std::vector<std::string> pieces;
     for (std::size_t at = 0; at < text.size(); at += max_environment_value)
         pieces.emplace_back(text.substr(at, max_environment_value));
+    if (!pieces.empty())
+        pieces.front().insert(0, fmt::format("{} ", pieces.size()));
     return pieces;
 }
 

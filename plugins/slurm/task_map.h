@@ -66,7 +66,8 @@ Result<std::string> encode_task_map(const TaskMap &map);
 Result<TaskMap> decode_task_map(std::string_view text);
 
 // Cuts a text for the environment, where Slurm takes no entry of 128 KiB or more. The names are
-// task_map_variable(0), (1), ...
+// task_map_variable(0), (1), ...; the first piece begins with "COUNT ", so that what an outer step
+// or the user left behind under further names is not taken for a part.
 std::vector<std::string> split_for_environment(std::string_view text);
 inline constexpr std::size_t max_environment_value = 100u << 10;
 inline constexpr std::size_t max_environment_pieces =

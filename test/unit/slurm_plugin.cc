@@ -84,7 +84,7 @@ static void a_launch_is_described_and_ends(void **) {
     FakeEnvironment environment;
     void *state = prelaunch(&info, &environment.array);
     assert_non_null(state);
-    auto map = decode_task_map(environment.get("PMIXHOST_STEP_0"));
+    auto map = decode_task_map(environment.get("PMIXHOST_STEP_0").substr(2));
     assert_true(map.ok());
     assert_int_equal(map->job_id, 12);
     assert_int_equal(map->step_id, 3);

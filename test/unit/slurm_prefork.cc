@@ -48,7 +48,8 @@ static void fill(FakeEnvironment &environment) {
     environment.add("PATH=/evil");
     environment.add("LD_PRELOAD=/evil.so");
     environment.add("PMIXHOST_STEP_1=ranks=0");
-    environment.add("PMIXHOST_STEP_0=pmixhost1 job=12 step=3 hosts=n1 ");
+    environment.add("PMIXHOST_STEP_7=left behind");
+    environment.add("PMIXHOST_STEP_0=2 pmixhost1 job=12 step=3 hosts=n1 ");
     environment.add("PMIXHOST_REPORT=99 00112233445566778899aabbccddeeff 127.0.0.1");
     environment.add("PMIXHOST_LOG_LEVEL=debug");
     environment.add("PMIXHOST_EVIL=a\nbackend local");
@@ -299,14 +300,19 @@ static void hostile_environments_are_bounded(void **) {
     assert_false(collect_task_map(environment.array).ok());
     environment.add("PMIXHOST_STEP_1=b");
     assert_false(collect_task_map(environment.array).ok()); // piece 0 is missing
-    environment.add("PMIXHOST_STEP_0=a");
+    slurm_unsetenvp(environment.array, "PMIXHOST_STEP_");
+    for (const char *first : {"a", "2", "2 ", "0 a", "3 a", "-1 a", "99999999999999999999 a", " a"}) {
+        slurm_env_array_overwrite(&environment.array, "PMIXHOST_STEP_0", first);
+        assert_int_equal(collect_task_map(environment.array).ok(), 0);
+    }
+    slurm_env_array_overwrite(&environment.array, "PMIXHOST_STEP_0", "2 a");
     auto map = collect_task_map(environment.array);
     assert_true(map.ok());
     assert_string_equal(map->c_str(), "ab");
     FakeEnvironment large;
     for (std::size_t i = 0; i < max_environment_pieces; ++i)
-        large.add(task_map_variable(i) + "=" + std::string(1 << 20, 'x'));
-    assert_true(collect_task_map(large.array).failure().kind == ErrorKind::limit);
+        large.add(task_map_variable(i) + (i ? "=" : "=41 ") + std::string(1 << 20, 'x'));
+    assert_false(collect_task_map(large.array).ok());
     for (int i = 0; i < 1000; ++i)
         environment.add("PMIXHOST_V" + std::to_string(i) + "=" + std::string(1000, 'x'));
     assert_true(user_variables(environment.array).size() < 100);
@@ -337,6 +343,43 @@ static void only_root_says_where_the_daemon_is(void **) {
     rmdir(directory);
 }
 
+static void only_directories_of_pmixhostd_are_removed(void **) {
+    auto left = [](const std::string &path) {
+        StatusPage page{};
+        page.note_directory(path);
+        return directory_left(page, 1000);
+    };
+    assert_string_equal(left("/tmp/pmixhost-1000.aBc").c_str(), "/tmp/pmixhost-1000.aBc");
+    for (const char *path : {"", "/", "/home/user", "pmixhost-1000.aBc", "/tmp/pmixhost-1001.aBc",
+                             "/tmp/pmixhost-1000.aBc/", "/tmp/pmixhost-1000.a/..",
+                             "/tmp/../pmixhost-1000.a"})
+        assert_string_equal(left(path).c_str(), "");
+    assert_string_equal(left("/" + std::string(200, 'x') + "/pmixhost-1000.a").c_str(), "");
+    StatusPage hostile{};
+    std::memset(hostile.directory, 'x', sizeof hostile.directory);
+    assert_string_equal(directory_left(hostile, 1000).c_str(), "");
+}
+
+static void a_directory_that_was_left_behind_is_removed(void **) {
+    User user = some_user();
+    char base[] = "/tmp/pmixhost-test-XXXXXX";
+    assert_non_null(mkdtemp(base));
+    assert_int_equal(chmod(base, 01777), 0);
+    std::string path = std::string(base) + "/pmixhost-" + std::to_string(user.uid) + ".x";
+    assert_int_equal(mkdir(path.c_str(), 0700), 0);
+    assert_int_equal(chown(path.c_str(), user.uid, user.gid), 0);
+    StatusPage page{};
+    page.note_directory(path);
+    Prepared prepared;
+    prepared.uid = user.uid;
+    prepared.user = user;
+    prepared.page = &page;
+    clean_up(prepared);
+    for (int i = 0; i < 500 && access(path.c_str(), F_OK) == 0; ++i)
+        usleep(10'000);
+    assert_int_equal(rmdir(base), 0);
+}
+
 static void timeouts_are_read_as_in_the_configuration(void **) {
     const std::pair<const char *, std::chrono::milliseconds> cases[] = {
         {"500ms", 500ms}, {"3s", 3s}, {"2m", 120s}, {"7", 7s}, {"", 30s}, {"x", 30s},
@@ -362,6 +405,8 @@ int main() {
         cmocka_unit_test(the_user_gets_one_line_per_host),
         cmocka_unit_test(hostile_environments_are_bounded),
         cmocka_unit_test(only_root_says_where_the_daemon_is),
+        cmocka_unit_test(only_directories_of_pmixhostd_are_removed),
+        cmocka_unit_test(a_directory_that_was_left_behind_is_removed),
         cmocka_unit_test(timeouts_are_read_as_in_the_configuration),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

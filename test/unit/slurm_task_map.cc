@@ -195,6 +195,7 @@ static void long_texts_are_cut_for_the_environment(void **) {
     auto pieces = split_for_environment(text);
     assert_int_equal(pieces.size(), 3);
     assert_int_equal(pieces[2].size(), 5);
+    assert_memory_equal(pieces[0].data(), "3 aaa", 5);
     assert_string_equal(task_map_variable(2).c_str(), "PMIXHOST_STEP_2");
     assert_true(split_for_environment(std::string(TaskMap::max_text, 'a')).size() <=
                 max_environment_pieces);
