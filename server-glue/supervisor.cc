@@ -1,7 +1,6 @@
 // See supervisor.h.
 #include "server-glue/supervisor.h"
 
-#include "common/unique_fd.h"
 #include "server-glue/backend_loader.h"
 
 #include <algorithm>
@@ -9,41 +8,20 @@
 #include <csignal>
 #include <cstring>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 namespace pmixhost {
 
 using namespace std::chrono_literals;
 
-// When the RM ends a step it kills this process, the server and the tasks in any order. Tasks that
-// are still there after this long were not being killed.
-static constexpr auto dying_patience = 500ms;
+// When the RM ends a step it kills this process, the server and the tasks, in any order. A supervisor
+// that is still there after this long was not meant.
+static constexpr auto dying_patience = 300ms;
 
-static bool tasks_outlive(const TaskTable &table) {
-    std::vector<UniqueFd> fds;
-    std::vector<pollfd> polls;
-    for (const auto &slot : table.pid) {
-        pid_t pid = slot.load(std::memory_order_acquire);
-        if (pid <= 0)
-            continue;
-        UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-        if (!fd)
-            continue;
-        polls.push_back({fd.get(), POLLIN, 0});
-        fds.push_back(std::move(fd));
-    }
-    auto until = Clock::now() + dying_patience;
-    while (!polls.empty()) {
-        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-        if (left.count() <= 0)
-            return true;
-        if (::poll(polls.data(), polls.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
-            return true;
-        std::erase_if(polls, [](const pollfd &p) { return p.revents != 0; });
-    }
-    return false;
+// Were tasks running when the server was last heard of? It strikes out those that end.
+static bool tasks_were_running(const TaskTable &table) {
+    return std::any_of(std::begin(table.pid), std::end(table.pid),
+                       [](const auto &pid) { return pid.load(std::memory_order_acquire) > 0; });
 }
 
 static std::string how_it_ended(int status) {
@@ -96,8 +74,9 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
             page->fail(text);
     }
     // Tasks that have not begun find the task door shut, and say themselves why.
-    if (!tasks_outlive(table))
+    if (!tasks_were_running(table))
         return 1;
+    ::poll(nullptr, 0, static_cast<int>(dying_patience.count()));
     log.error("{}; ending the step", text);
     if (auto ended = end_step(document, log, {1, text + "; the step is ended"}); !ended)
         log.error("the step could not be ended: {}", ended.failure().text);
