@@ -34,8 +34,8 @@ void apply_file(const std::string &path, const std::string &content, Checked &ou
         if (option == options.end())
             continue; // parse_config_file() has named it
         std::string place = fmt::format("{}:{}", path, entry.line);
-        apply(static_cast<std::size_t>(option - options.begin()), entry.value,
-              Origin::Source::file, place, place, out);
+        apply(static_cast<std::size_t>(option - options.begin()), entry.value, Origin::Source::file,
+              place, place, out);
     }
 }
 
@@ -50,9 +50,9 @@ void apply_variable(std::string_view name, std::string_view value, Checked &out)
             return;
         }
         if (name == known) {
-            out.loaded.notes.push_back(fmt::format(
-                "{} has no effect: {} is set by the administrator, in pmixhost.conf", name,
-                options[i].key));
+            out.loaded.notes.push_back(
+                fmt::format("{} has no effect: {} is set by the administrator, in pmixhost.conf",
+                            name, options[i].key));
             return;
         }
         if (options[i].user)
@@ -72,7 +72,9 @@ void apply_variable(std::string_view name, std::string_view value, Checked &out)
 
 } // namespace
 
-std::string default_config_path() { return PMIXHOST_SYSCONFDIR "/pmixhost.conf"; }
+std::string default_config_path() {
+    return PMIXHOST_SYSCONFDIR "/pmixhost.conf";
+}
 
 Checked check_config(const std::string &path, std::span<const std::string> environment) {
     Checked out;

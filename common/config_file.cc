@@ -56,8 +56,8 @@ class Flattener {
 
     void table(const toml::table &table, const std::string &prefix) {
         for (const auto &[name, node] : table) {
-            std::string key = prefix.empty() ? std::string(name.str())
-                                             : prefix + "." + std::string(name.str());
+            std::string key =
+                prefix.empty() ? std::string(name.str()) : prefix + "." + std::string(name.str());
             std::uint32_t line = name.source().begin.line;
             if (const auto *inner = node.as_table())
                 section(*inner, key, line);
@@ -148,8 +148,7 @@ std::uint32_t not_utf8(std::string_view content) {
 ConfigFile parse_config_file(std::string_view content, const std::string &name) {
     ConfigFile file;
     if (auto line = not_utf8(content); line != 0) {
-        file.errors.push_back(
-            error(ErrorKind::invalid, "{}:{}: not TOML: not UTF-8", name, line));
+        file.errors.push_back(error(ErrorKind::invalid, "{}:{}: not TOML: not UTF-8", name, line));
         return file;
     }
     toml::parse_result parsed = toml::parse(content);
@@ -172,7 +171,7 @@ Result<std::string> read_config_file(const std::string &path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd)
         return system_error(path, errno);
-    struct stat status{};
+    struct stat status {};
     if (::fstat(fd.get(), &status) != 0)
         return system_error(path, errno);
     if (!S_ISREG(status.st_mode))

@@ -138,7 +138,8 @@ Result<std::string> word_or_path(const Option &option, const RawValue &raw) {
         if ((*text)[i] != '%')
             continue;
         ++i;
-        if (i == text->size() || std::string_view("jsnu%").find((*text)[i]) == std::string_view::npos)
+        if (i == text->size() ||
+            std::string_view("jsnu%").find((*text)[i]) == std::string_view::npos)
             return error(ErrorKind::invalid, "an unknown % sequence");
     }
     return *text;
@@ -215,7 +216,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 } // namespace
 
-std::span<const Option> config_options() { return options; }
+std::span<const Option> config_options() {
+    return options;
+}
 
 std::string environment_name(const Option &option) {
     std::string name = "PMIXHOST_";
@@ -259,7 +262,8 @@ std::string allowed_values(const Option &option) {
     return std::visit(
         Overloaded{
             [&](std::uint32_t Settings::*) {
-                return fmt::format("{}a whole number from {} to {}", zero(), option.min, option.max);
+                return fmt::format("{}a whole number from {} to {}", zero(), option.min,
+                                   option.max);
             },
             [&](std::uint64_t Settings::*) {
                 return fmt::format("{}a size from {} to {}: a number of bytes, or text such as "
@@ -318,8 +322,9 @@ std::string show_option(const Option &option, const Settings &settings) {
             },
             [&](PortRange Settings::*m) {
                 const auto &range = settings.*m;
-                return range.first == range.last ? std::to_string(range.first)
-                                                 : fmt::format("\"{}-{}\"", range.first, range.last);
+                return range.first == range.last
+                           ? std::to_string(range.first)
+                           : fmt::format("\"{}-{}\"", range.first, range.last);
             },
         },
         option.member);

@@ -78,8 +78,8 @@ Result<PortRange> parse_ports(std::string_view text) {
     auto first = parse_number(text.substr(0, dash), UINT16_MAX);
     if (!first)
         return first.failure();
-    auto last = dash == std::string_view::npos ? first
-                                               : parse_number(text.substr(dash + 1), UINT16_MAX);
+    auto last =
+        dash == std::string_view::npos ? first : parse_number(text.substr(dash + 1), UINT16_MAX);
     if (!last)
         return last.failure();
     if (*last < *first)
@@ -91,6 +91,8 @@ std::string format_duration(std::chrono::milliseconds value) {
     return format_with(static_cast<std::uint64_t>(value.count()), duration_units);
 }
 
-std::string format_size(std::uint64_t bytes) { return format_with(bytes, size_units); }
+std::string format_size(std::uint64_t bytes) {
+    return format_with(bytes, size_units);
+}
 
 } // namespace pmixhost

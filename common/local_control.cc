@@ -22,10 +22,18 @@ template <typename Message> Bytes frame(const Message &message) {
 }
 
 // What does not fit is cut before encoding; a signal for so many ranks goes to all.
-void fit(TaskNotStarted &m) { m.text.resize(std::min(m.text.size(), text_limit)); }
-void fit(EndStep &m) { m.text.resize(std::min(m.text.size(), text_limit)); }
-void fit(DaemonFailed &m) { m.text.resize(std::min(m.text.size(), text_limit)); }
-void fit(Contact &m) { m.message.resize(std::min(m.message.size(), contact_limit)); }
+void fit(TaskNotStarted &m) {
+    m.text.resize(std::min(m.text.size(), text_limit));
+}
+void fit(EndStep &m) {
+    m.text.resize(std::min(m.text.size(), text_limit));
+}
+void fit(DaemonFailed &m) {
+    m.text.resize(std::min(m.text.size(), text_limit));
+}
+void fit(Contact &m) {
+    m.message.resize(std::min(m.message.size(), contact_limit));
+}
 void fit(SignalTasks &m) {
     if (m.ranks.size() > ranks_limit)
         m.ranks.clear();
@@ -67,8 +75,8 @@ Result<std::optional<ControlMessage>> ControlDecoder::next() {
     std::size_t total = wire::frame_header_size + header->length;
     if (pending_.size() < total)
         return std::optional<ControlMessage>();
-    auto message = decode_as(header->type, std::string_view(pending_).substr(
-                                               wire::frame_header_size, header->length));
+    auto message = decode_as(
+        header->type, std::string_view(pending_).substr(wire::frame_header_size, header->length));
     pending_.erase(0, total);
     return message;
 }
@@ -77,7 +85,8 @@ ControlChannel::ControlChannel(EventLoop &loop, UniqueFd socket, Events events)
     : loop_(loop), socket_(std::move(socket)), events_(std::move(events)) {
     ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);
     ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
-    readable_ = loop_.watch(socket_.get(), EventLoop::readable, [this](unsigned r) { on_ready(r); });
+    readable_ =
+        loop_.watch(socket_.get(), EventLoop::readable, [this](unsigned r) { on_ready(r); });
 }
 
 bool ControlChannel::send(ControlMessage message) {
@@ -123,7 +132,8 @@ void ControlChannel::on_ready(unsigned) {
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n <= 0)
-        return close(n < 0 && errno != ECONNRESET ? system_error("control channel", errno).text : "");
+        return close(n < 0 && errno != ECONNRESET ? system_error("control channel", errno).text
+                                                  : "");
     decoder_.add(std::string_view(buffer, static_cast<std::size_t>(n)));
     auto alive = alive_;
     while (socket_) {

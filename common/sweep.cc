@@ -60,7 +60,9 @@ bool wait_for(pid_t pid, std::chrono::steady_clock::time_point deadline) {
 
 } // namespace
 
-bool adopt_orphans() { return ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
+bool adopt_orphans() {
+    return ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+}
 
 std::vector<pid_t> children_of_this_process() {
     std::vector<pid_t> children;

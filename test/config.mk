@@ -1,7 +1,25 @@
-# Unit tests of the configuration, of `pmixhost run` and of the local backend. Included by
-# test/local.mk.
-check_PROGRAMS += test/unit/config_file
-TESTS += test/unit/config_file
+# Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
+config_tests = test/unit/config_file test/unit/local_cli test/unit/local_control \
+	test/unit/local_run test/unit/local_start
+check_PROGRAMS += $(config_tests)
+TESTS += $(config_tests)
+config_test_cppflags = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(CMOCKA_CFLAGS) \
+	-DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"' -DPMIXHOST_TOP_BUILDDIR='"$(abs_top_builddir)"'
 test_unit_config_file_SOURCES = test/unit/config_file.cc
-test_unit_config_file_CPPFLAGS = $(AM_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
-test_unit_config_file_LDADD = common/libcommon.la $(FMT_LIBS) $(CMOCKA_LIBS)
+test_unit_config_file_CPPFLAGS = $(config_test_cppflags)
+test_unit_config_file_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+test_unit_local_cli_SOURCES = test/unit/local_cli.cc
+test_unit_local_cli_CPPFLAGS = $(config_test_cppflags)
+test_unit_local_cli_LDADD = tools/librun.la $(CMOCKA_LIBS)
+test_unit_local_control_SOURCES = test/unit/local_control.cc
+test_unit_local_control_CPPFLAGS = $(config_test_cppflags)
+test_unit_local_control_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+test_unit_local_start_SOURCES = test/unit/local_start.cc
+test_unit_local_start_CPPFLAGS = $(config_test_cppflags)
+test_unit_local_start_LDADD = plugins/local/liblocal.la $(CMOCKA_LIBS)
+# Runs tools/pmixhost with the daemon and the backend of this build.
+test_unit_local_run_SOURCES = test/unit/local_run.cc
+test_unit_local_run_CPPFLAGS = $(config_test_cppflags)
+test_unit_local_run_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+EXTRA_test_unit_local_run_DEPENDENCIES = tools/pmixhost server-glue/pmixhostd \
+	plugins/local/backend_local.la

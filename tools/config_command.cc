@@ -14,7 +14,9 @@ namespace pmixhost {
 
 namespace {
 
-void complain(const std::string &text) { std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str()); }
+void complain(const std::string &text) {
+    std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str());
+}
 
 int check(const std::string &path) {
     Checked checked = check_config(path, {});
@@ -86,11 +88,14 @@ int config_command(const Words &words) {
     CLI::App parser("Shows the configuration, or checks a file.", "pmixhost config");
     bool show_it = false, json = false, man = false;
     std::string file, checked;
-    parser.add_flag("--show", show_it, "Show each option, its value and where it comes from (default)");
+    parser.add_flag("--show", show_it,
+                    "Show each option, its value and where it comes from (default)");
     parser.add_flag("--json", json, "Show it as JSON");
     parser.add_option("--file", file, "Show what this file says instead of the installed one")
         ->type_name("FILE");
-    parser.add_option("--check", checked, "List all errors of a file; exit code 0 if there is none, else 1")
+    parser
+        .add_option("--check", checked,
+                    "List all errors of a file; exit code 0 if there is none, else 1")
         ->type_name("FILE");
     parser.add_flag("--man", man, "Write the section OPTIONS of pmixhost.conf(5)");
     try {

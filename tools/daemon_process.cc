@@ -58,8 +58,7 @@ Result<Pipe> make_pipe() {
 }
 
 Result<std::shared_ptr<StatusPage>> map_page(int fd) {
-    void *memory =
-        ::mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory = ::mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return system_error("status page", errno);
     return std::shared_ptr<StatusPage>(new (memory) StatusPage,
@@ -79,8 +78,9 @@ class Writer {
             return *failure_;
         std::string text = document_.encode();
         if (text.size() > StartDocument::max_bytes)
-            return error(ErrorKind::limit, "the job's description is over {} bytes (a very large "
-                                           "environment?)",
+            return error(ErrorKind::limit,
+                         "the job's description is over {} bytes (a very large "
+                         "environment?)",
                          StartDocument::max_bytes);
         UniqueFd fd(::memfd_create("pmixhost-start", MFD_CLOEXEC));
         if (!fd)
@@ -117,7 +117,8 @@ void describe_job(const RunOptions &options, const RunIdentity &identity, Writer
         document.add("local.ranks", comma_list(options.ranks_by_host[host]));
     }
     for (std::size_t app = 0; app < options.apps.size(); ++app) {
-        document.add("local.app_ranks", fmt::format("{} {}", app, comma_list(options.apps[app].ranks)));
+        document.add("local.app_ranks",
+                     fmt::format("{} {}", app, comma_list(options.apps[app].ranks)));
         for (const auto &argument : options.apps[app].argv)
             document.add("local.app_arg", fmt::format("{} {}", app, escape_line(argument)));
     }
@@ -235,8 +236,7 @@ std::string pmixhostd_path() {
     // BUILD/tools/pmixhost, or BUILD/tools/.libs/pmixhost behind libtool's wrapper.
     for (auto top : {self / "..", self / ".." / ".."}) {
         auto built = (top / "server-glue" / "pmixhostd").lexically_normal();
-        if (self.string().find("/tools") != std::string::npos &&
-            ::access(built.c_str(), X_OK) == 0)
+        if (self.string().find("/tools") != std::string::npos && ::access(built.c_str(), X_OK) == 0)
             return built.string();
     }
     return installed;

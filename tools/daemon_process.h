@@ -1,4 +1,5 @@
-// Starts the pmixhostd of one virtual host, with its start document (contrib/doc/start-document.md).
+// Starts the pmixhostd of one virtual host, with its start document
+// (contrib/doc/start-document.md).
 #pragma once
 
 #include "common/job_map.h"

@@ -13,8 +13,7 @@ InputForwarder::InputForwarder(EventLoop &loop, UniqueFd pipe)
     ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
     struct stat status {};
     if (::fstat(STDIN_FILENO, &status) == 0)
-        pollable_ =
-            S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || ::isatty(STDIN_FILENO);
+        pollable_ = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || ::isatty(STDIN_FILENO);
     resume();
 }
 

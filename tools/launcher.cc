@@ -23,10 +23,11 @@ namespace {
 constexpr auto leave_patience = 10s; // for a daemon to end when its tasks have
 constexpr auto daemon_patience = 5s; // for what it was told to be done
 constexpr auto sweep_limit = 5s;
-constexpr auto interrupt_window = 1s;   // srun's: two Ctrl-C within it end the job
+constexpr auto interrupt_window = 1s;    // srun's: two Ctrl-C within it end the job
 constexpr auto interrupt_kill_wait = 2s; // and then it goes fast
-constexpr std::chrono::milliseconds long_wait = 60s; // srun's: when to mention that the first task has ended
-constexpr int timeout_code = 124;       // timeout(1)'s
+constexpr std::chrono::milliseconds long_wait =
+    60s;                          // srun's: when to mention that the first task has ended
+constexpr int timeout_code = 124; // timeout(1)'s
 
 // Tells what a wait status means, in srun's words.
 std::string describe_end(int status) {
@@ -48,8 +49,9 @@ Result<void> raise_descriptor_limit(std::size_t wanted) {
     if (limit.rlim_cur >= wanted)
         return {};
     if (limit.rlim_max < wanted)
-        return error(ErrorKind::limit, "{} file descriptors are needed, the limit is {} (ulimit -Hn)",
-                     wanted, limit.rlim_max);
+        return error(ErrorKind::limit,
+                     "{} file descriptors are needed, the limit is {} (ulimit -Hn)", wanted,
+                     limit.rlim_max);
     limit.rlim_cur = wanted;
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0)
         return system_error("ulimit -n", errno);
@@ -58,22 +60,21 @@ Result<void> raise_descriptor_limit(std::size_t wanted) {
 
 } // namespace
 
-template <typename... Args>
-void Launcher::say(fmt::format_string<Args...> format, Args &&...args) {
+template <typename... Args> void Launcher::say(fmt::format_string<Args...> format, Args &&...args) {
     stderr_.write("pmixhost: " + fmt::format(format, std::forward<Args>(args)...) + "\n");
 }
 
 Launcher::Launcher(EventLoop &loop, const RunOptions &options)
-    : loop_(loop), options_(options),
-      stdout_(
-          loop, STDOUT_FILENO, [this] { resume_streams(stdout_); },
-          [this] {
-              // As in a pipeline: a task that writes on gets SIGPIPE.
-              for (auto &stream : streams_) {
-                  if (stream.sink == &stdout_)
-                      stream.stream->close();
-              }
-          }),
+    : loop_(loop), options_(options), stdout_(
+                                          loop, STDOUT_FILENO, [this] { resume_streams(stdout_); },
+                                          [this] {
+                                              // As in a pipeline: a task that writes on gets
+                                              // SIGPIPE.
+                                              for (auto &stream : streams_) {
+                                                  if (stream.sink == &stdout_)
+                                                      stream.stream->close();
+                                              }
+                                          }),
       stderr_(
           loop, STDERR_FILENO, [this] { resume_streams(stderr_); }, [] {}) {}
 
@@ -106,7 +107,8 @@ Result<void> Launcher::start(char *const *environment) {
     for (HostIndex h = 0; h < hosts_.size(); ++h) {
         auto process = start_daemon(options_, identity_, h, program);
         if (!process)
-            return error(process.failure().kind, "{}: {}", options_.hosts[h], process.failure().text);
+            return error(process.failure().kind, "{}: {}", options_.hosts[h],
+                         process.failure().text);
         Host &host = hosts_[h];
         host.process = std::move(*process);
         host.tasks_left = host.tasks_total = options_.ranks_by_host[h].size();
@@ -244,8 +246,9 @@ void Launcher::on_lost(HostIndex h) {
     report_ends();
     std::string how = "it has gone";
     if (host.reaped)
-        how = WIFSIGNALED(host.wait_status) ? describe_end(host.wait_status)
-                                            : fmt::format("exit code {}", WEXITSTATUS(host.wait_status));
+        how = WIFSIGNALED(host.wait_status)
+                  ? describe_end(host.wait_status)
+                  : fmt::format("exit code {}", WEXITSTATUS(host.wait_status));
     say("error: {}: pmixhostd failed: {}", options_.hosts[h],
         host.failure.empty() ? how : host.failure);
 }
@@ -342,7 +345,8 @@ void Launcher::on_children() {
     finish_when_reaped();
 }
 
-// --- the end ---------------------------------------------------------------------------------------
+// --- the end
+// ---------------------------------------------------------------------------------------
 
 void Launcher::signal_tasks(int number) {
     for (auto &host : hosts_) {
@@ -361,8 +365,8 @@ void Launcher::end_job(int number) {
     if (number == SIGKILL)
         killed_ = true;
     // SIGKILL leaves nothing to wait for but daemons that do not do as they are told.
-    kill_timer_ = loop_.after(
-        killed_ ? Duration(daemon_patience) : Duration(options_.kill_wait), [this] {
+    kill_timer_ =
+        loop_.after(killed_ ? Duration(daemon_patience) : Duration(options_.kill_wait), [this] {
             if (!killed_)
                 return end_job(SIGKILL);
             say("error: the tasks could not be ended through their daemons");
@@ -428,7 +432,8 @@ void Launcher::finish() {
     stdout_.when_empty([this] { stderr_.when_empty([this] { loop_.stop(); }); });
 }
 
-// --- output ----------------------------------------------------------------------------------------
+// --- output
+// ----------------------------------------------------------------------------------------
 
 void Launcher::open_streams(HostIndex h) {
     for (auto &task : hosts_[h].process.streams) {
@@ -447,8 +452,8 @@ void Launcher::add_stream(UniqueFd pipe, OutputSink &sink, Rank rank) {
         std::size_t width = std::to_string(tasks_.size() - 1).size();
         style.label = fmt::format("{:>{}}: ", rank, width);
     }
-    streams_.push_back({&sink, std::make_unique<OutputStream>(loop_, std::move(pipe), sink,
-                                                              std::move(style))});
+    streams_.push_back(
+        {&sink, std::make_unique<OutputStream>(loop_, std::move(pipe), sink, std::move(style))});
 }
 
 void Launcher::resume_streams(OutputSink &sink) {

@@ -95,9 +95,9 @@ class Launcher {
     std::map<std::pair<HostIndex, std::string>, std::vector<Rank>> not_started_;
     bool report_posted_ = false;
 
-    int highest_status_ = 0;           // as srun: the highest wait status
-    std::optional<int> decided_code_;  // MPI_Abort, --timeout, a daemon's failure
-    bool ending_ = false;              // we ended the job: ends of tasks are no news
+    int highest_status_ = 0;          // as srun: the highest wait status
+    std::optional<int> decided_code_; // MPI_Abort, --timeout, a daemon's failure
+    bool ending_ = false;             // we ended the job: ends of tasks are no news
     TimePoint last_interrupt_{};
     int interrupts_ = 0;
     bool killed_ = false;

@@ -47,7 +47,8 @@ Result<Placement> listed(std::string_view list, Rank tasks, HostIndex hosts) {
         list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
     }
     if (rank != tasks)
-        return error(ErrorKind::invalid, "--map-by list: has {} tasks, but there are {}", rank, tasks);
+        return error(ErrorKind::invalid, "--map-by list: has {} tasks, but there are {}", rank,
+                     tasks);
     return out;
 }
 
@@ -66,8 +67,8 @@ Result<Placement> place(std::string_view policy, Rank tasks, HostIndex hosts) {
     if (!size || *size == 0)
         return unknown_policy(policy);
     if (per_host && *size * hosts < tasks)
-        return error(ErrorKind::invalid, "--map-by {}: {} tasks do not fit on {} hosts", policy, tasks,
-                     hosts);
+        return error(ErrorKind::invalid, "--map-by {}: {} tasks do not fit on {} hosts", policy,
+                     tasks, hosts);
     return in_turn(tasks, hosts, *size);
 }
 

@@ -23,7 +23,8 @@ constexpr char help[] =
     "\n"
     "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's.\n";
 
-// Descriptors 0 to 2 are open, whatever we were started with: no pipe of ours shall take their place.
+// Descriptors 0 to 2 are open, whatever we were started with: no pipe of ours shall take their
+// place.
 void open_standard_descriptors() {
     int fd;
     do
@@ -49,7 +50,8 @@ int dispatch(const Words &words) {
     if (words.empty())
         std::fputs(help, stderr);
     else
-        std::fprintf(stderr, "pmixhost: error: there is no command '%s'; allowed: run, config, version\n",
+        std::fprintf(stderr,
+                     "pmixhost: error: there is no command '%s'; allowed: run, config, version\n",
                      words.front().c_str());
     return exit_usage;
 }

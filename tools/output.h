@@ -15,8 +15,8 @@ namespace pmixhost {
 // Our fd 1 or 2.
 class OutputSink {
   public:
-    // `on_room` is called when the queue, after having been full, is nearly empty again; `on_broken`
-    // when nobody reads any more (EPIPE). From then on everything is thrown away.
+    // `on_room` is called when the queue, after having been full, is nearly empty again;
+    // `on_broken` when nobody reads any more (EPIPE). From then on everything is thrown away.
     OutputSink(EventLoop &loop, int fd, std::function<void()> on_room,
                std::function<void()> on_broken);
     OutputSink(const OutputSink &) = delete;
@@ -70,8 +70,8 @@ class OutputStream {
     UniqueFd pipe_;
     OutputSink &sink_;
     Style style_;
-    std::string line_;      // not complete yet
-    bool in_line_ = false;  // something of the current line has been written already
+    std::string line_;     // not complete yet
+    bool in_line_ = false; // something of the current line has been written already
     EventLoop::Handle watch_;
 };
 

@@ -24,18 +24,18 @@ struct Raw {
 };
 
 bool valid_host(std::string_view name) {
-    return !name.empty() && name.size() <= 64 &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      c == '-' || c == '_' || c == '.';
-           });
+    return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               c == '-' || c == '_' || c == '.';
+    });
 }
 
 // A number of hosts, or their names.
 Result<std::vector<std::string>> parse_hosts(const std::string &text) {
     std::vector<std::string> hosts;
-    if (auto count = parse_number(text, max_hosts)) {
-        for (std::uint64_t i = 0; i < *count; ++i)
+    if (text.find_first_not_of("0123456789") == std::string::npos) {
+        auto count = parse_number(text, max_hosts);
+        for (std::uint64_t i = 0; count && i < *count; ++i)
             hosts.push_back(fmt::format("host{}", i));
     } else {
         std::unordered_set<std::string> known;
@@ -44,7 +44,8 @@ Result<std::vector<std::string>> parse_hosts(const std::string &text) {
             std::string name(rest.substr(0, comma));
             rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
             if (!valid_host(name) || !known.insert(name).second)
-                return error(ErrorKind::invalid, "--hosts: '{}' is no name of a host, or is there twice",
+                return error(ErrorKind::invalid,
+                             "--hosts: '{}' is no name of a host, or is there twice",
                              printable(name));
             hosts.push_back(std::move(name));
         }
@@ -59,8 +60,8 @@ Result<std::chrono::milliseconds> duration(std::string_view option, const std::s
     auto value = parse_duration(text);
     if (!value)
         return error(ErrorKind::invalid,
-                     "{} '{}'; allowed: a number of seconds, or text such as 500ms, 30s, 5min", option,
-                     printable(text));
+                     "{} '{}'; allowed: a number of seconds, or text such as 500ms, 30s, 5min",
+                     option, printable(text));
     return value;
 }
 
@@ -115,7 +116,9 @@ Error usage(const std::string &what) {
 }
 
 // A failed parse as an Error. CLI11's texts may have line breaks.
-Error usage(const CLI::ParseError &failure) { return usage(printable(failure.what(), 200)); }
+Error usage(const CLI::ParseError &failure) {
+    return usage(printable(failure.what(), 200));
+}
 
 // The words of one program in MPMD: -n COUNT PROGRAM ARGUMENT...
 Result<App> further_program(const std::vector<std::string> &words, std::string &tasks) {
@@ -155,8 +158,9 @@ Result<void> fill(RunOptions &options, const Raw &raw, const std::vector<std::st
             app.ranks.push_back(next++);
     }
     if (next < options.hosts.size() && !options.map_by.starts_with("list=")) {
-        options.notes.push_back(fmt::format("warning: {} tasks cannot be on {} hosts, so there are {}",
-                                            next, options.hosts.size(), next));
+        options.notes.push_back(
+            fmt::format("warning: {} tasks cannot be on {} hosts, so there are {}", next,
+                        options.hosts.size(), next));
         options.hosts.resize(next);
     }
     auto placement =
@@ -227,9 +231,9 @@ Result<RunCommand> parse_run(const std::vector<std::string> &words) {
         for (std::size_t at; (at = command.help.find("{1}")) != std::string::npos;)
             command.help.erase(at, 3);
         command.help +=
-                       "\nExit code: the highest of the tasks'; 128 + N when a signal N ended one and\n"
-                       "none exited with a code; 124 after --timeout; 1 when pmixhost itself failed.\n"
-                       "See pmixhost-run(1).\n";
+            "\nExit code: the highest of the tasks'; 128 + N when a signal N ended one and\n"
+            "none exited with a code; 124 after --timeout; 1 when pmixhost itself failed.\n"
+            "See pmixhost-run(1).\n";
         return command;
     } catch (const CLI::ParseError &failure) {
         return usage(failure);

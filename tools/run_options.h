@@ -20,9 +20,9 @@ struct RunOptions {
     bool unbuffered = false;
     std::optional<Rank> input = 0; // the task that gets our standard input
     bool kill_on_bad_exit = false;
-    std::chrono::milliseconds wait{0};      // after the first task's end; 0: no limit
+    std::chrono::milliseconds wait{0};           // after the first task's end; 0: no limit
     std::chrono::milliseconds kill_wait{30'000}; // between a signal that ends and SIGKILL
-    std::chrono::milliseconds time_limit{0};  // 0: none
+    std::chrono::milliseconds time_limit{0};     // 0: none
     std::string tmpdir; // where the daemons' private directories are made; empty: as configured
     bool tmpdir_for_tasks = false;
     std::string directory, config;

@@ -117,7 +117,8 @@ class LocalBackend final : public RmBackend {
             return on_ended(rank, ended_by_);
         if (!environment)
             return not_started(rank, environment.failure());
-        auto started = tasks_.start(std::move(task), task_environment(rank, *environment), start_.cwd);
+        auto started =
+            tasks_.start(std::move(task), task_environment(rank, *environment), start_.cwd);
         if (!started)
             not_started(rank, started.failure());
     }
@@ -190,8 +191,8 @@ class LocalBackend final : public RmBackend {
         if (number <= 0 || number >= NSIG)
             return;
         // Those that have not begun yet never will.
-        bool ends = number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP ||
-                    number == SIGQUIT;
+        bool ends = number == SIGKILL || number == SIGTERM || number == SIGINT ||
+                    number == SIGHUP || number == SIGQUIT;
         if (ends && ranks.empty())
             ended_by_ = number;
         tasks_.signal(number, ranks);
@@ -226,7 +227,8 @@ class LocalBackend final : public RmBackend {
         case Fault::Kind::kill:
         case Fault::Kind::stop:
             if (fault.after)
-                timers_.push_back(loop_.after(*fault.after, [signal] { ::kill(::getpid(), signal); }));
+                timers_.push_back(
+                    loop_.after(*fault.after, [signal] { ::kill(::getpid(), signal); }));
             else
                 at_contact_ = signal;
             break;
@@ -265,8 +267,7 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
     auto start = parse_local_start(context.document);
     if (!start)
         return start.failure();
-    return std::unique_ptr<RmBackend>(
-        std::make_unique<LocalBackend>(context, std::move(*start)));
+    return std::unique_ptr<RmBackend>(std::make_unique<LocalBackend>(context, std::move(*start)));
 }
 
 } // namespace

@@ -69,7 +69,8 @@ Result<std::optional<Fault>> parse_fault(std::string_view spec) {
         auto part = next_part(rest);
         auto equals = part.find('=');
         auto key = part.substr(0, equals);
-        auto value = equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
+        auto value =
+            equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
         if (!set_parameter(fault, key, value, when))
             return error(ErrorKind::invalid, "fault '{}': '{}' is not right here", printable(spec),
                          printable(part));
@@ -77,8 +78,9 @@ Result<std::optional<Fault>> parse_fault(std::string_view spec) {
     }
     if (!host || !when)
         return error(ErrorKind::invalid, "fault '{}': {} is missing", printable(spec),
-                     !host ? "host=H" : fault.kind == Fault::Kind::delay_contact ? "by=TIME"
-                                      : "after=TIME or at=contact");
+                     !host                                      ? "host=H"
+                     : fault.kind == Fault::Kind::delay_contact ? "by=TIME"
+                                                                : "after=TIME or at=contact");
     return std::optional<Fault>(fault);
 }
 

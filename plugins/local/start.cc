@@ -95,7 +95,8 @@ Result<TaskSpec> parse_task(std::string_view line, const StepInfo &step) {
     std::string_view rest = line;
     auto rank = parse_number(next_word(rest), UINT32_MAX);
     auto app = parse_number(next_word(rest), max_apps);
-    auto in = take_fd(next_word(rest)), out = take_fd(next_word(rest)), err = take_fd(next_word(rest));
+    auto in = take_fd(next_word(rest)), out = take_fd(next_word(rest)),
+         err = take_fd(next_word(rest));
     if (!rank || !app || *app >= step.apps.size() || !in || !out || !err || !rest.empty() ||
         step.map.host_of(static_cast<Rank>(*rank)) != step.self)
         return garbled("local.task", line);
@@ -173,7 +174,8 @@ Result<LocalStart> parse_local_start(const StartDocument &document) {
         start.tasks.push_back(std::move(*task));
     }
     if (start.tasks.size() != start.step.map.ranks_on(start.step.self).size())
-        return error(ErrorKind::invalid, "start document: {} local.task, but this host has {} tasks",
+        return error(ErrorKind::invalid,
+                     "start document: {} local.task, but this host has {} tasks",
                      start.tasks.size(), start.step.map.ranks_on(start.step.self).size());
     for (const auto &line : document.all("local.task_env")) {
         auto variable = unescape_line(line);

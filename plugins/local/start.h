@@ -25,7 +25,7 @@ struct LocalStart {
     std::vector<TaskSpec> tasks;
     std::vector<std::string> task_env; // NAME=VALUE
     std::string cwd;
-    std::string directory; // the daemon's private one; may be empty
+    std::string directory;     // the daemon's private one; may be empty
     std::vector<Fault> faults; // of this host
 };
 

@@ -112,7 +112,7 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
     UniqueFd read_end(ends[0]), write_end(ends[1]);
     std::string path = find_program(task.argv.front(), environment, cwd);
     auto argv = pointers(task.argv), envp = pointers(environment);
-    Launch launch{path.c_str(), cwd.c_str(), argv.data(), envp.data(), task.in.get(),
+    Launch launch{path.c_str(),   cwd.c_str(),    argv.data(),     envp.data(), task.in.get(),
                   task.out.get(), task.err.get(), write_end.get(), ::getpid()};
 
     // No handler of ours may run in the child before it has reset them.
@@ -209,6 +209,8 @@ void Tasks::stop() {
     running_.clear();
 }
 
-Tasks::~Tasks() { stop(); }
+Tasks::~Tasks() {
+    stop();
+}
 
 } // namespace pmixhost::local

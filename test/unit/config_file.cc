@@ -12,13 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-extern "C" {
-#include <cmocka.h>
-}
+#include "test/unit/check.h"
 
 using namespace pmixhost;
 using std::chrono::milliseconds;
@@ -90,7 +84,9 @@ void test_every_wrong_input_is_named(void **) {
         {"\n\n[xyz]\n", "FILE:3: ", {"[xyz] is no section"}},
         {"transport = 4\n", "FILE:1: ", {"is a section"}},
         {"[transport.radix]\n", "FILE:1: ", {"is an option, not a section"}},
-        {"[transport]\nqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq = 4\n", "FILE:2: ", {"pmixhost.conf(5)"}},
+        {"[transport]\nqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq = 4\n",
+         "FILE:2: ",
+         {"pmixhost.conf(5)"}},
         {"[transport]\nports = 80\n", "FILE:2: ", {"from 1024"}},
         {"[transport]\nports = 0x10000\n", "FILE:2: ", {"65536", "65535"}},
         {"[transport]\nports = \"6100-6000\"\n", "FILE:2: ", {"\"6100-6000\""}},
@@ -288,7 +284,8 @@ void test_sample_is_a_configuration(void **) {
     // Nor is anything wrong in it when its examples are switched on.
     std::string enabled, line;
     while (std::getline(sample, line))
-        enabled += (line.starts_with("#") && !line.starts_with("# ") ? line.substr(1) : line) + "\n";
+        enabled +=
+            (line.starts_with("#") && !line.starts_with("# ") ? line.substr(1) : line) + "\n";
     Checked checked = check(enabled);
     for (const auto &error : checked.errors)
         print_error("%s\n", error.text.c_str());

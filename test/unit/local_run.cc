@@ -1,0 +1,362 @@
+// `pmixhost run` as its user sees it, with the daemon and the backend of this build: output, exit
+// codes, signals, and that nothing is left behind in any ending.
+#include "common/result.h"
+#include "common/sweep.h"
+#include "common/unique_fd.h"
+
+#include "test/unit/check.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <functional>
+#include <poll.h>
+#include <string>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace pmixhost;
+
+namespace {
+
+constexpr char pmixhost_program[] = PMIXHOST_TOP_BUILDDIR "/tools/pmixhost";
+constexpr int patience_ms = 30'000;
+
+// The daemons' private directories are made here.
+std::string scratch() {
+    return std::getenv("PMIXHOST_TEST_SCRATCH");
+}
+
+struct Outcome {
+    std::string out, err;
+    int status = 0; // wait status
+    int code() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
+};
+
+// One run of `pmixhost run`. All of its descendants that outlive it become this process's children,
+// so that a test can tell whether there are any.
+class Run {
+  public:
+    explicit Run(std::vector<std::string> words, std::string input = "") {
+        int in[2], out[2], err[2];
+        assert_int_equal(::pipe2(in, O_CLOEXEC) | ::pipe2(out, O_CLOEXEC) | ::pipe2(err, O_CLOEXEC),
+                         0);
+        words.insert(words.begin(), {pmixhost_program, "run", "--tmpdir", scratch()});
+        std::vector<char *> argv;
+        for (auto &word : words)
+            argv.push_back(word.data());
+        argv.push_back(nullptr);
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::dup2(in[0], 0);
+            ::dup2(out[1], 1);
+            ::dup2(err[1], 2);
+            ::execv(pmixhost_program, argv.data());
+            ::_exit(99);
+        }
+        ::close(in[0]);
+        ::close(out[1]);
+        ::close(err[1]);
+        UniqueFd writer(in[1]);
+        out_.reset(out[0]);
+        err_.reset(err[0]);
+        assert_true(input.size() <= 65536);
+        assert_int_equal(::write(writer.get(), input.data(), input.size()), input.size());
+    }
+    ~Run() {
+        if (pid_ > 0)
+            ::kill(pid_, SIGKILL);
+        sweep_children(std::chrono::seconds(10));
+    }
+
+    pid_t pid() const { return pid_; }
+    void signal(int number) { ::kill(pid_, number); }
+
+    // Reads until the standard output has `text`.
+    void wait_for(const std::string &text) {
+        while (result_.out.find(text) == std::string::npos) {
+            if (!read_some())
+                fail_msg("'%s' did not come, but: %s%s", text.c_str(), result_.out.c_str(),
+                         result_.err.c_str());
+        }
+    }
+    Outcome finish() {
+        while (read_some()) {
+        }
+        ::waitpid(pid_, &result_.status, 0);
+        pid_ = -1;
+        return result_;
+    }
+
+  private:
+    bool read_some() {
+        pollfd ready[2] = {{out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
+        if (!out_ && !err_)
+            return false;
+        if (::poll(ready, 2, patience_ms) == 0)
+            fail_msg("nothing for too long; so far: %s%s", result_.out.c_str(),
+                     result_.err.c_str());
+        auto take = [](UniqueFd &fd, const pollfd &poll, std::string &text) {
+            char buffer[65536];
+            if (!fd || poll.revents == 0)
+                return;
+            ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+            if (n > 0)
+                text.append(buffer, static_cast<std::size_t>(n));
+            else
+                fd.reset();
+        };
+        take(out_, ready[0], result_.out);
+        take(err_, ready[1], result_.err);
+        return true;
+    }
+    pid_t pid_ = -1;
+    UniqueFd out_, err_;
+    Outcome result_;
+};
+
+Outcome run(std::vector<std::string> words, std::string input = "") {
+    return Run(std::move(words), std::move(input)).finish();
+}
+
+std::vector<std::string> sorted_lines(const std::string &text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        auto end = text.find('\n', at);
+        if (end == std::string::npos)
+            end = text.size();
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+void expect_lines(const std::string &text, std::vector<std::string> wanted) {
+    auto lines = sorted_lines(text);
+    std::sort(wanted.begin(), wanted.end());
+    if (lines != wanted)
+        print_error("not as expected:\n%s", text.c_str());
+    assert_true(lines == wanted);
+}
+
+void expect_in(const std::string &text, const std::string &part) {
+    if (text.find(part) == std::string::npos)
+        print_error("'%s' is not in:\n%s", part.c_str(), text.c_str());
+    assert_true(text.find(part) != std::string::npos);
+}
+
+// Waits for orphans, which are ours as nobody is nearer, and kills none: they must end themselves.
+void expect_nothing_left() {
+    for (auto pids = children_of_this_process(); !pids.empty(); pids = children_of_this_process()) {
+        UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pids.front(), 0)));
+        pollfd ended{process.get(), POLLIN, 0};
+        if (::poll(&ended, 1, patience_ms) != 1)
+            fail_msg("process %d is left", static_cast<int>(pids.front()));
+        ::waitpid(pids.front(), nullptr, 0);
+    }
+    for (const auto &entry : std::filesystem::directory_iterator(scratch()))
+        fail_msg("%s is left", entry.path().c_str());
+}
+
+void test_output_has_labels(void **) {
+    auto result = run({"-l", "-N", "2", "-n", "12", "sh", "-c",
+                       "echo out $PMIXHOST_HOST; printf tail; echo err >&2"});
+    assert_int_equal(result.code(), 0);
+    std::vector<std::string> out, err;
+    for (int rank = 0; rank < 12; ++rank) {
+        out.push_back(fmt::format("{:2}: out host{}", rank, rank / 6));
+        out.push_back(fmt::format("{:2}: tail", rank));
+        err.push_back(fmt::format("{:2}: err", rank));
+    }
+    expect_lines(result.out, out);
+    expect_lines(result.err, err);
+    // Without labels nothing is added.
+    assert_string_equal(run({"printf", "tail"}).out.c_str(), "tail");
+    expect_nothing_left();
+}
+
+void test_programs_know_their_place(void **) {
+    auto result =
+        run({"-N", "2", "-n", "2", "-m", "node", "sh", "-c",
+             "echo a $PMIXHOST_RANK/$PMIXHOST_SIZE $PMIXHOST_LOCAL_RANK/$PMIXHOST_LOCAL_SIZE "
+             "$PMIX_RANK $PMIX_HOSTNAME",
+             ":", "-n", "2", "sh", "-c", "echo b $PMIXHOST_RANK $PMIXHOST_HOST_INDEX"});
+    assert_int_equal(result.code(), 0);
+    expect_lines(result.out, {"a 0/4 0/2 0 host0", "a 1/4 0/2 1 host1", "b 2 0", "b 3 1"});
+}
+
+void test_arguments_and_variables_arrive(void **) {
+    ::setenv("TEST_ODD", "a\nb \\n \\\\", 1);
+    auto result =
+        run({"sh", "-c", "printf '%s|' \"$@\" \"$TEST_ODD\"", "x", "", "two\nlines", "\\", " "});
+    assert_string_equal(result.out.c_str(), "|two\nlines|\\| |a\nb \\n \\\\|");
+    ::unsetenv("TEST_ODD");
+}
+
+void test_standard_input(void **) {
+    assert_string_equal(run({"-l", "-n", "2", "cat"}, "a\nb").out.c_str(), "0: a\n0: b\n");
+    assert_string_equal(run({"-l", "-n", "2", "-i", "1", "cat"}, "a\n").out.c_str(), "1: a\n");
+    assert_string_equal(run({"-l", "-n", "2", "-i", "none", "cat"}, "a\n").out.c_str(), "");
+}
+
+void test_much_output_arrives_whole(void **) {
+    auto result = run({"-N", "2", "-n", "2", "seq", "1", "100000"});
+    assert_int_equal(result.code(), 0);
+    assert_int_equal(std::count(result.out.begin(), result.out.end(), '\n'), 200000);
+}
+
+void test_exit_codes_are_sruns(void **) {
+    auto result = run({"-N", "2", "-n", "4", "sh", "-c", "exit $PMIXHOST_RANK"});
+    assert_int_equal(result.code(), 3);
+    expect_in(result.err, "pmixhost: error: host1: task 3: Exited with exit code 3\n");
+    result = run({"-n", "1", "sh", "-c", "kill -SEGV $$"});
+    assert_int_equal(result.code(), 139);
+    expect_in(result.err, "pmixhost: error: host0: task 0: Segmentation fault");
+    // A code goes before a signal.
+    result = run({"-n", "2", "sh", "-c", "[ $PMIXHOST_RANK = 0 ] && exit 4; kill -KILL $$"});
+    assert_int_equal(result.code(), 4);
+    expect_in(result.err, "task 1: Killed\n");
+    result = run({"./no-such-program"});
+    assert_int_equal(result.code(), 2);
+    expect_in(result.err, "pmixhost: error: host0: task 0: cannot execute ./no-such-program: "
+                          "No such file or directory\n");
+    assert_int_equal(run({"/etc/passwd"}).code(), 13);
+    assert_int_equal(run({"-D", "/nonexistent", "true"}).code(), 2);
+    assert_int_equal(run({"--no-such-option", "true"}).code(), 2);
+    expect_nothing_left();
+}
+
+void test_the_end_of_one_may_end_all(void **) {
+    const char *one_fails = "[ $PMIXHOST_RANK = 1 ] && exit 5; exec sleep 1000";
+    auto result = run({"-K", "-N", "2", "-n", "4", "sh", "-c", one_fails});
+    assert_int_equal(result.code(), 5);
+    // Those that were killed for it are not listed.
+    assert_true(result.err.find("Killed") == std::string::npos);
+    result = run({"--wait", "100ms", "-N", "2", "sh", "-c", one_fails});
+    assert_int_equal(result.code(), 5);
+    expect_in(result.err, "the first task exited 100ms ago");
+    result = run({"--timeout", "100ms", "-N", "2", "sleep", "1000"});
+    assert_int_equal(result.code(), 124);
+    expect_nothing_left();
+}
+
+void test_signals_reach_the_tasks(void **) {
+    const char *script =
+        "trap 'echo got usr1' USR1; trap 'echo got term; exit 6' TERM; echo ready; "
+        "while :; do sleep 0.05; done";
+    Run job({"-l", "sh", "-c", script});
+    job.wait_for("ready");
+    job.signal(SIGUSR1);
+    job.wait_for("got usr1");
+    job.signal(SIGTERM);
+    auto result = job.finish();
+    assert_int_equal(result.code(), 6);
+    expect_in(result.out, "got term");
+    expect_nothing_left();
+}
+
+void test_a_second_sigterm_is_sigkill(void **) {
+    Run job(
+        {"-N", "2", "sh", "-c", "trap 'echo no' TERM; echo ready; while :; do sleep 0.05; done"});
+    job.wait_for("ready\nready");
+    job.signal(SIGTERM);
+    job.wait_for("no\nno");
+    job.signal(SIGTERM);
+    assert_int_equal(job.finish().code(), 137);
+    expect_nothing_left();
+}
+
+void test_stopped_and_continued(void **) {
+    Run job({"sh", "-c", "echo $$; exec sleep 1000"});
+    job.wait_for("\n");
+    job.signal(SIGTSTP);
+    int status = 0;
+    assert_int_equal(::waitpid(job.pid(), &status, WUNTRACED), job.pid());
+    assert_true(WIFSTOPPED(status));
+    job.signal(SIGCONT);
+    job.signal(SIGTERM);
+    assert_int_equal(job.finish().code(), 143);
+    expect_nothing_left();
+}
+
+void test_what_tasks_leave_behind_is_ended(void **) {
+    auto result =
+        run({"-N", "2", "sh", "-c", "setsid sleep 1000 & (setsid sleep 1000 &); echo done"});
+    assert_int_equal(result.code(), 0);
+    expect_lines(result.out, {"done", "done"});
+    expect_nothing_left();
+}
+
+void test_nothing_is_left_when_a_daemon_is_killed(void **) {
+    auto result = run({"-N", "2", "-n", "4", "--fault", "kill,host=1,after=200ms", "sh", "-c",
+                       "setsid sleep 1000 & exec sleep 1000"});
+    assert_int_equal(result.code(), 1);
+    expect_in(result.err, "pmixhost: error: host1: pmixhostd failed: Killed");
+    expect_nothing_left();
+}
+
+void test_nothing_is_left_when_a_daemon_hangs(void **) {
+    auto result = run({"-N", "2", "--fault", "stop,host=1,after=100ms", "--timeout", "300ms",
+                       "--kill-wait", "100ms", "sleep", "1000"});
+    assert_int_equal(result.code(), 124);
+    expect_nothing_left();
+}
+
+void test_nothing_is_left_when_the_launcher_is_killed(void **) {
+    Run job({"-N", "2", "-n", "4", "-l", "sh", "-c",
+             "setsid sleep 1000 >&- 2>&- & echo ready; exec sleep 1000"});
+    for (int rank = 0; rank < 4; ++rank)
+        job.wait_for(std::to_string(rank) + ": ready");
+    job.signal(SIGKILL);
+    assert_int_equal(job.finish().code(), -SIGKILL);
+    expect_nothing_left();
+}
+
+void test_a_wrong_configuration_starts_nothing(void **) {
+    std::string path = scratch() + "-conf";
+    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    assert_true(::write(file.get(), "[log]\nlevel = 3\n", 16) == 16);
+    auto result = run({"--config", path, "echo", "started"});
+    ::unlink(path.c_str());
+    assert_int_equal(result.code(), 1);
+    assert_string_equal(result.out.c_str(), "");
+    expect_in(result.err, ":2: log.level is 3");
+}
+
+} // namespace
+
+int main() {
+    adopt_orphans();
+    // A directory in which whatever is left can be seen.
+    std::string directory = "/tmp/pmixhost-test-XXXXXX";
+    if (!::mkdtemp(directory.data()))
+        return 99;
+    ::setenv("PMIXHOST_TEST_SCRATCH", directory.c_str(), 1);
+    ::setenv("PMIXHOST_PMIXHOSTD", PMIXHOST_TOP_BUILDDIR "/server-glue/pmixhostd", 1);
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(test_output_has_labels),
+        cmocka_unit_test(test_programs_know_their_place),
+        cmocka_unit_test(test_arguments_and_variables_arrive),
+        cmocka_unit_test(test_standard_input),
+        cmocka_unit_test(test_much_output_arrives_whole),
+        cmocka_unit_test(test_exit_codes_are_sruns),
+        cmocka_unit_test(test_the_end_of_one_may_end_all),
+        cmocka_unit_test(test_signals_reach_the_tasks),
+        cmocka_unit_test(test_a_second_sigterm_is_sigkill),
+        cmocka_unit_test(test_stopped_and_continued),
+        cmocka_unit_test(test_what_tasks_leave_behind_is_ended),
+        cmocka_unit_test(test_nothing_is_left_when_a_daemon_is_killed),
+        cmocka_unit_test(test_nothing_is_left_when_a_daemon_hangs),
+        cmocka_unit_test(test_nothing_is_left_when_the_launcher_is_killed),
+        cmocka_unit_test(test_a_wrong_configuration_starts_nothing),
+    };
+    int failed = cmocka_run_group_tests_name("local_run", tests, nullptr, nullptr);
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+    return failed;
+}
