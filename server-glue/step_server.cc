@@ -80,6 +80,8 @@ StepServer::~StepServer() {
 }
 
 void StepServer::begin() {
+    if (page_)
+        page_->note_directory(directory_.path());
     if (door_)
         tasks_.open_door(std::move(door_));
     // The connection that a collective of the whole job will need is made while libpmix starts.

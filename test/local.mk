@@ -10,8 +10,9 @@ include test/config.mk
 include test/slurm.mk
 include test/e2e.mk
 
-check_PROGRAMS += test/unit/wire test/unit/collective test/sim/collectives
-TESTS += test/unit/wire test/unit/collective test/sim/collectives
+GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/sim/collectives
+check_PROGRAMS += $(GLUE_TESTS)
+TESTS += $(GLUE_TESTS)
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
 GLUE_TEST_LDADD = server-glue/libglue.la $(CMOCKA_LIBS)
 test_unit_wire_SOURCES = test/unit/wire.cc
@@ -23,3 +24,9 @@ test_unit_collective_LDADD = $(GLUE_TEST_LDADD)
 test_sim_collectives_SOURCES = test/sim/collectives.cc
 test_sim_collectives_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_sim_collectives_LDADD = $(GLUE_TEST_LDADD)
+test_unit_mesh_SOURCES = test/unit/mesh.cc
+test_unit_mesh_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_mesh_LDADD = $(GLUE_TEST_LDADD)
+test_unit_modex_SOURCES = test/unit/modex.cc
+test_unit_modex_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_modex_LDADD = $(GLUE_TEST_LDADD)

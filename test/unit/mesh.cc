@@ -1,0 +1,230 @@
+// The mesh over real sockets on the loopback interface: order, early messages, large messages,
+// farewell and loss, and what a stranger gets.
+#include "common/transport/mesh.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint8_t note = 99; // a type that only this test knows
+
+struct Node {
+    std::unique_ptr<Mesh> mesh;
+    std::vector<std::pair<HostIndex, Bytes>> received;
+    std::vector<std::pair<HostIndex, Mesh::Gone>> gone;
+};
+
+struct World {
+    std::unique_ptr<EventLoop> loop;
+    Log log{2, LogLevel::error, "test"};
+    Settings settings;
+    std::vector<std::unique_ptr<Node>> nodes;
+    bool timed_out = false;
+
+    explicit World(HostIndex size, std::vector<Bytes> secrets = {}) {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        loop = std::move(*made);
+        settings.transport_interfaces = {"lo"};
+        settings.transport_connect_timeout = 1500ms;
+        for (HostIndex h = 0; h < size; ++h) {
+            nodes.push_back(std::make_unique<Node>());
+            Node *node = nodes.back().get();
+            auto mesh = Mesh::create(
+                *loop, log, settings, "step", h, size,
+                make_secret_authenticator(secrets.empty() ? Bytes("secret") : secrets[h]),
+                {[node](HostIndex from, std::uint8_t type, Bytes payload) {
+                     assert_int_equal(type, note);
+                     node->received.emplace_back(from, std::move(payload));
+                 },
+                 [node](HostIndex host, Mesh::Gone how, const Error &) { node->gone.emplace_back(host, how); },
+                 [this](HostIndex to, Bytes message, TimePoint, std::function<void(Result<void>)> done) {
+                     loop->post([this, to, message, done] {
+                         if (nodes[to]->mesh)
+                             nodes[to]->mesh->on_contact(message);
+                         done({});
+                     });
+                 }});
+            assert_true(mesh.ok());
+            node->mesh = std::move(*mesh);
+        }
+    }
+    Mesh &operator[](HostIndex h) { return *nodes[h]->mesh; }
+    // Runs until `done` or ten seconds; looks after each turn of the loop.
+    void run_until(std::function<bool()> done) {
+        timed_out = false;
+        auto limit = loop->after(10s, [this] {
+            timed_out = true;
+            loop->stop();
+        });
+        std::function<void()> look = [&] {
+            if (done())
+                loop->stop();
+            else
+                again = loop->after(1ms, look);
+        };
+        again = loop->after(0ms, look);
+        loop->run();
+        again.reset();
+        assert_false(timed_out);
+    }
+    EventLoop::Handle again;
+};
+
+void messages_arrive_in_order(void **) {
+    World world(3);
+    for (int i = 0; i < 100; ++i) // the first ones long before there is a connection
+        assert_true(world[1].send(0, note, share(std::to_string(i))));
+    world.run_until([&] { return world.nodes[0]->received.size() == 100; });
+    for (int i = 0; i < 100; ++i) {
+        assert_int_equal(world.nodes[0]->received[i].first, 1);
+        assert_true(world.nodes[0]->received[i].second == std::to_string(i));
+    }
+    assert_true(world[0].connected(1) && !world[0].connected(2));
+    world[0].send(1, note, share("back"));
+    world.run_until([&] { return world.nodes[1]->received.size() == 1; });
+}
+
+void both_may_dial_at_once(void **) {
+    World world(2);
+    for (int i = 0; i < 20; ++i) {
+        world[0].send(1, note, share("a" + std::to_string(i)));
+        world[1].send(0, note, share("b" + std::to_string(i)));
+    }
+    world.run_until([&] {
+        return world.nodes[0]->received.size() == 20 && world.nodes[1]->received.size() == 20;
+    });
+    for (int i = 0; i < 20; ++i)
+        assert_true(world.nodes[1]->received[i].second == "a" + std::to_string(i));
+}
+
+void large_messages_pass_whole(void **) {
+    World world(2);
+    Bytes large(48u << 20, 'x');
+    large[12345678] = 'y';
+    world[0].send(1, note, share(large));
+    world[0].send(1, note, share("after"));
+    world.run_until([&] { return world.nodes[1]->received.size() == 2; });
+    assert_true(world.nodes[1]->received[0].second == large);
+    assert_true(world.nodes[1]->received[1].second == "after");
+}
+
+void leaving_is_told_from_loss(void **) {
+    World world(3);
+    world[0].send(1, note, share("x"));
+    world[0].send(2, note, share("x"));
+    world.run_until([&] { return world[1].connected(0) && world[2].connected(0) &&
+                                 world[0].connected(1) && world[0].connected(2); });
+    world[1].farewell();
+    world.nodes[1]->mesh.reset();
+    world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
+    assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::left);
+    world.nodes[2]->mesh.reset();
+    world.run_until([&] { return world.nodes[0]->gone.size() == 2; });
+    assert_int_equal(world.nodes[0]->gone[1].first, 2);
+    assert_true(world.nodes[0]->gone[1].second == Mesh::Gone::lost);
+    assert_false(world[0].send(2, note, share("x")));
+}
+
+void another_secret_is_refused(void **) {
+    World world(2, {"secret", "other"});
+    world.log.set_level(static_cast<LogLevel>(-1)); // it is to complain
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
+    assert_true(world.nodes[1]->received.empty());
+    assert_false(world[1].connected(0));
+}
+
+void an_unreachable_host_is_lost_in_time(void **) {
+    World world(2);
+    world.nodes[1]->mesh.reset();
+    auto begin = Clock::now();
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
+    assert_true(Clock::now() - begin < 5s);
+}
+
+UniqueFd stranger(std::uint16_t port) {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    return fd;
+}
+
+bool closed_without_a_byte(int fd) {
+    char byte;
+    ssize_t n = ::recv(fd, &byte, 1, MSG_DONTWAIT);
+    assert_true(n <= 0);
+    return n == 0 || errno == ECONNRESET;
+}
+
+void a_stranger_gets_nothing(void **) {
+    World world(2);
+    world.log.set_level(static_cast<LogLevel>(-1));
+    UniqueFd garbage = stranger(world[0].port());
+    assert_int_equal(::send(garbage.get(), "GET / HTTP/1.0\r\n\r\n", 18, 0), 18);
+    world.run_until([&] { return closed_without_a_byte(garbage.get()); });
+
+    // A well-formed Hello with a proof of nothing.
+    UniqueFd forger = stranger(world[0].port());
+    auto hello = wire::encode(wire::Hello{"no proof"});
+    auto header = wire::encode_header({.type = wire::Hello::type,
+                                       .length = static_cast<std::uint32_t>(hello.size())});
+    (void)!::send(forger.get(), header.data(), header.size(), 0);
+    (void)!::send(forger.get(), hello.data(), hello.size(), 0);
+    world.run_until([&] { return closed_without_a_byte(forger.get()); });
+
+    // A frame that claims to be huge.
+    UniqueFd huge = stranger(world[0].port());
+    header = wire::encode_header({.type = wire::Hello::type, .length = 1u << 30});
+    (void)!::send(huge.get(), header.data(), header.size(), 0);
+    world.run_until([&] { return closed_without_a_byte(huge.get()); });
+
+    // A proof that is valid, but for another attempt: the cookie is wrong.
+    UniqueFd replay = stranger(world[0].port());
+    wire::Introduction intro;
+    intro.step_key = "step";
+    intro.dialer = 1;
+    intro.listener = 0;
+    intro.listener_cookie = Bytes(16, 'c');
+    hello = wire::encode(wire::Hello{"secret" + wire::encode(intro)});
+    header = wire::encode_header({.type = wire::Hello::type,
+                                  .length = static_cast<std::uint32_t>(hello.size())});
+    (void)!::send(replay.get(), header.data(), header.size(), 0);
+    (void)!::send(replay.get(), hello.data(), hello.size(), 0);
+    world.run_until([&] { return closed_without_a_byte(replay.get()); });
+}
+
+void a_crowd_of_strangers_keeps_nobody_out(void **) {
+    World world(2);
+    std::vector<UniqueFd> crowd;
+    for (int i = 0; i < 200; ++i)
+        crowd.push_back(stranger(world[0].port()));
+    world[0].send(1, note, share("x")); // host 1 dials host 0
+    world.run_until([&] { return world.nodes[1]->received.size() == 1; });
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(messages_arrive_in_order),
+        cmocka_unit_test(both_may_dial_at_once),
+        cmocka_unit_test(large_messages_pass_whole),
+        cmocka_unit_test(leaving_is_told_from_loss),
+        cmocka_unit_test(another_secret_is_refused),
+        cmocka_unit_test(an_unreachable_host_is_lost_in_time),
+        cmocka_unit_test(a_stranger_gets_nothing),
+        cmocka_unit_test(a_crowd_of_strangers_keeps_nobody_out),
+    };
+    return cmocka_run_group_tests_name("mesh", tests, nullptr, nullptr);
+}

@@ -1,0 +1,132 @@
+// Direct modex: who is asked, who answers, and what comes when nobody can.
+#include "server-glue/modex.h"
+
+#include <pmix_common.h>
+#include <set>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+const TimePoint start{};
+
+// Rank n lives on host n.
+struct Port final : ModexPort {
+    std::vector<std::tuple<HostIndex, std::uint8_t, Bytes>> sent;
+    std::map<std::uint64_t, std::pair<std::int32_t, Bytes>> answers;
+    std::vector<std::uint64_t> asked;
+    std::set<Rank> gone_ranks;
+    std::set<HostIndex> gone_hosts;
+    bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
+        if (gone_hosts.contains(to))
+            return false;
+        sent.emplace_back(to, type, *payload);
+        return true;
+    }
+    void answer(std::uint64_t id, std::int32_t status, Bytes data) override {
+        bool first = answers.emplace(id, std::pair{status, std::move(data)}).second;
+        assert_true(first);
+    }
+    void ask_library(std::uint64_t token, const Bytes &, Rank) override { asked.push_back(token); }
+    HostIndex host_of(const Bytes &nspace, Rank rank) override {
+        return nspace == "job" && rank < 4 ? rank : no_host;
+    }
+    bool local_process_gone(const Bytes &, Rank rank) override { return gone_ranks.contains(rank); }
+};
+
+void asked_and_answered(void **) {
+    Port here, there;
+    Modex asker(here, 0), server(there, 2);
+    asker.request(7, "job", 2, start, start + 5s);
+    auto [to, type, bytes] = here.sent.at(0);
+    assert_int_equal(to, 2);
+    auto request = wire::decode<wire::ModexRequest>(bytes);
+    assert_true(request.ok());
+    assert_int_equal(request->timeout_ms, 5000);
+    server.on_request(start, 0, *request);
+    assert_true(there.sent.empty()); // nothing is posted yet: it waits
+    server.on_local_data(there.asked.at(0), PMIX_SUCCESS, "blob");
+    asker.on_reply(2, *wire::decode<wire::ModexReply>(std::get<2>(there.sent.at(0))));
+    assert_int_equal(here.answers.at(7).first, PMIX_SUCCESS);
+    assert_true(here.answers.at(7).second == "blob");
+    assert_true(asker.next_time() == TimePoint::max() && server.next_time() == TimePoint::max());
+}
+
+void nobody_and_strangers_are_not_found(void **) {
+    Port port;
+    Modex modex(port, 0);
+    modex.request(1, "job", 9, start, TimePoint::max());
+    modex.request(2, "other", 1, start, TimePoint::max());
+    assert_int_equal(port.answers.at(1).first, PMIX_ERR_NOT_FOUND);
+    assert_int_equal(port.answers.at(2).first, PMIX_ERR_NOT_FOUND);
+    assert_true(port.sent.empty());
+}
+
+void the_deadline_ends_the_wait_on_both_sides(void **) {
+    Port here, there;
+    Modex asker(here, 0), server(there, 1);
+    asker.request(1, "job", 1, start, start + 2s);
+    server.on_request(start, 0, *wire::decode<wire::ModexRequest>(std::get<2>(here.sent.at(0))));
+    asker.on_time(start + 1s);
+    assert_true(here.answers.empty());
+    asker.on_time(start + 2s);
+    assert_int_equal(here.answers.at(1).first, PMIX_ERR_TIMEOUT);
+    server.on_time(start + 2s);
+    server.on_local_data(there.asked.at(0), PMIX_SUCCESS, "late");
+    assert_true(there.sent.empty()); // nobody waits any more
+}
+
+void the_owner_goes(void **) {
+    Port port;
+    Modex modex(port, 1);
+    modex.on_request(start, 0, {1, "job", 1, UINT32_MAX});
+    modex.on_local_process_gone("job", 1);
+    auto reply = wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(0)));
+    assert_int_equal(reply->status, PMIX_ERR_NOT_FOUND);
+    port.gone_ranks.insert(1);
+    modex.on_request(start, 0, {2, "job", 1, UINT32_MAX}); // at once now
+    assert_int_equal(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(1)))->status,
+                     PMIX_ERR_NOT_FOUND);
+}
+
+void the_host_goes(void **) {
+    Port port;
+    Modex modex(port, 0);
+    modex.request(1, "job", 1, start, TimePoint::max());
+    modex.request(2, "job", 2, start, TimePoint::max());
+    modex.on_host_gone(1);
+    assert_int_equal(port.answers.at(1).first, PMIX_ERR_LOST_CONNECTION);
+    assert_false(port.answers.contains(2));
+    port.gone_hosts.insert(1);
+    modex.request(3, "job", 1, start, TimePoint::max());
+    assert_int_equal(port.answers.at(3).first, PMIX_ERR_LOST_CONNECTION);
+}
+
+void only_the_asked_host_may_answer(void **) {
+    Port port;
+    Modex modex(port, 0);
+    modex.request(1, "job", 1, start, TimePoint::max());
+    auto id = wire::decode<wire::ModexRequest>(std::get<2>(port.sent.at(0)))->id;
+    modex.on_reply(3, {id, PMIX_SUCCESS, "forged"});
+    assert_true(port.answers.empty());
+    modex.on_request(start, 3, {1, "job", 2, UINT32_MAX}); // rank 2 is not here
+    assert_int_equal(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(1)))->status,
+                     PMIX_ERR_NOT_FOUND);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(asked_and_answered),
+        cmocka_unit_test(nobody_and_strangers_are_not_found),
+        cmocka_unit_test(the_deadline_ends_the_wait_on_both_sides),
+        cmocka_unit_test(the_owner_goes),
+        cmocka_unit_test(the_host_goes),
+        cmocka_unit_test(only_the_asked_host_may_answer),
+    };
+    return cmocka_run_group_tests_name("direct modex", tests, nullptr, nullptr);
+}
