@@ -4,77 +4,73 @@
 # They are nothing of pmixhost's, so they take none of its flags but the warnings: a sanitizer in
 # them would test libpmix and slow the measurements.
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
-check_PROGRAMS += test/e2e/clients/abort
+E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/die \
+	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
+	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
+	test/e2e/clients/locality test/e2e/clients/modex test/e2e/clients/nonpmi \
+	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex
+check_PROGRAMS += $(E2E_CLIENTS)
+
+# make e2e-clients: all of them and nothing else, for the runners.
+.PHONY: e2e-clients
+e2e-clients: $(E2E_CLIENTS) test/e2e/clients/mpi.stamp
+
 test_e2e_clients_abort_SOURCES = test/e2e/clients/abort.c test/e2e/clients/client.h
 test_e2e_clients_abort_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_abort_LDFLAGS =
 test_e2e_clients_abort_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/barrier
 test_e2e_clients_barrier_SOURCES = test/e2e/clients/barrier.c test/e2e/clients/client.h
 test_e2e_clients_barrier_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_barrier_LDFLAGS =
 test_e2e_clients_barrier_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/die
 test_e2e_clients_die_SOURCES = test/e2e/clients/die.c test/e2e/clients/client.h
 test_e2e_clients_die_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_die_LDFLAGS =
 test_e2e_clients_die_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/fence_data
 test_e2e_clients_fence_data_SOURCES = test/e2e/clients/fence_data.c test/e2e/clients/client.h
 test_e2e_clients_fence_data_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_data_LDFLAGS =
 test_e2e_clients_fence_data_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/fence_reqd
 test_e2e_clients_fence_reqd_SOURCES = test/e2e/clients/fence_reqd.c test/e2e/clients/client.h
 test_e2e_clients_fence_reqd_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_reqd_LDFLAGS =
 test_e2e_clients_fence_reqd_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/fence_sub
 test_e2e_clients_fence_sub_SOURCES = test/e2e/clients/fence_sub.c test/e2e/clients/client.h
 test_e2e_clients_fence_sub_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_sub_LDFLAGS =
 test_e2e_clients_fence_sub_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/fence_timeout
 test_e2e_clients_fence_timeout_SOURCES = test/e2e/clients/fence_timeout.c test/e2e/clients/client.h
 test_e2e_clients_fence_timeout_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_timeout_LDFLAGS =
 test_e2e_clients_fence_timeout_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/hello
 test_e2e_clients_hello_SOURCES = test/e2e/clients/hello.c test/e2e/clients/client.h
 test_e2e_clients_hello_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_hello_LDFLAGS =
 test_e2e_clients_hello_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/jobinfo
 test_e2e_clients_jobinfo_SOURCES = test/e2e/clients/jobinfo.c test/e2e/clients/client.h
 test_e2e_clients_jobinfo_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_jobinfo_LDFLAGS =
 test_e2e_clients_jobinfo_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/locality
 test_e2e_clients_locality_SOURCES = test/e2e/clients/locality.c test/e2e/clients/client.h
 test_e2e_clients_locality_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_locality_LDFLAGS =
 test_e2e_clients_locality_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/modex
 test_e2e_clients_modex_SOURCES = test/e2e/clients/modex.c test/e2e/clients/client.h
 test_e2e_clients_modex_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_modex_LDFLAGS =
 test_e2e_clients_modex_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/e2e/clients/nonpmi
 test_e2e_clients_nonpmi_SOURCES = test/e2e/clients/nonpmi.c test/e2e/clients/client.h
 test_e2e_clients_nonpmi_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_nonpmi_LDFLAGS =
 test_e2e_clients_nonpmi_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/bench/bench_init
 test_bench_bench_init_SOURCES = test/bench/bench_init.c test/e2e/clients/client.h
 test_bench_bench_init_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_init_LDFLAGS =
 test_bench_bench_init_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/bench/bench_fence
 test_bench_bench_fence_SOURCES = test/bench/bench_fence.c test/e2e/clients/client.h
 test_bench_bench_fence_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_fence_LDFLAGS =
 test_bench_bench_fence_LDADD = $(PMIX_LIBS)
-check_PROGRAMS += test/bench/bench_modex
 test_bench_bench_modex_SOURCES = test/bench/bench_modex.c test/e2e/clients/client.h
 test_bench_bench_modex_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_modex_LDFLAGS =
@@ -95,7 +91,8 @@ CLEANFILES += test/e2e/clients/mpi.stamp $(MPI_CLIENTS:%=test/e2e/clients/%)
 
 EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/run-local \
 	test/e2e/common/clients.sh test/e2e/common/mpi.sh test/e2e/common/abort.sh \
-	test/e2e/common/attributes.sh test/e2e/common/words.sh \
-	test/e2e/slurm/30-clients.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/50-abort.sh \
+	test/e2e/common/attributes.sh test/e2e/common/death.sh test/e2e/common/words.sh \
+	test/e2e/slurm/30-clients.sh test/e2e/slurm/33-attributes.sh \
+	test/e2e/slurm/35-locality.sh test/e2e/slurm/36-death.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/50-abort.sh \
 	test/e2e/slurm/60-fault.sh test/e2e/slurm/70-security.sh test/e2e/slurm/80-load.sh \
 	test/bench/bench test/coverage-check contrib/doc/coverage.md

@@ -1,0 +1,66 @@
+#!/bin/bash
+# Every attribute of a namespace, seen by every rank, in several layouts; one test per attribute.
+# The truth comes from the layout that was asked for, not from PMIx.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+seen= # the output of all runs
+
+look() { # DESCRIPTION RANKS
+    ok "$1: every rank gets its answers" eval "passed && (( \$(grep -c '^ok [0-9]*\$' <<<\"\$output\") == $2 ))"
+    seen+=$output$'\n'
+}
+hosts3=$(host_name 1),$(host_name 2),$(host_name 3)
+options=()
+[[ $backend != slurm ]] || options=(--slurm yes)
+
+client 3 2 jobinfo --hosts "$hosts3" --map "0,1;2,3;4,5" --alloc "$hosts3" \
+    --mapby slot ${options[@]+"${options[@]}"}
+look "block" 6
+job_options=("${by_node[@]}")
+client 3 2 jobinfo --hosts "$hosts3" --map "0,3;1,4;2,5" --alloc "$hosts3" \
+    --mapby node ${options[@]+"${options[@]}"}
+look "cyclic" 6
+job_options=()
+client 1 1 jobinfo --hosts "$(host_name 1)" --map "0" ${options[@]+"${options[@]}"}
+look "one rank" 1
+
+# Two programs in one job: ranks 0-1 and 2-5.
+apps=(--hosts "$hosts3" --map "0,1;2,3;4,5" --apps "0-1;2-5")
+if [[ $backend == slurm ]]; then
+    printf '0-1 %s %s\n2-5 %s %s\n' "$clients/jobinfo" "${apps[*]}" \
+        "$clients/jobinfo" "${apps[*]}" | sed 's/;/\\;/g' >"$test_dir/multi"
+    job 3 2 --multi-prog "$test_dir/multi"
+else
+    status=0
+    output=$(timeout -k 5 "$TEST_LIMIT" "$PMIXHOST_RUN" run --hosts 3 -m ppr:2:node \
+        -n 2 "$clients/jobinfo" "${apps[@]}" : -n 4 "$clients/jobinfo" "${apps[@]}" 2>&1 \
+        </dev/null) || status=$?
+fi
+look "two programs" 6
+
+verdict_of() { # ATTRIBUTE: prints nothing when all is well
+    grep -E "^check [0-9]+ $1 FAIL" <<<"$seen" | head -n 5
+    grep -qE "^check [0-9]+ $1 ok" <<<"$seen" || echo "nobody has it"
+}
+required="PMIX_NSPACE PMIX_JOBID PMIX_NODE_LIST PMIX_UNIV_SIZE PMIX_JOB_SIZE PMIX_MAX_PROCS
+    PMIX_NUM_NODES PMIX_NODE_MAP PMIX_PROC_MAP PMIX_LOCAL_SIZE PMIX_LOCAL_PEERS PMIX_LOCAL_CPUSETS
+    PMIX_RANK PMIX_LOCAL_RANK PMIX_NODE_RANK PMIX_NODEID PMIX_APPNUM PMIX_APPLDR PMIX_APP_SIZE
+    PMIX_APP_RANK"
+optional="PMIX_SERVER_NSPACE PMIX_SERVER_RANK PMIX_NPROC_OFFSET PMIX_SESSION_ID
+    PMIX_ALLOCATED_NODELIST PMIX_JOB_NUM_APPS PMIX_MAPBY PMIX_RANKBY PMIX_AVAIL_PHYS_MEMORY
+    PMIX_LOCALLDR PMIX_NODE_SIZE PMIX_LOCAL_PROCS PMIX_PROCID PMIX_GLOBAL_RANK PMIX_HOSTNAME
+    PMIX_CPUSET PMIX_TMPDIR PMIX_NSDIR topology"
+for attribute in $required $optional; do
+    is "$attribute" "$(verdict_of "$attribute")" ""
+done
+# What a host may leave out, where this backend does; wrong values are still wrong.
+for attribute in PMIX_BINDTO PMIX_PROCDIR PMIX_TDIR_RMCLEAN PMIX_HWLOC_XML_V1 PMIX_HWLOC_XML_V2 \
+    PMIX_LOCALITY_STRING; do
+    if [[ $(verdict_of "$attribute") == "nobody has it" ]]; then
+        skip "$attribute" "not provided here"
+    else
+        is "$attribute" "$(verdict_of "$attribute")" ""
+    fi
+done
+
+done_testing

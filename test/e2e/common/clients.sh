@@ -1,0 +1,85 @@
+#!/bin/bash
+# Fences and direct modex, as programs meet them that use PMIx directly: one client each
+# (test/e2e/clients), the same on Slurm and on the local backend.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+# hosts x ranks per host
+for shape in 1x1 1x4 2x1 3x2 4x4; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" hello
+    ok "PMIx_Init and PMIx_Finalize, $shape" all_ok $((h * p))
+done
+
+for shape in 1x4 4x1 4x3; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" barrier 4 300
+    ok "a fence without data is a barrier, $shape" all_ok $((h * p))
+    client "$h" "$p" barrier 4 300 collect
+    ok "a collecting fence is a barrier, $shape" all_ok $((h * p))
+done
+job_options=("${by_node[@]}")
+client 3 2 barrier 4 300
+ok "a fence without data is a barrier, ranks dealt out to the hosts" all_ok 6
+client 3 2 fence_data 1000 2 2
+ok "a collecting fence brings all data, ranks dealt out to the hosts" all_ok 6
+job_options=()
+
+# bytes of a key, keys of a rank, rounds
+for size in "1 1 3" "64 10 3" "4096 3 3" "65536 2 2" "1048576 1 1"; do
+    # shellcheck disable=SC2086 # three arguments
+    client 3 2 fence_data $size
+    ok "a collecting fence brings all data: $size" all_ok 6
+done
+client 4 1 fence_data -16777216
+ok "16 MiB from each of four hosts" all_ok 4
+client 2 1 fence_data -66060288
+ok "63 MiB from each of two hosts" all_ok 2
+CLIENT_LIMIT=40 client 2 2 fence_data -75497472
+ok "72 MiB of a host are more than fence.max_bytes: an error, not a hang" \
+    eval 'failed && ! grep -q "still waiting" <<<"$output" && ! so_many_ok 4'
+client 2 2 hello
+ok "and the next job runs" all_ok 4
+
+for shape in 1x4 2x2 4x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" fence_sub groups
+    ok "fences of subsets, lists unsorted, $shape" all_ok $((h * p))
+    client "$h" "$p" fence_sub concurrent
+    ok "concurrent fences of overlapping subsets, $shape" all_ok $((h * p))
+    client "$h" "$p" fence_sub mixed
+    ok "one set of participants in different words, $shape" all_ok $((h * p))
+done
+
+for absent in 0 3 5; do
+    client 3 2 fence_timeout 2 once $absent
+    ok "PMIX_TIMEOUT in a fence that rank $absent does not enter" all_ok 6
+done
+client 3 1 fence_timeout 2 once
+ok "PMIX_TIMEOUT in a fence that a whole host does not enter" all_ok 3
+client 3 1 fence_timeout 2 again
+ok "the fence after one that timed out, a host had not entered" all_ok 3
+client 3 2 fence_timeout 2 again
+ok "the fence after one that timed out, a rank had not entered" all_ok 6
+
+for shape in 1x2 3x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" fence_reqd
+    ok "directives of a fence, required and optional, $shape" all_ok $((h * p))
+done
+
+client 4 2 modex pairs
+ok "direct modex of a rank of another host" all_ok 8
+client 2 2 modex all
+ok "direct modex of everybody by everybody" all_ok 4
+client 3 2 modex late
+ok "direct modex waits for data not yet committed" all_ok 6
+client 3 2 modex timeout
+ok "PMIX_TIMEOUT in direct modex" all_ok 6
+client 3 2 modex nobody
+ok "direct modex of a rank that does not exist" all_ok 6
+client 3 1 modex gone
+ok "direct modex of a rank that has gone" all_ok 3
+client 3 1 modex going
+ok "direct modex of a rank that goes while it is asked" all_ok 3
+
+done_testing

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Ranks that end in every way there is while others wait for them: these hear an error soon, and go
+# on without them.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+for when in before inside after; do
+    for how in exit quit kill segv leave; do
+        client 3 2 die $how $when
+        [[ $how == leave ]] && ok_wanted=6 || ok_wanted=5
+        ok "a rank of another host: $how, $when the fence" eval "ended_in_time && so_many_ok $ok_wanted"
+    done
+done
+for how in exit kill leave; do
+    for when in before inside; do
+        [[ $how == leave ]] && ok_wanted=4 || ok_wanted=3
+        client 1 4 die $how $when
+        ok "a rank of the same host: $how, $when the fence" eval "ended_in_time && so_many_ok $ok_wanted"
+    done
+done
+client 3 1 die kill before
+ok "the only rank of a host: kill, before the fence" eval "ended_in_time && so_many_ok 2"
+client 3 1 die kill inside
+ok "the only rank of a host: kill, inside the fence" eval "ended_in_time && so_many_ok 2"
+client 3 2 die kill before 0
+ok "the first rank: kill, before the fence" eval "ended_in_time && so_many_ok 5"
+
+client 3 2 nonpmi exits 5
+ok "a rank without PMIx exits while the others are in a fence" all_ok 5
+client 1 3 nonpmi exits 2
+ok "the same on one host" all_ok 2
+client 3 2 nonpmi aside 5
+ok "a rank without PMIx disturbs nobody who does not wait for it" all_ok 5
+
+done_testing

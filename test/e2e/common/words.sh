@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# What a test body needs to run on either backend: "job" starts the same job with srun on the
+# cluster (when run-slurm has started one) or with "pmixhost run" on virtual hosts.
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+if [[ -n ${PMIXHOST_CLUSTER_DIR:-} ]]; then
+    backend=slurm
+    host_limit=$(hosts_of_cluster | wc -l)
+    by_node=(-m cyclic)
+    host_name() { hosts_of_cluster | sed -n "$1p"; } # N, from 1
+else
+    backend=local
+    host_limit=8
+    by_node=(-m node)
+    test_dir=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-local.XXXXXX")
+    trap 'end_of_local' EXIT
+    end_of_local() {
+        rm -rf "$test_dir"
+        test_end
+    }
+    host_name() { echo "host$(($1 - 1))"; }
+fi
+# shellcheck disable=SC2154 # set by lib.sh or above
+export CLIENT_DIR=$test_dir/life
+mkdir -p "$CLIENT_DIR"
+chmod 1777 "$CLIENT_DIR"
+
+clients=$PMIXHOST_CLIENTS
+job_options=() # more options of the launcher
+
+# job HOSTS RANKS-PER-HOST PROGRAM [ARGUMENT ...]: sets $output and $status.
+job() {
+    local hosts=$1 per=$2
+    shift 2
+    rm -f "$CLIENT_DIR"/*
+    if [[ $backend == slurm ]]; then
+        run_srun -O -N "$hosts" -n $((hosts * per)) --ntasks-per-node="$per" \
+            ${job_options[@]+"${job_options[@]}"} "$@"
+    else
+        status=0
+        output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" "$PMIXHOST_RUN" run --hosts "$hosts" \
+            -n $((hosts * per)) ${job_options[@]+"${job_options[@]}"} "$@" 2>&1 </dev/null) ||
+            status=$?
+    fi
+}
+
+client() { # HOSTS RANKS-PER-HOST CLIENT [ARGUMENT ...]
+    local hosts=$1 per=$2 name=$3
+    shift 3
+    job "$hosts" "$per" "$clients/$name" "$@"
+}
+
+# so_many_ok N: N processes said "ok", none said "FAIL".
+so_many_ok() {
+    (($(grep -c '^ok [0-9]*$' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"
+}
+all_ok() { passed && so_many_ok "$1"; }
+took_too_long() { ((status == 124 || status == 137)); }
+ended_in_time() { ! took_too_long; }

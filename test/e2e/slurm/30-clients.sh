@@ -1,0 +1,3 @@
+#!/bin/bash
+# Fences and direct modex, on a real cluster.
+. "$(dirname "$0")/../common/clients.sh"

@@ -1,0 +1,3 @@
+#!/bin/bash
+# The attributes of a namespace, on a real cluster.
+. "$(dirname "$0")/../common/attributes.sh"

@@ -1,0 +1,3 @@
+#!/bin/bash
+# Ranks that end while others wait, on a real cluster.
+. "$(dirname "$0")/../common/death.sh"

@@ -1,0 +1,3 @@
+#!/bin/bash
+# Open MPI programs, on a real cluster.
+. "$(dirname "$0")/../common/mpi.sh"
