@@ -15,13 +15,13 @@ say() { echo "== $*"; }
 step() {
     local name=$1 next=$2 log status=0 begin=$SECONDS
     shift 2
-    log=$work/log/${name// /-}.log
+    log=$work/log/${name//[^a-zA-Z0-9.-]/-}.log
     mkdir -p "$work/log"
     say "$name"
     ("$@") >"$log" 2>&1 || status=$?
     if ((status != 0)); then
         echo "$me: step '$name' failed with exit code $status; the end of its log:" >&2
-        tail -n "${PMIXHOST_LOG_LINES:-30}" "$log" | sed 's/^/    /' >&2
+        tail -n "${PMIXHOST_LOG_LINES:-30}" "$log" 2>&1 | sed 's/^/    /' >&2 || true
         echo "$me: next: $next" >&2
         return "$status"
     fi
