@@ -93,7 +93,9 @@ static void the_daemon_is_a_clean_process_of_the_user(void **) {
         assert_string_equal(environment.get("AT_CAPS").c_str(), "0000000000000000");
     }
     assert_string_equal(environment.get("AT_BLOCKED").c_str(), "0000000000000000");
+#ifndef __SANITIZE_ADDRESS__ // which catches some in the stand-in
     assert_string_equal(environment.get("AT_CAUGHT").c_str(), "0000000000000000");
+#endif
     assert_string_equal(environment.get("AT_IGNORED").c_str(), "0000000000000000");
     assert_string_equal(environment.get("AT_OOM").c_str(), "0");
     assert_string_equal(environment.get("AT_SESSION").c_str(), "own");
