@@ -82,7 +82,8 @@ Result<std::optional<ControlMessage>> ControlDecoder::next() {
 }
 
 ControlChannel::ControlChannel(EventLoop &loop, UniqueFd socket, Events events)
-    : loop_(loop), socket_(std::move(socket)), events_(std::move(events)) {
+    : loop_(loop), socket_(std::move(socket)),
+      events_(std::make_shared<const Events>(std::move(events))) {
     ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);
     ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
     readable_ =
@@ -136,13 +137,14 @@ void ControlChannel::on_ready(unsigned) {
                                                   : "");
     decoder_.add(std::string_view(buffer, static_cast<std::size_t>(n)));
     auto alive = alive_;
+    auto events = events_;
     while (socket_) {
         auto message = decoder_.next();
         if (!message)
             return close(message.failure().text);
         if (!message->has_value())
             return;
-        events_.on_message(std::move(**message));
+        events->on_message(std::move(**message));
         if (!*alive)
             return;
     }
@@ -155,8 +157,8 @@ void ControlChannel::close(std::string why) {
     writable_.reset();
     closing_.reset();
     socket_.reset();
-    auto on_closed = std::move(events_.on_closed);
-    on_closed(std::move(why));
+    auto events = events_;
+    events->on_closed(std::move(why));
 }
 
 } // namespace pmixhost::local

@@ -161,7 +161,7 @@ class ControlChannel {
 
     EventLoop &loop_;
     UniqueFd socket_;
-    Events events_;
+    std::shared_ptr<const Events> events_; // shared with the call under way, which may destroy us
     ControlDecoder decoder_;
     Bytes out_;
     EventLoop::Handle readable_, writable_, closing_;
