@@ -1,6 +1,6 @@
 // How a message's fields become bytes. Each message lists its fields once (see messages.h); the
 // encoder, the bounded decoder and the document of the format (contrib/doc/wire-format.md, made by
-// test/wire-document) all come from that list.
+// test/unit/wire_document) all come from that list.
 //
 //   u8 u16 u32 u64 i32   big-endian, fixed size
 //   bytes, text          u32 length | that many bytes

@@ -63,6 +63,7 @@ struct Farewell {
 
 // --- collectives (server-glue/collective.h) ------------------------------------------------------
 struct Contribution {
+    static constexpr const char *name = "Contribution";
     std::uint32_t host = 0;
     Bytes data;
     static constexpr auto fields() {
