@@ -13,7 +13,8 @@ set -uo pipefail
 TEST_LIMIT=${TEST_LIMIT:-60} # seconds that one command on the cluster may take
 TEST_USER=${TEST_USER:-pmixuser1}
 output=      # what the last command on the cluster printed, both streams
-status=0     # and its exit code; 124 or 137 when it took too long
+status=0     # and its exit code
+too_late=    # yes when it took too long and was ended
 test_count=0
 test_plan=
 test_failures=0
@@ -127,10 +128,13 @@ as_user() {
 # run COMMAND ...: on the login host as $TEST_USER, from the directory $test_dir; sets $output and
 # $status. What takes too long is ended, with its jobs, so that the next test finds free hosts.
 run() {
-    status=0
+    local begin=$SECONDS
+    status=0 too_late=
     output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" \
         "${on_cluster[@]}" --user "$TEST_USER" -- "$@" 2>&1 </dev/null) || status=$?
-    if ((status == 124 || status == 137)); then
+    # 137 alone says nothing: it is srun's own code for a task that was killed
+    if ((SECONDS - begin >= TEST_LIMIT && (status == 124 || status == 137))); then
+        too_late=yes
         output+=$'\n'"(ended after $TEST_LIMIT s)"
         end_jobs
     fi
@@ -150,7 +154,7 @@ end_jobs() {
 }
 
 passed() { ((status == 0)); }
-failed() { ((status != 0 && status != 124 && status != 137)); }
+failed() { [[ $status != 0 && -z $too_late ]]; }
 
 hosts_of_cluster() { as_user root sinfo -h -N -o %N | sort -Vu; }
 

@@ -4,9 +4,9 @@
  *        modex late         the data is committed only after it was asked for
  *        modex timeout      PMIX_TIMEOUT is honoured when it never comes
  *        modex nobody       a rank that the job does not have
- *        modex gone        the owner had ended before it was asked
+ *        modex gone [ASKER] the owner had ended before it was asked
  *        modex going       the owner ends while it is being asked
- * The owner is the last rank, rank 0 asks. */
+ * The owner is the last rank, rank 0 asks (for "gone": ASKER). */
 #include "client.h"
 
 static void expect_gone(pmix_status_t rc, double took)
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
         fence_collect();
         if (me.rank == owner)
             pass();
-        if (me.rank == 0) {
+        if (me.rank == (argc > 2 ? (uint32_t)atoi(argv[2]) : 0)) {
             wait_for_death();
             start = now();
             expect_gone(get_timed(owner, "never", 30, &v), now() - start);
