@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 
 #include <fcntl.h>
@@ -47,10 +48,11 @@ struct Prepared {
 }
 
 void reset_signals() {
-    struct sigaction action {};
-    action.sa_handler = SIG_DFL;
+    // The kernel's own call, for libc keeps two signals to itself that may have come ignored. Its
+    // structure is all zero for the default action on every machine; 64 bytes hold it.
+    alignas(16) char action[64] = {};
     for (int signal = 1; signal < NSIG; ++signal)
-        sigaction(signal, &action, nullptr);
+        ::syscall(SYS_rt_sigaction, signal, action, nullptr, sizeof(std::uint64_t));
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
