@@ -7,7 +7,8 @@ E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
 E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/die \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
-	test/e2e/clients/locality test/e2e/clients/modex test/e2e/clients/nonpmi \
+	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality \
+	test/e2e/clients/modex test/e2e/clients/nonpmi \
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex
 check_PROGRAMS += $(E2E_CLIENTS)
 
@@ -51,6 +52,14 @@ test_e2e_clients_jobinfo_SOURCES = test/e2e/clients/jobinfo.c test/e2e/clients/c
 test_e2e_clients_jobinfo_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_jobinfo_LDFLAGS =
 test_e2e_clients_jobinfo_LDADD = $(PMIX_LIBS)
+test_e2e_clients_knock_SOURCES = test/e2e/clients/knock.c
+test_e2e_clients_knock_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_knock_LDFLAGS =
+test_e2e_clients_knock_LDADD =
+test_e2e_clients_linger_SOURCES = test/e2e/clients/linger.c test/e2e/clients/client.h
+test_e2e_clients_linger_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_linger_LDFLAGS =
+test_e2e_clients_linger_LDADD = $(PMIX_LIBS)
 test_e2e_clients_locality_SOURCES = test/e2e/clients/locality.c test/e2e/clients/client.h
 test_e2e_clients_locality_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_locality_LDFLAGS =

@@ -1,0 +1,108 @@
+#!/bin/bash
+# What breaks under a running job - a daemon, a host, a link, a process - ends it soon, with a line
+# that says what it was, and leaves Slurm's own daemons and the hosts as they were.
+. "$(dirname "$0")/../common/words.sh"
+
+job_pid=
+out=$test_dir/linger
+
+all_there() { (($(grep -c '^there' "$out") == 4)); }
+job_ended() { ! kill -0 "$job_pid" 2>/dev/null; }
+
+# A job of one rank on each of four hosts that would wait for ever.
+begin_job() {
+    : >"$out"
+    (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user "$TEST_USER" -- \
+        srun "$mpi" -N4 -n4 "$clients/linger") >"$out" 2>&1 </dev/null &
+    job_pid=$!
+    until_true 30 all_there
+}
+
+# end_of_job SECONDS: it ends by itself; sets $output and $status.
+end_of_job() {
+    local result=0
+    until_true "$1" job_ended || {
+        result=1
+        end_jobs
+    }
+    status=0
+    wait "$job_pid" || status=$?
+    output=$(cat "$out")
+    return $result
+}
+
+all_idle() { [[ -z $(as_user root sinfo -h -N -t drain,drng,down,comp,fail,unk -o %N) ]] && no_jobs; }
+# The next job is as if nothing had been.
+well_again() { # WHAT
+    ok "$1: all hosts are idle again" until_true 60 all_idle
+    client 4 1 hello
+    ok "$1: the next job runs" all_ok 4
+    ok "$1: nothing is left" no_litter 30
+}
+
+victim=$(host_name 3)
+processes() { on_host "$victim" pgrep -x pmixhostd; }
+
+# The server is the child, the supervisor the parent.
+server() { on_host "$victim" ps -o pid=,ppid= -C pmixhostd | awk '{p[$1]=$2} END {for (i in p) if (p[i] in p) print i}'; }
+supervisor() { on_host "$victim" ps -o pid=,ppid= -C pmixhostd | awk '{p[$1]=$2} END {for (i in p) if (!(p[i] in p)) print i}'; }
+
+broken() { # WHAT SECONDS REGEX
+    ok "$1: the step ends in $2 s" end_of_job "$2"
+    ok "$1: srun reports failure" failed
+    like "$1: a line says why" "$output" "$3"
+    well_again "$1"
+}
+
+begin_job
+on_host "$victim" kill -KILL "$(server)"
+broken "the server is killed" 20 "pmixhost:.*$victim"
+
+begin_job
+on_host "$victim" kill -KILL "$(supervisor)"
+broken "the supervisor is killed" 20 "pmixhost:.*$victim"
+
+begin_job
+# shellcheck disable=SC2046 # both
+on_host "$victim" kill -KILL $(processes)
+broken "server and supervisor are killed" 20 "pmixhost:.*$victim"
+
+begin_job
+on_host "$victim" kill -STOP "$(server)"
+broken "the server hangs" 60 "pmixhost:.*$victim"
+
+begin_job
+rank=$(on_host "$victim" pgrep -x linger)
+on_host "$victim" kill -KILL "$rank"
+until_true 15 grep -q '^told' "$out"
+output=$(cat "$out")
+like "a rank is killed: the others are told" "$output" 'told [0-9]: PROC|told [0-9]: LOST|told [0-9]: NOT'
+end_jobs
+end_of_job 30
+well_again "a rank is killed"
+
+begin_job
+stepd=$(on_host "$victim" pgrep -x slurmstepd | head -n 1)
+on_host "$victim" kill -KILL "$stepd"
+ok "slurmstepd is killed: the daemon beside it ends" \
+    until_true 40 eval "[[ -z \$(on_host $victim pgrep -x pmixhostd) ]]"
+end_of_job 20 || end_jobs
+well_again "slurmstepd is killed"
+
+begin_job
+"$PMIXHOST_CLUSTER" cut "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
+ok "a host is cut off: the step ends in 60 s" end_of_job 60
+ok "a host is cut off: srun reports failure" failed
+like "a host is cut off: a line says which" "$output" "$victim"
+"$PMIXHOST_CLUSTER" mend "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
+well_again "a host was cut off"
+
+begin_job
+"$PMIXHOST_CLUSTER" crash "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
+ok "a host loses power: the step ends in 60 s" end_of_job 60
+ok "a host loses power: srun reports failure" failed
+like "a host loses power: a line says which" "$output" "$victim"
+"$PMIXHOST_CLUSTER" boot "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
+well_again "a host had lost power"
+
+done_testing
