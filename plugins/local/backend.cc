@@ -156,13 +156,14 @@ class LocalBackend final : public RmBackend {
 
     void on_ended(Rank rank, int status) {
         tell(TaskEnded{rank, static_cast<std::uint32_t>(status)});
-        if (--left_ == 0) {
-            // As an RM does: what the tasks left behind does not outlive the step.
-            for (pid_t pid : sweep_children(sweep_limit))
-                log_.error("process {}, left behind by a task, does not end", pid);
-        }
-        listener_->on_task_ended(rank, status);
-        if (left_ == 0 && ending_)
+        --left_;
+        listener_->on_task_ended(rank, status); // others may be waiting for this rank
+        if (left_ > 0)
+            return;
+        // As an RM does: what the tasks left behind does not outlive the step.
+        for (pid_t pid : sweep_children(sweep_limit))
+            log_.error("process {}, left behind by a task, does not end", pid);
+        if (ending_)
             finish();
     }
 

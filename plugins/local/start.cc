@@ -117,6 +117,15 @@ std::uint32_t session_number(std::string_view nspace) {
     return hash & 0x7fffffffu;
 }
 
+// In PMIx' words; empty for what it has none for.
+std::string policy_of(std::string_view map_by) {
+    if (map_by == "slot" || map_by == "block")
+        return "slot";
+    if (map_by == "node" || map_by == "cyclic")
+        return "node";
+    return {};
+}
+
 Result<StepInfo> parse_step(const StartDocument &document) {
     auto nspace = document.text("local.nspace");
     auto secret = document.text("local.secret");
@@ -147,7 +156,7 @@ Result<StepInfo> parse_step(const StartDocument &document) {
         return garbled("host", *host);
     step.self = static_cast<HostIndex>(self - hosts.begin());
     if (auto policy = document.text("local.map_by"))
-        step.mapping_policy = *policy;
+        step.mapping_policy = step.ranking_policy = policy_of(*policy);
     step.binding_policy = "none";
     return step;
 }
