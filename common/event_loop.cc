@@ -80,10 +80,9 @@ struct EventLoop::State {
         std::uint64_t one = 1;
         [[maybe_unused]] ssize_t n = ::write(wake.get(), &one, sizeof one); // full: already rung
     }
-    static void on_wake(evutil_socket_t fd, short, void *data) {
+    // Edge-triggered, so that the counter need not be read: each ring is a new edge.
+    static void on_wake(evutil_socket_t, short, void *data) {
         auto *state = static_cast<State *>(data);
-        std::uint64_t count;
-        [[maybe_unused]] ssize_t n = ::read(fd, &count, sizeof count);
         std::deque<Callback> batch;
         bool stop = false;
         {
@@ -111,7 +110,7 @@ Result<std::unique_ptr<EventLoop>> EventLoop::create(OnException on_exception) {
     if (!state->wake)
         return system_error("event loop: eventfd", errno);
     state->wake_event =
-        event_new(state->base, state->wake.get(), EV_READ | EV_PERSIST, State::on_wake, state.get());
+        event_new(state->base, state->wake.get(), EV_READ | EV_PERSIST | EV_ET, State::on_wake, state.get());
     if (!state->wake_event || event_add(state->wake_event, nullptr) != 0)
         return error(ErrorKind::system, "event loop: no memory for the wake-up event");
     return std::unique_ptr<EventLoop>(new EventLoop(std::move(state)));
