@@ -145,11 +145,11 @@ static bool check(const char *name, bool good, const char *fmt, ...)
 /* --- fetching -----------------------------------------------------------------------------------*/
 
 struct realm {
-    const char *realm;     /* PMIX_NODE_INFO, PMIX_APP_INFO, PMIX_SESSION_INFO or NULL */
-    const char *host;      /* the node by name */
-    int64_t number;        /* the node or app by number; -1: none */
+    const char *realm; /* PMIX_NODE_INFO, PMIX_APP_INFO, PMIX_SESSION_INFO, PMIX_JOB_INFO or NULL */
+    const char *host;  /* the node by name */
+    int64_t number;    /* the node or app by number; -1: none */
 };
-static const struct realm job_realm = {NULL, NULL, -1};
+static const struct realm job_realm = {NULL, NULL, -1}, as_job_info = {PMIX_JOB_INFO, NULL, -1};
 
 static pmix_value_t *fetch(const char *key, uint32_t rank, struct realm realm)
 {
@@ -272,7 +272,7 @@ static void namespace_wide(void)
     SAME(PMIX_SERVER_NSPACE, job, job_realm, PMIX_STRING, NULL);
     SAME(PMIX_SERVER_RANK, job, job_realm, PMIX_PROC_RANK, NULL);
     SAME(PMIX_NPROC_OFFSET, job, job_realm, PMIX_PROC_RANK, "0");
-    SAME(PMIX_SESSION_ID, job, job_realm, PMIX_UINT32, want.session);
+    SAME(PMIX_SESSION_ID, job, as_job_info, PMIX_UINT32, want.session);
     SAME(PMIX_ALLOCATED_NODELIST, job, job_realm, PMIX_STRING, want.alloc);
     SAME(PMIX_JOB_NUM_APPS, job, job_realm, PMIX_UINT32, map ? num(want.apps) : NULL);
     SAME(PMIX_MAPBY, job, job_realm, PMIX_STRING, want.mapby);
@@ -300,16 +300,21 @@ static void namespace_wide(void)
 
 static void for_each_rank(void)
 {
+    /* PMIX_RANK itself is the key under which libpmix keeps what follows, it cannot be asked for */
+    const char *rank = getenv("PMIX_RANK");
+    check("PMIX_RANK", rank && (uint32_t)atoi(rank) == me.rank, "PMIX_RANK=%s", rank);
     /* itself first: what is there for itself must be there for all */
     for (uint32_t i = 0; i < me.size; i++) {
         uint32_t r = (me.rank + i) % me.size, h = want.host_of[r];
         bool map = want.hosts > 0;
         char procid[PMIX_MAX_NSLEN + 32];
         snprintf(procid, sizeof(procid), "%s.%u", me.proc.nspace, r);
-        SAME(PMIX_RANK, r, job_realm, PMIX_PROC_RANK, num(r));
         SAME(PMIX_LOCAL_RANK, r, job_realm, PMIX_UINT16, map ? num(want.local_rank[r]) : NULL);
         SAME(PMIX_NODE_RANK, r, job_realm, PMIX_UINT16, map ? num(want.local_rank[r]) : NULL);
-        SAME(PMIX_NODEID, r, job_realm, PMIX_UINT32, map ? num(h) : NULL);
+        /* libpmix 4.2 takes this for a question about the node of that name, and then looks only
+         * in the client's own store, unless told that the job's word is wanted */
+        SAME(PMIX_NODEID, r, r == me.rank ? job_realm : as_job_info, PMIX_UINT32,
+             map ? num(h) : NULL);
         SAME(PMIX_HOSTNAME, r, job_realm, PMIX_STRING, map ? want.host[h] : NULL);
         SAME(PMIX_GLOBAL_RANK, r, job_realm, PMIX_PROC_RANK, num(r));
         SAME(PMIX_APPNUM, r, job_realm, PMIX_UINT32, map ? num(want.app_of[r]) : NULL);
@@ -457,7 +462,8 @@ static void slurm_variables(void)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const char *theirs = getenv(rows[i].variable);
-        pmix_value_t *v = fetch(rows[i].key, rows[i].rank, job_realm);
+        pmix_value_t *v = fetch(rows[i].key, rows[i].rank,
+                                strcmp(rows[i].key, PMIX_SESSION_ID) ? job_realm : as_job_info);
         if (!v)
             continue;
         char text[1024];
