@@ -80,11 +80,12 @@ bait() { on_host "$host" rm -rf "$own" /tmp/bait; stranger sh -c "$1"; }
 for trap_kind in "mkdir -m 777 $own" "mkdir -m 777 /tmp/bait; ln -s /tmp/bait $own" "touch $own; chmod 666 $own"; do
     bait "$trap_kind"
     run_srun -w "$host" -N1 -n2 "$clients/hello"
+    verdicts=$output
     ok "a stranger's '${trap_kind%% *}' of our name: the job runs or says why not" \
         eval 'all_ok 2 || grep -q "pmixhost" <<<"$output"'
     is "and nothing was put there" "$(on_host "$host" find "$own" /tmp/bait -mindepth 1 2>/dev/null)" ""
     ok "and it can run there again afterwards" eval "on_host $host rm -rf $own /tmp/bait; \
-        run_srun -w $host -N1 -n2 $clients/hello; all_ok 2"
+        run_srun -w $host -N1 -n2 $clients/hello; verdicts=\$output; all_ok 2"
 done
 
 # -------------------------------------------------------------- what the user's environment says
@@ -92,12 +93,15 @@ done
 run env PMIXHOST_STEP=rubbish PMIX_RANK=7 PMIX_NAMESPACE=other PMIX_SERVER_URI41=x.0\;tcp4://127.0.0.1:1 \
     PMIX_SECURITY_MODE=none SLURM_JOB_UID=0 SLURM_JOB_GID=0 SLURM_JOB_USER=root SLURM_PROCID=3 \
     srun "$mpi" -N2 -n4 "$clients/hello"
+verdicts=$output
 ok "variables that look like ours or Slurm's change nothing" all_ok 4
 run env PMIXHOST_STEP="$(head -c 100000 /dev/zero | tr '\0' x)" srun "$mpi" -N2 -n4 "$clients/hello"
+verdicts=$output
 ok "nor does a very long one" all_ok 4
 run env SLURM_JOB_UID=0 SLURM_JOB_GID=0 srun "$mpi" -N1 -n1 sh -c 'ps -o user= -C pmixhostd | sort -u'
 is "the daemon is the user's whatever SLURM_JOB_UID says" "$(tr -d ' ' <<<"$output")" "pmixuser1"
 run env LD_PRELOAD=/nonexistent.so LD_LIBRARY_PATH=/tmp srun "$mpi" -N2 -n2 "$clients/hello"
+verdicts=$output
 ok "LD_PRELOAD of the user does not disturb the daemon" eval "so_many_ok 2"
 ok "nothing is left" no_litter 20
 

@@ -15,10 +15,12 @@ client 4 8 fence_sub concurrent
 ok "32 ranks in overlapping fences" all_ok 32
 
 run salloc -N4 --ntasks-per-node=2 bash -c "for i in \$(seq 20); do srun $mpi $clients/fence_data 64 || exit 1; done"
+verdicts=$output
 ok "twenty steps one after the other" all_ok 160
 
 run salloc -N4 --ntasks-per-node=8 bash -c "for i in \$(seq 10); do
     srun $mpi --overlap -N4 -n8 $clients/fence_data 4096 2 3 & done; wait"
+verdicts=$output
 ok "ten steps of a job at once" all_ok 80
 
 busy() { # N jobs of two users at once
@@ -30,7 +32,7 @@ busy() { # N jobs of two users at once
         pids+=($!)
     done
     for i in "${pids[@]}"; do wait "$i" || result=1; done
-    output=$(cat "$test_dir"/busy.*)
+    output=$(cat "$test_dir"/busy.*) verdicts=$output
     return $result
 }
 ok "eight jobs of two users at once" busy 8
