@@ -1,6 +1,6 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
 config_tests = test/unit/config_file test/unit/local_cli test/unit/local_control \
-	test/unit/local_run test/unit/local_start
+	test/unit/local_output test/unit/local_run test/unit/local_start
 check_PROGRAMS += $(config_tests)
 TESTS += $(config_tests)
 config_test_cppflags = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(CMOCKA_CFLAGS) \
@@ -14,6 +14,9 @@ test_unit_local_cli_LDADD = tools/librun.la $(CMOCKA_LIBS)
 test_unit_local_control_SOURCES = test/unit/local_control.cc
 test_unit_local_control_CPPFLAGS = $(config_test_cppflags)
 test_unit_local_control_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+test_unit_local_output_SOURCES = test/unit/local_output.cc
+test_unit_local_output_CPPFLAGS = $(config_test_cppflags)
+test_unit_local_output_LDADD = tools/librun.la $(CMOCKA_LIBS)
 test_unit_local_start_SOURCES = test/unit/local_start.cc
 test_unit_local_start_CPPFLAGS = $(config_test_cppflags)
 test_unit_local_start_LDADD = plugins/local/liblocal.la $(CMOCKA_LIBS)

@@ -24,6 +24,7 @@ void OutputSink::write(std::string_view bytes) {
     if (broken_)
         return;
     queue_ += bytes;
+    was_full_ |= full();
     if (!watch_)
         flush();
 }
@@ -56,7 +57,6 @@ void OutputSink::flush() {
         done += static_cast<std::size_t>(n);
     }
     queue_.erase(0, done);
-    was_full_ |= full();
     if (queue_.empty())
         watch_.reset();
     else if (!watch_)
