@@ -127,23 +127,25 @@ int serve(Begin b, Log &log, TaskTable *table) {
     auto directory = b.document.text("directory");
 
     int exit_code = 0;
-    {
-        auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table,
-                                          std::move(b.door), directory ? *directory : std::string()},
-                                         [&](Result<void> result) {
-                                             if (!result) {
-                                                 log.error("{}", result.failure().text);
-                                                 exit_code = 1;
-                                             }
-                                             (*loop)->stop();
-                                         });
-        if (!server)
-            return refuse(server.failure());
-        (*loop)->run();
-        if (exit_code == 0 && table)
-            table->orderly_end.store(1, std::memory_order_release);
-    }
-    return exit_code;
+    auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table,
+                                      std::move(b.door), directory ? *directory : std::string()},
+                                     [&](Result<void> result) {
+                                         if (!result) {
+                                             log.error("{}", result.failure().text);
+                                             exit_code = 1;
+                                         }
+                                         (*loop)->stop();
+                                     });
+    if (!server)
+        return refuse(server.failure());
+    (*loop)->run();
+    if (exit_code == 0 && table)
+        table->orderly_end.store(1, std::memory_order_release);
+    (*server)->leave();
+    // Not through destructors: libpmix' threads may be calling up this very moment, requests that were
+    // posted and not handled would be answered to a library that has ended, and nothing is left that
+    // the kernel does not clean up.
+    _exit(exit_code);
 }
 
 int run(int start_fd) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -38,11 +39,13 @@ Result<PrivateDirectory> PrivateDirectory::create_in(const std::string &base) {
     return PrivateDirectory(path);
 }
 
-PrivateDirectory::~PrivateDirectory() {
+PrivateDirectory::~PrivateDirectory() { remove(); }
+
+void PrivateDirectory::remove() {
     if (path_.empty())
         return;
     std::error_code ignored; // nothing is left to do about it
-    std::filesystem::remove_all(path_, ignored);
+    std::filesystem::remove_all(std::exchange(path_, {}), ignored);
 }
 
 } // namespace pmixhost

@@ -20,6 +20,8 @@ class PrivateDirectory {
     }
     PrivateDirectory &operator=(PrivateDirectory &&) = delete;
     ~PrivateDirectory();
+    // Now rather than in the destructor.
+    void remove();
     const std::string &path() const { return path_; }
 
   private:

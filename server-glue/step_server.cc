@@ -74,9 +74,14 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
       upcalls_(loop_, *this, settings_.fence_max_bytes), worker_(loop_) {}
 
 StepServer::~StepServer() {
-    // In this order: no more upcalls, then nothing that could answer one.
+    // In this order: what waits is answered, then no more upcalls, then nothing that could answer one.
+    replies_.clear();
     library_.reset();
+}
+
+void StepServer::leave() {
     backend_.stop();
+    directory_.remove();
 }
 
 void StepServer::begin() {

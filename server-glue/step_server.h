@@ -37,6 +37,8 @@ class StepServer final : private UpcallHandler,
     static Result<std::unique_ptr<StepServer>> create(Start start,
                                                       std::function<void(Result<void>)> on_end);
     ~StepServer();
+    // The end of the process is near: takes back what others can see (directory, RM's sockets).
+    void leave();
 
   private:
     StepServer(Start start, PrivateDirectory directory, std::function<void(Result<void>)> on_end);
