@@ -80,8 +80,8 @@ StepServer::~StepServer() {
 }
 
 void StepServer::leave() {
+    directory_.remove(); // first: whoever hears that the daemon has left may remove it too
     backend_.stop();
-    directory_.remove();
 }
 
 void StepServer::begin() {

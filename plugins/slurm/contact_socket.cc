@@ -40,11 +40,15 @@ sockaddr_un address_of(const std::string &path) {
     return address;
 }
 
+constexpr int directory_attempts = 16;
+
 // BASE may be writable for everybody, so what is there already is looked at closely.
 Result<UniqueFd> own_directory(const std::string &path) {
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
         return system_error(path, errno);
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd && errno == ENOENT)
+        return system_error(path, ENOENT);
     struct stat status {};
     if (!fd || fstat(fd.get(), &status) != 0 || status.st_uid != geteuid() ||
         (status.st_mode & 077) != 0)
@@ -87,6 +91,32 @@ void sweep(const std::string &directory, int directory_fd) {
     closedir(list);
 }
 
+// A listening socket at `path`, which is DIRECTORY/NAME. not_found: the directory went meanwhile.
+Result<UniqueFd> listen_in(const std::string &directory, const std::string &name,
+                           const std::string &path) {
+    auto directory_fd = own_directory(directory);
+    if (!directory_fd)
+        return directory_fd.failure();
+    sweep(directory, directory_fd->get());
+
+    // Under a name of its own until it listens: a name that is there must not refuse.
+    std::string first = directory + "/" + std::string(unfinished) + name;
+    if (first.size() >= sizeof(sockaddr_un::sun_path))
+        return error(ErrorKind::limit, "{} is too long for a socket's name", first);
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd)
+        return system_error("socket", errno);
+    ::unlink(first.c_str());
+    sockaddr_un address = address_of(first);
+    if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0 ||
+        ::listen(fd.get(), backlog) != 0 || ::rename(first.c_str(), path.c_str()) != 0) {
+        int code = errno;
+        ::unlink(first.c_str());
+        return system_error(path, code);
+    }
+    return fd;
+}
+
 } // namespace
 
 std::string contact_directory(const std::string &base, uid_t uid) {
@@ -118,35 +148,28 @@ ContactSocket::ContactSocket(EventLoop &loop, Log &log, std::string path, Unique
     watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { accept(); });
 }
 
-ContactSocket::~ContactSocket() { ::unlink(path_.c_str()); }
+ContactSocket::~ContactSocket() {
+    ::unlink(path_.c_str());
+    // The last one of this user on this host takes the directory along; it is not empty otherwise.
+    ::rmdir(path_.substr(0, path_.rfind('/')).c_str());
+}
 
 Result<std::unique_ptr<ContactSocket>>
 ContactSocket::open(EventLoop &loop, Log &log, const std::string &path,
                     std::function<void(std::string message)> on_message) {
     std::size_t slash = path.rfind('/');
     std::string directory = path.substr(0, slash), name = path.substr(slash + 1);
-    auto directory_fd = own_directory(directory);
-    if (!directory_fd)
-        return directory_fd.failure();
-    sweep(directory, directory_fd->get());
-
-    // Under a name of its own until it listens: a name that is there must not refuse.
-    std::string first = directory + "/" + std::string(unfinished) + name;
-    if (first.size() >= sizeof(sockaddr_un::sun_path))
-        return error(ErrorKind::limit, "{} is too long for a socket's name", first);
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd)
-        return system_error("socket", errno);
-    ::unlink(first.c_str());
-    sockaddr_un address = address_of(first);
-    if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0 ||
-        ::listen(fd.get(), backlog) != 0 || ::rename(first.c_str(), path.c_str()) != 0) {
-        int code = errno;
-        ::unlink(first.c_str());
-        return system_error(path, code);
+    // The daemon of a step that ends may remove the directory just now: then make it once more.
+    Result<UniqueFd> fd = error(ErrorKind::system, "{}: it goes away again and again", directory);
+    for (int attempt = 0; attempt < directory_attempts; ++attempt) {
+        fd = listen_in(directory, name, path);
+        if (fd || fd.failure().kind != ErrorKind::not_found)
+            break;
     }
+    if (!fd)
+        return fd.failure();
     return std::unique_ptr<ContactSocket>(
-        new ContactSocket(loop, log, path, std::move(fd), std::move(on_message)));
+        new ContactSocket(loop, log, path, std::move(*fd), std::move(on_message)));
 }
 
 void ContactSocket::accept() {

@@ -5,8 +5,8 @@
 //
 // JOB is the step's leading job, HOST the receiver's index in the step's list of hosts: hosts of
 // one machine, and components that share a host, do not collide. The directory is made on first use
-// with mode 0700 and stays; the socket goes when the daemon ends. What a killed daemon left behind,
-// the next one of this user removes.
+// with mode 0700; the socket goes when the daemon ends, and the directory with the last socket. What a
+// killed daemon left behind, the next one of this user removes.
 //
 // slurmd connects as the sending user (which munge has told it) and writes
 //     u32be uid of the sender | u32be length | bytes
