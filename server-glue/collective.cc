@@ -1,6 +1,8 @@
 // See collective.h.
 #include "server-glue/collective.h"
 
+#include "common/wire/frame.h"
+
 #include <algorithm>
 #include <pmix_common.h>
 
@@ -94,6 +96,12 @@ void Collectives::advance(Record &record, std::uint64_t sequence) {
     Instance &instance = record.instances.at(sequence);
     if (!instance.entered || instance.up_sent || instance.arrived.size() < record.children.size())
         return;
+    // What does not fit into one message cannot be sent on to anyone.
+    std::size_t total = record.key.size() + 64;
+    for (const auto &contribution : instance.contributions)
+        total += contribution.data.size() + 8;
+    if (total > wire::frame_limit)
+        return fail(record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
     if (record.parent == no_host) {
         auto all = std::make_shared<const std::vector<wire::Contribution>>(
             std::move(instance.contributions));

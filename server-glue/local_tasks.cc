@@ -30,8 +30,13 @@ void LocalTasks::knock(TaskDoor::Knock knock) {
                                   step_.map.hosts()[step_.self]));
     if (gone_.contains(knock.rank))
         return knock.answer(error(ErrorKind::denied, "rank {} has ended already", knock.rank));
-    if (auto added = watch_.add(knock.rank, knock.pid); !added)
-        return knock.answer(added.failure());
+    if (auto added = watch_.add(knock.rank, knock.pid); !added) {
+        bool dead = added.failure().kind == ErrorKind::not_found;
+        knock.answer(added.failure());
+        if (dead)
+            ended(knock.rank);
+        return;
+    }
     started(knock.rank, knock.pid);
     waiting_.push_back({knock.rank, knock.gid, std::move(knock.answer)});
     if (!patience_ && !registered_)
@@ -120,6 +125,15 @@ void LocalTasks::answer(Rank rank, gid_t gid, TaskDoor::Answer reply) {
         });
 }
 
+void LocalTasks::ended(Rank rank) {
+    if (watch_.has(rank))
+        return watch_.ended(rank);
+    if (!gone_.contains(rank) && step_.map.host_of(rank) == step_.self) {
+        started_.insert(rank); // it has been, too short to be seen
+        task_gone(rank);
+    }
+}
+
 void LocalTasks::client_connected(Rank rank) {
     connected_.insert(rank);
     send_stand_ins();
@@ -135,7 +149,8 @@ void LocalTasks::task_gone(Rank rank) {
     if (table_)
         table_->set(step_.map.local_rank(rank), 0);
     callbacks_.on_gone(rank);
-    send_stand_ins();
+    // After what libpmix has posted already: it may know the rank as connected.
+    loop_.post([this] { send_stand_ins(); });
     if (watch_.running() == 0 && started_.size() == step_.map.ranks_on(step_.self).size())
         callbacks_.on_all_ended();
 }

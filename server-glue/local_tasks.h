@@ -42,7 +42,7 @@ class LocalTasks {
     // Backends that start the tasks themselves.
     void want_environment(Rank rank, TaskDoor::Answer answer);
     void started(Rank rank, pid_t pid);
-    void ended(Rank rank) { watch_.ended(rank); }
+    void ended(Rank rank);
 
     void client_connected(Rank rank);
     // True when this was the last of this host that had not.

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -152,6 +153,12 @@ int run(int start_fd) {
     // What the RM signals, it signals for the tasks; the daemon serves them to their end.
     for (int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP})
         ::signal(signal, SIG_IGN);
+    // A socket, a pidfd and a door visit for each task, a connection for many hosts.
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
     auto started = begin(start_fd);
     if (!started) {
         fmt::print(stderr, "pmixhostd: {}\n", started.failure().text);

@@ -12,6 +12,8 @@ namespace pmixhost {
 
 // An RM that has not started a task by then never will.
 static constexpr auto no_task_patience = std::chrono::minutes(10);
+// How long the end waits for peers that do not read.
+static constexpr auto sending_patience = std::chrono::seconds(5);
 
 static std::unique_ptr<Authenticator> authenticator_for(EventLoop &loop, const RmBackend &backend) {
     if (backend.capabilities().munge)
@@ -108,6 +110,8 @@ void StepServer::begin() {
                         return end(library.failure());
                     library_ = std::move(*library);
                     tasks_.set_library(*library_);
+                    for (auto &ask : std::exchange(early_asks_, {}))
+                        ask_library(ask.token, ask.nspace, ask.rank);
                 });
 }
 
@@ -118,7 +122,18 @@ void StepServer::end(Result<void> result) {
     if (!result && page_)
         page_->fail(result.failure().text);
     mesh_->farewell();
-    on_end_(std::move(result));
+    // What others wait for (the result of a fence, say) goes out first.
+    auto shared = std::make_shared<Result<void>>(std::move(result));
+    when_sent(loop_.now() + sending_patience, lingering_end_,
+              [this, shared] { on_end_(std::move(*shared)); });
+}
+
+void StepServer::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
+    if (mesh_->unsent_bytes() == 0 || loop_.now() >= limit)
+        return then();
+    timer = loop_.after(std::chrono::milliseconds(5), [this, limit, &timer, then = std::move(then)] {
+        when_sent(limit, timer, then);
+    });
 }
 
 // --- what libpmix asks ------------------------------------------------------------------------------
@@ -130,10 +145,14 @@ void StepServer::client_connected(ClientEvent event) {
 }
 
 void StepServer::client_finalized(ClientEvent event) {
-    // Said before the last client goes on: the RM may kill this daemon as soon as its tasks end.
-    if (event.client.nspace == step_.nspace && tasks_.client_finalized(event.client.rank))
-        mesh_->farewell();
-    event.reply(PMIX_SUCCESS);
+    if (event.client.nspace != step_.nspace || !tasks_.client_finalized(event.client.rank))
+        return event.reply(PMIX_SUCCESS);
+    // The last client goes on only when everything is out: the RM may kill this daemon as soon as its
+    // tasks have ended.
+    mesh_->farewell();
+    auto reply = std::make_shared<StatusReply>(std::move(event.reply));
+    when_sent(loop_.now() + sending_patience, lingering_finalize_,
+              [reply] { (*reply)(PMIX_SUCCESS); });
 }
 
 void StepServer::fence(FenceRequest request) {
@@ -146,8 +165,9 @@ void StepServer::fence(FenceRequest request) {
     auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : settings_.fence_timeout;
     if (limit.count() > 0)
         deadline = now + limit;
-    std::int32_t status = request.local_status;
-    if (status != PMIX_SUCCESS || local_member_gone(*signature))
+    std::int32_t status = request.refused;
+    if (status == PMIX_SUCCESS &&
+        (request.local_status != PMIX_SUCCESS || local_member_gone(*signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     std::uint64_t id = next_id_++;
     replies_.emplace(id, std::move(request.reply));
@@ -357,8 +377,8 @@ void StepServer::answer(std::uint64_t id, std::int32_t status, Bytes data) {
 }
 
 void StepServer::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) {
-    if (!library_)
-        return modex_.on_local_data(token, PMIX_ERR_NOT_AVAILABLE, {});
+    if (!library_) // it still starts; modex_ knows how long the asker waits
+        return early_asks_.push_back({token, nspace, rank});
     library_->posted_data(nspace, rank, [this, token](pmix_status_t status, Bytes data) {
         modex_.on_local_data(token, status, std::move(data));
     });

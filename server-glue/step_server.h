@@ -74,6 +74,8 @@ class StepServer final : private UpcallHandler,
     void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
     void arm_timer();
     void end(Result<void> result);
+    // Calls `then` when the mesh has nothing queued, or at `limit`.
+    void when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then);
 
     EventLoop &loop_;
     Log &log_;
@@ -94,6 +96,13 @@ class StepServer final : private UpcallHandler,
     EventLoop::Handle timer_;
     EventLoop::Handle idle_; // until the first task should have come
     TimePoint timer_at_ = TimePoint::max();
+    EventLoop::Handle lingering_end_, lingering_finalize_;
+    struct EarlyAsk {
+        std::uint64_t token;
+        Bytes nspace;
+        Rank rank;
+    };
+    std::vector<EarlyAsk> early_asks_; // for the library, before it had started
     bool ending_ = false;
 
     Upcalls upcalls_;

@@ -28,6 +28,10 @@ TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid,
                    std::function<void(Knock)> on_knock)
     : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)) {
     fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
+    watch_door();
+}
+
+void TaskDoor::watch_door() {
     watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { accept(); });
 }
 
@@ -36,6 +40,11 @@ TaskDoor::~TaskDoor() { *alive_ = false; }
 void TaskDoor::accept() {
     for (int i = 0; i < 1024; ++i) {
         UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!peer && (errno == EMFILE || errno == ENFILE)) {
+            // No descriptor is free: look again later, rather than be woken for ever.
+            watch_ = loop_.after(std::chrono::milliseconds(100), [this] { watch_door(); });
+            return;
+        }
         if (!peer)
             return;
         ucred who{};

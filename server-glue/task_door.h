@@ -28,6 +28,7 @@ class TaskDoor {
 
   private:
     struct Visitor;
+    void watch_door();
     void accept();
     void read(std::uint64_t id);
     void write(std::uint64_t id);

@@ -154,13 +154,13 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
     // The blob is the host's to free once it takes the request on (libpmix 4.2.2 does not).
     return guarded([&](Upcalls &upcalls) {
         auto directives = directives_of(info, ninfo);
-        if (directives.refused != PMIX_SUCCESS)
-            return directives.refused;
-        if (size > upcalls.max_fence_bytes)
-            return static_cast<pmix_status_t>(PMIX_ERR_OUT_OF_RESOURCE);
         FenceRequest request;
         request.participants = processes_of(procs, count);
-        request.data.assign(blob ? blob : "", blob ? size : 0);
+        request.refused = directives.refused;
+        if (request.refused == PMIX_SUCCESS && size > upcalls.max_fence_bytes)
+            request.refused = PMIX_ERR_OUT_OF_RESOURCE;
+        if (request.refused == PMIX_SUCCESS && blob)
+            request.data.assign(blob, size);
         request.local_status = directives.local_status;
         request.timeout = directives.timeout;
         request.reply = data_reply(callback, data);

@@ -29,6 +29,10 @@ struct FenceRequest {
     std::vector<Process> participants;
     Bytes data;
     pmix_status_t local_status = PMIX_SUCCESS; // PMIX_LOCAL_COLLECTIVE_STATUS
+    // Why this host cannot take part (an unknown required directive, too much data). Not refused at
+    // once: the other hosts must hear of it, and libpmix does not answer all of a refused fence's
+    // participants.
+    pmix_status_t refused = PMIX_SUCCESS;
     std::optional<std::chrono::seconds> timeout;
     DataReply reply;
 };

@@ -63,16 +63,25 @@ Result<std::unique_ptr<Listener>> Listener::open(EventLoop &loop, PortRange port
                                    ? reinterpret_cast<sockaddr_in6 *>(&own)->sin6_port
                                    : reinterpret_cast<sockaddr_in *>(&own)->sin_port);
     std::unique_ptr<Listener> listener(new Listener(std::move(*fd), port));
-    int raw = listener->fd_.get();
-    listener->watch_ = loop.watch(raw, EventLoop::readable, [raw, on_accept](unsigned) {
+    listener->on_accept_ = std::move(on_accept);
+    listener->watch(loop);
+    return listener;
+}
+
+void Listener::watch(EventLoop &loop) {
+    watch_ = loop.watch(fd_.get(), EventLoop::readable, [this, &loop](unsigned) {
         for (int i = 0; i < 64; ++i) {
-            UniqueFd peer(::accept4(raw, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+            UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+            if (!peer && (errno == EMFILE || errno == ENFILE)) {
+                // No descriptor is free: look again later, rather than be woken for ever.
+                watch_ = loop.after(std::chrono::milliseconds(100), [this, &loop] { watch(loop); });
+                return;
+            }
             if (!peer)
                 return;
-            on_accept(std::move(peer));
+            on_accept_(std::move(peer));
         }
     });
-    return listener;
 }
 
 } // namespace pmixhost

@@ -16,8 +16,10 @@ class Listener {
 
   private:
     Listener(UniqueFd fd, std::uint16_t port) : fd_(std::move(fd)), port_(port) {}
+    void watch(EventLoop &loop);
     UniqueFd fd_;
     std::uint16_t port_;
+    std::function<void(UniqueFd)> on_accept_;
     EventLoop::Handle watch_;
 };
 

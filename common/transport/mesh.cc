@@ -1,6 +1,7 @@
 // See mesh.h.
 #include "common/transport/mesh.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <netinet/in.h>
@@ -14,6 +15,9 @@ using namespace std::chrono_literals;
 static constexpr std::size_t max_strangers = 64;
 static constexpr auto stranger_patience = 5s;
 static constexpr auto address_patience = 3s;
+// Munge is asked four times for a connection, one question after the other on each host.
+static constexpr auto handshake_patience = 20s;
+static constexpr auto redial_pause = 500ms;
 
 // An accepted connection that has not yet proved anything.
 struct Mesh::Stranger {
@@ -106,6 +110,22 @@ wire::Introduction Mesh::introduction(HostIndex dialer, HostIndex listener, Byte
 
 // --- wanting a connection -------------------------------------------------------------------------
 
+// Whatever is wanted of a host without a connection, it is had or given up in time.
+void Mesh::arm_deadline(HostIndex host) {
+    Peer &p = peer(host);
+    if (p.deadline || p.gone)
+        return;
+    p.deadline = loop_.after(settings_.transport_connect_timeout, [this, host] {
+        Peer &p = peer(host);
+        p.deadline.reset();
+        if (p.queue.empty() && !p.invited)
+            return p.dial.reset(); // only the other side wanted it
+        host_gone(host, Gone::lost,
+                  error(ErrorKind::timeout, "no connection within {} s (transport.connect_timeout)",
+                        settings_.transport_connect_timeout.count() / 1000.0));
+    });
+}
+
 void Mesh::invite(HostIndex host) {
     Peer &p = peer(host);
     if (p.gone || p.invited || !p.links.empty() || p.dial)
@@ -116,11 +136,7 @@ void Mesh::invite(HostIndex host) {
     contact.port = listener_->port();
     contact.cookie = cookie_;
     contact.addresses = addresses_;
-    p.deadline = loop_.after(settings_.transport_connect_timeout, [this, host] {
-        host_gone(host, Gone::lost,
-                  error(ErrorKind::timeout, "no connection within {} s (transport.connect_timeout)",
-                        settings_.transport_connect_timeout.count() / 1000.0));
-    });
+    arm_deadline(host);
     std::weak_ptr<bool> alive = alive_;
     callbacks_.send_contact(
         host, wire::encode(contact), loop_.now() + settings_.transport_connect_timeout,
@@ -142,6 +158,7 @@ bool Mesh::send(HostIndex host, std::uint8_t type, SharedBytes payload) {
         return true;
     }
     p.queue.emplace_back(type, std::move(payload));
+    arm_deadline(host);
     invite(host);
     return true;
 }
@@ -165,6 +182,15 @@ std::vector<HostIndex> Mesh::connected_hosts() const {
     return hosts;
 }
 
+std::size_t Mesh::unsent_bytes() const {
+    std::size_t bytes = 0;
+    for (const auto &[host, p] : peers_) {
+        for (const auto &[id, link] : p->links)
+            bytes += link->queued_bytes();
+    }
+    return bytes;
+}
+
 void Mesh::farewell() {
     auto payload = share(wire::encode(wire::Farewell{}));
     for (auto &[host, p] : peers_) {
@@ -176,8 +202,15 @@ void Mesh::farewell() {
 // --- the listening side ---------------------------------------------------------------------------
 
 void Mesh::accept(UniqueFd fd) {
-    if (strangers_.size() >= max_strangers)
-        strangers_.erase(strangers_.begin());
+    // Those that were invited come as strangers too, and must not push each other out.
+    auto expected = std::count_if(peers_.begin(), peers_.end(), [](const auto &entry) {
+        return entry.second->invited && entry.second->links.empty() && !entry.second->gone;
+    });
+    if (strangers_.size() >= max_strangers + static_cast<std::size_t>(expected)) {
+        auto victim = std::find_if(strangers_.begin(), strangers_.end(),
+                                   [](const auto &entry) { return !entry.second->verifying; });
+        strangers_.erase(victim == strangers_.end() ? strangers_.begin() : victim);
+    }
     std::uint64_t id = next_id_++;
     auto stranger = std::make_unique<Stranger>();
     stranger->link = std::make_unique<Link>(
@@ -205,6 +238,9 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
     if (!hello)
         return drop_stranger(id, hello.failure());
     found->second->verifying = true;
+    found->second->timer = loop_.after(handshake_patience, [this, id] {
+        drop_stranger(id, error(ErrorKind::timeout, "its proof could not be checked in time"));
+    });
     std::weak_ptr<bool> alive = alive_;
     authenticator_->verify(std::move(hello->proof), [this, alive, id](Result<Bytes> statement) {
         if (alive.expired() || !strangers_.contains(id))
@@ -306,9 +342,12 @@ void Mesh::dial_next(HostIndex host) {
                                  [this, host](unsigned) { dial_connected(host); });
         return;
     }
-    log_.warning("host {} cannot be reached at any of the {} addresses it gave", host,
-                 dial.contact.addresses.size());
-    p.dial.reset(); // a later contact message starts afresh
+    log_.debug("host {} cannot be reached at any of the {} addresses it gave; once more", host,
+               dial.contact.addresses.size());
+    // Once more, until the deadline: the refusal may pass, and no second contact message comes.
+    dial.next_address = 0;
+    arm_deadline(host);
+    dial.timer = loop_.after(redial_pause, [this, host] { dial_next(host); });
 }
 
 void Mesh::dial_failed(HostIndex host, const Error &why) {
@@ -334,6 +373,9 @@ void Mesh::dial_connected(HostIndex host) {
         Link::Callbacks{
             [this, host](std::uint8_t type, Bytes payload) { on_welcome(host, type, payload); },
             [this, host](Error why) { dial_failed(host, why); }});
+    dial.timer = loop_.after(handshake_patience, [this, host] {
+        dial_failed(host, error(ErrorKind::timeout, "no Welcome within {} s", handshake_patience.count()));
+    });
     std::weak_ptr<bool> alive = alive_;
     auto intro = introduction(self_, host, dial.contact.cookie, dial.nonce, false);
     authenticator_->prove(wire::encode(intro), [this, alive, host, attempt](Result<Bytes> proof) {
@@ -359,6 +401,7 @@ void Mesh::on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload) {
         return dial_failed(host, welcome.failure());
     // The listener takes the link for open and may send at once; that waits for the verdict.
     dial.link->hold();
+    dial.timer.reset();
     std::uint64_t attempt = dial.attempt;
     std::weak_ptr<bool> alive = alive_;
     authenticator_->verify(std::move(welcome->proof), [this, alive, host,

@@ -58,6 +58,8 @@ class Mesh {
     std::vector<HostIndex> connected_hosts() const;
     // Tell all connected hosts that this daemon's leaving is no loss.
     void farewell();
+    // Queued and not yet taken by the kernel, over all connections.
+    std::size_t unsent_bytes() const;
     std::uint16_t port() const { return listener_->port(); }
 
   private:
@@ -68,6 +70,7 @@ class Mesh {
          HostIndex host_count, std::unique_ptr<Authenticator> authenticator, Callbacks callbacks);
 
     Peer &peer(HostIndex host);
+    void arm_deadline(HostIndex host);
     void accept(UniqueFd fd);
     void on_hello(std::uint64_t stranger, std::uint8_t type, const Bytes &payload);
     void drop_stranger(std::uint64_t stranger, const Error &why);
