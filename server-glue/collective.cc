@@ -84,9 +84,8 @@ void Collectives::enter(TimePoint now, std::uint64_t id, const Signature &signat
     if (local_status != PMIX_SUCCESS)
         return fail(*record, sequence, local_status);
     bool broken = record->parent != no_host && port_.host_gone(record->parent);
-    // What a gone child has sent before still counts.
     for (HostIndex child : record->children)
-        broken = broken || (port_.host_gone(child) && !instance.arrived.contains(child));
+        broken = broken || port_.host_gone(child);
     if (broken)
         return fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
     advance(*record, sequence);
@@ -151,9 +150,9 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
     port_.complete(node.mapped().id, status, std::move(contributions));
 }
 
-// Ends the collective if a local participant that has not entered never will.
-bool Collectives::wakes_dead(Record &record, std::uint64_t sequence, const Instance &instance) {
-    if (instance.entered || !port_.local_member_gone(record.signature))
+// Ends the collective if a local participant has gone, before it entered or while it was inside.
+bool Collectives::ends_with_the_dead(Record &record, std::uint64_t sequence) {
+    if (!port_.local_member_gone(record.signature))
         return false;
     fail(record, sequence, PMIX_ERR_PROC_TERM_WO_SYNC);
     return true;
@@ -181,7 +180,7 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         }
         instance.contributions.push_back(std::move(contribution));
     }
-    if (!wakes_dead(*record, message.sequence, instance))
+    if (!ends_with_the_dead(*record, message.sequence))
         advance(*record, message.sequence);
 }
 
@@ -217,7 +216,7 @@ void Collectives::on_probe(TimePoint now, HostIndex from, const wire::Collective
         return;
     }
     Instance &instance = instance_for(now, *record, message.sequence);
-    if (instance.probed_by_parent || wakes_dead(*record, message.sequence, instance))
+    if (instance.probed_by_parent || ends_with_the_dead(*record, message.sequence))
         return;
     instance.probed_by_parent = true;
     // Its own missing children are asked at its own probe time, which instance_for has set.
@@ -230,10 +229,8 @@ void Collectives::on_host_gone(HostIndex host) {
         if (host != record->parent && !is_child)
             continue;
         std::vector<std::uint64_t> broken;
-        for (const auto &[sequence, instance] : record->instances) {
-            if (!is_child || !instance.arrived.contains(host))
-                broken.push_back(sequence);
-        }
+        for (const auto &[sequence, instance] : record->instances)
+            broken.push_back(sequence);
         for (std::uint64_t sequence : broken) {
             if (record->instances.contains(sequence))
                 fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
@@ -243,15 +240,12 @@ void Collectives::on_host_gone(HostIndex host) {
 
 void Collectives::on_local_process_gone() {
     for (auto [order, record] : std::map(busy_)) {
-        std::vector<std::uint64_t> waiting;
-        for (const auto &[sequence, instance] : record->instances) {
-            if (!instance.entered)
-                waiting.push_back(sequence);
-        }
-        for (std::uint64_t sequence : waiting) {
-            auto found = record->instances.find(sequence);
-            if (found != record->instances.end())
-                wakes_dead(*record, sequence, found->second);
+        std::vector<std::uint64_t> under_way;
+        for (const auto &[sequence, instance] : record->instances)
+            under_way.push_back(sequence);
+        for (std::uint64_t sequence : under_way) {
+            if (record->instances.contains(sequence))
+                ends_with_the_dead(*record, sequence);
         }
     }
 }

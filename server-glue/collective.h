@@ -10,8 +10,8 @@
 // The n-th collective of a signature on one host meets the n-th on every other, so signatures may be
 // used again and again, and several of different signatures may be under way in any order.
 //
-// It fails, for all, when a participant's deadline passes, when a participating process has gone
-// without entering, or a host is gone. Whoever notices completes its own processes with the error
+// It fails, for all, when a participant's deadline passes, or when a participating process or host
+// goes before it is complete, whether or not that one had entered. Whoever notices completes its own processes with the error
 // and tells its parent and its children, who do the same; a host that has not yet entered remembers
 // the failure, and its processes get it as they enter. Nobody waits for the dead: a host that waits
 // longer than `probe_after` asks the children that are missing (CollectiveProbe), because the host
@@ -109,7 +109,7 @@ class Collectives {
     void fail(Record &record, std::uint64_t sequence, std::int32_t status);
     void finish(Record &record, std::uint64_t sequence, std::int32_t status,
                 Contributions contributions);
-    bool wakes_dead(Record &record, std::uint64_t sequence, const Instance &instance);
+    bool ends_with_the_dead(Record &record, std::uint64_t sequence);
 
     CollectivePort &port_;
     HostIndex self_;
