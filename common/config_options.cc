@@ -49,6 +49,12 @@ constexpr Option options[] = {
      .min = 100, .max = 30 * 24 * hour, .zero = true,
      .text = "How long a task's request for a key of a task on another host may take when the "
              "program set no PMIX_TIMEOUT. 0 means no limit."},
+    {.key = "modex.segment_bytes", .member = &Settings::modex_segment_bytes, .user = true,
+     .min = 1024 * kib, .max = 1 * gib, .zero = true,
+     .text = "The size of the shared-memory segments in which the PMIx library keeps posted data. What "
+             "one task posts must fit into one segment, or the library ends the daemon and the step "
+             "with it. The file system of directory.base must have room for it on each host. 0 means "
+             "the library's own size, 4 MiB."},
     {.key = "start.timeout", .member = &Settings::start_timeout, .user = true,
      .min = 100, .max = 1 * hour,
      .text = "How long a task waits, just before its program starts, for the daemon to give it "

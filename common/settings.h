@@ -27,6 +27,7 @@ struct Settings {
     std::uint64_t fence_max_bytes = 64ull << 20;      // one host's contribution
     // [modex]
     std::chrono::milliseconds modex_timeout{120'000};
+    std::uint64_t modex_segment_bytes = 0; // libpmix' shared segments; 0: its own 4 MiB
     // [start]
     std::chrono::milliseconds start_timeout{30'000}; // a task's wait for its environment
     // [directory]

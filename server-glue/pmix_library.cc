@@ -63,6 +63,12 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, const O
     info.add(PMIX_HOSTNAME, options.hostname);
     info.add(PMIX_EXTERNAL_PROGRESS, false);
 
+    // The store takes its sizes from the environment, which must say the same to every client.
+    static constexpr const char *segment_variable = "NS_DATA_SEG_SIZE";
+    std::string segment_size = std::to_string(options.segment_bytes);
+    if (options.segment_bytes > 0)
+        setenv(segment_variable, segment_size.c_str(), 1);
+
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -70,7 +76,10 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, const O
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (status != PMIX_SUCCESS)
         return pmix_error("the PMIx server library does not start", status);
-    return std::unique_ptr<PmixLibrary>(new PmixLibrary(loop));
+    std::unique_ptr<PmixLibrary> library(new PmixLibrary(loop));
+    if (options.segment_bytes > 0)
+        library->segment_size_ = fmt::format("{}={}", segment_variable, segment_size);
+    return library;
 }
 
 PmixLibrary::~PmixLibrary() { PMIx_server_finalize(); }
@@ -149,6 +158,8 @@ Result<std::vector<std::string>> PmixLibrary::environment(const std::string &nsp
         std::free(*entry);
     }
     std::free(entries);
+    if (!segment_size_.empty())
+        out.push_back(segment_size_);
     if (status != PMIX_SUCCESS)
         return pmix_error("PMIx_server_setup_fork", status);
     return out;

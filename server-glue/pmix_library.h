@@ -19,6 +19,7 @@ class PmixLibrary {
         Rank rank = 0;         // and rank in it
         std::string directory; // for its rendezvous files and shared segments; private to the user
         std::string hostname;
+        std::uint64_t segment_bytes = 0; // of the shared data store; 0: the library's default
     };
     // Starts the library (20 to 40 ms: call it in a worker's thread). Its threads have all signals
     // blocked. There can be one per process.
@@ -48,6 +49,7 @@ class PmixLibrary {
   private:
     explicit PmixLibrary(EventLoop &loop) : loop_(loop) {}
     EventLoop &loop_;
+    std::string segment_size_; // NAME=VALUE, or empty
 };
 
 } // namespace pmixhost

@@ -103,7 +103,7 @@ void StepServer::begin() {
     });
 
     PmixLibrary::Options options{step_.nspace + ".server", step_.self, directory_.path(),
-                                 step_.map.hosts()[step_.self]};
+                                 step_.map.hosts()[step_.self], settings_.modex_segment_bytes};
     worker_.run([this, options] { return PmixLibrary::start(loop_, options, Upcalls::module()); },
                 [this](Result<std::unique_ptr<PmixLibrary>> library) {
                     if (!library)

@@ -30,13 +30,18 @@ for size in "1 1 3" "64 10 3" "4096 3 3" "65536 2 2" "1048576 1 1"; do
     client 3 2 fence_data $size
     ok "a collecting fence brings all data: $size" all_ok 6
 done
+# What one rank posts must fit into a segment of libpmix' store: modex.segment_bytes.
+client 2 16 fence_data 4000000
+ok "61 MiB from each of two hosts, of 16 ranks each" all_ok 32
+export PMIXHOST_MODEX_SEGMENT_BYTES=128MiB
 client 4 1 fence_data -16777216
-ok "16 MiB from each of four hosts" all_ok 4
+ok "16 MiB from each of four hosts, of one rank each" all_ok 4
 client 2 1 fence_data -66060288
-ok "63 MiB from each of two hosts" all_ok 2
+ok "63 MiB from each of two hosts, of one rank each" all_ok 2
 CLIENT_LIMIT=40 client 2 2 fence_data -75497472
 ok "72 MiB of a host are more than fence.max_bytes: an error, not a hang" \
     eval 'failed && ! grep -q "still waiting" <<<"$output" && ! so_many_ok 4'
+unset PMIXHOST_MODEX_SEGMENT_BYTES
 client 2 2 hello
 ok "and the next job runs" all_ok 4
 
