@@ -34,4 +34,5 @@ test_unit_wire_document_SOURCES = test/unit/wire_document.cc
 test_unit_wire_document_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
 test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)
 EXTRA_DIST += contrib/doc/wire-format.md contrib/doc/architecture.md contrib/doc/start-document.md \
-	contrib/doc/task-door.md contrib/doc/decisions/collectives.md contrib/doc/decisions/libpmix.md
+	contrib/doc/task-door.md contrib/doc/decisions/collectives.md contrib/doc/decisions/libpmix.md \
+	contrib/doc/decisions/local-backend.md contrib/doc/decisions/slurm-shim.md
