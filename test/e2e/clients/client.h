@@ -42,7 +42,9 @@ static inline void keep(const char *line, size_t size)
         return;
     snprintf(path, sizeof(path), "%s/verdicts", dir);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (fd < 0 || write(fd, line, size) < 0)
+    if (fd < 0) /* another user's job shares the directory */
+        return;
+    if (write(fd, line, size) < 0)
         _exit(4);
     close(fd);
 }

@@ -37,7 +37,16 @@ well_again() { # WHAT
     ok "$1: all hosts are idle again" until_true 60 all_idle
     client 4 1 hello
     ok "$1: the next job runs" all_ok 4
-    ok "$1: nothing is left" no_litter 30
+    ok "$1: nothing is left" no_litter 30 || sweep
+}
+
+# What one test leaves must not fail the next.
+sweep() {
+    local host
+    for host in $(hosts_of_cluster); do
+        on_host "$host" sh -c 'for p in $(pgrep -x pmixhostd); do kill -KILL $p; done
+            rm -rf /tmp/pmixhost-* /tmp/.pmixhost-*'
+    done
 }
 
 victim=$(host_name 3)
