@@ -17,8 +17,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -139,6 +139,17 @@ int serve(Begin b, Log &log, TaskTable *table) {
                                      });
     if (!server)
         return refuse(server.failure());
+    // The supervisor is our parent; without it nobody would notice our own end.
+    UniqueFd supervisor;
+    EventLoop::Handle watch;
+    if (table) {
+        supervisor.reset(static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0)));
+        if (supervisor)
+            watch = (*loop)->watch(supervisor.get(), EventLoop::readable, [&](unsigned) {
+                watch.reset();
+                (*server)->on_supervisor_gone();
+            });
+    }
     (*loop)->run();
     if (exit_code == 0 && table)
         table->orderly_end.store(1, std::memory_order_release);
@@ -188,7 +199,6 @@ int run(int start_fd) {
         return 1;
     }
     if (server == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         ::signal(SIGCHLD, SIG_IGN); // stand-ins need no reaping
         return serve(std::move(*started), log, table);
     }

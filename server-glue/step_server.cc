@@ -1,6 +1,7 @@
 // See step_server.h.
 #include "server-glue/step_server.h"
 
+#include "server-glue/supervisor.h"
 #include "server-glue/user_terminal.h"
 
 #include <algorithm>
@@ -79,6 +80,20 @@ StepServer::~StepServer() {
     // In this order: what waits is answered, then no more upcalls, then nothing that could answer one.
     replies_.clear();
     library_.reset();
+}
+
+void StepServer::on_supervisor_gone() {
+    alone_ = loop_.after(dying_patience, [this] {
+        if (ending_ || tasks_.watch().running() == 0)
+            return;
+        std::string text = fmt::format("the supervisor of pmixhostd on {} was killed; the step is ended",
+                                       step_.map.hosts()[step_.self]);
+        log_.error("{}", text);
+        backend_.end_step({1, text}, [this](Result<void> ended) {
+            if (!ended)
+                log_.error("the step could not be ended: {}", ended.failure().text);
+        });
+    });
 }
 
 void StepServer::leave() {

@@ -37,6 +37,9 @@ class StepServer final : private UpcallHandler,
     static Result<std::unique_ptr<StepServer>> create(Start start,
                                                       std::function<void(Result<void>)> on_end);
     ~StepServer();
+    // The supervisor has ended, which nobody but an RM that ends everything should have done: if tasks
+    // still run a moment later, the step is ended with a line that says so.
+    void on_supervisor_gone();
     // The end of the process is near: takes back what others can see (directory, RM's sockets).
     void leave();
 
@@ -96,7 +99,7 @@ class StepServer final : private UpcallHandler,
     EventLoop::Handle timer_;
     EventLoop::Handle idle_; // until the first task should have come
     TimePoint timer_at_ = TimePoint::max();
-    EventLoop::Handle lingering_end_, lingering_finalize_;
+    EventLoop::Handle lingering_end_, lingering_finalize_, alone_;
     struct EarlyAsk {
         std::uint64_t token;
         Bytes nspace;

@@ -14,10 +14,6 @@ namespace pmixhost {
 
 using namespace std::chrono_literals;
 
-// When the RM ends a step it kills this process, the server and the tasks, in any order. A supervisor
-// that is still there after this long was not meant.
-static constexpr auto dying_patience = 300ms;
-
 // Were tasks running when the server was last heard of? It strikes out those that end.
 static bool tasks_were_running(const TaskTable &table) {
     return std::any_of(std::begin(table.pid), std::end(table.pid),

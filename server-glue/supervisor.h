@@ -8,9 +8,14 @@
 #include "common/status_page.h"
 #include "server-glue/task_table.h"
 
+#include <chrono>
 #include <sys/types.h>
 
 namespace pmixhost {
+
+// When the RM ends a step it kills the supervisor, the server and the tasks, in any order. Whichever
+// of the first two is still there after this long was not meant.
+inline constexpr auto dying_patience = std::chrono::milliseconds(300);
 
 // Waits for `server`, a child, and does what is needed then. The exit code for this process.
 int supervise(pid_t server, const StartDocument &document, StatusPage *page, const TaskTable &table,
