@@ -143,7 +143,11 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
     if (record.instances.empty())
         busy_.erase(record.order);
     if (!node || !node.mapped().entered) {
-        if (sequence >= record.next_sequence && status != PMIX_SUCCESS)
+        if (sequence < record.next_sequence || status == PMIX_SUCCESS)
+            return;
+        if (status == PMIX_ERR_TIMEOUT) // libpmix may have given up here on its own, and told nobody
+            record.next_sequence = sequence + 1;
+        else
             record.failed_early.emplace(sequence, status);
         return;
     }

@@ -13,7 +13,9 @@
 // It fails, for all, when a participant's deadline passes, or when a participating process or host
 // goes before it is complete, whether or not that one had entered. Whoever notices completes its own processes with the error
 // and tells its parent and its children, who do the same; a host that has not yet entered remembers
-// the failure, and its processes get it as they enter. Nobody waits for the dead: a host that waits
+// the failure, and its processes get it as they enter. (But for a timeout: libpmix itself gives up a
+// fence in which not all local processes came in time, without a word to the host. The next entry
+// there is for what the others do next.) Nobody waits for the dead: a host that waits
 // longer than `probe_after` asks the children that are missing (CollectiveProbe), because the host
 // of a dead process may not know that anyone waits.
 #pragma once

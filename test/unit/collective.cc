@@ -71,14 +71,29 @@ static void a_failure_waits_for_who_enters_late(void **) {
     Collectives c(port, 1, 2);
     wire::CollectiveDown down;
     down.signature = wire::encode(wildcard());
-    down.status = PMIX_ERR_TIMEOUT;
+    down.status = PMIX_ERR_LOST_CONNECTION;
     c.on_down(0, down, share(wire::encode(down)));
     c.enter(start, 1, wildcard(), "", PMIX_SUCCESS, TimePoint::max());
-    assert_int_equal(port.completed.at(1), PMIX_ERR_TIMEOUT);
+    assert_int_equal(port.completed.at(1), PMIX_ERR_LOST_CONNECTION);
     // The next one of the same signature is a fresh one.
     c.enter(start, 2, wildcard(), "", PMIX_SUCCESS, TimePoint::max());
     assert_false(port.completed.contains(2));
     assert_int_equal(c.active(), 1);
+}
+
+static void a_timeout_is_not_for_who_has_not_entered(void **) {
+    Port port;
+    Collectives c(port, 1, 2);
+    wire::CollectiveDown down;
+    down.signature = wire::encode(wildcard());
+    down.status = PMIX_ERR_TIMEOUT;
+    c.on_down(0, down, share(wire::encode(down)));
+    c.enter(start, 1, wildcard(), "", PMIX_SUCCESS, TimePoint::max());
+    auto probe = wire::CollectiveProbe{wire::encode(wildcard()), 1};
+    c.on_probe(start, 0, probe); // the others' next one is what we are in
+    assert_false(port.completed.contains(1));
+    assert_int_equal(c.active(), 1);
+    assert_int_equal(c.dropped_messages(), 0);
 }
 
 static void lies_are_dropped(void **) {
@@ -133,6 +148,7 @@ int main() {
         cmocka_unit_test(unknown_participants_are_refused),
         cmocka_unit_test(one_host_completes_alone),
         cmocka_unit_test(a_failure_waits_for_who_enters_late),
+        cmocka_unit_test(a_timeout_is_not_for_who_has_not_entered),
         cmocka_unit_test(lies_are_dropped),
         cmocka_unit_test(a_dead_participant_answers_a_probe),
         cmocka_unit_test(the_deadline_is_for_all),
