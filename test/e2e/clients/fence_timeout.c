@@ -5,13 +5,13 @@
 #include "client.h"
 
 /* Waits until `rank` has committed `key`. A fence that fails makes libpmix 4.2 answer the requests
- * that wait on the same host with the fence's status, so they are made again. */
+ * that wait on the same host, with the fence's status or NOT_FOUND, so they are made again. */
 static void wait_for(uint32_t rank, const char *key)
 {
     pmix_value_t *v = NULL;
     pmix_status_t rc;
     while ((rc = get_timed(rank, key, 0, &v)) != PMIX_SUCCESS)
-        if (rc != PMIX_ERR_TIMEOUT)
+        if (rc != PMIX_ERR_TIMEOUT && rc != PMIX_ERR_NOT_FOUND)
             fail("get %s of rank %u: %s", key, rank, PMIx_Error_string(rc));
     PMIX_VALUE_RELEASE(v);
 }

@@ -111,6 +111,8 @@ begin_job
 ok "a host loses power: the step ends in 60 s" end_of_job 60
 ok "a host loses power: srun reports failure" failed
 like "a host loses power: a line says which" "$output" "$victim"
+on_disk=$PMIXHOST_CLUSTER_DIR/hosts/$victim/tmp # nobody can have cleaned it up
+rm -rf "$on_disk"/pmixhost-* "$on_disk"/.pmixhost-*
 "$PMIXHOST_CLUSTER" boot "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
 well_again "a host had lost power"
 
