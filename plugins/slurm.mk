@@ -31,7 +31,7 @@ plugins_slurm_backend_slurm_la_SOURCES = \
 	plugins/slurm/contact_socket.h plugins/slurm/contact_socket.cc \
 	plugins/slurm/exit_report.cc plugins/slurm/identity.cc plugins/slurm/task_map.cc
 plugins_slurm_backend_slurm_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
-plugins_slurm_backend_slurm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,defs \
+plugins_slurm_backend_slurm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/backend.map
 plugins_slurm_backend_slurm_la_LIBADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS)
 EXTRA_plugins_slurm_backend_slurm_la_DEPENDENCIES = plugins/slurm/backend.map
