@@ -182,7 +182,8 @@ void StepServer::fence(FenceRequest request) {
         deadline = now + limit;
     std::int32_t status = request.refused;
     if (status == PMIX_SUCCESS &&
-        (request.local_status != PMIX_SUCCESS || local_member_gone(*signature)))
+        (request.local_status != PMIX_SUCCESS || local_member_gone(*signature) ||
+         local_member_ending(*signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     std::uint64_t id = next_id_++;
     replies_.emplace(id, std::move(request.reply));
@@ -381,6 +382,16 @@ Result<std::vector<HostIndex>> StepServer::hosts_of(const Signature &signature) 
 bool StepServer::local_member_gone(const Signature &signature) {
     for (Rank rank : step_.map.ranks_on(step_.self)) {
         if (tasks_.gone(rank) && signature.contains(step_.nspace, rank))
+            return true;
+    }
+    return false;
+}
+
+// libpmix leaves a rank out of the fence as soon as its connection is closed, which is before anyone
+// else can hear of its end.
+bool StepServer::local_member_ending(const Signature &signature) {
+    for (Rank rank : step_.map.ranks_on(step_.self)) {
+        if (tasks_.watch().ending(rank) && signature.contains(step_.nspace, rank))
             return true;
     }
     return false;

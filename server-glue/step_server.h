@@ -73,6 +73,7 @@ class StepServer final : private UpcallHandler,
     void on_message(HostIndex from, std::uint8_t type, Bytes payload);
     void on_host_gone(HostIndex host, Mesh::Gone how, const Error &why);
     void on_task_gone(Rank rank);
+    bool local_member_ending(const Signature &signature);
     void kill_ranks(const wire::KillRanks &message);
     void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
     void arm_timer();

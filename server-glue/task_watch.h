@@ -22,6 +22,9 @@ class TaskWatch {
     // The task is known to have ended (a backend said so); on_end is called unless it was.
     void ended(Rank rank);
     bool has(Rank rank) const { return tasks_.contains(rank); }
+    // Is it past its last instruction, although its end is not reported yet? Its connections are
+    // closed a moment before its pidfd tells.
+    bool ending(Rank rank) const;
     // 0 when it is not running.
     pid_t pid_of(Rank rank) const;
     std::size_t running() const { return tasks_.size(); }
@@ -31,6 +34,7 @@ class TaskWatch {
     struct Task {
         pid_t pid;
         UniqueFd fd;
+        UniqueFd memory; // /proc/PID/statm; may be empty
         EventLoop::Handle watch;
     };
     EventLoop &loop_;

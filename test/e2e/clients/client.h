@@ -30,7 +30,8 @@ static struct {
     uint32_t rank;
     uint32_t size;
     const char *doing; /* for the alarm's verdict */
-} me = {.rank = UINT32_MAX, .doing = "start"};
+    int low_fd;        /* lower than PMIx' own */
+} me = {.rank = UINT32_MAX, .doing = "start", .low_fd = -1};
 
 /* A verdict also goes to $CLIENT_DIR/verdicts: srun 22.05 loses the last lines of a step in which a
  * task was killed (with --mpi=none as well). */
@@ -125,6 +126,7 @@ static inline bool get(uint32_t rank, const char *key, pmix_value_t **value)
 static inline void begin(unsigned limit_seconds)
 {
     watch(limit_seconds);
+    me.low_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     must(PMIx_Init(&me.proc, NULL, 0));
     me.rank = me.proc.rank;
     pmix_value_t *v;
@@ -257,34 +259,55 @@ static inline pmix_status_t answer_wait(struct answer *a, const char *what)
 
 /* --- the end of another process -----------------------------------------------------------------*/
 
-/* A file lock ends with the process that holds it, and the kernel tells those who wait for it,
- * wherever they are: the hosts of a cluster have no common process numbers. The file is in
- * $CLIENT_DIR, a directory that all hosts see. */
-static inline int life_file(void)
+/* A file lock ends when its holder lets it go, at the latest with the process, and the kernel tells
+ * those who wait for it, wherever they are: the hosts of a cluster have no common process numbers.
+ * The file is in $CLIENT_DIR, a directory that all hosts see. */
+static inline int lock_file(const char *name, int operation)
 {
     char path[4096];
-    snprintf(path, sizeof(path), "%s/life", getenv("CLIENT_DIR") ? getenv("CLIENT_DIR") : ".");
+    snprintf(path, sizeof(path), "%s/%s", getenv("CLIENT_DIR") ? getenv("CLIENT_DIR") : ".", name);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         fail("%s: %s", path, strerror(errno));
+    while (flock(fd, operation) != 0)
+        if (errno != EINTR)
+            fail("flock: %s", strerror(errno));
     return fd;
 }
 
-/* To be called by the one process that will end, before the others may call wait_for_death. */
+/* To be called by the one process that will end, before the others may call wait_for_death. A process
+ * that ends closes its files in the order of their numbers, or in the opposite one. With one lock on
+ * either side of PMIx' connection, that has been closed when both are free. */
 static inline void show_life(void)
 {
-    if (flock(life_file(), LOCK_EX) != 0)
-        fail("flock: %s", strerror(errno));
+    int fd = lock_file("life.low", LOCK_EX);
+    if (dup2(fd, me.low_fd) < 0)
+        fail("dup2: %s", strerror(errno));
+    close(fd);
+    lock_file("life.high", LOCK_EX);
 }
 
 static inline void wait_for_death(void)
 {
     me.doing = "waiting for the other process to end";
-    int fd = life_file();
-    while (flock(fd, LOCK_SH) != 0)
-        if (errno != EINTR)
-            fail("flock: %s", strerror(errno));
-    close(fd);
+    close(lock_file("life.low", LOCK_SH));
+    close(lock_file("life.high", LOCK_SH));
+}
+
+/* Marks that others wait for: held from `mark` until it is closed or the process ends. */
+static inline int mark(const char *what, uint32_t rank)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%s.%u", what, rank);
+    return lock_file(name, LOCK_EX);
+}
+
+static inline void wait_for_mark(const char *what, uint32_t rank)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%s.%u", what, rank);
+    me.doing = "waiting for another process to come back";
+    close(lock_file(name, LOCK_SH));
 }
 
 #endif

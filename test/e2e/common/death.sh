@@ -23,6 +23,10 @@ client 3 1 die kill inside
 ok "the only rank of a host: kill, inside the fence" eval "ended_in_time && so_many_ok 2"
 client 3 2 die kill before 0
 ok "the first rank: kill, before the fence" eval "ended_in_time && so_many_ok 5"
+client 2 2 die kill first
+ok "a rank is killed before any other of its host enters the fence" eval "ended_in_time && so_many_ok 3"
+CLIENT_LIMIT=15 client 2 2 die leave first
+ok "a rank leaves before any other of its host enters the fence" eval "ended_in_time && so_many_ok 4"
 
 client 3 2 nonpmi exits 5
 ok "a rank without PMIx exits while the others are in a fence" all_ok 5

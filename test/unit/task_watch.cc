@@ -1,0 +1,110 @@
+// The watch over tasks: their end is heard of, and seen even before it is reported.
+#include "server-glue/task_watch.h"
+
+#include <csignal>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct World {
+    std::unique_ptr<EventLoop> loop;
+    std::vector<Rank> ended;
+    std::unique_ptr<TaskWatch> watch;
+    World() {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        loop = std::move(*made);
+        watch = std::make_unique<TaskWatch>(*loop, [this](Rank rank) {
+            ended.push_back(rank);
+            loop->stop();
+        });
+    }
+};
+
+// A child that has said that it runs `body`, which must not return.
+pid_t child(void (*body)(int ready)) {
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        body(ready[1]);
+        _exit(1);
+    }
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+void wait_for_end(pid_t pid) {
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+}
+
+void rest(int ready) {
+    (void)!write(ready, "x", 1);
+    for (;;)
+        pause();
+}
+
+void an_end_is_seen_before_it_is_reported(void **) {
+    World world;
+    pid_t pid = child(rest);
+    assert_true(world.watch->add(3, pid).ok());
+    assert_false(world.watch->ending(3));
+    assert_false(world.watch->ending(4));
+    kill(pid, SIGKILL);
+    wait_for_end(pid);
+    assert_true(world.watch->ending(3)); // the loop has not run yet
+    assert_true(world.watch->has(3));
+    auto limit = world.loop->after(10s, [&] { world.loop->stop(); });
+    world.loop->run();
+    assert_int_equal(world.ended.size(), 1);
+    assert_false(world.watch->has(3));
+    waitpid(pid, nullptr, 0);
+}
+
+struct Leader {
+    pthread_t thread;
+    int ready;
+};
+void *outlive(void *data) {
+    auto *leader = static_cast<Leader *>(data);
+    pthread_join(leader->thread, nullptr);
+    rest(leader->ready);
+    return nullptr;
+}
+
+void threads_may_outlive_the_first(void **) {
+    World world;
+    pid_t pid = child([](int ready) {
+        static Leader leader;
+        leader = {pthread_self(), ready};
+        pthread_t other;
+        pthread_create(&other, nullptr, outlive, &leader);
+        pthread_exit(nullptr);
+    });
+    assert_true(world.watch->add(0, pid).ok());
+    assert_false(world.watch->ending(0));
+    kill(pid, SIGKILL);
+    wait_for_end(pid);
+    assert_true(world.watch->ending(0));
+    waitpid(pid, nullptr, 0);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(an_end_is_seen_before_it_is_reported),
+        cmocka_unit_test(threads_may_outlive_the_first),
+    };
+    return cmocka_run_group_tests_name("task watch", tests, nullptr, nullptr);
+}
