@@ -59,6 +59,12 @@ constexpr Option options[] = {
      .min = 100, .max = 1 * hour,
      .text = "How long a task waits, just before its program starts, for the daemon to give it "
              "its environment."},
+    {.key = "daemon.hang_timeout", .member = &Settings::daemon_hang_timeout, .user = true,
+     .min = 1 * second, .max = 1 * hour, .zero = true,
+     .text = "A daemon that does nothing at all for this long, not even what it does by the clock, is "
+             "killed by the process that watches it, and the step is ended with a message. Time in "
+             "which both are stopped, as by scontrol suspend, does not count. 0 means never; set that "
+             "before you look at a daemon with a debugger. Under the local backend nothing watches."},
     {.key = "directory.base", .member = &Settings::directory_base, .path = Option::Path::directory,
      .text = "The directory in which each step's private directory is made (mode 0700, removed at "
              "the step's end). Must be on a local file system."},

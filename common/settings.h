@@ -30,6 +30,8 @@ struct Settings {
     std::uint64_t modex_segment_bytes = 0; // libpmix' shared segments; 0: its own 4 MiB
     // [start]
     std::chrono::milliseconds start_timeout{30'000}; // a task's wait for its environment
+    // [daemon]
+    std::chrono::milliseconds daemon_hang_timeout{30'000}; // a server that stands still; 0: none
     // [directory]
     std::string directory_base = "/tmp"; // where private per-step directories are made
     // [log]

@@ -1,10 +1,11 @@
 // The status page: 4096 bytes of memory shared by whoever starts pmixhostd (the Slurm shim,
 // `pmixhost run`), pmixhostd and the tasks' hooks. pmixhostd writes why it cannot serve; a task that
-// finds the door shut reads it and tells the user. Plain memory, so that it outlives the writer
+// finds the door shut reads it and tells the user; a supervisor sees whether the server lives. Plain memory, so that it outlives the writer
 // and works between fork and exec.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -18,7 +19,9 @@ struct StatusPage {
 
     std::atomic<std::uint32_t> state;
     std::uint32_t length; // of text; set before state becomes `failed`
-    char text[size - 8 - 128]; // not terminated
+    char text[size - 8 - 4 - 128]; // not terminated
+    // Counted up by the server's event loop, for its supervisor: one that stands still hangs.
+    std::atomic<std::uint32_t> heartbeat;
     // The daemon's private directory, for whoever started it to remove should the daemon be killed.
     char directory[128]; // terminated
 
@@ -51,5 +54,8 @@ struct StatusPage {
     }
 };
 static_assert(sizeof(StatusPage) == StatusPage::size);
+// Shims of an older installation read these two.
+static_assert(offsetof(StatusPage, text) == 8);
+static_assert(offsetof(StatusPage, directory) == StatusPage::size - 128);
 
 } // namespace pmixhost

@@ -104,6 +104,26 @@ std::string log_path(const Settings &settings, const StartDocument &document) {
     return path;
 }
 
+// Shows the supervisor that the event loop goes round.
+class Heart {
+  public:
+    Heart(EventLoop &loop, StatusPage *page, std::chrono::milliseconds hang_timeout)
+        : loop_(loop), page_(page), interval_(hang_timeout / beats_in_hang_timeout) {
+        if (page_ && hang_timeout.count() > 0)
+            beat();
+    }
+
+  private:
+    void beat() {
+        page_->heartbeat.fetch_add(1, std::memory_order_relaxed);
+        timer_ = loop_.after(interval_, [this] { beat(); });
+    }
+    EventLoop &loop_;
+    StatusPage *page_;
+    Duration interval_;
+    EventLoop::Handle timer_;
+};
+
 int serve(Begin b, Log &log, TaskTable *table) {
     auto refuse = [&](const Error &why) {
         log.error("{}", why.text);
@@ -150,6 +170,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
                 (*server)->on_supervisor_gone();
             });
     }
+    Heart heart(**loop, table ? b.page : nullptr, b.settings.daemon_hang_timeout);
     (*loop)->run();
     if (exit_code == 0 && table)
         table->orderly_end.store(1, std::memory_order_release);
@@ -203,7 +224,8 @@ int run(int start_fd) {
         return serve(std::move(*started), log, table);
     }
     started->door.reset();
-    return supervise(server, started->document, started->page, *table, log);
+    return supervise(server, started->document, started->page, *table,
+                     started->settings.daemon_hang_timeout, log);
 }
 
 } // namespace

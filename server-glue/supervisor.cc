@@ -1,6 +1,7 @@
 // See supervisor.h.
 #include "server-glue/supervisor.h"
 
+#include "common/unique_fd.h"
 #include "server-glue/backend_loader.h"
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 #include <csignal>
 #include <cstring>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace pmixhost {
 
@@ -25,6 +28,35 @@ static std::string how_it_ended(int status) {
         return fmt::format("was killed by signal {} ({})", WTERMSIG(status),
                            strsignal(WTERMSIG(status)));
     return fmt::format("exited with status {}", WEXITSTATUS(status));
+}
+
+// Returns when the server has ended (false) or hangs (true). Counts looks, not time: when the RM stops
+// the step, this process may be stopped a moment later than the server, and continued earlier; the
+// time between costs one look at most.
+static bool hangs(int server_fd, const StatusPage &page, std::chrono::milliseconds timeout) {
+    auto interval = static_cast<int>(timeout.count() / beats_in_hang_timeout);
+    std::uint32_t last = page.heartbeat.load(std::memory_order_relaxed);
+    for (int missed = 0; missed < beats_in_hang_timeout; ++missed) {
+        pollfd server{server_fd, POLLIN, 0};
+        if (::poll(&server, 1, interval) > 0)
+            return false;
+        if (std::uint32_t now = page.heartbeat.load(std::memory_order_relaxed); now != last) {
+            last = now;
+            missed = -1;
+        }
+    }
+    return true;
+}
+
+// Kills a server that hangs; true when it was so. It may be in a state that not even SIGKILL ends.
+static bool ended_a_hang(pid_t server, const StatusPage &page, std::chrono::milliseconds timeout) {
+    UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, server, 0)));
+    if (!fd || !hangs(fd.get(), page, timeout))
+        return false;
+    ::kill(server, SIGKILL); // our child, not waited for: the pid is still its own
+    pollfd end{fd.get(), POLLIN, 0};
+    ::poll(&end, 1, 5000);
+    return true;
 }
 
 // Ends the step with a backend of its own; the server's died with it.
@@ -53,16 +85,20 @@ static Result<void> end_step(const StartDocument &document, Log &log, StepEnd en
 }
 
 int supervise(pid_t server, const StartDocument &document, StatusPage *page, const TaskTable &table,
-              Log &log) {
+              std::chrono::milliseconds hang_timeout, Log &log) {
+    bool hung = page && hang_timeout > 0ms && ended_a_hang(server, *page, hang_timeout);
     int status = 0;
-    while (waitpid(server, &status, 0) < 0) {
+    while (waitpid(server, &status, hung ? WNOHANG : 0) < 0) {
         if (errno != EINTR)
             return 1;
     }
     if (table.orderly_end.load(std::memory_order_acquire) == 1)
         return 0;
     std::string host = document.text("host").ok() ? *document.text("host") : "this host";
-    std::string text = fmt::format("pmixhostd on {} {}", host, how_it_ended(status));
+    std::string text =
+        hung ? fmt::format("pmixhostd on {} hung for {} s (daemon.hang_timeout) and was killed", host,
+                           static_cast<double>(hang_timeout.count()) / 1000.0)
+             : fmt::format("pmixhostd on {} {}", host, how_it_ended(status));
     if (page) {
         if (auto why = page->failure(); !why.empty())
             text = fmt::format("pmixhostd on {}: {}", host, why);

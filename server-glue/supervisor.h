@@ -1,6 +1,7 @@
 // The supervisor: pmixhostd's parent process under an RM that starts the tasks itself. It holds
 // nothing of libpmix, waits for the server, and if that dies while tasks still run, ends the step
 // with a line that tells the user why. Otherwise they would wait for a server that is not there.
+// A server that hangs (its heartbeat in the status page stands still) it kills first.
 #pragma once
 
 #include "common/log.h"
@@ -17,8 +18,12 @@ namespace pmixhost {
 // of the first two is still there after this long was not meant.
 inline constexpr auto dying_patience = std::chrono::milliseconds(300);
 
+// The server's heart must beat so often within its hang timeout.
+inline constexpr int beats_in_hang_timeout = 8;
+
 // Waits for `server`, a child, and does what is needed then. The exit code for this process.
+// `hang_timeout` of 0, or no page: a hang is not looked for.
 int supervise(pid_t server, const StartDocument &document, StatusPage *page, const TaskTable &table,
-              Log &log);
+              std::chrono::milliseconds hang_timeout, Log &log);
 
 } // namespace pmixhost

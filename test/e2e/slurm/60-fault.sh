@@ -9,11 +9,12 @@ out=$test_dir/linger
 all_there() { (($(grep -c '^there' "$out") == 4)); }
 job_ended() { ! kill -0 "$job_pid" 2>/dev/null; }
 
-# A job of one rank on each of four hosts that would wait for ever.
-begin_job() {
+# A job of one rank on each of four hosts that would wait for ever: the first for data of rank OWNER,
+# the others in a fence.
+begin_job() { # [OWNER]
     : >"$out"
     (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user "$TEST_USER" -- \
-        srun "$mpi" -N4 -n4 "$clients/linger") >"$out" 2>&1 </dev/null &
+        srun "$mpi" -N4 -n4 "$clients/linger" "$@") >"$out" 2>&1 </dev/null &
     job_pid=$!
     until_true 30 all_there
 }
@@ -77,14 +78,40 @@ begin_job
 on_host "$victim" kill -KILL "$(supervisor)"
 broken "the supervisor is killed" 20 "pmixhost:.*$victim"
 
-begin_job
+# Nobody is left on that host to end the step. But nobody waits for it in vain: neither in a fence,
+# nor for data of its rank, nor its rank itself, whose server is gone.
+all_told() { (($(grep -c '^told' "$out") == 4)); }
+begin_job 2 # the victim's rank
 # shellcheck disable=SC2046 # both
 on_host "$victim" kill -KILL $(processes)
-broken "server and supervisor are killed" 20 "pmixhost:.*$victim"
+ok "server and supervisor are killed: every waiting call returns in 20 s" until_true 20 all_told
+output=$(cat "$out")
+unlike "server and supervisor are killed: with an error" "$output" 'told [0-9]: SUCCESS|TIMEOUT'
+end_jobs
+end_of_job 30
+well_again "server and supervisor are killed"
 
+export PMIXHOST_DAEMON_HANG_TIMEOUT=3s
 begin_job
 on_host "$victim" kill -STOP "$(server)"
-broken "the server hangs" 60 "pmixhost:.*$victim"
+broken "the server hangs" 20 "pmixhost:.*$victim hung for 3 s"
+
+# As scontrol suspend does it, for longer than the hang timeout; then they have as long again to be
+# found out.
+begin_job
+# shellcheck disable=SC2046 # both
+on_host "$victim" kill -STOP $(processes)
+sleep 5
+# shellcheck disable=SC2046
+on_host "$victim" kill -CONT $(processes)
+sleep 5
+ok "server and supervisor are stopped and continued: the step goes on" eval '! job_ended'
+output=$(cat "$out")
+unlike "server and supervisor are stopped and continued: nobody noticed" "$output" 'told|pmixhost'
+end_jobs
+end_of_job 30
+well_again "server and supervisor are stopped and continued"
+unset PMIXHOST_DAEMON_HANG_TIMEOUT
 
 begin_job
 rank=$(on_host "$victim" pgrep -x linger)
