@@ -6,6 +6,7 @@
 #   PMIXHOST_CLUSTER, PMIXHOST_CLUSTER_DIR   the cluster script and its --dir
 #   PMIXHOST_SOURCE, PMIXHOST_BUILD          the trees
 #   PMIXHOST_CLIENTS                         the directory of the compiled clients
+#   PMIXHOST_CONFIG_FILE                     where the daemons look for pmixhost.conf; there is none
 # Every command on the cluster runs under a time limit, as an ordinary user unless said otherwise.
 
 set -uo pipefail
@@ -121,7 +122,7 @@ until_true() {
 
 # The test's own variables would only confuse the program under test.
 on_cluster=(env -u PMIXHOST_BUILD -u PMIXHOST_SOURCE -u PMIXHOST_CLIENTS -u PMIXHOST_CLUSTER
-    -u PMIXHOST_CLUSTER_DIR
+    -u PMIXHOST_CLUSTER_DIR -u PMIXHOST_CONFIG_FILE
     "${PMIXHOST_CLUSTER:-}" exec --dir "${PMIXHOST_CLUSTER_DIR:-}")
 
 # on_host HOST COMMAND ...: as root, without limit or capture; for looking at a host.

@@ -29,7 +29,11 @@ int main(int argc, char **argv)
                 wait_for(p, "through");
         put_u64("seen", 1);
         must(PMIx_Commit());
+        for (uint32_t p = 0; p < me.size; p++) /* none of them may find its host gone */
+            if (p != me.rank)
+                wait_for_mark("blind", p);
     } else {
+        int blind = mark("blind", me.rank);
         double start = now();
         pmix_status_t rc = fence_with(NULL, 0, 0, seconds);
         double took = now() - start;
@@ -40,6 +44,7 @@ int main(int argc, char **argv)
         if (took < seconds - 0.5 || took > seconds + 5)
             fail("PMIX_ERR_TIMEOUT came after %.1f s instead of %d", took, seconds);
         wait_for(absent, "seen");
+        close(blind);
     }
     if (again) {
         pmix_status_t rc = fence_with(NULL, 0, 0, 20);

@@ -55,6 +55,18 @@ client() { # HOSTS RANKS-PER-HOST CLIENT [ARGUMENT ...]
     job "$hosts" "$per" "$clients/$name" "$@"
 }
 
+# configure LINE ...: the contents of pmixhost.conf for the jobs to come; without any, no file.
+configure() {
+    local file=${PMIXHOST_CONFIG_FILE:-$test_dir/pmixhost.conf}
+    [[ $backend == slurm ]] || job_options=()
+    rm -f "$file"
+    (($#)) || return 0
+    mkdir -p "${file%/*}"
+    printf '%s\n' "$@" >"$file"
+    chmod 644 "$file"
+    [[ $backend == slurm ]] || job_options=(--config "$file")
+}
+
 # so_many_ok N: N processes said "ok", none said "FAIL".
 so_many_ok() {
     (($(grep -c '^ok [0-9]*$' <<<"$verdicts") == $1)) && ! grep -q '^FAIL' <<<"$verdicts"
