@@ -55,6 +55,24 @@ constexpr Option options[] = {
              "one task posts must fit into one segment, or the library ends the daemon and the step "
              "with it. The file system of directory.base must have room for it on each host. 0 means "
              "the library's own size, 4 MiB."},
+    {.key = "publish.max_bytes", .member = &Settings::publish_max_bytes, .min = 4 * kib, .max = 4 * gib,
+     .text = "How many bytes of published data (PMIx_Publish, MPI_Publish_name) the session of an "
+             "allocation keeps in all. Publishing more fails."},
+    {.key = "publish.timeout", .member = &Settings::publish_timeout, .user = true,
+     .min = 1 * second, .max = 1 * hour,
+     .text = "How long publishing, or looking up what is there, may take when the program set no "
+             "PMIX_TIMEOUT. The first call of an allocation starts the session's daemon."},
+    {.key = "publish.wait", .member = &Settings::publish_wait, .user = true,
+     .min = 1 * second, .max = 30 * 24 * hour, .zero = true,
+     .text = "How long a lookup that waits for data (PMIX_WAIT; MPI_Comm_accept does it) may take when "
+             "the program set no PMIX_TIMEOUT. 0 means no limit."},
+    {.key = "session.idle", .member = &Settings::session_idle, .min = 1 * second, .max = 24 * hour,
+     .text = "The session's daemon of an allocation ends when it has had no connection and no "
+             "data for this long."},
+    {.key = "slurm.srun", .member = &Settings::slurm_srun, .path = Option::Path::program,
+     .text = "The srun with which pmixhost starts steps of its own in a job's allocation: the "
+             "session's daemon, and programs that a task spawns. Empty: the srun in "
+             "/usr/local/bin, /usr/bin or /bin."},
     {.key = "start.timeout", .member = &Settings::start_timeout, .user = true,
      .min = 100, .max = 1 * hour,
      .text = "How long a task waits, just before its program starts, for the daemon to give it "
@@ -142,7 +160,7 @@ Result<std::string> word_or_path(const Option &option, const RawValue &raw) {
             return error(ErrorKind::invalid, "not an allowed word");
         return *text;
     }
-    if (text->empty() && option.path == Option::Path::log_pattern)
+    if (text->empty() && option.path != Option::Path::directory)
         return *text;
     if (text->empty() || text->front() != '/' || has_control(*text) || text->size() > 1024)
         return error(ErrorKind::invalid, "not an absolute path");
@@ -297,6 +315,8 @@ std::string allowed_values(const Option &option) {
                 case Option::Path::log_pattern:
                     return "an absolute path, in which %j, %s, %n, %u and %% have a meaning, or "
                            "\"\"";
+                case Option::Path::program:
+                    return "an absolute path, or empty";
                 case Option::Path::none:
                     break;
                 }

@@ -18,6 +18,7 @@ enum class ErrorKind {
     limit,        // a size, a count or a resource limit was reached
     timeout,      // a deadline passed
     unreachable,  // the peer, host or service is gone or cannot be contacted
+    exists,       // somebody else has made it already
     unsupported,  // known, but not offered here
     system,       // a system call failed
 };

@@ -28,6 +28,14 @@ struct Settings {
     // [modex]
     std::chrono::milliseconds modex_timeout{120'000};
     std::uint64_t modex_segment_bytes = 0; // libpmix' shared segments; 0: its own 4 MiB
+    // [publish]
+    std::uint64_t publish_max_bytes = 64ull << 20; // of an allocation, keys and values
+    std::chrono::milliseconds publish_timeout{60'000}; // for an answer that nothing need be waited for
+    std::chrono::milliseconds publish_wait{86'400'000}; // a lookup with PMIX_WAIT and no PMIX_TIMEOUT
+    // [session]
+    std::chrono::milliseconds session_idle{30'000}; // without a connection or data
+    // [slurm]
+    std::string slurm_srun; // empty: the one in the usual places
     // [start]
     std::chrono::milliseconds start_timeout{30'000}; // a task's wait for its environment
     // [daemon]

@@ -29,7 +29,8 @@ plugins_slurm_backend_slurm_la_SOURCES = \
 	plugins/slurm/backend.cc \
 	plugins/slurm/backend_step.h plugins/slurm/backend_step.cc \
 	plugins/slurm/contact_socket.h plugins/slurm/contact_socket.cc \
-	plugins/slurm/exit_report.cc plugins/slurm/identity.cc plugins/slurm/task_map.cc
+	plugins/slurm/exit_report.cc plugins/slurm/identity.cc plugins/slurm/task_map.cc \
+	plugins/slurm/session_step.h plugins/slurm/session_step.cc
 plugins_slurm_backend_slurm_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
 plugins_slurm_backend_slurm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/backend.map

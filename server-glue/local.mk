@@ -2,15 +2,22 @@
 noinst_LTLIBRARIES += server-glue/libglue.la
 server_glue_libglue_la_SOURCES = \
 	server-glue/backend_loader.h server-glue/backend_loader.cc \
+	server-glue/central_roles.h \
+	server-glue/central_server.h server-glue/central_server.cc \
 	server-glue/collective.h server-glue/collective.cc \
+	server-glue/data_store.h server-glue/data_store.cc \
 	server-glue/info_list.h server-glue/info_list.cc \
+	server-glue/invitation_stream.h server-glue/invitation_stream.cc \
 	server-glue/job_info.h server-glue/job_info.cc \
 	server-glue/local_tasks.h server-glue/local_tasks.cc \
 	server-glue/modex.h server-glue/modex.cc \
 	server-glue/one_shot.h \
 	server-glue/pmix_library.h server-glue/pmix_library.cc \
 	server-glue/private_directory.h server-glue/private_directory.cc \
+	server-glue/publish_service.h server-glue/publish_service.cc \
 	server-glue/rm_backend.h \
+	server-glue/role_process.h server-glue/role_process.cc \
+	server-glue/session_server.h server-glue/session_server.cc \
 	server-glue/signature.h server-glue/signature.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc \
@@ -18,6 +25,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/task_door.h server-glue/task_door.cc \
 	server-glue/task_table.h \
 	server-glue/task_watch.h server-glue/task_watch.cc \
+	server-glue/upcall_tools.h server-glue/upcalls_data.cc \
 	server-glue/upcalls.h server-glue/upcalls.cc \
 	server-glue/user_terminal.h server-glue/user_terminal.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

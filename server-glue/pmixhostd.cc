@@ -2,11 +2,14 @@
 // `pmixhost run`, as the user. Not meant to be started by hand.
 //
 //   pmixhostd --start-fd N    serve; N: the start document (contrib/doc/start-document.md)
+//   pmixhostd --session BACKEND [KEY=VALUE ...]
+//                             the session of an allocation; the keys of its start document
 //   pmixhostd --stand-in      internal, see stand_in.h
 //   pmixhostd --version
 #include "common/config.h"
 #include "config.h"
 #include "server-glue/backend_loader.h"
+#include "server-glue/role_process.h"
 #include "server-glue/stand_in.h"
 #include "server-glue/step_server.h"
 #include "server-glue/supervisor.h"
@@ -53,9 +56,38 @@ StatusPage *map_page(const StartDocument &document) {
     return memory == MAP_FAILED ? nullptr : static_cast<StatusPage *>(memory);
 }
 
-Result<Begin> begin(int start_fd) {
+Result<StartDocument> read_document(int start_fd) {
     UniqueFd owner(start_fd);
-    auto document = StartDocument::read_from(start_fd);
+    return StartDocument::read_from(start_fd);
+}
+
+// What a start document would say, from the command line and the environment.
+Result<StartDocument> session_document(int argc, char **argv) {
+    StartDocument document;
+    Result<void> added;
+    auto add = [&](std::string_view key, std::string_view value) {
+        if (added)
+            added = document.add(key, value);
+    };
+    add("role", name_of(CentralRole::session));
+    add("backend", argv[2]);
+    for (int i = 3; i < argc; ++i) {
+        std::string_view pair = argv[i];
+        auto equals = pair.find('=');
+        if (equals == std::string_view::npos)
+            return error(ErrorKind::invalid, "'{}' is not KEY=VALUE", pair);
+        add(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+    for (char **variable = environ; *variable; ++variable) {
+        if (std::string_view(*variable).starts_with("PMIXHOST_"))
+            add("env", *variable);
+    }
+    if (!added)
+        return added.failure();
+    return document;
+}
+
+Result<Begin> begin(Result<StartDocument> document) {
     if (!document)
         return document.failure();
     Begin b;
@@ -181,7 +213,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
     _exit(exit_code);
 }
 
-int run(int start_fd) {
+int run(Result<StartDocument> document) {
     // What the RM signals, it signals for the tasks; the daemon serves them to their end.
     for (int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP})
         ::signal(signal, SIG_IGN);
@@ -191,7 +223,7 @@ int run(int start_fd) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
-    auto started = begin(start_fd);
+    auto started = begin(std::move(document));
     if (!started) {
         fmt::print(stderr, "pmixhostd: {}\n", started.failure().text);
         return 1;
@@ -207,6 +239,8 @@ int run(int start_fd) {
     for (const auto &note : started->notes)
         log.warning("{}", note);
 
+    if (started->document.has("role"))
+        return serve_role(started->document, started->settings, log);
     if (!started->door)
         return serve(std::move(*started), log, nullptr); // whoever starts the tasks watches this one
 
@@ -240,12 +274,14 @@ int main(int argc, char **argv) {
             fmt::print("pmixhostd {}\n", PACKAGE_VERSION);
             return 0;
         }
+        if (argc >= 3 && std::strcmp(argv[1], "--session") == 0)
+            return run(session_document(argc, argv));
         int fd = -1;
         if (argc == 3 && std::strcmp(argv[1], "--start-fd") == 0) {
             const char *end = argv[2] + std::strlen(argv[2]);
             auto [stop, code] = std::from_chars(argv[2], end, fd);
             if (code == std::errc() && stop == end && fd >= 0)
-                return run(fd);
+                return run(read_document(fd));
         }
         fmt::print(stderr, "pmixhostd is started by srun --mpi=pmixhost or by `pmixhost run`; see "
                            "pmixhost(1)\n");

@@ -14,7 +14,10 @@
 #include "common/event_loop.h"
 #include "common/job_map.h"
 #include "common/log.h"
+#include "common/settings.h"
 #include "common/start_document.h"
+#include "server-glue/central_roles.h"
+#include "server-glue/invitation_stream.h"
 
 #include <string>
 #include <vector>
@@ -88,6 +91,11 @@ class RmBackend {
     virtual void send_contact(HostIndex host, std::string message, TimePoint deadline,
                               std::function<void(Result<void>)> done) = 0;
 
+    // Brings an encoded Invitation to the process of a central role, which is started when it does not
+    // run; the backend retries until `deadline`. Errors: unsupported, unreachable, timeout.
+    virtual void reach(CentralRole role, std::string invitation, TimePoint deadline,
+                       std::function<void(Result<void>)> done) = 0;
+
     // Ends the whole step, with the RM's own means, so that the launcher reports `end`. May be
     // called more than once, also on several hosts at once: the first report counts.
     virtual void end_step(StepEnd end, std::function<void(Result<void>)> done) = 0;
@@ -103,11 +111,16 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 1;
+    static constexpr std::uint32_t current_abi = 2;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     // Fails where the start document lacks or garbles something; the text names it.
     Result<std::unique_ptr<RmBackend>> (*create)(BackendContext context);
+    // Where the session of an allocation gets its invitations, when it was not started with a stream
+    // of them; null: only with one. Fails (exists) when this allocation has a session already.
+    Result<std::unique_ptr<InvitationSource>> (*session_invitations)(
+        BackendContext context, const Settings &settings,
+        std::function<void(std::string)> on_invitation);
 };
 
 } // namespace pmixhost

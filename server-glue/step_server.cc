@@ -1,6 +1,7 @@
 // See step_server.h.
 #include "server-glue/step_server.h"
 
+#include "common/transport/invitation.h"
 #include "server-glue/supervisor.h"
 #include "server-glue/user_terminal.h"
 
@@ -38,7 +39,7 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start,
     StepServer *raw = server.get();
     const StepInfo &step = backend.step();
     auto mesh = Mesh::create(
-        loop, log, settings, step.step_key, step.self, step.map.host_count(),
+        loop, log, settings, step.step_key, step.self, step.map.host_count() + central_role_count,
         authenticator_for(loop, backend),
         {[raw](HostIndex from, std::uint8_t type, Bytes payload) {
              raw->on_message(from, type, std::move(payload));
@@ -47,9 +48,9 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start,
              // Not at once: this may come from within a send of a service.
              raw->loop_.post([raw, host, how, why] { raw->on_host_gone(host, how, why); });
          },
-         [&backend](HostIndex host, Bytes message, TimePoint deadline,
-                    std::function<void(Result<void>)> done) {
-             backend.send_contact(host, std::move(message), deadline, std::move(done));
+         [raw](HostIndex host, Bytes message, TimePoint deadline,
+               std::function<void(Result<void>)> done) {
+             raw->send_contact(host, std::move(message), deadline, std::move(done));
          }});
     if (!mesh)
         return mesh.failure();
@@ -74,7 +75,8 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
               },
               [this](Error why) { end(std::move(why)); }}),
       collectives_(*this, step_.self, settings_.transport_radix), modex_(*this, step_.self),
-      upcalls_(loop_, *this, settings_.fence_max_bytes), worker_(loop_) {}
+      publish_(*this, step_.map.hosts()[step_.self], {settings_.publish_timeout, settings_.publish_wait}),
+      upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes}), worker_(loop_) {}
 
 StepServer::~StepServer() {
     // In this order: what waits is answered, then no more upcalls, then nothing that could answer one.
@@ -128,6 +130,20 @@ void StepServer::begin() {
                     for (auto &ask : std::exchange(early_asks_, {}))
                         ask_library(ask.token, ask.nspace, ask.rank);
                 });
+}
+
+void StepServer::send_contact(HostIndex host, Bytes message, TimePoint deadline,
+                              std::function<void(Result<void>)> done) {
+    HostIndex hosts = step_.map.host_count();
+    if (host < hosts)
+        return backend_.send_contact(host, std::move(message), deadline, std::move(done));
+    Invitation invitation;
+    invitation.contact = std::move(message);
+    invitation.step_key = step_.step_key;
+    invitation.host_count = hosts;
+    invitation.nspace = step_.nspace;
+    backend_.reach(static_cast<CentralRole>(host - hosts), wire::encode(invitation), deadline,
+                   std::move(done));
 }
 
 void StepServer::end(Result<void> result) {
@@ -199,6 +215,19 @@ void StepServer::direct_modex(ModexAsk request) {
     std::uint64_t id = next_id_++;
     replies_.emplace(id, std::move(request.reply));
     modex_.request(id, request.target.nspace, request.target.rank, now, deadline);
+    arm_timer();
+}
+
+void StepServer::publish(PublishAsk request) {
+    publish_.publish(loop_.now(), std::move(request));
+    arm_timer();
+}
+void StepServer::lookup(LookupAsk request) {
+    publish_.lookup(loop_.now(), std::move(request));
+    arm_timer();
+}
+void StepServer::unpublish(UnpublishAsk request) {
+    publish_.unpublish(loop_.now(), std::move(request));
     arm_timer();
 }
 
@@ -279,6 +308,7 @@ void StepServer::want_environment(Rank rank,
 void StepServer::on_task_gone(Rank rank) {
     collectives_.on_local_process_gone();
     modex_.on_local_process_gone(step_.nspace, rank);
+    publish_.on_process_ended(rank);
     arm_timer();
 }
 
@@ -293,6 +323,8 @@ template <typename Message, typename Body> static void with(Log &log, const Byte
 }
 
 void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
+    if (from >= step_.map.host_count())
+        return on_session_message(type, payload);
     TimePoint now = loop_.now();
     switch (type) {
     case wire::CollectiveUp::type:
@@ -323,7 +355,24 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
     arm_timer();
 }
 
+void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
+    if (type == wire::DataReply::type)
+        with<wire::DataReply>(log_, payload, [&](auto m) { publish_.on_reply(std::move(m)); });
+    else
+        log_.warning("the session sent a message of unknown type {}", type);
+    arm_timer();
+}
+
 void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) {
+    if (host >= step_.map.host_count()) {
+        mesh_->forget(host); // the next one who wants it may have better luck
+        if (!ending_)
+            log_.warning("the {} of this job is gone: {}",
+                         name_of(static_cast<CentralRole>(host - step_.map.host_count())), why.text);
+        if (host == session_peer())
+            publish_.on_session_gone();
+        return arm_timer();
+    }
     if (how == Mesh::Gone::lost && !ending_)
         log_.warning("{} is lost: {}", step_.map.hosts()[host], why.text);
     collectives_.on_host_gone(host);
@@ -335,6 +384,10 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
 
 bool StepServer::send(HostIndex to, std::uint8_t type, SharedBytes payload) {
     return mesh_->send(to, type, std::move(payload));
+}
+
+bool StepServer::send_to_session(std::uint8_t type, SharedBytes payload) {
+    return mesh_->send(session_peer(), type, std::move(payload));
 }
 
 static std::size_t total_size(const Contributions &contributions) {
@@ -419,7 +472,7 @@ bool StepServer::local_process_gone(const Bytes &nspace, Rank rank) {
 }
 
 void StepServer::arm_timer() {
-    TimePoint next = std::min(collectives_.next_time(), modex_.next_time());
+    TimePoint next = std::min({collectives_.next_time(), modex_.next_time(), publish_.next_time()});
     if (next == timer_at_)
         return;
     timer_at_ = next;
@@ -429,6 +482,7 @@ void StepServer::arm_timer() {
         timer_at_ = TimePoint::max();
         collectives_.on_time(loop_.now());
         modex_.on_time(loop_.now());
+        publish_.on_time(loop_.now());
         arm_timer();
     });
 }

@@ -11,6 +11,7 @@
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
 #include "server-glue/private_directory.h"
+#include "server-glue/publish_service.h"
 #include "server-glue/upcalls.h"
 
 #include <unordered_map>
@@ -20,7 +21,8 @@ namespace pmixhost {
 class StepServer final : private UpcallHandler,
                          private BackendListener,
                          private CollectivePort,
-                         private ModexPort {
+                         private ModexPort,
+                         private SessionPort {
   public:
     struct Start {
         EventLoop &loop;
@@ -52,13 +54,17 @@ class StepServer final : private UpcallHandler,
     void abort(AbortRequest request) override;
     void fence(FenceRequest request) override;
     void direct_modex(ModexAsk request) override;
+    void publish(PublishAsk request) override;
+    void lookup(LookupAsk request) override;
+    void unpublish(UnpublishAsk request) override;
     // BackendListener
     void on_contact(std::string message) override { mesh_->on_contact(message); }
     void on_rm_gone(std::string why) override;
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int) override { tasks_.ended(rank); }
-    // CollectivePort and ModexPort
+    // CollectivePort, ModexPort and SessionPort
+    bool send_to_session(std::uint8_t type, SharedBytes payload) override;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
     void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
@@ -70,6 +76,10 @@ class StepServer final : private UpcallHandler,
     bool local_process_gone(const Bytes &nspace, Rank rank) override;
 
     void begin();
+    void send_contact(HostIndex host, Bytes message, TimePoint deadline,
+                      std::function<void(Result<void>)> done);
+    void on_session_message(std::uint8_t type, const Bytes &payload);
+    HostIndex session_peer() const { return peer_of(CentralRole::session, step_.map.host_count()); }
     void on_message(HostIndex from, std::uint8_t type, Bytes payload);
     void on_host_gone(HostIndex host, Mesh::Gone how, const Error &why);
     void on_task_gone(Rank rank);
@@ -95,6 +105,7 @@ class StepServer final : private UpcallHandler,
     LocalTasks tasks_;
     Collectives collectives_;
     Modex modex_;
+    PublishService publish_;
     std::unordered_map<std::uint64_t, DataReply> replies_; // of fences and direct modexes
     std::uint64_t next_id_ = 1;
     EventLoop::Handle timer_;

@@ -1,9 +1,5 @@
-// See upcalls.h.
-//
-// Answers are posted back by the library itself: its callbacks may be called from any thread, and
-// only shift to its own. They are never called from within an upcall, because the handler runs in
-// the loop's thread.
-#include "server-glue/upcalls.h"
+// See upcalls.h and upcall_tools.h.
+#include "server-glue/upcall_tools.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,25 +8,15 @@
 
 namespace pmixhost {
 
-namespace {
+using namespace upcall;
+
+namespace upcall {
 
 // The one pointer that the module table without a user argument forces on us. Set before
 // PMIx_server_init, cleared after PMIx_server_finalize.
-std::atomic<Upcalls *> current{nullptr};
+static std::atomic<Upcalls *> the_upcalls{nullptr};
 
-// The boundary: nothing that happens in an upcall goes up into libpmix but a status.
-template <typename Body> pmix_status_t guarded(Body body) {
-    Upcalls *upcalls = current.load(std::memory_order_acquire);
-    if (!upcalls)
-        return PMIX_ERR_NOT_AVAILABLE;
-    try {
-        return body(*upcalls);
-    } catch (const std::bad_alloc &) {
-        return PMIX_ERR_NOMEM;
-    } catch (...) {
-        return PMIX_ERROR;
-    }
-}
+Upcalls *current() { return the_upcalls.load(std::memory_order_acquire); }
 
 Process process_of(const pmix_proc_t &proc) {
     // The name may fill its array without a final NUL.
@@ -52,6 +38,41 @@ StatusReply status_reply(pmix_op_cbfunc_t callback, void *data) {
     return {[callback, data](pmix_status_t status) { callback(status, data); }, PMIX_ERROR};
 }
 
+std::optional<long long> number_of(const pmix_value_t &value) {
+    switch (value.type) {
+    case PMIX_INT: return value.data.integer;
+    case PMIX_UINT: return value.data.uint;
+    case PMIX_INT32: return value.data.int32;
+    case PMIX_UINT32: return value.data.uint32;
+    case PMIX_INT64: return value.data.int64;
+    case PMIX_UINT64:
+        return static_cast<long long>(std::min<std::uint64_t>(value.data.uint64, INT32_MAX));
+    case PMIX_SIZE: return static_cast<long long>(std::min<std::size_t>(value.data.size, INT32_MAX));
+    default: return std::nullopt;
+    }
+}
+
+std::optional<std::chrono::seconds> seconds_of(const pmix_value_t &value) {
+    auto seconds = number_of(value);
+    if (!seconds)
+        return std::nullopt;
+    return std::chrono::seconds(std::clamp<long long>(*seconds, 0, INT32_MAX));
+}
+
+void in_library_thread(std::function<void()> what) {
+    auto *owned = new std::function<void()>(std::move(what));
+    auto run = [](pmix_status_t, void *data) {
+        std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()> *>(data));
+        (*body)();
+    };
+    if (PMIx_server_deliver_inventory(nullptr, 0, nullptr, 0, run, owned) != PMIX_SUCCESS)
+        delete owned; // the library has ended, and its clients with it
+}
+
+} // namespace upcall
+
+namespace {
+
 DataReply data_reply(pmix_modex_cbfunc_t callback, void *data) {
     if (!callback)
         return {};
@@ -62,30 +83,6 @@ DataReply data_reply(pmix_modex_cbfunc_t callback, void *data) {
                     [](void *object) { delete static_cast<Bytes *>(object); }, owned);
             },
             PMIX_ERROR, Bytes()};
-}
-
-// std::function wants something copyable; requests are not.
-template <typename Request>
-void post(Upcalls &upcalls, Request request, void (UpcallHandler::*method)(Request)) {
-    auto shared = std::make_shared<Request>(std::move(request));
-    upcalls.loop.post([&upcalls, shared, method] { (upcalls.handler.*method)(std::move(*shared)); });
-}
-
-// A timeout in seconds, whatever integer type the caller gave it; nullopt when it is none.
-std::optional<std::chrono::seconds> seconds_of(const pmix_value_t &value) {
-    long long seconds = 0;
-    switch (value.type) {
-    case PMIX_INT: seconds = value.data.integer; break;
-    case PMIX_UINT: seconds = value.data.uint; break;
-    case PMIX_INT32: seconds = value.data.int32; break;
-    case PMIX_UINT32: seconds = value.data.uint32; break;
-    case PMIX_INT64: seconds = value.data.int64; break;
-    case PMIX_SIZE: seconds = static_cast<long long>(std::min<std::size_t>(value.data.size, INT32_MAX)); break;
-    default: return std::nullopt;
-    }
-    if (seconds <= 0) // PMIX_TIMEOUT of 0: wait without limit (standard, 3.4.29)
-        return std::chrono::seconds(0);
-    return std::chrono::seconds(std::min<long long>(seconds, INT32_MAX));
 }
 
 // Reads the directives that fence and direct modex know; a required one that is not known is
@@ -157,7 +154,7 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
         FenceRequest request;
         request.participants = processes_of(procs, count);
         request.refused = directives.refused;
-        if (request.refused == PMIX_SUCCESS && size > upcalls.max_fence_bytes)
+        if (request.refused == PMIX_SUCCESS && size > upcalls.limits.fence_bytes)
             request.refused = PMIX_ERR_OUT_OF_RESOURCE;
         if (request.refused == PMIX_SUCCESS && blob)
             request.data.assign(blob, size);
@@ -190,16 +187,16 @@ pmix_server_module_t make_module() {
     module.abort = on_abort;
     module.fence_nb = on_fence;
     module.direct_modex = on_direct_modex;
+    add_data_upcalls(module);
     return module;
 }
 
 } // namespace
 
-Upcalls::Upcalls(EventLoop &l, UpcallHandler &h, std::uint64_t max)
-    : loop(l), handler(h), max_fence_bytes(max) {
-    current.store(this, std::memory_order_release);
+Upcalls::Upcalls(EventLoop &l, UpcallHandler &h, Limits most) : loop(l), handler(h), limits(most) {
+    the_upcalls.store(this, std::memory_order_release);
 }
-Upcalls::~Upcalls() { current.store(nullptr, std::memory_order_release); }
+Upcalls::~Upcalls() { the_upcalls.store(nullptr, std::memory_order_release); }
 
 pmix_server_module_t *Upcalls::module() {
     static pmix_server_module_t module = make_module(); // libpmix copies it

@@ -6,6 +6,7 @@
 
 #include "common/bytes.h"
 #include "common/event_loop.h"
+#include "common/wire/messages.h"
 #include "server-glue/one_shot.h"
 #include "server-glue/signature.h"
 
@@ -41,6 +42,33 @@ struct ModexAsk {
     std::optional<std::chrono::seconds> timeout;
     DataReply reply;
 };
+// Values are already what PMIx_Data_pack makes of them.
+struct PublishAsk {
+    Process caller;
+    std::uint8_t range = PMIX_RANGE_SESSION;
+    std::uint8_t persistence = PMIX_PERSIST_SESSION;
+    std::vector<wire::ProcessName> custom; // for PMIX_RANGE_CUSTOM
+    std::vector<wire::Datum> data;
+    std::optional<std::chrono::seconds> timeout;
+    StatusReply reply;
+};
+using LookupReply = OneShot<pmix_status_t, std::vector<wire::Found>>;
+struct LookupAsk {
+    Process caller;
+    std::uint8_t range = PMIX_RANGE_SESSION;
+    std::vector<wire::ProcessName> custom;
+    std::vector<Bytes> keys;
+    std::int32_t wait = -1; // as in wire::LookupRequest
+    std::optional<std::chrono::seconds> timeout;
+    LookupReply reply;
+};
+struct UnpublishAsk {
+    Process caller;
+    std::uint8_t range = PMIX_RANGE_UNDEF;
+    std::vector<Bytes> keys; // empty: all
+    std::optional<std::chrono::seconds> timeout;
+    StatusReply reply;
+};
 struct ClientEvent {
     Process client;
     StatusReply reply;
@@ -55,12 +83,19 @@ class UpcallHandler {
     virtual void abort(AbortRequest request) = 0;
     virtual void fence(FenceRequest request) = 0;
     virtual void direct_modex(ModexAsk request) = 0;
+    virtual void publish(PublishAsk request) = 0;
+    virtual void lookup(LookupAsk request) = 0;
+    virtual void unpublish(UnpublishAsk request) = 0;
 };
 
 class Upcalls {
   public:
-    // `max_fence_bytes`: a larger contribution is refused before it is copied.
-    Upcalls(EventLoop &loop, UpcallHandler &handler, std::uint64_t max_fence_bytes);
+    // What is larger is refused before it is copied.
+    struct Limits {
+        std::uint64_t fence_bytes;
+        std::uint64_t publish_bytes; // of one call
+    };
+    Upcalls(EventLoop &loop, UpcallHandler &handler, Limits limits);
     // After PMIx_server_finalize: no upcall may come any more.
     ~Upcalls();
     Upcalls(const Upcalls &) = delete;
@@ -69,7 +104,7 @@ class Upcalls {
 
     EventLoop &loop;
     UpcallHandler &handler;
-    const std::uint64_t max_fence_bytes;
+    const Limits limits;
 };
 
 } // namespace pmixhost

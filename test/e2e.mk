@@ -8,7 +8,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/d
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
 	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality \
-	test/e2e/clients/modex test/e2e/clients/nonpmi \
+	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex
 check_PROGRAMS += $(E2E_CLIENTS)
 
@@ -72,6 +72,10 @@ test_e2e_clients_nonpmi_SOURCES = test/e2e/clients/nonpmi.c test/e2e/clients/cli
 test_e2e_clients_nonpmi_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_nonpmi_LDFLAGS =
 test_e2e_clients_nonpmi_LDADD = $(PMIX_LIBS)
+test_e2e_clients_publish_SOURCES = test/e2e/clients/publish.c test/e2e/clients/client.h
+test_e2e_clients_publish_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_publish_LDFLAGS =
+test_e2e_clients_publish_LDADD = $(PMIX_LIBS)
 test_bench_bench_init_SOURCES = test/bench/bench_init.c test/e2e/clients/client.h
 test_bench_bench_init_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_init_LDFLAGS =

@@ -10,8 +10,8 @@ include test/config.mk
 include test/slurm.mk
 include test/e2e.mk
 
-GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/task_watch \
-	test/unit/wire_document test/sim/collectives
+GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
+	test/unit/task_watch test/unit/wire_document test/sim/collectives
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
@@ -28,6 +28,9 @@ test_sim_collectives_LDADD = $(GLUE_TEST_LDADD)
 test_unit_mesh_SOURCES = test/unit/mesh.cc
 test_unit_mesh_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_mesh_LDADD = $(GLUE_TEST_LDADD)
+test_unit_data_store_SOURCES = test/unit/data_store.cc
+test_unit_data_store_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_data_store_LDADD = $(GLUE_TEST_LDADD)
 test_unit_modex_SOURCES = test/unit/modex.cc
 test_unit_modex_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_modex_LDADD = $(GLUE_TEST_LDADD)

@@ -107,6 +107,15 @@ std::string comma_list(const std::vector<Rank> &ranks) {
     return out;
 }
 
+void describe_settings(const RunOptions &options, const RunIdentity &identity, Writer &document) {
+    for (const auto &variable : identity.pmixhost_env) {
+        if (variable.find('\n') == std::string::npos)
+            document.add("env", variable);
+    }
+    if (!options.config.empty())
+        document.add("config", options.config);
+}
+
 void describe_job(const RunOptions &options, const RunIdentity &identity, Writer &document) {
     document.add("local.nspace", identity.nspace);
     document.add("local.secret", identity.secret);
@@ -126,12 +135,7 @@ void describe_job(const RunOptions &options, const RunIdentity &identity, Writer
         document.add("local.task_env", escape_line(variable));
     for (const auto &fault : options.faults)
         document.add("local.fault", fault);
-    for (const auto &variable : identity.pmixhost_env) {
-        if (variable.find('\n') == std::string::npos)
-            document.add("env", variable);
-    }
-    if (!options.config.empty())
-        document.add("config", options.config);
+    describe_settings(options, identity, document);
 }
 
 std::size_t program_of(const RunOptions &options, Rank rank) {
@@ -240,6 +244,39 @@ std::string pmixhostd_path() {
             return built.string();
     }
     return installed;
+}
+
+Result<RoleProcess> RoleProcess::start(const std::string &role, const RunOptions &options,
+                                       const RunIdentity &identity, const std::string &program) {
+    int pair[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return system_error("invitations", errno);
+    RoleProcess process;
+    process.invitations_.reset(pair[0]);
+    UniqueFd theirs(pair[1]);
+    Writer document;
+    document.add("role", role);
+    document.add("backend", "local");
+    document.add_fd("invitations_fd", theirs.get());
+    describe_settings(options, identity, document);
+    auto text = document.write();
+    if (!text)
+        return text.failure();
+    auto pid = spawn(program, text->get(), {theirs.get()});
+    if (!pid)
+        return pid.failure();
+    process.pid_ = *pid;
+    return process;
+}
+
+bool RoleProcess::invite(const std::string &invitation) {
+    std::string frame;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        frame.push_back(static_cast<char>(invitation.size() >> shift));
+    frame += invitation;
+    // The socket holds many of them; a process that takes none is no good to anybody.
+    return ::send(invitations_.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           static_cast<ssize_t>(frame.size());
 }
 
 Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity,

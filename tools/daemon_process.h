@@ -47,6 +47,20 @@ struct DaemonProcess {
 // installed to, else beside this program in the build tree.
 std::string pmixhostd_path();
 
+// A pmixhostd of a central role (server-glue/central_roles.h): ends when this is dropped.
+class RoleProcess {
+  public:
+    static Result<RoleProcess> start(const std::string &role, const RunOptions &options,
+                                     const RunIdentity &identity, const std::string &program);
+    // False when it has gone.
+    bool invite(const std::string &invitation);
+    pid_t pid() const { return pid_; }
+
+  private:
+    pid_t pid_ = -1;
+    UniqueFd invitations_;
+};
+
 Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity,
                                    HostIndex host, const std::string &program);
 

@@ -170,11 +170,27 @@ void Launcher::on_message(HostIndex h, local::ControlMessage message) {
         host.failure = printable(gone->text, 1000);
     } else if (auto *contact = std::get_if<Contact>(&message)) {
         // From now on it says whom it is from.
-        if (contact->host < hosts_.size() && hosts_[contact->host].channel)
+        if (contact->host >= hosts_.size())
+            return on_invitation(h, contact->host - static_cast<HostIndex>(hosts_.size()), contact->message);
+        if (hosts_[contact->host].channel)
             hosts_[contact->host].channel->send(Contact{h, std::move(contact->message)});
     } else {
         say("error: {}: its daemon sent a message that only pmixhost run sends", options_.hosts[h]);
     }
+}
+
+// For a central role, the first of which is the session.
+void Launcher::on_invitation(HostIndex h, HostIndex role, const std::string &invitation) {
+    if (role != 0)
+        return say("error: {}: its daemon wants what pmixhost run does not know", options_.hosts[h]);
+    if (session_ && session_->invite(invitation))
+        return;
+    session_.reset();
+    auto started = RoleProcess::start("session", options_, identity_, pmixhostd_path());
+    if (!started)
+        return say("error: the session's daemon cannot be started: {}", started.failure().text);
+    session_ = std::move(*started);
+    session_->invite(invitation);
 }
 
 void Launcher::on_task_ended(HostIndex h, Rank rank, int status) {
@@ -419,6 +435,7 @@ void Launcher::finish() {
     kill_timer_.reset();
     for (auto &host : hosts_)
         host.channel.reset();
+    session_.reset();
     for (pid_t pid : sweep_children(sweep_limit))
         say("error: process {} does not end", pid);
     for (HostIndex h = 0; h < hosts_.size(); ++h)

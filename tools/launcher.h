@@ -54,6 +54,7 @@ class Launcher {
     };
 
     void on_message(HostIndex host, local::ControlMessage message);
+    void on_invitation(HostIndex host, HostIndex role, const std::string &invitation);
     void on_channel_closed(HostIndex host, const std::string &why);
     void on_task_ended(HostIndex host, Rank rank, int status);
     void report_ends();
@@ -85,6 +86,7 @@ class Launcher {
     OutputSink stdout_, stderr_;
     RunIdentity identity_;
     std::vector<Host> hosts_;
+    std::optional<RoleProcess> session_; // once a daemon wanted it
     std::vector<Task> tasks_;
     std::size_t tasks_left_ = 0;
     Phase phase_ = Phase::running;

@@ -74,9 +74,11 @@ Result<std::unique_ptr<Mesh>> Mesh::create(EventLoop &loop, Log &log, const Sett
                                            std::string step_key, HostIndex self,
                                            HostIndex host_count,
                                            std::unique_ptr<Authenticator> authenticator,
-                                           Callbacks callbacks) {
+                                           Callbacks callbacks, Listening listening) {
     std::unique_ptr<Mesh> mesh(new Mesh(loop, log, settings, std::move(step_key), self, host_count,
                                         std::move(authenticator), std::move(callbacks)));
+    if (listening == Listening::no)
+        return mesh;
     auto addresses = own_addresses(settings.transport_interfaces);
     if (!addresses)
         return addresses.failure();
@@ -128,7 +130,7 @@ void Mesh::arm_deadline(HostIndex host) {
 
 void Mesh::invite(HostIndex host) {
     Peer &p = peer(host);
-    if (p.gone || p.invited || !p.links.empty() || p.dial)
+    if (p.gone || p.invited || !p.links.empty() || p.dial || !listener_)
         return;
     p.invited = true;
     Contact contact;
@@ -171,6 +173,14 @@ bool Mesh::connected(HostIndex host) const {
 bool Mesh::gone(HostIndex host) const {
     auto found = peers_.find(host);
     return found != peers_.end() && found->second->gone;
+}
+
+void Mesh::forget(HostIndex host) { peers_.erase(host); }
+
+bool Mesh::wanted() const {
+    return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {
+        return !entry.second->links.empty() || entry.second->dial;
+    });
 }
 
 std::vector<HostIndex> Mesh::connected_hosts() const {

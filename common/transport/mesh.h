@@ -39,11 +39,14 @@ class Mesh {
                            std::function<void(Result<void>)> done)>
             send_contact;
     };
+    // `no`: this daemon only dials. It cannot invite, and sends only where there is a connection.
+    enum class Listening { no, yes };
     static Result<std::unique_ptr<Mesh>> create(EventLoop &loop, Log &log, const Settings &settings,
                                                 std::string step_key, HostIndex self,
                                                 HostIndex host_count,
                                                 std::unique_ptr<Authenticator> authenticator,
-                                                Callbacks callbacks);
+                                                Callbacks callbacks,
+                                                Listening listening = Listening::yes);
     ~Mesh();
 
     // Ask `host` to dial this daemon, unless there is a connection.
@@ -54,6 +57,10 @@ class Mesh {
     bool send(HostIndex host, std::uint8_t type, SharedBytes payload);
     bool connected(HostIndex host) const;
     bool gone(HostIndex host) const;
+    // As if nothing had ever been: for a peer that may come again. From within no callback.
+    void forget(HostIndex host);
+    // Is there any connection, or one being made?
+    bool wanted() const;
     // Every host there is a connection to.
     std::vector<HostIndex> connected_hosts() const;
     // Tell all connected hosts that this daemon's leaving is no loss.

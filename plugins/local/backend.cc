@@ -5,6 +5,7 @@
 #include "common/sweep.h"
 #include "plugins/local/start.h"
 #include "plugins/local/tasks.h"
+#include "common/transport/invitation.h"
 #include "server-glue/rm_backend.h"
 
 #include <csignal>
@@ -84,6 +85,21 @@ class LocalBackend final : public RmBackend {
         if (!tell(Contact{host, std::move(message)}))
             return answer(error(ErrorKind::unreachable, "pmixhost run has ended"));
         answer({});
+    }
+
+    void reach(CentralRole role, std::string invitation, TimePoint,
+               std::function<void(Result<void>)> done) override {
+        auto invite = Invitation::decode(invitation);
+        Result<void> result;
+        if (!invite) {
+            result = invite.failure();
+        } else {
+            invite->secret = start_.step.shared_secret; // this channel is private
+            HostIndex peer = peer_of(role, start_.step.map.host_count());
+            if (!tell(Contact{peer, wire::encode(*invite)}))
+                result = error(ErrorKind::unreachable, "pmixhost run has ended");
+        }
+        loop_.post([done = std::move(done), result = std::move(result)] { done(result); });
     }
 
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
@@ -278,5 +294,6 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
 extern "C" {
 extern __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend;
 constinit const pmixhost::BackendModule pmixhost_backend{pmixhost::BackendModule::current_abi,
-                                                         "local", pmixhost::local::create};
+                                                         "local", pmixhost::local::create,
+                                                         nullptr};
 }

@@ -5,6 +5,7 @@
 #include "common/worker.h"
 #include "plugins/slurm/backend_step.h"
 #include "plugins/slurm/contact_socket.h"
+#include "plugins/slurm/session_step.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "server-glue/rm_backend.h"
 
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -70,6 +72,13 @@ Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t st
     return killed ? Result<void>() : result;
 }
 
+// pmixhostd's own path: what serves the session must be of the same build.
+std::string own_program() {
+    std::error_code failed;
+    auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
+    return failed ? PMIXHOST_LIBEXECDIR "/pmixhostd" : path.string();
+}
+
 class SlurmBackend final : public RmBackend {
   public:
     SlurmBackend(BackendContext context, SlurmStep step)
@@ -119,6 +128,23 @@ class SlurmBackend final : public RmBackend {
             return finish(sending, path.failure());
         sending->node = step_.node_of[host];
         sending->path = std::move(*path);
+        attempt(sending);
+    }
+
+    void reach(CentralRole role, std::string invitation, TimePoint deadline,
+               std::function<void(Result<void>)> done) override {
+        auto sending = std::make_shared<Sending>();
+        sending->done = std::move(done);
+        sending->deadline = deadline;
+        sending->message = std::move(invitation);
+        if (role != CentralRole::session)
+            return finish(sending, error(ErrorKind::unsupported, "no {} here", name_of(role)));
+        auto path = session_path(step_.settings.directory_base, geteuid(), step_.leader_job);
+        if (!path)
+            return finish(sending, path.failure());
+        sending->node = step_.session_node;
+        sending->path = std::move(*path);
+        sending->start_session = true;
         attempt(sending);
     }
 
@@ -173,11 +199,12 @@ class SlurmBackend final : public RmBackend {
         std::string node, path, message;
         TimePoint deadline;
         Duration pause = first_pause;
+        bool start_session = false; // at the first failure: there is none yet
         std::function<void(Result<void>)> done;
     };
 
     Result<std::string> path_of(HostIndex host) const {
-        return contact_path(step_.directory_base, geteuid(), step_.leader_job, step_.name.step_id,
+        return contact_path(step_.settings.directory_base, geteuid(), step_.leader_job, step_.name.step_id,
                             host);
     }
 
@@ -193,6 +220,12 @@ class SlurmBackend final : public RmBackend {
                 if (sent || loop_.now() + sending->pause >= sending->deadline)
                     return sending->done(std::move(sent));
                 log_.debug("{}; once more", sent.failure().text);
+                if (std::exchange(sending->start_session, false)) {
+                    auto started = start_session({step_.leader_job, step_.session_node}, step_.settings,
+                                                 own_program());
+                    if (!started)
+                        return sending->done(started.failure());
+                }
                 auto at = pauses_.emplace(pauses_.end());
                 *at = loop_.after(sending->pause, [this, sending, at] {
                     pauses_.erase(at);
@@ -226,9 +259,34 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
     return std::unique_ptr<RmBackend>(std::make_unique<SlurmBackend>(context, std::move(*step)));
 }
 
+class SessionContact final : public InvitationSource {
+  public:
+    explicit SessionContact(std::unique_ptr<ContactSocket> socket) : socket_(std::move(socket)) {}
+
+  private:
+    std::unique_ptr<ContactSocket> socket_;
+};
+
+Result<std::unique_ptr<InvitationSource>>
+session_invitations(BackendContext context, const Settings &settings,
+                    std::function<void(std::string)> on_invitation) {
+    auto job = context.document.number("slurm.job_id", UINT32_MAX);
+    if (!job)
+        return job.failure();
+    auto path = session_path(settings.directory_base, geteuid(), static_cast<std::uint32_t>(*job));
+    if (!path)
+        return path.failure();
+    auto socket = ContactSocket::open(context.loop, context.log, *path, std::move(on_invitation),
+                                      ContactSocket::Sharing::first_only);
+    if (!socket)
+        return socket.failure();
+    return std::unique_ptr<InvitationSource>(std::make_unique<SessionContact>(std::move(*socket)));
+}
+
 } // namespace
 
 } // namespace pmixhost::slurm
 
 extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend = {
-    pmixhost::BackendModule::current_abi, "slurm", pmixhost::slurm::create};
+    pmixhost::BackendModule::current_abi, "slurm", pmixhost::slurm::create,
+    pmixhost::slurm::session_invitations};

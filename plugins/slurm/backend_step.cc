@@ -174,7 +174,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     for (std::size_t i = 0; i < step.jobs.size(); ++i) // the few there are
         step.jobs.erase(std::remove(step.jobs.begin() + i + 1, step.jobs.end(), step.jobs[i]),
                         step.jobs.end());
-    step.directory_base = settings->settings.directory_base;
+    step.settings = std::move(settings->settings);
     if (auto where = document.text("slurm.report")) {
         auto target = ReportTarget::parse(*where);
         if (target)
@@ -205,6 +205,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     info.topology_file = cached_topology(document);
     info.step_key = fmt::format("slurm:{}:{}:{}", map->cluster, info.job_id, map->start_key);
     step.node_of = std::move(*nodes);
+    step.session_node = info.allocated_hosts.empty() ? step.node_of.front() : info.allocated_hosts.front();
     return step;
 }
 

@@ -2,6 +2,7 @@
 // thousands of hosts starting at once, what srun knew has to do.
 #pragma once
 
+#include "common/settings.h"
 #include "plugins/slurm/exit_report.h"
 #include "plugins/slurm/identity.h"
 #include "server-glue/rm_backend.h"
@@ -19,7 +20,8 @@ struct SlurmStep {
     std::vector<std::uint32_t> jobs;      // all jobs whose step of that number is ours, own first
     std::vector<std::string> node_of;     // Slurm's node name of each host of info.map
     std::optional<ReportTarget> report;   // absent: srun hears nothing
-    std::string directory_base;
+    Settings settings;
+    std::string session_node;             // where the allocation's session runs
     int lifeline_fd = -1;                 // ends with slurmstepd; -1: none
 };
 

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -59,11 +60,11 @@ Result<UniqueFd> own_directory(const std::string &path) {
     return fd;
 }
 
-bool somebody_listens(const std::string &path) {
+bool somebody_listens(const std::string &path) { // false where there is nothing
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     sockaddr_un address = address_of(path);
     return !fd || ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0 ||
-           errno != ECONNREFUSED;
+           (errno != ECONNREFUSED && errno != ENOENT);
 }
 
 // A name that is finished belongs to a socket that listens, unless its daemon was killed.
@@ -93,11 +94,17 @@ void sweep(const std::string &directory, int directory_fd) {
 
 // A listening socket at `path`, which is DIRECTORY/NAME. not_found: the directory went meanwhile.
 Result<UniqueFd> listen_in(const std::string &directory, const std::string &name,
-                           const std::string &path) {
+                           const std::string &path, ContactSocket::Sharing sharing) {
     auto directory_fd = own_directory(directory);
     if (!directory_fd)
         return directory_fd.failure();
-    sweep(directory, directory_fd->get());
+    sweep(directory, directory_fd->get()); // so what is left there listens
+    bool first_only = sharing == ContactSocket::Sharing::first_only;
+    // Two that start at once look one after the other; the lock ends with the descriptor.
+    if (first_only && ::flock(directory_fd->get(), LOCK_EX) != 0)
+        return system_error(directory, errno);
+    if (first_only && somebody_listens(path))
+        return error(ErrorKind::exists, "{} is taken", path);
 
     // Under a name of its own until it listens: a name that is there must not refuse.
     std::string first = directory + "/" + std::string(unfinished) + name;
@@ -135,6 +142,16 @@ Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32
     return path;
 }
 
+Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job) {
+    std::string path = fmt::format("{}/{}.session", contact_directory(base, uid), job);
+    if (path.size() >= sizeof(sockaddr_un::sun_path) - 8)
+        return error(ErrorKind::limit,
+                     "{} is too long for a socket's name; set a shorter directory.base in "
+                     "pmixhost.conf",
+                     path);
+    return path;
+}
+
 struct ContactSocket::Visitor {
     UniqueFd fd;
     std::string bytes;
@@ -156,13 +173,13 @@ ContactSocket::~ContactSocket() {
 
 Result<std::unique_ptr<ContactSocket>>
 ContactSocket::open(EventLoop &loop, Log &log, const std::string &path,
-                    std::function<void(std::string message)> on_message) {
+                    std::function<void(std::string message)> on_message, Sharing sharing) {
     std::size_t slash = path.rfind('/');
     std::string directory = path.substr(0, slash), name = path.substr(slash + 1);
     // The daemon of a step that ends may remove the directory just now: then make it once more.
     Result<UniqueFd> fd = error(ErrorKind::system, "{}: it goes away again and again", directory);
     for (int attempt = 0; attempt < directory_attempts; ++attempt) {
-        fd = listen_in(directory, name, path);
+        fd = listen_in(directory, name, path, sharing);
         if (fd || fd.failure().kind != ErrorKind::not_found)
             break;
     }

@@ -30,6 +30,8 @@ namespace pmixhost::slurm {
 
 inline constexpr std::size_t max_contact = 4096;
 
+// The session of an allocation: BASE/.pmixhost-UID/JOB.session
+Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job);
 std::string contact_directory(const std::string &base, uid_t uid);
 // Fails (limit) where the path is longer than a socket's name may be.
 Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job,
@@ -37,9 +39,11 @@ Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32
 
 class ContactSocket {
   public:
+    // What to do where somebody listens at that path: fail (exists), or be the one from now on.
+    enum class Sharing { take_over, first_only };
     static Result<std::unique_ptr<ContactSocket>>
     open(EventLoop &loop, Log &log, const std::string &path,
-         std::function<void(std::string message)> on_message);
+         std::function<void(std::string message)> on_message, Sharing sharing = Sharing::take_over);
     ~ContactSocket();
     ContactSocket(const ContactSocket &) = delete;
 

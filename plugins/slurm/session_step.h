@@ -1,0 +1,31 @@
+// The session of an allocation under Slurm: a step of its own, one task on the allocation's first
+// host, that shares the CPUs with the job's steps. It lives until the job ends, or until it is idle
+// for session.idle, whatever becomes of the step that started it.
+#pragma once
+
+#include "common/result.h"
+#include "common/settings.h"
+
+#include <string>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+struct SessionStep {
+    std::uint32_t job = 0; // the leading one of a het job
+    std::string node;      // where it runs
+};
+
+// The srun that makes it, with pmixhostd's arguments. `pmixhostd`: its path.
+std::vector<std::string> session_command(const SessionStep &step, const Settings &settings,
+                                         const std::string &pmixhostd);
+
+// Starts that srun as a process of its own. Does not wait for it: whether there is a session, its
+// socket tells. Blocks no longer than a fork does. Needs SIGCHLD ignored, or a reaper.
+Result<void> start_session(const SessionStep &step, const Settings &settings,
+                           const std::string &pmixhostd);
+
+// Settings.slurm_srun, or the first srun of the usual places.
+Result<std::string> srun_path(const Settings &settings);
+
+} // namespace pmixhost::slurm

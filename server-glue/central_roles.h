@@ -1,0 +1,26 @@
+// The roles of pmixhostd that serve many steps or many hosts, and how a step's daemon names them.
+//
+//   session    one per allocation: what must be known across steps (published data, operations over
+//              several namespaces). Started when the first daemon wants it.
+//   launcher   one per launcher of the RM (srun, pmixhost run), beside it: starts new jobs for it.
+//
+// To a step's daemon each is one more peer of its mesh, behind the hosts of the step, with which it
+// has a connection as soon as something is sent there. The step's daemon listens, the role dials:
+// RmBackend::reach brings it the invitation (invitation.h).
+#pragma once
+
+#include "common/job_map.h"
+
+namespace pmixhost {
+
+enum class CentralRole : std::uint8_t { session = 0, launcher = 1 };
+
+inline constexpr HostIndex central_role_count = 2;
+constexpr HostIndex peer_of(CentralRole role, HostIndex host_count) {
+    return host_count + static_cast<HostIndex>(role);
+}
+constexpr const char *name_of(CentralRole role) {
+    return role == CentralRole::session ? "session" : "launcher";
+}
+
+} // namespace pmixhost

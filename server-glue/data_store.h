@@ -1,0 +1,88 @@
+// The published data of an allocation: what PMIx_Publish, PMIx_Lookup and PMIx_Unpublish mean (PMIx
+// standard, chapter "Publish/Lookup Operations"). Pure: requests and time in, answers out.
+//
+// A key may be published once in each place where it can be seen: twice in a namespace's range by
+// different namespaces is no conflict, twice in the session's is. A lookup sees what was published
+// for it, the narrowest range first; the range that it names itself restricts whose data it looks at.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/wire/messages.h"
+
+#include <list>
+#include <map>
+#include <set>
+
+namespace pmixhost {
+
+// Whoever publishes or looks up.
+struct Participant {
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    Bytes host; // name of the node
+};
+
+class DataStore {
+  public:
+    // Answers a lookup: exactly once. Called from within any of the calls below.
+    using Answer = std::function<void(std::uint64_t id, std::int32_t status, std::vector<wire::Found> found)>;
+    struct Limits {
+        std::uint64_t total_bytes; // keys and values, of all
+        std::size_t waiting = 100'000;
+    };
+    DataStore(Limits limits, Answer answer) : limits_(limits), answer_(std::move(answer)) {}
+
+    // All of it or nothing. PMIx status: PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_OUT_OF_RESOURCE,
+    // PMIX_ERR_BAD_PARAM.
+    std::int32_t publish(const Participant &publisher, const wire::PublishRequest &request);
+    // The answer may come from within. `deadline`: of a lookup that waits; TimePoint::max() for none.
+    void lookup(std::uint64_t id, const Participant &asker, const wire::LookupRequest &request,
+                TimePoint deadline);
+    // Only what the same process has published. PMIX_ERR_NOT_FOUND when that is nothing.
+    std::int32_t unpublish(const Participant &publisher, const wire::UnpublishRequest &request);
+    // Forgets a lookup that waits; it is not answered.
+    void cancel(std::uint64_t id) { waiting_.erase(id); }
+
+    void on_process_ended(const Bytes &nspace, std::uint32_t rank);
+    void on_nspace_ended(const Bytes &nspace);
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+    std::uint64_t bytes() const { return bytes_; }
+    std::size_t waiting() const { return waiting_.size(); }
+
+  private:
+    struct Entry {
+        std::uint64_t order;
+        Participant publisher;
+        std::uint8_t range, persistence;
+        std::vector<wire::ProcessName> custom;
+        Bytes value;
+    };
+    struct Waiting {
+        Participant asker;
+        std::uint8_t range;
+        std::vector<wire::ProcessName> custom;
+        std::vector<Bytes> keys;
+        std::size_t wanted; // keys, before it is answered
+        TimePoint deadline;
+    };
+    using Entries = std::multimap<Bytes, Entry>; // by key
+
+    static bool visible(const Entry &entry, const Participant &asker);
+    static bool looked_at(const Entry &entry, std::uint8_t range, const Participant &asker,
+                          const std::vector<wire::ProcessName> &custom);
+    static bool collide(const Entry &one, const Entry &other);
+    Entries::iterator best(const Bytes &key, const Waiting &waiting);
+    bool try_answer(std::uint64_t id, Waiting &waiting, bool last_chance);
+    void erase(Entries::iterator at);
+    template <typename Condition> std::size_t erase_if(Condition condition);
+
+    Limits limits_;
+    Answer answer_;
+    Entries entries_;
+    std::uint64_t bytes_ = 0, next_order_ = 0;
+    std::map<std::uint64_t, Waiting> waiting_; // by id: the oldest is answered first
+};
+
+} // namespace pmixhost

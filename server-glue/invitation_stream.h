@@ -1,0 +1,39 @@
+// Where a central role gets its invitations (invitation.h) from: the RM's backend knows a way, or
+// whoever started the process holds the other end of a stream socket and writes them to it, each as
+// u32be length | bytes; its end is the role's end.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/log.h"
+#include "common/start_document.h"
+#include "common/unique_fd.h"
+
+namespace pmixhost {
+
+class InvitationSource {
+  public:
+    virtual ~InvitationSource() = default;
+};
+
+class InvitationStream final : public InvitationSource {
+  public:
+    // From the descriptor that the document names as `invitations_fd`.
+    static Result<std::unique_ptr<InvitationStream>>
+    open(EventLoop &loop, Log &log, const StartDocument &document,
+         std::function<void(std::string)> on_invitation, std::function<void()> on_end);
+
+  private:
+    InvitationStream(EventLoop &loop, Log &log, UniqueFd fd, std::function<void(std::string)> on_invitation,
+                     std::function<void()> on_end);
+    void on_readable();
+
+    EventLoop &loop_;
+    Log &log_;
+    UniqueFd fd_;
+    std::function<void(std::string)> on_invitation_;
+    std::function<void()> on_end_;
+    std::string bytes_;
+    EventLoop::Handle watch_;
+};
+
+} // namespace pmixhost

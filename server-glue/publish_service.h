@@ -1,0 +1,57 @@
+// Publish, lookup and unpublish on the side of a step's daemon: each goes to the session
+// (central_roles.h), which keeps the data, and the answer back. Pure: what it needs of its
+// surroundings is the port.
+#pragma once
+
+#include "common/event_loop.h"
+#include "server-glue/upcalls.h"
+
+#include <map>
+
+namespace pmixhost {
+
+class SessionPort {
+  public:
+    virtual ~SessionPort() = default;
+    // Queued until there is a connection. False when the session cannot be reached.
+    virtual bool send_to_session(std::uint8_t type, SharedBytes payload) = 0;
+};
+
+class PublishService {
+  public:
+    struct Limits {
+        Duration answer; // when nothing need be waited for
+        Duration wait;   // of a lookup that waits; 0: none
+    };
+    // `host`: the name of this node.
+    PublishService(SessionPort &port, std::string host, Limits limits)
+        : port_(port), host_(std::move(host)), limits_(limits) {}
+
+    void publish(TimePoint now, PublishAsk ask);
+    void lookup(TimePoint now, LookupAsk ask);
+    void unpublish(TimePoint now, UnpublishAsk ask);
+    void on_reply(wire::DataReply reply);
+    void on_session_gone();
+    void on_process_ended(Rank rank);
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+  private:
+    struct Pending {
+        Rank caller;
+        TimePoint deadline;
+        StatusReply status; // one of both
+        LookupReply lookup;
+        void answer(pmix_status_t code, std::vector<wire::Found> found = {});
+    };
+    template <typename Message> void send(std::uint64_t id, const Message &message, Pending pending);
+
+    SessionPort &port_;
+    std::string host_;
+    Limits limits_;
+    std::map<std::uint64_t, Pending> pending_;
+    std::uint64_t next_id_ = 1;
+    bool used_ = false; // has anything been sent to the session?
+};
+
+} // namespace pmixhost

@@ -1,0 +1,81 @@
+// See role_process.h.
+#include "server-glue/role_process.h"
+
+#include "server-glue/backend_loader.h"
+#include "server-glue/invitation_stream.h"
+#include "server-glue/session_server.h"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+
+std::unique_ptr<Authenticator> authenticator(EventLoop &loop, const Bytes &secret) {
+    if (secret.empty())
+        return make_munge_authenticator(loop, ::getuid());
+    return make_secret_authenticator(secret);
+}
+
+Result<void> serve_session(EventLoop &loop, const StartDocument &document, const Settings &settings,
+                           Log &log) {
+    SessionServer session(
+        loop, log, settings,
+        [&loop](const Bytes &secret) { return authenticator(loop, secret); }, [&loop] { loop.stop(); });
+    auto take = [&session](std::string message) { session.on_invitation(message); };
+
+    std::unique_ptr<InvitationSource> source;
+    if (document.has("invitations_fd")) {
+        auto stream = InvitationStream::open(loop, log, document, take, [&loop] { loop.stop(); });
+        if (!stream)
+            return stream.failure();
+        source = std::move(*stream);
+    } else {
+        auto name = document.text("backend");
+        if (!name)
+            return name.failure();
+        auto module = load_backend(*name);
+        if (!module)
+            return module.failure();
+        if (!(*module)->session_invitations)
+            return error(ErrorKind::unsupported, "the backend {} starts no session", *name);
+        auto opened = (*module)->session_invitations({loop, log, document}, settings, take);
+        if (!opened)
+            return opened.failure();
+        source = std::move(*opened);
+    }
+    auto ended = loop.on_signal(SIGTERM, [&loop] { loop.stop(); });
+    auto interrupted = loop.on_signal(SIGINT, [&loop] { loop.stop(); });
+    loop.run();
+    return {};
+}
+
+} // namespace
+
+int serve_role(const StartDocument &document, const Settings &settings, Log &log) {
+    auto fail = [&log](const Error &why) {
+        log.error("{}", why.text);
+        return 1;
+    };
+    auto loop = EventLoop::create([&log](const std::string &what) {
+        log.error("internal error, an event was not handled to its end: {}", what);
+    });
+    if (!loop)
+        return fail(loop.failure());
+    auto role = document.text("role");
+    if (!role)
+        return fail(role.failure());
+    if (*role != name_of(CentralRole::session))
+        return fail(error(ErrorKind::invalid, "there is no role '{}'", *role));
+    auto served = serve_session(**loop, document, settings, log);
+    if (served)
+        return 0;
+    // The other one that was started at the same time serves.
+    if (served.failure().kind == ErrorKind::exists)
+        return 0;
+    return fail(served.failure());
+}
+
+} // namespace pmixhost

@@ -1,0 +1,47 @@
+// The session (central_roles.h): what the steps of one allocation share. One process per allocation,
+// started by the RM's backend when a daemon first wants it; ends when nobody has wanted anything for
+// a while.
+#pragma once
+
+#include "server-glue/central_server.h"
+#include "server-glue/data_store.h"
+
+#include <unordered_map>
+
+namespace pmixhost {
+
+class SessionServer {
+  public:
+    // `on_end` is called once, when the session has nothing more to do.
+    SessionServer(EventLoop &loop, Log &log, const Settings &settings,
+                  CentralServer::Authenticators authenticators, std::function<void()> on_end);
+
+    void on_invitation(std::string_view message) { peers_.on_invitation(message); }
+
+  private:
+    using StepId = CentralServer::StepId;
+    struct Asker {
+        StepId step;
+        HostIndex host;
+        std::uint64_t id; // of the asker's own
+    };
+    void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
+    void on_gone(StepId step, HostIndex host);
+    void on_step_gone(StepId step);
+    void reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found);
+    void arm_timer();
+    void arm_idle();
+
+    EventLoop &loop_;
+    Log &log_;
+    const Settings &settings_;
+    std::function<void()> on_end_;
+    CentralServer peers_;
+    DataStore store_;
+    std::map<std::uint64_t, Asker> askers_; // of lookups, by our id
+    std::uint64_t next_id_ = 1;
+    EventLoop::Handle timer_, idle_;
+    TimePoint timer_at_ = TimePoint::max();
+};
+
+} // namespace pmixhost

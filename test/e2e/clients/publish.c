@@ -1,0 +1,206 @@
+/* Publish, lookup and unpublish, as pmix.h has them.
+ *
+ *   publish rules             ranges, persistence, duplicates, waiting, unpublishing within one job;
+ *                             the last rank should be on another host than rank 0
+ *   publish types             a value of each common type comes back as it was
+ *   publish put KEY TEXT [PERSISTENCE]   for another job to find
+ *   publish find KEY TEXT [SECONDS]      what another job has put; waits so long for it
+ *   publish none KEY          nobody has put it
+ *   publish speed N           round trips per second of rank 0
+ */
+#include "client.h"
+
+static pmix_status_t publish(const char *key, const char *text, pmix_data_range_t range,
+                             pmix_persistence_t persistence)
+{
+    pmix_info_t info[3];
+    PMIX_INFO_LOAD(&info[0], key, text, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_RANGE, &range, PMIX_DATA_RANGE);
+    PMIX_INFO_LOAD(&info[2], PMIX_PERSISTENCE, &persistence, PMIX_PERSIST);
+    me.doing = "PMIx_Publish";
+    pmix_status_t rc = PMIx_Publish(info, 3);
+    PMIX_INFO_DESTRUCT(&info[0]);
+    return rc;
+}
+
+/* `wait`: -1 not at all. `text` NULL: whatever it is. */
+static pmix_status_t find(const char *key, const char *text, int wait, int timeout)
+{
+    pmix_info_t info[2];
+    size_t n = 0;
+    pmix_pdata_t data;
+    if (wait >= 0) {
+        PMIX_INFO_LOAD(&info[n], PMIX_WAIT, &wait, PMIX_INT);
+        n++;
+    }
+    if (timeout > 0) {
+        PMIX_INFO_LOAD(&info[n], PMIX_TIMEOUT, &timeout, PMIX_INT);
+        n++;
+    }
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, key);
+    me.doing = "PMIx_Lookup";
+    pmix_status_t rc = PMIx_Lookup(&data, 1, n ? info : NULL, n);
+    if (rc == PMIX_SUCCESS && (data.value.type != PMIX_STRING ||
+                               (text && strcmp(data.value.data.string, text) != 0)))
+        fail("%s is not '%s'", key, text);
+    PMIX_PDATA_DESTRUCT(&data);
+    return rc;
+}
+
+static pmix_status_t take_back(const char *key)
+{
+    char *keys[] = {(char *)key, NULL};
+    me.doing = "PMIx_Unpublish";
+    return PMIx_Unpublish(keys, NULL, 0);
+}
+
+#define expect(call, wanted)                                                                       \
+    do {                                                                                           \
+        pmix_status_t got_ = (call);                                                               \
+        if (got_ != (wanted))                                                                      \
+            fail("%s: %s, not %s", #call, PMIx_Error_string(got_), PMIx_Error_string(wanted));     \
+    } while (0)
+
+static void rules(void)
+{
+    need(3);
+    bool first = me.rank == 0, last = me.rank == me.size - 1;
+    if (first) {
+        expect(publish("a", "one", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION), PMIX_SUCCESS);
+        expect(publish("mine", "me", PMIX_RANGE_PROC_LOCAL, PMIX_PERSIST_SESSION), PMIX_SUCCESS);
+        expect(publish("here", "host", PMIX_RANGE_LOCAL, PMIX_PERSIST_SESSION), PMIX_SUCCESS);
+        expect(publish("job", "ours", PMIX_RANGE_NAMESPACE, PMIX_PERSIST_APP), PMIX_SUCCESS);
+        expect(publish("once", "gone", PMIX_RANGE_GLOBAL, PMIX_PERSIST_FIRST_READ), PMIX_SUCCESS);
+        expect(publish("a", "two", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION),
+               PMIX_ERR_DUPLICATE_KEY);
+        expect(find("mine", "me", -1, 0), PMIX_SUCCESS);
+    }
+    fence();
+    expect(find("a", "one", -1, 0), PMIX_SUCCESS);
+    expect(find("job", "ours", -1, 0), PMIX_SUCCESS);
+    if (!first)
+        expect(find("mine", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
+    if (last) {
+        expect(find("here", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
+        expect(publish("a", "three", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION),
+               PMIX_ERR_DUPLICATE_KEY);
+        expect(take_back("a"), PMIX_ERR_NOT_FOUND); /* not its own */
+        expect(find("once", "gone", -1, 0), PMIX_SUCCESS);
+        expect(find("once", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
+        double begin = now();
+        expect(find("nothing", NULL, 0, 1), PMIX_ERR_TIMEOUT);
+        if (now() - begin > 8)
+            fail("a timeout of 1 s took %.1f s", now() - begin);
+    }
+    fence();
+    if (first) {
+        expect(find("here", "host", -1, 0), PMIX_SUCCESS);
+        expect(take_back("a"), PMIX_SUCCESS);
+    }
+    fence();
+    expect(find("a", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
+    fence();
+    /* the last one waits before it is there, and is answered when it is */
+    if (last)
+        expect(find("later", "came", 0, 20), PMIX_SUCCESS);
+    else if (first)
+        expect(publish("later", "came", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION), PMIX_SUCCESS);
+    fence();
+    if (first) {
+        me.doing = "PMIx_Unpublish of all";
+        expect(PMIx_Unpublish(NULL, NULL, 0), PMIX_SUCCESS);
+        expect(find("later", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
+    }
+    fence();
+    /* one of two keys is enough for PMIX_WAIT 1 */
+    if (last) {
+        int one = 1;
+        pmix_info_t info;
+        pmix_pdata_t data[2];
+        PMIX_INFO_LOAD(&info, PMIX_WAIT, &one, PMIX_INT);
+        PMIX_PDATA_CONSTRUCT(&data[0]);
+        PMIX_PDATA_CONSTRUCT(&data[1]);
+        PMIX_LOAD_KEY(data[0].key, "k0");
+        PMIX_LOAD_KEY(data[1].key, "k1");
+        must(PMIx_Lookup(data, 2, &info, 1));
+        if (data[0].value.type != PMIX_STRING || data[1].value.type != PMIX_UNDEF)
+            fail("PMIX_WAIT 1 gave something else");
+    } else if (first) {
+        expect(publish("k0", "v", PMIX_RANGE_SESSION, PMIX_PERSIST_PROC), PMIX_SUCCESS);
+    }
+    fence();
+}
+
+static void types(void)
+{
+    pmix_proc_t proc = me.proc;
+    char bytes[] = "a\0b";
+    pmix_info_t info[6];
+    uint64_t big = UINT64_MAX;
+    double real = 0.1;
+    bool yes = true;
+    pmix_byte_object_t object = {.bytes = bytes, .size = sizeof(bytes)};
+    pmix_pdata_t data[6];
+    static const char *keys[] = {"t.u64", "t.real", "t.bool", "t.bytes", "t.proc", "t.text"};
+    char *text = malloc(100001);
+    memset(text, 'x', 100000);
+    text[100000] = 0;
+    if (me.rank == 0) {
+        PMIX_INFO_LOAD(&info[0], keys[0], &big, PMIX_UINT64);
+        PMIX_INFO_LOAD(&info[1], keys[1], &real, PMIX_DOUBLE);
+        PMIX_INFO_LOAD(&info[2], keys[2], &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[3], keys[3], &object, PMIX_BYTE_OBJECT);
+        PMIX_INFO_LOAD(&info[4], keys[4], &proc, PMIX_PROC);
+        PMIX_INFO_LOAD(&info[5], keys[5], text, PMIX_STRING);
+        must(PMIx_Publish(info, 6));
+    }
+    fence();
+    for (int i = 0; i < 6; i++) {
+        PMIX_PDATA_CONSTRUCT(&data[i]);
+        PMIX_LOAD_KEY(data[i].key, keys[i]);
+    }
+    must(PMIx_Lookup(data, 6, NULL, 0));
+    for (int i = 0; i < 6; i++)
+        if (data[i].proc.rank != 0 || strcmp(data[i].proc.nspace, me.proc.nspace) != 0)
+            fail("%s is of %s.%u", keys[i], data[i].proc.nspace, data[i].proc.rank);
+    if (data[0].value.data.uint64 != big || data[1].value.data.dval != real ||
+        !data[2].value.data.flag || data[3].value.data.bo.size != sizeof(bytes) ||
+        memcmp(data[3].value.data.bo.bytes, bytes, sizeof(bytes)) != 0 ||
+        data[4].value.data.proc->rank != 0 || strcmp(data[5].value.data.string, text) != 0)
+        fail("a value is not what was published");
+    fence();
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "rules";
+    begin(90);
+    if (!strcmp(what, "rules"))
+        rules();
+    else if (!strcmp(what, "types"))
+        types();
+    else if (!strcmp(what, "put") && argc > 3)
+        expect(publish(argv[2], argv[3], PMIX_RANGE_SESSION,
+                       argc > 4 && !strcmp(argv[4], "proc") ? PMIX_PERSIST_PROC
+                                                            : PMIX_PERSIST_SESSION),
+               PMIX_SUCCESS);
+    else if (!strcmp(what, "find") && argc > 3)
+        expect(find(argv[2], argv[3], argc > 4 ? 0 : -1, argc > 4 ? atoi(argv[4]) : 0),
+               PMIX_SUCCESS);
+    else if (!strcmp(what, "none") && argc > 2)
+        expect(find(argv[2], NULL, -1, 0), PMIX_ERR_NOT_FOUND);
+    else if (!strcmp(what, "speed") && argc > 2) {
+        if (me.rank == 0) {
+            expect(publish("speed", "x", PMIX_RANGE_SESSION, PMIX_PERSIST_PROC), PMIX_SUCCESS);
+            int rounds = atoi(argv[2]);
+            double begin = now();
+            for (int i = 0; i < rounds; i++)
+                expect(find("speed", "x", -1, 0), PMIX_SUCCESS);
+            say("speed %.0f lookups per second", rounds / (now() - begin));
+        }
+        fence();
+    } else
+        fail("what is '%s'?", what);
+    pass();
+}

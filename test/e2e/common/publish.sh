@@ -1,0 +1,44 @@
+#!/bin/bash
+# Published data: ranges, persistence, waiting, and what another step of the same allocation finds.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+for shape in 3x1 4x2; do
+# The last rank must be on another host than the first, for what "local" means.
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" publish rules
+    ok "publish, lookup and unpublish keep the rules, $shape" all_ok $((h * p))
+done
+for shape in 1x2 3x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" publish types
+    ok "values of all types come back, $shape" all_ok $((h * p))
+done
+client 2 1 publish none nobody
+ok "what nobody published is not found" all_ok 2
+export PMIXHOST_PUBLISH_TIMEOUT=20
+client 2 1 publish find nobody x 1
+ok "a lookup that waits in vain ends with its timeout" eval 'failed && ! all_ok 2 && grep -q TIMEOUT <<<"$output"'
+unset PMIXHOST_PUBLISH_TIMEOUT
+
+if [[ $backend == slurm ]]; then
+    cat >"$test_dir/steps.sh" <<'SH'
+c=$1
+srun --mpi=pmixhost -N1 -n1 "$c" put color blue
+srun --mpi=pmixhost -N1 -n1 "$c" put short lived proc
+srun --mpi=pmixhost -N2 -n2 -r1 "$c" find color blue
+srun --mpi=pmixhost -N1 -n1 "$c" none short
+srun --mpi=pmixhost -N1 -n1 "$c" find later yes 20 &
+srun --mpi=pmixhost --overlap -N1 -n1 -r2 "$c" put later yes
+wait
+SH
+    rm -f "$CLIENT_DIR"/*
+    run salloc -Q -N3 bash "$test_dir/steps.sh" "$clients/publish"
+    verdicts=$output
+    ok "a later step finds what an earlier one published, and what ended with its process is gone" all_ok 7
+    cp /dev/null "$test_dir/steps.sh"
+    run salloc -Q -N1 srun "$mpi" -n1 "$clients/publish" none color
+    verdicts=$output
+    ok "another allocation does not see it" all_ok 1
+    ok "nothing is left of the sessions" no_litter 20
+fi
+done_testing

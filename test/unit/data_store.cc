@@ -1,0 +1,169 @@
+// Published data: who sees what, what collides, what goes when, and who waits.
+#include "server-glue/data_store.h"
+
+#include <pmix_common.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+const Participant a0{"a", 0, "n1"}, a1{"a", 1, "n2"}, b0{"b", 0, "n1"};
+
+struct Answers {
+    std::map<std::uint64_t, std::pair<std::int32_t, std::vector<wire::Found>>> got;
+    DataStore store;
+    explicit Answers(DataStore::Limits limits = {1'000'000})
+        : store(limits, [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
+              bool first = got.emplace(id, std::pair{status, std::move(found)}).second;
+              assert_true(first);
+          }) {}
+    std::int32_t publish(const Participant &who, const Bytes &key, std::uint8_t range = PMIX_RANGE_SESSION,
+                         std::uint8_t persistence = PMIX_PERSIST_SESSION,
+                         std::vector<wire::ProcessName> custom = {}) {
+        wire::PublishRequest request;
+        request.range = range;
+        request.persistence = persistence;
+        request.custom = std::move(custom);
+        request.data = {{key, key + " of " + who.nspace}};
+        return store.publish(who, request);
+    }
+    std::int32_t unpublish(const Participant &who, std::vector<Bytes> keys) {
+        wire::UnpublishRequest request;
+        request.range = PMIX_RANGE_UNDEF;
+        request.keys = std::move(keys);
+        return store.unpublish(who, request);
+    }
+    // The status, or 1 when it waits.
+    std::int32_t lookup(std::uint64_t id, const Participant &who, std::vector<Bytes> keys, int wait = -1,
+                        TimePoint deadline = TimePoint::max(), std::uint8_t range = PMIX_RANGE_SESSION) {
+        wire::LookupRequest request;
+        request.range = range;
+        request.keys = std::move(keys);
+        request.wait = wait;
+        store.lookup(id, who, request, deadline);
+        return got.contains(id) ? got[id].first : 1;
+    }
+    bool sees(const Participant &who, const Bytes &key, std::uint8_t range = PMIX_RANGE_SESSION) {
+        static std::uint64_t id = 1'000'000;
+        return lookup(++id, who, {key}, -1, TimePoint::max(), range) == PMIX_SUCCESS;
+    }
+};
+
+void ranges(void **) {
+    Answers t;
+    assert_int_equal(t.publish(a0, "proc", PMIX_RANGE_PROC_LOCAL), PMIX_SUCCESS);
+    assert_int_equal(t.publish(a0, "node", PMIX_RANGE_LOCAL), PMIX_SUCCESS);
+    assert_int_equal(t.publish(a0, "job", PMIX_RANGE_NAMESPACE), PMIX_SUCCESS);
+    assert_int_equal(t.publish(a0, "all", PMIX_RANGE_GLOBAL), PMIX_SUCCESS);
+    assert_int_equal(t.publish(a0, "some", PMIX_RANGE_CUSTOM, PMIX_PERSIST_SESSION, {{"b", 0}}), PMIX_SUCCESS);
+    for (const char *key : {"proc", "node", "job", "all", "some"})
+        assert_true(t.sees(a0, key));
+    assert_false(t.sees(a1, "proc"));
+    assert_false(t.sees(a1, "node"));
+    assert_true(t.sees(b0, "node"));
+    assert_true(t.sees(a1, "job"));
+    assert_false(t.sees(b0, "job"));
+    assert_true(t.sees(b0, "all"));
+    assert_true(t.sees(b0, "some"));
+    assert_false(t.sees(a1, "some"));
+    // The asker's own range: whose data it wants.
+    assert_false(t.sees(b0, "all", PMIX_RANGE_NAMESPACE));
+    assert_true(t.sees(a1, "all", PMIX_RANGE_NAMESPACE));
+    assert_false(t.sees(a1, "all", PMIX_RANGE_LOCAL));
+}
+
+void collisions(void **) {
+    Answers t;
+    assert_int_equal(t.publish(a0, "k", PMIX_RANGE_NAMESPACE), PMIX_SUCCESS);
+    assert_int_equal(t.publish(a1, "k", PMIX_RANGE_NAMESPACE), PMIX_ERR_DUPLICATE_KEY);
+    assert_int_equal(t.publish(b0, "k", PMIX_RANGE_NAMESPACE), PMIX_SUCCESS);
+    assert_int_equal(t.publish(b0, "k", PMIX_RANGE_SESSION), PMIX_SUCCESS);
+    assert_int_equal(t.publish(a1, "k", PMIX_RANGE_GLOBAL), PMIX_ERR_DUPLICATE_KEY);
+    // The narrowest one is found.
+    assert_int_equal(t.lookup(1, a1, {"k"}), PMIX_SUCCESS);
+    assert_string_equal(t.got[1].second.front().value.c_str(), "k of a");
+    // All of a call or nothing.
+    wire::PublishRequest request;
+    request.data = {{"new", "1"}, {"k", "2"}};
+    request.range = PMIX_RANGE_SESSION;
+    assert_int_equal(t.store.publish(a0, request), PMIX_ERR_DUPLICATE_KEY);
+    assert_false(t.sees(a0, "new"));
+    request.data = {{"twice", "1"}, {"twice", "2"}};
+    assert_int_equal(t.store.publish(a0, request), PMIX_ERR_DUPLICATE_KEY);
+    request.data = {{"", "1"}};
+    assert_int_equal(t.store.publish(a0, request), PMIX_ERR_BAD_PARAM);
+}
+
+void persistence(void **) {
+    Answers t;
+    t.publish(a0, "first", PMIX_RANGE_SESSION, PMIX_PERSIST_FIRST_READ);
+    t.publish(a0, "proc", PMIX_RANGE_SESSION, PMIX_PERSIST_PROC);
+    t.publish(a0, "app", PMIX_RANGE_SESSION, PMIX_PERSIST_APP);
+    t.publish(a0, "session");
+    assert_true(t.sees(b0, "first"));
+    assert_false(t.sees(b0, "first"));
+    t.store.on_process_ended("a", 1);
+    assert_true(t.sees(b0, "proc"));
+    t.store.on_process_ended("a", 0);
+    assert_false(t.sees(b0, "proc"));
+    assert_true(t.sees(b0, "app"));
+    t.store.on_nspace_ended("a");
+    assert_false(t.sees(b0, "app"));
+    assert_true(t.sees(b0, "session"));
+    assert_int_equal(t.unpublish(b0, {"session"}), PMIX_ERR_NOT_FOUND);
+    assert_int_equal(t.unpublish(a0, {"session"}), PMIX_SUCCESS);
+    assert_int_equal(t.store.bytes(), 0);
+}
+
+void waiting(void **) {
+    Answers t;
+    const TimePoint start{};
+    assert_int_equal(t.lookup(1, b0, {"x", "y"}, 0), 1);
+    assert_int_equal(t.lookup(2, b0, {"x", "y"}, 1), 1);
+    assert_int_equal(t.lookup(3, b0, {"z"}, 0, start + 5s), 1);
+    assert_int_equal(t.lookup(4, a1, {"q"}, 0), 1);
+    t.publish(a0, "x");
+    assert_false(t.got.contains(1));
+    assert_int_equal(t.got[2].first, PMIX_SUCCESS);
+    assert_int_equal(t.got[2].second.size(), 1);
+    t.publish(a0, "y");
+    assert_int_equal(t.got[1].second.size(), 2);
+    assert_true(t.store.next_time() == start + 5s);
+    t.store.on_time(start + 6s);
+    assert_int_equal(t.got[3].first, PMIX_ERR_TIMEOUT);
+    // Who has ended waits no longer, and takes nothing away.
+    t.store.on_process_ended("a", 1);
+    t.publish(a0, "q", PMIX_RANGE_SESSION, PMIX_PERSIST_FIRST_READ);
+    assert_false(t.got.contains(4));
+    assert_true(t.sees(b0, "q"));
+    assert_int_equal(t.lookup(5, b0, {"x", "nothing"}), PMIX_ERR_PARTIAL_SUCCESS);
+    assert_int_equal(t.lookup(6, b0, {}), PMIX_ERR_BAD_PARAM);
+}
+
+void limits(void **) {
+    Answers t({1000, 1});
+    wire::PublishRequest request;
+    request.range = PMIX_RANGE_SESSION;
+    request.data = {{"big", Bytes(900, 'x')}};
+    assert_int_equal(t.store.publish(a0, request), PMIX_ERR_OUT_OF_RESOURCE);
+    request.data = {{"big", Bytes(800, 'x')}};
+    assert_int_equal(t.store.publish(a0, request), PMIX_SUCCESS);
+    assert_int_equal(t.publish(a0, "more"), PMIX_ERR_OUT_OF_RESOURCE);
+    assert_int_equal(t.unpublish(a0, {}), PMIX_SUCCESS);
+    assert_int_equal(t.publish(a0, "more"), PMIX_SUCCESS);
+    assert_int_equal(t.lookup(1, a0, {"w"}, 0), 1);
+    assert_int_equal(t.lookup(2, a0, {"w"}, 0), PMIX_ERR_OUT_OF_RESOURCE);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(ranges),  cmocka_unit_test(collisions), cmocka_unit_test(persistence),
+        cmocka_unit_test(waiting), cmocka_unit_test(limits),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
