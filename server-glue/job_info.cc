@@ -100,7 +100,11 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
     InfoList info;
     info.add(PMIX_NSPACE, step.nspace);
     info.add(PMIX_JOBID, step.job_id);
+    // This one names the session that the job is in; a client can ask only for what is in the array.
     info.add(PMIX_SESSION_ID, step.session_id);
+    InfoList job_realm;
+    job_realm.add(PMIX_SESSION_ID, step.session_id);
+    info.add_array(PMIX_JOB_INFO_ARRAY, std::move(job_realm));
     info.add(PMIX_SERVER_NSPACE, step.nspace + ".server");
     info.add_rank(PMIX_SERVER_RANK, step.self);
     info.add(PMIX_UNIV_SIZE, slots);
