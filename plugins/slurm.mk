@@ -1,5 +1,6 @@
 # The Slurm shim (mpi_pmixhost.so) and the Slurm backend. See contrib/doc/architecture.md.
 slurm_shim_files = \
+	plugins/slurm/app_list.h plugins/slurm/multi_prog.h plugins/slurm/srun_command.h \
 	plugins/slurm/daemon_launch.h plugins/slurm/exit_report.h plugins/slurm/hook_env.h \
 	plugins/slurm/identity.h plugins/slurm/prefork.h plugins/slurm/prelaunch.h \
 	plugins/slurm/slurm_abi.h plugins/slurm/task_hook.h plugins/slurm/task_map.h
@@ -10,6 +11,7 @@ if HAVE_SLURM
 noinst_LTLIBRARIES += plugins/slurm/libshim.la
 plugins_slurm_libshim_la_SOURCES = $(slurm_shim_files) \
 	common/result.cc common/start_document.cc \
+	plugins/slurm/app_list.cc plugins/slurm/multi_prog.cc plugins/slurm/srun_command.cc \
 	plugins/slurm/daemon_launch.cc plugins/slurm/exit_report.cc plugins/slurm/hook_env.cc \
 	plugins/slurm/identity.cc plugins/slurm/prefork.cc plugins/slurm/prelaunch.cc \
 	plugins/slurm/task_hook.cc plugins/slurm/task_map.cc
@@ -29,8 +31,8 @@ plugins_slurm_backend_slurm_la_SOURCES = \
 	plugins/slurm/backend.cc \
 	plugins/slurm/backend_step.h plugins/slurm/backend_step.cc \
 	plugins/slurm/contact_socket.h plugins/slurm/contact_socket.cc \
-	plugins/slurm/exit_report.cc plugins/slurm/identity.cc plugins/slurm/task_map.cc \
-	plugins/slurm/session_step.h plugins/slurm/session_step.cc
+	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
+	plugins/slurm/task_map.cc plugins/slurm/session_step.h plugins/slurm/session_step.cc
 plugins_slurm_backend_slurm_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
 plugins_slurm_backend_slurm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/backend.map

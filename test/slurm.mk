@@ -3,7 +3,7 @@ noinst_HEADERS += test/unit/slurm_fakes.h
 EXTRA_DIST += test/unit/slurm_symbols.sh
 
 if HAVE_SLURM
-SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_exit_report test/unit/slurm_prefork \
+SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_exit_report test/unit/slurm_prefork \
 	test/unit/slurm_backend test/unit/slurm_plugin
 check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
 TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
@@ -13,6 +13,10 @@ SLURM_SHIM_TEST_LDADD = plugins/slurm/libshim.la $(MUNGE_LIBS) $(CMOCKA_LIBS)
 test_unit_slurm_task_map_SOURCES = test/unit/slurm_task_map.cc common/job_map.cc
 test_unit_slurm_task_map_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
 test_unit_slurm_task_map_LDADD = $(SLURM_SHIM_TEST_LDADD)
+
+test_unit_slurm_programs_SOURCES = test/unit/slurm_programs.cc
+test_unit_slurm_programs_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
+test_unit_slurm_programs_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
 test_unit_slurm_exit_report_SOURCES = test/unit/slurm_exit_report.cc
 test_unit_slurm_exit_report_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
@@ -25,7 +29,8 @@ test_unit_slurm_prefork_LDADD = $(SLURM_SHIM_TEST_LDADD)
 # The same sources as the module, which exports nothing to link with.
 test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
 	plugins/slurm/backend_step.cc plugins/slurm/contact_socket.cc \
-	plugins/slurm/exit_report.cc plugins/slurm/identity.cc plugins/slurm/task_map.cc
+	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
+	plugins/slurm/task_map.cc
 test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_backend_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)

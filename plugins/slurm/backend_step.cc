@@ -200,7 +200,9 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     }
     info.map = std::move(*job_map);
     info.self = self;
-    info.apps.push_back({}); // what is executed, srun's plugins are not told
+    info.apps = std::move(map->apps);
+    if (info.apps.empty())
+        info.apps.push_back({});
     info.mapping_policy = info.ranking_policy = policy_of(map->distribution);
     info.topology_file = cached_topology(document);
     info.step_key = fmt::format("slurm:{}:{}:{}", map->cluster, info.job_id, map->start_key);

@@ -87,6 +87,7 @@ LaunchContext srun_context() {
             break;
         context.component_jobs.push_back(number);
     }
+    context.programs = programs_of_srun();
     return context;
 }
 
@@ -114,10 +115,14 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
     map.allocated_hosts = context.allocated_hosts;
     map.allocated_cpus = context.allocated_cpus;
     map.ranks_by_host.reserve(layout->node_cnt);
+    std::size_t tasks = 0;
     for (std::uint32_t host = 0; host < layout->node_cnt; ++host) {
         const std::uint32_t *ids = layout->tids[host];
         map.ranks_by_host.emplace_back(ids, ids ? ids + layout->tasks[host] : nullptr);
+        tasks += map.ranks_by_host.back().size();
     }
+    if (tasks <= TaskMap::max_ranks)
+        map.apps = apps_of_step(context.programs, static_cast<Rank>(tasks), map.first_rank);
     return map;
 }
 

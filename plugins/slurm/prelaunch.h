@@ -6,6 +6,7 @@
 #include "common/result.h"
 #include "plugins/slurm/exit_report.h"
 #include "plugins/slurm/slurm_abi.h"
+#include "plugins/slurm/srun_command.h"
 #include "plugins/slurm/task_map.h"
 
 #include <optional>
@@ -25,6 +26,7 @@ struct LaunchContext {
     std::string allocated_hosts; // SLURM_JOB_NODELIST
     std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
     std::vector<std::uint32_t> component_jobs;
+    SrunPrograms programs;
     PortRange ports;
 };
 LaunchContext srun_context();

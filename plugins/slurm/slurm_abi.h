@@ -10,9 +10,11 @@
 //   stepd_connect & friends   src/common/stepd_api.h
 //   environment arrays        src/common/env.h
 //   forward_data              src/common/slurm_protocol_api.h
+//   srun's options            src/srun/libsrun/opt.h, src/common/slurm_opt.h
 //   proctrack_g_add           src/interfaces/proctrack.h, before 23.02 src/slurmd/common/
 #pragma once
 
+#include <getopt.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_version.h>
 
@@ -152,11 +154,27 @@ int proctrack_g_add(void *step, pid_t pid) __attribute__((weak));
 // The process's view of slurm.conf; its type is public.
 extern slurm_conf_t slurm_conf __attribute__((weak));
 
+// In srun itself: the options of its step, those that only srun has, and for a het step the list of
+// the components' options. Their layout is another in every version, so they are only handed on.
+extern char srun_options __asm__("opt") __attribute__((weak));
+extern char srun_only_options __asm__("sropt") __attribute__((weak));
+extern decltype(slurm_list_create(nullptr)) srun_option_list __asm__("opt_list")
+    __attribute__((weak));
+// In libslurmfull. The table is getopt_long's, with the options of SPANK plugins; `*letters`, its
+// string of letters, and what _get gives are Slurm's memory.
+option *slurm_option_table_create(void *options, char **letters) __attribute__((weak));
+void slurm_option_table_destroy(option *table) __attribute__((weak));
+bool slurm_option_isset(void *options, const char *name) __attribute__((weak));
+char *slurm_option_get(void *options, const char *name) __attribute__((weak));
+extern decltype(slurm_list_iterator_create) slurm_list_iterator_create __attribute__((weak));
+extern decltype(slurm_list_iterator_destroy) slurm_list_iterator_destroy __attribute__((weak));
+extern decltype(slurm_list_next) slurm_list_next __attribute__((weak));
+
 // In libslurm. `*nodelist` must be Slurm's memory (slurm_xcalloc); on failure it becomes the list
 // of nodes that failed.
 int slurm_forward_data(char **nodelist, char *address, std::uint32_t length, const char *data);
 // `item` is the address of the pointer, which becomes null.
-void slurm_xfree(void **item);
+void slurm_xfree(void **item) __attribute__((weak));
 void *slurm_xcalloc(std::size_t count, std::size_t size, bool clear, bool try_only,
                     const char *file, int line, const char *function);
 }

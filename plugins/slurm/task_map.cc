@@ -1,6 +1,8 @@
 // See task_map.h.
 #include "plugins/slurm/task_map.h"
 
+#include "plugins/slurm/app_list.h"
+
 #include <algorithm>
 #include <charconv>
 #include <span>
@@ -299,6 +301,9 @@ Result<std::string> encode_task_map(const TaskMap &map) {
     if (map.ranks_by_host.size() > TaskMap::max_hosts || ranks > TaskMap::max_ranks)
         return error(ErrorKind::limit, "the step has {} tasks on {} hosts; pmixhost takes {} on {}",
                      ranks, map.ranks_by_host.size(), +TaskMap::max_ranks, +TaskMap::max_hosts);
+    auto apps = encode_apps(map.apps);
+    if (!apps)
+        return apps.failure();
     std::string jobs;
     for (auto job : map.component_jobs)
         jobs += fmt::format("{}{}", jobs.empty() ? "" : ",", job);
@@ -313,6 +318,7 @@ Result<std::string> encode_task_map(const TaskMap &map) {
         {"dist", map.distribution},
         {"alloc", map.allocated_hosts},
         {"cpus", map.allocated_cpus},
+        {"apps", *apps},
     };
     for (auto [key, value] : words) {
         if (!printable_word(value))
@@ -379,6 +385,11 @@ Result<TaskMap> decode_task_map(std::string_view text) {
                 map.component_jobs.push_back(*parsed);
                 value.remove_prefix(std::min(value.size(), one.size() + 1));
             }
+        } else if (key == "apps" && map.apps.empty()) {
+            auto apps = decode_apps(value, TaskMap::max_ranks);
+            if (!apps)
+                return apps.failure();
+            map.apps = std::move(*apps);
         } else if (key == "ranks" && !have_ranks) {
             auto ranks = RanksReader(value).read();
             if (!ranks)
@@ -391,6 +402,11 @@ Result<TaskMap> decode_task_map(std::string_view text) {
     }
     if (!have_ranks || map.host_list.empty())
         return error(ErrorKind::invalid, "task map: cut off");
+    std::size_t count = 0;
+    for (const auto &host : map.ranks_by_host)
+        count += host.size();
+    if (!map.apps.empty() && !covers_each_rank(map.apps, count))
+        return error(ErrorKind::invalid, "task map: apps= and ranks= do not fit together");
     return map;
 }
 

@@ -12,6 +12,7 @@
 //   jobs        job ids of the components of a het job, comma separated
 //   key         names this start of the step, different for every start
 //   cluster     Slurm's ClusterName
+//   apps        the step's programs (app_list.h)
 //   first       first rank of the component that this map was made for (het steps)
 //   hosts       Slurm's host list; a host that has tasks of several het components is listed once
 //               per component
@@ -57,10 +58,12 @@ struct TaskMap {
     std::string distribution;
     std::string allocated_hosts;
     std::string allocated_cpus;
+    std::vector<App> apps; // empty: not known
     std::vector<std::vector<Rank>> ranks_by_host;
 };
 
-// Fails (limit) beyond the bounds above, (invalid) where a value has a space in it.
+// Fails (limit) beyond the bounds above and those of app_list.h, (invalid) where a value has a space
+// in it.
 Result<std::string> encode_task_map(const TaskMap &map);
 // Fails (invalid, limit) with a text that names the key.
 Result<TaskMap> decode_task_map(std::string_view text);

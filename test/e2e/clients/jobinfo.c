@@ -28,6 +28,7 @@ static struct {
     uint32_t local_size[MOST], local_leader[MOST], app_size[MOST], app_leader[MOST];
     char peers[MOST][512]; /* "0,1" by host */
     uint32_t ranks, apps;
+    char command[1 << 16]; /* this process' own, words apart by spaces */
     const char *hosts_text, *univ, *alloc, *session, *jobid, *mapby, *rankby, *bindto;
     bool slurm;
 } want;
@@ -75,6 +76,10 @@ static void found_in_app(uint32_t app, uint32_t rank)
 
 static void parse(int argc, char **argv)
 {
+    for (int i = 0; i < argc; i++) {
+        size_t used = strlen(want.command);
+        snprintf(want.command + used, sizeof(want.command) - used, "%s%s", i ? " " : "", argv[i]);
+    }
     for (int i = 1; i + 1 < argc; i += 2) {
         const char *o = argv[i], *v = argv[i + 1];
         if (!strcmp(o, "--hosts")) {
@@ -370,6 +375,8 @@ static void app_realm(void)
         struct realm app = {PMIX_APP_INFO, NULL, a};
         SAME(PMIX_APP_SIZE, job, app, PMIX_UINT32, num(want.app_size[a]));
         SAME(PMIX_APPLDR, job, app, PMIX_PROC_RANK, num(want.app_leader[a]));
+        if (a == want.app_of[me.rank])
+            SAME(PMIX_APP_ARGV, job, app, PMIX_STRING, want.command);
     }
 }
 

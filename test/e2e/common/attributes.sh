@@ -25,8 +25,7 @@ job_options=()
 client 1 1 jobinfo --hosts "$(host_name 1)" --map "0" ${options[@]+"${options[@]}"}
 look "one rank" 1
 
-# Two programs in one job: ranks 0-1 and 2-5. Under Slurm a het step; of a --multi-prog file Slurm
-# tells nobody which ranks run what, so those are one application.
+# Two programs in one job: ranks 0-1 and 2-5. Under Slurm a het step.
 apps=(--hosts "$hosts3" --map "0,1;2,3;4,5" --apps "0-1;2-5")
 if [[ $backend == slurm ]]; then
     run srun "$mpi" -w "$(host_name 1)" -N1 -n2 "$clients/jobinfo" "${apps[@]}" : \
@@ -39,6 +38,19 @@ else
 fi
 look "two programs" 6
 
+if [[ $backend == slurm ]]; then
+    # Ranks out of order, a line that goes on, quotes, and arguments on srun's own line.
+    words="--hosts $hosts3 --map '0,1;2,3;4,5' --apps '1,4-5;0,2-3'"
+    printf '%s\n' "# a comment" "1,4-5 $clients/jobinfo \\" "$words" "* $clients/jobinfo $words" \
+        >"$test_dir/multi"
+    run_srun -O -N3 -n6 --ntasks-per-node=2 --multi-prog "$test_dir/multi" --mapby slot
+    look "--multi-prog" 6
+    run salloc -w "$(host_name 1)" -N1 -n2 -O : -w "$(host_name 2),$(host_name 3)" -N2 -n4 -O \
+        srun "$mpi" --het-group=0-1 --ntasks-per-node=2 "$clients/jobinfo" --hosts "$hosts3" \
+        --map "0,1;2,3;4,5" --apps "0-1;2-5"
+    look "the components of a het job" 6
+fi
+
 verdict_of() { # ATTRIBUTE: prints nothing when all is well
     grep -E "^check [0-9]+ $1 FAIL" <<<"$seen" | head -n 5
     grep -qE "^check [0-9]+ $1 ok" <<<"$seen" || echo "nobody has it"
@@ -50,7 +62,7 @@ required="PMIX_NSPACE PMIX_JOBID PMIX_NODE_LIST PMIX_UNIV_SIZE PMIX_JOB_SIZE PMI
 optional="PMIX_SERVER_NSPACE PMIX_SERVER_RANK PMIX_NPROC_OFFSET PMIX_SESSION_ID
     PMIX_ALLOCATED_NODELIST PMIX_JOB_NUM_APPS PMIX_MAPBY PMIX_AVAIL_PHYS_MEMORY
     PMIX_LOCALLDR PMIX_NODE_SIZE PMIX_PROCID PMIX_GLOBAL_RANK PMIX_HOSTNAME
-    PMIX_CPUSET PMIX_TMPDIR PMIX_NSDIR topology"
+    PMIX_CPUSET PMIX_TMPDIR PMIX_NSDIR PMIX_APP_ARGV topology"
 for attribute in $required $optional; do
     is "$attribute" "$(verdict_of "$attribute")" ""
 done
