@@ -42,20 +42,39 @@ void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &
     if (port_.host_of(message.nspace, message.rank) != self_ ||
         port_.local_process_gone(message.nspace, message.rank))
         return reply(from, message.id, PMIX_ERR_NOT_FOUND, {});
-    if (served_.size() >= max_served)
+    if (served_ >= max_served)
         return reply(from, message.id, PMIX_ERR_OUT_OF_RESOURCE, {});
     TimePoint deadline = TimePoint::max();
     if (message.timeout_ms != UINT32_MAX)
         deadline = now + std::chrono::milliseconds(message.timeout_ms);
-    std::uint64_t token = next_++;
-    served_.emplace(token, Served{from, message.id, message.nspace, message.rank, deadline});
-    port_.ask_library(token, message.nspace, message.rank);
+    auto [question, fresh] = questions_.try_emplace({message.nspace, message.rank});
+    question->second.waiting.push_back({from, message.id, deadline});
+    ++served_;
+    if (!fresh)
+        return;
+    question->second.token = next_++;
+    port_.ask_library(question->second.token, message.nspace, message.rank);
+}
+
+void Modex::reply_all(std::map<Owner, Question>::iterator question, std::int32_t status,
+                      const Bytes &data) {
+    auto node = questions_.extract(question);
+    served_ -= node.mapped().waiting.size();
+    for (const auto &served : node.mapped().waiting)
+        reply(served.from, served.id, status, data);
 }
 
 void Modex::on_local_data(std::uint64_t token, std::int32_t status, Bytes data) {
-    auto node = served_.extract(token);
-    if (node)
-        reply(node.mapped().from, node.mapped().id, status, std::move(data));
+    auto found = std::find_if(questions_.begin(), questions_.end(),
+                              [&](const auto &entry) { return entry.second.token == token; });
+    if (found != questions_.end())
+        reply_all(found, status, data);
+}
+
+// Those who wait and meet the condition do not any more. The questions stay.
+template <typename Condition> void Modex::forget(Condition condition) {
+    for (auto &[owner, question] : questions_)
+        served_ -= std::erase_if(question.waiting, condition);
 }
 
 void Modex::on_reply(HostIndex from, wire::ModexReply message) {
@@ -67,13 +86,9 @@ void Modex::on_reply(HostIndex from, wire::ModexReply message) {
 }
 
 void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
-    std::vector<std::uint64_t> waiting;
-    for (const auto &[token, served] : served_) {
-        if (served.rank == rank && served.nspace == nspace)
-            waiting.push_back(token);
-    }
-    for (std::uint64_t token : waiting)
-        on_local_data(token, PMIX_ERR_NOT_FOUND, {});
+    auto found = questions_.find({nspace, rank});
+    if (found != questions_.end())
+        reply_all(found, PMIX_ERR_NOT_FOUND, {});
 }
 
 void Modex::on_host_gone(HostIndex host) {
@@ -86,15 +101,17 @@ void Modex::on_host_gone(HostIndex host) {
         if (auto node = asked_.extract(wire_id))
             port_.answer(node.mapped().id, PMIX_ERR_LOST_CONNECTION, {});
     }
-    std::erase_if(served_, [&](const auto &entry) { return entry.second.from == host; });
+    forget([&](const Served &served) { return served.from == host; });
 }
 
 TimePoint Modex::next_time() const {
     TimePoint next = TimePoint::max();
     for (const auto &[wire_id, asked] : asked_)
         next = std::min(next, asked.deadline);
-    for (const auto &[token, served] : served_)
-        next = std::min(next, served.deadline);
+    for (const auto &[owner, question] : questions_) {
+        for (const auto &served : question.waiting)
+            next = std::min(next, served.deadline);
+    }
     return next;
 }
 
@@ -108,7 +125,7 @@ void Modex::on_time(TimePoint now) {
         if (auto node = asked_.extract(wire_id))
             port_.answer(node.mapped().id, PMIX_ERR_TIMEOUT, {});
     }
-    std::erase_if(served_, [&](const auto &entry) { return entry.second.deadline <= now; });
+    forget([&](const Served &served) { return served.deadline <= now; });
 }
 
 } // namespace pmixhost

@@ -2,7 +2,8 @@
 // questions of others. Pure: messages and time in, messages and answers out.
 //
 // The asked daemon waits until the process has committed something; the asker's deadline bounds the
-// wait on both sides. A process that is gone, or goes while one waits, is NOT_FOUND; a host that is
+// wait on both sides. Of one process the library is asked once at a time, for all who wait: it keeps
+// a question that nobody waits for any more until it has an answer. A process that is gone, or goes while one waits, is NOT_FOUND; a host that is
 // gone is LOST_CONNECTION.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include "common/wire/messages.h"
 
 #include <map>
+#include <vector>
 
 namespace pmixhost {
 
@@ -53,17 +55,24 @@ class Modex {
     struct Served { // asked by another host, waiting for the library here
         HostIndex from;
         std::uint64_t id;
-        Bytes nspace;
-        Rank rank;
         TimePoint deadline;
     };
+    struct Question { // to the library; perhaps nobody waits for it any more
+        std::uint64_t token;
+        std::vector<Served> waiting;
+    };
+    using Owner = std::pair<Bytes, Rank>;
     void reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data);
+    void reply_all(std::map<Owner, Question>::iterator question, std::int32_t status,
+                   const Bytes &data);
+    template <typename Condition> void forget(Condition condition);
 
     ModexPort &port_;
     HostIndex self_;
     std::uint64_t next_ = 1;
-    std::map<std::uint64_t, Asked> asked_;   // by wire id
-    std::map<std::uint64_t, Served> served_; // by token
+    std::map<std::uint64_t, Asked> asked_; // by wire id
+    std::map<Owner, Question> questions_;
+    std::size_t served_ = 0; // who waits for any of them
 };
 
 } // namespace pmixhost

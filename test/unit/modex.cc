@@ -79,6 +79,33 @@ void the_deadline_ends_the_wait_on_both_sides(void **) {
     assert_true(there.sent.empty()); // nobody waits any more
 }
 
+void all_who_ask_share_one_question(void **) {
+    Port port;
+    Modex modex(port, 1);
+    // A client that asks again and again, with a short timeout, and another host that waits longer.
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        modex.on_request(start + i * 10ms, 0, {i, "job", 1, 10});
+        modex.on_time(start + (i + 1) * 10ms);
+    }
+    modex.on_request(start + 10s, 2, {7, "job", 1, 60'000});
+    modex.on_request(start + 10s, 3, {8, "job", 1, 1'000});
+    assert_int_equal(port.asked.size(), 1);
+    assert_true(port.sent.empty());
+    assert_true(modex.next_time() == start + 11s);
+    modex.on_local_data(port.asked[0], PMIX_SUCCESS, "blob");
+    assert_int_equal(port.sent.size(), 2);
+    for (const auto &[to, type, bytes] : port.sent) {
+        auto reply = wire::decode<wire::ModexReply>(bytes);
+        assert_int_equal(reply->id, to == 2 ? 7 : 8);
+        assert_true(reply->data == "blob");
+    }
+    modex.on_local_data(port.asked[0], PMIX_SUCCESS, "again");
+    assert_int_equal(port.sent.size(), 2);
+    // The next one is a new question: the process may have committed more.
+    modex.on_request(start + 12s, 2, {9, "job", 1, 60'000});
+    assert_int_equal(port.asked.size(), 2);
+}
+
 void the_owner_goes(void **) {
     Port port;
     Modex modex(port, 1);
@@ -124,6 +151,7 @@ int main() {
         cmocka_unit_test(asked_and_answered),
         cmocka_unit_test(nobody_and_strangers_are_not_found),
         cmocka_unit_test(the_deadline_ends_the_wait_on_both_sides),
+        cmocka_unit_test(all_who_ask_share_one_question),
         cmocka_unit_test(the_owner_goes),
         cmocka_unit_test(the_host_goes),
         cmocka_unit_test(only_the_asked_host_may_answer),
