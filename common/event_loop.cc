@@ -11,6 +11,7 @@
 #include <deque>
 #include <mutex>
 #include <sys/eventfd.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -88,7 +89,7 @@ struct EventLoop::State {
         {
             std::lock_guard lock(state->mutex);
             batch.swap(state->posted);
-            stop = state->stop_wanted;
+            stop = std::exchange(state->stop_wanted, false);
         }
         for (auto &callback : batch)
             guarded(state->on_exception, callback);

@@ -45,8 +45,8 @@ class EventLoop {
     EventLoop(const EventLoop &) = delete;
     EventLoop &operator=(const EventLoop &) = delete;
 
-    // Any thread: run `callback` soon, in the loop's thread, in the order posted. Callbacks that
-    // are posted after the loop has ended are destroyed unrun.
+    // Any thread: run `callback` soon, in the loop's thread, in the order posted. What is posted while
+    // the loop does not run waits for the next run(); if there is none it is destroyed unrun.
     void post(Callback callback);
 
     // Calls back each time `fd` is ready, until the handle is dropped. The fd stays the caller's.
@@ -56,9 +56,10 @@ class EventLoop {
     [[nodiscard]] Handle on_signal(int signal, Callback callback);
 
     TimePoint now() const { return Clock::now(); }
-    // Until stop(). Must be called in the thread that is then the loop's.
+    // Until stop(). Must be called in the thread that is then the loop's. May be called again.
     void run();
-    // Any thread.
+    // Any thread. Ends the run() that is under way after what was posted before; without one, the
+    // next. Each run() takes one: further calls before it ends change nothing.
     void stop();
 
   private:

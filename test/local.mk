@@ -11,7 +11,7 @@ include test/slurm.mk
 include test/e2e.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
-	test/unit/task_watch test/unit/wire_document test/sim/collectives
+	test/unit/task_watch test/unit/event_loop test/unit/wire_document test/sim/collectives
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
@@ -37,6 +37,9 @@ test_unit_modex_LDADD = $(GLUE_TEST_LDADD)
 test_unit_task_watch_SOURCES = test/unit/task_watch.cc
 test_unit_task_watch_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_task_watch_LDADD = $(GLUE_TEST_LDADD)
+test_unit_event_loop_SOURCES = test/unit/event_loop.cc
+test_unit_event_loop_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_event_loop_LDADD = $(GLUE_TEST_LDADD)
 test_unit_wire_document_SOURCES = test/unit/wire_document.cc
 test_unit_wire_document_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
 test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)

@@ -1,0 +1,93 @@
+// The event loop: posts, timers, and what stop() means for this run and the next.
+#include "common/event_loop.h"
+
+#include <thread>
+#include <vector>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::unique_ptr<EventLoop> make_loop() {
+    auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+    assert_true(made.ok());
+    return std::move(*made);
+}
+
+void posts_run_in_order_from_any_thread(void **) {
+    auto loop = make_loop();
+    std::vector<int> seen;
+    std::thread other([&] {
+        for (int i = 0; i < 100; ++i)
+            loop->post([&seen, i] { seen.push_back(i); });
+        loop->stop();
+    });
+    loop->run();
+    other.join();
+    assert_int_equal(seen.size(), 100);
+    for (int i = 0; i < 100; ++i)
+        assert_int_equal(seen[i], i);
+}
+
+void a_loop_can_run_again(void **) {
+    auto loop = make_loop();
+    for (int round = 0; round < 3; ++round) {
+        // Posts are what made a run end early: they wake the loop, which then found an old stop.
+        bool posted = false, late = false;
+        loop->post([&] { posted = true; });
+        auto timer = loop->after(20ms, [&] {
+            late = true;
+            loop->stop();
+        });
+        loop->run();
+        assert_true(posted && late);
+    }
+}
+
+void a_stop_before_the_run_ends_it(void **) {
+    auto loop = make_loop();
+    loop->stop();
+    loop->stop();
+    bool late = false;
+    auto timer = loop->after(10s, [&] {
+        late = true;
+        loop->stop();
+    });
+    loop->run();
+    assert_false(late);
+    auto soon = loop->after(1ms, [&] {
+        late = true;
+        loop->stop();
+    });
+    loop->run(); // two stops ended one run
+    assert_true(late);
+}
+
+void a_handle_may_be_dropped_in_its_own_callback(void **) {
+    auto loop = make_loop();
+    EventLoop::Handle timer;
+    int fired = 0;
+    timer = loop->after(0ms, [&] {
+        ++fired;
+        timer.reset();
+        loop->stop();
+    });
+    loop->run();
+    assert_int_equal(fired, 1);
+    assert_false(static_cast<bool>(timer));
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(posts_run_in_order_from_any_thread),
+        cmocka_unit_test(a_loop_can_run_again),
+        cmocka_unit_test(a_stop_before_the_run_ends_it),
+        cmocka_unit_test(a_handle_may_be_dropped_in_its_own_callback),
+    };
+    return cmocka_run_group_tests_name("event loop", tests, nullptr, nullptr);
+}
