@@ -36,10 +36,12 @@ struct Mesh::Dial {
     std::unique_ptr<Link> link; // while the handshake goes on
     Bytes nonce;
     std::uint64_t attempt = 0;
+    bool introduced = false; // Hello is out: the other side may take the link for open
 };
 
 struct Mesh::Peer {
-    // More than one when both sides dialed at once; the first one is used for sending.
+    // More than one when both sides dialed at once; the first one is used for sending. What the other
+    // side sends may come over any, so the host is lost with the first that breaks.
     std::map<std::uint64_t, std::unique_ptr<Link>> links;
     std::deque<std::pair<std::uint8_t, SharedBytes>> queue;
     std::unique_ptr<Dial> dial;
@@ -120,8 +122,8 @@ void Mesh::arm_deadline(HostIndex host) {
     p.deadline = loop_.after(settings_.transport_connect_timeout, [this, host] {
         Peer &p = peer(host);
         p.deadline.reset();
-        if (p.queue.empty() && !p.invited)
-            return p.dial.reset(); // only the other side wanted it
+        if (!p.links.empty() || (p.queue.empty() && !p.invited))
+            return p.dial.reset(); // there is one, or only the other side wanted it
         host_gone(host, Gone::lost,
                   error(ErrorKind::timeout, "no connection within {} s (transport.connect_timeout)",
                         settings_.transport_connect_timeout.count() / 1000.0));
@@ -204,8 +206,8 @@ std::size_t Mesh::unsent_bytes() const {
 void Mesh::farewell() {
     auto payload = share(wire::encode(wire::Farewell{}));
     for (auto &[host, p] : peers_) {
-        if (!p->links.empty())
-            p->links.begin()->second->send(wire::Farewell::type, payload);
+        for (auto &[id, link] : p->links)
+            link->send(wire::Farewell::type, payload);
     }
 }
 
@@ -331,6 +333,7 @@ void Mesh::dial_next(HostIndex host) {
     dial.link.reset();
     dial.watch.reset();
     dial.fd.reset();
+    dial.introduced = false;
     dial.attempt = next_id_++;
     while (dial.next_address < dial.contact.addresses.size()) {
         const Bytes &text = dial.contact.addresses[dial.next_address++];
@@ -398,6 +401,7 @@ void Mesh::dial_connected(HostIndex host) {
             log_.error("cannot introduce myself to host {}: {}", host, proof.failure().text);
             return dial_failed(host, proof.failure());
         }
+        p.dial->introduced = true;
         p.dial->link->send(wire::Hello::type, share(wire::encode(wire::Hello{std::move(*proof)})));
     });
 }
@@ -445,6 +449,8 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
     Link &raw = *link;
     p.links.emplace(id, std::move(link));
     p.deadline.reset();
+    if (p.dial && !p.dial->introduced)
+        p.dial.reset(); // one is enough
     if (p.links.size() == 1) {
         for (auto &[type, payload] : p.queue)
             raw.send(type, std::move(payload));
@@ -464,7 +470,15 @@ Link::Callbacks Mesh::link_callbacks(HostIndex host, std::uint64_t id) {
                 Peer &p = peer(host);
                 p.links.erase(id);
                 if (p.links.empty())
-                    host_gone(host, p.said_farewell ? Gone::left : Gone::lost, why);
+                    return host_gone(host, p.said_farewell ? Gone::left : Gone::lost, why);
+                if (p.said_farewell)
+                    return;
+                // What has come over the others, perhaps its farewell, is read first.
+                std::weak_ptr<bool> alive = alive_;
+                loop_.post([this, alive, host, why] {
+                    if (!alive.expired() && !peer(host).said_farewell)
+                        host_gone(host, Gone::lost, why);
+                });
             }};
 }
 
@@ -474,6 +488,7 @@ void Mesh::host_gone(HostIndex host, Gone how, const Error &why) {
         return;
     p.gone = true;
     p.queue.clear();
+    p.links.clear();
     p.dial.reset();
     p.deadline.reset();
     log_.debug("host {} {}: {}", host, how == Gone::left ? "left" : "is lost", why.text);

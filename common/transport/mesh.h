@@ -28,7 +28,7 @@ class Mesh {
   public:
     enum class Gone {
         left, // it said farewell first
-        lost, // the connection broke, or the host could not be reached in time
+        lost, // a connection with it broke, or the host could not be reached in time
     };
     struct Callbacks {
         std::function<void(HostIndex from, std::uint8_t type, Bytes payload)> on_message;

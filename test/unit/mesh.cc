@@ -17,6 +17,7 @@ constexpr std::uint8_t note = 99; // a type that only this test knows
 
 struct Node {
     std::unique_ptr<Mesh> mesh;
+    Bytes contact; // the last contact message for it
     std::vector<std::pair<HostIndex, Bytes>> received;
     std::vector<std::pair<HostIndex, Mesh::Gone>> gone;
 };
@@ -46,6 +47,7 @@ struct World {
                  [node](HostIndex host, Mesh::Gone how, const Error &) { node->gone.emplace_back(host, how); },
                  [this](HostIndex to, Bytes message, TimePoint, std::function<void(Result<void>)> done) {
                      loop->post([this, to, message, done] {
+                         nodes[to]->contact = message;
                          if (nodes[to]->mesh)
                              nodes[to]->mesh->on_contact(message);
                          done({});
@@ -160,6 +162,76 @@ UniqueFd stranger(std::uint16_t port) {
     return fd;
 }
 
+void send_frame(int fd, std::uint8_t type, const Bytes &payload) {
+    auto header = wire::encode_header(
+        {.type = type, .length = static_cast<std::uint32_t>(payload.size())});
+    Bytes frame = Bytes(header.data(), header.size()) + payload;
+    assert_int_equal(::send(fd, frame.data(), frame.size(), 0), frame.size());
+}
+
+// A connection to host 0 in the name of host 1, open on both sides.
+UniqueFd link_by_hand(World &world) {
+    auto contact = Contact::decode(world.nodes[1]->contact);
+    assert_true(contact.ok());
+    UniqueFd fd = stranger(world[0].port());
+    wire::Introduction intro;
+    intro.step_key = "step";
+    intro.dialer = 1;
+    intro.listener = 0;
+    intro.listener_cookie = contact->cookie;
+    intro.dialer_nonce = Bytes(16, 'n');
+    send_frame(fd.get(), wire::Hello::type, wire::encode(wire::Hello{"secret" + wire::encode(intro)}));
+    char welcome;
+    world.run_until([&] { return ::recv(fd.get(), &welcome, 1, MSG_DONTWAIT | MSG_PEEK) == 1; });
+    return fd;
+}
+
+// Closes it with nothing unread, so that what was sent before arrives.
+void close_cleanly(UniqueFd &fd) {
+    char bytes[1024];
+    while (::recv(fd.get(), bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        ;
+    fd.reset();
+}
+
+// Two connections with one host, as when both sides dial at once.
+std::pair<UniqueFd, UniqueFd> two_links(World &world) {
+    world.nodes[1]->mesh.reset();
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return !world.nodes[1]->contact.empty(); });
+    UniqueFd first = link_by_hand(world);
+    UniqueFd second = link_by_hand(world);
+    send_frame(second.get(), note, "second");
+    world.run_until([&] { return world.nodes[0]->received.size() == 1; });
+    return {std::move(first), std::move(second)};
+}
+
+void a_host_is_lost_with_the_first_link(void **) {
+    World world(2);
+    auto [first, second] = two_links(world);
+    second.reset(); // whatever was on its way over it is lost
+    world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
+    assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::lost);
+    assert_false(world[0].connected(1));
+    assert_false(world[0].send(1, note, share("x")));
+    char bytes[1024]; // and the other side hears of it too
+    world.run_until([&] { return ::recv(first.get(), bytes, sizeof bytes, MSG_DONTWAIT) == 0; });
+    assert_int_equal(world.nodes[0]->gone.size(), 1);
+}
+
+void a_host_has_left_with_the_last_link(void **) {
+    World world(2);
+    auto [first, second] = two_links(world);
+    send_frame(second.get(), wire::Farewell::type, wire::encode(wire::Farewell{}));
+    close_cleanly(second);
+    send_frame(first.get(), note, "last words");
+    world.run_until([&] { return world.nodes[0]->received.size() == 2; });
+    assert_true(world.nodes[0]->gone.empty());
+    close_cleanly(first);
+    world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
+    assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::left);
+}
+
 bool closed_without_a_byte(int fd) {
     char byte;
     ssize_t n = ::recv(fd, &byte, 1, MSG_DONTWAIT);
@@ -221,6 +293,8 @@ int main() {
         cmocka_unit_test(both_may_dial_at_once),
         cmocka_unit_test(large_messages_pass_whole),
         cmocka_unit_test(leaving_is_told_from_loss),
+        cmocka_unit_test(a_host_is_lost_with_the_first_link),
+        cmocka_unit_test(a_host_has_left_with_the_last_link),
         cmocka_unit_test(another_secret_is_refused),
         cmocka_unit_test(an_unreachable_host_is_lost_in_time),
         cmocka_unit_test(a_stranger_gets_nothing),
