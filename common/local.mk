@@ -16,6 +16,7 @@ common_libcommon_la_SOURCES = \
 	common/transport/invitation.h common/transport/invitation.cc \
 	common/transport/contact.h common/transport/contact.cc \
 	common/transport/link.h common/transport/link.cc \
+	common/transport/link_faults.h common/transport/link_faults.cc \
 	common/transport/listener.h common/transport/listener.cc \
 	common/transport/mesh.h common/transport/mesh.cc \
 	common/transport/tree.h \

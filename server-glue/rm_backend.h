@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/settings.h"
 #include "common/start_document.h"
+#include "common/transport/link_faults.h"
 #include "server-glue/central_roles.h"
 #include "server-glue/invitation_stream.h"
 
@@ -39,6 +40,7 @@ struct StepInfo {
     std::string binding_policy;         // PMIX_BINDTO
     std::string session_directory;      // PMIX_TMPDIR: scratch of the RM for the session; may be empty
     std::string topology_file;          // hwloc XML of this host, if the RM caches one
+    std::vector<LinkFault> link_faults; // for tests: what links of this host shall suffer
     // Binds the daemons of a step to each other: what all of them must name in the handshake.
     std::string step_key;               // cluster-wide unique name of this step
     std::string shared_secret;          // only where Capabilities::shared_secret
@@ -111,7 +113,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 2;
+    static constexpr std::uint32_t current_abi = 3;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     // Fails where the start document lacks or garbles something; the text names it.

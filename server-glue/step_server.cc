@@ -55,6 +55,8 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start,
     if (!mesh)
         return mesh.failure();
     raw->mesh_ = std::move(*mesh);
+    if (!step.link_faults.empty())
+        raw->mesh_->set_faults(step.link_faults);
     if (auto begun = backend.start(*raw); !begun)
         return begun.failure();
     raw->begin();

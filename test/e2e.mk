@@ -6,6 +6,7 @@
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
 E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/die \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
+	test/e2e/clients/fence_lost \
 	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
 	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality \
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
@@ -32,6 +33,10 @@ test_e2e_clients_fence_data_SOURCES = test/e2e/clients/fence_data.c test/e2e/cli
 test_e2e_clients_fence_data_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_data_LDFLAGS =
 test_e2e_clients_fence_data_LDADD = $(PMIX_LIBS)
+test_e2e_clients_fence_lost_SOURCES = test/e2e/clients/fence_lost.c test/e2e/clients/client.h
+test_e2e_clients_fence_lost_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_fence_lost_LDFLAGS =
+test_e2e_clients_fence_lost_LDADD = $(PMIX_LIBS)
 test_e2e_clients_fence_reqd_SOURCES = test/e2e/clients/fence_reqd.c test/e2e/clients/client.h
 test_e2e_clients_fence_reqd_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_reqd_LDFLAGS =
@@ -103,7 +108,7 @@ test/e2e/clients/mpi.stamp: $(MPI_SOURCES)
 CLEANFILES += test/e2e/clients/mpi.stamp $(MPI_CLIENTS:%=test/e2e/clients/%)
 
 EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/run-local \
-	test/e2e/common/clients.sh test/e2e/common/mpi.sh test/e2e/common/abort.sh \
+	test/e2e/local/links.sh test/e2e/common/clients.sh test/e2e/common/mpi.sh test/e2e/common/abort.sh \
 	test/e2e/common/attributes.sh test/e2e/common/death.sh test/e2e/common/words.sh \
 	test/e2e/slurm/30-clients.sh test/e2e/slurm/33-attributes.sh \
 	test/e2e/slurm/35-locality.sh test/e2e/slurm/36-death.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/50-abort.sh \

@@ -159,6 +159,7 @@ bool Mesh::send(HostIndex host, std::uint8_t type, SharedBytes payload) {
         return false;
     if (!p.links.empty()) {
         p.links.begin()->second->send(type, std::move(payload));
+        message_passed(host);
         return true;
     }
     p.queue.emplace_back(type, std::move(payload));
@@ -456,15 +457,21 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
             raw.send(type, std::move(payload));
         p.queue.clear();
     }
+    if (faults_ && faults_->cuts_at_open(host))
+        return cut(host);
     raw.release(); // last: what it hands over may change everything
 }
 
 Link::Callbacks Mesh::link_callbacks(HostIndex host, std::uint64_t id) {
-    return {[this, host](std::uint8_t type, Bytes payload) {
+    Link::Callbacks callbacks{
+            [this, host](std::uint8_t type, Bytes payload) {
+                if (peer(host).gone)
+                    return; // it comes late, on demand
                 if (type == wire::Farewell::type)
                     peer(host).said_farewell = true;
                 else
                     callbacks_.on_message(host, type, std::move(payload));
+                message_passed(host);
             },
             [this, host, id](Error why) {
                 Peer &p = peer(host);
@@ -480,6 +487,16 @@ Link::Callbacks Mesh::link_callbacks(HostIndex host, std::uint64_t id) {
                         host_gone(host, Gone::lost, why);
                 });
             }};
+    return faults_ ? faults_->delayed(host, std::move(callbacks)) : callbacks;
+}
+
+void Mesh::message_passed(HostIndex host) {
+    if (faults_ && faults_->cuts_after_message(host))
+        cut(host);
+}
+
+void Mesh::cut(HostIndex host) {
+    host_gone(host, Gone::lost, error(ErrorKind::unreachable, "the link was cut on demand"));
 }
 
 void Mesh::host_gone(HostIndex host, Gone how, const Error &why) {

@@ -17,6 +17,7 @@
 #include "common/transport/authenticator.h"
 #include "common/transport/contact.h"
 #include "common/transport/link.h"
+#include "common/transport/link_faults.h"
 #include "common/transport/listener.h"
 #include "common/wire/messages.h"
 
@@ -49,6 +50,8 @@ class Mesh {
                                                 Listening listening = Listening::yes);
     ~Mesh();
 
+    // For tests; before anything is sent.
+    void set_faults(const std::vector<LinkFault> &faults) { faults_.emplace(loop_, faults); }
     // Ask `host` to dial this daemon, unless there is a connection.
     void invite(HostIndex host);
     // A contact message arrived through the backend. A malformed one is logged and dropped.
@@ -87,6 +90,8 @@ class Mesh {
     void on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload);
     void established(HostIndex host, std::unique_ptr<Link> link);
     void host_gone(HostIndex host, Gone how, const Error &why);
+    void message_passed(HostIndex host);
+    void cut(HostIndex host);
     wire::Introduction introduction(HostIndex dialer, HostIndex listener, Bytes cookie, Bytes nonce,
                                     bool reply) const;
     Link::Callbacks link_callbacks(HostIndex host, std::uint64_t link_id);
@@ -99,6 +104,7 @@ class Mesh {
     HostIndex host_count_;
     std::unique_ptr<Authenticator> authenticator_;
     Callbacks callbacks_;
+    std::optional<LinkFaults> faults_;
     std::unique_ptr<Listener> listener_;
     Bytes cookie_;
     std::vector<Bytes> addresses_;

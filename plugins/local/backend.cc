@@ -255,6 +255,9 @@ class LocalBackend final : public RmBackend {
         case Fault::Kind::delay_contact:
             delay_ = fault.by;
             break;
+        case Fault::Kind::link_drop:
+        case Fault::Kind::link_delay:
+            break; // the mesh's (StepInfo::link_faults)
         }
     }
     void trip_at_contact() {

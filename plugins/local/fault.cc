@@ -21,6 +21,17 @@ static bool set_parameter(Fault &fault, std::string_view key, std::string_view v
         fault.host = host ? static_cast<HostIndex>(*host) : 0;
         return host.ok();
     }
+    bool link = fault.kind == Fault::Kind::link_drop || fault.kind == Fault::Kind::link_delay;
+    if (link && key == "peer") {
+        auto peer = parse_number(value, no_host - 1);
+        fault.peer = peer ? static_cast<HostIndex>(*peer) : no_host;
+        return peer.ok();
+    }
+    if (fault.kind == Fault::Kind::link_drop && key == "messages") {
+        auto messages = parse_number(value, UINT32_MAX);
+        fault.messages = messages ? *messages : 0;
+        return messages.ok();
+    }
     if (ends && key == "at" && !when) {
         when = true;
         return value == "contact";
@@ -38,7 +49,8 @@ static bool set_parameter(Fault &fault, std::string_view key, std::string_view v
         fault.after = *duration;
         return true;
     }
-    if (fault.kind == Fault::Kind::delay_contact && key == "by") {
+    if ((fault.kind == Fault::Kind::delay_contact || fault.kind == Fault::Kind::link_delay) &&
+        key == "by") {
         when = true;
         fault.by = *duration;
         return true;
@@ -46,11 +58,9 @@ static bool set_parameter(Fault &fault, std::string_view key, std::string_view v
     return false;
 }
 
-Result<std::optional<Fault>> parse_fault(std::string_view spec) {
+Result<Fault> parse_fault(std::string_view spec, HostIndex host_count) {
     std::string_view rest = spec;
     auto name = next_part(rest);
-    if (name.starts_with("link-"))
-        return std::optional<Fault>();
     Fault fault;
     if (name == "kill")
         fault.kind = Fault::Kind::kill;
@@ -60,11 +70,18 @@ Result<std::optional<Fault>> parse_fault(std::string_view spec) {
         fault.kind = Fault::Kind::drop_contact;
     else if (name == "delay-contact")
         fault.kind = Fault::Kind::delay_contact;
+    else if (name == "link-drop")
+        fault.kind = Fault::Kind::link_drop;
+    else if (name == "link-delay")
+        fault.kind = Fault::Kind::link_delay;
     else
         return error(ErrorKind::invalid,
-                     "fault '{}': allowed are kill, stop, drop-contact, delay-contact and link-...",
+                     "fault '{}': allowed are kill, stop, drop-contact, delay-contact, link-drop and "
+                     "link-delay",
                      printable(spec));
-    bool host = false, when = fault.kind == Fault::Kind::drop_contact;
+    bool link = fault.kind == Fault::Kind::link_drop || fault.kind == Fault::Kind::link_delay;
+    bool host = false;
+    bool when = fault.kind == Fault::Kind::drop_contact || fault.kind == Fault::Kind::link_drop;
     while (!rest.empty()) {
         auto part = next_part(rest);
         auto equals = part.find('=');
@@ -76,12 +93,21 @@ Result<std::optional<Fault>> parse_fault(std::string_view spec) {
                          printable(part));
         host |= key == "host";
     }
+    if (host && link && fault.peer == no_host)
+        return error(ErrorKind::invalid, "fault '{}': peer=H is missing", printable(spec));
+    if (host && link && fault.peer == fault.host)
+        return error(ErrorKind::invalid, "fault '{}': host and peer are one", printable(spec));
     if (!host || !when)
         return error(ErrorKind::invalid, "fault '{}': {} is missing", printable(spec),
-                     !host                                      ? "host=H"
-                     : fault.kind == Fault::Kind::delay_contact ? "by=TIME"
-                                                                : "after=TIME or at=contact");
-    return std::optional<Fault>(fault);
+                     !host ? "host=H"
+                     : fault.kind == Fault::Kind::delay_contact ||
+                             fault.kind == Fault::Kind::link_delay
+                         ? "by=TIME"
+                         : "after=TIME or at=contact");
+    if (fault.host >= host_count || (link && fault.peer >= host_count))
+        return error(ErrorKind::invalid, "fault '{}': there are only {} hosts, 0 to {}",
+                     printable(spec), host_count, host_count - 1);
+    return fault;
 }
 
 } // namespace pmixhost::local

@@ -5,8 +5,9 @@
 //   stop,...                the same with SIGSTOP: the host is silent, but its connections stand
 //   drop-contact,host=H[,count=N]   the first N (default: all) contact messages of H are lost
 //   delay-contact,host=H,by=D       contact messages of H are late
-//
-// What begins with "link-" is for the transport and is ignored here.
+//   link-drop,host=H,peer=P[,messages=N]   host H closes its link with host P after N messages
+//                          (in both directions; default: 0, as soon as there is one)
+//   link-delay,host=H,peer=P,by=D   what one of the two sends, the other gets late
 #pragma once
 
 #include "common/job_map.h"
@@ -21,15 +22,17 @@
 namespace pmixhost::local {
 
 struct Fault {
-    enum class Kind { kill, stop, drop_contact, delay_contact };
+    enum class Kind { kill, stop, drop_contact, delay_contact, link_drop, link_delay };
     Kind kind = Kind::kill;
     HostIndex host = 0;
+    HostIndex peer = no_host;                       // link_drop, link_delay
     std::optional<std::chrono::milliseconds> after; // kill, stop; else at the first contact
     std::uint32_t count = UINT32_MAX;               // drop_contact
-    std::chrono::milliseconds by{0};                // delay_contact
+    std::uint64_t messages = 0;                     // link_drop
+    std::chrono::milliseconds by{0};                // delay_contact, link_delay
 };
 
-// Nothing for a fault that is not for us. The text of a failure names what is wrong.
-Result<std::optional<Fault>> parse_fault(std::string_view spec);
+// The text of a failure names what is wrong.
+Result<Fault> parse_fault(std::string_view spec, HostIndex host_count);
 
 } // namespace pmixhost::local

@@ -12,6 +12,8 @@ namespace pmixhost::local {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::uint64_t max_apps = 10'000;
 constexpr std::uint64_t max_fd = 1u << 20;
 
@@ -202,11 +204,19 @@ Result<LocalStart> parse_local_start(const StartDocument &document) {
     if (auto own = document.text("directory"))
         start.directory = *own;
     for (const auto &line : document.all("local.fault")) {
-        auto fault = parse_fault(line);
+        auto fault = parse_fault(line, start.step.map.host_count());
         if (!fault)
             return fault.failure();
-        if (*fault && (*fault)->host == start.step.self)
-            start.faults.push_back(**fault);
+        bool ours = fault->host == start.step.self;
+        if (fault->kind == Fault::Kind::link_drop) {
+            if (ours)
+                start.step.link_faults.push_back({fault->peer, fault->messages, 0ms});
+        } else if (fault->kind == Fault::Kind::link_delay) {
+            if (ours || fault->peer == start.step.self)
+                start.step.link_faults.push_back({ours ? fault->peer : fault->host, {}, fault->by});
+        } else if (ours) {
+            start.faults.push_back(*fault);
+        }
     }
     return start;
 }

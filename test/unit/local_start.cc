@@ -46,7 +46,9 @@ Lines right_document() {
         {"local.task_env", "A=1\\n2"},
         {"local.fault", "drop-contact,host=1"},
         {"local.fault", "drop-contact,host=0"},
-        {"local.fault", "link-drop,host=0"},
+        {"local.fault", "link-drop,host=1,peer=0,messages=5"},
+        {"local.fault", "link-drop,host=0,peer=1"},
+        {"local.fault", "link-delay,host=0,peer=1,by=1s"},
     };
 }
 
@@ -71,6 +73,11 @@ void test_a_right_document(void **) {
     assert_string_equal(start->tasks[1].argv[0].c_str(), "other");
     assert_string_equal(start->task_env[0].c_str(), "A=1\n2");
     assert_int_equal(start->faults.size(), 1);
+    assert_int_equal(start->step.link_faults.size(), 2); // host 0 drops by itself, both delay
+    assert_int_equal(start->step.link_faults[0].peer, 0);
+    assert_true(start->step.link_faults[0].cut_after == 5);
+    assert_int_equal(start->step.link_faults[1].peer, 0);
+    assert_true(start->step.link_faults[1].delay.count() == 1000);
     assert_true(start->tasks[0].in && start->tasks[0].out);
     // No descriptor reaches a process it is not for.
     assert_int_equal(::fcntl(start->tasks[0].out.get(), F_GETFD), FD_CLOEXEC);
@@ -139,22 +146,29 @@ void test_what_is_wrong_is_refused(void **) {
 }
 
 void test_faults(void **) {
-    auto kill = parse_fault("kill,host=2,after=200ms");
-    assert_true(kill.ok() && kill->has_value());
-    assert_int_equal((*kill)->host, 2);
-    assert_true((*kill)->after->count() == 200);
-    auto contact = parse_fault("stop,host=0,at=contact");
-    assert_true(contact.ok() && !(*contact)->after);
-    assert_int_equal((*parse_fault("drop-contact,host=1,count=3"))->count, 3);
-    assert_true((*parse_fault("delay-contact,host=1,by=2"))->by.count() == 2000);
-    auto link = parse_fault("link-delay,anything");
-    assert_true(link.ok() && !link->has_value());
+    auto kill = parse_fault("kill,host=2,after=200ms", 3);
+    assert_true(kill.ok());
+    assert_int_equal(kill->host, 2);
+    assert_true(kill->after->count() == 200);
+    auto contact = parse_fault("stop,host=0,at=contact", 3);
+    assert_true(contact.ok() && !contact->after);
+    assert_int_equal(parse_fault("drop-contact,host=1,count=3", 3)->count, 3);
+    assert_true(parse_fault("delay-contact,host=1,by=2", 3)->by.count() == 2000);
+    assert_int_equal(parse_fault("link-drop,host=1,peer=2", 3)->messages, 0);
+    assert_int_equal(parse_fault("link-drop,host=1,peer=2,messages=7", 3)->messages, 7);
+    assert_true(parse_fault("link-delay,host=1,peer=2,by=2", 3)->by.count() == 2000);
     for (const char *wrong :
          {"", "kill", "kill,host=1", "kill,after=1s", "kill,host=x,after=1s",
           "kill,host=1,after=soon", "kill,host=1,at=dawn", "kill,host=1,by=1s",
           "kill,host=1,after=1s,at=contact", "delay-contact,host=1", "drop-contact",
-          "drop-contact,host=1,count=-1", "explode,host=1", "kill,host=1,after=1s,bogus"})
-        assert_false(parse_fault(wrong).ok());
+          "drop-contact,host=1,count=-1", "explode,host=1", "kill,host=1,after=1s,bogus",
+          "kill,host=3,after=1s", "link-drop,host=1", "link-drop,peer=1", "link-drop,host=1,peer=1",
+          "link-drop,host=1,peer=3", "link-drop,host=1,peer=0,by=1s", "link-delay,host=1,peer=0",
+          "link-delay,host=1,peer=0,messages=1", "link-burn,host=1,peer=0", "kill,host=1,peer=0"}) {
+        auto fault = parse_fault(wrong, 3);
+        assert_false(fault.ok());
+        assert_true(fault.failure().text.find(wrong) != std::string::npos);
+    }
 }
 
 void test_text_survives(void **) {
