@@ -208,7 +208,8 @@ std::pair<UniqueFd, UniqueFd> two_links(World &world) {
 
 void a_host_is_lost_with_the_first_link(void **) {
     World world(2);
-    auto [first, second] = two_links(world);
+    auto links = two_links(world);
+    UniqueFd &first = links.first, &second = links.second;
     second.reset(); // whatever was on its way over it is lost
     world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
     assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::lost);
@@ -221,7 +222,8 @@ void a_host_is_lost_with_the_first_link(void **) {
 
 void a_host_has_left_with_the_last_link(void **) {
     World world(2);
-    auto [first, second] = two_links(world);
+    auto links = two_links(world);
+    UniqueFd &first = links.first, &second = links.second;
     send_frame(second.get(), wire::Farewell::type, wire::encode(wire::Farewell{}));
     close_cleanly(second);
     send_frame(first.get(), note, "last words");
