@@ -6,9 +6,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <fcntl.h>
 #include <sys/stat.h>
 
+// toml++ 3.3 asserts what a file may get wrong ("[|x]"): that must not end the process, or be left to
+// chance where assertions are off.
+namespace {
+struct NotToml {};
+[[noreturn]] bool not_toml() { throw NotToml(); }
+} // namespace
+#undef NDEBUG
+#define TOML_ASSERT(condition) static_cast<void>((condition) || not_toml())
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
@@ -143,6 +152,30 @@ std::uint32_t not_utf8(std::string_view content) {
     return missing > 0 ? line : 0;
 }
 
+std::optional<toml::parse_result> parse(std::string_view content) {
+    try {
+        return toml::parse(content);
+    } catch (const NotToml &) {
+        return std::nullopt;
+    }
+}
+
+// The first line at whose end the parser gives up in that way: it reads from the front.
+std::uint32_t line_not_toml(std::string_view content) {
+    std::vector<std::size_t> ends;
+    for (std::size_t end = content.find('\n'); end != std::string_view::npos;
+         end = content.find('\n', end + 1))
+        ends.push_back(end + 1);
+    auto first = std::partition_point(ends.begin(), ends.end(), [&](std::size_t end) {
+        return parse(content.substr(0, end)).has_value();
+    });
+    return static_cast<std::uint32_t>(first - ends.begin()) + 1;
+}
+
+bool is_forbidden_control(char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
+}
+
 } // namespace
 
 ConfigFile parse_config_file(std::string_view content, const std::string &name) {
@@ -151,7 +184,22 @@ ConfigFile parse_config_file(std::string_view content, const std::string &name) 
         file.errors.push_back(error(ErrorKind::invalid, "{}:{}: not TOML: not UTF-8", name, line));
         return file;
     }
-    toml::parse_result parsed = toml::parse(content);
+    // TOML has none, and toml++ 3.3 ends the process over some of them.
+    if (auto control = std::find_if(content.begin(), content.end(), is_forbidden_control);
+        control != content.end()) {
+        auto line = 1 + std::count(content.begin(), control, '\n');
+        file.errors.push_back(
+            error(ErrorKind::invalid, "{}:{}: not TOML: a control character", name, line));
+        return file;
+    }
+    auto result = parse(content);
+    if (!result) {
+        file.errors.push_back(error(ErrorKind::invalid,
+                                    "{}:{}: not TOML: the name of a key or section is not understood",
+                                    name, line_not_toml(content)));
+        return file;
+    }
+    toml::parse_result parsed = std::move(*result);
     if (!parsed) {
         const auto &problem = parsed.error();
         file.errors.push_back(error(ErrorKind::invalid, "{}:{}: not TOML: {}", name,
