@@ -138,6 +138,7 @@ Result<std::vector<App>> parse_multi_prog(std::string_view text, Rank tasks,
     std::vector<App> apps;
     Ranks ranks(tasks);
     std::string line;
+    text = text.substr(0, text.find('\0')); // where Slurm stops reading
     while (next_line(text, line)) {
         std::string_view rest = skip_spaces(line);
         if (rest.empty() || rest.front() == '#')

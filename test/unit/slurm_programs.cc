@@ -141,6 +141,7 @@ static void a_multi_prog_file_is_read_as_slurm_does(void **) {
     expect_multi("0-1 a 'x y' x\\ y a'b c'd ''\n", 2, "0,1,:a|x y|x y|ab cd||\n");
     expect_multi("0 a %t %o-%t %x\n", 1, "0,:a|%t|%o-%t||\n");
     expect_multi("0 a x\\\ny \\\n  z\n1 b", 2, "0,:a|xy|z|\n1,:b|\n");
+    expect_multi(std::string_view("0 a\0b\n1 c", 9), 1, "0,:a|\n");
     expect_multi("# no \\\n0 line\n0 a\n", 1, "0,:a|\n");
     SrunPrograms programs;
     programs.multi_prog = true;
