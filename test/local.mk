@@ -9,6 +9,7 @@ noinst_HEADERS = test/unit/check.h
 include test/config.mk
 include test/slurm.mk
 include test/e2e.mk
+include test/fuzz.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
 	test/unit/task_watch test/unit/event_loop test/unit/wire_document test/sim/collectives
