@@ -96,6 +96,7 @@ constexpr Option options[] = {
 // clang-format on
 
 template <typename... Cases> struct Overloaded : Cases... { using Cases::operator()...; };
+template <typename... Cases> Overloaded(Cases...) -> Overloaded<Cases...>; // clang 14 wants it said
 
 std::string join(std::span<const std::string_view> words) {
     std::string text;
