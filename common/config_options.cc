@@ -69,6 +69,10 @@ constexpr Option options[] = {
     {.key = "session.idle", .member = &Settings::session_idle, .min = 1 * second, .max = 24 * hour,
      .text = "The session's daemon of an allocation ends when it has had no connection and no "
              "data for this long."},
+    {.key = "spawn.timeout", .member = &Settings::spawn_timeout, .user = true,
+     .min = 1 * second, .max = 24 * hour, .zero = true,
+     .text = "How long PMIx_Spawn (MPI_Comm_spawn) may take, until all programs run, when the program "
+             "set no PMIX_TIMEOUT. What has not started by then is ended. 0 means no limit."},
     {.key = "slurm.srun", .member = &Settings::slurm_srun, .path = Option::Path::program,
      .text = "The srun with which pmixhost starts steps of its own in a job's allocation: the "
              "session's daemon, and programs that a task spawns. Empty: the srun in "

@@ -8,8 +8,11 @@ common_libcommon_la_SOURCES = \
 	common/log.h common/log.cc \
 	common/result.h common/result.cc \
 	common/settings.h \
+	common/small_file.h common/small_file.cc \
+	common/spawn_channel.h common/spawn_channel.cc \
 	common/start_document.h common/start_document.cc \
 	common/status_page.h \
+	common/task_spec.h common/task_spec.cc \
 	common/topology.h common/topology.cc \
 	common/unique_fd.h \
 	common/transport/authenticator.h common/transport/authenticator.cc \

@@ -34,6 +34,8 @@ struct Settings {
     std::chrono::milliseconds publish_wait{86'400'000}; // a lookup with PMIX_WAIT and no PMIX_TIMEOUT
     // [session]
     std::chrono::milliseconds session_idle{30'000}; // without a connection or data
+    // [spawn]
+    std::chrono::milliseconds spawn_timeout{120'000}; // until the spawned programs run
     // [slurm]
     std::string slurm_srun; // empty: the one in the usual places
     // [start]

@@ -36,6 +36,8 @@ class StartDocument {
     Result<std::uint64_t> number(std::string_view key, std::uint64_t max) const;
     std::vector<std::string> all(std::string_view key) const;
     bool has(std::string_view key) const;
+    // All, in order.
+    const std::vector<std::pair<std::string, std::string>> &pairs() const { return pairs_; }
 
   private:
     std::vector<std::pair<std::string, std::string>> pairs_;

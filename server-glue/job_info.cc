@@ -38,6 +38,16 @@ Rank app_size(const StepInfo &step, std::size_t app) {
     return ranks.empty() ? step.map.rank_count() : static_cast<Rank>(ranks.size());
 }
 
+// libpmix looks both up where the asker says: with a rank, or with the wildcard.
+void add_parent(InfoList &info, const StepInfo &step) {
+    if (!step.parent)
+        return;
+    pmix_proc_t parent;
+    PMIX_LOAD_PROCID(&parent, step.parent->nspace.c_str(), step.parent->rank);
+    info.add(PMIX_SPAWNED, true);
+    info.add_process(PMIX_PARENT_ID, parent);
+}
+
 // One process. `task`: null for a process of another host.
 InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const LocalTask *task) {
     InfoList info;
@@ -55,6 +65,7 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
     info.add_process(PMIX_PROCID, id);
     if (!task)
         return info;
+    add_parent(info, step);
     info.add(PMIX_HOSTNAME, step.map.hosts()[host]);
     info.add(PMIX_REINCARNATION, std::uint32_t{0});
     if (!task->cpuset.empty())
@@ -123,6 +134,7 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
         info.add(PMIX_RANKBY, step.ranking_policy);
     if (!step.binding_policy.empty())
         info.add(PMIX_BINDTO, step.binding_policy);
+    add_parent(info, step);
     if (!directories.session.empty())
         info.add(PMIX_TMPDIR, directories.session);
     if (!directories.nspace.empty())

@@ -4,11 +4,14 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/backend_loader.h server-glue/backend_loader.cc \
 	server-glue/central_roles.h \
 	server-glue/central_server.h server-glue/central_server.cc \
+	server-glue/child_job.h server-glue/child_job.cc \
 	server-glue/collective.h server-glue/collective.cc \
 	server-glue/data_store.h server-glue/data_store.cc \
 	server-glue/info_list.h server-glue/info_list.cc \
 	server-glue/invitation_stream.h server-glue/invitation_stream.cc \
 	server-glue/job_info.h server-glue/job_info.cc \
+	server-glue/job_starter.h \
+	server-glue/launcher_server.h server-glue/launcher_server.cc \
 	server-glue/local_tasks.h server-glue/local_tasks.cc \
 	server-glue/modex.h server-glue/modex.cc \
 	server-glue/one_shot.h \
@@ -19,13 +22,17 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/role_process.h server-glue/role_process.cc \
 	server-glue/session_server.h server-glue/session_server.cc \
 	server-glue/signature.h server-glue/signature.cc \
+	server-glue/spawn_directives.h server-glue/spawn_directives.cc \
+	server-glue/spawn_plan.h server-glue/spawn_plan.cc \
+	server-glue/spawn_request.h server-glue/spawn_request.cc \
+	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \
 	server-glue/task_door.h server-glue/task_door.cc \
 	server-glue/task_table.h \
 	server-glue/task_watch.h server-glue/task_watch.cc \
-	server-glue/upcall_tools.h server-glue/upcalls_data.cc \
+	server-glue/upcall_tools.h server-glue/upcalls_data.cc server-glue/upcalls_spawn.cc \
 	server-glue/upcalls.h server-glue/upcalls.cc \
 	server-glue/user_terminal.h server-glue/user_terminal.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
@@ -35,3 +42,10 @@ pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
 server_glue_pmixhostd_SOURCES = server-glue/pmixhostd.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la
+
+# On the way of every process that PMIx_Spawn makes: linked with nothing that it could wait for.
+pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task
+server_glue_pmixhost_task_SOURCES = server-glue/pmixhost_task.cc \
+	common/result.cc common/start_document.cc common/task_spec.cc
+server_glue_pmixhost_task_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
+server_glue_pmixhost_task_LDFLAGS = $(AM_LDFLAGS) -static-libstdc++ -static-libgcc

@@ -4,6 +4,7 @@
 #include "server-glue/job_info.h"
 #include "server-glue/stand_in.h"
 
+#include <algorithm>
 #include <pmix.h>
 #include <unistd.h>
 
@@ -20,8 +21,29 @@ void LocalTasks::set_library(PmixLibrary &library) {
 }
 
 void LocalTasks::open_door(UniqueFd fd) {
-    door_ = std::make_unique<TaskDoor>(loop_, log_, std::move(fd), ::getuid(),
-                                       [this](TaskDoor::Knock k) { knock(std::move(k)); });
+    TaskDoor::Parted parted;
+    if (step_.parent)
+        parted = [this](Rank rank, std::string said, UniqueFd connection) {
+            this->parted(rank, said, std::move(connection));
+        };
+    door_ = std::make_unique<TaskDoor>(
+        loop_, log_, std::move(fd), ::getuid(), [this](TaskDoor::Knock k) { knock(std::move(k)); },
+        std::move(parted));
+}
+
+void LocalTasks::parted(Rank rank, std::string_view said, UniqueFd connection) {
+    auto report = parse_start_report(said);
+    if (!report.running)
+        return callbacks_.on_launch_failed(report.failure, std::move(connection));
+    running_.insert(rank);
+    if (running_.size() == step_.map.ranks_on(step_.self).size())
+        callbacks_.on_launched();
+}
+
+bool LocalTasks::any_ended_badly() const {
+    return std::any_of(gone_.begin(), gone_.end(), [this](Rank rank) {
+        return connected_.contains(rank) && !finalized_.contains(rank);
+    });
 }
 
 void LocalTasks::knock(TaskDoor::Knock knock) {

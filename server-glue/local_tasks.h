@@ -12,6 +12,7 @@
 
 #include "common/log.h"
 #include "common/settings.h"
+#include "common/task_spec.h"
 #include "server-glue/pmix_library.h"
 #include "server-glue/rm_backend.h"
 #include "server-glue/task_door.h"
@@ -31,6 +32,10 @@ class LocalTasks {
         std::function<void()> on_all_ended;      // every task of this host has started and ended
         std::function<void()> on_serving;        // the namespace is registered
         std::function<void(Error)> on_failure;   // the daemon cannot serve
+        // Only in a spawned step: every task of this host executes its program, or one could not.
+        std::function<void()> on_launched;
+        // (the task waits until `task` is dropped).
+        std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
     };
     LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory,
                TaskTable *table, Callbacks callbacks);
@@ -43,6 +48,8 @@ class LocalTasks {
     void want_environment(Rank rank, TaskDoor::Answer answer);
     void started(Rank rank, pid_t pid);
     void ended(Rank rank);
+    // What a spawned task said until its program was executed.
+    void parted(Rank rank, std::string_view said, UniqueFd connection);
 
     void client_connected(Rank rank);
     // True when this was the last of this host that had not.
@@ -50,6 +57,8 @@ class LocalTasks {
     bool any_started() const { return !started_.empty(); }
     // Ended, whatever the way.
     bool gone(Rank rank) const { return gone_.contains(rank); }
+    // A task that used PMIx has ended without having finalized it.
+    bool any_ended_badly() const;
     TaskWatch &watch() { return watch_; }
 
   private:
@@ -77,7 +86,7 @@ class LocalTasks {
     TaskWatch watch_;
     EventLoop::Handle patience_;
     std::vector<Waiting> waiting_;
-    std::set<Rank> started_, connected_, finalized_, gone_, stood_in_;
+    std::set<Rank> started_, connected_, finalized_, gone_, stood_in_, running_;
     bool patience_over_ = false;
     bool registering_ = false;
     bool registered_ = false;

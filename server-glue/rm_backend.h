@@ -19,7 +19,9 @@
 #include "common/transport/link_faults.h"
 #include "server-glue/central_roles.h"
 #include "server-glue/invitation_stream.h"
+#include "server-glue/job_starter.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,11 @@ struct StepInfo {
     std::string session_directory;      // PMIX_TMPDIR: scratch of the RM for the session; may be empty
     std::string topology_file;          // hwloc XML of this host, if the RM caches one
     std::vector<LinkFault> link_faults; // for tests: what links of this host shall suffer
+    struct Parent {
+        std::string nspace;
+        Rank rank = 0;
+    };
+    std::optional<Parent> parent;       // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.
     std::string step_key;               // cluster-wide unique name of this step
     std::string shared_secret;          // only where Capabilities::shared_secret
@@ -51,6 +58,12 @@ struct Capabilities {
     bool shared_secret = false;  // or with a secret that came with the start document
     bool ends_step = false;      // end_step() works
     bool starts_tasks = false;   // the backend forks the tasks itself (local); else the RM does
+};
+
+// How the start of a spawned step went.
+struct LaunchReport {
+    int status = 0;   // 0: every program of this host runs; else a PMIx status
+    std::string text; // one line for the user
 };
 
 // Why a step is to be ended, for the RM and for the user.
@@ -102,6 +115,10 @@ class RmBackend {
     // called more than once, also on several hosts at once: the first report counts.
     virtual void end_step(StepEnd end, std::function<void(Result<void>)> done) = 0;
 
+    // Only in a step with StepInfo::parent: tells whoever made the step. Each host reports its success;
+    // the first failure of any counts.
+    virtual void report_launch(LaunchReport report, std::function<void(Result<void>)> done) = 0;
+
     // The daemon will exit; nothing is called after this. Threads end here.
     virtual void stop() = 0;
 };
@@ -123,6 +140,9 @@ struct BackendModule {
     Result<std::unique_ptr<InvitationSource>> (*session_invitations)(
         BackendContext context, const Settings &settings,
         std::function<void(std::string)> on_invitation);
+    // For the launcher; null: this RM starts no jobs.
+    Result<std::unique_ptr<JobStarter>> (*create_starter)(BackendContext context,
+                                                          const Settings &settings);
 };
 
 } // namespace pmixhost

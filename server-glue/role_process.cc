@@ -3,9 +3,11 @@
 
 #include "server-glue/backend_loader.h"
 #include "server-glue/invitation_stream.h"
+#include "server-glue/launcher_server.h"
 #include "server-glue/session_server.h"
 
 #include <csignal>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -52,6 +54,47 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
     return {};
 }
 
+Result<std::unique_ptr<JobStarter>> make_starter(EventLoop &loop, const StartDocument &document,
+                                                 const Settings &settings, Log &log) {
+    auto name = document.text("backend");
+    if (!name)
+        return name.failure();
+    auto module = load_backend(*name);
+    if (!module)
+        return module.failure();
+    if (!(*module)->create_starter)
+        return error(ErrorKind::unsupported, "the backend {} starts no jobs", *name);
+    auto starter = (*module)->create_starter({loop, log, document}, settings);
+    if (!starter)
+        log.error("{}", starter.failure().text);
+    return starter;
+}
+
+Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, const Settings &settings,
+                            Log &log) {
+    LauncherServer launcher(
+        loop, log, settings, make_starter(loop, document, settings, log),
+        [&loop](const Bytes &secret) { return authenticator(loop, secret); }, [&loop] { loop.stop(); });
+    // Whoever started this process is its parent, and says by the end of the stream that its step is
+    // over. Its own end is another matter.
+    UniqueFd parent(static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0)));
+    auto stream = InvitationStream::open(
+        loop, log, document, [&launcher](std::string message) { launcher.on_invitation(message); },
+        [&launcher] { launcher.on_step_over(); });
+    if (!stream)
+        return stream.failure();
+    EventLoop::Handle parent_watch;
+    if (parent)
+        parent_watch = loop.watch(parent.get(), EventLoop::readable, [&](unsigned) {
+            parent_watch.reset();
+            launcher.end_children();
+            launcher.on_step_over();
+        });
+    auto ended = loop.on_signal(SIGTERM, [&launcher] { launcher.end_children(); });
+    loop.run();
+    return {};
+}
+
 } // namespace
 
 int serve_role(const StartDocument &document, const Settings &settings, Log &log) {
@@ -67,6 +110,10 @@ int serve_role(const StartDocument &document, const Settings &settings, Log &log
     auto role = document.text("role");
     if (!role)
         return fail(role.failure());
+    if (*role == name_of(CentralRole::launcher)) {
+        auto served = serve_launcher(**loop, document, settings, log);
+        return served ? 0 : fail(served.failure());
+    }
     if (*role != name_of(CentralRole::session))
         return fail(error(ErrorKind::invalid, "there is no role '{}'", *role));
     auto served = serve_session(**loop, document, settings, log);

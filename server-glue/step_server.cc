@@ -6,6 +6,7 @@
 #include "server-glue/user_terminal.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -75,9 +76,15 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
                   if (page_)
                       page_->state.store(StatusPage::serving, std::memory_order_release);
               },
-              [this](Error why) { end(std::move(why)); }}),
+              [this](Error why) { end(std::move(why)); }, [this] { on_launched(); },
+              [this](const TaskStartFailure &failure, UniqueFd task) {
+                  on_launch_failed(failure, std::move(task));
+              }}),
       collectives_(*this, step_.self, settings_.transport_radix), modex_(*this, step_.self),
       publish_(*this, step_.map.hosts()[step_.self], {settings_.publish_timeout, settings_.publish_wait}),
+      spawn_([this](std::uint8_t type, SharedBytes payload) {
+          return mesh_->send(launcher_peer(), type, std::move(payload));
+      }),
       upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes}), worker_(loop_) {}
 
 StepServer::~StepServer() {
@@ -154,6 +161,11 @@ void StepServer::end(Result<void> result) {
     ending_ = true;
     if (!result && page_)
         page_->fail(result.failure().text);
+    if (spawn_.used() && mesh_->connected(launcher_peer())) {
+        wire::StepOver over;
+        over.badly = !result || tasks_.any_ended_badly();
+        mesh_->send(launcher_peer(), wire::StepOver::type, share(wire::encode(over)));
+    }
     mesh_->farewell();
     // What others wait for (the result of a fence, say) goes out first.
     auto shared = std::make_shared<Result<void>>(std::move(result));
@@ -231,6 +243,46 @@ void StepServer::lookup(LookupAsk request) {
 void StepServer::unpublish(UnpublishAsk request) {
     publish_.unpublish(loop_.now(), std::move(request));
     arm_timer();
+}
+
+void StepServer::spawn(SpawnAsk ask) {
+    if (ask.refused != PMIX_SUCCESS)
+        return ask.answer(ask.refused, {});
+    ask.request.nspace = ask.caller.nspace;
+    ask.request.rank = ask.caller.rank;
+    spawn_.spawn(std::move(ask.request), std::move(ask.answer));
+}
+
+// --- of a spawned step, whether it runs ---------------------------------------------------------------
+
+void StepServer::on_launched() {
+    backend_.report_launch({}, [this](Result<void> told) {
+        if (!told)
+            log_.warning("whoever spawned this job does not hear that it runs: {}", told.failure().text);
+    });
+}
+
+static int launch_status(const TaskStartFailure &failure) {
+    if (failure.error_number == EACCES || failure.error_number == EPERM)
+        return failure.stage == 'p' ? PMIX_ERR_JOB_APP_NOT_EXECUTABLE : PMIX_ERR_NO_PERMISSIONS;
+    bool absent = failure.error_number == ENOENT || failure.error_number == ENOTDIR;
+    if (failure.stage == 'd')
+        return absent ? PMIX_ERR_JOB_WDIR_NOT_FOUND : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    if (failure.stage == 'p')
+        return absent ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
+    return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+}
+
+void StepServer::on_launch_failed(const TaskStartFailure &failure, UniqueFd task) {
+    unstarted_.push_back(std::move(task)); // until the RM has ended it, so that the report goes out first
+    if (unstarted_.size() > 1)
+        return;
+    std::string text = fmt::format("{}: {}", step_.map.hosts()[step_.self], printable(failure.text));
+    log_.warning("{}", text);
+    int code = failure.error_number > 0 && failure.error_number < 128 ? failure.error_number : 1;
+    backend_.report_launch({launch_status(failure), text}, [this, code, text](Result<void>) {
+        backend_.end_step({code, text}, [this](Result<void>) { unstarted_.clear(); });
+    });
 }
 
 void StepServer::abort(AbortRequest request) {
@@ -325,6 +377,8 @@ template <typename Message, typename Body> static void with(Log &log, const Byte
 }
 
 void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
+    if (from == launcher_peer())
+        return on_launcher_message(type, payload);
     if (from >= step_.map.host_count())
         return on_session_message(type, payload);
     TimePoint now = loop_.now();
@@ -357,6 +411,13 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
     arm_timer();
 }
 
+void StepServer::on_launcher_message(std::uint8_t type, const Bytes &payload) {
+    if (type == wire::SpawnReply::type)
+        with<wire::SpawnReply>(log_, payload, [&](auto m) { spawn_.on_reply(std::move(m)); });
+    else
+        log_.warning("the launcher sent a message of unknown type {}", type);
+}
+
 void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
     if (type == wire::DataReply::type)
         with<wire::DataReply>(log_, payload, [&](auto m) { publish_.on_reply(std::move(m)); });
@@ -373,6 +434,8 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
                          name_of(static_cast<CentralRole>(host - step_.map.host_count())), why.text);
         if (host == session_peer())
             publish_.on_session_gone();
+        else
+            spawn_.on_launcher_gone();
         return arm_timer();
     }
     if (how == Mesh::Gone::lost && !ending_)

@@ -57,6 +57,7 @@ class StepServer final : private UpcallHandler,
     void publish(PublishAsk request) override;
     void lookup(LookupAsk request) override;
     void unpublish(UnpublishAsk request) override;
+    void spawn(SpawnAsk request) override;
     // BackendListener
     void on_contact(std::string message) override { mesh_->on_contact(message); }
     void on_rm_gone(std::string why) override;
@@ -79,7 +80,11 @@ class StepServer final : private UpcallHandler,
     void send_contact(HostIndex host, Bytes message, TimePoint deadline,
                       std::function<void(Result<void>)> done);
     void on_session_message(std::uint8_t type, const Bytes &payload);
+    void on_launcher_message(std::uint8_t type, const Bytes &payload);
+    void on_launched();
+    void on_launch_failed(const TaskStartFailure &failure, UniqueFd task);
     HostIndex session_peer() const { return peer_of(CentralRole::session, step_.map.host_count()); }
+    HostIndex launcher_peer() const { return peer_of(CentralRole::launcher, step_.map.host_count()); }
     void on_message(HostIndex from, std::uint8_t type, Bytes payload);
     void on_host_gone(HostIndex host, Mesh::Gone how, const Error &why);
     void on_task_gone(Rank rank);
@@ -106,6 +111,8 @@ class StepServer final : private UpcallHandler,
     Collectives collectives_;
     Modex modex_;
     PublishService publish_;
+    SpawnService spawn_;
+    std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
     std::unordered_map<std::uint64_t, DataReply> replies_; // of fences and direct modexes
     std::uint64_t next_id_ = 1;
     EventLoop::Handle timer_;

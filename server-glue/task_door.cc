@@ -12,11 +12,14 @@ namespace pmixhost {
 static constexpr std::uint32_t door_magic = 0x504d4831; // "PMH1"
 static constexpr auto visitor_patience = std::chrono::seconds(10);
 static constexpr std::size_t max_visitors = 8192;
+static constexpr std::size_t max_parting_words = 4096;
 
 struct TaskDoor::Visitor {
     UniqueFd fd;
     pid_t pid = 0;
     gid_t gid = 0;
+    Rank rank = 0;
+    bool welcome = false;
     Bytes request;
     Bytes reply;
     std::size_t written = 0;
@@ -25,8 +28,9 @@ struct TaskDoor::Visitor {
 };
 
 TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid,
-                   std::function<void(Knock)> on_knock)
-    : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)) {
+                   std::function<void(Knock)> on_knock, Parted on_parted)
+    : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)),
+      on_parted_(std::move(on_parted)) {
     fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
     watch_door();
 }
@@ -92,6 +96,7 @@ void TaskDoor::read(std::uint64_t id) {
         visitors_.erase(found);
         return;
     }
+    visitor.rank = rank;
     std::weak_ptr<bool> alive = alive_;
     Answer answer(
         [this, alive, id](Result<std::vector<std::string>> environment) {
@@ -101,6 +106,7 @@ void TaskDoor::read(std::uint64_t id) {
             if (found == visitors_.end())
                 return;
             Bytes body;
+            found->second->welcome = environment.ok();
             if (environment) {
                 for (const auto &entry : *environment) {
                     body += entry;
@@ -139,7 +145,36 @@ void TaskDoor::write(std::uint64_t id) {
             break;
         visitor.written += static_cast<std::size_t>(n);
     }
-    visitors_.erase(found);
+    if (!on_parted_ || !visitor.welcome)
+        visitors_.erase(found);
+    else
+        listen_on(id);
+}
+
+void TaskDoor::listen_on(std::uint64_t id) {
+    Visitor &visitor = *visitors_.at(id);
+    visitor.timer.reset(); // a task prolog may take its time
+    visitor.reply.clear(); // from now on what the task says
+    visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::readable, [this, id](unsigned) {
+        auto found = visitors_.find(id);
+        if (found == visitors_.end())
+            return;
+        Visitor &visitor = *found->second;
+        char buffer[1024];
+        ssize_t n = ::recv(visitor.fd.get(), buffer, sizeof buffer, 0);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n > 0 && visitor.reply.size() + static_cast<std::size_t>(n) <= max_parting_words) {
+            visitor.reply.append(buffer, static_cast<std::size_t>(n));
+            return;
+        }
+        Rank rank = visitor.rank;
+        Bytes said = std::move(visitor.reply);
+        visitor.watch.reset();
+        UniqueFd connection = std::move(visitor.fd);
+        visitors_.erase(found);
+        on_parted_(rank, std::move(said), std::move(connection));
+    });
 }
 
 } // namespace pmixhost

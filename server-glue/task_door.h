@@ -22,8 +22,14 @@ class TaskDoor {
         gid_t gid;
         Answer answer;
     };
-    // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard.
-    TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock);
+    // What a task said after it had its environment, until it closed or said its last: for spawned
+    // processes, whether their program was executed (common/task_spec.h). One that waits for the
+    // connection's end before it ends itself has it when `connection` is dropped.
+    using Parted = std::function<void(Rank, std::string said, UniqueFd connection)>;
+    // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_parted`
+    // the daemon closes first.
+    TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
+             Parted on_parted = nullptr);
     ~TaskDoor();
 
   private:
@@ -32,12 +38,14 @@ class TaskDoor {
     void accept();
     void read(std::uint64_t id);
     void write(std::uint64_t id);
+    void listen_on(std::uint64_t id);
 
     EventLoop &loop_;
     Log &log_;
     UniqueFd fd_;
     uid_t uid_;
     std::function<void(Knock)> on_knock_;
+    Parted on_parted_;
     std::map<std::uint64_t, std::unique_ptr<Visitor>> visitors_;
     std::uint64_t next_ = 1;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

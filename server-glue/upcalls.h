@@ -9,6 +9,7 @@
 #include "common/wire/messages.h"
 #include "server-glue/one_shot.h"
 #include "server-glue/signature.h"
+#include "server-glue/spawn_service.h"
 
 #include <pmix_server.h>
 
@@ -69,6 +70,12 @@ struct UnpublishAsk {
     std::optional<std::chrono::seconds> timeout;
     StatusReply reply;
 };
+struct SpawnAsk {
+    Process caller;
+    wire::SpawnRequest request;
+    pmix_status_t refused = PMIX_SUCCESS;
+    SpawnAnswer answer;
+};
 struct ClientEvent {
     Process client;
     StatusReply reply;
@@ -86,6 +93,7 @@ class UpcallHandler {
     virtual void publish(PublishAsk request) = 0;
     virtual void lookup(LookupAsk request) = 0;
     virtual void unpublish(UnpublishAsk request) = 0;
+    virtual void spawn(SpawnAsk request) = 0;
 };
 
 class Upcalls {

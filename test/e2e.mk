@@ -10,6 +10,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/d
 	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
 	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality \
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
+	test/e2e/clients/spawn \
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex
 check_PROGRAMS += $(E2E_CLIENTS)
 
@@ -81,6 +82,10 @@ test_e2e_clients_publish_SOURCES = test/e2e/clients/publish.c test/e2e/clients/c
 test_e2e_clients_publish_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_publish_LDFLAGS =
 test_e2e_clients_publish_LDADD = $(PMIX_LIBS)
+test_e2e_clients_spawn_SOURCES = test/e2e/clients/spawn.c test/e2e/clients/client.h
+test_e2e_clients_spawn_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_spawn_LDFLAGS =
+test_e2e_clients_spawn_LDADD = $(PMIX_LIBS)
 test_bench_bench_init_SOURCES = test/bench/bench_init.c test/e2e/clients/client.h
 test_bench_bench_init_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_init_LDFLAGS =
@@ -111,6 +116,6 @@ EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/run-local \
 	test/e2e/local/links.sh test/e2e/common/clients.sh test/e2e/common/mpi.sh test/e2e/common/abort.sh \
 	test/e2e/common/attributes.sh test/e2e/common/death.sh test/e2e/common/words.sh \
 	test/e2e/slurm/30-clients.sh test/e2e/slurm/33-attributes.sh \
-	test/e2e/slurm/35-locality.sh test/e2e/slurm/36-death.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/50-abort.sh \
+	test/e2e/slurm/35-locality.sh test/e2e/slurm/36-death.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/45-spawn.sh test/e2e/slurm/50-abort.sh \
 	test/e2e/slurm/60-fault.sh test/e2e/slurm/70-security.sh test/e2e/slurm/80-load.sh \
 	test/e2e/not-yet test/bench/bench test/coverage-check contrib/doc/coverage.md

@@ -4,7 +4,7 @@ EXTRA_DIST += test/unit/slurm_symbols.sh
 
 if HAVE_SLURM
 SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_exit_report test/unit/slurm_prefork \
-	test/unit/slurm_backend test/unit/slurm_plugin
+	test/unit/slurm_backend test/unit/slurm_plugin test/unit/slurm_spawn
 check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
 TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
 SLURM_TEST_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS) $(CMOCKA_CFLAGS)
@@ -30,9 +30,16 @@ test_unit_slurm_prefork_LDADD = $(SLURM_SHIM_TEST_LDADD)
 test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
 	plugins/slurm/backend_step.cc plugins/slurm/contact_socket.cc \
 	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
+	plugins/slurm/spawn_command.cc \
 	plugins/slurm/task_map.cc
 test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_backend_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
+	$(CMOCKA_LIBS)
+
+test_unit_slurm_spawn_SOURCES = test/unit/slurm_spawn.cc \
+	plugins/slurm/exit_report.cc plugins/slurm/spawn_command.cc plugins/slurm/srun_ear.cc
+test_unit_slurm_spawn_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_unit_slurm_spawn_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
 
 # Gives the plugin what it would find in a program of Slurm.

@@ -102,6 +102,10 @@ class LocalBackend final : public RmBackend {
         loop_.post([done = std::move(done), result = std::move(result)] { done(result); });
     }
 
+    void report_launch(LaunchReport, std::function<void(Result<void>)> done) override {
+        loop_.post([done] { done(error(ErrorKind::unsupported, "nothing was spawned")); });
+    }
+
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
         bool told = tell(EndStep{static_cast<std::uint8_t>(end.exit_status), std::move(end.text)});
         loop_.post([done = std::move(done), told] {
@@ -298,5 +302,5 @@ extern "C" {
 extern __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend;
 constinit const pmixhost::BackendModule pmixhost_backend{pmixhost::BackendModule::current_abi,
                                                          "local", pmixhost::local::create,
-                                                         nullptr};
+                                                         nullptr, nullptr};
 }

@@ -2,11 +2,14 @@
 // so happen in threads of their own, one for contact messages and one for ending the step, which are
 // started when first needed: a supervisor that only wants to end the step creates a backend and
 // never starts it.
+#include "common/small_file.h"
 #include "common/worker.h"
 #include "plugins/slurm/backend_step.h"
 #include "plugins/slurm/contact_socket.h"
 #include "plugins/slurm/session_step.h"
 #include "plugins/slurm/slurm_abi.h"
+#include "plugins/slurm/spawn_command.h"
+#include "plugins/slurm/task_map.h"
 #include "server-glue/rm_backend.h"
 
 #include <algorithm>
@@ -109,6 +112,7 @@ class SlurmBackend final : public RmBackend {
                 lifeline_watch_.reset();
                 listener_->on_rm_gone("slurmstepd has ended");
             });
+        prepare_running_report();
         return {};
     }
 
@@ -137,8 +141,12 @@ class SlurmBackend final : public RmBackend {
         sending->done = std::move(done);
         sending->deadline = deadline;
         sending->message = std::move(invitation);
-        if (role != CentralRole::session)
-            return finish(sending, error(ErrorKind::unsupported, "no {} here", name_of(role)));
+        if (role == CentralRole::launcher) {
+            if (!step_.report)
+                return finish(sending, error(ErrorKind::unreachable, "srun gave no address"));
+            return to_srun({SrunMessage::Kind::invitation, 0, std::move(sending->message)},
+                           std::move(sending->done));
+        }
         auto path = session_path(step_.settings.directory_base, geteuid(), step_.leader_job);
         if (!path)
             return finish(sending, path.failure());
@@ -174,6 +182,18 @@ class SlurmBackend final : public RmBackend {
             });
     }
 
+    void report_launch(LaunchReport report, std::function<void(Result<void>)> done) override {
+        if (!step_.report)
+            return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
+        if (report.status == 0 && running_report_) {
+            auto sent = running_report_->send();
+            return loop_.post([done, sent] { done(sent); });
+        }
+        if (report.status == 0)
+            report.text = std::to_string(step_.info.self); // srun waits for all hosts
+        to_srun({SrunMessage::Kind::launched, report.status, std::move(report.text)}, std::move(done));
+    }
+
     void stop() override {
         alive_.reset();
         lifeline_watch_.reset();
@@ -182,6 +202,7 @@ class SlurmBackend final : public RmBackend {
         pauses_.clear();
         sender_.reset();
         ender_.reset();
+        reporter_.reset();
     }
 
   private:
@@ -193,6 +214,37 @@ class SlurmBackend final : public RmBackend {
                 ender_->run([this] { return kill_steps(step_.jobs, step_.name.step_id); },
                             [](Result<void>) {});
         });
+    }
+
+    // The programs of a spawned step may end as soon as they run, and this daemon with them: the report
+    // that they ran goes out at once.
+    void prepare_running_report() {
+        if (!step_.info.parent || !step_.report)
+            return;
+        reporter_.emplace(loop_);
+        reporter_->run(
+            [target = *step_.report, self = step_.info.self] {
+                MungeSealer sealer;
+                return ReadyMessage::prepare(
+                    target, {SrunMessage::Kind::launched, 0, std::to_string(self)}, sealer, report_limit);
+            },
+            [this](Result<ReadyMessage> ready) {
+                if (ready)
+                    running_report_ = std::move(*ready);
+                else
+                    log_.warning("{}", ready.failure().text);
+            });
+    }
+
+    void to_srun(SrunMessage message, std::function<void(Result<void>)> done) {
+        if (!ender_)
+            ender_.emplace(loop_);
+        ender_->run(
+            [target = *step_.report, message = std::move(message)] {
+                MungeSealer sealer;
+                return send_to_srun(target, message, sealer, report_limit);
+            },
+            std::move(done));
     }
 
     struct Sending {
@@ -247,7 +299,8 @@ class SlurmBackend final : public RmBackend {
     EventLoop::Handle lifeline_watch_, again_;
     std::unique_ptr<ContactSocket> contacts_;
     std::list<EventLoop::Handle> pauses_;
-    std::optional<Worker> sender_, ender_;
+    std::optional<Worker> sender_, ender_, reporter_;
+    std::optional<ReadyMessage> running_report_;
     bool reported_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); // until stop()
 };
@@ -283,10 +336,71 @@ session_invitations(BackendContext context, const Settings &settings,
     return std::unique_ptr<InvitationSource>(std::make_unique<SessionContact>(std::move(*socket)));
 }
 
+class SlurmStarter final : public JobStarter {
+  public:
+    SlurmStarter(SpawnContext context, SpawnSite site) : context_(std::move(context)), site_(std::move(site)) {}
+    const SpawnSite &site() const override { return site_; }
+    Result<JobCommand> command(const SpawnPlan &plan) override { return spawn_command(plan, context_); }
+    Error explain(const std::string &said) const override { return explain_srun(said); }
+
+  private:
+    SpawnContext context_;
+    SpawnSite site_;
+};
+
+// Asks slurmctld: srun's environment tells of the allocation only where srun did not make it itself.
+Result<SpawnSite> allocation_of(std::uint32_t job_id) {
+    initialise_slurm();
+    resource_allocation_response_msg_t *answer = nullptr;
+    if (slurm_allocation_lookup(job_id, &answer) != SLURM_SUCCESS)
+        return error(ErrorKind::unreachable, "the allocation of job {} cannot be looked up: {}", job_id,
+                     slurm_strerror(errno));
+    SpawnSite site;
+    auto names = expand_host_list(answer->node_list ? answer->node_list : "", TaskMap::max_hosts);
+    std::vector<std::uint32_t> slots;
+    for (std::uint32_t i = 0; i < answer->num_cpu_groups; ++i)
+        slots.insert(slots.end(), answer->cpu_count_reps[i], answer->cpus_per_node[i]);
+    slurm_free_resource_allocation_response_msg(answer);
+    if (!names)
+        return names.failure();
+    slots.resize(names->size(), 1);
+    for (std::size_t i = 0; i < names->size(); ++i)
+        site.hosts.push_back({std::move((*names)[i]), slots[i]});
+    return site;
+}
+
+Result<std::unique_ptr<JobStarter>> create_starter(BackendContext backend, const Settings &settings) {
+    SpawnContext context;
+    auto job = backend.document.number("slurm.job_id", UINT32_MAX);
+    auto srun = srun_path(settings);
+    if (!job || !srun)
+        return !job ? job.failure() : srun.failure();
+    context.job_id = static_cast<std::uint32_t>(*job);
+    context.srun = std::move(*srun);
+    std::string daemon = own_program();
+    context.task_program = daemon.substr(0, daemon.rfind('/')) + "/pmixhost-task";
+    auto text = [&](std::string_view key) {
+        auto value = backend.document.text(key);
+        return value ? *value : std::string();
+    };
+    context.output = text("slurm.output");
+    context.error = text("slurm.error");
+    context.label = !text("slurm.label").empty();
+    for (char **variable = environ; *variable; ++variable)
+        context.environment.emplace_back(*variable);
+
+    auto site = allocation_of(context.job_id);
+    if (!site)
+        return site.failure();
+    site->read_file = read_small_file;
+    return std::unique_ptr<JobStarter>(
+        std::make_unique<SlurmStarter>(std::move(context), std::move(*site)));
+}
+
 } // namespace
 
 } // namespace pmixhost::slurm
 
 extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend = {
     pmixhost::BackendModule::current_abi, "slurm", pmixhost::slurm::create,
-    pmixhost::slurm::session_invitations};
+    pmixhost::slurm::session_invitations, pmixhost::slurm::create_starter};

@@ -161,14 +161,8 @@ Sending begin_connect(const std::string &address, std::uint16_t port) {
     return {std::move(fd)};
 }
 
-// A connection that srun's side has taken.
-struct Receiving {
-    UniqueFd fd;
-    std::string bytes;
-};
-
 // The whole frame is there, or can no longer become one.
-enum class Progress { more, whole, bad };
+using Progress = SrunConnection::Progress;
 
 Progress progress_of(std::string_view bytes) {
     if (bytes.size() < header_size)
@@ -180,23 +174,23 @@ Progress progress_of(std::string_view bytes) {
     return bytes.size() >= header_size + length ? Progress::whole : Progress::more;
 }
 
-Progress receive(Receiving &connection) {
+} // namespace
+
+Progress SrunConnection::receive() {
     char buffer[4096];
     for (;;) {
-        ssize_t n = ::recv(connection.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+        ssize_t n = ::recv(fd_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return errno == EAGAIN ? Progress::more : Progress::bad;
         if (n == 0)
             return Progress::bad;
-        connection.bytes.append(buffer, static_cast<std::size_t>(n));
-        if (Progress progress = progress_of(connection.bytes); progress != Progress::more)
+        bytes_.append(buffer, static_cast<std::size_t>(n));
+        if (Progress progress = progress_of(bytes_); progress != Progress::more)
             return progress;
     }
 }
-
-} // namespace
 
 Result<std::string> MungeSealer::seal(std::string_view payload) {
     MungeContext munge;
@@ -270,11 +264,21 @@ Result<ReportTarget> ReportTarget::parse(std::string_view text) {
 }
 
 Result<std::string> make_frame(const Cookie &cookie, const ExitReport &report, Sealer &sealer) {
-    std::string text = one_line(report.text);
+    return make_message(
+        cookie, SrunMessage{SrunMessage::Kind::exit_report, report.exit_status & 0xff, report.text},
+        sealer);
+}
+
+Result<std::string> make_message(const Cookie &cookie, const SrunMessage &message, Sealer &sealer) {
+    bool bytes = message.kind == SrunMessage::Kind::invitation;
+    if (bytes && message.body.size() > max_invitation)
+        return error(ErrorKind::limit, "an invitation of {} bytes", message.body.size());
+    std::string body = bytes ? message.body : one_line(message.body);
     std::string payload(reinterpret_cast<const char *>(cookie.data()), cookie.size());
-    put_u32(payload, static_cast<std::uint32_t>(report.exit_status & 0xff));
-    put_u32(payload, static_cast<std::uint32_t>(text.size()));
-    payload += text;
+    put_u32(payload, static_cast<std::uint32_t>(message.kind));
+    put_u32(payload, static_cast<std::uint32_t>(message.status));
+    put_u32(payload, static_cast<std::uint32_t>(body.size()));
+    payload += body;
     auto sealed = sealer.seal(payload);
     if (!sealed)
         return sealed.failure();
@@ -289,27 +293,57 @@ Result<std::string> make_frame(const Cookie &cookie, const ExitReport &report, S
 
 Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_t own_uid,
                               Sealer &sealer) {
+    auto message = open_message(frame, cookie, own_uid, sealer);
+    if (!message)
+        return message.failure();
+    if (message->kind != SrunMessage::Kind::exit_report)
+        return error(ErrorKind::invalid, "exit report: another message");
+    return ExitReport{message->status, std::move(message->body)};
+}
+
+Result<SrunMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid,
+                                 Sealer &sealer) {
     if (progress_of(frame) != Progress::whole)
         return error(ErrorKind::invalid, "exit report: garbled");
     auto opened = sealer.open(std::string(frame.substr(header_size, get_u32(frame.substr(8)))));
     if (!opened)
         return opened.failure();
     std::string_view payload = opened->payload;
-    constexpr std::size_t fixed = std::tuple_size_v<Cookie> + 8;
+    constexpr std::size_t fixed = std::tuple_size_v<Cookie> + 12;
     if (opened->uid != own_uid && opened->uid != 0)
         return error(ErrorKind::denied, "exit report: from uid {}", opened->uid);
     if (payload.size() < fixed || !same_cookie(payload, cookie))
         return error(ErrorKind::denied, "exit report: of another step");
-    std::uint32_t status = get_u32(payload.substr(16)), length = get_u32(payload.substr(20));
-    if (status > 255 || length > max_report_text || payload.size() != fixed + length)
+    SrunMessage message;
+    message.kind = static_cast<SrunMessage::Kind>(get_u32(payload.substr(16)));
+    message.status = static_cast<int>(get_u32(payload.substr(20)));
+    std::uint32_t length = get_u32(payload.substr(24));
+    std::size_t most = max_report_text;
+    bool known = true;
+    switch (message.kind) {
+    case SrunMessage::Kind::exit_report: known = message.status >= 0 && message.status <= 255; break;
+    case SrunMessage::Kind::launched: break;
+    case SrunMessage::Kind::invitation: most = max_invitation; break;
+    default: known = false;
+    }
+    if (!known || length > most || payload.size() != fixed + length)
         return error(ErrorKind::invalid, "exit report: garbled");
-    return ExitReport{static_cast<int>(status), one_line(payload.substr(fixed))};
+    message.body = payload.substr(fixed);
+    if (message.kind != SrunMessage::Kind::invitation)
+        message.body = one_line(message.body);
+    return message;
 }
 
 Result<void> send_exit_report(const ReportTarget &target, const ExitReport &report, Sealer &sealer,
                               std::chrono::milliseconds limit) {
+    return send_to_srun(
+        target, {SrunMessage::Kind::exit_report, report.exit_status & 0xff, report.text}, sealer, limit);
+}
+
+Result<void> send_to_srun(const ReportTarget &target, const SrunMessage &message, Sealer &sealer,
+                          std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
-    auto frame = make_frame(target.cookie, report, sealer);
+    auto frame = make_message(target.cookie, message, sealer);
     if (!frame)
         return frame.failure();
     std::vector<Sending> connections;
@@ -359,6 +393,61 @@ Result<void> send_exit_report(const ReportTarget &target, const ExitReport &repo
     return {};
 }
 
+Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const SrunMessage &message,
+                                           Sealer &sealer, std::chrono::milliseconds limit) {
+    auto deadline = Clock::now() + limit;
+    std::vector<Sending> connecting;
+    for (const auto &address : target.addresses) {
+        if (connecting.size() < max_addresses)
+            connecting.push_back(begin_connect(address, target.port));
+    }
+    auto frame = make_message(target.cookie, message, sealer);
+    if (!frame)
+        return frame.failure();
+    ReadyMessage ready;
+    ready.frame_ = std::move(*frame);
+    for (;;) {
+        std::vector<pollfd> polls;
+        int wait = milliseconds_until(deadline);
+        std::erase_if(connecting, [](const Sending &connection) { return !connection.fd; });
+        if (connecting.empty() || wait == 0)
+            break;
+        for (auto &connection : connecting)
+            polls.push_back({connection.fd.get(), POLLOUT, 0});
+        int count = ::poll(polls.data(), polls.size(), wait);
+        if (count < 0 && errno != EINTR)
+            break;
+        for (std::size_t i = 0; count > 0 && i < polls.size(); ++i) {
+            if (!polls[i].revents)
+                continue;
+            int failure = 0;
+            socklen_t length = sizeof failure;
+            getsockopt(connecting[i].fd.get(), SOL_SOCKET, SO_ERROR, &failure, &length);
+            if (failure == 0) {
+                ready.connections_.push_back(std::move(connecting[i].fd));
+                deadline = std::min(deadline, Clock::now() + std::chrono::milliseconds(200));
+            } else {
+                connecting[i].fd.reset();
+            }
+        }
+    }
+    if (ready.connections_.empty())
+        return error(ErrorKind::unreachable, "srun cannot be reached on port {}", target.port);
+    return ready;
+}
+
+Result<void> ReadyMessage::send() {
+    bool sent = false;
+    // A frame is small against the buffer of a connection on which nothing was sent yet.
+    for (auto &connection : std::exchange(connections_, {})) {
+        ssize_t n = ::send(connection.get(), frame_.data(), frame_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        sent = sent || n == static_cast<ssize_t>(frame_.size());
+    }
+    if (!sent)
+        return error(ErrorKind::unreachable, "srun has closed its connection");
+    return {};
+}
+
 Result<ExitReportListener> ExitReportListener::open(PortRange range) {
     ExitReportListener listener;
     if (getrandom(listener.cookie_.data(), listener.cookie_.size(), 0) !=
@@ -400,36 +489,45 @@ Result<ExitReportListener> ExitReportListener::open(PortRange range) {
 
 ReportTarget ExitReportListener::target() const { return {port_, cookie_, own_addresses()}; }
 
+std::optional<SrunConnection> ExitReportListener::accept() {
+    UniqueFd fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd)
+        return std::nullopt;
+    return SrunConnection(std::move(fd));
+}
+
 std::optional<ExitReport> ExitReportListener::collect(Sealer &sealer,
                                                       std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
-    std::vector<Receiving> connections;
+    std::vector<SrunConnection> connections;
     std::size_t taken = 0;
     for (;;) {
         while (taken < max_connections) {
-            UniqueFd fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-            if (!fd)
+            auto connection = accept();
+            if (!connection)
                 break;
             ++taken;
-            connections.push_back({std::move(fd), {}});
+            connections.push_back(std::move(*connection));
         }
-        for (auto &connection : connections) {
-            Progress progress = receive(connection);
-            if (progress == Progress::more)
+        for (std::size_t i = 0; i < connections.size();) {
+            Progress progress = connections[i].receive();
+            if (progress == Progress::more) {
+                ++i;
                 continue;
-            connection.fd.reset();
+            }
+            std::string bytes = connections[i].bytes();
+            connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(i));
             if (progress != Progress::whole)
                 continue;
-            if (auto report = open_frame(connection.bytes, cookie_, geteuid(), sealer))
+            if (auto report = open_frame(bytes, cookie_, geteuid(), sealer))
                 return std::move(*report);
         }
-        std::erase_if(connections, [](const Receiving &connection) { return !connection.fd; });
         int wait = milliseconds_until(deadline);
         if (connections.empty() || wait == 0)
             return std::nullopt;
         std::vector<pollfd> polls;
         for (const auto &connection : connections)
-            polls.push_back({connection.fd.get(), POLLIN, 0});
+            polls.push_back({connection.fd(), POLLIN, 0});
         ::poll(polls.data(), polls.size(), wait);
     }
 }

@@ -1,16 +1,21 @@
-// The exit report: how a daemon (or a task's hook) tells srun why the step was ended and what srun
-// should return. srun's shim listens from prelaunch on and looks once, when the step is over.
+// What the daemons of a step (or a task's hook) tell srun: why the step was ended and what srun
+// should return (the exit report); that the programs of a spawned step run, or why not; and
+// invitations to the launcher beside srun. srun's shim listens from prelaunch on (srun_ear.h).
 //
 // Where to send it travels in the step's environment (PMIXHOST_REPORT) and in the start document
 // (`slurm.report`): "PORT COOKIE ADDRESS [ADDRESS ...]", the cookie as 32 hex digits, the numeric
 // addresses of srun's host, at most max_addresses. A sender cannot know which of them leads to
 // srun, so it sends to each that takes the connection; srun uses the first report that is genuine.
 //
-// One report per connection, then the sender closes. Big-endian:
-//     u32 magic 0x504d5852 ("PMXR") | u32 version 1 | u32 length | length bytes
+// One message per connection, then the sender closes. Big-endian:
+//     u32 magic 0x504d5852 ("PMXR") | u32 version 2 | u32 length | length bytes
 // The bytes (at most max_credential) are a munge credential that only the sender's own uid may
 // open, whose payload is
-//     16 bytes cookie | u32 exit status (0..255) | u32 length | text (at most max_report_text)
+//     16 bytes cookie | u32 kind | i32 status | u32 length | body
+//     kind 1  exit report: status 0..255, body a text of at most max_report_text
+//     kind 2  the programs of a spawned step run on a host (status 0, body the host's index), or one
+//             could not be started (a PMIx status, and a text)
+//     kind 3  an invitation (server-glue/invitation.h), at most max_invitation bytes
 // srun takes it when munge names its own uid or root as the sender and the cookie is its own.
 #pragma once
 
@@ -31,8 +36,9 @@
 namespace pmixhost::slurm {
 
 inline constexpr std::uint32_t exit_report_magic = 0x504d5852;
-inline constexpr std::uint32_t exit_report_version = 1;
+inline constexpr std::uint32_t exit_report_version = 2;
 inline constexpr std::size_t max_report_text = 1024;
+inline constexpr std::size_t max_invitation = 4096;
 inline constexpr std::size_t max_credential = 8192;
 inline constexpr std::size_t max_addresses = 8;
 
@@ -41,6 +47,13 @@ using Cookie = std::array<unsigned char, 16>;
 struct ExitReport {
     int exit_status = 1;
     std::string text; // one line
+};
+
+struct SrunMessage {
+    enum class Kind : std::uint32_t { exit_report = 1, launched = 2, invitation = 3 };
+    Kind kind = Kind::exit_report;
+    int status = 0;
+    std::string body;
 };
 
 // Seals a payload so that the other side learns who sealed it. Munge, or a test's stand-in.
@@ -76,6 +89,39 @@ struct ReportTarget {
 Result<void> send_exit_report(const ReportTarget &target, const ExitReport &report, Sealer &sealer,
                               std::chrono::milliseconds limit);
 
+Result<void> send_to_srun(const ReportTarget &target, const SrunMessage &message, Sealer &sealer,
+                          std::chrono::milliseconds limit);
+
+// A message that is sealed and has its connections, so that to send it takes no time: what must be out
+// before the RM ends this process is prepared before.
+class ReadyMessage {
+  public:
+    // Blocking, like send_to_srun.
+    static Result<ReadyMessage> prepare(const ReportTarget &target, const SrunMessage &message,
+                                        Sealer &sealer, std::chrono::milliseconds limit);
+    // Once. Fails (unreachable) when srun has closed all connections.
+    Result<void> send();
+
+  private:
+    std::string frame_;
+    std::vector<UniqueFd> connections_;
+};
+
+// One connection that srun has taken.
+class SrunConnection {
+  public:
+    enum class Progress { more, whole, bad };
+    explicit SrunConnection(UniqueFd fd) : fd_(std::move(fd)) {}
+    int fd() const { return fd_.get(); }
+    // Reads what is there.
+    Progress receive();
+    const std::string &bytes() const { return bytes_; }
+
+  private:
+    UniqueFd fd_;
+    std::string bytes_;
+};
+
 // srun's side.
 class ExitReportListener {
   public:
@@ -86,6 +132,10 @@ class ExitReportListener {
     // The first genuine report among the connections that are waiting now. Takes at most `limit`,
     // and no time when there are none.
     std::optional<ExitReport> collect(Sealer &sealer, std::chrono::milliseconds limit);
+    // For who waits in poll(2) itself.
+    int fd() const { return socket_.get(); }
+    std::optional<SrunConnection> accept();
+    const Cookie &cookie() const { return cookie_; }
 
   private:
     UniqueFd socket_;
@@ -95,6 +145,10 @@ class ExitReportListener {
 
 // The parts, for tests. `frame` is what goes over the wire.
 Result<std::string> make_frame(const Cookie &cookie, const ExitReport &report, Sealer &sealer);
+Result<std::string> make_message(const Cookie &cookie, const SrunMessage &message, Sealer &sealer);
+Result<SrunMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid,
+                                 Sealer &sealer);
+// Fails (invalid) on a message that is no exit report.
 Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_t own_uid,
                               Sealer &sealer);
 

@@ -1,6 +1,8 @@
 // See hook_env.h.
 #include "plugins/slurm/hook_env.h"
 
+#include "common/spawn_channel.h"
+#include "common/task_spec.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/task_map.h"
 
@@ -15,7 +17,8 @@ constexpr std::size_t max_user_variables = 256;
 constexpr std::size_t max_user_bytes = 64u << 10;
 
 bool is_own(std::string_view name) {
-    return name == report_variable || name.starts_with(task_map_prefix);
+    return name == report_variable || name.starts_with(task_map_prefix) || name == parent_variable ||
+           name == spawn_fd_variable || name == spawn_stderr_variable;
 }
 
 } // namespace
@@ -75,7 +78,7 @@ std::vector<std::string> user_variables(char *const *environment) {
         std::string_view entry = *environment;
         std::size_t equals = entry.find('=');
         if (!entry.starts_with(own_prefix) || equals == std::string_view::npos ||
-            is_own(entry.substr(0, equals)) || entry.find('\n') != std::string_view::npos)
+            is_own(entry.substr(0, equals)) || entry.starts_with(task_spec_prefix) || entry.find('\n') != std::string_view::npos)
             continue;
         bytes += entry.size();
         if (variables.size() == max_user_variables || bytes > max_user_bytes)

@@ -1,6 +1,7 @@
 // See prefork.h.
 #include "plugins/slurm/prefork.h"
 
+#include "common/spawn_channel.h"
 #include "common/start_document.h"
 #include "plugins/slurm/daemon_launch.h"
 #include "plugins/slurm/hook_env.h"
@@ -98,6 +99,8 @@ Result<std::string> document_text(const Surroundings &around, const Prepared &pr
     add("slurm.task_map", *map);
     if (auto report = find_variable(environment, report_variable); !report.empty())
         add("slurm.report", report);
+    if (auto parent = find_variable(environment, parent_variable); !parent.empty())
+        add("slurm.parent", parent);
     if (!around.spool.empty())
         add("slurm.spool", around.spool);
     add("slurm.lifeline_fd", std::to_string(channels.lifeline.get()));
@@ -171,15 +174,6 @@ std::string expanded(std::string path, const std::string &host) {
     return path;
 }
 
-std::string own_directory() {
-    Dl_info info{};
-    if (!dladdr(reinterpret_cast<void *>(&own_directory), &info) || !info.dli_fname)
-        return {};
-    std::string path = info.dli_fname;
-    std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
-
 // The file's lines, if root alone can have written them.
 std::vector<std::string> trusted_lines(const std::string &path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -200,6 +194,15 @@ std::vector<std::string> trusted_lines(const std::string &path) {
 }
 
 } // namespace
+
+std::string plugin_directory() {
+    Dl_info info{};
+    if (!dladdr(reinterpret_cast<void *>(&plugin_directory), &info) || !info.dli_fname)
+        return {};
+    std::string path = info.dli_fname;
+    std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
 
 DaemonPath daemon_path(const std::string &plugin_directory) {
     auto lines = trusted_lines(plugin_directory + "/pmixhostd.path");
@@ -239,7 +242,7 @@ Surroundings slurmstepd_surroundings(void *step) {
     around.step_name = own_step_name;
     around.step_uid = own_step_uid;
     around.user = look_up_user;
-    DaemonPath daemon = daemon_path(own_directory());
+    DaemonPath daemon = daemon_path(plugin_directory());
     around.daemon = std::move(daemon.path);
     around.daemon_args = std::move(daemon.arguments);
     if (&slurm_conf) {

@@ -52,6 +52,8 @@ void clean_up(const Prepared &prepared);
 // The directory that clean_up() would remove: none unless its name is one of pmixhostd's.
 std::string directory_left(const StatusPage &page, uid_t uid);
 
+// Where this plugin was loaded from; empty if that is not known.
+std::string plugin_directory();
 // pmixhostd is PMIXHOST_LIBEXECDIR/pmixhostd. For a build that is not installed, a file named
 // pmixhostd.path beside the plugin says otherwise: its first line is the path, each further line
 // an argument. It counts only if it belongs to root and nobody else may write it.

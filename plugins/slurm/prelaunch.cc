@@ -1,10 +1,17 @@
 // See prelaunch.h.
 #include "plugins/slurm/prelaunch.h"
 
+#include "common/spawn_channel.h"
+#include "common/task_spec.h"
+#include "plugins/slurm/app_list.h"
 #include "plugins/slurm/hook_env.h"
+#include "plugins/slurm/launcher_start.h"
+#include "plugins/slurm/prefork.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <numeric>
 
 #include <fcntl.h>
 
@@ -63,11 +70,37 @@ std::string distribution_of(const slurm_step_layout_t &layout) {
     }
 }
 
+// Started for PMIx_Spawn, srun is told to start something else.
+std::vector<App> spawned_apps() {
+    std::vector<App> apps;
+    if (!getenv(std::string(parent_variable).c_str()))
+        return apps;
+    auto text = collect_task_spec(environ);
+    auto spec = text ? decode_task_spec(*text) : Result<std::vector<TaskApp>>(text.failure());
+    if (!spec || spec->size() > max_apps)
+        return apps;
+    for (auto &task_app : *spec) {
+        App app{std::move(task_app.argv), {}};
+        if (spec->size() > 1) {
+            app.ranks.resize(task_app.count);
+            std::iota(app.ranks.begin(), app.ranks.end(), task_app.first);
+        }
+        apps.push_back(std::move(app));
+    }
+    return apps;
+}
+
 } // namespace
 
 LaunchContext srun_context() {
     LaunchContext context;
     context.start_key = process_key();
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    context.host = host;
+    DaemonPath daemon = daemon_path(plugin_directory());
+    context.daemon = std::move(daemon.path);
+    context.daemon_arguments = std::move(daemon.arguments);
     context.allocated_hosts = variable("SLURM_JOB_NODELIST");
     context.allocated_cpus = variable("SLURM_JOB_CPUS_PER_NODE");
     if (&slurm_conf) {
@@ -88,6 +121,7 @@ LaunchContext srun_context() {
         context.component_jobs.push_back(number);
     }
     context.programs = programs_of_srun();
+    context.spawned = spawned_apps();
     return context;
 }
 
@@ -122,12 +156,14 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
         tasks += map.ranks_by_host.back().size();
     }
     if (tasks <= TaskMap::max_ranks)
-        map.apps = apps_of_step(context.programs, static_cast<Rank>(tasks), map.first_rank);
+        map.apps = context.spawned.empty()
+                       ? apps_of_step(context.programs, static_cast<Rank>(tasks), map.first_rank)
+                       : context.spawned;
     return map;
 }
 
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
-                                   char ***environment) {
+                                   std::unique_ptr<Sealer> sealer, char ***environment) {
     auto map = describe_step(info, context);
     if (!map)
         return map.failure();
@@ -146,11 +182,27 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
                                 listener->target().text());
         !set)
         return set.failure();
-    return LaunchState{std::move(*listener)};
+    SrunEar::Parts parts;
+    parts.sealer = std::move(sealer);
+    parts.start_launcher = [start = LauncherStart{context.daemon, context.daemon_arguments, context.host,
+                                                  map->job_id, option_of_srun("output"),
+                                                  option_of_srun("error"), option_of_srun("label")}] {
+        return start_launcher(start);
+    };
+    parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
+    parts.spawn_channel = take_spawn_channel();
+    parts.hosts = static_cast<std::size_t>(
+        std::count_if(map->ranks_by_host.begin(), map->ranks_by_host.end(),
+                      [](const auto &ranks) { return !ranks.empty(); }));
+    if (parts.spawn_channel)
+        say_created(parts.spawn_channel.get(), namespace_of(map->job_id, map->step_id));
+    LaunchState state{std::make_unique<SrunEar>(std::move(*listener), std::move(parts))};
+    state.ear->begin();
+    return {std::move(state)};
 }
 
-int finish_launch(LaunchState &state, Sealer &sealer, int error_fd) {
-    auto report = state.listener.collect(sealer, collect_limit);
+int finish_launch(LaunchState &state, int error_fd) {
+    auto report = state.ear->finish(collect_limit);
     if (!report)
         return 0;
     if (!report->text.empty()) {

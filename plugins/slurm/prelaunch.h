@@ -4,9 +4,9 @@
 #pragma once
 
 #include "common/result.h"
-#include "plugins/slurm/exit_report.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/srun_command.h"
+#include "plugins/slurm/srun_ear.h"
 #include "plugins/slurm/task_map.h"
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace pmixhost::slurm {
 
 // What srun keeps for a step until it is over: the opaque state that the hooks pass on.
 struct LaunchState {
-    ExitReportListener listener;
+    std::unique_ptr<SrunEar> ear;
 };
 
 // What else goes into the map: from srun's own surroundings.
@@ -27,7 +27,11 @@ struct LaunchContext {
     std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
     std::vector<std::uint32_t> component_jobs;
     SrunPrograms programs;
+    std::vector<App> spawned;    // instead, in an srun that was started for PMIx_Spawn
     PortRange ports;
+    std::string host;            // srun's
+    std::string daemon;          // pmixhostd, should a launcher be wanted
+    std::vector<std::string> daemon_arguments;
 };
 LaunchContext srun_context();
 
@@ -36,9 +40,10 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
 
 // Puts the map and the address for reports into the tasks' environment.
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
-                                   char ***environment);
+                                   std::unique_ptr<Sealer> sealer, char ***environment);
 
-// srun's exit code as the report wants it, or 0; prints the report's line to `error_fd`.
-int finish_launch(LaunchState &state, Sealer &sealer, int error_fd);
+// srun's exit code as the report wants it, or 0; prints the report's line to `error_fd`. Waits for
+// the jobs that the step's tasks have spawned.
+int finish_launch(LaunchState &state, int error_fd);
 
 } // namespace pmixhost::slurm

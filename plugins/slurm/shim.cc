@@ -2,7 +2,8 @@
 // hands over to its part (prelaunch.h, prefork.h, task_hook.h); no exception leaves here.
 //
 // Slurm loads this file into srun, slurmctld, slurmd and slurmstepd, some of them load and unload
-// it again and again. So: no constructors with effects, no threads, no output of our own in init.
+// it again and again. So: no constructors with effects, no threads but srun's ear (which lives from
+// prelaunch to fini), no output of our own in init.
 #include "plugins/slurm/prefork.h"
 #include "plugins/slurm/prelaunch.h"
 #include "plugins/slurm/slurm_abi.h"
@@ -71,7 +72,7 @@ PMIXHOST_EXPORT int fini() {
 PMIXHOST_EXPORT void *PMIXHOST_HOOK_PRELAUNCH(const void *info, char ***environment) {
     return guarded("prelaunch", static_cast<void *>(nullptr), [&]() -> void * {
         auto state = prepare_launch(*static_cast<const ClientInfo *>(info), srun_context(),
-                                    environment);
+                                    std::make_unique<MungeSealer>(), environment);
         if (state)
             return new LaunchState(std::move(*state));
         slurm_error("pmixhost: %s", state.failure().text.c_str());
@@ -82,8 +83,7 @@ PMIXHOST_EXPORT void *PMIXHOST_HOOK_PRELAUNCH(const void *info, char ***environm
 PMIXHOST_EXPORT int PMIXHOST_HOOK_FINI(void *opaque) {
     return guarded("fini", SLURM_SUCCESS, [&] {
         std::unique_ptr<LaunchState> state(static_cast<LaunchState *>(opaque));
-        MungeSealer sealer;
-        return state ? finish_launch(*state, sealer, STDERR_FILENO) : SLURM_SUCCESS;
+        return state ? finish_launch(*state, STDERR_FILENO) : SLURM_SUCCESS;
     });
 }
 

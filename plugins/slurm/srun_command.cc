@@ -238,6 +238,16 @@ SrunPrograms programs_of_srun() {
     return programs;
 }
 
+std::string option_of_srun(const char *name) {
+    if (!&srun_options || !&slurm_option_isset || !&slurm_option_get ||
+        !slurm_option_isset(&srun_options, name))
+        return {};
+    char *value = slurm_option_get(&srun_options, name);
+    std::string text = value ? value : "";
+    slurm_xfree(reinterpret_cast<void **>(&value));
+    return text;
+}
+
 std::vector<App> apps_of_step(const SrunPrograms &programs, Rank tasks, Rank first_rank) {
     const auto &parts = programs.parts;
     if (programs.multi_prog) {

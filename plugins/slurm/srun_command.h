@@ -36,6 +36,10 @@ struct SrunPrograms {
 // Of the srun that this code runs in; empty in any other program.
 SrunPrograms programs_of_srun();
 
+// The value of an option (its long name) that was given to the srun that this code runs in, by its
+// command line or its environment; empty when it was not.
+std::string option_of_srun(const char *name);
+
 // The apps of a step of `tasks` tasks, of which a component begins with rank `first_rank`. Empty
 // when the programs are not known, or what is known does not fit the step.
 std::vector<App> apps_of_step(const SrunPrograms &programs, Rank tasks, Rank first_rank);

@@ -1,6 +1,8 @@
 // See task_hook.h.
 #include "plugins/slurm/task_hook.h"
 
+#include "common/spawn_channel.h"
+#include "common/task_spec.h"
 #include "plugins/slurm/hook_env.h"
 
 #include <algorithm>
@@ -29,6 +31,7 @@ class TimedSocket {
     TimedSocket(UniqueFd fd, Clock::time_point deadline)
         : fd_(std::move(fd)), deadline_(deadline) {}
     int fd() const { return fd_.get(); }
+    UniqueFd take() { return std::move(fd_); }
 
     Result<void> wait(short events) {
         for (;;) {
@@ -157,7 +160,8 @@ Result<std::vector<std::string>> split_variables(std::string_view bytes) {
 } // namespace
 
 Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid, Rank rank,
-                                             std::chrono::milliseconds limit) {
+                                             std::chrono::milliseconds limit,
+                                             UniqueFd *door) {
     auto socket = connect_to(name, Clock::now() + limit);
     if (!socket)
         return socket.failure();
@@ -182,14 +186,20 @@ Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid,
         return body.failure();
     if (from_big_endian(head.substr(4)) != 0)
         return error(ErrorKind::denied, "{}", one_line(*body, max_report_text));
-    return split_variables(*body);
+    auto variables = split_variables(*body);
+    if (variables && door)
+        *door = socket->take();
+    return variables;
 }
 
 Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environment) {
     if (!prepared.failure.empty())
         return error(ErrorKind::unreachable, "{}", prepared.failure);
-    auto variables =
-        ask_at_door(prepared.door, prepared.uid, rank, door_timeout(*environment));
+    // A process of PMIx_Spawn keeps the connection until its program runs.
+    bool spawned = !find_variable(*environment, parent_variable).empty();
+    UniqueFd door;
+    auto variables = ask_at_door(prepared.door, prepared.uid, rank, door_timeout(*environment),
+                                 spawned ? &door : nullptr);
     if (!variables) {
         // The daemon's own word on why it is not there.
         std::string why = prepared.page ? prepared.page->failure() : std::string();
@@ -207,7 +217,12 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
             return error(set.failure().kind, "{}: {}", prepared.host, set.failure().text);
     }
     remove_own_variables(*environment);
-    return {};
+    if (!spawned)
+        return {};
+    int flags = fcntl(door.get(), F_GETFL);
+    if (fcntl(door.get(), F_SETFD, 0) != 0 || fcntl(door.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
+        return system_error("task door", errno);
+    return set_variable(environment, std::string(task_fd_variable), std::to_string(door.release()));
 }
 
 std::chrono::milliseconds door_timeout(char *const *environment) {

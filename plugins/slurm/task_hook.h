@@ -19,8 +19,10 @@ inline constexpr std::size_t max_task_environment = 1u << 20;
 
 // Asks at the door `name` (abstract) for the environment of `rank`. The door's owner must be
 // `uid` or root. The text of a failure does not say why there is no daemon: the status page does.
+// `door`: if not null, gets the connection, which the daemon then listens on.
 Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid, Rank rank,
-                                             std::chrono::milliseconds limit);
+                                             std::chrono::milliseconds limit,
+                                             UniqueFd *door = nullptr);
 
 // Sets what the daemon gave in `environment` and takes the shim's own variables out of it.
 Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environment);

@@ -410,6 +410,10 @@ Result<TaskMap> decode_task_map(std::string_view text) {
     return map;
 }
 
+std::string namespace_of(std::uint32_t job_id, std::uint32_t step_id) {
+    return fmt::format("slurm.{}.{}", job_id, step_id);
+}
+
 std::vector<std::string> split_for_environment(std::string_view text) {
     std::vector<std::string> pieces;
     for (std::size_t at = 0; at < text.size(); at += max_environment_value)

@@ -68,6 +68,9 @@ Result<std::string> encode_task_map(const TaskMap &map);
 // Fails (invalid, limit) with a text that names the key.
 Result<TaskMap> decode_task_map(std::string_view text);
 
+// The PMIx namespace of a step.
+std::string namespace_of(std::uint32_t job_id, std::uint32_t step_id);
+
 // Cuts a text for the environment, where Slurm takes no entry of 128 KiB or more. The names are
 // task_map_variable(0), (1), ...; the first piece begins with "COUNT ", so that what an outer step
 // or the user left behind under further names is not taken for a part.

@@ -127,9 +127,9 @@ static void frames_are_checked_byte_by_byte(void **) {
         assert_false(open_frame(frame->substr(0, length), cookie, geteuid(), sealer).ok());
     // The text's length must be the payload's rest.
     std::string payload(reinterpret_cast<const char *>(cookie.data()), cookie.size());
-    auto with = [&](std::string tail) {
-        std::string sealed = *sealer.seal(payload + tail);
-        std::string bytes("PMXR\0\0\0\1\0\0\0", 11);
+    auto with = [&](std::string tail, char kind = 1) {
+        std::string sealed = *sealer.seal(payload + std::string("\0\0\0", 3) + kind + tail);
+        std::string bytes("PMXR\0\0\0\2\0\0\0", 11);
         bytes += static_cast<char>(sealed.size());
         return open_frame(bytes + sealed, cookie, geteuid(), sealer).ok();
     };
@@ -139,6 +139,8 @@ static void frames_are_checked_byte_by_byte(void **) {
     assert_false(with(std::string("\0\0\1\0\0\0\0\1x", 9))); // status 256
     assert_false(with(std::string("\0\0\0\1\xff\xff\xff\xffx", 9)));
     assert_false(with(""));
+    for (char kind : {'\0', '\2', '\3', '\4'})
+        assert_false(with(std::string("\0\0\0\1\0\0\0\1x", 9), kind)); // no exit report
     // A long text is cut, not refused.
     auto cut = make_frame(cookie, {1, std::string(5000, 'a')}, sealer);
     assert_true(cut.ok());

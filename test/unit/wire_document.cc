@@ -87,6 +87,8 @@ one installation.
     out += "\n## Structures\n";
     out += "\n### Introduction\n\nWhat a proof vouches for; never sent bare.\n" + fields_of<Introduction>();
     out += "\n### Contribution\n" + fields_of<Contribution>();
+    out += "\n### SpawnDirective\n" + fields_of<SpawnDirective>();
+    out += "\n### SpawnApp\n" + fields_of<SpawnApp>();
     out += "\n### Signature\n\nThe content of the `signature` of a collective.\n" + fields_of<Signature>();
     out += "\n### Members\n" + fields_of<Members>();
     out += "\n### Contact\n\nThe contact message that the backend carries.\n" + fields_of<Contact>();

@@ -1,0 +1,33 @@
+// See small_file.h.
+#include "common/small_file.h"
+
+#include "common/unique_fd.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+Result<std::string> read_small_file(const std::string &path) {
+    static constexpr std::size_t max = 1u << 20;
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!fd)
+        return system_error(path, errno);
+    std::string text;
+    char buffer[16384];
+    for (;;) {
+        ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return system_error(path, errno);
+        if (n == 0)
+            return text;
+        if (text.size() + static_cast<std::size_t>(n) > max)
+            return error(ErrorKind::limit, "{} is larger than {} bytes", path, max);
+        text.append(buffer, static_cast<std::size_t>(n));
+    }
+}
+
+} // namespace pmixhost

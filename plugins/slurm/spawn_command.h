@@ -1,0 +1,31 @@
+// PMIx_Spawn under Slurm: a plan becomes an srun that makes a step of its own in the allocation, next
+// to what runs there already. Pure, but for the names of Slurm's errors.
+#pragma once
+
+#include "server-glue/job_starter.h"
+
+#include <string>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+struct SpawnContext {
+    std::uint32_t job_id = 0;
+    std::string srun;                            // absolute path
+    std::string task_program;                    // of pmixhost-task, the same on all hosts
+    std::string output, error;                   // --output and --error of the launcher's srun
+    bool label = false;                          // its --label
+    std::vector<std::string> environment;        // the launcher's
+};
+
+// Fails (limit) where the description of the programs is too long.
+Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &context);
+
+// Whether a variable of srun's environment is right for another srun in the same allocation: what
+// describes or shapes one step is not.
+bool belongs_to_the_job(std::string_view variable);
+
+// What srun's words mean for the caller, when it made no step.
+Error explain_srun(const std::string &said);
+
+} // namespace pmixhost::slurm

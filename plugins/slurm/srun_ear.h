@@ -1,0 +1,69 @@
+// srun's ear: the thread in srun that hears what the daemons of its step say (exit_report.h) while
+// the step runs.
+//   exit report   kept until the step is over, when srun asks for it
+//   launched      written to whoever started this srun for PMIx_Spawn (common/spawn_channel.h)
+//   invitation    handed to the launcher, a pmixhostd beside srun, which is started for the first one
+// It begins with the launch and ends before srun does: when the step is over, and then the launcher,
+// which waits for the jobs that it started. Should there be no thread, what has come by then is read
+// when the step is over, and nothing can be spawned.
+#pragma once
+
+#include "plugins/slurm/exit_report.h"
+
+#include <functional>
+#include <memory>
+#include <pthread.h>
+#include <set>
+
+namespace pmixhost::slurm {
+
+// A running launcher: `channel` takes invitations as u32be length | bytes; a length of 0 ends its
+// jobs. Its end is the end of the channel.
+struct LauncherProcess {
+    pid_t pid = -1;
+    UniqueFd channel;
+};
+
+class SrunEar {
+  public:
+    struct Parts {
+        std::unique_ptr<Sealer> sealer;
+        std::function<Result<LauncherProcess>()> start_launcher;
+        UniqueFd spawn_channel; // empty unless this srun was started for PMIx_Spawn
+        std::size_t hosts = 0;  // that have to say `launched` before it is told
+        std::function<void(const std::string &)> complain; // to the user
+    };
+    SrunEar(ExitReportListener listener, Parts parts);
+    ~SrunEar();
+    SrunEar(const SrunEar &) = delete;
+
+    // Starts the thread; without one the rest works as well as it can.
+    void begin();
+    // The step is over. Waits for the launcher, if there is one; takes no time if nothing has come.
+    std::optional<ExitReport> finish(std::chrono::milliseconds limit);
+
+  private:
+    static void *thread_main(void *self) noexcept;
+    void listen();
+    bool round(int wake_fd, int timeout_ms);
+    void drain(std::chrono::milliseconds limit);
+    void take(const std::string &frame);
+    void invite(const std::string &invitation);
+    void write_channel(const char *data, std::size_t size);
+    void launcher_ended();
+    void wait_for_launcher();
+
+    ExitReportListener listener_;
+    Parts parts_;
+    UniqueFd wake_read_, wake_write_;
+    pthread_t thread_{};
+    bool has_thread_ = false;
+    std::vector<SrunConnection> connections_;
+    std::optional<ExitReport> report_;
+    std::optional<LauncherProcess> launcher_;
+    bool launcher_failed_ = false;
+    bool told_launched_ = false;
+    std::set<std::string> launched_hosts_;
+};
+
+} // namespace pmixhost::slurm

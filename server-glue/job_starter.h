@@ -1,0 +1,30 @@
+// What the launcher needs of a resource manager: where it is, how a plan becomes a command that starts
+// the job there, and what the command's last words meant. Made by a backend (BackendModule).
+#pragma once
+
+#include "common/result.h"
+#include "server-glue/spawn_plan.h"
+
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+// A program that starts a job and lives as long as it, with the job's output on its own standard
+// streams. SIGTERM ends it and the job. It speaks on the spawn channel (common/spawn_channel.h).
+struct JobCommand {
+    std::vector<std::string> argv;        // argv[0]: an absolute path
+    std::vector<std::string> environment; // NAME=VALUE; the whole
+};
+
+class JobStarter {
+  public:
+    virtual ~JobStarter() = default;
+    virtual const SpawnSite &site() const = 0;
+    virtual Result<JobCommand> command(const SpawnPlan &plan) = 0;
+    // The command ended without having made the job. `said`: its standard error. The kind: limit where
+    // the allocation has no room, not_found where there is none, denied, unreachable; else system.
+    virtual Error explain(const std::string &said) const = 0;
+};
+
+} // namespace pmixhost

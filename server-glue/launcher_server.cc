@@ -1,0 +1,195 @@
+// See launcher_server.h.
+#include "server-glue/launcher_server.h"
+
+#include "common/config_options.h"
+
+#include <csignal>
+#include <pmix_common.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+// More at once would be a task that spawns in a loop without end.
+constexpr std::size_t max_children = 4096;
+
+int status_of(ErrorKind kind) {
+    switch (kind) {
+    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
+    case ErrorKind::not_found: return PMIX_ERR_JOB_ALLOC_FAILED;
+    case ErrorKind::denied: return PMIX_ERR_NO_PERMISSIONS;
+    case ErrorKind::unreachable: return PMIX_ERR_UNREACH;
+    default: return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    }
+}
+
+void tell_user(const std::string &text) {
+    std::string line = fmt::format("pmixhost: {}\n", text);
+    [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+} // namespace
+
+LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
+                               Result<std::unique_ptr<JobStarter>> starter,
+                               CentralServer::Authenticators authenticators,
+                               std::function<void()> on_end)
+    : loop_(loop), log_(log), settings_(settings), starter_(std::move(starter)), on_end_(std::move(on_end)),
+      peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
+             {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
+                  on_message(step, from, type, payload);
+              },
+              [this](StepId, HostIndex, Mesh::Gone how) {
+                  if (how == Mesh::Gone::lost)
+                      end_children();
+              },
+              [](StepId) {}}) {}
+
+void LauncherServer::on_invitation(const std::string &message) {
+    if (message.empty())
+        end_children();
+    else
+        peers_.on_invitation(message);
+}
+
+void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload) {
+    if (type == wire::SpawnRequest::type) {
+        auto request = wire::decode<wire::SpawnRequest>(payload);
+        if (request)
+            on_request(step, from, std::move(*request));
+        else
+            log_.warning("{}", request.failure().text);
+    } else if (type == wire::StepOver::type) {
+        auto over = wire::decode<wire::StepOver>(payload);
+        if (over && over->badly)
+            end_children();
+    } else {
+        log_.warning("a step's daemon sent a message of unknown type {}", type);
+    }
+}
+
+void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest request) {
+    auto refuse = [&](int status, const std::string &reason) {
+        tell_user(fmt::format("PMIx_Spawn of rank {} of {}: {}", request.rank, printable(request.nspace),
+                              printable(reason, 1000)));
+        reply(step, from, request.id, status, {}, reason);
+    };
+    if (ending_ || step_over_)
+        return reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
+    if (!starter_)
+        return refuse(status_of(starter_.failure().kind), starter_.failure().text);
+    if (children_.size() >= max_children)
+        return refuse(PMIX_ERR_OUT_OF_RESOURCE, "too many jobs have been spawned at once");
+    // By the connection, not by what the message says.
+    request.nspace = peers_.nspace_of(step);
+    auto planned = plan_spawn(request, (*starter_)->site());
+    if (auto *no = std::get_if<SpawnRefusal>(&planned))
+        return refuse(no->status, no->text);
+    auto &plan = std::get<SpawnPlan>(planned);
+    auto command = (*starter_)->command(plan);
+    if (!command)
+        return refuse(status_of(command.failure().kind), command.failure().text);
+    std::uint64_t number = next_child_++;
+    auto job = ChildJob::start(
+        loop_, *command, plan.stdin_rank.has_value(),
+        {[this, number](SpawnEvent event) { on_event(number, std::move(event)); },
+         [this, number](int status, std::string said) { on_end(number, status, said); }});
+    if (!job)
+        return refuse(PMIX_ERR_JOB_FAILED_TO_LAUNCH, job.failure().text);
+    log_.debug("job {}: {} tasks, for rank {} of {}", number, plan.tasks(), request.rank, request.nspace);
+    Child &child = children_[number];
+    child.job = std::move(*job);
+    child.step = step;
+    child.host = from;
+    child.id = request.id;
+    auto limit = plan.timeout ? std::chrono::milliseconds(*plan.timeout) : settings_.spawn_timeout;
+    if (limit.count() > 0)
+        child.timer = loop_.after(limit, [this, number, limit] {
+            auto found = children_.find(number);
+            if (found == children_.end() || found->second.answered)
+                return;
+            std::string why = fmt::format("the spawned job did not start within {} s; it is ended",
+                                          static_cast<double>(limit.count()) / 1000.0);
+            tell_user(why);
+            answer(found->second, PMIX_ERR_TIMEOUT, why);
+            found->second.job->signal(SIGTERM);
+        });
+}
+
+void LauncherServer::on_event(std::uint64_t number, SpawnEvent event) {
+    auto found = children_.find(number);
+    if (found == children_.end())
+        return;
+    Child &child = found->second;
+    switch (event.kind) {
+    case SpawnEvent::Kind::created:
+        child.nspace = event.text;
+        break;
+    case SpawnEvent::Kind::launched:
+        answer(child, event.status, event.text);
+        break;
+    case SpawnEvent::Kind::over:
+        break; // its exit code says more
+    }
+}
+
+void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::string &said) {
+    auto node = children_.extract(number);
+    if (!node)
+        return;
+    Child &child = node.mapped();
+    log_.debug("job {} ({}) has ended with wait status {:#x}", number, child.nspace, wait_status);
+    if (!child.answered) {
+        // Programs that were so quick that nobody saw them run.
+        bool well = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && !child.nspace.empty();
+        if (well) {
+            answer(child, PMIX_SUCCESS, {});
+        } else if (child.nspace.empty()) {
+            Error why = (*starter_)->explain(said);
+            answer(child, status_of(why.kind), why.text);
+        } else {
+            answer(child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");
+        }
+    }
+    // Not from within the job's own call.
+    auto keep = std::make_shared<std::unique_ptr<ChildJob>>(std::move(child.job));
+    loop_.post([keep, this] { end_if_done(); });
+}
+
+void LauncherServer::answer(Child &child, int status, const std::string &reason) {
+    if (std::exchange(child.answered, true))
+        return;
+    child.timer.reset();
+    reply(child.step, child.host, child.id, status, status == PMIX_SUCCESS ? child.nspace : "", reason);
+}
+
+void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int status,
+                           const std::string &nspace, const std::string &reason) {
+    wire::SpawnReply message;
+    message.id = id;
+    message.status = status;
+    message.nspace = nspace;
+    message.reason = reason.substr(0, 1024);
+    peers_.send(step, host, wire::SpawnReply::type, share(wire::encode(message)));
+}
+
+void LauncherServer::end_children() {
+    if (std::exchange(ending_, true))
+        return;
+    for (auto &[number, child] : children_)
+        child.job->signal(SIGTERM);
+}
+
+void LauncherServer::on_step_over() {
+    step_over_ = true;
+    end_if_done();
+}
+
+void LauncherServer::end_if_done() {
+    if (step_over_ && children_.empty() && on_end_)
+        std::exchange(on_end_, nullptr)();
+}
+
+} // namespace pmixhost

@@ -1,0 +1,65 @@
+// The launcher (central_roles.h): the pmixhostd beside srun or `pmixhost run` that starts a job for
+// each PMIx_Spawn of their step, as the same user at the same place would: so the children's output,
+// Ctrl-C and accounting are the RM's own.
+//
+// A request becomes a plan (spawn_plan.h), a command (job_starter.h) and a process (child_job.h), and
+// is answered when the process has said that every program runs, or that it will not, or when the
+// time is over. The step's end: children go on after a normal end, and the launcher with them; they
+// are ended (SIGTERM to their commands) when a host of the step was lost, a task ended badly, whoever
+// started the launcher says so, or has gone.
+//
+// All in the loop's thread.
+#pragma once
+
+#include "server-glue/central_server.h"
+#include "server-glue/child_job.h"
+
+#include <map>
+
+namespace pmixhost {
+
+class LauncherServer {
+  public:
+    // Without a starter each request is refused with the reason why there is none.
+    // `on_end` is called once, when the step is over and so are its children.
+    LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
+                   Result<std::unique_ptr<JobStarter>> starter, CentralServer::Authenticators authenticators, std::function<void()> on_end);
+
+    // An empty one orders the end of all children.
+    void on_invitation(const std::string &message);
+    // The step is over: no requests come any more.
+    void on_step_over();
+    void end_children();
+
+  private:
+    using StepId = CentralServer::StepId;
+    struct Child {
+        std::unique_ptr<ChildJob> job;
+        StepId step = 0;
+        HostIndex host = 0;
+        std::uint64_t id = 0; // of the request
+        std::string nspace;   // once it is known
+        bool answered = false;
+        EventLoop::Handle timer;
+    };
+    void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
+    void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
+    void on_event(std::uint64_t child, SpawnEvent event);
+    void on_end(std::uint64_t child, int wait_status, const std::string &said);
+    void answer(Child &child, int status, const std::string &reason);
+    void reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
+               const std::string &reason);
+    void end_if_done();
+
+    EventLoop &loop_;
+    Log &log_;
+    const Settings &settings_;
+    Result<std::unique_ptr<JobStarter>> starter_;
+    std::function<void()> on_end_;
+    CentralServer peers_;
+    std::map<std::uint64_t, Child> children_;
+    std::uint64_t next_child_ = 1;
+    bool step_over_ = false, ending_ = false;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,136 @@
+// pmixhost-task: what the RM starts for each process of PMIx_Spawn. Becomes the process' program, in
+// its directory and with its environment (common/task_spec.h), and tells the daemon whether that
+// went well. Small, because it is on the way of every spawned process: no library but libc's.
+#include "common/task_spec.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace pmixhost {
+namespace {
+
+std::uint32_t number(const char *name, std::uint32_t otherwise) {
+    const char *text = getenv(name);
+    std::uint32_t value = otherwise;
+    if (text)
+        std::from_chars(text, text + std::strlen(text), value);
+    return value;
+}
+
+// Says why on the daemon's descriptor; without a daemon, on the standard error.
+[[noreturn]] void fail(int fd, char stage, int error_number, const std::string &text) {
+    std::string line = fmt::format("-{}{} {}", stage, error_number, text);
+    if (fd < 0 || ::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+        fmt::print(stderr, "pmixhost: {}\n", text);
+    } else {
+        // When the last task has ended, the RM ends the daemon: not before it has told why.
+        ::shutdown(fd, SHUT_WR);
+        alarm(20);
+        char byte;
+        while (::read(fd, &byte, 1) > 0) {
+        }
+    }
+    std::_Exit(error_number > 0 && error_number < 128 ? error_number : 127);
+}
+
+std::string value_of(const std::vector<std::string> &environment, std::string_view name) {
+    for (const auto &entry : environment) {
+        if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
+            return entry.substr(name.size() + 1);
+    }
+    return {};
+}
+
+// As execvp finds it, with the program's own PATH.
+std::string find_program(const std::string &name, const std::vector<std::string> &environment) {
+    if (name.find('/') != std::string::npos)
+        return name;
+    std::string path = value_of(environment, "PATH");
+    if (path.empty())
+        path = "/usr/local/bin:/usr/bin:/bin";
+    std::string denied;
+    for (std::size_t at = 0; at <= path.size();) {
+        std::size_t end = std::min(path.find(':', at), path.size());
+        std::string file = path.substr(at, end - at);
+        file = file.empty() ? "./" + name : file + "/" + name;
+        struct stat status {};
+        if (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+            if (::access(file.c_str(), X_OK) == 0)
+                return file;
+            denied = file;
+        }
+        at = end + 1;
+    }
+    return denied;
+}
+
+std::vector<char *> pointers(std::vector<std::string> &strings) {
+    std::vector<char *> out;
+    for (auto &text : strings)
+        out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+[[noreturn]] void become() {
+    int fd = static_cast<int>(number("PMIXHOST_TASK_FD", UINT32_MAX));
+    if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        fd = -1;
+    if (fd >= 0 && ::write(fd, "+", 1) != 1)
+        fd = -1;
+    std::uint32_t rank = number("PMIX_RANK", UINT32_MAX);
+    auto text = collect_task_spec(environ);
+    if (!text)
+        fail(fd, 's', EINVAL, text.failure().text);
+    auto apps = decode_task_spec(*text);
+    if (!apps)
+        fail(fd, 's', EINVAL, apps.failure().text);
+    TaskApp *app = nullptr;
+    for (auto &entry : *apps) {
+        if (rank - entry.first < entry.count)
+            app = &entry;
+    }
+    if (!app)
+        fail(fd, 's', EINVAL, fmt::format("there is no program for rank {}", rank));
+
+    std::vector<std::string> environment;
+    for (char **entry = environ; *entry; ++entry) {
+        std::string_view variable = *entry;
+        if (!variable.starts_with(task_spec_prefix) && !variable.starts_with(task_fd_variable))
+            environment.emplace_back(variable);
+    }
+    apply_changes(app->changes, environment);
+    if (!app->directory.empty() && ::chdir(app->directory.c_str()) != 0)
+        fail(fd, 'd', errno,
+             fmt::format("cannot enter the directory {} for {}: {}", app->directory, app->program,
+                         std::strerror(errno)));
+    if (app->index_argv && !app->argv.empty())
+        app->argv.front() += fmt::format("-{}", rank);
+    if (app->merge)
+        ::dup2(STDOUT_FILENO, STDERR_FILENO);
+    std::string file = find_program(app->program, environment);
+    if (file.empty())
+        fail(fd, 'p', ENOENT, fmt::format("there is no program {} in PATH", app->program));
+    auto argv = pointers(app->argv), envp = pointers(environment);
+    ::execve(file.c_str(), argv.data(), envp.data());
+    fail(fd, 'p', errno, fmt::format("cannot execute {}: {}", file, std::strerror(errno)));
+}
+
+} // namespace
+} // namespace pmixhost
+
+int main() {
+    try {
+        pmixhost::become();
+    } catch (const std::exception &) {
+        return 127;
+    }
+}

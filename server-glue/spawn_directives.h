@@ -1,0 +1,25 @@
+// Every attribute that the installed PMIx headers have for PMIx_Spawn, and what becomes of it: the
+// one table that the plan, the list of what is supported and the test of completeness read.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace pmixhost {
+
+struct SpawnAttribute {
+    enum class Treatment {
+        honoured, // it has its effect
+        library,  // the PMIx library does it, or it tells the host nothing
+        missing,  // refused when required, without effect otherwise
+    };
+    std::string_view name; // "PMIX_WDIR"
+    std::string_view key;  // "pmix.wdir"
+    Treatment treatment;
+};
+
+std::span<const SpawnAttribute> spawn_attributes();
+// Null for a key that is no spawn attribute.
+const SpawnAttribute *find_spawn_attribute(std::string_view key);
+
+} // namespace pmixhost

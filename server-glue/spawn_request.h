@@ -1,0 +1,23 @@
+// What PMIx_Spawn was given, copied out of libpmix' structures with bounds: from here on it is plain
+// data that travels to the launcher (wire::SpawnRequest). What a directive means is decided there
+// (spawn_plan.h).
+#pragma once
+
+#include "common/result.h"
+#include "common/wire/messages.h"
+
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+enum class SpawnValue : std::uint8_t { other = 0, flag, number, text, process, variable };
+
+inline constexpr std::size_t max_spawn_bytes = 1u << 20; // of all texts together
+inline constexpr std::size_t max_spawn_apps = 1024;
+inline constexpr std::size_t max_spawn_directives = 4096; // of a request, with those of its programs
+
+// `id`, `nspace` and `rank` are left to the caller. Fails (limit, invalid).
+Result<wire::SpawnRequest> copy_spawn_request(const pmix_info_t *info, std::size_t info_count,
+                                              const pmix_app_t *apps, std::size_t app_count);
+
+} // namespace pmixhost

@@ -1,0 +1,195 @@
+/* PMIx_Spawn, from the parent's side and the child's.
+ * usage: spawn [OPTION ...] [-- PROGRAM ARG ...] [-- PROGRAM ARG ...]
+ *   count=N        processes of each program [1]
+ *   rank=R         the rank that spawns [0]; all: every one
+ *   times=T        how often, one after the other [1]
+ *   status=N       what PMIx_Spawn is to return [0], or ERROR: any error
+ *   quit           do not wait for the other ranks
+ *   keep           wait, afterwards, to be ended;  abort: end with PMIx_Abort(7) instead
+ *   KEY=VALUE      a directive of the job: a key that begins with "pmix." or "my."; VALUE is a text,
+ *                  #NUMBER, or yes; KEY!=VALUE: a required one
+ *   env=NAME=VALUE, cwd=DIR   of each program
+ * Without a program the child is this one: spawn child [DEPTH].
+ * A parent prints "spawned NSPACE" or "refused STATUS" for each call, with the seconds it took.
+ * A child prints "child RANK of SIZE in NSPACE, parent PNSPACE PRANK, on HOST". */
+#include "client.h"
+
+static struct {
+    pmix_app_t apps[8];
+    size_t app_count;
+    pmix_info_t info[32];
+    size_t info_count;
+    const char *env[32], *cwd;
+    size_t env_count;
+    int count, times, wanted;
+    long rank;
+    bool any_error, quit, keep, abort;
+} ask = {.count = 1, .times = 1, .rank = 0};
+
+static void child(int depth)
+{
+    pmix_value_t *v = NULL;
+    pmix_proc_t asked[2] = {me.proc, me.proc}, parent;
+    asked[1].rank = PMIX_RANK_WILDCARD;
+    for (int i = 0; i < 2; i++) {
+        me.doing = "PMIX_SPAWNED";
+        pmix_status_t rc = PMIx_Get(&asked[i], PMIX_SPAWNED, NULL, 0, &v);
+        if (rc != PMIX_SUCCESS || v->type != PMIX_BOOL || !v->data.flag)
+            fail("PMIX_SPAWNED: %s", PMIx_Error_string(rc));
+        PMIX_VALUE_RELEASE(v);
+        me.doing = "PMIX_PARENT_ID";
+        rc = PMIx_Get(&asked[i], PMIX_PARENT_ID, NULL, 0, &v);
+        if (rc != PMIX_SUCCESS || v->type != PMIX_PROC)
+            fail("PMIX_PARENT_ID of %d: %s", i, PMIx_Error_string(rc));
+        parent = *v->data.proc;
+        PMIX_VALUE_RELEASE(v);
+    }
+    char host[256] = "?";
+    if (PMIx_Get(&me.proc, PMIX_HOSTNAME, NULL, 0, &v) == PMIX_SUCCESS) {
+        snprintf(host, sizeof host, "%s", v->data.string);
+        PMIX_VALUE_RELEASE(v);
+    }
+    fence_collect();
+    say("child %u of %u in %s, parent %s %u, on %s", me.rank, me.size, me.proc.nspace, parent.nspace,
+        parent.rank, host);
+    if (depth > 0 && me.rank == 0) {
+        char deeper[16], name[] = "spawn", word[] = "child";
+        snprintf(deeper, sizeof deeper, "%d", depth - 1);
+        char *argv[] = {name, word, deeper, NULL};
+        pmix_app_t app;
+        PMIX_APP_CONSTRUCT(&app);
+        char self[4096];
+        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[n > 0 ? n : 0] = 0;
+        app.cmd = self;
+        app.argv = argv;
+        app.maxprocs = 2;
+        pmix_nspace_t nspace;
+        must(PMIx_Spawn(NULL, 0, &app, 1, nspace));
+    }
+}
+
+static void directive(char *word)
+{
+    char *value = strchr(word, '=');
+    bool required = value > word && value[-1] == '!';
+    pmix_info_t *info = &ask.info[ask.info_count++];
+    value[required ? -1 : 0] = 0;
+    ++value;
+    bool yes = true;
+    int number = atoi(value + 1);
+    pmix_envar_t variable = {NULL, NULL, ':'};
+    if (!strcmp(value, "yes")) {
+        PMIX_INFO_LOAD(info, word, &yes, PMIX_BOOL);
+    } else if (*value == '#') {
+        PMIX_INFO_LOAD(info, word, &number, PMIX_INT);
+    } else if (!strncmp(word, "pmix.envar.", 11) && strchr(value, '=')) {
+        variable.envar = value;
+        variable.value = strchr(value, '=') + 1;
+        variable.value[-1] = 0;
+        PMIX_INFO_LOAD(info, word, &variable, PMIX_ENVAR);
+    } else {
+        PMIX_INFO_LOAD(info, word, value, PMIX_STRING);
+    }
+    if (required)
+        PMIX_INFO_REQUIRED(info);
+}
+
+static void append(char ***list, const char *text)
+{
+    size_t n = 0;
+    while (*list && (*list)[n])
+        n++;
+    *list = realloc(*list, (n + 2) * sizeof(char *));
+    (*list)[n] = strdup(text);
+    (*list)[n + 1] = NULL;
+}
+
+static void add_app(char **argv)
+{
+    pmix_app_t *app = &ask.apps[ask.app_count++];
+    PMIX_APP_CONSTRUCT(app);
+    app->cmd = strdup(argv[0]);
+    for (; *argv && strcmp(*argv, "--"); ++argv)
+        append(&app->argv, *argv);
+    app->maxprocs = ask.count;
+    for (size_t i = 0; i < ask.env_count; ++i)
+        append(&app->env, ask.env[i]);
+    app->cwd = ask.cwd ? strdup(ask.cwd) : NULL;
+}
+
+static void option(char *word)
+{
+    if (!strncmp(word, "count=", 6))
+        ask.count = atoi(word + 6);
+    else if (!strcmp(word, "rank=all"))
+        ask.rank = -1;
+    else if (!strncmp(word, "rank=", 5))
+        ask.rank = atoi(word + 5);
+    else if (!strncmp(word, "times=", 6))
+        ask.times = atoi(word + 6);
+    else if (!strcmp(word, "status=ERROR"))
+        ask.any_error = true;
+    else if (!strncmp(word, "status=", 7))
+        ask.wanted = atoi(word + 7);
+    else if (!strcmp(word, "quit"))
+        ask.quit = true;
+    else if (!strcmp(word, "keep"))
+        ask.keep = true;
+    else if (!strcmp(word, "abort"))
+        ask.abort = true;
+    else if (!strncmp(word, "env=", 4))
+        ask.env[ask.env_count++] = word + 4;
+    else if (!strncmp(word, "cwd=", 4))
+        ask.cwd = word + 4;
+    else if (strchr(word, '='))
+        directive(word);
+    else
+        fail("'%s' is no option", word);
+}
+
+int main(int argc, char **argv)
+{
+    begin(100);
+    if (argc > 1 && !strcmp(argv[1], "child")) {
+        child(argc > 2 ? atoi(argv[2]) : 0);
+        must(PMIx_Finalize(NULL, 0));
+        return 0;
+    }
+    int i = 1;
+    for (; i < argc && strcmp(argv[i], "--"); i++)
+        option(argv[i]);
+    for (; i < argc; i++) {
+        if (!strcmp(argv[i], "--"))
+            add_app(argv + i + 1);
+    }
+    if (!ask.app_count) {
+        char self[4096], word[] = "child", *own[] = {self, word, NULL};
+        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[n > 0 ? n : 0] = 0;
+        add_app(own);
+    }
+    if (ask.rank < 0 || ask.rank == (long)me.rank) {
+        for (int t = 0; t < ask.times; t++) {
+            pmix_nspace_t nspace = "";
+            double began = now();
+            me.doing = "PMIx_Spawn";
+            pmix_status_t rc = PMIx_Spawn(ask.info_count ? ask.info : NULL, ask.info_count, ask.apps,
+                                          ask.app_count, nspace);
+            if (rc == PMIX_SUCCESS)
+                say("spawned %s after %.3f s", nspace, now() - began);
+            else
+                say("refused %s (%d) after %.3f s", PMIx_Error_string(rc), rc, now() - began);
+            if (ask.any_error ? rc == PMIX_SUCCESS : rc != ask.wanted)
+                fail("PMIx_Spawn: %s", PMIx_Error_string(rc));
+        }
+    }
+    if (ask.abort)
+        PMIx_Abort(7, "as it was asked", NULL, 0);
+    me.doing = "waiting to be ended";
+    while (ask.keep)
+        pause();
+    if (!ask.quit)
+        fence();
+    pass();
+}

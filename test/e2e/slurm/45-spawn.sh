@@ -1,0 +1,119 @@
+#!/bin/bash
+# PMIx_Spawn: a step of its own for each call, in the caller's allocation.
+. "$(dirname "$0")/../lib.sh"
+
+spawn=$PMIXHOST_CLIENTS/spawn
+
+# in_allocation SALLOC-OPTIONS -- COMMAND-LINE: a shell line on the login host, inside an allocation.
+in_allocation() {
+    local options=()
+    while [[ $1 != -- ]]; do options+=("$1"); shift; done
+    shift
+    run salloc -Q "${options[@]}" bash -c "S=$spawn; R='srun $mpi'; $*"
+}
+children() { grep -c '^child ' <<<"$output"; }
+# All on one line, in order, without what differs from run to run.
+lines() { grep -o "$1" <<<"$output" | sort -V | tr '\n' ' '; }
+
+# --- what runs where
+
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S'
+ok "one child" eval 'passed && [[ $(children) == 1 ]]'
+like "it knows its parent" "$output" 'child 0 of 1 in slurm\.[0-9]*\.[0-9]*, parent slurm\.[0-9]*\.0 0, on n1'
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N2 -n4 $S count=4 rank=3'
+ok "four children of a rank of another host" eval 'passed && [[ $(children) == 4 ]]'
+like "their parent is that rank" "$output" 'parent slurm\.[0-9]*\.0 3'
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S count=3 pmix.mapby=node'
+is "hosts that have no task of the parent's step" "$(lines 'child [0-9]* of 3\|on n[0-9]*')" \
+    "child 0 of 3 child 1 of 3 child 2 of 3 on n1 on n2 on n3 "
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S count=2 pmix.host=n3,n2'
+is "hosts that PMIX_HOST names" "$(lines 'on n[0-9]*')" "on n3 on n3 "
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S count=2 -- $S child -- $S child'
+ok "two programs in one job" eval 'passed && [[ $(grep -c "^child [0-9] of 4" <<<"$output") == 4 ]]'
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N3 -n3 $S rank=all'
+ok "three ranks at the same moment" eval 'passed && [[ $(children) == 3 ]]'
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S -- $S child 2'
+ok "children spawn children" eval 'passed && [[ $(children) == 5 ]]'
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S times=10'
+ok "ten times, one after the other" eval 'passed && [[ $(children) == 10 ]]'
+in_allocation -N4 -n64 -- '$R -N1 -n1 $S count=64'
+ok "64 children" eval 'passed && [[ $(children) == 64 ]]'
+run_srun -n1 "$spawn"
+ok "a parent that is the whole of its job" eval 'passed && [[ $(children) == 1 ]]'
+in_allocation -N1 -n1 -- '$R -n1 $S count=4 pmix.mapby=slot:oversubscribe'
+ok "more than there are CPUs, by the mapping policy" eval 'passed && [[ $(children) == 4 ]]'
+in_allocation -N2 -n2 -- '$R -N2 -n2 --exclusive $S count=2'
+ok "an allocation whose CPUs are all in use" eval 'passed && [[ $(children) == 2 ]]'
+
+# --- what a child gets
+
+in_allocation -N1 -n2 -- "\$R -n1 \$S cwd=/usr env=A='x  y' pmix.envar.set=B=b pmix.envar.prepnd=PATH=/first -- /bin/sh -c 'echo got: \$PWD \"\$A\" \$B \${PATH%%:*} \"\$0\" \"\$@\"' 'one two' '*' ''"
+like "arguments, environment and directory" "$output" 'got: /usr x  y b /first one two \* '
+in_allocation -N1 -n2 -- '$R -n1 $S pmix.mergeerrout=yes -- /bin/sh -c "echo to stderr >&2" 2>/dev/null'
+like "PMIX_MERGE_STDERR_STDOUT" "$output" 'to stderr'
+in_allocation -N1 -n2 -- 'echo for the child | $R -n1 --input=none $S pmix.stdin=#0 -- /bin/cat'
+like "PMIX_STDIN_TGT" "$output" 'for the child'
+in_allocation -N1 -n2 -- "\$R -n1 -o $test_dir/out \$S -- /bin/sh -c 'seq 20000; seq 20000 >&2'; exit \$?"
+is "output goes to the file of --output, all of it" \
+    "$(grep -c '^[0-9]*$' "$test_dir/out")" 40000
+in_allocation -N1 -n2 -- '$R -n1 $S -- /bin/sh -c "exit 3"'
+ok "srun's exit code is that of its own step" passed
+
+# --- what cannot be
+
+refused() { # DESCRIPTION STATUS TEXT ARGUMENT ...
+    local description=$1 wanted=$2 text=$3
+    shift 3
+    in_allocation -N1 -n2 -- "\$R -n1 \$S status=ERROR $*"
+    like "$description" "$output" "refused $wanted "
+    like "$description: the user is told" "$output" "$text"
+    ok "$description: the caller lives on" eval 'passed && grep -q "^ok 0" <<<"$output"'
+}
+refused "a missing program" 'EXECUTABLE NOT FOUND' 'cannot execute /no/such' -- /no/such
+refused "a program that is not in PATH" 'EXECUTABLE NOT FOUND' 'no program nosuch' -- nosuch
+refused "a file that is no program" 'APPLICATION NOT EXECUTABLE' 'Permission denied' -- /etc/passwd
+refused "a missing directory" 'WORKING DIRECTORY NOT FOUND' 'cannot enter the directory /nodir' cwd=/nodir
+refused "more than the allocation has" 'OUT-OF-RESOURCE' 'find no room' count=100
+refused "a host of another allocation" 'NOT-FOUND' 'n9 is not in the allocation' pmix.host=n9
+refused "a required directive that is not known" 'NOT-SUPPORTED' 'my.own is required' "'my.own!=yes'"
+refused "a required directive that is not supported" 'NOT-SUPPORTED' 'PMIX_PRELOAD_BIN' "'pmix.preloadbin!=yes'"
+in_allocation -N1 -n2 -- '$R -n1 $S my.own=yes'
+ok "the same, not required, is ignored" passed
+in_allocation -N1 -n2 -- "\$R -n1 \$S status=ERROR cwd=/nodir; \$R -n1 \$S"
+ok "a step that starts afterwards can spawn" eval '[[ $(children) == 1 ]]'
+
+# --- ends
+
+in_allocation -N2 -n4 -- '$R -n1 $S quit -- /bin/sh -c "sleep 1; echo the last word"'
+like "children go on when the parent has ended well, and srun waits" "$output" 'the last word'
+
+# What ends a step whose children sleep for an hour, while the parent waits.
+spawn_and_wait="$spawn keep"
+ended_by() {
+    run salloc -Q -N2 -n4 bash -c "
+        srun $mpi -n1 -N1 $spawn_and_wait pmix.mapby=node count=2 -- /bin/sleep 3600 & srun=\$!
+        until squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep; do sleep 0.1; done
+        $2
+        wait \$srun
+        for i in {1..150}; do
+            squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep || exit 0
+            sleep 0.1
+        done
+        echo the children run on; exit 1"
+    ok "$1" passed
+}
+ended_by "scancel of the parent's step takes the children along" 'scancel $SLURM_JOB_ID.0'
+ended_by "SIGTERM to srun takes the children along" 'kill -TERM $srun'
+ended_by "the end of srun by SIGKILL takes the children along" 'kill -KILL $srun'
+run salloc -Q -N2 -n4 bash -c "setsid -w srun $mpi -n1 -N1 $spawn_and_wait pmix.mapby=node count=2 -- /bin/sleep 3600 & 
+    until squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep; do sleep 0.1; done
+    group=\$(ps -o pgid= -C srun | head -n1 | tr -d ' ')
+    kill -INT -- -\$group; sleep 0.3; kill -INT -- -\$group; wait
+    for i in {1..150}; do squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep || exit 0; sleep 0.1; done; exit 1"
+ok "Ctrl-C takes the children along" passed
+run_srun -n1 "$spawn" keep abort -- /bin/sleep 3600
+ok "an abort of the parent takes the children along" failed
+like "its exit code is srun's" "$status" '^7$'
+
+ok "nothing is left on any host" no_litter 20
+done_testing

@@ -1,0 +1,226 @@
+// PMIx_Spawn under Slurm: the srun that a plan becomes, and what reaches srun while its step runs.
+#include "common/spawn_channel.h"
+#include "plugins/slurm/slurm_abi.h"
+#include "plugins/slurm/spawn_command.h"
+#include "plugins/slurm/srun_ear.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fmt/ranges.h>
+#include <slurm/slurm_errno.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace pmixhost::slurm;
+using namespace std::chrono_literals;
+
+namespace {
+
+class PlainSealer : public Sealer {
+  public:
+    Result<std::string> seal(std::string_view payload) override { return std::string(payload); }
+    Result<Opened> open(const std::string &sealed) override { return Opened{sealed, geteuid()}; }
+};
+
+bool has(const std::vector<std::string> &words, const std::string &word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+void a_plan_becomes_a_command(void **) {
+    SpawnPlan plan;
+    TaskApp app;
+    app.count = 3;
+    app.program = "/home/u/my prog";
+    plan.apps = {app};
+    plan.host_of_rank = {"n2", "n1", "n2"};
+    plan.parent_nspace = "slurm.7.0";
+    plan.parent_rank = 4;
+    SpawnContext context;
+    context.job_id = 7;
+    context.srun = "/usr/bin/srun";
+    context.task_program = "/x/pmixhost-task";
+    context.environment = {"SLURM_JOB_ID=7", "SLURM_PROCID=1", "A=b", "SLURM_NTASKS=9"};
+    auto command = spawn_command(plan, context);
+    assert_true(command.ok());
+    const auto &argv = command->argv;
+    for (const char *word : {"/usr/bin/srun", "--jobid=7", "--overlap", "--ntasks=3", "--nodes=2",
+                             "--nodelist=n2,n1,n2", "--input=none", "--job-name=my_prog"})
+        assert_true(has(argv, word));
+    assert_false(has(argv, "--overcommit"));
+    assert_string_equal(argv.back().c_str(), "/x/pmixhost-task");
+    for (const char *word : {"SLURM_JOB_ID=7", "A=b", "PMIXHOST_PARENT=slurm.7.0 4"})
+        assert_true(has(command->environment, word));
+    assert_false(has(command->environment, "SLURM_PROCID=1"));
+    assert_false(has(command->environment, "SLURM_NTASKS=9"));
+
+    plan.oversubscribed = true;
+    plan.cpus_per_task = 2;
+    plan.binding = SpawnPlan::Binding::core;
+    plan.stdin_rank = 1;
+    plan.end_on_bad_exit = true;
+    context.output = "f.%J";
+    context.label = true;
+    command = spawn_command(plan, context);
+    for (const char *word : {"--overcommit", "--cpus-per-task=2", "--cpu-bind=cores", "--input=1", "--label",
+                             "--kill-on-bad-exit=1", "--output=f.%J", "--open-mode=append"})
+        assert_true(has(command->argv, word));
+    plan.apps[0].argv.push_back(std::string(max_task_spec + 1, 'x'));
+    assert_false(spawn_command(plan, context).ok());
+}
+
+void variables_of_a_step_are_not_handed_on(void **) {
+    for (const char *kept : {"PATH=/bin", "SLURM_CONF=/c", "SLURM_JOB_ID=1", "SLURM_JOB_NODELIST=n1",
+                             "OMPI_MCA_btl=tcp", "PMIX_MCA_x=y", "PMIXHOST_LOG_LEVEL=debug", "SLURMX=1"}) {
+        if (!belongs_to_the_job(kept))
+            fail_msg("%s", kept);
+    }
+    for (const char *dropped :
+         {"SLURM_STEP_ID=1", "SLURM_CPU_BIND=x", "SLURM_NTASKS=1", "SRUN_DEBUG=1", "PMIX_RANK=1",
+          "OMPI_PARENT_PORT=x", "PMIXHOST_STEP_0=x", "PMIXHOST_TASK_SPEC_0=x", "PMIXHOST_PARENT=x 1",
+          "PMIXHOST_REPORT=x", "SLURM_JOB_NAME=x", "SLURM_HOSTFILE=x", "SLURM_DISTRIBUTION=x"}) {
+        if (belongs_to_the_job(dropped))
+            fail_msg("%s", dropped);
+    }
+}
+
+void sruns_words_have_a_meaning(void **) {
+    auto kind = [](int number) {
+        return explain_srun(fmt::format("srun: error: Unable to create step for job 3: {}\n",
+                                        slurm_strerror(number)))
+            .kind;
+    };
+    assert_true(kind(ESLURM_TOO_MANY_REQUESTED_CPUS) == ErrorKind::limit);
+    assert_true(kind(ESLURM_STEP_LIMIT) == ErrorKind::limit);
+    assert_true(kind(ESLURM_ALREADY_DONE) == ErrorKind::not_found);
+    assert_true(kind(SLURM_COMMUNICATIONS_CONNECTION_ERROR) == ErrorKind::unreachable);
+    assert_true(kind(ESLURM_ACCESS_DENIED) == ErrorKind::denied);
+    assert_true(explain_srun("").kind == ErrorKind::system);
+    assert_string_equal(explain_srun("a\nb\n").text.c_str(), "a;b");
+}
+
+// An ear with a fake launcher: a process that ends at once, and the test at the end of its channel.
+struct Fixture {
+    ReportTarget target;
+    UniqueFd spawn_end, launcher_end;
+    std::unique_ptr<SrunEar> ear;
+    PlainSealer sealer;
+    int launchers = 0;
+
+    Fixture() {
+        auto listener = ExitReportListener::open({});
+        assert_true(listener.ok());
+        target = listener->target();
+        target.addresses = {"127.0.0.1"};
+        int ends[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        spawn_end.reset(ends[0]);
+        SrunEar::Parts parts;
+        parts.sealer = std::make_unique<PlainSealer>();
+        parts.spawn_channel.reset(ends[1]);
+        parts.hosts = 2;
+        parts.complain = [](const std::string &) {};
+        int pair[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+        launcher_end.reset(pair[1]);
+        parts.start_launcher = [this, fd = pair[0]]() -> Result<LauncherProcess> {
+            ++launchers; // read after the thread's end
+            pid_t pid = fork();
+            if (pid == 0)
+                _exit(0);
+            return LauncherProcess{pid, UniqueFd(fd)};
+        };
+        ear = std::make_unique<SrunEar>(std::move(*listener), std::move(parts));
+    }
+    void say(SrunMessage::Kind kind, int status, const std::string &body) {
+        assert_true(send_to_srun(target, {kind, status, body}, sealer, 2s).ok());
+    }
+    static std::string line(int fd, char end) {
+        std::string text;
+        char c;
+        while (::recv(fd, &c, 1, 0) == 1 && c != end)
+            text += c;
+        return text;
+    }
+};
+
+void a_launch_is_told_when_all_hosts_have(void **) {
+    Fixture f;
+    f.ear->begin();
+    f.say(SrunMessage::Kind::launched, 0, "0");
+    f.say(SrunMessage::Kind::launched, 0, "0");
+    f.say(SrunMessage::Kind::launched, 0, "1");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
+    assert_false(f.ear->finish(1s).has_value());
+}
+
+void a_failure_of_one_host_is_told_at_once(void **) {
+    Fixture f;
+    f.ear->begin();
+    auto ready = ReadyMessage::prepare(f.target, {SrunMessage::Kind::launched, -190, "n1: no such program"},
+                                       f.sealer, 2s);
+    assert_true(ready.ok());
+    assert_true(ready->send().ok());
+    f.say(SrunMessage::Kind::exit_report, 2, "why");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(),
+                        "launched -190 n1: no such program");
+    auto report = f.ear->finish(1s);
+    assert_true(report.has_value());
+    assert_int_equal(report->exit_status, 2);
+}
+
+void what_came_without_a_thread_is_read_at_the_end(void **) {
+    Fixture f;
+    f.say(SrunMessage::Kind::exit_report, 5, "the first");
+    f.say(SrunMessage::Kind::exit_report, 6, "the second");
+    auto report = f.ear->finish(1s);
+    assert_true(report.has_value());
+    assert_int_equal(report->exit_status, 5);
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "over the first");
+}
+
+void one_launcher_gets_all_invitations(void **) {
+    Fixture f;
+    f.ear->begin();
+    f.say(SrunMessage::Kind::invitation, 0, "abc");
+    f.say(SrunMessage::Kind::invitation, 0, std::string("d\0f", 3));
+    std::string got;
+    while (got.size() < 14) {
+        char c;
+        assert_int_equal(::recv(f.launcher_end.get(), &c, 1, 0), 1);
+        got += c;
+    }
+    assert_memory_equal(got.data(), "\0\0\0\3abc\0\0\0\3d\0f", 14);
+    // finish() waits for the launcher's end.
+    f.launcher_end.reset();
+    assert_false(f.ear->finish(1s).has_value());
+    assert_int_equal(f.launchers, 1);
+}
+
+void lines_of_the_channel_are_understood(void **) {
+    auto event = parse_spawn_event("launched -190 some text");
+    assert_true(event && event->kind == SpawnEvent::Kind::launched && event->status == -190);
+    assert_string_equal(event->text.c_str(), "some text");
+    assert_string_equal(parse_spawn_event("created slurm.1.2")->text.c_str(), "slurm.1.2");
+    assert_true(parse_spawn_event("over ")->kind == SpawnEvent::Kind::over);
+    for (const char *line : {"", "created", "launched", "launched x y", "launched 5", "other x"})
+        assert_false(parse_spawn_event(line).has_value());
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_becomes_a_command),
+        cmocka_unit_test(variables_of_a_step_are_not_handed_on),
+        cmocka_unit_test(sruns_words_have_a_meaning),
+        cmocka_unit_test(a_launch_is_told_when_all_hosts_have),
+        cmocka_unit_test(a_failure_of_one_host_is_told_at_once),
+        cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
+        cmocka_unit_test(one_launcher_gets_all_invitations),
+        cmocka_unit_test(lines_of_the_channel_are_understood),
+    };
+    return cmocka_run_group_tests_name("slurm spawn", tests, nullptr, nullptr);
+}

@@ -1,0 +1,286 @@
+// What PMIx_Spawn is asked, from the caller's structures to the plan, and what a spawned process
+// reads of it.
+#include "server-glue/spawn_directives.h"
+#include "server-glue/spawn_plan.h"
+#include "server-glue/spawn_request.h"
+
+#include <fstream>
+#include <fmt/ranges.h>
+#include <pmix.h>
+#include <set>
+#include <sstream>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+SpawnSite three_hosts() {
+    SpawnSite site;
+    site.hosts = {{"n1", 2}, {"n2", 2}, {"n3", 4}};
+    site.read_file = [](const std::string &path) -> Result<std::string> {
+        if (path == "good")
+            return std::string("# mine\nn3 slots=1\n\n\tn1\n");
+        return error(ErrorKind::not_found, "no {}", path);
+    };
+    return site;
+}
+
+wire::SpawnDirective text(const char *key, const std::string &value, bool required = false) {
+    return {key, required, static_cast<std::uint8_t>(SpawnValue::text), value, 0};
+}
+wire::SpawnDirective number(const char *key, std::uint64_t value) {
+    return {key, 0, static_cast<std::uint8_t>(SpawnValue::number), {}, value};
+}
+wire::SpawnDirective flag(const char *key, bool required = false) {
+    return {key, required, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1};
+}
+wire::SpawnDirective variable(const char *key, const std::string &value, char separator) {
+    return {key, 0, static_cast<std::uint8_t>(SpawnValue::variable), value,
+            static_cast<unsigned char>(separator)};
+}
+
+wire::SpawnRequest ask(int count, std::vector<wire::SpawnDirective> directives = {}) {
+    wire::SpawnRequest request;
+    request.nspace = "parent";
+    request.rank = 3;
+    request.directives = std::move(directives);
+    wire::SpawnApp app;
+    app.command = "prog";
+    app.argv = {"prog", "x"};
+    app.count = count;
+    request.apps = {app};
+    return request;
+}
+
+// The hosts of the ranks, or the status.
+std::string placed(const wire::SpawnRequest &request) {
+    auto result = plan_spawn(request, three_hosts());
+    if (auto *no = std::get_if<SpawnRefusal>(&result))
+        return PMIx_Error_string(no->status);
+    auto &plan = std::get<SpawnPlan>(result);
+    return fmt::format("{}{}", fmt::join(plan.host_of_rank, " "), plan.oversubscribed ? " over" : "");
+}
+
+void check(const std::string &got, const char *wanted) { assert_string_equal(got.c_str(), wanted); }
+
+void hosts_are_filled_in_order(void **) {
+    check(placed(ask(1)), "n1");
+    check(placed(ask(5)), "n1 n1 n2 n2 n3");
+    check(placed(ask(4, {text(PMIX_MAPBY, "node")})), "n1 n2 n3 n1");
+    check(placed(ask(4, {text(PMIX_MAPBY, "node"), text(PMIX_RANKBY, "slot")})), "n1 n1 n2 n3");
+    check(placed(ask(4, {text(PMIX_MAPBY, "slot"), text(PMIX_RANKBY, "node")})), "n1 n2 n1 n2");
+    check(placed(ask(3, {text(PMIX_PPR, "1:node")})), "n1 n2 n3");
+    check(placed(ask(3, {text(PMIX_MAPBY, "ppr:1:node")})), "n1 n2 n3");
+    check(placed(ask(3, {number(PMIX_CPUS_PER_PROC, 2)})), "n1 n2 n3");
+    check(placed(ask(2, {flag(PMIX_NO_PROCS_ON_HEAD)})), "n2 n2");
+}
+
+void what_does_not_fit_is_out_of_resource(void **) {
+    check(placed(ask(8)), "n1 n1 n2 n2 n3 n3 n3 n3");
+    check(placed(ask(9)), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
+    check(placed(ask(4, {text(PMIX_PPR, "1:node")})), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
+    check(placed(ask(10, {text(PMIX_MAPBY, "slot:oversubscribe")})),
+          "n1 n1 n1 n2 n2 n2 n3 n3 n3 n3 over");
+    check(placed(ask(0)), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
+    check(placed(ask(-1)), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
+    check(placed(ask(INT32_MAX)), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
+}
+
+void hosts_that_are_named_are_used(void **) {
+    check(placed(ask(3, {text(PMIX_HOST, "n3,n1")})), "n3 n3 n3");
+    check(placed(ask(3, {text(PMIX_HOST, "n3:1,n1")})), "n3 n1 n1");
+    check(placed(ask(3, {text(PMIX_HOST, "n1:3")})), "n1 n1 n1 over");
+    check(placed(ask(2, {text(PMIX_HOST, "n1:1,n1:1")})), "n1 n1");
+    check(placed(ask(1, {text(PMIX_HOST, "n9")})), PMIx_Error_string(PMIX_ERR_NOT_FOUND));
+    check(placed(ask(3, {text(PMIX_HOSTFILE, "good")})), "n3 n1 n1");
+    check(placed(ask(1, {text(PMIX_HOSTFILE, "bad")})), PMIx_Error_string(PMIX_ERR_NOT_FOUND));
+    check(placed(ask(1, {text(PMIX_ADD_HOST, "n2")})), "n1");
+    check(placed(ask(1, {text(PMIX_ADD_HOST, "n9")})), PMIx_Error_string(PMIX_ERR_JOB_ALLOC_FAILED));
+    check(placed(ask(1, {number(PMIX_HOST, 1)})), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
+}
+
+void several_programs_have_hosts_and_ranks_of_their_own(void **) {
+    auto request = ask(2, {text(PMIX_HOST, "n1,n2")});
+    request.apps.push_back(request.apps.front());
+    request.apps[1].directives = {text(PMIX_HOST, "n3"), text(PMIX_WDIR, "/tmp")};
+    request.apps.push_back(request.apps.front());
+    check(placed(request), "n1 n1 n3 n3 n2 n2");
+    auto result = plan_spawn(request, three_hosts());
+    auto &plan = std::get<SpawnPlan>(result);
+    assert_int_equal(plan.apps[2].first, 4);
+    assert_string_equal(plan.apps[0].directory.c_str(), "");
+    assert_string_equal(plan.apps[1].directory.c_str(), "/tmp");
+}
+
+void a_required_directive_is_met_or_refused(void **) {
+    check(placed(ask(1, {flag("my.own", false)})), "n1");
+    check(placed(ask(1, {flag("my.own", true)})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    check(placed(ask(1, {flag(PMIX_PRELOAD_BIN, false)})), "n1");
+    check(placed(ask(1, {flag(PMIX_PRELOAD_BIN, true)})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    check(placed(ask(1, {text(PMIX_MAPBY, "board", true)})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    check(placed(ask(1, {text(PMIX_MAPBY, "board", false)})), "n1");
+    auto result = plan_spawn(ask(1, {flag(PMIX_PRELOAD_BIN, true)}), three_hosts());
+    assert_non_null(std::strstr(std::get<SpawnRefusal>(result).text.c_str(), "PMIX_PRELOAD_BIN"));
+}
+
+// The attributes that the headers list between "spawn directives" and the next heading.
+void every_spawn_attribute_of_the_headers_is_in_the_table(void **) {
+    std::set<std::string> known;
+    for (const auto &attribute : spawn_attributes()) {
+        assert_true(known.insert(std::string(attribute.name)).second);
+        assert_ptr_equal(find_spawn_attribute(attribute.key), &attribute);
+    }
+    std::ifstream header;
+    std::istringstream flags(PMIXHOST_PMIX_CFLAGS " -I/usr/include");
+    for (std::string flag; !header.is_open() && flags >> flag;) {
+        if (flag.starts_with("-I"))
+            header.open(flag.substr(2) + "/pmix_common.h");
+    }
+    assert_true(header.is_open());
+    bool inside = false;
+    int seen = 0;
+    for (std::string line; std::getline(header, line);) {
+        if (line.find("\"spawn\" directives") != std::string::npos)
+            inside = true;
+        else if (inside && line.starts_with("/*"))
+            inside = false;
+        if (!inside || !line.starts_with("#define PMIX_"))
+            continue;
+        std::string name = line.substr(8, line.find(' ', 8) - 8);
+        if (!known.contains(name))
+            fail_msg("%s is not in server-glue/spawn_directives.cc", name.c_str());
+        ++seen;
+    }
+    assert_true(seen > 40);
+}
+
+void the_environment_is_changed_in_order(void **) {
+    auto request = ask(1, {variable(PMIX_PREPEND_ENVAR, "P=a", ':'), variable(PMIX_APPEND_ENVAR, "P=z", ';'),
+                           variable(PMIX_ADD_ENVAR, "HAVE=new", 0), variable(PMIX_ADD_ENVAR, "NEW=new", 0),
+                           text(PMIX_UNSET_ENVAR, "GO"), variable(PMIX_SET_ENVAR, "OWN=job", 0)});
+    request.apps[0].environment = {"OWN=app", "E=1=2", "broken"};
+    auto result = plan_spawn(request, three_hosts());
+    std::vector<std::string> environment{"P=m", "HAVE=old", "GO=away", "GOING=stays"};
+    apply_changes(std::get<SpawnPlan>(result).apps[0].changes, environment);
+    assert_string_equal(fmt::format("{}", fmt::join(environment, " ")).c_str(),
+                        "P=a:m;z HAVE=old GOING=stays OWN=job E=1=2 NEW=new");
+    environment = {"L=b:a:c:a"};
+    apply_changes({{EnvironmentChange::Kind::first, "L", "a", ':'}}, environment);
+    assert_string_equal(environment[0].c_str(), "L=a:b:c");
+}
+
+void the_rest_of_the_directives_is_in_the_plan(void **) {
+    auto request = ask(2, {number(PMIX_TIMEOUT, 7), text(PMIX_BINDTO, "core:overload-allowed"),
+                           number(PMIX_STDIN_TGT, 1), flag(PMIX_IOF_TAG_OUTPUT),
+                           flag(PMIX_MERGE_STDERR_STDOUT), flag(PMIX_INDEX_ARGV),
+                           text(PMIX_PREFIX, "/opt/x")});
+    auto result = plan_spawn(request, three_hosts());
+    auto &plan = std::get<SpawnPlan>(result);
+    assert_int_equal(plan.timeout->count(), 7);
+    assert_true(plan.binding == SpawnPlan::Binding::core);
+    assert_int_equal(*plan.stdin_rank, 1);
+    assert_true(plan.label_output && plan.apps[0].merge && plan.apps[0].index_argv);
+    std::vector<std::string> environment{"PATH=/bin"};
+    apply_changes(plan.apps[0].changes, environment);
+    assert_string_equal(environment[0].c_str(), "PATH=/opt/x/bin:/bin");
+    check(placed(ask(2, {number(PMIX_STDIN_TGT, 2)})), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
+}
+
+void the_callers_structures_are_copied_with_bounds(void **) {
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    char command[] = "prog", one[] = "a b\nc", *argv[] = {command, one, nullptr};
+    app.cmd = command;
+    app.argv = argv;
+    app.maxprocs = 4;
+    pmix_info_t info[3];
+    bool yes = true;
+    pmix_rank_t rank = 5;
+    PMIX_INFO_LOAD(&info[0], PMIX_NON_PMI, &yes, PMIX_BOOL);
+    PMIX_INFO_REQUIRED(&info[0]);
+    PMIX_INFO_LOAD(&info[1], PMIX_STDIN_TGT, &rank, PMIX_PROC_RANK);
+    PMIX_INFO_LOAD(&info[2], PMIX_WDIR, "/tmp", PMIX_STRING);
+    auto request = copy_spawn_request(info, 3, &app, 1);
+    assert_true(request.ok());
+    assert_int_equal(request->apps[0].count, 4);
+    assert_string_equal(request->apps[0].argv[1].c_str(), "a b\nc");
+    assert_int_equal(request->directives[0].required, 1);
+    assert_int_equal(request->directives[1].number, 5);
+    assert_string_equal(request->directives[2].text.c_str(), "/tmp");
+    auto again = wire::decode<wire::SpawnRequest>(wire::encode(*request));
+    assert_true(again.ok() && again->apps[0].argv == request->apps[0].argv);
+
+    std::string huge(max_spawn_bytes + 1, 'x');
+    argv[1] = huge.data();
+    assert_false(copy_spawn_request(nullptr, 0, &app, 1).ok());
+    assert_false(copy_spawn_request(nullptr, 0, nullptr, 0).ok());
+    for (auto &entry : info)
+        PMIX_INFO_DESTRUCT(&entry);
+}
+
+void a_task_finds_its_program_again(void **) {
+    TaskApp app;
+    app.first = 3;
+    app.count = 2;
+    app.program = "/a b";
+    app.argv = {"/a b", "", "two\nlines\\n", std::string(250'000, 'y')};
+    app.directory = "/d";
+    app.merge = true;
+    app.changes = {{EnvironmentChange::Kind::set, "A", "1=2\n3", ':'},
+                   {EnvironmentChange::Kind::unset, "B", "", ':'},
+                   {EnvironmentChange::Kind::first, "C", "c", ';'}};
+    auto text = encode_task_spec({app, app});
+    assert_true(text.ok());
+    auto variables = task_spec_variables(*text);
+    assert_true(variables.size() > 2);
+    variables.push_back("PMIXHOST_TASK_SPEC_7=left behind");
+    std::vector<char *> environment;
+    for (auto &entry : variables)
+        environment.push_back(entry.data());
+    environment.push_back(nullptr);
+    auto collected = collect_task_spec(environment.data());
+    assert_true(collected.ok());
+    auto apps = decode_task_spec(*collected);
+    assert_true(apps.ok());
+    assert_int_equal(apps->size(), 2);
+    assert_true((*apps)[1] == app);
+    environment.erase(environment.begin() + 1);
+    assert_false(collect_task_spec(environment.data()).ok());
+    assert_false(decode_task_spec("program x\n").ok());
+    assert_false(decode_task_spec("app 1\n").ok());
+    assert_false(decode_task_spec("app 1 1\nprepend x A=1\n").ok());
+    app.argv.push_back(std::string(max_task_spec, 'z'));
+    assert_false(encode_task_spec({app}).ok());
+}
+
+void a_start_is_told_from_a_failure(void **) {
+    assert_true(parse_start_report("+").running);
+    auto failed = parse_start_report("+-p2 there is no program");
+    assert_false(failed.running);
+    assert_int_equal(failed.failure.stage, 'p');
+    assert_int_equal(failed.failure.error_number, 2);
+    assert_string_equal(failed.failure.text.c_str(), "there is no program");
+    for (const char *said : {"", "-", "+-", "x", "+-p", "+x"})
+        assert_false(parse_start_report(said).running);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(hosts_are_filled_in_order),
+        cmocka_unit_test(what_does_not_fit_is_out_of_resource),
+        cmocka_unit_test(hosts_that_are_named_are_used),
+        cmocka_unit_test(several_programs_have_hosts_and_ranks_of_their_own),
+        cmocka_unit_test(a_required_directive_is_met_or_refused),
+        cmocka_unit_test(every_spawn_attribute_of_the_headers_is_in_the_table),
+        cmocka_unit_test(the_environment_is_changed_in_order),
+        cmocka_unit_test(the_rest_of_the_directives_is_in_the_plan),
+        cmocka_unit_test(the_callers_structures_are_copied_with_bounds),
+        cmocka_unit_test(a_task_finds_its_program_again),
+        cmocka_unit_test(a_start_is_told_from_a_failure),
+    };
+    return cmocka_run_group_tests_name("spawn plan", tests, nullptr, nullptr);
+}
