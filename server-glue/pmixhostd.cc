@@ -179,6 +179,8 @@ int serve(Begin b, Log &log, TaskTable *table) {
         return refuse(backend.failure());
     auto directory = b.document.text("directory");
 
+    // A task that finds the door shut reads the page at once, so the reason must be there before.
+    UniqueFd door_shuts_last(b.door ? ::fcntl(b.door.get(), F_DUPFD_CLOEXEC, 0) : -1);
     int exit_code = 0;
     auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table,
                                       std::move(b.door), directory ? *directory : std::string()},
@@ -191,6 +193,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
                                      });
     if (!server)
         return refuse(server.failure());
+    door_shuts_last.reset();
     // The supervisor is our parent; without it nobody would notice our own end.
     UniqueFd supervisor;
     EventLoop::Handle watch;

@@ -12,7 +12,10 @@ static Result<UniqueFd> bind_one(int family, std::uint16_t port) {
     UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd)
         return system_error("socket", errno);
-    int off = 0, rc;
+    int off = 0, on = 1, rc;
+    // A port is free again as soon as nobody listens on it: connections of a step that has ended
+    // linger in the kernel for a minute, and would use up a small range.
+    setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (family == AF_INET6) {
         setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
         sockaddr_in6 any{};
