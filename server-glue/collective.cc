@@ -4,6 +4,7 @@
 #include "common/wire/frame.h"
 
 #include <algorithm>
+#include <utility>
 #include <pmix_common.h>
 
 namespace pmixhost {
@@ -102,9 +103,11 @@ void Collectives::advance(Record &record, std::uint64_t sequence) {
     if (total > wire::frame_limit)
         return fail(record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
     if (record.parent == no_host) {
-        auto all = std::make_shared<const std::vector<wire::Contribution>>(
-            std::move(instance.contributions));
-        return finish(record, sequence, PMIX_SUCCESS, std::move(all));
+        if (!port_.spans_outside(record.signature))
+            return complete_all(record, sequence, std::move(instance.contributions));
+        if (!std::exchange(instance.outside, true))
+            port_.join_outside(record.key, sequence, instance.contributions);
+        return;
     }
     wire::CollectiveUp up;
     up.signature = record.key;
@@ -115,7 +118,46 @@ void Collectives::advance(Record &record, std::uint64_t sequence) {
     port_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
 }
 
+void Collectives::complete_all(Record &record, std::uint64_t sequence,
+                               std::vector<wire::Contribution> contributions) {
+    finish(record, sequence, PMIX_SUCCESS,
+           std::make_shared<const std::vector<wire::Contribution>>(std::move(contributions)));
+}
+
+void Collectives::outside_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
+                               std::vector<wire::Contribution> parts) {
+    auto found = records_.find(key);
+    if (found == records_.end())
+        return;
+    Record &record = found->second;
+    auto at = record.instances.find(sequence);
+    if (at == record.instances.end() || !at->second.outside) {
+        ++dropped_;
+        return;
+    }
+    if (status != PMIX_SUCCESS)
+        return finish(record, sequence, status, nullptr);
+    auto all = std::move(at->second.contributions);
+    for (auto &part : parts)
+        all.push_back(std::move(part));
+    complete_all(record, sequence, std::move(all));
+}
+
+void Collectives::on_outside_gone() {
+    for (auto [order, record] : std::map(busy_)) {
+        std::vector<std::uint64_t> broken;
+        for (const auto &[sequence, instance] : record->instances) {
+            if (instance.outside)
+                broken.push_back(sequence);
+        }
+        for (std::uint64_t sequence : broken)
+            finish(*record, sequence, PMIX_ERR_UNREACH, nullptr);
+    }
+}
+
 void Collectives::fail(Record &record, std::uint64_t sequence, std::int32_t status) {
+    if (record.parent == no_host && port_.spans_outside(record.signature))
+        port_.leave_outside(record.key, sequence, status);
     if (record.parent != no_host) {
         wire::CollectiveUp up;
         up.signature = record.key;

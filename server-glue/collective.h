@@ -18,6 +18,10 @@
 // there is for what the others do next.) Nobody waits for the dead: a host that waits
 // longer than `probe_after` asks the children that are missing (CollectiveProbe), because the host
 // of a dead process may not know that anyone waits.
+//
+// A signature may span namespaces. The tree is then that of this namespace's participants; once all
+// of them are there, its root hands their part out (join_outside), and what comes back from the other
+// namespaces (outside_done) completes it. Their parts travel down as contributions of no_host.
 #pragma once
 
 #include "common/event_loop.h"
@@ -47,6 +51,13 @@ class CollectivePort {
     // Is a local process of this signature gone (so that it can never enter)?
     virtual bool local_member_gone(const Signature &signature) = 0;
     virtual bool host_gone(HostIndex host) = 0;
+
+    // Has the signature members in other namespaces?
+    virtual bool spans_outside(const Signature &) { return false; }
+    // This namespace's part is complete; outside_done() is the answer, perhaps from within.
+    virtual void join_outside(const Bytes &, std::uint64_t, const std::vector<wire::Contribution> &) {}
+    // This namespace's part has failed, whether or not it had joined.
+    virtual void leave_outside(const Bytes &, std::uint64_t, std::int32_t) {}
 };
 
 class Collectives {
@@ -69,6 +80,11 @@ class Collectives {
     void on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload);
     void on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message);
 
+    // The other namespaces' part of what join_outside() was called for, or why there is none.
+    void outside_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
+                      std::vector<wire::Contribution> parts);
+    // Nothing that waits outside will be answered any more.
+    void on_outside_gone();
     void on_host_gone(HostIndex host);
     // A local process ended; asks the port which signatures that breaks.
     void on_local_process_gone();
@@ -88,6 +104,7 @@ class Collectives {
         TimePoint probe_at = TimePoint::max();
         bool probed_by_parent = false;
         bool up_sent = false;
+        bool outside = false; // joined with the other namespaces
         std::set<HostIndex> arrived; // children
         std::vector<wire::Contribution> contributions;
     };
@@ -109,6 +126,8 @@ class Collectives {
     Instance &instance_for(TimePoint now, Record &record, std::uint64_t sequence);
     void advance(Record &record, std::uint64_t sequence);
     void fail(Record &record, std::uint64_t sequence, std::int32_t status);
+    void complete_all(Record &record, std::uint64_t sequence,
+                      std::vector<wire::Contribution> contributions);
     void finish(Record &record, std::uint64_t sequence, std::int32_t status,
                 Contributions contributions);
     bool ends_with_the_dead(Record &record, std::uint64_t sequence);

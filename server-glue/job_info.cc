@@ -63,10 +63,11 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
     pmix_proc_t id;
     PMIX_LOAD_PROCID(&id, step.nspace.c_str(), rank);
     info.add_process(PMIX_PROCID, id);
+    if (task || step.self == no_host)
+        info.add(PMIX_HOSTNAME, step.map.hosts()[host]);
     if (!task)
         return info;
     add_parent(info, step);
-    info.add(PMIX_HOSTNAME, step.map.hosts()[host]);
     info.add(PMIX_REINCARNATION, std::uint32_t{0});
     if (!task->cpuset.empty())
         info.add(PMIX_CPUSET, task->cpuset);
@@ -100,6 +101,21 @@ InfoList node_info(const StepInfo &step, HostIndex host) {
     return info;
 }
 
+void add_this_host(InfoList &info, const StepInfo &step, const std::vector<LocalTask> &tasks) {
+    auto ranks = step.map.ranks_on(step.self);
+    std::vector<std::string> cpusets;
+    for (const auto &task : tasks)
+        cpusets.push_back(task.cpuset);
+    info.add(PMIX_NODEID, step.self);
+    info.add(PMIX_LOCAL_SIZE, static_cast<std::uint32_t>(ranks.size()));
+    info.add(PMIX_NODE_SIZE, static_cast<std::uint32_t>(ranks.size()));
+    info.add(PMIX_LOCAL_PEERS, fmt::format("{}", fmt::join(ranks, ",")));
+    info.add_rank(PMIX_LOCALLDR, *std::min_element(ranks.begin(), ranks.end()));
+    info.add(PMIX_AVAIL_PHYS_MEMORY, physical_memory());
+    if (std::none_of(cpusets.begin(), cpusets.end(), [](const auto &c) { return c.empty(); }))
+        info.add(PMIX_LOCAL_CPUSETS, fmt::format("{}", fmt::join(cpusets, ":")));
+}
+
 } // namespace
 
 InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
@@ -116,8 +132,10 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
     InfoList job_realm;
     job_realm.add(PMIX_SESSION_ID, step.session_id);
     info.add_array(PMIX_JOB_INFO_ARRAY, std::move(job_realm));
-    info.add(PMIX_SERVER_NSPACE, step.nspace + ".server");
-    info.add_rank(PMIX_SERVER_RANK, step.self);
+    if (step.self != no_host) {
+        info.add(PMIX_SERVER_NSPACE, step.nspace + ".server");
+        info.add_rank(PMIX_SERVER_RANK, step.self);
+    }
     info.add(PMIX_UNIV_SIZE, slots);
     info.add(PMIX_JOB_SIZE, std::uint32_t{map.rank_count()});
     info.add(PMIX_MAX_PROCS, slots);
@@ -140,19 +158,8 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
     if (!directories.nspace.empty())
         info.add(PMIX_NSDIR, directories.nspace);
 
-    // This host.
-    auto ranks = map.ranks_on(step.self);
-    std::vector<std::string> cpusets;
-    for (const auto &task : tasks)
-        cpusets.push_back(task.cpuset);
-    info.add(PMIX_NODEID, step.self);
-    info.add(PMIX_LOCAL_SIZE, static_cast<std::uint32_t>(ranks.size()));
-    info.add(PMIX_NODE_SIZE, static_cast<std::uint32_t>(ranks.size()));
-    info.add(PMIX_LOCAL_PEERS, fmt::format("{}", fmt::join(ranks, ",")));
-    info.add_rank(PMIX_LOCALLDR, *std::min_element(ranks.begin(), ranks.end()));
-    info.add(PMIX_AVAIL_PHYS_MEMORY, physical_memory());
-    if (std::none_of(cpusets.begin(), cpusets.end(), [](const auto &c) { return c.empty(); }))
-        info.add(PMIX_LOCAL_CPUSETS, fmt::format("{}", fmt::join(cpusets, ":")));
+    if (step.self != no_host)
+        add_this_host(info, step, tasks);
 
     for (std::uint32_t a = 0; a < step.apps.size(); ++a)
         info.add_array(PMIX_APP_INFO_ARRAY, app_info(step, a));

@@ -33,6 +33,8 @@ class PublishService {
     void on_reply(wire::DataReply reply);
     void on_session_gone();
     void on_process_ended(Rank rank);
+    // Does the session hear of every process' end from here?
+    bool used() const { return used_; }
     TimePoint next_time() const;
     void on_time(TimePoint now);
 

@@ -3,7 +3,11 @@
 
 #include "common/config_options.h"
 
+#include <pmix_common.h>
+
 namespace pmixhost {
+
+static constexpr std::size_t max_relayed = 100'000;
 
 SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings,
                              CentralServer::Authenticators authenticators,
@@ -19,7 +23,10 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
              [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
                  if (auto node = askers_.extract(id))
                      reply(node.mapped(), status, std::move(found));
-             }) {
+             }),
+      gatherings_([this](const Gatherings::Member &member, wire::GatheringDone done) {
+          peers_.send(member.step, member.host, wire::GatheringDone::type, share(wire::encode(done)));
+      }) {
     arm_idle();
 }
 
@@ -55,7 +62,24 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
         break;
     case wire::ProcessEnded::type:
         with<wire::ProcessEnded>(log_, payload,
-                                 [&](const auto &m) { store_.on_process_ended(nspace, m.rank); });
+                                 [&](const auto &m) {
+                                     store_.on_process_ended(nspace, m.rank);
+                                     gatherings_.on_process_ended(nspace, m.rank);
+                                 });
+        break;
+    case wire::GatheringJoin::type:
+        with<wire::GatheringJoin>(log_, payload, [&](const auto &m) {
+            if (m.part.info.nspace != nspace)
+                return log_.warning("{} speaks for another namespace", printable(nspace));
+            if (auto joined = gatherings_.join({step, from}, m); !joined)
+                log_.warning("{}: {}", printable(nspace), joined.failure().text);
+        });
+        break;
+    case wire::ModexRequest::type:
+        with<wire::ModexRequest>(log_, payload, [&](const auto &m) { relay(step, from, m); });
+        break;
+    case wire::ModexReply::type:
+        with<wire::ModexReply>(log_, payload, [&](const auto &m) { relay_back(step, m); });
         break;
     default:
         log_.warning("{} sent a message of unknown type {}", printable(nspace), type);
@@ -68,7 +92,47 @@ void SessionServer::reply(const Asker &asker, std::int32_t status, std::vector<w
     peers_.send(asker.step, asker.host, wire::DataReply::type, share(wire::encode(message)));
 }
 
+// Who asks waits as long as it likes; this side only forgets in time.
+void SessionServer::relay(StepId step, HostIndex from, const wire::ModexRequest &message) {
+    auto refuse = [&](std::int32_t status) {
+        wire::ModexReply reply;
+        reply.id = message.id;
+        reply.status = status;
+        peers_.send(step, from, wire::ModexReply::type, share(wire::encode(reply)));
+    };
+    StepId asked = peers_.step_of(message.nspace);
+    auto hosts = peers_.connected_hosts(asked);
+    if (hosts.empty())
+        return refuse(PMIX_ERR_LOST_CONNECTION);
+    if (relayed_.size() >= max_relayed)
+        return refuse(PMIX_ERR_OUT_OF_RESOURCE);
+    std::uint64_t id = next_id_++;
+    TimePoint deadline = message.timeout_ms == UINT32_MAX
+                             ? TimePoint::max()
+                             : loop_.now() + std::chrono::milliseconds(message.timeout_ms);
+    relayed_.emplace(id, Relayed{{step, from, message.id}, asked, deadline});
+    wire::ModexRequest onward = message;
+    onward.id = id;
+    // Any host of the step knows the way; which one is a matter of spreading the load.
+    peers_.send(asked, hosts[message.rank % hosts.size()], wire::ModexRequest::type,
+                share(wire::encode(onward)));
+}
+
+void SessionServer::relay_back(StepId step, wire::ModexReply message) {
+    auto found = relayed_.find(message.id);
+    if (found == relayed_.end() || found->second.asked != step)
+        return;
+    Asker asker = found->second.asker;
+    relayed_.erase(found);
+    message.id = asker.id;
+    peers_.send(asker.step, asker.host, wire::ModexReply::type, share(wire::encode(message)));
+}
+
 void SessionServer::on_gone(StepId step, HostIndex host) {
+    gatherings_.on_member_gone({step, host});
+    std::erase_if(relayed_, [&](const auto &entry) {
+        return entry.second.asker.step == step && entry.second.asker.host == host;
+    });
     for (auto at = askers_.begin(); at != askers_.end();) {
         auto now = at++;
         if (now->second.step == step && now->second.host == host) {
@@ -80,7 +144,20 @@ void SessionServer::on_gone(StepId step, HostIndex host) {
 }
 
 void SessionServer::on_step_gone(StepId step) {
-    store_.on_nspace_ended(peers_.nspace_of(step));
+    Bytes nspace = peers_.nspace_of(step);
+    store_.on_nspace_ended(nspace);
+    gatherings_.on_step_gone(step, nspace);
+    std::vector<std::uint64_t> lost;
+    for (const auto &[id, relayed] : relayed_) {
+        if (relayed.asked == step)
+            lost.push_back(id);
+    }
+    for (std::uint64_t id : lost) {
+        wire::ModexReply reply;
+        reply.id = id;
+        reply.status = PMIX_ERR_LOST_CONNECTION;
+        relay_back(step, std::move(reply));
+    }
     arm_timer();
     arm_idle();
 }
@@ -101,6 +178,8 @@ void SessionServer::arm_timer() {
 
 void SessionServer::arm_idle() {
     idle_ = loop_.after(settings_.session_idle, [this] {
+        std::erase_if(relayed_,
+                      [now = loop_.now()](const auto &entry) { return entry.second.deadline < now; });
         if (peers_.idle() && store_.bytes() == 0)
             return on_end_();
         arm_idle();

@@ -5,6 +5,7 @@
 
 #include "server-glue/central_server.h"
 #include "server-glue/data_store.h"
+#include "server-glue/gathering.h"
 
 #include <unordered_map>
 
@@ -28,6 +29,8 @@ class SessionServer {
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
     void on_gone(StepId step, HostIndex host);
     void on_step_gone(StepId step);
+    void relay(StepId step, HostIndex from, const wire::ModexRequest &message);
+    void relay_back(StepId step, wire::ModexReply message);
     void reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found);
     void arm_timer();
     void arm_idle();
@@ -38,6 +41,13 @@ class SessionServer {
     std::function<void()> on_end_;
     CentralServer peers_;
     DataStore store_;
+    Gatherings gatherings_;
+    struct Relayed { // a direct modex between steps
+        Asker asker;
+        StepId asked;
+        TimePoint deadline;
+    };
+    std::map<std::uint64_t, Relayed> relayed_; // by our id
     std::map<std::uint64_t, Asker> askers_; // of lookups, by our id
     std::uint64_t next_id_ = 1;
     EventLoop::Handle timer_, idle_;

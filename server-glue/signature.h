@@ -10,7 +10,7 @@
 namespace pmixhost {
 
 // Two collectives of different kind over the same processes never mix.
-enum class CollectiveKind : std::uint8_t { fence = 1 };
+enum class CollectiveKind : std::uint8_t { fence = 1, connect = 2, disconnect = 3 };
 
 // The participants of one namespace.
 struct Members {
@@ -30,11 +30,14 @@ struct Signature {
     CollectiveKind kind = CollectiveKind::fence;
     std::vector<Members> members; // ascending by nspace
     static constexpr auto fields() {
-        return std::make_tuple(wire::field(&Signature::kind, "kind", "1 fence"),
+        return std::make_tuple(wire::field(&Signature::kind, "kind", "1 fence, 2 connect, 3 disconnect"),
                                wire::field(&Signature::members, "members", "per namespace"));
     }
     bool contains(const Bytes &nspace, Rank rank) const;
 };
+
+// The size of a namespace that exists elsewhere: its ranks are taken as they are named.
+inline constexpr Rank size_unknown = UINT32_MAX;
 
 struct Process {
     Bytes nspace;
@@ -43,7 +46,7 @@ struct Process {
 };
 
 // Sorts, removes doubles, and turns a list of all ranks into `all` (size_of: the number of ranks of
-// a namespace, 0 if unknown). Fails (not_found) on a namespace or rank that does not exist.
+// a namespace, 0 if there is none, or size_unknown). Fails (not_found) on a namespace or rank that does not exist.
 Result<Signature> canonical(CollectiveKind kind, const std::vector<Process> &participants,
                             const std::function<Rank(const Bytes &)> &size_of);
 

@@ -85,6 +85,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return mesh_->send(launcher_peer(), type, std::move(payload));
       }),
+      foreign_(log_, step_.session_id),
       upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes}), worker_(loop_) {}
 
 StepServer::~StepServer() {
@@ -202,22 +203,28 @@ void StepServer::client_finalized(ClientEvent event) {
 
 void StepServer::fence(FenceRequest request) {
     auto signature = canonical(CollectiveKind::fence, request.participants, [this](const Bytes &nspace) {
-        return nspace == step_.nspace ? step_.map.rank_count() : 0;
+        return nspace == step_.nspace ? step_.map.rank_count() : foreign_.size_of(nspace);
     });
     if (!signature)
         return request.reply(PMIX_ERR_NOT_FOUND, {});
+    enter(*signature, std::move(request.data), request.refused, request.local_status, request.timeout,
+          std::move(request.reply));
+}
+
+void StepServer::enter(const Signature &signature, Bytes data, pmix_status_t refused,
+                       pmix_status_t local_status,
+                       std::optional<std::chrono::milliseconds> timeout, DataReply reply) {
     TimePoint now = loop_.now(), deadline = TimePoint::max();
-    auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : settings_.fence_timeout;
+    auto limit = timeout.value_or(settings_.fence_timeout);
     if (limit.count() > 0)
         deadline = now + limit;
-    std::int32_t status = request.refused;
-    if (status == PMIX_SUCCESS &&
-        (request.local_status != PMIX_SUCCESS || local_member_gone(*signature) ||
-         local_member_ending(*signature)))
+    std::int32_t status = refused;
+    if (status == PMIX_SUCCESS && (local_status != PMIX_SUCCESS || local_member_gone(signature) ||
+                                   local_member_ending(signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     std::uint64_t id = next_id_++;
-    replies_.emplace(id, std::move(request.reply));
-    collectives_.enter(now, id, *signature, std::move(request.data), status, deadline);
+    replies_.emplace(id, std::move(reply));
+    collectives_.enter(now, id, signature, std::move(data), status, deadline);
     arm_timer();
 }
 
@@ -363,6 +370,8 @@ void StepServer::on_task_gone(Rank rank) {
     collectives_.on_local_process_gone();
     modex_.on_local_process_gone(step_.nspace, rank);
     publish_.on_process_ended(rank);
+    if (!publish_.used() && mesh_->connected(session_peer()))
+        send_to_session(wire::ProcessEnded::type, share(wire::encode(wire::ProcessEnded{rank})));
     arm_timer();
 }
 
@@ -419,10 +428,23 @@ void StepServer::on_launcher_message(std::uint8_t type, const Bytes &payload) {
 }
 
 void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
-    if (type == wire::DataReply::type)
+    switch (type) {
+    case wire::DataReply::type:
         with<wire::DataReply>(log_, payload, [&](auto m) { publish_.on_reply(std::move(m)); });
-    else
+        break;
+    case wire::GatheringDone::type:
+        with<wire::GatheringDone>(log_, payload, [&](auto m) { on_gathering_done(std::move(m)); });
+        break;
+    case wire::ModexRequest::type:
+        with<wire::ModexRequest>(log_, payload, [&](const auto &m) { on_foreign_modex(m); });
+        break;
+    case wire::ModexReply::type:
+        with<wire::ModexReply>(log_, payload,
+                               [&](auto m) { modex_.on_reply(session_peer(), std::move(m)); });
+        break;
+    default:
         log_.warning("the session sent a message of unknown type {}", type);
+    }
     arm_timer();
 }
 
@@ -432,10 +454,13 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
         if (!ending_)
             log_.warning("the {} of this job is gone: {}",
                          name_of(static_cast<CentralRole>(host - step_.map.host_count())), why.text);
-        if (host == session_peer())
+        if (host == session_peer()) {
             publish_.on_session_gone();
-        else
+            collectives_.on_outside_gone();
+            modex_.on_host_gone(host);
+        } else {
             spawn_.on_launcher_gone();
+        }
         return arm_timer();
     }
     if (how == Mesh::Gone::lost && !ending_)
@@ -455,32 +480,20 @@ bool StepServer::send_to_session(std::uint8_t type, SharedBytes payload) {
     return mesh_->send(session_peer(), type, std::move(payload));
 }
 
-static std::size_t total_size(const Contributions &contributions) {
-    std::size_t size = 0;
-    for (const auto &contribution : *contributions)
-        size += contribution.data.size();
-    return size;
-}
-
 void StepServer::complete(std::uint64_t id, std::int32_t status, Contributions contributions) {
     auto node = replies_.extract(id);
     if (!node)
         return;
-    Bytes all;
-    if (status == PMIX_SUCCESS && contributions) {
-        all.reserve(total_size(contributions));
-        for (const auto &contribution : *contributions)
-            all += contribution.data;
-    }
-    node.mapped()(status, std::move(all));
+    if (status != PMIX_SUCCESS || !contributions)
+        return node.mapped()(status, {});
+    complete_with(std::move(node.mapped()), std::move(contributions));
 }
 
 Result<std::vector<HostIndex>> StepServer::hosts_of(const Signature &signature) {
     std::set<HostIndex> hosts;
     for (const auto &members : signature.members) {
         if (members.nspace != step_.nspace)
-            return error(ErrorKind::not_found, "namespace {} is not known here",
-                         printable(members.nspace));
+            continue; // its own step sees to it
         if (members.all) {
             for (HostIndex h = 0; h < step_.map.host_count(); ++h) {
                 if (!step_.map.ranks_on(h).empty())
@@ -529,7 +542,9 @@ void StepServer::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank
 }
 
 HostIndex StepServer::host_of(const Bytes &nspace, Rank rank) {
-    return nspace == step_.nspace ? step_.map.host_of(rank) : no_host;
+    if (nspace == step_.nspace)
+        return step_.map.host_of(rank);
+    return rank < foreign_.size_of(nspace) ? session_peer() : no_host; // which knows the way
 }
 
 bool StepServer::local_process_gone(const Bytes &nspace, Rank rank) {

@@ -8,6 +8,7 @@
 #include "common/transport/mesh.h"
 #include "common/worker.h"
 #include "server-glue/collective.h"
+#include "server-glue/foreign_jobs.h"
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
 #include "server-glue/private_directory.h"
@@ -53,6 +54,7 @@ class StepServer final : private UpcallHandler,
     void client_finalized(ClientEvent event) override;
     void abort(AbortRequest request) override;
     void fence(FenceRequest request) override;
+    void connect(ConnectRequest request) override;
     void direct_modex(ModexAsk request) override;
     void publish(PublishAsk request) override;
     void lookup(LookupAsk request) override;
@@ -71,12 +73,23 @@ class StepServer final : private UpcallHandler,
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool local_member_gone(const Signature &signature) override;
     bool host_gone(HostIndex host) override { return mesh_->gone(host); }
+    bool spans_outside(const Signature &signature) override;
+    void join_outside(const Bytes &key, std::uint64_t sequence,
+                      const std::vector<wire::Contribution> &contributions) override;
+    void leave_outside(const Bytes &key, std::uint64_t sequence, std::int32_t status) override;
     void answer(std::uint64_t id, std::int32_t status, Bytes data) override;
     void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) override;
     HostIndex host_of(const Bytes &nspace, Rank rank) override;
     bool local_process_gone(const Bytes &nspace, Rank rank) override;
 
     void begin();
+    // A collective in which this host's processes take part; `reply` gets what the others brought.
+    void enter(const Signature &signature, Bytes data, pmix_status_t refused, pmix_status_t local_status,
+               std::optional<std::chrono::milliseconds> timeout, DataReply reply);
+    void on_gathering_done(wire::GatheringDone message);
+    void on_foreign_modex(const wire::ModexRequest &message);
+    // Learns the namespaces among the parts, then answers.
+    void complete_with(DataReply reply, Contributions contributions);
     void send_contact(HostIndex host, Bytes message, TimePoint deadline,
                       std::function<void(Result<void>)> done);
     void on_session_message(std::uint8_t type, const Bytes &payload);
@@ -113,6 +126,7 @@ class StepServer final : private UpcallHandler,
     PublishService publish_;
     SpawnService spawn_;
     std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
+    ForeignJobs foreign_;
     std::unordered_map<std::uint64_t, DataReply> replies_; // of fences and direct modexes
     std::uint64_t next_id_ = 1;
     EventLoop::Handle timer_;

@@ -53,6 +53,7 @@ std::optional<std::chrono::seconds> seconds_of(const pmix_value_t &value);
 void in_library_thread(std::function<void()> what);
 
 // Each file of upcalls enters its own.
+void add_connect_upcalls(pmix_server_module_t &module);
 void add_data_upcalls(pmix_server_module_t &module);
 void add_spawn_upcall(pmix_server_module_t &module);
 

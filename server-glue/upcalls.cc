@@ -187,6 +187,7 @@ pmix_server_module_t make_module() {
     module.abort = on_abort;
     module.fence_nb = on_fence;
     module.direct_modex = on_direct_modex;
+    add_connect_upcalls(module);
     add_data_upcalls(module);
     add_spawn_upcall(module);
     return module;

@@ -38,6 +38,14 @@ struct FenceRequest {
     std::optional<std::chrono::seconds> timeout;
     DataReply reply;
 };
+struct ConnectRequest {
+    CollectiveKind kind = CollectiveKind::connect; // or disconnect
+    std::vector<Process> participants;
+    pmix_status_t local_status = PMIX_SUCCESS;
+    pmix_status_t refused = PMIX_SUCCESS; // as in FenceRequest
+    std::optional<std::chrono::seconds> timeout;
+    StatusReply reply;
+};
 struct ModexAsk {
     Process target;
     std::optional<std::chrono::seconds> timeout;
@@ -89,6 +97,7 @@ class UpcallHandler {
     virtual void client_finalized(ClientEvent event) = 0;
     virtual void abort(AbortRequest request) = 0;
     virtual void fence(FenceRequest request) = 0;
+    virtual void connect(ConnectRequest request) = 0;
     virtual void direct_modex(ModexAsk request) = 0;
     virtual void publish(PublishAsk request) = 0;
     virtual void lookup(LookupAsk request) = 0;

@@ -4,7 +4,8 @@
 # They are nothing of pmixhost's, so they take none of its flags but the warnings: a sanitizer in
 # them would test libpmix and slow the measurements.
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
-E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/die \
+E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/connect \
+	test/e2e/clients/die \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
 	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
@@ -26,6 +27,10 @@ test_e2e_clients_barrier_SOURCES = test/e2e/clients/barrier.c test/e2e/clients/c
 test_e2e_clients_barrier_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_barrier_LDFLAGS =
 test_e2e_clients_barrier_LDADD = $(PMIX_LIBS)
+test_e2e_clients_connect_SOURCES = test/e2e/clients/connect.c test/e2e/clients/client.h
+test_e2e_clients_connect_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_connect_LDFLAGS =
+test_e2e_clients_connect_LDADD = $(PMIX_LIBS)
 test_e2e_clients_die_SOURCES = test/e2e/clients/die.c test/e2e/clients/client.h
 test_e2e_clients_die_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_die_LDFLAGS =
@@ -100,7 +105,7 @@ test_bench_bench_modex_LDFLAGS =
 test_bench_bench_modex_LDADD = $(PMIX_LIBS)
 
 # One rule for all MPI programs: without an mpicc there are none, and their tests are skipped.
-MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm
+MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_connect
 MPI_SOURCES = $(MPI_CLIENTS:%=$(srcdir)/test/e2e/clients/%.c)
 check_DATA = test/e2e/clients/mpi.stamp
 test/e2e/clients/mpi.stamp: $(MPI_SOURCES)

@@ -12,7 +12,8 @@ include test/e2e.mk
 include test/fuzz.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
-	test/unit/task_watch test/unit/event_loop test/unit/spawn_plan test/unit/wire_document test/sim/collectives
+	test/unit/gathering test/unit/task_watch test/unit/event_loop test/unit/spawn_plan \
+	test/unit/wire_document test/sim/collectives
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
@@ -32,6 +33,9 @@ test_unit_mesh_LDADD = $(GLUE_TEST_LDADD)
 test_unit_data_store_SOURCES = test/unit/data_store.cc
 test_unit_data_store_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_data_store_LDADD = $(GLUE_TEST_LDADD)
+test_unit_gathering_SOURCES = test/unit/gathering.cc
+test_unit_gathering_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_gathering_LDADD = $(GLUE_TEST_LDADD)
 test_unit_modex_SOURCES = test/unit/modex.cc
 test_unit_modex_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_modex_LDADD = $(GLUE_TEST_LDADD)

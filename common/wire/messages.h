@@ -362,8 +362,77 @@ struct StepOver {
     }
 };
 
+// --- operations over several namespaces, to and from the session (server-glue/gathering.h) ----------
+struct HostRanks {
+    static constexpr const char *name = "HostRanks";
+    Bytes host;
+    std::vector<std::uint32_t> ranks;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&HostRanks::host, "host", "name of the host"),
+                               field(&HostRanks::ranks, "ranks", "its ranks, by local rank"));
+    }
+};
+// What the processes of other namespaces may know of one.
+struct NamespaceInfo {
+    static constexpr const char *name = "NamespaceInfo";
+    Bytes nspace;
+    Bytes job_id;
+    std::uint32_t universe_size = 0;
+    std::vector<HostRanks> hosts;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&NamespaceInfo::nspace, "nspace", "its name"),
+                               field(&NamespaceInfo::job_id, "job_id", "PMIX_JOBID"),
+                               field(&NamespaceInfo::universe_size, "universe_size", "PMIX_UNIV_SIZE"),
+                               field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids"));
+    }
+};
+struct NamespacePart {
+    static constexpr const char *name = "NamespacePart";
+    NamespaceInfo info;
+    Bytes data;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&NamespacePart::info, "info", "the namespace"),
+            field(&NamespacePart::data, "data", "what its hosts contributed, one behind the other"));
+    }
+};
+struct GatheringJoin {
+    static constexpr std::uint8_t type = 40;
+    static constexpr const char *name = "GatheringJoin";
+    static constexpr const char *text =
+        "all participants of this namespace have entered a collective over several, or it fails here";
+    Bytes signature;
+    std::uint64_t sequence = 0;
+    std::int32_t status = 0;
+    NamespacePart part;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&GatheringJoin::signature, "signature", "as in CollectiveUp"),
+            field(&GatheringJoin::sequence, "sequence", "as in CollectiveUp, of this namespace"),
+            field(&GatheringJoin::status, "status", "0, or the PMIx status that ends it for all"),
+            field(&GatheringJoin::part, "part", "of this namespace"));
+    }
+};
+struct GatheringDone {
+    static constexpr std::uint8_t type = 41;
+    static constexpr const char *name = "GatheringDone";
+    static constexpr const char *text = "all namespaces have joined, or it has failed for all";
+    Bytes signature;
+    std::uint64_t sequence = 0;
+    std::int32_t status = 0;
+    std::vector<NamespacePart> parts;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&GatheringDone::signature, "signature", "as the namespace gave it"),
+            field(&GatheringDone::sequence, "sequence", "as the namespace gave it"),
+            field(&GatheringDone::status, "status", "0, or a PMIx status"),
+            field(&GatheringDone::parts, "parts", "of the other namespaces"));
+    }
+};
+
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
                                ModexRequest, ModexReply, KillRanks, PublishRequest, LookupRequest, UnpublishRequest,
-                               DataReply, ProcessEnded, SpawnRequest, SpawnReply, StepOver>;
+                               DataReply, ProcessEnded, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
+                               StepOver>;
 
 } // namespace pmixhost::wire

@@ -1,0 +1,79 @@
+// See foreign_jobs.h.
+#include "server-glue/foreign_jobs.h"
+
+#include "common/config_options.h"
+#include "server-glue/job_info.h"
+
+#include <pmix.h>
+
+namespace pmixhost {
+
+wire::NamespaceInfo describe(const StepInfo &step) {
+    wire::NamespaceInfo info;
+    info.nspace = step.nspace;
+    info.job_id = step.job_id;
+    info.universe_size = step.universe_size;
+    for (HostIndex host = 0; host < step.map.host_count(); ++host) {
+        auto ranks = step.map.ranks_on(host);
+        info.hosts.push_back({step.map.hosts()[host], {ranks.begin(), ranks.end()}});
+    }
+    return info;
+}
+
+static Result<StepInfo> step_of(const wire::NamespaceInfo &info) {
+    std::vector<std::string> hosts;
+    std::vector<std::vector<Rank>> ranks;
+    for (const auto &host : info.hosts) {
+        hosts.push_back(host.host);
+        ranks.push_back(host.ranks);
+    }
+    auto map = JobMap::create(std::move(hosts), std::move(ranks));
+    if (!map)
+        return map.failure();
+    StepInfo step;
+    step.nspace = info.nspace;
+    step.job_id = info.job_id;
+    step.universe_size = info.universe_size;
+    step.map = std::move(*map);
+    step.self = no_host;
+    step.apps.push_back({});
+    return step;
+}
+
+Rank ForeignJobs::size_of(const Bytes &nspace) const {
+    auto found = jobs_.find(nspace);
+    return found == jobs_.end() ? 0 : found->second.map.rank_count();
+}
+
+void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
+                        std::function<void()> done) {
+    if (jobs_.contains(info.nspace))
+        return done();
+    auto step = step_of(info);
+    if (!step) {
+        log_.warning("what the namespace {} says of itself makes no sense: {}", printable(info.nspace),
+                     step.failure().text);
+        return done();
+    }
+    step->session_id = session_id_;
+    auto nodes = library.node_regex(step->map.hosts());
+    std::vector<std::vector<Rank>> ranks_by_host;
+    for (HostIndex h = 0; h < step->map.host_count(); ++h)
+        ranks_by_host.emplace_back(step->map.ranks_on(h).begin(), step->map.ranks_on(h).end());
+    auto ranks = library.rank_regex(ranks_by_host);
+    if (!nodes || !ranks) {
+        log_.error("{}", !nodes ? nodes.failure().text : ranks.failure().text);
+        return done();
+    }
+    InfoList list = job_info(*step, {nodes->get(), ranks->get()}, {}, {});
+    jobs_.emplace(info.nspace, std::move(*step));
+    library.register_nspace(info.nspace, 0, std::move(list),
+                            [this, nspace = info.nspace, done = std::move(done)](pmix_status_t status) {
+                                if (status != PMIX_SUCCESS)
+                                    log_.error("the PMIx library does not take the namespace {}: {}",
+                                               printable(nspace), PMIx_Error_string(status));
+                                done();
+                            });
+}
+
+} // namespace pmixhost

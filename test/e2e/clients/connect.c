@@ -1,0 +1,174 @@
+/* PMIx_Connect and PMIx_Disconnect.
+ *
+ *   connect own                     over the own namespace, all of it and a part, several times
+ *   connect pair KEY ME OTHER ROUNDS [MODE]
+ *        two jobs, which find each other by what they publish as KEY.ME and KEY.OTHER, connect,
+ *        read each other's job information and posted data, fence together, disconnect, again
+ *        MODE: wildcard (default), list (every rank by number), words (one side each), part (only
+ *        the ranks 0 and 1 of each)
+ *   connect lonely SECONDS          to a namespace that never comes: ends with the timeout
+ *   connect die KEY ME OTHER        as pair, but rank 0 of the job A dies before it connects
+ */
+#include "client.h"
+
+static char other[PMIX_MAX_NSLEN + 1];
+static uint32_t other_size;
+
+static void publish_own(const char *key)
+{
+    pmix_info_t info;
+    char text[PMIX_MAX_NSLEN + 32];
+    snprintf(text, sizeof(text), "%s %u", me.proc.nspace, me.size);
+    PMIX_INFO_LOAD(&info, key, text, PMIX_STRING);
+    must(PMIx_Publish(&info, 1));
+    PMIX_INFO_DESTRUCT(&info);
+}
+
+static void find_other(const char *key)
+{
+    pmix_pdata_t data;
+    pmix_info_t info[2];
+    int all = 0, seconds = 40;
+    PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &all, PMIX_INT);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, key);
+    must(PMIx_Lookup(&data, 1, info, 2));
+    if (sscanf(data.value.data.string, "%255s %u", other, &other_size) != 2)
+        fail("what is '%s'?", data.value.data.string);
+}
+
+static size_t add_all(pmix_proc_t *procs, size_t n, const char *nspace, uint32_t size, bool list)
+{
+    if (!list) {
+        PMIX_LOAD_PROCID(&procs[n], nspace, PMIX_RANK_WILDCARD);
+        return n + 1;
+    }
+    for (uint32_t r = size; r-- > 0;) { /* in no sensible order */
+        PMIX_LOAD_PROCID(&procs[n], nspace, r);
+        n++;
+    }
+    return n;
+}
+
+static void look_at_the_other(uint32_t ranks)
+{
+    pmix_value_t *v;
+    pmix_proc_t p;
+    PMIX_LOAD_PROCID(&p, other, PMIX_RANK_WILDCARD);
+    must(PMIx_Get(&p, PMIX_JOB_SIZE, NULL, 0, &v));
+    if (v->data.uint32 != other_size)
+        fail("PMIX_JOB_SIZE of %s is %u, not %u", other, v->data.uint32, other_size);
+    PMIX_VALUE_RELEASE(v);
+    must(PMIx_Get(&p, PMIX_NUM_NODES, NULL, 0, &v));
+    if (v->data.uint32 < 1 || v->data.uint32 > other_size)
+        fail("PMIX_NUM_NODES of %s is %u", other, v->data.uint32);
+    PMIX_VALUE_RELEASE(v);
+    for (uint32_t r = 0; r < ranks; r++) {
+        char wanted[64];
+        p.rank = r;
+        must(PMIx_Get(&p, "card", NULL, 0, &v));
+        snprintf(wanted, sizeof(wanted), "rank %u", r);
+        if (v->type != PMIX_STRING || strcmp(v->data.string, wanted) != 0)
+            fail("the card of rank %u says something else", r);
+        PMIX_VALUE_RELEASE(v);
+    }
+}
+
+static void pair(const char *key, const char *own, const char *its, int rounds, const char *mode)
+{
+    char mine[64], theirs[64], text[64];
+    snprintf(mine, sizeof(mine), "%s.%s", key, own);
+    snprintf(theirs, sizeof(theirs), "%s.%s", key, its);
+    snprintf(text, sizeof(text), "rank %u", me.rank);
+    pmix_value_t card = {.type = PMIX_STRING, .data.string = text};
+    must(PMIx_Put(PMIX_GLOBAL, "card", &card));
+    must(PMIx_Commit());
+    if (me.rank == 0)
+        publish_own(mine);
+    find_other(theirs);
+    pmix_proc_t *procs = calloc(me.size + other_size, sizeof(*procs));
+    size_t n = 0;
+    uint32_t ranks = other_size;
+    if (!strcmp(mode, "part")) {
+        for (uint32_t r = 0; r < 2; r++) {
+            PMIX_LOAD_PROCID(&procs[n], me.proc.nspace, r);
+            PMIX_LOAD_PROCID(&procs[n + 1], other, r);
+            n += 2;
+        }
+        ranks = 2;
+    } else {
+        bool list = !strcmp(mode, "list") || (!strcmp(mode, "words") && !strcmp(own, "A"));
+        n = add_all(procs, n, other, other_size, list);
+        n = add_all(procs, n, me.proc.nspace, me.size, list);
+    }
+    if (strcmp(mode, "part") || me.rank < 2) {
+        for (int i = 0; i < rounds; i++) {
+            must(PMIx_Connect(procs, n, NULL, 0));
+            look_at_the_other(ranks);
+            must(fence_with(procs, n, 0, 0));
+            must(PMIx_Disconnect(procs, n, NULL, 0));
+        }
+    }
+    fence();
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "own";
+    begin(90);
+    if (!strcmp(what, "own")) {
+        pmix_proc_t procs[2];
+        PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
+        for (int i = 0; i < 5; i++) {
+            must(PMIx_Connect(procs, 1, NULL, 0));
+            must(PMIx_Disconnect(procs, 1, NULL, 0));
+        }
+        PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, me.size - 1);
+        PMIX_LOAD_PROCID(&procs[1], me.proc.nspace, 0);
+        if (me.rank == 0 || me.rank == me.size - 1) {
+            must(PMIx_Connect(procs, 2, NULL, 0));
+            must(fence_with(procs, 2, 0, 0));
+            must(PMIx_Disconnect(procs, 2, NULL, 0));
+        }
+        fence();
+    } else if (!strcmp(what, "pair") && argc > 5) {
+        pair(argv[2], argv[3], argv[4], atoi(argv[5]), argc > 6 ? argv[6] : "wildcard");
+    } else if (!strcmp(what, "lonely") && argc > 2) {
+        pmix_proc_t procs[2];
+        pmix_info_t info;
+        int seconds = atoi(argv[2]);
+        double start = now();
+        PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+        PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
+        PMIX_LOAD_PROCID(&procs[1], "nobody.knows", PMIX_RANK_WILDCARD);
+        me.doing = "PMIx_Connect";
+        pmix_status_t rc = PMIx_Connect(procs, 2, &info, 1);
+        if (rc == PMIX_SUCCESS || now() - start > seconds + 10)
+            fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+        say("lonely %u: %s", me.rank, PMIx_Error_string(rc));
+    } else if (!strcmp(what, "die") && argc > 4) {
+        char mine[64], theirs[64];
+        snprintf(mine, sizeof(mine), "%s.%s", argv[2], argv[3]);
+        snprintf(theirs, sizeof(theirs), "%s.%s", argv[2], argv[4]);
+        if (me.rank == 0)
+            publish_own(mine);
+        find_other(theirs);
+        if (me.rank == 0 && !strcmp(argv[3], "A"))
+            _exit(7);
+        pmix_proc_t procs[2];
+        PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
+        PMIX_LOAD_PROCID(&procs[1], other, PMIX_RANK_WILDCARD);
+        double start = now();
+        me.doing = "PMIx_Connect";
+        pmix_status_t rc = PMIx_Connect(procs, 2, NULL, 0);
+        if (rc == PMIX_SUCCESS || now() - start > 20)
+            fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+        say("connect %s.%u: %s", argv[3], me.rank, PMIx_Error_string(rc));
+        say("ok %d", (int)me.rank);
+        _exit(0);
+    } else {
+        fail("what is '%s'?", what);
+    }
+    pass();
+}

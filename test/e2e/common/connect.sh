@@ -1,0 +1,38 @@
+#!/bin/bash
+# Connect and disconnect: within one job on either backend, and between the steps of an allocation.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+for shape in 1x4 3x1 4x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" connect own
+    ok "connect and disconnect within a job, $shape" all_ok $((h * p))
+done
+# One rank a host: libpmix 4.2.2 breaks on more (contrib/doc/decisions/libpmix.md).
+client 3 1 connect lonely 2
+ok "connect to a namespace that does not come ends with the timeout" all_ok 3
+like "and says so" "$output" 'lonely 0: TIMEOUT'
+
+# pair SCRIPT: two steps at once in an allocation of three hosts
+pair() {
+    run salloc -Q -N3 --ntasks-per-node=8 bash -c "$1"
+    verdicts=$output
+}
+if [[ $backend == slurm ]]; then
+    for mode in wildcard list words part; do
+        pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/connect pair k A B 3 $mode &
+            srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect pair k B A 3 $mode & wait"
+        ok "two steps connect, read each other's data, fence and disconnect, three times: $mode" so_many_ok 7
+    done
+    pair "srun --mpi=pmixhost -K0 -N2 -n3 --overlap $clients/connect die k A B &
+        srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect die k B A & wait"
+    ok "a process that dies ends the connect it is waited for in, at all others" so_many_ok 6
+    if [[ -x $clients/mpi_connect ]]; then
+        pair "srun --mpi=pmixhost -N2 -n2 --overlap $clients/mpi_connect accept &
+            srun --mpi=pmixhost -N2 -n3 -r1 --overlap $clients/mpi_connect connect & wait"
+        ok "MPI_Comm_accept and MPI_Comm_connect between two steps, by a published name, twice" so_many_ok 5
+    else
+        skip "MPI_Comm_accept and MPI_Comm_connect between two steps, by a published name, twice" "no mpicc"
+    fi
+    ok "nothing is left" no_litter 20
+fi
+done_testing

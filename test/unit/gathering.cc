@@ -1,0 +1,158 @@
+// Collectives over several namespaces: who meets whom, in whatever words, and who hears of a failure.
+#include "server-glue/gathering.h"
+
+#include <pmix_common.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+struct Session {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, wire::GatheringDone> got; // step, sequence
+    Gatherings gatherings{[this](const Gatherings::Member &member, wire::GatheringDone done) {
+        auto key = std::pair(member.step, done.sequence);
+        bool first = got.emplace(key, std::move(done)).second;
+        assert_true(first);
+    }};
+    // Step 1 is namespace a with 2 ranks, step 2 is b with 3, step 3 is c with 1.
+    static wire::NamespaceInfo info(std::uint64_t step) {
+        wire::NamespaceInfo out;
+        out.nspace = std::string(1, static_cast<char>('a' + step - 1));
+        std::vector<std::uint32_t> ranks = {0};
+        if (step < 3)
+            ranks.push_back(1);
+        if (step == 2)
+            ranks.push_back(2);
+        out.hosts = {{"n1", ranks}};
+        return out;
+    }
+    bool join(std::uint64_t step, std::uint64_t sequence, const Signature &signature,
+              std::int32_t status = 0) {
+        wire::GatheringJoin message;
+        message.signature = wire::encode(signature);
+        message.sequence = sequence;
+        message.status = status;
+        message.part.info = info(step);
+        message.part.data = message.part.info.nspace;
+        return gatherings.join({step, 0}, message).ok();
+    }
+    std::int32_t status(std::uint64_t step, std::uint64_t sequence) { // 1: none yet
+        auto found = got.find({step, sequence});
+        return found == got.end() ? 1 : found->second.status;
+    }
+};
+
+Signature all_of(std::vector<Bytes> nspaces) {
+    Signature signature;
+    signature.kind = CollectiveKind::connect;
+    for (auto &nspace : nspaces)
+        signature.members.push_back({nspace, 1, {}});
+    return signature;
+}
+
+void different_words(void **) {
+    Session s;
+    Signature words = all_of({"a", "b"});
+    words.members[0] = {"a", 0, {0, 1}};
+    words.members[1] = {"b", 0, {0, 1, 2}};
+    assert_true(s.join(1, 0, words));
+    assert_int_equal(s.status(1, 0), 1);
+    assert_true(s.join(2, 7, all_of({"a", "b"})));
+    assert_int_equal(s.status(1, 0), PMIX_SUCCESS);
+    assert_int_equal(s.status(2, 7), PMIX_SUCCESS);
+    assert_int_equal((s.got[{1, 0}].parts.size()), 1);
+    assert_string_equal((s.got[{1, 0}].parts.front().data.c_str()), "b");
+    assert_int_equal(s.gatherings.waiting(), 0);
+}
+
+void the_nth_meets_the_nth(void **) {
+    Session s;
+    Signature abc = all_of({"a", "b", "c"}), ab = all_of({"a", "b"});
+    s.join(1, 0, abc);
+    s.join(1, 1, abc);
+    s.join(2, 0, ab);
+    s.join(3, 0, abc);
+    s.join(2, 1, abc);
+    assert_int_equal(s.status(1, 0), PMIX_SUCCESS);
+    assert_int_equal(s.status(1, 1), 1);
+    assert_int_equal(s.status(2, 0), 1);
+    s.join(3, 1, abc);
+    s.join(2, 2, abc);
+    assert_int_equal(s.status(1, 1), PMIX_SUCCESS);
+    Signature other = ab;
+    other.kind = CollectiveKind::disconnect;
+    s.join(1, 2, other);
+    assert_int_equal(s.status(2, 0), 1); // of another kind
+    s.join(1, 3, ab);
+    assert_int_equal(s.status(2, 0), PMIX_SUCCESS);
+}
+
+void failures_reach_all(void **) {
+    Session s;
+    Signature abc = all_of({"a", "b", "c"});
+    s.join(1, 0, abc);
+    s.join(2, 0, abc);
+    s.join(3, 0, abc, PMIX_ERR_TIMEOUT);
+    assert_int_equal(s.status(1, 0), PMIX_ERR_TIMEOUT);
+    assert_int_equal(s.status(2, 0), PMIX_ERR_TIMEOUT);
+    assert_int_equal(s.status(3, 0), 1); // it knows
+    // Whoever comes later to a failed one hears of it too.
+    s.join(1, 1, abc, PMIX_ERR_TIMEOUT);
+    s.join(2, 1, abc);
+    assert_int_equal(s.status(2, 1), PMIX_ERR_TIMEOUT);
+    s.join(3, 1, abc);
+    assert_int_equal(s.status(3, 1), PMIX_ERR_TIMEOUT);
+    // One that had joined gives up.
+    s.join(1, 2, abc);
+    s.join(1, 2, abc, PMIX_ERR_PROC_TERM_WO_SYNC);
+    s.join(2, 2, abc);
+    assert_int_equal(s.status(2, 2), PMIX_ERR_PROC_TERM_WO_SYNC);
+    s.join(3, 2, abc);
+    // The next one is as if nothing had been.
+    for (std::uint64_t step : {1, 2, 3})
+        s.join(step, 3, abc);
+    for (std::uint64_t step : {1, 2, 3})
+        assert_int_equal(s.status(step, 3), PMIX_SUCCESS);
+    assert_int_equal(s.gatherings.waiting(), 0);
+}
+
+void the_dead_are_not_waited_for(void **) {
+    Session s;
+    Signature ab = all_of({"a", "b"}), bc = all_of({"b", "c"});
+    s.join(1, 0, ab);
+    s.gatherings.on_process_ended("b", 1);
+    assert_int_equal(s.status(1, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
+    s.join(3, 0, bc);
+    s.gatherings.on_step_gone(2, "b");
+    assert_int_equal(s.status(3, 0), PMIX_ERR_LOST_CONNECTION);
+    s.join(3, 1, bc);
+    assert_int_equal(s.status(3, 1), PMIX_ERR_LOST_CONNECTION);
+    s.join(1, 1, all_of({"a", "c"}));
+    s.gatherings.on_member_gone({1, 0});
+    s.join(3, 2, all_of({"a", "c"}));
+    assert_int_equal(s.status(3, 2), PMIX_ERR_LOST_CONNECTION);
+    assert_int_equal(s.gatherings.waiting(), 0);
+}
+
+void nonsense_is_refused(void **) {
+    Session s;
+    assert_false(s.join(1, 0, all_of({"a"})));
+    assert_false(s.join(1, 0, all_of({"b", "c"}))); // not its own
+    wire::GatheringJoin broken;
+    broken.signature = "x";
+    broken.part.info = Session::info(1);
+    assert_false(s.gatherings.join({1, 0}, broken).ok());
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(different_words),    cmocka_unit_test(the_nth_meets_the_nth),
+        cmocka_unit_test(failures_reach_all), cmocka_unit_test(the_dead_are_not_waited_for),
+        cmocka_unit_test(nonsense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
