@@ -31,6 +31,9 @@ void fit(EndStep &m) {
 void fit(DaemonFailed &m) {
     m.text.resize(std::min(m.text.size(), text_limit));
 }
+void fit(Launched &m) {
+    m.text.resize(std::min(m.text.size(), text_limit));
+}
 void fit(Contact &m) {
     m.message.resize(std::min(m.message.size(), contact_limit));
 }

@@ -10,6 +10,8 @@
 //     3 TaskNotStarted   u32 rank | u8 exit code to report | text why
 //     4 EndStep          u8 exit code | text why
 //     5 DaemonFailed     text why
+//     9 Launched         u32 status | text why: of a spawned job, all programs of this host run (0), or
+//                        one could not be started (a PMIx status, two's complement)
 //   both
 //     6 Contact          u32 host | bytes, at most 4 KiB. To the launcher: the host it is for;
 //                        from the launcher: the host it is of
@@ -118,8 +120,19 @@ struct Terminate {
     }
 };
 
+struct Launched {
+    static constexpr std::uint8_t type = 9;
+    static constexpr const char *name = "Launched";
+    std::int32_t status = 0;
+    Bytes text;
+    static constexpr auto fields() {
+        return std::make_tuple(wire::field(&Launched::status, "status", ""),
+                               wire::field(&Launched::text, "text", ""));
+    }
+};
+
 using ControlMessage = std::variant<TaskStarted, TaskEnded, TaskNotStarted, EndStep, DaemonFailed,
-                                    Contact, SignalTasks, Terminate>;
+                                    Contact, SignalTasks, Terminate, Launched>;
 
 // A whole frame. Texts and contacts over their limit are cut, so that it always fits.
 Bytes encode_control(ControlMessage message);

@@ -89,6 +89,9 @@ class BackendListener {
     // daemon finds out itself, through the task door.
     virtual void on_task_started(Rank rank, pid_t pid) = 0;
     virtual void on_task_ended(Rank rank, int wait_status) = 0;
+    // With starts_tasks, in a step with StepInfo::parent: what a task said on PMIXHOST_TASK_FD
+    // (common/task_spec.h) until it closed. The task waits until `task` is dropped.
+    virtual void on_task_parted(Rank rank, std::string said, UniqueFd task) = 0;
 };
 
 class RmBackend {

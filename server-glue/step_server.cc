@@ -285,7 +285,7 @@ void StepServer::on_launch_failed(const TaskStartFailure &failure, UniqueFd task
     if (unstarted_.size() > 1)
         return;
     std::string text = fmt::format("{}: {}", step_.map.hosts()[step_.self], printable(failure.text));
-    log_.warning("{}", text);
+    log_.info("{}", text);
     int code = failure.error_number > 0 && failure.error_number < 128 ? failure.error_number : 1;
     backend_.report_launch({launch_status(failure), text}, [this, code, text](Result<void>) {
         backend_.end_step({code, text}, [this](Result<void>) { unstarted_.clear(); });

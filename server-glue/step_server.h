@@ -66,6 +66,9 @@ class StepServer final : private UpcallHandler,
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int) override { tasks_.ended(rank); }
+    void on_task_parted(Rank rank, std::string said, UniqueFd task) override {
+        tasks_.parted(rank, said, std::move(task));
+    }
     // CollectivePort, ModexPort and SessionPort
     bool send_to_session(std::uint8_t type, SharedBytes payload) override;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;

@@ -12,7 +12,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality \
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
 	test/e2e/clients/spawn \
-	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex
+	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_spawn
 check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
@@ -95,6 +95,10 @@ test_bench_bench_init_SOURCES = test/bench/bench_init.c test/e2e/clients/client.
 test_bench_bench_init_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_init_LDFLAGS =
 test_bench_bench_init_LDADD = $(PMIX_LIBS)
+test_bench_bench_spawn_SOURCES = test/bench/bench_spawn.c test/e2e/clients/client.h
+test_bench_bench_spawn_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
+test_bench_bench_spawn_LDFLAGS =
+test_bench_bench_spawn_LDADD = $(PMIX_LIBS)
 test_bench_bench_fence_SOURCES = test/bench/bench_fence.c test/e2e/clients/client.h
 test_bench_bench_fence_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_fence_LDFLAGS =
@@ -119,8 +123,8 @@ CLEANFILES += test/e2e/clients/mpi.stamp $(MPI_CLIENTS:%=test/e2e/clients/%)
 
 EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/run-local \
 	test/e2e/local/links.sh test/e2e/common/clients.sh test/e2e/common/mpi.sh test/e2e/common/abort.sh \
-	test/e2e/common/attributes.sh test/e2e/common/death.sh test/e2e/common/words.sh \
+	test/e2e/common/attributes.sh test/e2e/common/death.sh test/e2e/common/spawn.sh test/e2e/common/words.sh \
 	test/e2e/slurm/30-clients.sh test/e2e/slurm/33-attributes.sh \
 	test/e2e/slurm/35-locality.sh test/e2e/slurm/36-death.sh test/e2e/slurm/38-network.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/45-spawn.sh test/e2e/slurm/50-abort.sh \
 	test/e2e/slurm/60-fault.sh test/e2e/slurm/70-security.sh test/e2e/slurm/80-load.sh \
-	test/e2e/not-yet test/bench/bench test/coverage-check contrib/doc/coverage.md
+	test/e2e/not-yet test/bench/bench test/bench/spawn test/coverage-check contrib/doc/coverage.md

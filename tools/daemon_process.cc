@@ -3,7 +3,9 @@
 
 #include "common/config.h"
 #include "common/local_text.h"
+#include "common/spawn_channel.h"
 #include "common/start_document.h"
+#include "common/task_spec.h"
 #include "tools/layout.h"
 
 #include <array>
@@ -121,6 +123,8 @@ void describe_job(const RunOptions &options, const RunIdentity &identity, Writer
     document.add("local.secret", identity.secret);
     document.add("local.cwd", escape_line(identity.cwd));
     document.add("local.map_by", options.map_by);
+    if (!identity.parent.empty())
+        document.add("local.parent", identity.parent);
     for (std::size_t host = 0; host < options.hosts.size(); ++host) {
         document.add("local.host_name", options.hosts[host]);
         document.add("local.ranks", comma_list(options.ranks_by_host[host]));
@@ -147,16 +151,19 @@ std::size_t program_of(const RunOptions &options, Rank rank) {
 
 // In the child: becomes pmixhostd. Nothing but `kept` (and 0 to 2) stays open.
 [[noreturn]] void become_daemon(const std::string &program, int document, int report,
-                                const std::vector<int> &kept) {
-    ::setsid(); // the terminal's Ctrl-C is for us, who decide what the tasks get
+                                const std::vector<int> &kept, bool apart) {
+    if (apart)
+        ::setsid(); // the terminal's Ctrl-C is for us, who decide what the tasks get
     for (int number = 1; number < NSIG; ++number)
         ::signal(number, SIG_DFL);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    ::dup2(null, STDIN_FILENO);
-    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (apart) {
+        ::dup2(null, STDIN_FILENO);
+        ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    }
     for (int fd : kept)
         ::fcntl(fd, F_SETFD, 0);
     std::string number = std::to_string(document);
@@ -166,14 +173,14 @@ std::size_t program_of(const RunOptions &options, Rank rank) {
     ::_exit(127);
 }
 
-Result<pid_t> spawn(const std::string &program, int document, std::vector<int> kept) {
+Result<pid_t> spawn(const std::string &program, int document, std::vector<int> kept, bool apart = true) {
     auto report = make_pipe();
     if (!report)
         return report.failure();
     kept.push_back(document);
     pid_t pid = ::fork();
     if (pid == 0)
-        become_daemon(program, document, report->write.get(), kept);
+        become_daemon(program, document, report->write.get(), kept, apart);
     if (pid < 0)
         return system_error("fork", errno);
     report->write.reset();
@@ -206,6 +213,15 @@ Result<RunIdentity> make_identity(const RunOptions &options, char *const *enviro
     identity.cwd = cwd.string();
     for (; environment && *environment; ++environment) {
         std::string variable = *environment;
+        std::string_view name = std::string_view(variable).substr(0, variable.find('='));
+        if (name == parent_variable)
+            identity.parent = variable.substr(name.size() + 1);
+        if (name == parent_variable || name == spawn_fd_variable || name == spawn_stderr_variable)
+            continue; // ours
+        if (name.starts_with(task_spec_prefix)) { // pmixhost-task's
+            identity.task_env.push_back(std::move(variable));
+            continue;
+        }
         if (variable.find('=') != std::string::npos && !of_another_job(variable))
             identity.task_env.push_back(variable);
         if (variable.starts_with("PMIXHOST_"))
@@ -268,6 +284,37 @@ Result<RoleProcess> RoleProcess::start(const std::string &role, const RunOptions
     process.pid_ = *pid;
     return process;
 }
+
+Result<RoleProcess> RoleProcess::start_launcher(const RunOptions &options, const RunIdentity &identity,
+                                                const std::string &program) {
+    int pair[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return system_error("invitations", errno);
+    RoleProcess process;
+    process.invitations_.reset(pair[0]);
+    UniqueFd theirs(pair[1]);
+    Writer document;
+    document.add("role", "launcher");
+    document.add("backend", "local");
+    document.add_fd("invitations_fd", theirs.get());
+    std::error_code failed;
+    document.add("local.pmixhost", std::filesystem::read_symlink("/proc/self/exe", failed).string());
+    for (const auto &host : options.hosts)
+        document.add("local.host_name", host);
+    if (options.tmpdir_for_tasks)
+        document.add("local.tmpdir", options.tmpdir);
+    describe_settings(options, identity, document);
+    auto text = document.write();
+    if (!text)
+        return text.failure();
+    auto pid = spawn(program, text->get(), {theirs.get()}, false);
+    if (!pid)
+        return pid.failure();
+    process.pid_ = *pid;
+    return process;
+}
+
+void RoleProcess::no_more() { ::shutdown(invitations_.get(), SHUT_WR); }
 
 bool RoleProcess::invite(const std::string &invitation) {
     std::string frame;

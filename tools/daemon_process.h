@@ -20,6 +20,7 @@ struct RunIdentity {
     std::string nspace; // unique on this machine
     std::string secret; // 64 hex digits
     std::string cwd;
+    std::string parent; // "NSPACE RANK" of the process that spawned this run; may be empty
     std::string directory; // begin of the names of the daemons' private directories
     std::vector<std::string> task_env, pmixhost_env;
 
@@ -52,8 +53,15 @@ class RoleProcess {
   public:
     static Result<RoleProcess> start(const std::string &role, const RunOptions &options,
                                      const RunIdentity &identity, const std::string &program);
+    // The launcher: with our standard streams and in our process group, as the jobs that it starts are
+    // to be.
+    static Result<RoleProcess> start_launcher(const RunOptions &options, const RunIdentity &identity,
+                                              const std::string &program);
     // False when it has gone.
     bool invite(const std::string &invitation);
+    // To the launcher: end its jobs; and, no requests come any more: it ends with its last job.
+    void end_jobs() { invite(""); }
+    void no_more();
     pid_t pid() const { return pid_; }
 
   private:

@@ -3,6 +3,7 @@
 
 #include "common/config_options.h"
 #include "common/config_values.h"
+#include "common/spawn_channel.h"
 #include "common/sweep.h"
 #include "tools/layout.h"
 
@@ -121,6 +122,9 @@ Result<void> Launcher::start(char *const *environment) {
                 [this, h](local::ControlMessage message) { on_message(h, std::move(message)); },
                 [this, h](std::string why) { on_channel_closed(h, why); }});
     }
+    spawn_channel_ = take_spawn_channel();
+    if (spawn_channel_)
+        say_created(spawn_channel_.get(), identity_.nspace);
     if (options_.time_limit > 0ms)
         time_limit_ = loop_.after(options_.time_limit, [this] {
             say("error: the time limit of {} is reached", format_duration(options_.time_limit));
@@ -168,6 +172,8 @@ void Launcher::on_message(HostIndex h, local::ControlMessage message) {
         end_job(SIGKILL);
     } else if (auto *gone = std::get_if<DaemonFailed>(&message)) {
         host.failure = printable(gone->text, 1000);
+    } else if (auto *launched = std::get_if<Launched>(&message)) {
+        on_launched(h, launched->status, launched->text);
     } else if (auto *contact = std::get_if<Contact>(&message)) {
         // From now on it says whom it is from.
         if (contact->host >= hosts_.size())
@@ -179,8 +185,32 @@ void Launcher::on_message(HostIndex h, local::ControlMessage message) {
     }
 }
 
-// For a central role, the first of which is the session.
+// Whoever spawned this run hears it when all hosts have said so, or of the first failure.
+void Launcher::on_launched(HostIndex h, int status, const std::string &text) {
+    if (!spawn_channel_)
+        return;
+    launched_.insert(h);
+    auto with_tasks = std::count_if(hosts_.begin(), hosts_.end(),
+                                    [](const Host &host) { return host.tasks_total > 0; });
+    if (status == 0 && launched_.size() < static_cast<std::size_t>(with_tasks))
+        return;
+    say_launched(spawn_channel_.get(), status, printable(text, 1000));
+    if (status != 0)
+        spawn_channel_.reset(); // the first failure is the one
+}
+
+// For a central role: the session is the first of them, the launcher the second.
 void Launcher::on_invitation(HostIndex h, HostIndex role, const std::string &invitation) {
+    if (role == 1) {
+        if (!jobs_) {
+            auto started = RoleProcess::start_launcher(options_, identity_, pmixhostd_path());
+            if (!started)
+                return say("error: nothing can be spawned: {}", started.failure().text);
+            jobs_ = std::move(*started);
+        }
+        jobs_->invite(invitation);
+        return;
+    }
     if (role != 0)
         return say("error: {}: its daemon wants what pmixhost run does not know", options_.hosts[h]);
     if (session_ && session_->invite(invitation))
@@ -335,6 +365,8 @@ void Launcher::print_status() {
 void Launcher::on_termination(int number) {
     if (phase_ == Phase::over)
         return loop_.stop();
+    if (phase_ == Phase::closing && jobs_) // only what was spawned is left
+        return finish();
     // Said twice, it is meant.
     end_job(ending_ ? SIGKILL : number);
 }
@@ -348,6 +380,8 @@ void Launcher::on_children() {
     int status = 0;
     pid_t pid;
     while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+        if (jobs_ && jobs_->pid() == pid)
+            jobs_.reset();
         // Any other pid is an orphan of a task.
         for (HostIndex h = 0; h < hosts_.size(); ++h) {
             Host &host = hosts_[h];
@@ -375,6 +409,8 @@ void Launcher::end_job(int number) {
     if (phase_ != Phase::running || killed_)
         return;
     ending_ = true;
+    if (jobs_)
+        jobs_->end_jobs();
     signal_tasks(number);
     if (number != SIGKILL)
         signal_tasks(SIGCONT); // a stopped task could not act on it
@@ -423,8 +459,17 @@ void Launcher::terminate_daemons() {
 void Launcher::finish_when_reaped() {
     if (phase_ == Phase::closing && std::all_of(hosts_.begin(), hosts_.end(), [](const Host &host) {
             return host.reaped || host.process.pid < 0;
-        }))
-        finish();
+        })) {
+        if (!jobs_)
+            return finish();
+        // What the tasks have spawned goes on, and this with it, unless the job was ended.
+        if (std::exchange(jobs_wanted_over_, true))
+            return;
+        patience_.reset();
+        jobs_->no_more();
+        if (ending_)
+            patience_ = loop_.after(leave_patience, [this] { finish(); });
+    }
 }
 
 void Launcher::finish() {

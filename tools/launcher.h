@@ -19,6 +19,7 @@
 #include "tools/run_options.h"
 
 #include <map>
+#include <set>
 #include <memory>
 #include <vector>
 
@@ -54,6 +55,7 @@ class Launcher {
     };
 
     void on_message(HostIndex host, local::ControlMessage message);
+    void on_launched(HostIndex host, int status, const std::string &text);
     void on_invitation(HostIndex host, HostIndex role, const std::string &invitation);
     void on_channel_closed(HostIndex host, const std::string &why);
     void on_task_ended(HostIndex host, Rank rank, int status);
@@ -87,6 +89,10 @@ class Launcher {
     RunIdentity identity_;
     std::vector<Host> hosts_;
     std::optional<RoleProcess> session_; // once a daemon wanted it
+    std::optional<RoleProcess> jobs_;    // the launcher of what the tasks spawn, once one has
+    bool jobs_wanted_over_ = false;      // it was told that no more come
+    UniqueFd spawn_channel_;             // to whoever spawned this run (common/spawn_channel.h)
+    std::set<HostIndex> launched_;
     std::vector<Task> tasks_;
     std::size_t tasks_left_ = 0;
     Phase phase_ = Phase::running;

@@ -4,6 +4,7 @@
 #include "common/local_control.h"
 #include "common/sweep.h"
 #include "plugins/local/start.h"
+#include "plugins/local/starter.h"
 #include "plugins/local/tasks.h"
 #include "common/transport/invitation.h"
 #include "server-glue/rm_backend.h"
@@ -30,7 +31,7 @@ class LocalBackend final : public RmBackend {
                          [this](Rank rank, int code, std::string why) {
                              tell(TaskNotStarted{rank, static_cast<std::uint8_t>(code), why});
                          },
-                         [this](Rank rank, int status) { on_ended(rank, status); }}) {}
+                         [this](Rank rank, int status) { on_ended(rank, status); }, on_parted()}) {}
 
     const StepInfo &step() const override { return start_.step; }
     Capabilities capabilities() const override {
@@ -102,8 +103,11 @@ class LocalBackend final : public RmBackend {
         loop_.post([done = std::move(done), result = std::move(result)] { done(result); });
     }
 
-    void report_launch(LaunchReport, std::function<void(Result<void>)> done) override {
-        loop_.post([done] { done(error(ErrorKind::unsupported, "nothing was spawned")); });
+    void report_launch(LaunchReport report, std::function<void(Result<void>)> done) override {
+        bool told = tell(Launched{report.status, std::move(report.text)});
+        loop_.post([done = std::move(done), told] {
+            done(told ? Result<void>() : error(ErrorKind::unreachable, "pmixhost run has ended"));
+        });
     }
 
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
@@ -125,6 +129,15 @@ class LocalBackend final : public RmBackend {
     }
 
   private:
+    // Only a spawned job has somebody who wants to know.
+    decltype(Tasks::Events::on_parted) on_parted() {
+        if (!start_.step.parent)
+            return nullptr;
+        return [this](Rank rank, std::string said, UniqueFd task) {
+            listener_->on_task_parted(rank, std::move(said), std::move(task));
+        };
+    }
+
     bool tell(ControlMessage message) { return channel_ && channel_->send(std::move(message)); }
 
     // --- tasks ---
@@ -302,5 +315,5 @@ extern "C" {
 extern __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend;
 constinit const pmixhost::BackendModule pmixhost_backend{pmixhost::BackendModule::current_abi,
                                                          "local", pmixhost::local::create,
-                                                         nullptr, nullptr};
+                                                         nullptr, pmixhost::local::create_starter};
 }

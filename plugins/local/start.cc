@@ -160,6 +160,13 @@ Result<StepInfo> parse_step(const StartDocument &document) {
     if (auto policy = document.text("local.map_by"))
         step.mapping_policy = step.ranking_policy = policy_of(*policy);
     step.binding_policy = "none";
+    if (auto parent = document.text("local.parent")) {
+        auto space = parent->find(' ');
+        auto rank = parse_number(space == std::string::npos ? "" : parent->substr(space + 1), UINT32_MAX);
+        if (!rank || space == 0 || space > 255)
+            return garbled("local.parent", *parent);
+        step.parent = StepInfo::Parent{parent->substr(0, space), static_cast<Rank>(*rank)};
+    }
     return step;
 }
 

@@ -2,12 +2,14 @@
 #include "plugins/local/tasks.h"
 
 #include "common/config_options.h"
+#include "common/task_spec.h"
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,6 +28,7 @@ struct Launch {
     char *const *argv;
     char *const *envp;
     int in, out, err, report;
+    int words; // stays open; -1: none
     pid_t parent;
 };
 
@@ -56,6 +59,8 @@ struct Report {
     ::dup2(launch.err, STDERR_FILENO);
     // Everything else is close-on-exec already; this is for descriptors of libraries that forgot.
     ::syscall(SYS_close_range, 3u, ~0u, close_range_cloexec);
+    if (launch.words >= 0)
+        ::fcntl(launch.words, F_SETFD, 0);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -110,10 +115,19 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return system_error("cannot start a task: pipe", errno);
     UniqueFd read_end(ends[0]), write_end(ends[1]);
+    UniqueFd words, task_words;
+    if (events_.on_parted) {
+        int pair[2];
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+            return system_error("cannot start a task: socketpair", errno);
+        words.reset(pair[0]);
+        task_words.reset(pair[1]);
+        environment.push_back(fmt::format("{}={}", task_fd_variable, task_words.get()));
+    }
     std::string path = find_program(task.argv.front(), environment, cwd);
     auto argv = pointers(task.argv), envp = pointers(environment);
     Launch launch{path.c_str(),   cwd.c_str(),    argv.data(),     envp.data(), task.in.get(),
-                  task.out.get(), task.err.get(), write_end.get(), ::getpid()};
+                  task.out.get(), task.err.get(), write_end.get(), task_words.get(), ::getpid()};
 
     // No handler of ours may run in the child before it has reset them.
     sigset_t all, before;
@@ -144,6 +158,11 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
                                      [this, rank](unsigned) { on_exec_result(rank); });
     running.end_watch = loop_.watch(running.pidfd.get(), EventLoop::readable,
                                     [this, rank](unsigned) { on_end(rank); });
+    if (words) {
+        running.words = std::move(words);
+        running.words_watch = loop_.watch(running.words.get(), EventLoop::readable,
+                                          [this, rank](unsigned) { on_words(rank); });
+    }
     running_.emplace(rank, std::move(running));
     events_.on_started(rank, pid);
     return {};
@@ -167,8 +186,33 @@ void Tasks::on_exec_result(Rank rank) {
     events_.on_exec_failed(rank, report.error_number, std::move(why));
 }
 
+void Tasks::on_words(Rank rank) {
+    static constexpr std::size_t max_words = 4096;
+    auto found = running_.find(rank);
+    if (found == running_.end() || !found->second.words_watch)
+        return;
+    Running &task = found->second;
+    char buffer[1024];
+    ssize_t n = ::recv(task.words.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0 && task.said.size() + static_cast<std::size_t>(n) <= max_words) {
+        task.said.append(buffer, static_cast<std::size_t>(n));
+        return;
+    }
+    task.words_watch.reset();
+    events_.on_parted(rank, std::move(task.said), std::move(task.words));
+}
+
 void Tasks::on_end(Rank rank) {
     on_exec_result(rank); // what the child said before it ended comes first
+    for (auto found = running_.find(rank); found != running_.end() && found->second.words_watch;
+         found = running_.find(rank)) {
+        char byte;
+        if (::recv(found->second.words.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
+            break; // a descendant has it
+        on_words(rank);
+    }
     auto found = running_.find(rank);
     if (found == running_.end())
         return;

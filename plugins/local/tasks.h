@@ -23,6 +23,9 @@ class Tasks {
         // follows.
         std::function<void(Rank, int exit_code, std::string why)> on_exec_failed;
         std::function<void(Rank, int wait_status)> on_ended;
+        // If there is one, each task gets a descriptor, PMIXHOST_TASK_FD (common/task_spec.h): what it
+        // said there until it closed.
+        std::function<void(Rank, std::string said, UniqueFd task)> on_parted;
     };
     Tasks(EventLoop &loop, Events events) : loop_(loop), events_(std::move(events)) {}
     Tasks(const Tasks &) = delete;
@@ -45,12 +48,14 @@ class Tasks {
   private:
     struct Running {
         pid_t pid = -1;
-        UniqueFd pidfd, exec_errno;
+        UniqueFd pidfd, exec_errno, words;
+        std::string said;
         std::string program;
-        EventLoop::Handle end_watch, exec_watch;
+        EventLoop::Handle end_watch, exec_watch, words_watch;
     };
     void on_exec_result(Rank rank);
     void on_end(Rank rank);
+    void on_words(Rank rank);
 
     EventLoop &loop_;
     Events events_;

@@ -1,0 +1,107 @@
+// See starter.h.
+#include "plugins/local/starter.h"
+
+#include "common/small_file.h"
+#include "common/spawn_channel.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace pmixhost::local {
+
+namespace {
+
+// Virtual hosts have no CPUs of their own: what is asked for is started.
+constexpr std::uint32_t slots_per_host = 1024;
+
+class LocalStarter final : public JobStarter {
+  public:
+    LocalStarter(StarterContext context, SpawnSite site)
+        : context_(std::move(context)), site_(std::move(site)) {}
+    const SpawnSite &site() const override { return site_; }
+    Result<JobCommand> command(const SpawnPlan &plan) override { return run_command(plan, context_); }
+    Error explain(const std::string &said) const override {
+        std::string reason = said.empty() ? "pmixhost run ended without a word" : said;
+        while (!reason.empty() && reason.back() == '\n')
+            reason.pop_back();
+        std::replace(reason.begin(), reason.end(), '\n', ';');
+        return error(ErrorKind::system, "{}", reason);
+    }
+
+  private:
+    StarterContext context_;
+    SpawnSite site_;
+};
+
+} // namespace
+
+Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &context) {
+    auto spec = encode_task_spec(plan.apps);
+    if (!spec)
+        return spec.failure();
+    std::vector<std::string> hosts;
+    std::vector<std::size_t> places;
+    for (const auto &name : plan.host_of_rank) {
+        auto found = std::find(hosts.begin(), hosts.end(), name);
+        places.push_back(static_cast<std::size_t>(found - hosts.begin()));
+        if (found == hosts.end())
+            hosts.push_back(name);
+    }
+    JobCommand command;
+    auto &argv = command.argv;
+    argv = {context.pmixhost, "run", "--hosts", fmt::format("{}", fmt::join(hosts, ",")),
+            "--ntasks", std::to_string(plan.tasks()),
+            "--map-by", fmt::format("list={}", fmt::join(places, ",")),
+            "--input", plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks
+                           ? std::to_string(*plan.stdin_rank)
+                           : "none"};
+    if (!context.tmpdir.empty())
+        argv.insert(argv.end(), {"--tmpdir", context.tmpdir});
+    if (!context.config.empty())
+        argv.insert(argv.end(), {"--config", context.config});
+    if (plan.label_output)
+        argv.push_back("--label");
+    if (plan.end_on_bad_exit.value_or(false))
+        argv.push_back("--kill-on-bad-exit");
+    argv.push_back(context.task_program);
+    for (const auto &variable : context.environment) {
+        std::string_view name = std::string_view(variable).substr(0, variable.find('='));
+        if (!name.starts_with(task_spec_prefix) && name != task_fd_variable && name != parent_variable &&
+            name != spawn_fd_variable && name != spawn_stderr_variable)
+            command.environment.push_back(variable);
+    }
+    for (auto &variable : task_spec_variables(*spec))
+        command.environment.push_back(std::move(variable));
+    command.environment.push_back(
+        fmt::format("{}={} {}", parent_variable, plan.parent_nspace, plan.parent_rank));
+    return command;
+}
+
+Result<std::unique_ptr<JobStarter>> create_starter(BackendContext backend, const Settings &) {
+    StarterContext context;
+    auto pmixhost = backend.document.text("local.pmixhost");
+    if (!pmixhost)
+        return pmixhost.failure();
+    context.pmixhost = std::move(*pmixhost);
+    if (auto tmpdir = backend.document.text("local.tmpdir"))
+        context.tmpdir = *tmpdir;
+    if (auto config = backend.document.text("config"))
+        context.config = *config;
+    std::error_code failed;
+    auto daemon = std::filesystem::read_symlink("/proc/self/exe", failed);
+    if (failed)
+        return system_error("/proc/self/exe", failed.value());
+    context.task_program = (daemon.parent_path() / "pmixhost-task").string();
+    for (char **variable = environ; *variable; ++variable)
+        context.environment.emplace_back(*variable);
+    SpawnSite site;
+    for (auto &host : backend.document.all("local.host_name"))
+        site.hosts.push_back({std::move(host), slots_per_host});
+    site.read_file = read_small_file;
+    return std::unique_ptr<JobStarter>(
+        std::make_unique<LocalStarter>(std::move(context), std::move(site)));
+}
+
+} // namespace pmixhost::local

@@ -1,0 +1,21 @@
+// PMIx_Spawn on the local backend: a job of its own is another `pmixhost run`, on virtual hosts of the
+// same names.
+#pragma once
+
+#include "server-glue/job_starter.h"
+#include "server-glue/rm_backend.h"
+
+namespace pmixhost::local {
+
+struct StarterContext {
+    std::string pmixhost;                 // absolute path of the tool
+    std::string task_program;             // of pmixhost-task
+    std::string tmpdir, config;           // options of the parent's run; may be empty
+    std::vector<std::string> environment; // the launcher's
+};
+// Fails (limit) where the description of the programs is too long.
+Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &context);
+
+Result<std::unique_ptr<JobStarter>> create_starter(BackendContext context, const Settings &settings);
+
+} // namespace pmixhost::local

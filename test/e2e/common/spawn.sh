@@ -1,0 +1,44 @@
+#!/bin/bash
+# PMIx_Spawn on either backend: who is started where, what it gets, what cannot be, and the end.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+children() { grep -c '^child ' <<<"$output"; }
+on_hosts() { grep -o 'on [^ ]*$' <<<"$output" | sort | uniq -c | wc -l; }
+
+client 1 1 spawn pmix.mapby=node:oversubscribe
+ok "one child" eval 'passed && [[ $(children) == 1 ]]'
+client 2 2 spawn count=4 rank=3 pmix.mapby=node:oversubscribe
+ok "four children of the last rank, on two hosts" eval 'passed && [[ $(children) == 4 && $(on_hosts) == 2 ]]'
+like "their parent is that rank" "$output" 'parent [^ ]* 3, on'
+client 2 1 spawn rank=all pmix.mapby=node:oversubscribe
+ok "two ranks at the same moment" eval 'passed && [[ $(children) == 2 ]]'
+client 2 1 spawn count=2 pmix.mapby=node:oversubscribe -- "$clients/spawn" child -- "$clients/spawn" child
+ok "two programs in one job" eval 'passed && [[ $(grep -c "^child [0-3] of 4" <<<"$output") == 4 ]]'
+client 1 1 spawn pmix.mapby=node:oversubscribe times=10 -- /bin/true
+ok "ten times, one after the other" eval 'passed && [[ $(grep -c "^spawned " <<<"$output") == 10 ]]'
+client 2 1 spawn "pmix.host=$(host_name 2)"
+like "a host that PMIX_HOST names" "$output" "on $(host_name 2)\$"
+# shellcheck disable=SC2016 # for the child's shell
+client 1 1 spawn cwd=/usr env='A=x  y' pmix.envar.set=B=b pmix.envar.prepnd=PATH=/first -- \
+    /bin/sh -c 'echo "got: $PWD $A $B ${PATH%%:*} $1 $2"' sh 'one two' '*'
+like "arguments, environment and directory" "$output" 'got: /usr x  y b /first one two \*'
+
+refused() { # DESCRIPTION STATUS ARGUMENT ...
+    local description=$1 wanted=$2
+    shift 2
+    client 1 1 spawn status=ERROR "$@"
+    like "$description" "$output" "refused $wanted "
+    ok "$description: the caller lives on" all_ok 1
+}
+refused "a missing program" 'EXECUTABLE NOT FOUND' -- /no/such
+refused "a missing directory" 'WORKING DIRECTORY NOT FOUND' cwd=/nodir
+refused "a file that is no program" 'APPLICATION NOT EXECUTABLE' -- /etc/passwd
+refused "a host that there is not" 'NOT-FOUND' pmix.host=n9
+refused "a required directive that is not known" 'NOT-SUPPORTED' 'my.own!=yes'
+
+client 1 1 spawn quit -- /bin/sh -c 'sleep 1; echo the last word'
+like "children go on when the parent has ended well, and are waited for" "$output" 'the last word'
+client 1 1 spawn keep abort -- /bin/sleep 3600
+ok "an abort of the parent takes the children along" eval 'failed && ended_in_time'
+
+done_testing
