@@ -256,8 +256,12 @@ Result<ReportTarget> ReportTarget::parse(std::string_view text) {
         if (bad != std::errc() || end != digits + 2)
             return garbled();
     }
-    while (!text.empty() && target.addresses.size() < max_addresses)
-        target.addresses.emplace_back(next_word());
+    while (!text.empty() && target.addresses.size() < max_addresses) {
+        std::string_view address = next_word();
+        if (address.empty())
+            return garbled();
+        target.addresses.emplace_back(address);
+    }
     if (!text.empty() || target.addresses.empty())
         return garbled();
     return target;

@@ -162,6 +162,7 @@ static void hostile_targets_are_refused(void **) {
         if (ReportTarget::parse(text).ok())
             fail_msg("taken: %s", text);
     }
+    assert_false(ReportTarget::parse("99 00112233445566778899aabbccddeeff  10.0.0.1").ok());
     auto good = ReportTarget::parse("99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
     assert_true(good.ok());
     assert_int_equal(good->addresses.size(), 2);
