@@ -12,7 +12,7 @@ check_PROGRAMS += $(FUZZERS)
 TESTS += $(FUZZERS)
 
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
-# What has main(): run-libfuzzer puts libFuzzer in its place.
+# What has main(), unless libFuzzer has it.
 FUZZ_MAIN = test/fuzz/libreplay.la
 check_LTLIBRARIES += test/fuzz/libreplay.la
 test_fuzz_libreplay_la_SOURCES = test/fuzz/replay.cc

@@ -99,6 +99,7 @@ std::string content_of(const char *path) {
 
 } // namespace
 
+#ifndef PMIXHOST_LIBFUZZER // it has a main() of its own
 int main(int argc, char **argv) {
     std::signal(SIGABRT, tell_and_die);
     std::signal(SIGSEGV, tell_and_die);
@@ -124,3 +125,4 @@ int main(int argc, char **argv) {
         run(mutator.next());
     std::printf("ok 2 - %d mutations\n", fuzz_rounds());
 }
+#endif
