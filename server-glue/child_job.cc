@@ -37,7 +37,7 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
 
 Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &command,
                                                   bool with_input, Callbacks callbacks) {
-    std::unique_ptr<ChildJob> job(new ChildJob(loop, std::move(callbacks)));
+    std::unique_ptr<ChildJob> job(new ChildJob(std::move(callbacks)));
     int channel[2], words[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
         return system_error("socketpair", errno);

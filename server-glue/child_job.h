@@ -23,12 +23,11 @@ class ChildJob {
     void signal(int number);
 
   private:
-    ChildJob(EventLoop &loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
+    explicit ChildJob(Callbacks callbacks) : callbacks_(std::move(callbacks)) {}
     void on_channel();
     void on_words();
     void on_exit();
 
-    EventLoop &loop_;
     Callbacks callbacks_;
     pid_t pid_ = -1;
     UniqueFd channel_, words_, pidfd_;

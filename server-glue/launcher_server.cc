@@ -33,10 +33,11 @@ void tell_user(const std::string &text) {
 } // namespace
 
 LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
-                               Result<std::unique_ptr<JobStarter>> starter,
+                               MakeStarter make_starter,
                                CentralServer::Authenticators authenticators,
                                std::function<void()> on_end)
-    : loop_(loop), log_(log), settings_(settings), starter_(std::move(starter)), on_end_(std::move(on_end)),
+    : loop_(loop), log_(log), settings_(settings), make_starter_(std::move(make_starter)),
+      on_end_(std::move(on_end)),
       peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
@@ -78,17 +79,21 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
     };
     if (ending_ || step_over_)
         return reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
-    if (!starter_)
-        return refuse(status_of(starter_.failure().kind), starter_.failure().text);
+    if (!starter_) {
+        auto made = make_starter_();
+        if (!made)
+            return refuse(status_of(made.failure().kind), made.failure().text);
+        starter_ = std::move(*made);
+    }
     if (children_.size() >= max_children)
         return refuse(PMIX_ERR_OUT_OF_RESOURCE, "too many jobs have been spawned at once");
     // By the connection, not by what the message says.
     request.nspace = peers_.nspace_of(step);
-    auto planned = plan_spawn(request, (*starter_)->site());
+    auto planned = plan_spawn(request, starter_->site());
     if (auto *no = std::get_if<SpawnRefusal>(&planned))
         return refuse(no->status, no->text);
     auto &plan = std::get<SpawnPlan>(planned);
-    auto command = (*starter_)->command(plan);
+    auto command = starter_->command(plan);
     if (!command)
         return refuse(status_of(command.failure().kind), command.failure().text);
     std::uint64_t number = next_child_++;
@@ -147,7 +152,7 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
         if (well) {
             answer(child, PMIX_SUCCESS, {});
         } else if (child.nspace.empty()) {
-            Error why = (*starter_)->explain(said);
+            Error why = starter_->explain(said);
             answer(child, status_of(why.kind), why.text);
         } else {
             answer(child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");

@@ -20,10 +20,12 @@ namespace pmixhost {
 
 class LauncherServer {
   public:
-    // Without a starter each request is refused with the reason why there is none.
+    // Makes the starter, with the first request that it succeeds for; the others are refused with the
+    // reason why there is none.
+    using MakeStarter = std::function<Result<std::unique_ptr<JobStarter>>()>;
     // `on_end` is called once, when the step is over and so are its children.
     LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
-                   Result<std::unique_ptr<JobStarter>> starter, CentralServer::Authenticators authenticators, std::function<void()> on_end);
+                   MakeStarter make_starter, CentralServer::Authenticators authenticators, std::function<void()> on_end);
 
     // An empty one orders the end of all children.
     void on_invitation(const std::string &message);
@@ -54,7 +56,8 @@ class LauncherServer {
     EventLoop &loop_;
     Log &log_;
     const Settings &settings_;
-    Result<std::unique_ptr<JobStarter>> starter_;
+    MakeStarter make_starter_;
+    std::unique_ptr<JobStarter> starter_;
     std::function<void()> on_end_;
     CentralServer peers_;
     std::map<std::uint64_t, Child> children_;

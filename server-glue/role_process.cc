@@ -64,16 +64,13 @@ Result<std::unique_ptr<JobStarter>> make_starter(EventLoop &loop, const StartDoc
         return module.failure();
     if (!(*module)->create_starter)
         return error(ErrorKind::unsupported, "the backend {} starts no jobs", *name);
-    auto starter = (*module)->create_starter({loop, log, document}, settings);
-    if (!starter)
-        log.error("{}", starter.failure().text);
-    return starter;
+    return (*module)->create_starter({loop, log, document}, settings);
 }
 
 Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, const Settings &settings,
                             Log &log) {
     LauncherServer launcher(
-        loop, log, settings, make_starter(loop, document, settings, log),
+        loop, log, settings, [&] { return make_starter(loop, document, settings, log); },
         [&loop](const Bytes &secret) { return authenticator(loop, secret); }, [&loop] { loop.stop(); });
     // Whoever started this process is its parent, and says by the end of the stream that its step is
     // over. Its own end is another matter.

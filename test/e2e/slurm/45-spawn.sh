@@ -82,6 +82,39 @@ ok "the same, not required, is ignored" passed
 in_allocation -N1 -n2 -- "\$R -n1 \$S status=ERROR cwd=/nodir; \$R -n1 \$S"
 ok "a step that starts afterwards can spawn" eval '[[ $(children) == 1 ]]'
 
+# --- MPI
+
+if [[ -x $PMIXHOST_CLIENTS/mpi_spawn ]]; then
+    # UCX looks past network namespaces
+    export UCX_TLS=tcp,self OMPI_MCA_mpi_yield_when_idle=1
+    in_allocation -N3 --ntasks-per-node=4 -- "\$R -N1 -n1 $PMIXHOST_CLIENTS/mpi_spawn 2"
+    ok "MPI_Comm_spawn, and MPI_Comm_spawn_multiple after it" \
+        eval 'passed && [[ $(grep -c "^child [12] of 3" <<<"$output") == 4 ]]'
+    in_allocation -N3 --ntasks-per-node=4 -- "\$R -N2 -n2 $PMIXHOST_CLIENTS/mpi_spawn 8"
+    ok "MPI_Comm_spawn of 8 by two ranks on two hosts" \
+        eval 'passed && [[ $(grep -c "^child [2-9] of 10" <<<"$output") == 8 ]]'
+else
+    skip "MPI_Comm_spawn, and MPI_Comm_spawn_multiple after it" "there was no mpicc"
+    skip "MPI_Comm_spawn of 8 by two ranks on two hosts" "there was no mpicc"
+fi
+if /usr/bin/python3 -c 'import mpi4py' 2>/dev/null; then
+    cat >"$test_dir/pool.py" <<'PY'
+from mpi4py.futures import MPIPoolExecutor
+def square(x):
+    return x * x
+if __name__ == "__main__":
+    with MPIPoolExecutor(5) as pool:
+        print("sum", sum(pool.map(square, range(20))), flush=True)
+PY
+    in_allocation -N3 --ntasks-per-node=2 -- "\$R -N1 -n1 /usr/bin/python3 $test_dir/pool.py"
+    like "MPIPoolExecutor of mpi4py" "$output" 'sum 2470'
+    in_allocation -N3 --ntasks-per-node=2 -- "\$R -N1 -n1 /usr/bin/python3 -m mpi4py.futures $test_dir/pool.py"
+    like "python3 -m mpi4py.futures" "$output" 'sum 2470'
+else
+    skip "MPIPoolExecutor of mpi4py" "no mpi4py"
+    skip "python3 -m mpi4py.futures" "no mpi4py"
+fi
+
 # --- ends
 
 in_allocation -N2 -n4 -- '$R -n1 $S quit -- /bin/sh -c "sleep 1; echo the last word"'
