@@ -1,6 +1,8 @@
 // See daemon_process.h.
 #include "tools/daemon_process.h"
 
+#include "tools/session_door.h"
+
 #include "common/config.h"
 #include "common/local_text.h"
 #include "common/spawn_channel.h"
@@ -216,6 +218,10 @@ Result<RunIdentity> make_identity(const RunOptions &options, char *const *enviro
         std::string_view name = std::string_view(variable).substr(0, variable.find('='));
         if (name == parent_variable)
             identity.parent = variable.substr(name.size() + 1);
+        if (name == session_door_variable) {
+            identity.session_door = variable.substr(name.size() + 1);
+            continue;
+        }
         if (name == parent_variable || name == spawn_fd_variable || name == spawn_stderr_variable)
             continue; // ours
         if (name.starts_with(task_spec_prefix)) { // pmixhost-task's

@@ -23,6 +23,7 @@ struct RunIdentity {
     std::string parent; // "NSPACE RANK" of the process that spawned this run; may be empty
     std::string directory; // begin of the names of the daemons' private directories
     std::vector<std::string> task_env, pmixhost_env;
+    std::string session_door; // of the job that spawned this one; empty: this has its own session
 
     std::string directory_of(HostIndex host) const;
     // What a daemon that was killed has left there.

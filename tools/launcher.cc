@@ -203,6 +203,14 @@ void Launcher::on_launched(HostIndex h, int status, const std::string &text) {
 void Launcher::on_invitation(HostIndex h, HostIndex role, const std::string &invitation) {
     if (role == 1) {
         if (!jobs_) {
+            if (identity_.session_door.empty()) {
+                auto door = SessionDoor::open(loop_, [this](std::string invited) { to_session(invited); });
+                if (!door)
+                    return say("error: nothing can be spawned: {}", door.failure().text);
+                door_ = std::move(*door);
+            }
+            const auto &name = door_ ? door_->name() : identity_.session_door;
+            ::setenv(session_door_variable, name.c_str(), 1); // for what it starts
             auto started = RoleProcess::start_launcher(options_, identity_, pmixhostd_path());
             if (!started)
                 return say("error: nothing can be spawned: {}", started.failure().text);
@@ -213,6 +221,16 @@ void Launcher::on_invitation(HostIndex h, HostIndex role, const std::string &inv
     }
     if (role != 0)
         return say("error: {}: its daemon wants what pmixhost run does not know", options_.hosts[h]);
+    to_session(invitation);
+}
+
+// Jobs that were spawned share the session of the one that began.
+void Launcher::to_session(const std::string &invitation) {
+    if (!identity_.session_door.empty()) {
+        if (auto sent = send_to_session_door(identity_.session_door, invitation); !sent)
+            say("error: the session cannot be reached: {}", sent.failure().text);
+        return;
+    }
     if (session_ && session_->invite(invitation))
         return;
     session_.reset();

@@ -17,6 +17,7 @@
 #include "tools/input.h"
 #include "tools/output.h"
 #include "tools/run_options.h"
+#include "tools/session_door.h"
 
 #include <map>
 #include <set>
@@ -57,6 +58,7 @@ class Launcher {
     void on_message(HostIndex host, local::ControlMessage message);
     void on_launched(HostIndex host, int status, const std::string &text);
     void on_invitation(HostIndex host, HostIndex role, const std::string &invitation);
+    void to_session(const std::string &invitation);
     void on_channel_closed(HostIndex host, const std::string &why);
     void on_task_ended(HostIndex host, Rank rank, int status);
     void report_ends();
@@ -89,6 +91,7 @@ class Launcher {
     RunIdentity identity_;
     std::vector<Host> hosts_;
     std::optional<RoleProcess> session_; // once a daemon wanted it
+    std::unique_ptr<SessionDoor> door_;  // once a job may be spawned that shares it
     std::optional<RoleProcess> jobs_;    // the launcher of what the tasks spawn, once one has
     bool jobs_wanted_over_ = false;      // it was told that no more come
     UniqueFd spawn_channel_;             // to whoever spawned this run (common/spawn_channel.h)

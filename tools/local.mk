@@ -7,7 +7,8 @@ tools_librun_la_SOURCES = \
 	tools/launcher.cc tools/launcher.h \
 	tools/layout.cc tools/layout.h \
 	tools/output.cc tools/output.h \
-	tools/run_options.cc tools/run_options.h
+	tools/run_options.cc tools/run_options.h \
+	tools/session_door.cc tools/session_door.h
 tools_librun_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 tools_librun_la_LIBADD = common/libcommon.la
 

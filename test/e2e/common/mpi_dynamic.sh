@@ -17,7 +17,9 @@ dynamic() {
     if [[ $backend == slurm ]]; then
         run salloc -Q -N3 --ntasks-per-node=12 srun "$mpi" -N "$hosts" -n "$ranks" "$@"
     else
-        run_local --hosts 3 -n "$ranks" "$@"
+        status=0
+        output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" "$PMIXHOST_RUN" run --hosts 3 \
+            -n "$ranks" "$@" 2>&1 </dev/null) || status=$?
     fi
 }
 children() { (($(grep -c '^child ok$' <<<"$output") == $1)); }
