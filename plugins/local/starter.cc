@@ -52,7 +52,7 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     JobCommand command;
     auto &argv = command.argv;
     argv = {context.pmixhost, "run", "--hosts", fmt::format("{}", fmt::join(hosts, ",")),
-            "--ntasks", std::to_string(plan.tasks()),
+            "--ntasks", std::to_string(plan.apps.front().count),
             "--map-by", fmt::format("list={}", fmt::join(places, ",")),
             "--input", plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks
                            ? std::to_string(*plan.stdin_rank)
@@ -66,6 +66,9 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     if (plan.end_on_bad_exit.value_or(false))
         argv.push_back("--kill-on-bad-exit");
     argv.push_back(context.task_program);
+    // One program each, so that it has its number; the ranks follow one another as in the plan.
+    for (std::size_t app = 1; app < plan.apps.size(); ++app)
+        argv.insert(argv.end(), {":", "-n", std::to_string(plan.apps[app].count), context.task_program});
     for (const auto &variable : context.environment) {
         std::string_view name = std::string_view(variable).substr(0, variable.find('='));
         if (!name.starts_with(task_spec_prefix) && name != task_fd_variable && name != parent_variable &&
