@@ -16,6 +16,7 @@ common_libcommon_la_SOURCES = \
 	common/topology.h common/topology.cc \
 	common/unique_fd.h \
 	common/transport/authenticator.h common/transport/authenticator.cc \
+	common/transport/credential.h common/transport/credential.cc \
 	common/transport/invitation.h common/transport/invitation.cc \
 	common/transport/contact.h common/transport/contact.cc \
 	common/transport/link.h common/transport/link.cc \

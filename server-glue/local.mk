@@ -6,6 +6,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/central_server.h server-glue/central_server.cc \
 	server-glue/child_job.h server-glue/child_job.cc \
 	server-glue/collective.h server-glue/collective.cc \
+	server-glue/credential_service.h server-glue/credential_service.cc \
 	server-glue/data_store.h server-glue/data_store.cc \
 	server-glue/foreign_jobs.h server-glue/foreign_jobs.cc \
 	server-glue/gathering.h server-glue/gathering.cc \
@@ -35,7 +36,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/task_table.h \
 	server-glue/task_watch.h server-glue/task_watch.cc \
 	server-glue/upcall_tools.h server-glue/upcalls_connect.cc server-glue/upcalls_data.cc \
-	server-glue/upcalls_spawn.cc \
+	server-glue/upcalls_security.cc server-glue/upcalls_spawn.cc \
 	server-glue/upcalls.h server-glue/upcalls.cc \
 	server-glue/user_terminal.h server-glue/user_terminal.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

@@ -85,7 +85,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return mesh_->send(launcher_peer(), type, std::move(payload));
       }),
-      foreign_(log_, step_.session_id),
+      credentials_(loop_, log_), foreign_(log_, step_.session_id),
       upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes}), worker_(loop_) {}
 
 StepServer::~StepServer() {

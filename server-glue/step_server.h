@@ -8,6 +8,7 @@
 #include "common/transport/mesh.h"
 #include "common/worker.h"
 #include "server-glue/collective.h"
+#include "server-glue/credential_service.h"
 #include "server-glue/foreign_jobs.h"
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
@@ -60,6 +61,10 @@ class StepServer final : private UpcallHandler,
     void lookup(LookupAsk request) override;
     void unpublish(UnpublishAsk request) override;
     void spawn(SpawnAsk request) override;
+    void get_credential(CredentialAsk request) override { credentials_.get(std::move(request)); }
+    void validate_credential(ValidationAsk request) override {
+        credentials_.validate(std::move(request));
+    }
     // BackendListener
     void on_contact(std::string message) override { mesh_->on_contact(message); }
     void on_rm_gone(std::string why) override;
@@ -128,6 +133,7 @@ class StepServer final : private UpcallHandler,
     Modex modex_;
     PublishService publish_;
     SpawnService spawn_;
+    CredentialService credentials_;
     std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
     ForeignJobs foreign_;
     std::unordered_map<std::uint64_t, DataReply> replies_; // of fences and direct modexes

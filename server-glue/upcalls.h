@@ -6,6 +6,7 @@
 
 #include "common/bytes.h"
 #include "common/event_loop.h"
+#include "common/transport/credential.h"
 #include "common/wire/messages.h"
 #include "server-glue/one_shot.h"
 #include "server-glue/signature.h"
@@ -84,6 +85,17 @@ struct SpawnAsk {
     pmix_status_t refused = PMIX_SUCCESS;
     SpawnAnswer answer;
 };
+using CredentialReply = OneShot<pmix_status_t, Bytes>;
+struct CredentialAsk {
+    std::optional<std::chrono::seconds> timeout;
+    CredentialReply reply;
+};
+using ValidationReply = OneShot<pmix_status_t, Identity>;
+struct ValidationAsk {
+    Bytes credential;
+    std::optional<std::chrono::seconds> timeout;
+    ValidationReply reply;
+};
 struct ClientEvent {
     Process client;
     StatusReply reply;
@@ -103,6 +115,8 @@ class UpcallHandler {
     virtual void lookup(LookupAsk request) = 0;
     virtual void unpublish(UnpublishAsk request) = 0;
     virtual void spawn(SpawnAsk request) = 0;
+    virtual void get_credential(CredentialAsk request) = 0;
+    virtual void validate_credential(ValidationAsk request) = 0;
 };
 
 class Upcalls {

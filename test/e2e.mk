@@ -5,6 +5,7 @@
 # them would test libpmix and slow the measurements.
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
 E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/connect \
+	test/e2e/clients/credential \
 	test/e2e/clients/die \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
@@ -31,6 +32,10 @@ test_e2e_clients_connect_SOURCES = test/e2e/clients/connect.c test/e2e/clients/c
 test_e2e_clients_connect_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_connect_LDFLAGS =
 test_e2e_clients_connect_LDADD = $(PMIX_LIBS)
+test_e2e_clients_credential_SOURCES = test/e2e/clients/credential.c test/e2e/clients/client.h
+test_e2e_clients_credential_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_credential_LDFLAGS =
+test_e2e_clients_credential_LDADD = $(PMIX_LIBS)
 test_e2e_clients_die_SOURCES = test/e2e/clients/die.c test/e2e/clients/client.h
 test_e2e_clients_die_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_die_LDFLAGS =
@@ -123,8 +128,8 @@ CLEANFILES += test/e2e/clients/mpi.stamp $(MPI_CLIENTS:%=test/e2e/clients/%)
 
 EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/run-local \
 	test/e2e/local/links.sh test/e2e/common/clients.sh test/e2e/common/mpi.sh test/e2e/common/abort.sh \
-	test/e2e/common/attributes.sh test/e2e/common/death.sh test/e2e/common/spawn.sh test/e2e/common/words.sh \
+	test/e2e/common/attributes.sh test/e2e/common/control.sh test/e2e/common/death.sh test/e2e/common/spawn.sh test/e2e/common/words.sh \
 	test/e2e/slurm/30-clients.sh test/e2e/slurm/33-attributes.sh \
-	test/e2e/slurm/35-locality.sh test/e2e/slurm/36-death.sh test/e2e/slurm/38-network.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/45-spawn.sh test/e2e/slurm/50-abort.sh \
+	test/e2e/slurm/35-locality.sh test/e2e/slurm/36-death.sh test/e2e/slurm/38-network.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/45-spawn.sh test/e2e/slurm/48-control.sh test/e2e/slurm/50-abort.sh \
 	test/e2e/slurm/60-fault.sh test/e2e/slurm/70-security.sh test/e2e/slurm/80-load.sh \
 	test/e2e/not-yet test/bench/bench test/bench/spawn test/coverage-check contrib/doc/coverage.md

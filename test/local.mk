@@ -54,4 +54,4 @@ test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)
 EXTRA_DIST += contrib/doc/wire-format.md contrib/doc/architecture.md contrib/doc/start-document.md \
 	contrib/doc/task-door.md contrib/doc/decisions/collectives.md contrib/doc/decisions/libpmix.md \
 	contrib/doc/decisions/local-backend.md contrib/doc/decisions/slurm-shim.md \
-	contrib/doc/decisions/spawn.md
+	contrib/doc/decisions/control.md contrib/doc/decisions/spawn.md

@@ -1,0 +1,43 @@
+#!/bin/bash
+# What a process may ask of its host beside data and collectives: credentials.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+# What pmixhost's credentials say: with it, munge(1) can make one that is late, or another user's.
+purpose='pmixhost: a credential of PMIx_Get_credential'
+munge_of() { # USER OPTION ...: a credential
+    local user=$1
+    shift
+    if [[ $backend == slurm ]]; then
+        as_user "$user" munge "$@"
+    else
+        munge "$@"
+    fi
+}
+
+uid_of() { # USER
+    if [[ $backend == slurm ]]; then as_user root id -u "$1"; else id -u "$1"; fi
+}
+
+if [[ $backend == slurm ]] || munge -n >/dev/null 2>&1; then
+    for shape in 1x2 3x2; do
+        client "${shape%x*}" "${shape#*x}" credential exchange
+        ok "credentials are made, checked elsewhere, and refused when forged or used, $shape" \
+            all_ok $((${shape%x*} * ${shape#*x}))
+    done
+    [[ $backend == slurm ]] && other=pmixuser2 || other=$(id -un)
+    client 1 1 credential check "$(munge_of "$other" -s "$purpose")" "$(uid_of "$other")"
+    ok "whose process made a credential is what munge says" all_ok 1
+    client 1 1 credential check "$(munge_of "$other" -s "anything")" bad
+    ok "a credential for another purpose is refused" all_ok 1
+    late=$(munge_of "$other" -t 1 -s "$purpose")
+    expires=$((SECONDS + 3))
+    expired() { ((SECONDS >= expires)); }
+    until_true 10 expired
+    client 1 1 credential check "$late" bad
+    ok "a credential whose time is up is refused" all_ok 1
+else
+    client 2 2 credential none
+    ok "without munge there are no credentials" all_ok 4
+fi
+
+done_testing
