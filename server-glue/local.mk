@@ -12,6 +12,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/gathering.h server-glue/gathering.cc \
 	server-glue/info_list.h server-glue/info_list.cc \
 	server-glue/invitation_stream.h server-glue/invitation_stream.cc \
+	server-glue/job_control.h server-glue/job_control.cc \
 	server-glue/job_info.h server-glue/job_info.cc \
 	server-glue/job_starter.h \
 	server-glue/launcher_server.h server-glue/launcher_server.cc \
@@ -35,7 +36,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/task_door.h server-glue/task_door.cc \
 	server-glue/task_table.h \
 	server-glue/task_watch.h server-glue/task_watch.cc \
-	server-glue/upcall_tools.h server-glue/upcalls_connect.cc server-glue/upcalls_data.cc \
+	server-glue/upcall_tools.h server-glue/upcalls_connect.cc server-glue/upcalls_control.cc server-glue/upcalls_data.cc \
 	server-glue/upcalls_security.cc server-glue/upcalls_spawn.cc \
 	server-glue/upcalls.h server-glue/upcalls.cc \
 	server-glue/user_terminal.h server-glue/user_terminal.cc

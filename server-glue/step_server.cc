@@ -81,6 +81,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
                   on_launch_failed(failure, std::move(task));
               }}),
       collectives_(*this, step_.self, settings_.transport_radix), modex_(*this, step_.self),
+      control_(*this, step_.nspace, step_.map, step_.self),
       publish_(*this, step_.map.hosts()[step_.self], {settings_.publish_timeout, settings_.publish_wait}),
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return mesh_->send(launcher_peer(), type, std::move(payload));
@@ -260,6 +261,34 @@ void StepServer::spawn(SpawnAsk ask) {
     spawn_.spawn(std::move(ask.request), std::move(ask.answer));
 }
 
+void StepServer::job_control(JobControlAsk request) {
+    if (!request.unsupported.empty())
+        log_.info("rank {} asked for a control operation that is not offered: {}{}", request.caller.rank,
+                  printable(fmt::format("{}", fmt::join(request.unsupported, ", "))),
+                  request.refused == PMIX_SUCCESS ? "; the others of its request are done" : "");
+    if (request.refused != PMIX_SUCCESS)
+        return request.reply(request.refused);
+    control_.request(loop_.now(), std::move(request));
+    arm_timer();
+}
+
+bool StepServer::signal_local(Rank rank, int signal) {
+    auto sent = tasks_.watch().signal(rank, signal);
+    if (!sent)
+        log_.debug("{}", sent.failure().text);
+    return sent.ok();
+}
+
+void StepServer::end_job(std::string why, StatusReply reply) {
+    log_.info("{}", why);
+    auto shared = std::make_shared<StatusReply>(std::move(reply));
+    backend_.end_step({128 + SIGKILL, why}, [this, shared](Result<void> ended) {
+        if (!ended)
+            log_.error("the step could not be ended: {}", ended.failure().text);
+        (*shared)(ended ? PMIX_SUCCESS : PMIX_ERROR);
+    });
+}
+
 // --- of a spawned step, whether it runs ---------------------------------------------------------------
 
 void StepServer::on_launched() {
@@ -414,6 +443,12 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
     case wire::KillRanks::type:
         with<wire::KillRanks>(log_, payload, [&](auto m) { kill_ranks(m); });
         break;
+    case wire::SignalRanks::type:
+        with<wire::SignalRanks>(log_, payload, [&](auto m) { control_.on_request(from, m); });
+        break;
+    case wire::SignalReply::type:
+        with<wire::SignalReply>(log_, payload, [&](auto m) { control_.on_reply(from, m); });
+        break;
     default:
         log_.warning("host {} sent a message of unknown type {}", from, type);
     }
@@ -467,6 +502,7 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
         log_.warning("{} is lost: {}", step_.map.hosts()[host], why.text);
     collectives_.on_host_gone(host);
     modex_.on_host_gone(host);
+    control_.on_host_gone(host, how == Mesh::Gone::lost);
     arm_timer();
 }
 
@@ -552,7 +588,8 @@ bool StepServer::local_process_gone(const Bytes &nspace, Rank rank) {
 }
 
 void StepServer::arm_timer() {
-    TimePoint next = std::min({collectives_.next_time(), modex_.next_time(), publish_.next_time()});
+    TimePoint next = std::min(
+        {collectives_.next_time(), modex_.next_time(), control_.next_time(), publish_.next_time()});
     if (next == timer_at_)
         return;
     timer_at_ = next;
@@ -562,6 +599,7 @@ void StepServer::arm_timer() {
         timer_at_ = TimePoint::max();
         collectives_.on_time(loop_.now());
         modex_.on_time(loop_.now());
+        control_.on_time(loop_.now());
         publish_.on_time(loop_.now());
         arm_timer();
     });

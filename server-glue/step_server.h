@@ -10,6 +10,7 @@
 #include "server-glue/collective.h"
 #include "server-glue/credential_service.h"
 #include "server-glue/foreign_jobs.h"
+#include "server-glue/job_control.h"
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
 #include "server-glue/private_directory.h"
@@ -24,6 +25,7 @@ class StepServer final : private UpcallHandler,
                          private BackendListener,
                          private CollectivePort,
                          private ModexPort,
+                         private JobControlPort,
                          private SessionPort {
   public:
     struct Start {
@@ -61,6 +63,7 @@ class StepServer final : private UpcallHandler,
     void lookup(LookupAsk request) override;
     void unpublish(UnpublishAsk request) override;
     void spawn(SpawnAsk request) override;
+    void job_control(JobControlAsk request) override;
     void get_credential(CredentialAsk request) override { credentials_.get(std::move(request)); }
     void validate_credential(ValidationAsk request) override {
         credentials_.validate(std::move(request));
@@ -74,7 +77,10 @@ class StepServer final : private UpcallHandler,
     void on_task_parted(Rank rank, std::string said, UniqueFd task) override {
         tasks_.parted(rank, said, std::move(task));
     }
-    // CollectivePort, ModexPort and SessionPort
+    // JobControlPort
+    bool signal_local(Rank rank, int signal) override;
+    void end_job(std::string why, StatusReply reply) override;
+    // CollectivePort, ModexPort, JobControlPort and SessionPort
     bool send_to_session(std::uint8_t type, SharedBytes payload) override;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
     void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
@@ -131,6 +137,7 @@ class StepServer final : private UpcallHandler,
     LocalTasks tasks_;
     Collectives collectives_;
     Modex modex_;
+    JobControl control_;
     PublishService publish_;
     SpawnService spawn_;
     CredentialService credentials_;

@@ -54,6 +54,7 @@ void in_library_thread(std::function<void()> what);
 
 // Each file of upcalls enters its own.
 void add_connect_upcalls(pmix_server_module_t &module);
+void add_control_upcalls(pmix_server_module_t &module);
 void add_data_upcalls(pmix_server_module_t &module);
 void add_security_upcalls(pmix_server_module_t &module);
 void add_spawn_upcall(pmix_server_module_t &module);

@@ -188,6 +188,7 @@ pmix_server_module_t make_module() {
     module.fence_nb = on_fence;
     module.direct_modex = on_direct_modex;
     add_connect_upcalls(module);
+    add_control_upcalls(module);
     add_data_upcalls(module);
     add_security_upcalls(module);
     add_spawn_upcall(module);

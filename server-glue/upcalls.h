@@ -96,6 +96,16 @@ struct ValidationAsk {
     std::optional<std::chrono::seconds> timeout;
     ValidationReply reply;
 };
+struct JobControlAsk {
+    static constexpr std::size_t max_signals = 64;
+    Process caller;
+    std::vector<Process> targets;       // empty: the caller's whole job
+    std::vector<std::int32_t> signals;  // in order
+    std::vector<std::string> unsupported; // keys of what was passed over, or is why it is refused
+    pmix_status_t refused = PMIX_SUCCESS;
+    std::optional<std::chrono::seconds> timeout;
+    StatusReply reply;
+};
 struct ClientEvent {
     Process client;
     StatusReply reply;
@@ -115,6 +125,7 @@ class UpcallHandler {
     virtual void lookup(LookupAsk request) = 0;
     virtual void unpublish(UnpublishAsk request) = 0;
     virtual void spawn(SpawnAsk request) = 0;
+    virtual void job_control(JobControlAsk request) = 0;
     virtual void get_credential(CredentialAsk request) = 0;
     virtual void validate_credential(ValidationAsk request) = 0;
 };

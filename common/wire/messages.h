@@ -162,6 +162,35 @@ struct KillRanks {
     }
 };
 
+struct SignalRanks {
+    static constexpr std::uint8_t type = 29;
+    static constexpr const char *name = "SignalRanks";
+    static constexpr const char *text = "a process controls these processes of its own job";
+    std::uint64_t id = 0;
+    Bytes nspace;
+    std::vector<std::uint32_t> ranks;
+    std::vector<std::int32_t> signals;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&SignalRanks::id, "id", "chosen by the asking daemon"),
+            field(&SignalRanks::nspace, "nspace", "namespace of the processes"),
+            field(&SignalRanks::ranks, "ranks", "those on the addressed host"),
+            field(&SignalRanks::signals, "signals", "signal numbers, for each process in this order"));
+    }
+};
+struct SignalReply {
+    static constexpr std::uint8_t type = 30;
+    static constexpr const char *name = "SignalReply";
+    static constexpr const char *text = "how many of them there were";
+    std::uint64_t id = 0;
+    std::uint32_t signalled = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&SignalReply::id, "id", "as in SignalRanks"),
+            field(&SignalReply::signalled, "signalled", "processes that got all of the signals"));
+    }
+};
+
 // --- published data, to and from the session (server-glue/data_store.h) ----------------------------
 struct ProcessName {
     static constexpr const char *name = "ProcessName";
@@ -431,7 +460,8 @@ struct GatheringDone {
 };
 
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
-                               ModexRequest, ModexReply, KillRanks, PublishRequest, LookupRequest, UnpublishRequest,
+                               ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
+                               PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessEnded, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
                                StepOver>;
 

@@ -40,4 +40,32 @@ else
     ok "without munge there are no credentials" all_ok 4
 fi
 
+for shape in 1x3 3x2; do
+    h=${shape%x*} p=${shape#*x} n=$((${shape%x*} * ${shape#*x}))
+    for target in all 0 $((n - 1)); do
+        client "$h" "$p" control signal 10 "$target"
+        ok "SIGUSR1 to $target, $shape" all_ok "$n"
+    done
+    client "$h" "$p" control signal 40 0 1 2
+    ok "a real-time signal to three of them, $shape" all_ok "$n"
+    client "$h" "$p" control several 12 $((n - 1))
+    ok "two signals in one call, $shape" all_ok "$n"
+    client "$h" "$p" control pause $((n - 1))
+    ok "pause and resume, $shape" all_ok "$n"
+    client "$h" "$p" control refused
+    ok "what is not there is not found, what is not offered is not supported, $shape" all_ok "$n"
+done
+for how in kill terminate; do
+    client 3 2 control end "$how" 3
+    ok "$how one of another host: the others go on" eval "ended_in_time && so_many_ok 5"
+    client 3 2 control end "$how" 1 2 5
+    ok "$how one of each host: the others go on" eval "ended_in_time && so_many_ok 3"
+    client 3 2 control whole "$how"
+    ok "$how the whole job" eval "failed && ended_in_time && so_many_ok 0"
+    [[ $how == terminate ]] || is "and the exit status says so" "$status" 137
+done
+client 2 1 control cleanup "$CLIENT_DIR/litter"
+ok "the library keeps its share of the directives: a file is removed at the end" \
+    eval "all_ok 2 && [[ ! -e $CLIENT_DIR/litter ]]"
+
 done_testing

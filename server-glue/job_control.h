@@ -1,0 +1,75 @@
+// PMIx_Job_control: signals for processes of the caller's own job, on all its hosts. Pure: messages and
+// time in, messages, signals and one answer out.
+//
+// Nothing is signalled unless all of the request makes sense. Other hosts' processes come first, and
+// their daemons say how it went; those of this host are last, the caller at the very end, because
+// they may be what keeps this daemon alive. A request may hold several signals: each process gets
+// them in their order.
+//
+// The answer: SUCCESS (all named processes that the job has were signalled), NOT_FOUND (none of them
+// runs, or there never was such a one), PARTIAL_SUCCESS (some had ended), LOST_CONNECTION (a host is
+// lost, with its processes), TIMEOUT. To name the whole job means those that run.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/wire/messages.h"
+#include "server-glue/upcalls.h"
+
+#include <map>
+#include <set>
+
+namespace pmixhost {
+
+class JobControlPort {
+  public:
+    virtual ~JobControlPort() = default;
+    // False when the host is gone.
+    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
+    // A process of this host; false when it does not run.
+    virtual bool signal_local(Rank rank, int signal) = 0;
+    // Ends the whole job with the RM's means.
+    virtual void end_job(std::string why, StatusReply reply) = 0;
+};
+
+class JobControl {
+  public:
+    static constexpr Duration patience = std::chrono::seconds(30); // without PMIX_TIMEOUT
+
+    JobControl(JobControlPort &port, const Bytes &nspace, const JobMap &map, HostIndex self)
+        : port_(port), nspace_(nspace), map_(map), self_(self) {}
+
+    void request(TimePoint now, JobControlAsk ask);
+    void on_request(HostIndex from, const wire::SignalRanks &message);
+    void on_reply(HostIndex from, const wire::SignalReply &message);
+    // `lost`: not because its processes had all ended.
+    void on_host_gone(HostIndex host, bool lost);
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+  private:
+    struct Pending {
+        Rank caller = 0;
+        std::vector<std::int32_t> signals;
+        bool whole = false; // ended processes do not count
+        std::vector<Rank> local;
+        std::map<HostIndex, std::size_t> waiting; // and how many processes they have
+        std::size_t signalled = 0, absent = 0;
+        bool lost = false;
+        TimePoint deadline;
+        StatusReply reply;
+    };
+    using Iterator = std::map<std::uint64_t, Pending>::iterator;
+    // How many of `ranks` got all of the signals.
+    std::size_t signal(const std::vector<Rank> &ranks, const std::vector<std::int32_t> &signals);
+    void finish(Iterator pending, bool in_time = true);
+
+    JobControlPort &port_;
+    const Bytes nspace_;
+    const JobMap &map_;
+    const HostIndex self_;
+    std::map<std::uint64_t, Pending> pending_;
+    std::uint64_t next_id_ = 1;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,87 @@
+// Upcall of job_control. What the library does by itself (files to be removed at the end) does not
+// come here, or comes beside what does and is passed over.
+#include "server-glue/upcall_tools.h"
+
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace upcall;
+
+// A directive that is there without a value means true (as PMIX_INFO_TRUE has it).
+bool is_true(const pmix_value_t &value) {
+    return value.type == PMIX_UNDEF || (value.type == PMIX_BOOL && value.data.flag);
+}
+
+bool is_librarys(const pmix_info_t &info) {
+    for (const char *key : {PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR, PMIX_CLEANUP_RECURSIVE,
+                            PMIX_CLEANUP_EMPTY, PMIX_CLEANUP_IGNORE, PMIX_CLEANUP_LEAVE_TOPDIR}) {
+        if (PMIX_CHECK_KEY(&info, key))
+            return true;
+    }
+    return false;
+}
+
+// What cannot be done: all of the request is refused if it was required, or if nothing else is asked.
+pmix_status_t read(const pmix_info_t &info, JobControlAsk &ask) {
+    const std::pair<const char *, int> flags[] = {{PMIX_JOB_CTRL_KILL, SIGKILL},
+                                                  {PMIX_JOB_CTRL_TERMINATE, SIGTERM},
+                                                  {PMIX_JOB_CTRL_PAUSE, SIGSTOP},
+                                                  {PMIX_JOB_CTRL_RESUME, SIGCONT}};
+    for (const auto &[key, signal] : flags) {
+        if (!PMIX_CHECK_KEY(&info, key))
+            continue;
+        if (is_true(info.value))
+            ask.signals.push_back(signal);
+        return PMIX_SUCCESS;
+    }
+    if (PMIX_CHECK_KEY(&info, PMIX_JOB_CTRL_SIGNAL)) {
+        auto number = number_of(info.value);
+        if (!number || *number <= 0 || *number >= NSIG)
+            return PMIX_ERR_BAD_PARAM;
+        ask.signals.push_back(static_cast<std::int32_t>(*number));
+    } else if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
+        ask.timeout = seconds_of(info.value);
+    } else if (!PMIX_CHECK_KEY(&info, PMIX_JOB_CTRL_ID) && !is_librarys(info)) {
+        ask.unsupported.emplace_back(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+        if (PMIX_INFO_IS_REQUIRED(&info))
+            ask.refused = PMIX_ERR_NOT_SUPPORTED;
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t targets[], std::size_t count,
+                             const pmix_info_t directives[], std::size_t ndirs,
+                             pmix_info_cbfunc_t callback, void *data) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        JobControlAsk ask;
+        for (std::size_t i = 0; directives && i < ndirs; ++i) {
+            if (pmix_status_t status = read(directives[i], ask); status != PMIX_SUCCESS)
+                return status;
+        }
+        if (ask.signals.size() > JobControlAsk::max_signals)
+            return PMIX_ERR_BAD_PARAM;
+        if (ask.signals.empty() && ask.refused == PMIX_SUCCESS)
+            ask.refused = ask.unsupported.empty() ? PMIX_ERR_BAD_PARAM : PMIX_ERR_NOT_SUPPORTED;
+        ask.caller = process_of(*requestor);
+        ask.targets = processes_of(targets, count);
+        ask.reply = {[callback, data](pmix_status_t status) {
+                         in_library_thread([callback, data, status] {
+                             callback(status, nullptr, 0, data, nullptr, nullptr);
+                         });
+                     },
+                     PMIX_ERROR};
+        post(upcalls, std::move(ask), &UpcallHandler::job_control);
+        return PMIX_SUCCESS;
+    });
+}
+
+} // namespace
+
+void upcall::add_control_upcalls(pmix_server_module_t &module) { module.job_control = on_job_control; }
+
+} // namespace pmixhost
