@@ -172,33 +172,6 @@ std::uint32_t line_not_toml(std::string_view content) {
     return static_cast<std::uint32_t>(first - ends.begin()) + 1;
 }
 
-// TOML has characters beyond ASCII in comments and strings only; elsewhere toml++ 3.3 runs into what
-// it declares unreachable for some of them (U+0322). The line of the first such one, or 0. In strings
-// of several lines, which no option needs, they are not taken either.
-std::uint32_t line_not_ascii(std::string_view content) {
-    if (content.starts_with("\xef\xbb\xbf")) // a byte order mark
-        content.remove_prefix(3);
-    std::uint32_t line = 1;
-    char within = 0; // what opened the comment or string
-    for (std::size_t i = 0; i < content.size(); ++i) {
-        char c = content[i];
-        if (c == '\n') {
-            ++line;
-            within = 0;
-        } else if (within == 0) {
-            if (static_cast<unsigned char>(c) >= 0x80)
-                return line;
-            if (c == '#' || c == '"' || c == '\'')
-                within = c;
-        } else if (within == '"' && c == '\\' && content.substr(i + 1, 1) != "\n") {
-            ++i;
-        } else if (c == within && c != '#') {
-            within = 0;
-        }
-    }
-    return 0;
-}
-
 bool is_forbidden_control(char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
 }
@@ -217,13 +190,6 @@ ConfigFile parse_config_file(std::string_view content, const std::string &name) 
         auto line = 1 + std::count(content.begin(), control, '\n');
         file.errors.push_back(
             error(ErrorKind::invalid, "{}:{}: not TOML: a control character", name, line));
-        return file;
-    }
-    if (auto line = line_not_ascii(content); line != 0) {
-        file.errors.push_back(error(ErrorKind::invalid,
-                                    "{}:{}: not TOML: a character beyond ASCII outside of a string "
-                                    "or comment",
-                                    name, line));
         return file;
     }
     auto result = parse(content);
