@@ -60,6 +60,8 @@ void CentralServer::on_invitation(std::string_view message) {
     step.host_count = invitation->host_count;
     step.mesh = std::move(*mesh);
     step.mesh->on_contact(invitation->contact);
+    if (!step.mesh->wanted())
+        steps_.erase(id); // no contact that makes sense
 }
 
 bool CentralServer::send(StepId id, HostIndex host, std::uint8_t type, SharedBytes payload) {

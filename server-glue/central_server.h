@@ -16,7 +16,8 @@ class CentralServer {
     using StepId = std::uint64_t;
     struct Callbacks {
         std::function<void(StepId step, HostIndex from, std::uint8_t type, Bytes payload)> on_message;
-        // A host's connection has ended. Posted, never from within a call.
+        // A host's connection has ended. Posted, never from within a call. Of hosts that go at once
+        // with the step's last one, perhaps not for each.
         std::function<void(StepId step, HostIndex host, Mesh::Gone how)> on_gone;
         // After the last host's.
         std::function<void(StepId step)> on_step_gone;

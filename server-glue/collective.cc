@@ -138,8 +138,13 @@ void Collectives::outside_done(const Bytes &key, std::uint64_t sequence, std::in
     if (status != PMIX_SUCCESS)
         return finish(record, sequence, status, nullptr);
     auto all = std::move(at->second.contributions);
+    std::size_t total = key.size();
     for (auto &part : parts)
         all.push_back(std::move(part));
+    for (const auto &part : all)
+        total += part.data.size() + 8;
+    if (total > wire::frame_limit) // the others have theirs, and that is all they need
+        return finish(record, sequence, PMIX_ERR_OUT_OF_RESOURCE, nullptr);
     complete_all(record, sequence, std::move(all));
 }
 

@@ -128,15 +128,17 @@ bool DataStore::try_answer(std::uint64_t id, Waiting &waiting, bool last_chance)
     if (found.size() < waiting.wanted && !last_chance)
         return false;
     std::vector<wire::Found> out;
+    bool partial = found.size() < waiting.keys.size() && found.size() < waiting.wanted;
     for (auto at : found) {
         out.push_back({at->second.publisher.nspace, at->second.publisher.rank, at->first, at->second.value});
-        if (at->second.persistence == PMIX_PERSIST_FIRST_READ)
+        // A client of libpmix 4.2.2 does not get to see what comes with a partial success.
+        if (at->second.persistence == PMIX_PERSIST_FIRST_READ && !partial)
             erase(at);
     }
     std::int32_t status = PMIX_SUCCESS;
     if (out.empty())
         status = PMIX_ERR_NOT_FOUND;
-    else if (out.size() < waiting.keys.size() && waiting.wanted != out.size())
+    else if (partial)
         status = PMIX_ERR_PARTIAL_SUCCESS;
     answer_(id, status, std::move(out));
     return true;

@@ -42,13 +42,16 @@ static Result<StepInfo> step_of(const wire::NamespaceInfo &info) {
 
 Rank ForeignJobs::size_of(const Bytes &nspace) const {
     auto found = jobs_.find(nspace);
-    return found == jobs_.end() ? 0 : found->second.map.rank_count();
+    return found == jobs_.end() ? 0 : found->second.step.map.rank_count();
 }
 
 void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
                         std::function<void()> done) {
-    if (jobs_.contains(info.nspace))
-        return done();
+    if (auto known = jobs_.find(info.nspace); known != jobs_.end()) {
+        if (known->second.registered)
+            return done();
+        return known->second.waiting.push_back(std::move(done));
+    }
     auto step = step_of(info);
     if (!step) {
         log_.warning("what the namespace {} says of itself makes no sense: {}", printable(info.nspace),
@@ -66,14 +69,18 @@ void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
         return done();
     }
     InfoList list = job_info(*step, {nodes->get(), ranks->get()}, {}, {});
-    jobs_.emplace(info.nspace, std::move(*step));
-    library.register_nspace(info.nspace, 0, std::move(list),
-                            [this, nspace = info.nspace, done = std::move(done)](pmix_status_t status) {
-                                if (status != PMIX_SUCCESS)
-                                    log_.error("the PMIx library does not take the namespace {}: {}",
-                                               printable(nspace), PMIx_Error_string(status));
-                                done();
-                            });
+    Job &job = jobs_[info.nspace];
+    job.step = std::move(*step);
+    job.waiting.push_back(std::move(done));
+    library.register_nspace(info.nspace, 0, std::move(list), [this, nspace = info.nspace](pmix_status_t status) {
+        if (status != PMIX_SUCCESS)
+            log_.error("the PMIx library does not take the namespace {}: {}", printable(nspace),
+                       PMIx_Error_string(status));
+        Job &known = jobs_.at(nspace);
+        known.registered = true;
+        for (auto &waiting : std::exchange(known.waiting, {}))
+            waiting();
+    });
 }
 
 } // namespace pmixhost

@@ -27,7 +27,12 @@ class ForeignJobs {
   private:
     Log &log_;
     std::uint32_t session_id_;
-    std::map<Bytes, StepInfo> jobs_;
+    struct Job {
+        StepInfo step;
+        bool registered = false;
+        std::vector<std::function<void()>> waiting; // until it is
+    };
+    std::map<Bytes, Job> jobs_;
 };
 
 } // namespace pmixhost

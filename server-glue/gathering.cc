@@ -1,12 +1,12 @@
 // See gathering.h.
 #include "server-glue/gathering.h"
 
+#include "common/wire/frame.h"
+
 #include <algorithm>
 #include <pmix_common.h>
 
 namespace pmixhost {
-
-static constexpr std::size_t max_members = 1'000'000;
 
 static Rank size_of(const wire::NamespaceInfo &info) {
     std::size_t size = 0;
@@ -38,6 +38,8 @@ Bytes Gatherings::normal(const Signature &signature) const {
 }
 
 void Gatherings::reply(const Join &join, std::int32_t status, std::vector<wire::NamespacePart> parts) {
+    auto &last = answered_[{join.member.step, join.message.signature}];
+    last = std::max(last, join.message.sequence);
     if (join.message.status != PMIX_SUCCESS)
         return; // it knows
     wire::GatheringDone done;
@@ -48,54 +50,70 @@ void Gatherings::reply(const Join &join, std::int32_t status, std::vector<wire::
     answer_(join.member, std::move(done));
 }
 
+// A failure after the join, or beside its answer: takes the join's place. False when there is no join.
+bool Gatherings::replaces(const Member &member, const wire::GatheringJoin &message, const Bytes &nspace) {
+    auto last = answered_.find({member.step, message.signature});
+    if (last != answered_.end() && message.sequence <= last->second)
+        return true;
+    bool alone = message.status == PMIX_ERR_TIMEOUT;
+    auto same = [&](const Join &join) {
+        return join.member == member && join.message.sequence == message.sequence &&
+               join.message.signature == message.signature;
+    };
+    auto waiting = std::find_if(unmatched_.begin(), unmatched_.end(), same);
+    if (waiting != unmatched_.end()) {
+        unmatched_.erase(waiting);
+        return alone;
+    }
+    for (auto &[key, place] : places_) {
+        for (auto &[number, meeting] : place.meetings) {
+            auto at = meeting.joined.find(nspace);
+            if (at == meeting.joined.end() || !same(at->second))
+                continue;
+            if (alone && meeting.joined.size() == 1 && place.next[nspace] == number + 1) {
+                --place.next[nspace];
+                --matched_;
+                place.meetings.erase(number);
+                return true;
+            }
+            at->second.message.status = message.status;
+            meeting.failed = message.status;
+            auto where = std::pair(key, number);
+            settle(where.first, where.second);
+            return true;
+        }
+    }
+    return alone && !awaited(*wire::decode<Signature>(message.signature), nspace);
+}
+
+// Do others wait for the next join of this namespace?
+bool Gatherings::awaited(const Signature &signature, const Bytes &nspace) const {
+    if (!known(signature))
+        return false;
+    auto place = places_.find(normal(signature));
+    if (place == places_.end())
+        return false;
+    auto next = place->second.next.find(nspace);
+    auto meeting = place->second.meetings.find(next == place->second.next.end() ? 0 : next->second);
+    return meeting != place->second.meetings.end() && !meeting->second.joined.empty();
+}
+
 Result<void> Gatherings::join(const Member &member, wire::GatheringJoin message) {
     auto signature = wire::decode<Signature>(message.signature);
     if (!signature)
         return signature.failure();
-    const Bytes &nspace = message.part.info.nspace;
-    std::size_t members = 0;
-    for (const auto &of_one : signature->members)
-        members += of_one.ranks.size() + 1;
-    if (signature->members.size() < 2 || members > max_members || !names(*signature, nspace))
+    Bytes nspace = message.part.info.nspace;
+    if (signature->members.size() < 2 || !names(*signature, nspace))
         return error(ErrorKind::invalid, "a collective of several namespaces that cannot be");
-    // A failure after the join takes its place.
-    if (message.status != PMIX_SUCCESS) {
-        bool was_here = false;
-        auto same = [&](const Join &join) {
-            return join.member == member && join.message.sequence == message.sequence &&
-                   join.message.signature == message.signature;
-        };
-        std::erase_if(unmatched_, [&](const Join &join) {
-            bool is_it = !was_here && same(join);
-            was_here = was_here || is_it;
-            return is_it;
-        });
-        for (auto &[key, place] : places_) {
-            for (auto &[number, meeting] : place.meetings) {
-                auto at = meeting.joined.find(nspace);
-                if (at == meeting.joined.end() || !same(at->second))
-                    continue;
-                at->second.message.status = message.status;
-                meeting.failed = message.status;
-                auto where = std::pair(key, number);
-                settle(where.first, where.second);
-                return {};
-            }
-        }
-    } else if (waiting() >= max_waiting) {
-        return error(ErrorKind::limit, "{} operations over several namespaces wait already", waiting());
-    }
     if (Rank size = size_of(message.part.info); size > 0)
         sizes_[nspace] = size;
-    gone_.erase(nspace);
-    Join join{member, std::move(*signature), std::move(message)};
-    bool hopeless = std::any_of(join.signature.members.begin(), join.signature.members.end(),
-                                [this](const Members &m) { return gone_.contains(m.nspace); });
-    if (hopeless) {
-        reply(join, PMIX_ERR_LOST_CONNECTION, {});
+    if (message.status != PMIX_SUCCESS && replaces(member, message, nspace))
         return {};
-    }
-    unmatched_.push_back(std::move(join));
+    if (waiting() >= max_waiting)
+        return error(ErrorKind::limit, "{} operations over several namespaces wait already", waiting());
+    if (message.status != PMIX_SUCCESS)
+        message.part.info.hosts.clear(); // nobody will read it
+    unmatched_.push_back({member, std::move(*signature), std::move(message)});
     match();
     return {};
 }
@@ -136,6 +154,11 @@ void Gatherings::settle(const Bytes &key, std::uint64_t number) {
     std::map<Bytes, Join> joined = std::move(meeting.joined);
     meeting.joined.clear();
     matched_ -= joined.size();
+    std::size_t bytes = 0;
+    for (const auto &[nspace, join] : joined)
+        bytes += join.message.part.data.size() + 16 * join.message.part.info.hosts.size();
+    if (bytes > wire::frame_limit / 2 && meeting.failed == PMIX_SUCCESS)
+        meeting.failed = PMIX_ERR_OUT_OF_RESOURCE;
     std::int32_t failed = meeting.failed;
     for (const auto &[nspace, join] : joined)
         meeting.heard.insert(nspace);
@@ -204,8 +227,8 @@ void Gatherings::on_step_gone(StepId step, const Bytes &nspace) {
     for (const auto &join : failed)
         reply(join, PMIX_ERR_LOST_CONNECTION, {});
     std::erase_if(places_, [&](const auto &entry) { return names(entry.second.signature, nspace); });
+    std::erase_if(answered_, [step](const auto &entry) { return entry.first.first == step; });
     sizes_.erase(nspace);
-    gone_.insert(nspace);
 }
 
 } // namespace pmixhost

@@ -6,8 +6,9 @@
 // of every namespace it names is known, that is, when each has joined something. The n-th join of a
 // namespace to a set of participants meets the n-th of the others.
 //
-// It fails for all when one joins with an error, or when one of its namespaces or processes ends
-// before it has joined.
+// It fails for all when one joins with an error, or when one of the processes or namespaces that are
+// waited for ends meanwhile. A join that nobody else has met is withdrawn by its timeout, as if it had
+// never been: the next one takes its place.
 #pragma once
 
 #include "common/wire/messages.h"
@@ -34,7 +35,7 @@ class Gatherings {
 
     explicit Gatherings(Answer answer) : answer_(std::move(answer)) {}
 
-    // Fails (invalid, limit) on what cannot be, and does not answer it.
+    // Fails (invalid, limit) on what cannot be; that is the caller's to answer.
     Result<void> join(const Member &member, wire::GatheringJoin message);
     void on_process_ended(const Bytes &nspace, Rank rank);
     // What it has joined cannot come to an end any more.
@@ -62,6 +63,8 @@ class Gatherings {
     };
     bool known(const Signature &signature) const;
     Bytes normal(const Signature &signature) const;
+    bool replaces(const Member &member, const wire::GatheringJoin &message, const Bytes &nspace);
+    bool awaited(const Signature &signature, const Bytes &nspace) const;
     void match();
     void enter(Join join);
     void settle(const Bytes &key, std::uint64_t number);
@@ -70,7 +73,9 @@ class Gatherings {
 
     Answer answer_;
     std::map<Bytes, Rank> sizes_;
-    std::set<Bytes> gone_; // namespaces that were here once
+    // The last join of each signature that was answered, as its namespace numbers them: a failure that
+    // crossed with the answer is no new join.
+    std::map<std::pair<StepId, Bytes>, std::uint64_t> answered_;
     std::list<Join> unmatched_;
     std::map<Bytes, Place> places_; // by signature in normal form
     std::size_t matched_ = 0;

@@ -5,7 +5,7 @@
 
 namespace pmixhost {
 
-// The session ends a lookup at its time; this side only when the session does not.
+// A lookup that waits ends here at its time; the session forgets it a little later.
 static constexpr auto session_grace = std::chrono::seconds(10);
 
 void PublishService::Pending::answer(pmix_status_t code, std::vector<wire::Found> found) {
@@ -64,9 +64,8 @@ void PublishService::lookup(TimePoint now, LookupAsk ask) {
     request.wait = ask.wait;
     TimePoint deadline = after(now, ask.timeout, ask.wait >= 0 ? limits_.wait : limits_.answer);
     if (ask.wait >= 0 && deadline != TimePoint::max()) {
-        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count();
-        request.timeout_ms = static_cast<std::uint32_t>(std::min<long long>(left, UINT32_MAX));
-        deadline += session_grace;
+        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now + session_grace);
+        request.timeout_ms = static_cast<std::uint32_t>(std::min<long long>(left.count(), UINT32_MAX));
     }
     send(request.id, request, {ask.caller.rank, deadline, {}, std::move(ask.reply)});
 }

@@ -110,9 +110,10 @@ class RmBackend {
                               std::function<void(Result<void>)> done) = 0;
 
     // Brings an encoded Invitation to the process of a central role, which is started when it does not
-    // run; the backend retries until `deadline`. Errors: unsupported, unreachable, timeout.
-    virtual void reach(CentralRole role, std::string invitation, TimePoint deadline,
-                       std::function<void(Result<void>)> done) = 0;
+    // run, though not before `start_after`: another daemon may have been asked to do it. The backend
+    // retries until `deadline`. Errors: unsupported, unreachable, timeout.
+    virtual void reach(CentralRole role, std::string invitation, TimePoint start_after,
+                       TimePoint deadline, std::function<void(Result<void>)> done) = 0;
 
     // Ends the whole step, with the RM's own means, so that the launcher reports `end`. May be
     // called more than once, also on several hosts at once: the first report counts.
@@ -133,7 +134,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 3;
+    static constexpr std::uint32_t current_abi = 4;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     // Fails where the start document lacks or garbles something; the text names it.

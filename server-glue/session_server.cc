@@ -71,8 +71,16 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
         with<wire::GatheringJoin>(log_, payload, [&](const auto &m) {
             if (m.part.info.nspace != nspace)
                 return log_.warning("{} speaks for another namespace", printable(nspace));
-            if (auto joined = gatherings_.join({step, from}, m); !joined)
-                log_.warning("{}: {}", printable(nspace), joined.failure().text);
+            auto joined = gatherings_.join({step, from}, m);
+            if (joined)
+                return;
+            log_.warning("{}: {}", printable(nspace), joined.failure().text);
+            wire::GatheringDone done;
+            done.signature = m.signature;
+            done.sequence = m.sequence;
+            done.status = joined.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                     : PMIX_ERR_BAD_PARAM;
+            peers_.send(step, from, wire::GatheringDone::type, share(wire::encode(done)));
         });
         break;
     case wire::ModexRequest::type:
@@ -110,12 +118,11 @@ void SessionServer::relay(StepId step, HostIndex from, const wire::ModexRequest 
     TimePoint deadline = message.timeout_ms == UINT32_MAX
                              ? TimePoint::max()
                              : loop_.now() + std::chrono::milliseconds(message.timeout_ms);
-    relayed_.emplace(id, Relayed{{step, from, message.id}, asked, deadline});
+    HostIndex host = hosts[message.rank % hosts.size()]; // any knows the way: the load is spread
+    relayed_.emplace(id, Relayed{{step, from, message.id}, asked, host, deadline});
     wire::ModexRequest onward = message;
     onward.id = id;
-    // Any host of the step knows the way; which one is a matter of spreading the load.
-    peers_.send(asked, hosts[message.rank % hosts.size()], wire::ModexRequest::type,
-                share(wire::encode(onward)));
+    peers_.send(asked, host, wire::ModexRequest::type, share(wire::encode(onward)));
 }
 
 void SessionServer::relay_back(StepId step, wire::ModexReply message) {
@@ -133,6 +140,17 @@ void SessionServer::on_gone(StepId step, HostIndex host) {
     std::erase_if(relayed_, [&](const auto &entry) {
         return entry.second.asker.step == step && entry.second.asker.host == host;
     });
+    std::vector<std::uint64_t> lost;
+    for (const auto &[id, relayed] : relayed_) {
+        if (relayed.asked == step && relayed.asked_host == host)
+            lost.push_back(id);
+    }
+    for (std::uint64_t id : lost) {
+        wire::ModexReply reply;
+        reply.id = id;
+        reply.status = PMIX_ERR_LOST_CONNECTION;
+        relay_back(step, std::move(reply));
+    }
     for (auto at = askers_.begin(); at != askers_.end();) {
         auto now = at++;
         if (now->second.step == step && now->second.host == host) {
@@ -147,16 +165,29 @@ void SessionServer::on_step_gone(StepId step) {
     Bytes nspace = peers_.nspace_of(step);
     store_.on_nspace_ended(nspace);
     gatherings_.on_step_gone(step, nspace);
-    std::vector<std::uint64_t> lost;
-    for (const auto &[id, relayed] : relayed_) {
-        if (relayed.asked == step)
-            lost.push_back(id);
+    // Hosts that went with the last one: on_gone was not called for each.
+    for (auto at = askers_.begin(); at != askers_.end();) {
+        auto now = at++;
+        if (now->second.step != step)
+            continue;
+        store_.cancel(now->first);
+        askers_.erase(now);
     }
-    for (std::uint64_t id : lost) {
+    std::erase_if(relayed_, [&](const auto &entry) { return entry.second.asker.step == step; });
+    std::vector<Relayed> lost;
+    for (auto at = relayed_.begin(); at != relayed_.end();) {
+        auto now = at++;
+        if (now->second.asked != step)
+            continue;
+        lost.push_back(now->second);
+        relayed_.erase(now);
+    }
+    for (const auto &relayed : lost) {
         wire::ModexReply reply;
-        reply.id = id;
+        reply.id = relayed.asker.id;
         reply.status = PMIX_ERR_LOST_CONNECTION;
-        relay_back(step, std::move(reply));
+        peers_.send(relayed.asker.step, relayed.asker.host, wire::ModexReply::type,
+                    share(wire::encode(reply)));
     }
     arm_timer();
     arm_idle();

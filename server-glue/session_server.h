@@ -45,6 +45,7 @@ class SessionServer {
     struct Relayed { // a direct modex between steps
         Asker asker;
         StepId asked;
+        HostIndex asked_host;
         TimePoint deadline;
     };
     std::map<std::uint64_t, Relayed> relayed_; // by our id

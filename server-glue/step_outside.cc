@@ -15,9 +15,6 @@ void StepServer::connect(ConnectRequest request) {
     });
     if (!signature)
         return request.reply(PMIX_ERR_NOT_FOUND);
-    // What the others later ask of our processes comes from there, to each host.
-    if (spans_outside(*signature))
-        mesh_->invite(session_peer());
     // libpmix 4.2.2 answers a connect with PMIX_TIMEOUT itself when the time is up, and takes an answer
     // that comes after its own for another one (contrib/doc/decisions/libpmix.md): be earlier.
     std::optional<std::chrono::milliseconds> timeout;

@@ -16,6 +16,7 @@ namespace pmixhost {
 // An RM that has not started a task by then never will.
 static constexpr auto no_task_patience = std::chrono::minutes(10);
 // How long the end waits for peers that do not read.
+static constexpr auto session_start_patience = std::chrono::seconds(5);
 static constexpr auto sending_patience = std::chrono::seconds(5);
 
 static std::unique_ptr<Authenticator> authenticator_for(EventLoop &loop, const RmBackend &backend) {
@@ -153,8 +154,21 @@ void StepServer::send_contact(HostIndex host, Bytes message, TimePoint deadline,
     invitation.step_key = step_.step_key;
     invitation.host_count = hosts;
     invitation.nspace = step_.nspace;
-    backend_.reach(static_cast<CentralRole>(host - hosts), wire::encode(invitation), deadline,
+    backend_.reach(static_cast<CentralRole>(host - hosts), wire::encode(invitation),
+                   host == session_peer() ? session_start_time() : loop_.now(), deadline,
                    std::move(done));
+}
+
+// Not every host of the step starts a session at once: the lowest one that is there does, and any
+// other one only when that has not helped.
+TimePoint StepServer::session_start_time() {
+    HostIndex first = 0;
+    while (first < step_.self && mesh_->gone(first))
+        ++first;
+    if (first == step_.self)
+        return loop_.now();
+    mesh_->send(first, wire::WantSession::type, share(wire::encode(wire::WantSession{})));
+    return loop_.now() + session_start_patience;
 }
 
 void StepServer::end(Result<void> result) {
@@ -448,6 +462,9 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
         break;
     case wire::SignalReply::type:
         with<wire::SignalReply>(log_, payload, [&](auto m) { control_.on_reply(from, m); });
+        break;
+    case wire::WantSession::type:
+        mesh_->invite(session_peer());
         break;
     default:
         log_.warning("host {} sent a message of unknown type {}", from, type);

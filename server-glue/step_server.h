@@ -106,6 +106,7 @@ class StepServer final : private UpcallHandler,
     void complete_with(DataReply reply, Contributions contributions);
     void send_contact(HostIndex host, Bytes message, TimePoint deadline,
                       std::function<void(Result<void>)> done);
+    TimePoint session_start_time();
     void on_session_message(std::uint8_t type, const Bytes &payload);
     void on_launcher_message(std::uint8_t type, const Bytes &payload);
     void on_launched();

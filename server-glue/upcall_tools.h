@@ -2,7 +2,7 @@
 // Inside server-glue only.
 //
 // Answers are posted back by the library itself: its callbacks may be called from any thread, and
-// only shift to its own. They are never called from within an upcall, because the handler runs in
+// shift to its own (but for those that in_library_thread() is for). They are never called from within an upcall, because the handler runs in
 // the loop's thread.
 #pragma once
 

@@ -147,6 +147,12 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
         for (std::size_t i = 0; info && i < count; ++i) {
             if (read_directive(info[i], directives))
                 continue;
+            // An attribute, and none that publishing knows.
+            if (strncmp(info[i].key, "pmix.", 5) == 0) {
+                if (PMIX_INFO_IS_REQUIRED(&info[i]))
+                    directives.refused = PMIX_ERR_NOT_SUPPORTED;
+                continue;
+            }
             wire::Datum datum{Bytes(info[i].key, strnlen(info[i].key, PMIX_MAX_KEYLEN)), {}};
             if (pmix_status_t status = pack(info[i].value, datum.value); status != PMIX_SUCCESS)
                 return status;

@@ -275,6 +275,8 @@ Result<RoleProcess> RoleProcess::start(const std::string &role, const RunOptions
         return system_error("invitations", errno);
     RoleProcess process;
     process.invitations_.reset(pair[0]);
+    timeval patience{2, 0};
+    ::setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     UniqueFd theirs(pair[1]);
     Writer document;
     document.add("role", role);
@@ -327,8 +329,8 @@ bool RoleProcess::invite(const std::string &invitation) {
     for (int shift = 24; shift >= 0; shift -= 8)
         frame.push_back(static_cast<char>(invitation.size() >> shift));
     frame += invitation;
-    // The socket holds many of them; a process that takes none is no good to anybody.
-    return ::send(invitations_.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+    // It reads them as they come; one that takes none for so long is no good to anybody.
+    return ::send(invitations_.get(), frame.data(), frame.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(frame.size());
 }
 

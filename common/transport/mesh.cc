@@ -46,6 +46,7 @@ struct Mesh::Peer {
     std::deque<std::pair<std::uint8_t, SharedBytes>> queue;
     std::unique_ptr<Dial> dial;
     bool invited = false;
+    std::uint64_t invitation = 0; // the last one
     bool said_farewell = false;
     bool gone = false;
     EventLoop::Handle deadline; // to have a connection, once one is wanted
@@ -122,8 +123,9 @@ void Mesh::arm_deadline(HostIndex host) {
     p.deadline = loop_.after(settings_.transport_connect_timeout, [this, host] {
         Peer &p = peer(host);
         p.deadline.reset();
-        if (!p.links.empty() || (p.queue.empty() && !p.invited))
-            return p.dial.reset(); // there is one, or only the other side wanted it
+        // There is one, or only the other side wanted it; who cannot invite was asked to dial.
+        if (!p.links.empty() || (p.queue.empty() && !p.invited && listener_))
+            return p.dial.reset();
         host_gone(host, Gone::lost,
                   error(ErrorKind::timeout, "no connection within {} s (transport.connect_timeout)",
                         settings_.transport_connect_timeout.count() / 1000.0));
@@ -135,6 +137,7 @@ void Mesh::invite(HostIndex host) {
     if (p.gone || p.invited || !p.links.empty() || p.dial || !listener_)
         return;
     p.invited = true;
+    std::uint64_t invitation = p.invitation = next_id_++;
     Contact contact;
     contact.host = self_;
     contact.port = listener_->port();
@@ -144,11 +147,12 @@ void Mesh::invite(HostIndex host) {
     std::weak_ptr<bool> alive = alive_;
     callbacks_.send_contact(
         host, wire::encode(contact), loop_.now() + settings_.transport_connect_timeout,
-        [this, alive, host](Result<void> sent) {
+        [this, alive, host, invitation](Result<void> sent) {
             if (alive.expired() || sent)
                 return;
             Peer &p = peer(host);
-            if (p.links.empty() && !p.dial)
+            // Not when the peer was forgotten and invited anew.
+            if (p.invitation == invitation && p.links.empty() && !p.dial)
                 host_gone(host, Gone::lost, sent.failure());
         });
 }

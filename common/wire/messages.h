@@ -391,6 +391,17 @@ struct StepOver {
     }
 };
 
+struct WantSession {
+    static constexpr std::uint8_t type = 37;
+    static constexpr const char *name = "WantSession";
+    static constexpr const char *text =
+        "to the lowest host of the step: see to it that this allocation has a session";
+    std::uint8_t reserved = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&WantSession::reserved, "reserved", "0"));
+    }
+};
+
 // --- operations over several namespaces, to and from the session (server-glue/gathering.h) ----------
 struct HostRanks {
     static constexpr const char *name = "HostRanks";
@@ -462,7 +473,7 @@ struct GatheringDone {
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
                                ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
-                               DataReply, ProcessEnded, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
+                               DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
                                StepOver>;
 
 } // namespace pmixhost::wire

@@ -88,7 +88,7 @@ class LocalBackend final : public RmBackend {
         answer({});
     }
 
-    void reach(CentralRole role, std::string invitation, TimePoint,
+    void reach(CentralRole role, std::string invitation, TimePoint, TimePoint,
                std::function<void(Result<void>)> done) override {
         auto invite = Invitation::decode(invitation);
         Result<void> result;

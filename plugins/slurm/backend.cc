@@ -20,6 +20,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <poll.h>
 
 namespace pmixhost::slurm {
 
@@ -135,7 +136,7 @@ class SlurmBackend final : public RmBackend {
         attempt(sending);
     }
 
-    void reach(CentralRole role, std::string invitation, TimePoint deadline,
+    void reach(CentralRole role, std::string invitation, TimePoint start_after, TimePoint deadline,
                std::function<void(Result<void>)> done) override {
         auto sending = std::make_shared<Sending>();
         sending->done = std::move(done);
@@ -152,7 +153,7 @@ class SlurmBackend final : public RmBackend {
             return finish(sending, path.failure());
         sending->node = step_.session_node;
         sending->path = std::move(*path);
-        sending->start_session = true;
+        sending->start_after = start_after;
         attempt(sending);
     }
 
@@ -251,7 +252,7 @@ class SlurmBackend final : public RmBackend {
         std::string node, path, message;
         TimePoint deadline;
         Duration pause = first_pause;
-        bool start_session = false; // at the first failure: there is none yet
+        std::optional<TimePoint> start_after; // of the session, when there is none yet
         std::function<void(Result<void>)> done;
     };
 
@@ -272,10 +273,9 @@ class SlurmBackend final : public RmBackend {
                 if (sent || loop_.now() + sending->pause >= sending->deadline)
                     return sending->done(std::move(sent));
                 log_.debug("{}; once more", sent.failure().text);
-                if (std::exchange(sending->start_session, false)) {
-                    auto started = start_session({step_.leader_job, step_.session_node}, step_.settings,
-                                                 own_program());
-                    if (!started)
+                if (sending->start_after && loop_.now() >= *sending->start_after) {
+                    sending->start_after.reset();
+                    if (auto started = start_one_session(); !started)
                         return sending->done(started.failure());
                 }
                 auto at = pauses_.emplace(pauses_.end());
@@ -286,6 +286,19 @@ class SlurmBackend final : public RmBackend {
                 sending->pause = std::min(2 * sending->pause, longest_pause);
             });
     }
+    // One srun of ours at a time: it may have to wait for slurmctld.
+    Result<void> start_one_session() {
+        pollfd running{session_srun_.get(), POLLIN, 0};
+        if (session_srun_ && ::poll(&running, 1, 0) == 0)
+            return {};
+        auto started =
+            start_session({step_.leader_job, step_.session_node}, step_.settings, own_program());
+        if (!started)
+            return started.failure();
+        session_srun_ = std::move(*started);
+        return {};
+    }
+
     // Never from within the call.
     void finish(std::shared_ptr<Sending> sending, Result<void> result) {
         loop_.post([sending, result] { sending->done(result); });
@@ -301,6 +314,7 @@ class SlurmBackend final : public RmBackend {
     std::list<EventLoop::Handle> pauses_;
     std::optional<Worker> sender_, ender_, reporter_;
     std::optional<ReadyMessage> running_report_;
+    UniqueFd session_srun_; // its pidfd
     bool reported_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); // until stop()
 };

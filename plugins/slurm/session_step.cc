@@ -5,9 +5,13 @@
 #include <csignal>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace pmixhost::slurm {
+
+// For slurmctld to make the step; nobody waits for the session much longer.
+static constexpr std::chrono::seconds start_patience{30};
 
 Result<std::string> srun_path(const Settings &settings) {
     if (!settings.slurm_srun.empty())
@@ -28,10 +32,10 @@ std::vector<std::string> session_command(const SessionStep &step, const Settings
     return {"srun", "--jobid=" + job, "--overlap", "--overcommit", "--nodes=1", "--ntasks=1",
             "--nodelist=" + step.node, "--mpi=none", "--job-name=pmixhost-session", "--quiet",
             "--input=none", "--output=none", "--error=none", "--chdir=/", "--cpu-bind=none",
-            "--kill-on-bad-exit=0", pmixhostd, "--session", "slurm", "slurm.job_id=" + job};
+            "--kill-on-bad-exit=0", "--immediate=" + std::to_string(start_patience.count()), pmixhostd, "--session", "slurm", "slurm.job_id=" + job};
 }
 
-Result<void> start_session(const SessionStep &step, const Settings &settings,
+Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings,
                            const std::string &pmixhostd) {
     auto srun = srun_path(settings);
     if (!srun)
@@ -61,7 +65,8 @@ Result<void> start_session(const SessionStep &step, const Settings &settings,
     posix_spawnattr_destroy(&attributes);
     if (code != 0)
         return system_error(fmt::format("cannot run {}", *srun), code);
-    return {};
+    // It may have ended, and its number may be another's: at worst one more is started later.
+    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
 } // namespace pmixhost::slurm

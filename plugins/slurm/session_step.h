@@ -5,6 +5,7 @@
 
 #include "common/result.h"
 #include "common/settings.h"
+#include "common/unique_fd.h"
 
 #include <string>
 #include <vector>
@@ -20,9 +21,10 @@ struct SessionStep {
 std::vector<std::string> session_command(const SessionStep &step, const Settings &settings,
                                          const std::string &pmixhostd);
 
-// Starts that srun as a process of its own. Does not wait for it: whether there is a session, its
-// socket tells. Blocks no longer than a fork does. Needs SIGCHLD ignored, or a reaper.
-Result<void> start_session(const SessionStep &step, const Settings &settings,
+// Starts that srun as a process of its own and gives its pidfd, which is readable when it has ended.
+// Does not wait for it: whether there is a session, its socket tells. Blocks no longer than a fork
+// does. Needs SIGCHLD ignored, or a reaper.
+Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings,
                            const std::string &pmixhostd);
 
 // Settings.slurm_srun, or the first srun of the usual places.

@@ -141,6 +141,12 @@ void waiting(void **) {
     assert_true(t.sees(b0, "q"));
     assert_int_equal(t.lookup(5, b0, {"x", "nothing"}), PMIX_ERR_PARTIAL_SUCCESS);
     assert_int_equal(t.lookup(6, b0, {}), PMIX_ERR_BAD_PARAM);
+    // Two are more than the one that is enough; a partial success takes nothing away.
+    assert_int_equal(t.lookup(7, b0, {"x", "y", "nothing"}, 1), PMIX_SUCCESS);
+    t.publish(a0, "r", PMIX_RANGE_SESSION, PMIX_PERSIST_FIRST_READ);
+    assert_int_equal(t.lookup(8, b0, {"r", "nothing"}), PMIX_ERR_PARTIAL_SUCCESS);
+    assert_true(t.sees(b0, "r"));
+    assert_false(t.sees(b0, "r"));
 }
 
 void limits(void **) {
