@@ -107,6 +107,7 @@ Result<void> Gatherings::join(const Member &member, wire::GatheringJoin message)
         return error(ErrorKind::invalid, "a collective of several namespaces that cannot be");
     if (Rank size = size_of(message.part.info); size > 0)
         sizes_[nspace] = size;
+    match(); // what waited for that size
     if (message.status != PMIX_SUCCESS && replaces(member, message, nspace))
         return {};
     if (waiting() >= max_waiting)
