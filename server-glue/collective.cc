@@ -137,7 +137,10 @@ void Collectives::outside_done(const Bytes &key, std::uint64_t sequence, std::in
     }
     if (status != PMIX_SUCCESS)
         return finish(record, sequence, status, nullptr);
-    auto all = std::move(at->second.contributions);
+    // What connects is for the other namespaces.
+    std::vector<wire::Contribution> all;
+    if (record.signature.kind != CollectiveKind::connect)
+        all = std::move(at->second.contributions);
     std::size_t total = key.size();
     for (auto &part : parts)
         all.push_back(std::move(part));

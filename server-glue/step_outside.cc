@@ -8,6 +8,7 @@
 namespace pmixhost {
 
 static constexpr auto head_start = std::chrono::milliseconds(250);
+static constexpr auto posted_patience = std::chrono::milliseconds(200);
 
 void StepServer::connect(ConnectRequest request) {
     auto signature = canonical(request.kind, request.participants, [this](const Bytes &nspace) {
@@ -22,9 +23,58 @@ void StepServer::connect(ConnectRequest request) {
         timeout = request.timeout->count() > 0 && request.kind == CollectiveKind::connect
                       ? std::chrono::milliseconds(*request.timeout) - head_start
                       : std::chrono::milliseconds(*request.timeout);
-    auto shared = std::make_shared<StatusReply>(std::move(request.reply));
-    enter(*signature, {}, request.refused, request.local_status, timeout,
-          {[shared](pmix_status_t status, Bytes) { (*shared)(status); }, PMIX_ERROR, Bytes()});
+    auto entry = std::make_shared<ConnectEntry>();
+    entry->signature = std::move(*signature);
+    entry->refused = request.refused;
+    entry->local_status = request.local_status;
+    entry->timeout = timeout;
+    entry->reply = std::move(request.reply);
+    if (request.kind == CollectiveKind::connect && spans_outside(entry->signature))
+        return collect_posted(std::move(entry));
+    enter_connect(std::move(entry));
+}
+
+void StepServer::enter_connect(std::shared_ptr<ConnectEntry> entry) {
+    entry->timer.reset();
+    enter(entry->signature, std::move(entry->data), entry->refused, entry->local_status, entry->timeout,
+          {[entry](pmix_status_t status, Bytes) { entry->reply(status); }, PMIX_ERROR, Bytes()});
+}
+
+// What the participants here have posted goes along, so that the other namespaces need not ask for it
+// one by one. Who has posted nothing yet is not waited for long; it can be asked later.
+void StepServer::collect_posted(std::shared_ptr<ConnectEntry> entry) {
+    std::vector<Rank> ranks;
+    for (Rank rank : step_.map.ranks_on(step_.self)) {
+        if (entry->signature.contains(step_.nspace, rank) && !tasks_.gone(rank))
+            ranks.push_back(rank);
+    }
+    entry->left = ranks.size();
+    if (ranks.empty() || !library_)
+        return enter_connect(std::move(entry));
+    entry->timer = loop_.after(posted_patience, [this, entry] {
+        entry->left = 0;
+        enter_connect(entry);
+    });
+    for (Rank rank : ranks) {
+        library_->posted_data(step_.nspace, rank, [this, entry, rank](pmix_status_t status, Bytes data) {
+            if (entry->left == 0)
+                return; // too late
+            if (status == PMIX_SUCCESS && entry->data.size() + data.size() <= settings_.fence_max_bytes)
+                entry->data += wire::encode(wire::PostedData{rank, std::move(data)});
+            if (--entry->left == 0)
+                enter_connect(entry);
+        });
+    }
+}
+
+void StepServer::remember_posted(const wire::NamespacePart &part) {
+    wire::Reader reader(part.data);
+    while (reader.ok() && !reader.at_end()) {
+        wire::PostedData posted;
+        reader.get(posted);
+        if (reader.ok())
+            posted_elsewhere_[{part.info.nspace, posted.rank}] = std::move(posted.data);
+    }
 }
 
 bool StepServer::spans_outside(const Signature &signature) {
@@ -65,7 +115,7 @@ void StepServer::on_gathering_done(wire::GatheringDone message) {
     collectives_.outside_done(message.signature, message.sequence, message.status, std::move(parts));
 }
 
-void StepServer::complete_with(DataReply reply, Contributions contributions) {
+void StepServer::complete_with(CollectiveKind kind, DataReply reply, Contributions contributions) {
     struct Waiting {
         DataReply reply;
         Bytes data;
@@ -91,7 +141,10 @@ void StepServer::complete_with(DataReply reply, Contributions contributions) {
             log_.warning("{}", part.failure().text);
             continue;
         }
-        waiting->data += part->data;
+        if (kind == CollectiveKind::connect)
+            remember_posted(*part);
+        else
+            waiting->data += part->data;
         ++waiting->left;
         foreign_.learn(*library_, part->info, one_less);
     }
@@ -115,7 +168,7 @@ void StepServer::on_foreign_modex(const wire::ModexRequest &message) {
         reply.data = std::move(data);
         send_to_session(wire::ModexReply::type, share(wire::encode(reply)));
     };
-    replies_.emplace(id, DataReply{answer, PMIX_ERROR, Bytes()});
+    replies_.emplace(id, Reply{{answer, PMIX_ERROR, Bytes()}});
     modex_.request(id, message.nspace, message.rank, now, deadline);
 }
 

@@ -238,18 +238,20 @@ void StepServer::enter(const Signature &signature, Bytes data, pmix_status_t ref
                                    local_member_ending(signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     std::uint64_t id = next_id_++;
-    replies_.emplace(id, std::move(reply));
+    replies_.emplace(id, Reply{std::move(reply), signature.kind});
     collectives_.enter(now, id, signature, std::move(data), status, deadline);
     arm_timer();
 }
 
 void StepServer::direct_modex(ModexAsk request) {
+    if (auto known = posted_elsewhere_.extract({request.target.nspace, request.target.rank}))
+        return request.reply(PMIX_SUCCESS, std::move(known.mapped()));
     TimePoint now = loop_.now(), deadline = TimePoint::max();
     auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : settings_.modex_timeout;
     if (limit.count() > 0)
         deadline = now + limit;
     std::uint64_t id = next_id_++;
-    replies_.emplace(id, std::move(request.reply));
+    replies_.emplace(id, Reply{std::move(request.reply)});
     modex_.request(id, request.target.nspace, request.target.rank, now, deadline);
     arm_timer();
 }
@@ -538,8 +540,8 @@ void StepServer::complete(std::uint64_t id, std::int32_t status, Contributions c
     if (!node)
         return;
     if (status != PMIX_SUCCESS || !contributions)
-        return node.mapped()(status, {});
-    complete_with(std::move(node.mapped()), std::move(contributions));
+        return node.mapped().answer(status, {});
+    complete_with(node.mapped().kind, std::move(node.mapped().answer), std::move(contributions));
 }
 
 Result<std::vector<HostIndex>> StepServer::hosts_of(const Signature &signature) {
@@ -583,7 +585,7 @@ bool StepServer::local_member_ending(const Signature &signature) {
 
 void StepServer::answer(std::uint64_t id, std::int32_t status, Bytes data) {
     if (auto node = replies_.extract(id))
-        node.mapped()(status, std::move(data));
+        node.mapped().answer(status, std::move(data));
 }
 
 void StepServer::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) {

@@ -103,7 +103,19 @@ class StepServer final : private UpcallHandler,
     void on_gathering_done(wire::GatheringDone message);
     void on_foreign_modex(const wire::ModexRequest &message);
     // Learns the namespaces among the parts, then answers.
-    void complete_with(DataReply reply, Contributions contributions);
+    void complete_with(CollectiveKind kind, DataReply reply, Contributions contributions);
+    struct ConnectEntry {
+        Signature signature;
+        Bytes data;
+        pmix_status_t refused = PMIX_SUCCESS, local_status = PMIX_SUCCESS;
+        std::optional<std::chrono::milliseconds> timeout;
+        StatusReply reply;
+        std::size_t left = 0; // ranks whose data is looked for
+        EventLoop::Handle timer;
+    };
+    void enter_connect(std::shared_ptr<ConnectEntry> entry);
+    void collect_posted(std::shared_ptr<ConnectEntry> entry);
+    void remember_posted(const wire::NamespacePart &part);
     void send_contact(HostIndex host, Bytes message, TimePoint deadline,
                       std::function<void(Result<void>)> done);
     TimePoint session_start_time();
@@ -144,7 +156,14 @@ class StepServer final : private UpcallHandler,
     CredentialService credentials_;
     std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
     ForeignJobs foreign_;
-    std::unordered_map<std::uint64_t, DataReply> replies_; // of fences and direct modexes
+    struct Reply {
+        DataReply answer;
+        CollectiveKind kind = CollectiveKind::fence;
+    };
+    std::unordered_map<std::uint64_t, Reply> replies_; // of collectives and direct modexes
+    // What processes of other namespaces had posted when they connected. Each is used once: who asks
+    // again wants something newer.
+    std::map<std::pair<Bytes, Rank>, Bytes> posted_elsewhere_;
     std::uint64_t next_id_ = 1;
     EventLoop::Handle timer_;
     EventLoop::Handle idle_; // until the first task should have come

@@ -436,6 +436,16 @@ struct NamespacePart {
             field(&NamespacePart::data, "data", "what its hosts contributed, one behind the other"));
     }
 };
+// The data of a connect, one behind the other.
+struct PostedData {
+    static constexpr const char *name = "PostedData";
+    std::uint32_t rank = 0;
+    Bytes data;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&PostedData::rank, "rank", "of the namespace whose part it is in"),
+                               field(&PostedData::data, "data", "the library's modex blob"));
+    }
+};
 struct GatheringJoin {
     static constexpr std::uint8_t type = 40;
     static constexpr const char *name = "GatheringJoin";
