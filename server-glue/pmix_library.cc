@@ -62,6 +62,8 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, const O
     info.add(PMIX_SYSTEM_TMPDIR, options.directory);
     info.add(PMIX_HOSTNAME, options.hostname);
     info.add(PMIX_EXTERNAL_PROGRESS, false);
+    // Or each MPI process of a host discovers it anew, all at once.
+    info.add(PMIX_SERVER_SHARE_TOPOLOGY, true);
 
     // The store takes its sizes from the environment, which must say the same to every client.
     static constexpr const char *segment_variable = "NS_DATA_SEG_SIZE";
