@@ -36,10 +36,10 @@ pid_t child(void (*body)(int ready)) {
         body(ready[1]);
         _exit(1);
     }
+    close(ready[1]); // or a child that dies would be waited for
     char byte;
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
-    close(ready[1]);
     return pid;
 }
 
@@ -83,6 +83,9 @@ void *outlive(void *data) {
 }
 
 void threads_may_outlive_the_first(void **) {
+#ifdef __SANITIZE_THREAD__
+    skip(); // its runtime does not know a process whose first thread has ended
+#endif
     World world;
     pid_t pid = child([](int ready) {
         static Leader leader;
