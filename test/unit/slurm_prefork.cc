@@ -399,7 +399,7 @@ int main() {
     // The daemon's process is made with fork and system calls alone, which the thread sanitizer's own
     // thread and descriptors do not survive; there is one thread in it.
     puts("1..0 # SKIP the thread sanitizer cannot follow a bare fork");
-    return 77;
+    return 0;
 #endif
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_daemon_is_a_clean_process_of_the_user),
