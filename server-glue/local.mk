@@ -17,6 +17,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/job_starter.h \
 	server-glue/launcher_server.h server-glue/launcher_server.cc \
 	server-glue/local_tasks.h server-glue/local_tasks.cc \
+	server-glue/log_service.h server-glue/log_service.cc \
 	server-glue/modex.h server-glue/modex.cc \
 	server-glue/one_shot.h \
 	server-glue/pmix_library.h server-glue/pmix_library.cc \
@@ -37,7 +38,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/task_table.h \
 	server-glue/task_watch.h server-glue/task_watch.cc \
 	server-glue/upcall_tools.h server-glue/upcalls_connect.cc server-glue/upcalls_control.cc server-glue/upcalls_data.cc \
-	server-glue/upcalls_security.cc server-glue/upcalls_spawn.cc \
+	server-glue/upcalls_log.cc server-glue/upcalls_security.cc server-glue/upcalls_spawn.cc \
 	server-glue/upcalls.h server-glue/upcalls.cc \
 	server-glue/user_terminal.h server-glue/user_terminal.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

@@ -2,6 +2,7 @@
 #include "server-glue/step_server.h"
 
 #include "common/transport/invitation.h"
+#include "server-glue/log_service.h"
 #include "server-glue/supervisor.h"
 #include "server-glue/user_terminal.h"
 
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fmt/ranges.h>
+#include <pmix.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -286,6 +288,21 @@ void StepServer::job_control(JobControlAsk request) {
         return request.reply(request.refused);
     control_.request(loop_.now(), std::move(request));
     arm_timer();
+}
+
+void StepServer::log(LogAsk request) {
+    if (request.refused != PMIX_SUCCESS)
+        return request.reply(request.refused);
+    pid_t pid = request.caller.nspace == step_.nspace ? tasks_.watch().pid_of(request.caller.rank) : 0;
+    auto status = log_entries(request, [pid](int fd, const std::string &text) {
+        return write_for(pid, fd, text);
+    });
+    for (const auto &entry : request.entries) {
+        if (entry.status != PMIX_SUCCESS)
+            log_.info("rank {} could not log to {}: {}", request.caller.rank, printable(entry.channel),
+                      PMIx_Error_string(entry.status));
+    }
+    request.reply(status);
 }
 
 bool StepServer::signal_local(Rank rank, int signal) {

@@ -64,6 +64,7 @@ class StepServer final : private UpcallHandler,
     void unpublish(UnpublishAsk request) override;
     void spawn(SpawnAsk request) override;
     void job_control(JobControlAsk request) override;
+    void log(LogAsk request) override;
     void get_credential(CredentialAsk request) override { credentials_.get(std::move(request)); }
     void validate_credential(ValidationAsk request) override {
         credentials_.validate(std::move(request));

@@ -56,6 +56,7 @@ void in_library_thread(std::function<void()> what);
 void add_connect_upcalls(pmix_server_module_t &module);
 void add_control_upcalls(pmix_server_module_t &module);
 void add_data_upcalls(pmix_server_module_t &module);
+void add_log_upcall(pmix_server_module_t &module);
 void add_security_upcalls(pmix_server_module_t &module);
 void add_spawn_upcall(pmix_server_module_t &module);
 

@@ -14,6 +14,7 @@
 
 #include <pmix_server.h>
 
+#include <ctime>
 #include <optional>
 
 namespace pmixhost {
@@ -106,6 +107,23 @@ struct JobControlAsk {
     std::optional<std::chrono::seconds> timeout;
     StatusReply reply;
 };
+struct LogAsk {
+    static constexpr std::size_t max_text = 64 * 1024; // of one entry: what a pipe holds
+    static constexpr std::size_t max_request = 1024 * 1024;
+    static constexpr std::size_t max_entries = 1000;
+    struct Entry {
+        std::string channel; // the entry's key
+        int fd = -1;         // 1 or 2: the caller's standard output or error
+        std::string text;
+        pmix_status_t status = PMIX_SUCCESS; // without fd: how it went
+    };
+    Process caller;
+    std::vector<Entry> entries;
+    bool once = false, tagged = false, timed = false;
+    std::time_t time = 0; // of the request; 0: not said
+    pmix_status_t refused = PMIX_SUCCESS;
+    StatusReply reply;
+};
 struct ClientEvent {
     Process client;
     StatusReply reply;
@@ -126,6 +144,7 @@ class UpcallHandler {
     virtual void unpublish(UnpublishAsk request) = 0;
     virtual void spawn(SpawnAsk request) = 0;
     virtual void job_control(JobControlAsk request) = 0;
+    virtual void log(LogAsk request) = 0;
     virtual void get_credential(CredentialAsk request) = 0;
     virtual void validate_credential(ValidationAsk request) = 0;
 };

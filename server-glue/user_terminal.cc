@@ -3,6 +3,7 @@
 
 #include "common/unique_fd.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,12 +20,23 @@ std::string printable(std::string_view text) {
 }
 
 void say_on_terminal(pid_t pid, std::string_view text) {
-    UniqueFd fd(::open(fmt::format("/proc/{}/fd/2", pid).c_str(),
+    write_for(pid, 2, "pmixhost: " + printable(text) + "\n");
+}
+
+bool write_for(pid_t pid, int number, std::string_view text) {
+    UniqueFd fd(::open(fmt::format("/proc/{}/fd/{}", pid, number).c_str(),
                        O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!fd)
-        return;
-    std::string line = "pmixhost: " + printable(text) + "\n";
-    [[maybe_unused]] ssize_t n = ::write(fd.get(), line.data(), line.size());
+        return false;
+    while (!text.empty()) {
+        ssize_t n = ::write(fd.get(), text.data(), text.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
 }
 
 } // namespace pmixhost

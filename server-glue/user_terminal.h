@@ -12,6 +12,10 @@ namespace pmixhost {
 // opened (the task has closed it, it is a socket, the program is setuid).
 void say_on_terminal(pid_t pid, std::string_view text);
 
+// Writes `text` as it is to fd 1 or 2 of `pid`, without waiting. False when not all of it could be
+// written: nobody reads there fast enough, or as above.
+bool write_for(pid_t pid, int fd, std::string_view text);
+
 // `text` with control characters replaced, at most 1024 bytes: it came from a task or a peer.
 std::string printable(std::string_view text);
 

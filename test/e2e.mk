@@ -10,7 +10,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
 	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
-	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality \
+	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality test/e2e/clients/log \
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
 	test/e2e/clients/spawn \
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_spawn
@@ -84,6 +84,10 @@ test_e2e_clients_locality_SOURCES = test/e2e/clients/locality.c test/e2e/clients
 test_e2e_clients_locality_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_locality_LDFLAGS =
 test_e2e_clients_locality_LDADD = $(PMIX_LIBS)
+test_e2e_clients_log_SOURCES = test/e2e/clients/log.c test/e2e/clients/client.h
+test_e2e_clients_log_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_log_LDFLAGS =
+test_e2e_clients_log_LDADD = $(PMIX_LIBS)
 test_e2e_clients_modex_SOURCES = test/e2e/clients/modex.c test/e2e/clients/client.h
 test_e2e_clients_modex_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_modex_LDFLAGS =

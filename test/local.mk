@@ -12,7 +12,7 @@ include test/e2e.mk
 include test/fuzz.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
-	test/unit/gathering test/unit/job_control test/unit/task_watch test/unit/event_loop test/unit/spawn_plan \
+	test/unit/gathering test/unit/job_control test/unit/log_service test/unit/task_watch test/unit/event_loop test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
@@ -30,6 +30,9 @@ test_sim_collectives_LDADD = $(GLUE_TEST_LDADD)
 test_unit_job_control_SOURCES = test/unit/job_control.cc
 test_unit_job_control_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_job_control_LDADD = $(GLUE_TEST_LDADD)
+test_unit_log_service_SOURCES = test/unit/log_service.cc
+test_unit_log_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_log_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_mesh_SOURCES = test/unit/mesh.cc
 test_unit_mesh_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_mesh_LDADD = $(GLUE_TEST_LDADD)

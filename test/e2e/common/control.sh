@@ -68,4 +68,32 @@ client 2 1 control cleanup "$CLIENT_DIR/litter"
 ok "the library keeps its share of the directives: a file is removed at the end" \
     eval "all_ok 2 && [[ ! -e $CLIENT_DIR/litter ]]"
 
+# lines_are WORD N: every rank of N has logged its line to WORD (out, err) once; N 0: none has.
+lines_are() {
+    local rank
+    (($(grep -c "^hear $1 [0-9]*$" <<<"$output") == $2)) || return 1
+    for ((rank = 0; rank < $2; rank++)); do
+        grep -qx "hear $1 $rank" <<<"$output" || return 1
+    done
+}
+for shape in 1x2 3x2; do
+    h=${shape%x*} p=${shape#*x} n=$((${shape%x*} * ${shape#*x}))
+    client "$h" "$p" log say hear
+    ok "PMIx_Log to stdout and stderr, $shape" eval "all_ok $n && lines_are out $n && lines_are err $n"
+    job "$h" "$p" bash -c "exec $clients/log say hear 2>/dev/null"
+    ok "each to its own, $shape" eval "all_ok $n && lines_are out $n && lines_are err 0"
+    client "$h" "$p" log once hear
+    ok "PMIX_LOG_ONCE: only to the first that works, $shape" \
+        eval "all_ok $n && lines_are err $n && lines_are out 0"
+    client "$h" "$p" log statuses
+    ok "what cannot be logged to is refused, $shape" all_ok "$n"
+done
+client 2 1 log labelled hear
+like "a line with channel and time" "$output" \
+    '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z stdout: hear out 1'
+client 2 1 log large
+ok "what no pipe holds is refused" all_ok 2
+client 2 2 log monitor
+ok "the library monitors heartbeats" all_ok 4
+
 done_testing

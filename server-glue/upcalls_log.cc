@@ -1,0 +1,86 @@
+// Upcall of log. libpmix calls it with all entries of a request, those for syslog included, which it has
+// written by itself before; and holds a lock over the call that the answer takes, so the answer must
+// not come from within.
+#include "server-glue/upcall_tools.h"
+
+#include <cstring>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace upcall;
+
+bool is_true(const pmix_value_t &value) {
+    return value.type == PMIX_UNDEF || (value.type == PMIX_BOOL && value.data.flag);
+}
+
+LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
+    LogAsk::Entry entry;
+    entry.channel.assign(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+    bool ours = PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) || PMIX_CHECK_KEY(&info, PMIX_LOG_STDERR);
+    if (PMIX_CHECK_KEY(&info, PMIX_LOG_SYSLOG) || PMIX_CHECK_KEY(&info, PMIX_LOG_LOCAL_SYSLOG)) {
+        // With PMIX_LOG_ONCE it tries the host before, and then not syslog.
+        entry.status = once ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+    } else if (!ours) {
+        entry.status = PMIX_ERR_NOT_SUPPORTED;
+    } else if (info.value.type != PMIX_STRING || !info.value.data.string) {
+        entry.status = PMIX_ERR_BAD_PARAM;
+    } else {
+        std::size_t size = strnlen(info.value.data.string, LogAsk::max_text + 1);
+        entry.status = PMIX_ERR_OUT_OF_RESOURCE;
+        if (size <= LogAsk::max_text) {
+            entry.fd = PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) ? 1 : 2;
+            entry.text.assign(info.value.data.string, size);
+        }
+    }
+    return entry;
+}
+
+void read_directive(const pmix_info_t &info, LogAsk &ask) {
+    if (PMIX_CHECK_KEY(&info, PMIX_LOG_ONCE)) {
+        ask.once = is_true(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TAG_OUTPUT)) {
+        ask.tagged = is_true(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TIMESTAMP_OUTPUT)) {
+        ask.timed = is_true(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TIMESTAMP)) {
+        if (info.value.type == PMIX_TIME)
+            ask.time = info.value.data.time;
+    } else if (PMIX_INFO_IS_REQUIRED(&info)) {
+        for (const char *key : {PMIX_LOG_SOURCE, PMIX_LOG_GENERATE_TIMESTAMP, PMIX_LOG_SYSLOG_PRI,
+                                PMIX_LOG_KEY, PMIX_LOG_VAL, PMIX_LOG_AGG}) {
+            if (PMIX_CHECK_KEY(&info, key))
+                return; // the library's
+        }
+        ask.refused = PMIX_ERR_NOT_SUPPORTED;
+    }
+}
+
+void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t count,
+            const pmix_info_t directives[], std::size_t ndirs, pmix_op_cbfunc_t callback, void *cbdata) {
+    guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        LogAsk ask;
+        ask.caller = process_of(*client);
+        for (std::size_t i = 0; directives && i < ndirs; ++i)
+            read_directive(directives[i], ask);
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; data && i < count; ++i) {
+            ask.entries.push_back(entry_of(data[i], ask.once));
+            bytes += ask.entries.back().text.size();
+        }
+        if (bytes > LogAsk::max_request || ask.entries.size() > LogAsk::max_entries) {
+            ask.entries.clear();
+            ask.refused = PMIX_ERR_OUT_OF_RESOURCE;
+        }
+        ask.reply = status_reply(callback, cbdata);
+        post(upcalls, std::move(ask), &UpcallHandler::log);
+        return PMIX_SUCCESS;
+    });
+}
+
+} // namespace
+
+void upcall::add_log_upcall(pmix_server_module_t &module) { module.log = on_log; }
+
+} // namespace pmixhost

@@ -1,0 +1,102 @@
+/* PMIx_Log and PMIx_Process_monitor.
+ * usage: log say TEXT          everybody logs "TEXT out RANK" to stdout and "TEXT err RANK" to stderr
+ *        log once TEXT         to the first channel that works: e-mail (does not), stderr, stdout
+ *        log labelled TEXT     to stdout, with channel name and time
+ *        log large             what fits and what does not
+ *        log statuses          channels that are not offered, alone and beside others
+ *        log monitor           heartbeats */
+#include "client.h"
+
+static void expect(const char *what, pmix_status_t got, pmix_status_t wanted)
+{
+    if (got != wanted)
+        fail("%s: %s, not %s", what, PMIx_Error_string(got), PMIx_Error_string(wanted));
+}
+
+static pmix_status_t put_out(pmix_info_t *data, size_t n, pmix_info_t *directives, size_t ndirs)
+{
+    me.doing = "PMIx_Log";
+    return PMIx_Log(data, n, directives, ndirs);
+}
+
+static pmix_status_t log_one(const char *channel, const char *text)
+{
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, channel, text, PMIX_STRING);
+    pmix_status_t rc = put_out(&info, 1, NULL, 0);
+    PMIX_INFO_DESTRUCT(&info);
+    return rc;
+}
+
+static pmix_status_t monitor(const char *what, pmix_info_t *directives, size_t n)
+{
+    pmix_info_t info, *results = NULL;
+    size_t nresults = 0;
+    PMIX_INFO_LOAD(&info, what, NULL, PMIX_BOOL);
+    me.doing = "PMIx_Process_monitor";
+    return PMIx_Process_monitor(&info, PMIX_MONITOR_HEARTBEAT_ALERT, directives, n, &results,
+                                &nresults);
+}
+
+int main(int argc, char **argv)
+{
+    begin(40);
+    const char *what = argc > 1 ? argv[1] : "", *text = argc > 2 ? argv[2] : "";
+    char out[256], err[256];
+    pmix_info_t infos[3], directives[2];
+    snprintf(out, sizeof(out), "%s out %u\n", text, me.rank);
+    snprintf(err, sizeof(err), "%s err %u\n", text, me.rank);
+    if (!strcmp(what, "say")) {
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_STDOUT, out, PMIX_STRING);
+        PMIX_INFO_LOAD(&infos[1], PMIX_LOG_STDERR, err, PMIX_STRING);
+        expect("stdout and stderr", put_out(infos, 2, NULL, 0), PMIX_SUCCESS);
+    } else if (!strcmp(what, "once")) {
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_EMAIL, "nobody", PMIX_STRING);
+        PMIX_INFO_LOAD(&infos[1], PMIX_LOG_STDERR, err, PMIX_STRING);
+        PMIX_INFO_LOAD(&infos[2], PMIX_LOG_STDOUT, out, PMIX_STRING);
+        PMIX_INFO_LOAD(&directives[0], PMIX_LOG_ONCE, NULL, PMIX_BOOL);
+        expect("once", put_out(infos, 3, directives, 1), PMIX_SUCCESS);
+    } else if (!strcmp(what, "labelled")) {
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_STDOUT, out, PMIX_STRING);
+        PMIX_INFO_LOAD(&directives[0], PMIX_LOG_TAG_OUTPUT, NULL, PMIX_BOOL);
+        PMIX_INFO_LOAD(&directives[1], PMIX_LOG_TIMESTAMP_OUTPUT, NULL, PMIX_BOOL);
+        expect("labelled", put_out(infos, 1, directives, 2), PMIX_SUCCESS);
+    } else if (!strcmp(what, "large")) {
+        size_t most = 64 * 1024;
+        char *large = malloc(most + 2);
+        memset(large, 'x', most + 1);
+        large[most] = '\n';
+        large[most + 1] = 0;
+        expect("64 KiB and one byte", log_one(PMIX_LOG_STDOUT, large), PMIX_ERR_OUT_OF_RESOURCE);
+        large[most / 4] = '\n';
+        large[most / 4 + 1] = 0;
+        expect("16 KiB", log_one(PMIX_LOG_STDOUT, large), PMIX_SUCCESS);
+    } else if (!strcmp(what, "statuses")) {
+        expect("e-mail", log_one(PMIX_LOG_EMAIL, "nobody"), PMIX_ERR_NOT_SUPPORTED);
+        expect("the job record", log_one(PMIX_LOG_JOB_RECORD, "x"), PMIX_ERR_NOT_SUPPORTED);
+        expect("a global store", log_one(PMIX_LOG_GLOBAL_DATASTORE, "x"), PMIX_ERR_NOT_SUPPORTED);
+        expect("another channel", log_one("test.channel", "x"), PMIX_ERR_NOT_SUPPORTED);
+        expect("syslog", log_one(PMIX_LOG_SYSLOG, "a test of PMIx_Log"), PMIX_SUCCESS);
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_JOB_RECORD, "x", PMIX_STRING);
+        PMIX_INFO_LOAD(&infos[1], PMIX_LOG_STDERR, err, PMIX_STRING);
+        expect("one of two", put_out(infos, 2, NULL, 0), PMIX_ERR_PARTIAL_SUCCESS);
+        int number = 7;
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_STDERR, &number, PMIX_INT);
+        expect("a number", put_out(infos, 1, NULL, 0), PMIX_ERR_BAD_PARAM);
+        PMIX_INFO_LOAD(&directives[0], "test.unknown", NULL, PMIX_BOOL);
+        expect("an optional directive", put_out(&infos[1], 1, directives, 1), PMIX_SUCCESS);
+        PMIX_INFO_REQUIRED(&directives[0]);
+        expect("a required directive", put_out(&infos[1], 1, directives, 1),
+               PMIX_ERR_NOT_SUPPORTED);
+    } else if (!strcmp(what, "monitor")) {
+        uint32_t seconds = 5;
+        PMIX_INFO_LOAD(&directives[0], PMIX_MONITOR_ID, "beat", PMIX_STRING);
+        PMIX_INFO_LOAD(&directives[1], PMIX_MONITOR_HEARTBEAT_TIME, &seconds, PMIX_UINT32);
+        expect("heartbeats", monitor(PMIX_MONITOR_HEARTBEAT, directives, 2), PMIX_SUCCESS);
+        PMIx_Heartbeat();
+    } else {
+        fail("usage: log say|once|labelled|large|statuses|monitor [TEXT]");
+    }
+    fence();
+    pass();
+}
