@@ -73,6 +73,33 @@ void InfoList::add_process(const char *key, const pmix_proc_t &process) {
     info.value.type = PMIX_PROC;
     info.value.data.proc = copy;
 }
+void InfoList::add_processes(const char *key, const std::vector<pmix_proc_t> &processes) {
+    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
+    void *copy = std::calloc(processes.size() + 1, sizeof(pmix_proc_t));
+    if (!array || !copy) {
+        std::free(array);
+        std::free(copy);
+        throw std::bad_alloc();
+    }
+    if (!processes.empty())
+        std::memcpy(copy, processes.data(), processes.size() * sizeof(pmix_proc_t));
+    array->type = PMIX_PROC;
+    array->size = processes.size();
+    array->array = copy;
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_DATA_ARRAY;
+    info.value.data.darray = array;
+}
+void InfoList::add_status(const char *key, pmix_status_t status) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_STATUS;
+    info.value.data.status = status;
+}
+void InfoList::add_time(const char *key, time_t time) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_TIME;
+    info.value.data.time = time;
+}
 void InfoList::add_regex(const char *key, const char *regex) {
     pmix_info_t &info = append(key);
     PMIX_VALUE_LOAD(&info.value, regex, PMIX_REGEX);

@@ -5,6 +5,7 @@
 #include <pmix_common.h>
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class InfoList {
     void add(const char *key, bool flag);
     void add_rank(const char *key, pmix_rank_t rank);
     void add_process(const char *key, const pmix_proc_t &process);
+    void add_processes(const char *key, const std::vector<pmix_proc_t> &processes);
+    void add_status(const char *key, pmix_status_t status);
+    void add_time(const char *key, time_t time);
     // A nested array of info: job, session, app, node or process realm.
     void add_array(const char *key, InfoList &&elements);
     // What PMIx_generate_regex or _ppn gave: only the library knows its length.

@@ -13,7 +13,8 @@ namespace pmixhost {
 LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory,
                        TaskTable *table, Callbacks callbacks)
     : loop_(loop), log_(log), step_(step), directory_(std::move(directory)), table_(table),
-      callbacks_(std::move(callbacks)), watch_(loop, [this](Rank rank) { task_gone(rank); }) {}
+      callbacks_(std::move(callbacks)),
+      watch_(loop, [this](Rank rank, std::optional<int> status) { task_gone(rank, status); }) {}
 
 void LocalTasks::set_library(PmixLibrary &library) {
     library_ = &library;
@@ -56,7 +57,7 @@ void LocalTasks::knock(TaskDoor::Knock knock) {
         bool dead = added.failure().kind == ErrorKind::not_found;
         knock.answer(added.failure());
         if (dead)
-            ended(knock.rank);
+            ended(knock.rank, std::nullopt);
         return;
     }
     started(knock.rank, knock.pid);
@@ -147,12 +148,12 @@ void LocalTasks::answer(Rank rank, gid_t gid, TaskDoor::Answer reply) {
         });
 }
 
-void LocalTasks::ended(Rank rank) {
+void LocalTasks::ended(Rank rank, std::optional<int> wait_status) {
     if (watch_.has(rank))
-        return watch_.ended(rank);
+        return watch_.ended(rank, wait_status);
     if (!gone_.contains(rank) && step_.map.host_of(rank) == step_.self) {
         started_.insert(rank); // it has been, too short to be seen
-        task_gone(rank);
+        task_gone(rank, wait_status);
     }
 }
 
@@ -166,11 +167,11 @@ bool LocalTasks::client_finalized(Rank rank) {
     return finalized_.size() == step_.map.ranks_on(step_.self).size();
 }
 
-void LocalTasks::task_gone(Rank rank) {
+void LocalTasks::task_gone(Rank rank, std::optional<int> wait_status) {
     gone_.insert(rank);
     if (table_)
         table_->set(step_.map.local_rank(rank), 0);
-    callbacks_.on_gone(rank);
+    callbacks_.on_gone(rank, wait_status);
     // After what libpmix has posted already: it may know the rank as connected.
     loop_.post([this] { send_stand_ins(); });
     if (watch_.running() == 0 && started_.size() == step_.map.ranks_on(step_.self).size())

@@ -28,7 +28,8 @@ class LocalTasks {
     static constexpr Duration straggler_patience = std::chrono::seconds(3);
 
     struct Callbacks {
-        std::function<void(Rank)> on_gone;       // a task has ended
+        // A task has ended; with its wait status, if that is known.
+        std::function<void(Rank, std::optional<int>)> on_gone;
         std::function<void()> on_all_ended;      // every task of this host has started and ended
         std::function<void()> on_serving;        // the namespace is registered
         std::function<void(Error)> on_failure;   // the daemon cannot serve
@@ -47,7 +48,7 @@ class LocalTasks {
     // Backends that start the tasks themselves.
     void want_environment(Rank rank, TaskDoor::Answer answer);
     void started(Rank rank, pid_t pid);
-    void ended(Rank rank);
+    void ended(Rank rank, std::optional<int> wait_status);
     // What a spawned task said until its program was executed.
     void parted(Rank rank, std::string_view said, UniqueFd connection);
 
@@ -57,6 +58,8 @@ class LocalTasks {
     bool any_started() const { return !started_.empty(); }
     // Ended, whatever the way.
     bool gone(Rank rank) const { return gone_.contains(rank); }
+    bool connected(Rank rank) const { return connected_.contains(rank); }
+    bool finalized(Rank rank) const { return finalized_.contains(rank); }
     // A task that used PMIx has ended without having finalized it.
     bool any_ended_badly() const;
     TaskWatch &watch() { return watch_; }
@@ -67,7 +70,7 @@ class LocalTasks {
     void register_nspace();
     void answer_all();
     void answer(Rank rank, gid_t gid, TaskDoor::Answer reply);
-    void task_gone(Rank rank);
+    void task_gone(Rank rank, std::optional<int> wait_status);
     void send_stand_ins();
 
     struct Waiting {

@@ -174,4 +174,10 @@ void PmixLibrary::posted_data(const std::string &nspace, Rank rank, DataDone don
     settle(PMIx_server_dmodex_request(&proc, on_data, waiting), waiting);
 }
 
+void PmixLibrary::notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
+                         const pmix_info_t info[], std::size_t count, Done done) {
+    auto *waiting = new Waiting{loop_, std::move(done), {}};
+    settle(PMIx_Notify_event(code, &source, range, info, count, on_done, waiting), waiting);
+}
+
 } // namespace pmixhost

@@ -45,6 +45,10 @@ class PmixLibrary {
     Result<std::vector<std::string>> environment(const std::string &nspace, Rank rank);
     // What the process has posted; waits, perhaps for ever, until it has.
     void posted_data(const std::string &nspace, Rank rank, DataDone done);
+    // Gives an event to the clients of this host that registered for it. `info` is copied before it
+    // returns; done: all has been queued for them. In the order of the calls.
+    void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
+                const pmix_info_t info[], std::size_t count, Done done);
 
   private:
     explicit PmixLibrary(EventLoop &loop) : loop_(loop) {}

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <fmt/ranges.h>
 #include <pmix.h>
 #include <unistd.h>
@@ -20,6 +21,9 @@ static constexpr auto no_task_patience = std::chrono::minutes(10);
 // How long the end waits for peers that do not read.
 static constexpr auto session_start_patience = std::chrono::seconds(5);
 static constexpr auto sending_patience = std::chrono::seconds(5);
+
+// Of events that processes of this host notify, under way in this daemon.
+static constexpr std::uint64_t max_event_bytes = 16ull << 20;
 
 static std::unique_ptr<Authenticator> authenticator_for(EventLoop &loop, const RmBackend &backend) {
     if (backend.capabilities().munge)
@@ -73,8 +77,11 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
       step_(start.backend.step()), page_(start.page), on_end_(std::move(on_end)),
       door_(std::move(start.door)), directory_(std::move(directory)),
       tasks_(loop_, log_, step_, directory_.path(), start.table,
-             {[this](Rank rank) { on_task_gone(rank); },
-              [this] { end({}); },
+             {[this](Rank rank, std::optional<int> status) { on_task_gone(rank, status); },
+              [this] {
+                  report_ends();
+                  end({});
+              },
               [this] {
                   if (page_)
                       page_->state.store(StatusPage::serving, std::memory_order_release);
@@ -89,8 +96,11 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return mesh_->send(launcher_peer(), type, std::move(payload));
       }),
-      credentials_(loop_, log_), foreign_(log_, step_.session_id),
-      upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes}), worker_(loop_) {}
+      credentials_(loop_, log_),
+      events_(*this, step_.map, step_.nspace, step_.self, settings_.transport_radix),
+      foreign_(log_, step_.session_id),
+      upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes, max_event_bytes}),
+      worker_(loop_) {}
 
 StepServer::~StepServer() {
     // In this order: what waits is answered, then no more upcalls, then nothing that could answer one.
@@ -143,6 +153,8 @@ void StepServer::begin() {
                     tasks_.set_library(*library_);
                     for (auto &ask : std::exchange(early_asks_, {}))
                         ask_library(ask.token, ask.nspace, ask.rank);
+                    for (auto &event : std::exchange(early_events_, {}))
+                        event();
                 });
 }
 
@@ -428,7 +440,8 @@ void StepServer::want_environment(Rank rank,
         rank, {std::move(done), error(ErrorKind::unreachable, "pmixhostd ended before it had an answer")});
 }
 
-void StepServer::on_task_gone(Rank rank) {
+void StepServer::on_task_gone(Rank rank, std::optional<int> wait_status) {
+    note_end(rank, wait_status);
     collectives_.on_local_process_gone();
     modex_.on_local_process_gone(step_.nspace, rank);
     publish_.on_process_ended(rank);
@@ -473,6 +486,18 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
     case wire::ModexReply::type:
         with<wire::ModexReply>(log_, payload, [&](auto m) { modex_.on_reply(from, std::move(m)); });
         break;
+    case wire::EventNotice::type: {
+        auto shared = share(std::move(payload));
+        with<wire::EventNotice>(log_, *shared,
+                                [&](auto m) { events_.on_notice(from, std::move(m), shared); });
+        break;
+    }
+    case wire::HostReport::type: {
+        auto shared = share(std::move(payload));
+        with<wire::HostReport>(log_, *shared,
+                               [&](auto m) { events_.on_report(from, std::move(m), shared); });
+        break;
+    }
     case wire::KillRanks::type:
         with<wire::KillRanks>(log_, payload, [&](auto m) { kill_ranks(m); });
         break;
@@ -539,6 +564,8 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
     collectives_.on_host_gone(host);
     modex_.on_host_gone(host);
     control_.on_host_gone(host, how == Mesh::Gone::lost);
+    if (how == Mesh::Gone::lost && !ending_ && mesh_->was_connected(host))
+        events_.report_lost(host, static_cast<std::uint64_t>(std::time(nullptr)));
     arm_timer();
 }
 

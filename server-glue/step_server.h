@@ -9,6 +9,7 @@
 #include "common/worker.h"
 #include "server-glue/collective.h"
 #include "server-glue/credential_service.h"
+#include "server-glue/event_service.h"
 #include "server-glue/foreign_jobs.h"
 #include "server-glue/job_control.h"
 #include "server-glue/local_tasks.h"
@@ -26,7 +27,8 @@ class StepServer final : private UpcallHandler,
                          private CollectivePort,
                          private ModexPort,
                          private JobControlPort,
-                         private SessionPort {
+                         private SessionPort,
+                         private EventPort {
   public:
     struct Start {
         EventLoop &loop;
@@ -69,19 +71,20 @@ class StepServer final : private UpcallHandler,
     void validate_credential(ValidationAsk request) override {
         credentials_.validate(std::move(request));
     }
+    void notify(NotifyAsk request) override;
     // BackendListener
     void on_contact(std::string message) override { mesh_->on_contact(message); }
     void on_rm_gone(std::string why) override;
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
-    void on_task_ended(Rank rank, int) override { tasks_.ended(rank); }
+    void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }
     void on_task_parted(Rank rank, std::string said, UniqueFd task) override {
         tasks_.parted(rank, said, std::move(task));
     }
     // JobControlPort
     bool signal_local(Rank rank, int signal) override;
     void end_job(std::string why, StatusReply reply) override;
-    // CollectivePort, ModexPort, JobControlPort and SessionPort
+    // CollectivePort, ModexPort, JobControlPort, SessionPort and EventPort
     bool send_to_session(std::uint8_t type, SharedBytes payload) override;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
     void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
@@ -96,6 +99,8 @@ class StepServer final : private UpcallHandler,
     void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) override;
     HostIndex host_of(const Bytes &nspace, Rank rank) override;
     bool local_process_gone(const Bytes &nspace, Rank rank) override;
+    void deliver(const wire::EventNotice &notice) override;
+    void deliver(const wire::HostReport &report) override;
 
     void begin();
     // A collective in which this host's processes take part; `reply` gets what the others brought.
@@ -128,7 +133,13 @@ class StepServer final : private UpcallHandler,
     HostIndex launcher_peer() const { return peer_of(CentralRole::launcher, step_.map.host_count()); }
     void on_message(HostIndex from, std::uint8_t type, Bytes payload);
     void on_host_gone(HostIndex host, Mesh::Gone how, const Error &why);
-    void on_task_gone(Rank rank);
+    void on_task_gone(Rank rank, std::optional<int> wait_status);
+    void note_end(Rank rank, std::optional<int> wait_status);
+    void report_ends();
+    // To the library: now, or when it has started. Drops, with a line in the log, what would be too
+    // much for it.
+    void to_library(std::size_t bytes, std::function<void(PmixLibrary::Done)> notify);
+    void watch_events();
     bool local_member_ending(const Signature &signature);
     void kill_ranks(const wire::KillRanks &message);
     void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
@@ -155,6 +166,12 @@ class StepServer final : private UpcallHandler,
     PublishService publish_;
     SpawnService spawn_;
     CredentialService credentials_;
+    EventService events_;
+    std::vector<wire::EndedProcess> ends_; // not yet reported
+    EventLoop::Handle ends_timer_, events_timer_;
+    std::vector<std::function<void()>> early_events_; // before the library had started
+    std::uint64_t events_in_library_ = 0; // bytes
+    bool events_dropped_ = false;         // since the library had nothing
     std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
     ForeignJobs foreign_;
     struct Reply {

@@ -2,14 +2,54 @@
 #include "server-glue/task_watch.h"
 
 #include <cerrno>
+#include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace pmixhost {
+
+// The last field of /proc/PID/stat, of a process that is not reaped yet.
+static std::optional<int> status_of_zombie(int stat) {
+    char text[1024];
+    ssize_t n = stat < 0 ? -1 : ::pread(stat, text, sizeof text, 0);
+    std::string_view line(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+    std::size_t name_end = line.rfind(')'); // the name may hold anything
+    std::size_t last = line.rfind(' ');
+    if (name_end == line.npos || name_end + 2 >= line.size() || last <= name_end + 2)
+        return std::nullopt;
+    if (line[name_end + 2] != 'Z' && line[name_end + 2] != 'X')
+        return std::nullopt;
+    int status = 0;
+    auto [end, wrong] = std::from_chars(line.data() + last + 1, line.data() + line.size(), status);
+    if (wrong != std::errc())
+        return std::nullopt;
+    return status;
+}
+
+// PIDFD_GET_INFO, which the headers of older systems do not have.
+static std::optional<int> status_of_reaped(int pidfd) {
+    struct {
+        std::uint64_t mask, cgroup;
+        std::uint32_t ids[11];
+        std::int32_t exit_code;
+    } info{};
+    static_assert(sizeof info == 64);
+    constexpr std::uint64_t exit_wanted = 1u << 3;
+    info.mask = exit_wanted;
+    if (::ioctl(pidfd, _IOWR(0xff, 11, decltype(info)), &info) != 0 || !(info.mask & exit_wanted))
+        return std::nullopt;
+    return info.exit_code;
+}
+
+static std::optional<int> wait_status_of(int pidfd, int stat) {
+    auto status = status_of_zombie(stat);
+    return status ? status : status_of_reaped(pidfd);
+}
 
 Result<void> TaskWatch::add(Rank rank, pid_t pid) {
     if (tasks_.contains(rank))
@@ -20,15 +60,19 @@ Result<void> TaskWatch::add(Rank rank, pid_t pid) {
         return errno == ESRCH ? error(ErrorKind::not_found, "process {} has ended", pid)
                               : system_error("pidfd_open", errno);
     UniqueFd memory(::open(fmt::format("/proc/{}/statm", pid).c_str(), O_RDONLY | O_CLOEXEC));
-    Task task{pid, std::move(fd), std::move(memory), {}};
-    task.watch = loop_.watch(task.fd.get(), EventLoop::readable, [this, rank](unsigned) { ended(rank); });
+    UniqueFd stat(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    Task task{pid, std::move(fd), std::move(memory), std::move(stat), {}};
+    task.watch = loop_.watch(task.fd.get(), EventLoop::readable, [this, rank](unsigned) {
+        const Task &it = tasks_.at(rank);
+        ended(rank, wait_status_of(it.fd.get(), it.stat.get()));
+    });
     tasks_.emplace(rank, std::move(task));
     return {};
 }
 
-void TaskWatch::ended(Rank rank) {
+void TaskWatch::ended(Rank rank, std::optional<int> wait_status) {
     if (tasks_.erase(rank) > 0)
-        on_end_(rank);
+        on_end_(rank, wait_status);
 }
 
 // A thread that ends gives up its memory before its files. Gone altogether: has none either.

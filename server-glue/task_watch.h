@@ -7,20 +7,23 @@
 #include "common/unique_fd.h"
 
 #include <map>
+#include <optional>
 #include <sys/types.h>
 
 namespace pmixhost {
 
 class TaskWatch {
   public:
-    TaskWatch(EventLoop &loop, std::function<void(Rank)> on_end)
-        : loop_(loop), on_end_(std::move(on_end)) {}
+    // `wait_status`: as of waitpid(2), when it can be known. A process that is not a child shows it
+    // until it is reaped, and kernels from 6.15 on afterwards too.
+    using OnEnd = std::function<void(Rank, std::optional<int> wait_status)>;
+    TaskWatch(EventLoop &loop, OnEnd on_end) : loop_(loop), on_end_(std::move(on_end)) {}
 
     // Watches `pid` from now on. Fails (not_found) when it has ended already, (denied) when this
     // rank is watched already.
     Result<void> add(Rank rank, pid_t pid);
     // The task is known to have ended (a backend said so); on_end is called unless it was.
-    void ended(Rank rank);
+    void ended(Rank rank, std::optional<int> wait_status);
     bool has(Rank rank) const { return tasks_.contains(rank); }
     // Is it past its last instruction, although its end is not reported yet? Its connections are
     // closed a moment before its pidfd tells.
@@ -35,10 +38,11 @@ class TaskWatch {
         pid_t pid;
         UniqueFd fd;
         UniqueFd memory; // /proc/PID/statm; may be empty
+        UniqueFd stat;   // /proc/PID/stat; may be empty
         EventLoop::Handle watch;
     };
     EventLoop &loop_;
-    std::function<void(Rank)> on_end_;
+    OnEnd on_end_;
     std::map<Rank, Task> tasks_;
 };
 

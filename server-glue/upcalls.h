@@ -14,7 +14,9 @@
 
 #include <pmix_server.h>
 
+#include <atomic>
 #include <ctime>
+#include <memory>
 #include <optional>
 
 namespace pmixhost {
@@ -124,6 +126,21 @@ struct LogAsk {
     pmix_status_t refused = PMIX_SUCCESS;
     StatusReply reply;
 };
+// How many bytes of events are under way in this daemon: counted by the library's thread, the loop's
+// thread tells what waits for the network.
+struct EventGate {
+    std::atomic<std::uint64_t> posted{0};  // not yet seen by the loop
+    std::atomic<std::uint64_t> waiting{0}; // for other hosts
+};
+struct NotifyAsk {
+    Process source;
+    pmix_status_t status = 0;
+    std::uint8_t range = PMIX_RANGE_UNDEF;
+    std::vector<Process> custom; // for PMIX_RANGE_CUSTOM
+    std::uint32_t info_count = 0;
+    Bytes info; // as PMIx_Data_pack makes it
+    std::shared_ptr<void> admission; // its place in EventGate::posted
+};
 struct ClientEvent {
     Process client;
     StatusReply reply;
@@ -147,6 +164,8 @@ class UpcallHandler {
     virtual void log(LogAsk request) = 0;
     virtual void get_credential(CredentialAsk request) = 0;
     virtual void validate_credential(ValidationAsk request) = 0;
+    // Of a process of this host; those of this host have it already.
+    virtual void notify(NotifyAsk request) = 0;
 };
 
 class Upcalls {
@@ -155,6 +174,7 @@ class Upcalls {
     struct Limits {
         std::uint64_t fence_bytes;
         std::uint64_t publish_bytes; // of one call
+        std::uint64_t event_bytes;   // under way in this daemon
     };
     Upcalls(EventLoop &loop, UpcallHandler &handler, Limits limits);
     // After PMIx_server_finalize: no upcall may come any more.
@@ -166,6 +186,7 @@ class Upcalls {
     EventLoop &loop;
     UpcallHandler &handler;
     const Limits limits;
+    const std::shared_ptr<EventGate> events = std::make_shared<EventGate>();
 };
 
 } // namespace pmixhost

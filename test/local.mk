@@ -12,7 +12,8 @@ include test/e2e.mk
 include test/fuzz.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
-	test/unit/gathering test/unit/job_control test/unit/log_service test/unit/task_watch test/unit/event_loop test/unit/spawn_plan \
+	test/unit/gathering test/unit/job_control test/unit/log_service test/unit/task_watch \
+	test/unit/event_loop test/unit/event_service test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
@@ -48,6 +49,9 @@ test_unit_modex_LDADD = $(GLUE_TEST_LDADD)
 test_unit_task_watch_SOURCES = test/unit/task_watch.cc
 test_unit_task_watch_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_task_watch_LDADD = $(GLUE_TEST_LDADD)
+test_unit_event_service_SOURCES = test/unit/event_service.cc
+test_unit_event_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_event_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_event_loop_SOURCES = test/unit/event_loop.cc
 test_unit_event_loop_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_event_loop_LDADD = $(GLUE_TEST_LDADD)
@@ -58,6 +62,7 @@ test_unit_wire_document_SOURCES = test/unit/wire_document.cc
 test_unit_wire_document_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
 test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)
 EXTRA_DIST += contrib/doc/wire-format.md contrib/doc/architecture.md contrib/doc/start-document.md \
-	contrib/doc/task-door.md contrib/doc/decisions/collectives.md contrib/doc/decisions/libpmix.md \
+	contrib/doc/task-door.md contrib/doc/decisions/collectives.md contrib/doc/decisions/events.md \
+	contrib/doc/decisions/libpmix.md \
 	contrib/doc/decisions/local-backend.md contrib/doc/decisions/slurm-shim.md \
 	contrib/doc/decisions/control.md contrib/doc/decisions/spawn.md

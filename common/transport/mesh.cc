@@ -49,6 +49,8 @@ struct Mesh::Peer {
     std::uint64_t invitation = 0; // the last one
     bool said_farewell = false;
     bool gone = false;
+    bool was_connected = false;
+    std::size_t queue_bytes = 0;
     EventLoop::Handle deadline; // to have a connection, once one is wanted
 };
 
@@ -166,6 +168,7 @@ bool Mesh::send(HostIndex host, std::uint8_t type, SharedBytes payload) {
         message_passed(host);
         return true;
     }
+    p.queue_bytes += payload->size();
     p.queue.emplace_back(type, std::move(payload));
     arm_deadline(host);
     invite(host);
@@ -180,6 +183,11 @@ bool Mesh::connected(HostIndex host) const {
 bool Mesh::gone(HostIndex host) const {
     auto found = peers_.find(host);
     return found != peers_.end() && found->second->gone;
+}
+
+bool Mesh::was_connected(HostIndex host) const {
+    auto found = peers_.find(host);
+    return found != peers_.end() && found->second->was_connected;
 }
 
 void Mesh::forget(HostIndex host) { peers_.erase(host); }
@@ -205,6 +213,13 @@ std::size_t Mesh::unsent_bytes() const {
         for (const auto &[id, link] : p->links)
             bytes += link->queued_bytes();
     }
+    return bytes;
+}
+
+std::size_t Mesh::queued_bytes() const {
+    std::size_t bytes = unsent_bytes();
+    for (const auto &[host, p] : peers_)
+        bytes += p->queue_bytes;
     return bytes;
 }
 
@@ -449,6 +464,7 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
         return;
     std::uint64_t id = next_id_++;
     log_.debug("connected to host {}", host);
+    p.was_connected = true;
     link->set_limit(wire::frame_limit);
     link->set_callbacks(link_callbacks(host, id));
     Link &raw = *link;
@@ -460,6 +476,7 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
         for (auto &[type, payload] : p.queue)
             raw.send(type, std::move(payload));
         p.queue.clear();
+        p.queue_bytes = 0;
     }
     if (faults_ && faults_->cuts_at_open(host))
         return cut(host);
@@ -509,6 +526,7 @@ void Mesh::host_gone(HostIndex host, Gone how, const Error &why) {
         return;
     p.gone = true;
     p.queue.clear();
+    p.queue_bytes = 0;
     p.links.clear();
     p.dial.reset();
     p.deadline.reset();

@@ -60,6 +60,9 @@ class Mesh {
     bool send(HostIndex host, std::uint8_t type, SharedBytes payload);
     bool connected(HostIndex host) const;
     bool gone(HostIndex host) const;
+    // Has there been a connection, now or before? A host that is gone without one may only have ended
+    // before it was first wanted.
+    bool was_connected(HostIndex host) const;
     // As if nothing had ever been: for a peer that may come again. From within no callback.
     void forget(HostIndex host);
     // Is there any connection, or one being made?
@@ -70,6 +73,8 @@ class Mesh {
     void farewell();
     // Queued and not yet taken by the kernel, over all connections.
     std::size_t unsent_bytes() const;
+    // And what waits for a connection.
+    std::size_t queued_bytes() const;
     std::uint16_t port() const { return listener_->port(); }
 
   private:

@@ -480,10 +480,76 @@ struct GatheringDone {
     }
 };
 
+// --- events (server-glue/event_service.h) ---------------------------------------------------------
+// Both kinds begin with the same three fields, by which they find their way.
+struct EventNotice {
+    static constexpr std::uint8_t type = 56;
+    static constexpr const char *name = "EventNotice";
+    static constexpr const char *text = "a process notifies an event; passed on along the tree";
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+    std::vector<std::uint32_t> hosts;
+    std::int32_t status = 0;
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    std::uint8_t range = 0;
+    std::uint32_t info_count = 0;
+    Bytes info;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&EventNotice::origin, "origin", "host it comes from"),
+            field(&EventNotice::sequence, "sequence", "of that host, counting up"),
+            field(&EventNotice::hosts, "hosts", "where it shall be delivered; none: everywhere"),
+            field(&EventNotice::status, "status", "the event's code"),
+            field(&EventNotice::nspace, "nspace", "namespace of the process"),
+            field(&EventNotice::rank, "rank", "its rank"),
+            field(&EventNotice::range, "range", "pmix_data_range_t"),
+            field(&EventNotice::info_count, "info_count", "how many pmix_info_t"),
+            field(&EventNotice::info, "info", "these, as PMIx_Data_pack makes them"));
+    }
+};
+struct EndedProcess {
+    static constexpr const char *name = "EndedProcess";
+    std::uint32_t rank = 0;
+    std::int32_t code = 0;
+    std::int32_t term_status = 0;
+    std::int32_t exit_code = -1;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&EndedProcess::rank, "rank", "rank"),
+            field(&EndedProcess::code, "code", "of the event"),
+            field(&EndedProcess::term_status, "term_status", "PMIX_PROC_TERM_STATUS; 0: unknown"),
+            field(&EndedProcess::exit_code, "exit_code", "as a shell reports it; -1: unknown"));
+    }
+};
+struct HostReport {
+    static constexpr std::uint8_t type = 57;
+    static constexpr const char *name = "HostReport";
+    static constexpr const char *text =
+        "processes of a host have ended badly, or it is lost; passed on along the tree";
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+    std::vector<std::uint32_t> hosts;
+    std::uint32_t host = 0;
+    std::uint8_t lost = 0;
+    std::uint64_t time = 0;
+    std::vector<EndedProcess> processes;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&HostReport::origin, "origin", "as in EventNotice"),
+            field(&HostReport::sequence, "sequence", "as in EventNotice"),
+            field(&HostReport::hosts, "hosts", "as in EventNotice"),
+            field(&HostReport::host, "host", "of which host it tells"),
+            field(&HostReport::lost, "lost", "1: that host is lost"),
+            field(&HostReport::time, "time", "when it was seen, in seconds of the epoch"),
+            field(&HostReport::processes, "processes", "of that host, which have ended badly"));
+    }
+};
+
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
                                ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
-                               StepOver>;
+                               StepOver, EventNotice, HostReport>;
 
 } // namespace pmixhost::wire

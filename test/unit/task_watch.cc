@@ -16,12 +16,14 @@ namespace {
 struct World {
     std::unique_ptr<EventLoop> loop;
     std::vector<Rank> ended;
+    std::optional<int> status; // of the last one
     std::unique_ptr<TaskWatch> watch;
     World() {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         loop = std::move(*made);
-        watch = std::make_unique<TaskWatch>(*loop, [this](Rank rank) {
+        watch = std::make_unique<TaskWatch>(*loop, [this](Rank rank, std::optional<int> wait_status) {
             ended.push_back(rank);
+            status = wait_status;
             loop->stop();
         });
     }
@@ -68,6 +70,8 @@ void an_end_is_seen_before_it_is_reported(void **) {
     world.loop->run();
     assert_int_equal(world.ended.size(), 1);
     assert_false(world.watch->has(3));
+    assert_true(world.status.has_value()); // it is not reaped yet
+    assert_true(WIFSIGNALED(*world.status) && WTERMSIG(*world.status) == SIGKILL);
     waitpid(pid, nullptr, 0);
 }
 

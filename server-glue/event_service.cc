@@ -1,0 +1,133 @@
+// See event_service.h.
+#include "server-glue/event_service.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+template <typename Body> void EventService::each_neighbour(HostIndex of, Body body) const {
+    if (HostIndex parent = tree_.parent(of); parent != no_host)
+        body(parent);
+    HostIndex first = tree_.first_child(of);
+    for (std::uint32_t i = 0; i < tree_.child_count(of); ++i)
+        body(first + i);
+}
+
+void EventService::spread(HostIndex from, const Hosts &hosts, std::uint8_t type,
+                          const SharedBytes &payload) {
+    // The sender has seen to everyone who lies behind the neighbour it came by.
+    HostIndex behind = from == self_ ? self_ : tree_.next_hop(self_, from);
+    each_neighbour(self_, [&](HostIndex neighbour) {
+        if (neighbour != behind)
+            reach(neighbour, self_, hosts, type, payload);
+    });
+}
+
+void EventService::reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type,
+                         const SharedBytes &payload) {
+    bool wanted = hosts.empty() || std::any_of(hosts.begin(), hosts.end(), [&](HostIndex host) {
+        return host != coming_from && tree_.next_hop(coming_from, host) == at;
+    });
+    if (!wanted)
+        return;
+    if (!lost_.contains(at) && !port_.host_gone(at) && port_.send(at, type, payload))
+        return;
+    each_neighbour(at, [&](HostIndex neighbour) {
+        if (neighbour != coming_from)
+            reach(neighbour, at, hosts, type, payload);
+    });
+}
+
+template <typename Message> void EventService::originate(Message &message) {
+    message.origin = self_;
+    message.sequence = ++sequence_;
+    spread(self_, message.hosts, Message::type, share(wire::encode(message)));
+}
+
+bool EventService::here(const Hosts &hosts) const {
+    return hosts.empty() || std::find(hosts.begin(), hosts.end(), self_) != hosts.end();
+}
+
+template <typename Message>
+bool EventService::pass(HostIndex from, const Message &message, SharedBytes payload) {
+    auto unknown = [this](HostIndex host) { return host >= map_.host_count(); };
+    if (unknown(from) || from == self_ || unknown(message.origin) || message.origin == self_ ||
+        std::any_of(message.hosts.begin(), message.hosts.end(), unknown))
+        return false;
+    auto &seen = seen_[message.origin];
+    if (message.sequence <= seen)
+        return false;
+    seen = message.sequence;
+    spread(from, message.hosts, Message::type, payload);
+    return true;
+}
+
+void EventService::notify(NotifyAsk ask) {
+    wire::EventNotice notice;
+    if (ask.range == PMIX_RANGE_RM || ask.range == PMIX_RANGE_LOCAL ||
+        ask.range == PMIX_RANGE_PROC_LOCAL)
+        return; // for nobody on another host
+    if (ask.range == PMIX_RANGE_CUSTOM) {
+        std::set<HostIndex> hosts;
+        bool all = false;
+        for (const Process &target : ask.custom) {
+            if (target.nspace != nspace_)
+                continue;
+            all = all || target.wildcard;
+            HostIndex host = target.wildcard ? no_host : map_.host_of(target.rank);
+            if (host != no_host && host != self_)
+                hosts.insert(host);
+        }
+        if (!all && hosts.empty())
+            return;
+        if (!all)
+            notice.hosts.assign(hosts.begin(), hosts.end());
+    }
+    notice.status = ask.status;
+    notice.nspace = std::move(ask.source.nspace);
+    notice.rank = ask.source.rank;
+    notice.range = ask.range;
+    notice.info_count = ask.info_count;
+    notice.info = std::move(ask.info);
+    originate(notice);
+}
+
+void EventService::on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload) {
+    if (pass(from, notice, std::move(payload)) && here(notice.hosts))
+        port_.deliver(notice);
+}
+
+void EventService::report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time) {
+    wire::HostReport report;
+    report.host = self_;
+    report.time = time;
+    report.processes = std::move(processes);
+    originate(report);
+    port_.deliver(report);
+}
+
+void EventService::report_lost(HostIndex host, std::uint64_t time) {
+    if (!lost_.insert(host).second)
+        return;
+    wire::HostReport report;
+    report.host = host;
+    report.lost = 1;
+    report.time = time;
+    originate(report);
+    port_.deliver(report);
+}
+
+void EventService::on_report(HostIndex from, wire::HostReport report, SharedBytes payload) {
+    if (report.host >= map_.host_count() || (report.lost != 0 && report.host == self_))
+        return;
+    for (const auto &process : report.processes) {
+        if (map_.host_of(process.rank) != report.host)
+            return;
+    }
+    // First, so that it goes around the lost one.
+    bool fresh = report.lost == 0 || lost_.insert(report.host).second;
+    if (pass(from, report, std::move(payload)) && fresh)
+        port_.deliver(report);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,71 @@
+// Events on their way between the daemons of a step: what a process notifies, and what the host itself
+// reports (ends of processes, loss of hosts). Pure: what it needs of its surroundings is the port.
+//
+// An event floods the tree of the step's hosts (common/transport/tree.h): the host it comes from
+// sends it to its neighbours in the tree, each of these to its others. So every byte crosses to a host
+// once, and what one process notifies comes in its order everywhere. Where a neighbour is gone, its own
+// neighbours are sent to in its stead. While hosts disagree about who is gone, an event may come twice,
+// which its number shows, or late, after a younger one of the same origin: it is then dropped.
+//
+// The host of a process that notifies is not delivered to: libpmix has done that by itself before it
+// makes the upcall (contrib/doc/decisions/libpmix.md).
+#pragma once
+
+#include "common/job_map.h"
+#include "common/transport/tree.h"
+#include "common/wire/messages.h"
+#include "server-glue/upcalls.h"
+
+#include <map>
+#include <set>
+
+namespace pmixhost {
+
+class EventPort {
+  public:
+    virtual ~EventPort() = default;
+    // False when the host is gone.
+    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
+    virtual bool host_gone(HostIndex host) = 0;
+    // Gives it to the processes of this host.
+    virtual void deliver(const wire::EventNotice &notice) = 0;
+    virtual void deliver(const wire::HostReport &report) = 0;
+};
+
+class EventService {
+  public:
+    EventService(EventPort &port, const JobMap &map, const std::string &nspace, HostIndex self,
+                 std::uint32_t radix)
+        : port_(port), map_(map), nspace_(nspace), self_(self), tree_(map.host_count(), radix) {}
+
+    // A process of this host notifies.
+    void notify(NotifyAsk ask);
+    // These processes of this host have ended badly.
+    void report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time);
+    // The connection with `host` broke. Told once for each host, whoever else sees it.
+    void report_lost(HostIndex host, std::uint64_t time);
+    // From the daemon of `from`.
+    void on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload);
+    void on_report(HostIndex from, wire::HostReport report, SharedBytes payload);
+
+  private:
+    using Hosts = std::vector<std::uint32_t>;
+    template <typename Message> void originate(Message &message);
+    template <typename Message> bool pass(HostIndex from, const Message &message, SharedBytes payload);
+    bool here(const Hosts &hosts) const;
+    void spread(HostIndex from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
+    void reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type,
+               const SharedBytes &payload);
+    template <typename Body> void each_neighbour(HostIndex of, Body body) const;
+
+    EventPort &port_;
+    const JobMap &map_;
+    const std::string &nspace_;
+    HostIndex self_;
+    Tree tree_;
+    std::uint64_t sequence_ = 0;
+    std::map<HostIndex, std::uint64_t> seen_; // of each origin, the youngest
+    std::set<HostIndex> lost_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,93 @@
+// Upcalls of event registration and notification. All are answered at once, with their return value:
+// the callback that libpmix 4.2.2 gives with a notification touches its queues in whatever thread it
+// is called from.
+#include "server-glue/upcall_tools.h"
+
+#include <pmix.h>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace upcall;
+
+// The host gives the library every event there is, and the library knows who registered for what.
+pmix_status_t on_register_events(pmix_status_t *, std::size_t, const pmix_info_t[], std::size_t,
+                                 pmix_op_cbfunc_t, void *) {
+    return PMIX_OPERATION_SUCCEEDED;
+}
+pmix_status_t on_deregister_events(pmix_status_t *, std::size_t, pmix_op_cbfunc_t, void *) {
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t pack(const pmix_info_t info[], std::size_t count, Bytes &out) {
+    if (count == 0)
+        return PMIX_SUCCESS;
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    pmix_status_t status = PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_info_t *>(info),
+                                          static_cast<std::int32_t>(count), PMIX_INFO);
+    if (status == PMIX_SUCCESS)
+        out.assign(buffer.base_ptr, buffer.bytes_used);
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    return status;
+}
+
+bool read_custom(const pmix_value_t &value, std::vector<Process> &out) {
+    if (value.type == PMIX_PROC && value.data.proc) {
+        out.push_back(process_of(*value.data.proc));
+        return true;
+    }
+    if (value.type != PMIX_DATA_ARRAY || !value.data.darray || value.data.darray->type != PMIX_PROC)
+        return false;
+    out = processes_of(static_cast<const pmix_proc_t *>(value.data.darray->array),
+                       value.data.darray->size);
+    return true;
+}
+
+// Counts `bytes` as posted until the result is dropped; null when there is no room.
+std::shared_ptr<void> admit(const Upcalls &upcalls, std::uint64_t bytes) {
+    auto gate = upcalls.events;
+    std::uint64_t before = gate->posted.fetch_add(bytes);
+    std::shared_ptr<void> admission(gate.get(), [gate, bytes](void *) { gate->posted -= bytes; });
+    if (before + gate->waiting + bytes > upcalls.limits.event_bytes)
+        return nullptr;
+    return admission;
+}
+
+pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
+                        pmix_info_t info[], std::size_t count, pmix_op_cbfunc_t, void *) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        if (!source || range == PMIX_RANGE_INVALID || count > INT32_MAX)
+            return PMIX_ERR_BAD_PARAM;
+        NotifyAsk ask;
+        for (std::size_t i = 0; range == PMIX_RANGE_CUSTOM && info && i < count; ++i) {
+            if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_CUSTOM_RANGE) &&
+                !read_custom(info[i].value, ask.custom))
+                return PMIX_ERR_BAD_PARAM;
+        }
+        if (range == PMIX_RANGE_CUSTOM && ask.custom.empty())
+            return PMIX_ERR_BAD_PARAM;
+        if (pmix_status_t status = pack(info, count, ask.info); status != PMIX_SUCCESS)
+            return status;
+        ask.admission = admit(upcalls, ask.info.size() + sizeof ask);
+        if (!ask.admission)
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        ask.source = process_of(*source);
+        ask.status = code;
+        ask.range = range;
+        ask.info_count = static_cast<std::uint32_t>(count);
+        post(upcalls, std::move(ask), &UpcallHandler::notify);
+        return PMIX_OPERATION_SUCCEEDED;
+    });
+}
+
+} // namespace
+
+void upcall::add_event_upcalls(pmix_server_module_t &module) {
+    module.register_events = on_register_events;
+    module.deregister_events = on_deregister_events;
+    module.notify_event = on_notify;
+}
+
+} // namespace pmixhost

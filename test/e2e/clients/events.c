@@ -1,0 +1,382 @@
+/* Events between the processes of a job, and those that the host reports.
+ * usage: events ranges         every rank notifies over every range: each handler that is in the range
+ *                              is called once for each, in the order of sending, and no other is
+ *        events late           who registers after an event was notified hears of it
+ *        events storm COUNT    rank 0 notifies so many at once, while the others fence
+ *        events dies HOW       the last rank ends: kill, exit (3), quit (0) without PMIx_Finalize;
+ *                              late (3), leave (0) after it. The others hear of it within a second.
+ *        events lost           the link to a host is cut: every rank hears of a host that is lost */
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "client.h"
+
+enum { EVENT = 7001, LAST = 7002, MAX_RANKS = 64, KINDS = 8, ROUNDS = 20 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct {
+    unsigned count[KINDS];
+    uint64_t last; /* number of the last event */
+    bool over;
+} from[MAX_RANKS];
+static char wrong[1024]; /* what a handler saw that it should not */
+static unsigned ends;   /* how many have said LAST, or how many ends were reported */
+
+static struct {
+    uint32_t rank;
+    int code, exit_code, term_status;
+    char host[256];
+    bool stamped;
+    size_t nprocs;
+} report = {.exit_code = -1};
+
+static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_KEY(&info[i], key))
+            return &info[i];
+    return NULL;
+}
+
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t *results, size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id, (void)results, (void)nresults;
+    const pmix_info_t *kind = find(info, ninfo, "test.kind"), *number = find(info, ninfo, "test.number");
+    pthread_mutex_lock(&lock);
+    if (strcmp(source->nspace, me.proc.nspace) || source->rank >= me.size) {
+        snprintf(wrong, sizeof(wrong), "an event of %s:%u", source->nspace, source->rank);
+    } else if (source->rank == me.rank) {
+        ; /* the library's own affair */
+    } else if (status == LAST) {
+        from[source->rank].over = true;
+        ends++;
+    } else if (!kind || kind->value.data.uint32 >= KINDS || !number) {
+        snprintf(wrong, sizeof(wrong), "an event of rank %u without its data", source->rank);
+    } else {
+        from[source->rank].count[kind->value.data.uint32]++;
+        if (number->value.data.uint64 <= from[source->rank].last)
+            snprintf(wrong, sizeof(wrong), "event %lu of rank %u came after %lu",
+                     (unsigned long)number->value.data.uint64, source->rank,
+                     (unsigned long)from[source->rank].last);
+        from[source->rank].last = number->value.data.uint64;
+        if (from[source->rank].over)
+            snprintf(wrong, sizeof(wrong), "an event of rank %u after its last", source->rank);
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void on_report(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                      size_t ninfo, pmix_info_t *results, size_t nresults,
+                      pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id, (void)results, (void)nresults, (void)source;
+    const pmix_info_t *i;
+    pthread_mutex_lock(&lock);
+    report.code = status;
+    if ((i = find(info, ninfo, PMIX_EVENT_AFFECTED_PROC)) && i->value.type == PMIX_PROC)
+        report.rank = i->value.data.proc->rank;
+    if ((i = find(info, ninfo, PMIX_EVENT_AFFECTED_PROCS)) && i->value.type == PMIX_DATA_ARRAY)
+        report.nprocs = i->value.data.darray->size;
+    if ((i = find(info, ninfo, PMIX_EXIT_CODE)) && i->value.type == PMIX_INT)
+        report.exit_code = i->value.data.integer;
+    if ((i = find(info, ninfo, PMIX_PROC_TERM_STATUS)) && i->value.type == PMIX_STATUS)
+        report.term_status = i->value.data.status;
+    if ((i = find(info, ninfo, PMIX_HOSTNAME)) && i->value.type == PMIX_STRING)
+        snprintf(report.host, sizeof(report.host), "%s", i->value.data.string);
+    if ((i = find(info, ninfo, PMIX_EVENT_TIMESTAMP)) && i->value.type == PMIX_TIME)
+        report.stamped = labs((long)(time(NULL) - i->value.data.time)) < 60;
+    ends++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void on_any(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                   size_t ninfo, pmix_info_t *results, size_t nresults,
+                   pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id, (void)info, (void)ninfo, (void)results, (void)nresults;
+    pthread_mutex_lock(&lock);
+    snprintf(wrong, sizeof(wrong), "a default handler heard %s of %s:%u", PMIx_Error_string(status),
+             source->nspace, source->rank);
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler)
+{
+    me.doing = "PMIx_Register_event_handler";
+    pmix_status_t rc = PMIx_Register_event_handler(codes, n, NULL, 0, handler, NULL, NULL);
+    if (rc < 0)
+        fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
+}
+
+/* In seconds; `done` looks under the lock. */
+static void wait_until(bool (*done)(void), const char *what)
+{
+    me.doing = what;
+    pthread_mutex_lock(&lock);
+    while (!wrong[0] && !done())
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    if (wrong[0])
+        fail("%s", wrong);
+}
+
+static bool all_over(void) { return ends >= me.size - 1; }
+static bool one_over(void) { return ends >= 1; }
+
+static struct answer acks;
+static int refused; /* the last status that was none of success */
+static void on_ack(pmix_status_t status, void *cbdata)
+{
+    (void)cbdata;
+    if (status != PMIX_SUCCESS)
+        refused = status;
+    sem_post(&acks.came);
+}
+
+static uint64_t sent;
+
+static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to,
+                   size_t nto, bool wait)
+{
+    pmix_info_t info[5];
+    size_t n = 0;
+    uint64_t number = ++sent;
+    bool yes = true;
+    PMIX_INFO_LOAD(&info[n], "test.kind", &kind, PMIX_UINT32);
+    n++;
+    PMIX_INFO_LOAD(&info[n], "test.number", &number, PMIX_UINT64);
+    n++;
+    PMIX_INFO_LOAD(&info[n], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
+    n++;
+    /* libpmix 4.2.2 neither hands an event of this range on nor answers it when it may keep it. */
+    if (range == PMIX_RANGE_RM) {
+        PMIX_INFO_LOAD(&info[n], PMIX_EVENT_DO_NOT_CACHE, &yes, PMIX_BOOL);
+        n++;
+    }
+    if (nto == 1) {
+        PMIX_INFO_LOAD(&info[n], PMIX_EVENT_CUSTOM_RANGE, to, PMIX_PROC);
+        n++;
+    } else if (nto > 1) {
+        pmix_data_array_t array = {.type = PMIX_PROC, .size = nto, .array = (void *)to};
+        PMIX_INFO_LOAD(&info[n], PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+        n++;
+    }
+    me.doing = "PMIx_Notify_event";
+    pmix_status_t rc = PMIx_Notify_event(code, &me.proc, range, info, n, on_ack, NULL);
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+        fail("PMIx_Notify_event: %s", PMIx_Error_string(rc));
+    if (rc == PMIX_OPERATION_SUCCEEDED)
+        sem_post(&acks.came);
+    if (wait)
+        answer_wait(&acks, "PMIx_Notify_event");
+    for (size_t i = 0; i < n; i++)
+        PMIX_INFO_DESTRUCT(&info[i]);
+}
+
+static bool on_my_host(uint32_t rank)
+{
+    pmix_value_t *v = NULL;
+    if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &v) || v->type != PMIX_STRING)
+        fail("no PMIX_LOCAL_PEERS");
+    bool found = false;
+    for (const char *at = v->data.string; at && !found; at = strchr(at, ',')) {
+        at += *at == ',';
+        found = (uint32_t)strtoul(at, NULL, 10) == rank;
+    }
+    PMIX_VALUE_RELEASE(v);
+    return found;
+}
+
+static const struct {
+    pmix_data_range_t range;
+    const char *name;
+} kinds[KINDS] = {{PMIX_RANGE_NAMESPACE, "namespace"}, {PMIX_RANGE_SESSION, "session"},
+                  {PMIX_RANGE_GLOBAL, "global"},       {PMIX_RANGE_LOCAL, "local"},
+                  {PMIX_RANGE_CUSTOM, "custom, one"},  {PMIX_RANGE_CUSTOM, "custom, two"},
+                  {PMIX_RANGE_RM, "rm"},               {PMIX_RANGE_PROC_LOCAL, "proc-local"}};
+
+static bool in_range(uint32_t kind, uint32_t source)
+{
+    uint32_t next = (source + 1) % me.size, half = (source + me.size / 2) % me.size;
+    switch (kinds[kind].range) {
+    case PMIX_RANGE_RM:
+    case PMIX_RANGE_PROC_LOCAL: return false;
+    case PMIX_RANGE_LOCAL: return on_my_host(source);
+    case PMIX_RANGE_CUSTOM: return me.rank == next || (kind == 5 && me.rank == half);
+    default: return true;
+    }
+}
+
+static void ranges(void)
+{
+    pmix_status_t codes[] = {EVENT, LAST};
+    register_for(codes, 2, on_event);
+    fence();
+    for (unsigned round = 0; round < ROUNDS; round++)
+        for (uint32_t k = 0; k < KINDS; k++) {
+            pmix_proc_t to[2] = {me.proc, me.proc};
+            to[0].rank = (me.rank + 1) % me.size;
+            to[1].rank = (me.rank + me.size / 2) % me.size;
+            notify(EVENT, k, kinds[k].range, to, k == 4 ? 1 : k == 5 ? 2 : 0, true);
+        }
+    notify(LAST, 0, PMIX_RANGE_NAMESPACE, NULL, 0, true);
+    wait_until(all_over, "the last event of each rank");
+    for (uint32_t p = 0; p < me.size; p++)
+        for (uint32_t k = 0; k < KINDS && p != me.rank; k++) {
+            unsigned wanted = in_range(k, p) ? ROUNDS : 0;
+            if (from[p].count[k] != wanted)
+                fail("%u events of rank %u to %s came, not %u", from[p].count[k], p, kinds[k].name,
+                     wanted);
+        }
+    if (refused)
+        fail("an event was answered with %s", PMIx_Error_string(refused));
+    fence();
+}
+
+static void late(void)
+{
+    pmix_status_t code = LAST;
+    if (me.rank == 0)
+        notify(LAST, 0, PMIX_RANGE_NAMESPACE, NULL, 0, true);
+    fence();
+    register_for(&code, 1, on_event);
+    if (me.rank != 0)
+        wait_until(one_over, "an event from before the registration");
+    fence();
+}
+
+static uint64_t storm_size;
+static bool storm_over(void) { return from[0].over; }
+
+static void storm(void)
+{
+    pmix_status_t codes[] = {EVENT, LAST};
+    register_for(codes, 2, on_event);
+    fence();
+    if (me.rank == 0) {
+        for (uint64_t i = 0; i < storm_size; i++)
+            notify(EVENT, 0, PMIX_RANGE_NAMESPACE, NULL, 0, false);
+        notify(LAST, 0, PMIX_RANGE_NAMESPACE, NULL, 0, false);
+        for (uint64_t i = 0; i <= storm_size; i++)
+            answer_wait(&acks, "the answers to the storm");
+        if (refused)
+            fail("an event was answered with %s", PMIx_Error_string(refused));
+    } else {
+        pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
+        double worst = 0;
+        for (uint32_t p = 1; p < me.size; p++) {
+            rest[p - 1] = me.proc;
+            rest[p - 1].rank = p;
+        }
+        for (int i = 0; i < 200; i++) {
+            double start = now();
+            must(fence_with(rest, me.size - 1, 0, 30));
+            double took = now() - start;
+            worst = took > worst ? took : worst;
+        }
+        wait_until(storm_over, "the end of the storm");
+        say("storm %u: the slowest fence took %.3f s", me.rank, worst);
+        if (from[0].count[0] != storm_size)
+            fail("%u of %lu events came", from[0].count[0], (unsigned long)storm_size);
+        if (worst > 5)
+            fail("a fence took %.1f s", worst);
+    }
+    fence();
+}
+
+static void dies(const char *how)
+{
+    bool silent = !strcmp(how, "leave"), finalized = silent || !strcmp(how, "late");
+    uint32_t dier = me.size - 1;
+    pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_EXIT_NONZERO_TERM, LAST};
+    if (me.rank == dier)
+        show_life();
+    register_for(NULL, 0, on_any);
+    register_for(codes, 2, on_report);
+    register_for(&codes[2], 1, on_event);
+    fence();
+    if (me.rank == dier) {
+        struct rlimit none = {0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        if (finalized)
+            must(PMIx_Finalize(NULL, 0));
+        if (silent)
+            exit(0);
+        if (!strcmp(how, "kill"))
+            kill(getpid(), SIGKILL);
+        _exit(!strcmp(how, "quit") ? 0 : 3);
+    }
+    wait_for_death();
+    double start = now();
+    if (!silent) {
+        wait_until(one_over, "the report of a process that has ended");
+        double took = now() - start;
+        int code = finalized ? PMIX_ERR_EXIT_NONZERO_TERM : PMIX_ERR_PROC_ABORTED;
+        int exit_code = !strcmp(how, "kill") ? 128 + SIGKILL : !strcmp(how, "quit") ? 0 : 3;
+        if (report.code != code || report.rank != dier)
+            fail("%s of rank %u was reported", PMIx_Error_string(report.code), report.rank);
+        if (report.exit_code != exit_code || !report.term_status)
+            fail("the exit code was said to be %d, the status %s", report.exit_code,
+                 PMIx_Error_string(report.term_status));
+        if (!report.host[0] || !report.stamped)
+            fail("no host or no time was said");
+        if (took > 1)
+            fail("it took %.1f s", took);
+        say("report %u: %.1f ms", me.rank, took * 1000);
+    }
+    /* Those who are left are still a job. A report that came twice would have come before. */
+    pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
+    for (uint32_t p = 0; p < dier; p++) {
+        rest[p] = me.proc;
+        rest[p].rank = p;
+    }
+    must(fence_with(rest, dier, 0, 30));
+    if (wrong[0] || ends != !silent)
+        fail("%s, %u reports", wrong[0] ? wrong : "wrong number", ends);
+}
+
+static void lost(void)
+{
+    pmix_status_t code = PMIX_EVENT_NODE_DOWN;
+    pmix_value_t *v = NULL;
+    register_for(NULL, 0, on_any);
+    register_for(&code, 1, on_report);
+    wait_until(one_over, "the report of a lost host");
+    if (!get(me.rank, PMIX_HOSTNAME, &v) || !strcmp(report.host, v->data.string) || !report.host[0] ||
+        !report.stamped || report.nprocs == 0)
+        fail("host '%s' with %zu processes was reported", report.host, report.nprocs);
+    PMIX_VALUE_RELEASE(v);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "ranges";
+    begin(45);
+    need(2);
+    if (me.size > MAX_RANKS)
+        fail("at most %d ranks", MAX_RANKS);
+    answer_init(&acks);
+    if (!strcmp(what, "ranges"))
+        ranges();
+    else if (!strcmp(what, "late"))
+        late();
+    else if (!strcmp(what, "storm")) {
+        storm_size = argc > 2 ? strtoul(argv[2], NULL, 10) : 10000;
+        storm();
+    } else if (!strcmp(what, "dies"))
+        dies(argc > 2 ? argv[2] : "kill");
+    else if (!strcmp(what, "lost"))
+        lost();
+    else
+        fail("usage: there is no '%s'", what);
+    pass();
+}

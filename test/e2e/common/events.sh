@@ -1,0 +1,29 @@
+#!/bin/bash
+# Events between the processes of a job, and what the host itself reports.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+for shape in 1x4 2x2 4x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" events ranges
+    ok "events over every range come once and in order, $shape" all_ok $((h * p))
+done
+client 3 2 events late
+ok "who registers late hears of what was" all_ok 6
+client 3 2 events storm 10000
+ok "10000 events from one rank, while the others fence" all_ok 6
+for how in kill exit quit late; do
+    client 3 2 events dies $how
+    ok "the end of a process is reported to all: $how" eval "ended_in_time && so_many_ok 5"
+done
+client 1 3 events dies kill
+ok "the end of a process is reported on its own host" eval "ended_in_time && so_many_ok 2"
+client 3 2 events dies leave
+ok "a process that ends well is not reported" all_ok 5
+
+if [[ $backend == local ]]; then
+    job_options=(--fault link-drop,host=0,peer=2)
+    client 3 2 events lost
+    ok "a lost host is reported" all_ok 6
+    job_options=()
+fi
+done_testing

@@ -1,0 +1,217 @@
+// Events over the tree of a step's hosts: everyone once, in order, around hosts that are gone.
+#include "server-glue/event_service.h"
+
+#include <deque>
+#include <pmix_common.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+// Hosts with two ranks each: 2h and 2h+1. What is sent waits until run().
+struct Step {
+    struct Host final : EventPort {
+        Step &step;
+        HostIndex self;
+        std::vector<wire::EventNotice> notices;
+        std::vector<wire::HostReport> reports;
+        EventService service;
+        Host(Step &s, HostIndex h, std::uint32_t radix)
+            : step(s), self(h), service(*this, *s.map, s.nspace, h, radix) {}
+        bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
+            if (step.gone.contains(to))
+                return false;
+            step.wire.push_back({self, to, type, std::move(payload)});
+            return true;
+        }
+        bool host_gone(HostIndex host) override { return step.gone.contains(host); }
+        void deliver(const wire::EventNotice &notice) override { notices.push_back(notice); }
+        void deliver(const wire::HostReport &report) override { reports.push_back(report); }
+    };
+    struct Sent {
+        HostIndex from, to;
+        std::uint8_t type;
+        SharedBytes payload;
+    };
+    std::string nspace = "job";
+    std::unique_ptr<JobMap> map;
+    std::vector<std::unique_ptr<Host>> hosts;
+    std::set<HostIndex> gone;
+    std::deque<Sent> wire;
+    std::map<HostIndex, int> crossed; // to a host
+
+    Step(HostIndex count, std::uint32_t radix) {
+        std::vector<std::string> names;
+        std::vector<std::vector<Rank>> ranks;
+        for (HostIndex h = 0; h < count; ++h) {
+            names.push_back("n" + std::to_string(h));
+            ranks.push_back({2 * h, 2 * h + 1});
+        }
+        map = std::make_unique<JobMap>(*JobMap::create(names, ranks));
+        for (HostIndex h = 0; h < count; ++h)
+            hosts.push_back(std::make_unique<Host>(*this, h, radix));
+    }
+    void run() {
+        while (!wire.empty()) {
+            Sent sent = std::move(wire.front());
+            wire.pop_front();
+            if (gone.contains(sent.to))
+                continue;
+            ++crossed[sent.to];
+            auto &service = hosts[sent.to]->service;
+            if (sent.type == wire::EventNotice::type)
+                service.on_notice(sent.from, *wire::decode<wire::EventNotice>(*sent.payload), sent.payload);
+            else
+                service.on_report(sent.from, *wire::decode<wire::HostReport>(*sent.payload), sent.payload);
+        }
+    }
+    void notify(HostIndex from, int code, std::uint8_t range = PMIX_RANGE_NAMESPACE,
+                std::vector<Process> custom = {}) {
+        NotifyAsk ask;
+        ask.source = {"job", 2 * from, false};
+        ask.status = code;
+        ask.range = range;
+        ask.custom = std::move(custom);
+        hosts[from]->service.notify(std::move(ask));
+    }
+};
+
+void everyone_hears_once_and_in_order(void **) {
+    for (HostIndex count : {1u, 2u, 3u, 7u, 40u}) {
+        for (std::uint32_t radix : {1u, 2u, 32u}) {
+            for (HostIndex from : {HostIndex{0}, count / 2, count - 1}) {
+                Step step(count, radix);
+                step.notify(from, 1);
+                step.notify(from, 2);
+                step.run();
+                for (HostIndex h = 0; h < count; ++h) {
+                    auto &got = step.hosts[h]->notices;
+                    assert_int_equal(got.size(), h == from ? 0 : 2);
+                    assert_int_equal(step.crossed[h], h == from ? 0 : 2);
+                    if (h != from)
+                        assert_true(got[0].status == 1 && got[1].status == 2);
+                }
+            }
+        }
+    }
+}
+
+void ranges_that_end_at_the_host(void **) {
+    Step step(3, 2);
+    for (std::uint8_t range : {PMIX_RANGE_RM, PMIX_RANGE_LOCAL, PMIX_RANGE_PROC_LOCAL})
+        step.notify(1, 1, range);
+    assert_true(step.wire.empty());
+    for (std::uint8_t range : {PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL, PMIX_RANGE_UNDEF})
+        step.notify(1, 1, range);
+    step.run();
+    assert_int_equal(step.hosts[0]->notices.size(), 3);
+    assert_int_equal(step.hosts[2]->notices.size(), 3);
+}
+
+void a_custom_range_goes_where_it_names_and_no_farther(void **) {
+    Step step(7, 2); // 0: 1 2; 1: 3 4; 2: 5 6
+    step.notify(3, 1, PMIX_RANGE_CUSTOM, {{"job", 12, false}, {"other", 8, false}, {"job", 7, false}});
+    step.run();
+    for (HostIndex h = 0; h < 7; ++h)
+        assert_int_equal(step.hosts[h]->notices.size(), h == 6 ? 1 : 0);
+    assert_int_equal(step.crossed[5] + step.crossed[4], 0);
+    step.notify(3, 1, PMIX_RANGE_CUSTOM, {{"job", 6, false}, {"job", 99, false}});
+    assert_true(step.wire.empty()); // its own host, and nobody
+    step.notify(3, 1, PMIX_RANGE_CUSTOM, {{"job", 0, true}});
+    step.run();
+    assert_int_equal(step.hosts[5]->notices.size(), 1);
+}
+
+void around_those_who_are_gone(void **) {
+    for (std::uint32_t radix : {1u, 2u, 3u, 32u}) {
+        for (HostIndex dead = 0; dead < 13; ++dead) {
+            for (HostIndex from = 0; from < 13; ++from) {
+                Step step(13, radix);
+                step.gone = {dead, (dead + 1) % 13};
+                if (step.gone.contains(from))
+                    continue;
+                step.notify(from, 1);
+                step.run();
+                for (HostIndex h = 0; h < 13; ++h) {
+                    bool hears = h != from && !step.gone.contains(h);
+                    assert_int_equal(step.hosts[h]->notices.size(), hears ? 1 : 0);
+                    assert_int_equal(step.crossed[h], hears ? 1 : 0);
+                }
+            }
+        }
+    }
+}
+
+void a_lost_host_is_told_once(void **) {
+    Step step(7, 2);
+    step.gone = {1};
+    for (HostIndex neighbour : {0u, 3u, 4u})
+        step.hosts[neighbour]->service.report_lost(1, 5);
+    step.run();
+    for (HostIndex h : {0u, 2u, 3u, 4u, 5u, 6u}) {
+        assert_int_equal(step.hosts[h]->reports.size(), 1);
+        assert_int_equal(step.hosts[h]->reports[0].host, 1);
+        assert_int_equal(step.hosts[h]->reports[0].lost, 1);
+    }
+}
+
+void ends_of_processes_reach_their_own_host_too(void **) {
+    Step step(3, 2);
+    step.hosts[2]->service.report_ended({{4, PMIX_ERR_PROC_ABORTED, 0, -1}, {5, -1, 0, 3}}, 9);
+    step.run();
+    for (auto &host : step.hosts) {
+        assert_int_equal(host->reports.size(), 1);
+        assert_int_equal(host->reports[0].processes.size(), 2);
+        assert_int_equal(host->reports[0].processes[1].exit_code, 3);
+    }
+}
+
+void what_cannot_be_is_dropped(void **) {
+    Step step(3, 2);
+    auto &service = step.hosts[1]->service;
+    auto notice = [&](HostIndex from, HostIndex origin, std::uint64_t sequence,
+                      std::vector<std::uint32_t> hosts) {
+        wire::EventNotice message;
+        message.origin = origin;
+        message.sequence = sequence;
+        message.hosts = std::move(hosts);
+        service.on_notice(from, message, share(wire::encode(message)));
+    };
+    notice(1, 0, 1, {});
+    notice(0, 1, 1, {});
+    notice(9, 0, 1, {});
+    notice(0, 9, 1, {});
+    notice(0, 0, 1, {1, 77});
+    notice(0, 0, 0, {});
+    assert_int_equal(step.hosts[1]->notices.size(), 0);
+    notice(0, 0, 3, {});
+    notice(0, 0, 3, {});
+    notice(0, 0, 2, {});
+    assert_int_equal(step.hosts[1]->notices.size(), 1);
+    wire::HostReport report;
+    report.sequence = 1;
+    report.host = 2;
+    report.processes = {{1, -1, 0, 0}}; // not one of host 2
+    service.on_report(2, report, share(wire::encode(report)));
+    report.processes.clear();
+    report.host = 8;
+    service.on_report(2, report, share(wire::encode(report)));
+    assert_int_equal(step.hosts[1]->reports.size(), 0);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(everyone_hears_once_and_in_order),
+        cmocka_unit_test(ranges_that_end_at_the_host),
+        cmocka_unit_test(a_custom_range_goes_where_it_names_and_no_farther),
+        cmocka_unit_test(around_those_who_are_gone),
+        cmocka_unit_test(a_lost_host_is_told_once),
+        cmocka_unit_test(ends_of_processes_reach_their_own_host_too),
+        cmocka_unit_test(what_cannot_be_is_dropped),
+    };
+    return cmocka_run_group_tests_name("events", tests, nullptr, nullptr);
+}
