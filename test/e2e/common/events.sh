@@ -11,12 +11,23 @@ client 3 2 events late
 ok "who registers late hears of what was" all_ok 6
 client 3 2 events storm 10000
 ok "10000 events from one rank, while the others fence" all_ok 6
+# Under Slurm the tasks are not the daemon's children: only a kernel from 6.15 on keeps the exit code of
+# a process for those who hold a pidfd of it (contrib/doc/decisions/events.md).
+kernel=$(uname -r)
+exit_codes=yes
+[[ $backend == local || $(printf '%s\n' 6.15 "$kernel" | sort -V | head -n 1) == 6.15 ]] || exit_codes=
 for how in kill exit quit late; do
+    if [[ -z $exit_codes ]]; then
+        skip "the end of a process is reported to all: $how" "Linux $kernel may not tell exit codes"
+        continue
+    fi
     client 3 2 events dies $how
     ok "the end of a process is reported to all: $how" eval "ended_in_time && so_many_ok 5"
 done
-client 1 3 events dies kill
-ok "the end of a process is reported on its own host" eval "ended_in_time && so_many_ok 2"
+if [[ -n $exit_codes ]]; then
+    client 1 3 events dies kill
+    ok "the end of a process is reported on its own host" eval "ended_in_time && so_many_ok 2"
+fi
 client 3 2 events dies leave
 ok "a process that ends well is not reported" all_ok 5
 
