@@ -142,7 +142,20 @@ void Gatherings::enter(Join join) {
         meeting.failed = join.message.status;
     meeting.joined.emplace(nspace, std::move(join));
     ++matched_;
+    if (meeting.failed == PMIX_SUCCESS && hopeless(place.signature, meeting))
+        meeting.failed = PMIX_ERR_PROC_TERM_WO_SYNC;
     settle(key, number);
+}
+
+bool Gatherings::hopeless(const Signature &signature, const Meeting &meeting) const {
+    return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
+        auto ended = ended_.find(members.nspace);
+        if (meeting.joined.contains(members.nspace) || ended == ended_.end())
+            return false;
+        return members.all || std::any_of(members.ranks.begin(), members.ranks.end(), [&](Rank rank) {
+                   return ended->second.contains(rank);
+               });
+    });
 }
 
 // Answers what can be answered.
@@ -190,6 +203,9 @@ template <typename Condition> void Gatherings::fail_where(Condition condition, s
 }
 
 void Gatherings::on_process_ended(const Bytes &nspace, Rank rank) {
+    auto size = sizes_.find(nspace);
+    if (size == sizes_.end() || rank < size->second) // no more of them than there can be
+        ended_[nspace].insert(rank);
     fail_where(
         [&](const Signature &signature, const Meeting &meeting) {
             return signature.contains(nspace, rank) && !meeting.joined.contains(nspace);
@@ -230,6 +246,7 @@ void Gatherings::on_step_gone(StepId step, const Bytes &nspace) {
     std::erase_if(places_, [&](const auto &entry) { return names(entry.second.signature, nspace); });
     std::erase_if(answered_, [step](const auto &entry) { return entry.first.first == step; });
     sizes_.erase(nspace);
+    ended_.erase(nspace);
 }
 
 } // namespace pmixhost

@@ -62,6 +62,8 @@ class Gatherings {
         std::map<std::uint64_t, Meeting> meetings;
     };
     bool known(const Signature &signature) const;
+    // Has one of those that have not joined ended?
+    bool hopeless(const Signature &signature, const Meeting &meeting) const;
     Bytes normal(const Signature &signature) const;
     bool replaces(const Member &member, const wire::GatheringJoin &message, const Bytes &nspace);
     bool awaited(const Signature &signature, const Bytes &nspace) const;
@@ -73,6 +75,7 @@ class Gatherings {
 
     Answer answer_;
     std::map<Bytes, Rank> sizes_;
+    std::map<Bytes, std::set<Rank>> ended_; // processes, as far as their hosts told
     // The last join of each signature that was answered, as its namespace numbers them: a failure that
     // crossed with the answer is no new join.
     std::map<std::pair<StepId, Bytes>, std::uint64_t> answered_;

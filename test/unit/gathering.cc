@@ -134,6 +134,25 @@ void the_dead_are_not_waited_for(void **) {
     assert_int_equal(s.gatherings.waiting(), 0);
 }
 
+void the_end_of_a_process_is_remembered(void **) {
+    Session s;
+    Signature ab = all_of({"a", "b"}), bc = all_of({"b", "c"});
+    s.join(2, 0, bc);
+    s.join(3, 0, bc);
+    assert_int_equal(s.status(3, 0), PMIX_SUCCESS);
+    s.join(2, 1, ab);
+    s.gatherings.on_process_ended("b", 1);
+    s.join(3, 1, bc); // b cannot come again
+    assert_int_equal(s.status(3, 1), PMIX_ERR_PROC_TERM_WO_SYNC);
+    s.join(1, 0, ab); // b was there already
+    assert_int_equal(s.status(1, 0), PMIX_SUCCESS);
+    assert_int_equal(s.status(2, 1), PMIX_SUCCESS);
+    Signature one = bc;
+    one.members[0] = {"b", 0, {0}};
+    s.join(3, 2, one); // without the one that ended
+    assert_int_equal(s.status(3, 2), 1);
+}
+
 void a_timeout_alone_is_no_join(void **) {
     Session s;
     Signature ab = all_of({"a", "b"});
@@ -175,6 +194,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(different_words),    cmocka_unit_test(the_nth_meets_the_nth),
         cmocka_unit_test(failures_reach_all), cmocka_unit_test(the_dead_are_not_waited_for),
+        cmocka_unit_test(the_end_of_a_process_is_remembered),
         cmocka_unit_test(a_timeout_alone_is_no_join), cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
