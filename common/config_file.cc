@@ -178,6 +178,30 @@ bool is_forbidden_control(char c) {
 
 } // namespace
 
+// The first character beyond ASCII that is neither in a text nor in a comment; TOML has none there, and
+// toml++ 3.3 runs into undefined behaviour over some of them. content.end() when there is none.
+static std::string_view::iterator beyond_ascii(std::string_view content) {
+    char quote = 0; // that the text we are in began with
+    bool comment = false;
+    for (auto at = content.begin(); at != content.end(); ++at) {
+        if (comment) {
+            comment = *at != '\n';
+        } else if (quote != 0) {
+            if (*at == '\\' && quote == '"' && at + 1 != content.end())
+                ++at;
+            else if (*at == quote)
+                quote = 0;
+        } else if (*at == '"' || *at == '\'') {
+            quote = *at;
+        } else if (*at == '#') {
+            comment = true;
+        } else if (static_cast<unsigned char>(*at) >= 0x80) {
+            return at;
+        }
+    }
+    return content.end();
+}
+
 ConfigFile parse_config_file(std::string_view content, const std::string &name) {
     ConfigFile file;
     if (auto line = not_utf8(content); line != 0) {
@@ -190,6 +214,14 @@ ConfigFile parse_config_file(std::string_view content, const std::string &name) 
         auto line = 1 + std::count(content.begin(), control, '\n');
         file.errors.push_back(
             error(ErrorKind::invalid, "{}:{}: not TOML: a control character", name, line));
+        return file;
+    }
+    if (auto strange = beyond_ascii(content); strange != content.end()) {
+        auto line = 1 + std::count(content.begin(), strange, '\n');
+        file.errors.push_back(error(ErrorKind::invalid,
+                                    "{}:{}: not TOML: a character that is not ASCII, outside quotes and "
+                                    "comments",
+                                    name, line));
         return file;
     }
     auto result = parse(content);

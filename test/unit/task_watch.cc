@@ -86,10 +86,7 @@ void *outlive(void *data) {
     return nullptr;
 }
 
-void threads_may_outlive_the_first(void **) {
-#ifdef __SANITIZE_THREAD__
-    skip(); // its runtime does not know a process whose first thread has ended
-#endif
+[[maybe_unused]] void threads_may_outlive_the_first(void **) {
     World world;
     pid_t pid = child([](int ready) {
         static Leader leader;
@@ -111,7 +108,9 @@ void threads_may_outlive_the_first(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(an_end_is_seen_before_it_is_reported),
+#ifndef __SANITIZE_THREAD__ // whose runtime does not know a process whose first thread has ended
         cmocka_unit_test(threads_may_outlive_the_first),
+#endif
     };
     return cmocka_run_group_tests_name("task watch", tests, nullptr, nullptr);
 }
