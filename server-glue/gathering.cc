@@ -107,6 +107,7 @@ Result<void> Gatherings::join(const Member &member, wire::GatheringJoin message)
         return error(ErrorKind::invalid, "a collective of several namespaces that cannot be");
     if (Rank size = size_of(message.part.info); size > 0)
         sizes_[nspace] = size;
+    gone_.erase(nspace);
     match(); // what waited for that size
     if (message.status != PMIX_SUCCESS && replaces(member, message, nspace))
         return {};
@@ -114,7 +115,14 @@ Result<void> Gatherings::join(const Member &member, wire::GatheringJoin message)
         return error(ErrorKind::limit, "{} operations over several namespaces wait already", waiting());
     if (message.status != PMIX_SUCCESS)
         message.part.info.hosts.clear(); // nobody will read it
-    unmatched_.push_back({member, std::move(*signature), std::move(message)});
+    Join join{member, std::move(*signature), std::move(message)};
+    const auto &members = join.signature.members;
+    if (std::any_of(members.begin(), members.end(),
+                    [this](const Members &each) { return gone_.contains(each.nspace); })) {
+        reply(join, PMIX_ERR_LOST_CONNECTION, {});
+        return {};
+    }
+    unmatched_.push_back(std::move(join));
     match();
     return {};
 }
@@ -247,6 +255,9 @@ void Gatherings::on_step_gone(StepId step, const Bytes &nspace) {
     std::erase_if(answered_, [step](const auto &entry) { return entry.first.first == step; });
     sizes_.erase(nspace);
     ended_.erase(nspace);
+    if (gone_.size() >= max_gone)
+        gone_.erase(gone_.begin());
+    gone_.insert(nspace);
 }
 
 } // namespace pmixhost

@@ -7,7 +7,7 @@
 // namespace to a set of participants meets the n-th of the others.
 //
 // It fails for all when one joins with an error, or when one of the processes or namespaces that are
-// waited for ends meanwhile. A join that nobody else has met is withdrawn by its timeout, as if it had
+// waited for ends, be it meanwhile or before anyone waited. A join that nobody else has met is withdrawn by its timeout, as if it had
 // never been: the next one takes its place.
 #pragma once
 
@@ -32,6 +32,7 @@ class Gatherings {
     // Exactly one answer to each join without an error that was taken.
     using Answer = std::function<void(const Member &member, wire::GatheringDone done)>;
     static constexpr std::size_t max_waiting = 100'000;
+    static constexpr std::size_t max_gone = 100'000; // namespaces whose end is remembered
 
     explicit Gatherings(Answer answer) : answer_(std::move(answer)) {}
 
@@ -40,7 +41,8 @@ class Gatherings {
     void on_process_ended(const Bytes &nspace, Rank rank);
     // What it has joined cannot come to an end any more.
     void on_member_gone(const Member &member);
-    // The last of its members has gone.
+    // The last of its members has gone. Who names it from now on is not left waiting, unless it comes
+    // again.
     void on_step_gone(StepId step, const Bytes &nspace);
 
     std::size_t waiting() const { return unmatched_.size() + matched_; }
@@ -76,6 +78,7 @@ class Gatherings {
     Answer answer_;
     std::map<Bytes, Rank> sizes_;
     std::map<Bytes, std::set<Rank>> ended_; // processes, as far as their hosts told
+    std::set<Bytes> gone_;                  // namespaces
     // The last join of each signature that was answered, as its namespace numbers them: a failure that
     // crossed with the answer is no new join.
     std::map<std::pair<StepId, Bytes>, std::uint64_t> answered_;

@@ -153,6 +153,21 @@ void the_end_of_a_process_is_remembered(void **) {
     assert_int_equal(s.status(3, 2), 1);
 }
 
+void the_end_of_a_namespace_is_remembered(void **) {
+    Session s;
+    Signature ab = all_of({"a", "b"});
+    s.join(1, 0, ab, PMIX_ERR_PROC_TERM_WO_SYNC); // one of its processes has ended, and the rest goes
+    s.gatherings.on_step_gone(1, "a");
+    s.join(2, 0, ab);
+    assert_int_equal(s.status(2, 0), PMIX_ERR_LOST_CONNECTION);
+    s.join(2, 1, ab, PMIX_ERR_TIMEOUT);
+    assert_int_equal(s.status(2, 1), 1); // it knows
+    s.join(1, 1, ab);                    // it is there again
+    s.join(2, 2, ab);
+    assert_int_equal(s.status(2, 2), PMIX_SUCCESS);
+    assert_int_equal(s.gatherings.waiting(), 0);
+}
+
 void a_timeout_alone_is_no_join(void **) {
     Session s;
     Signature ab = all_of({"a", "b"});
@@ -195,6 +210,7 @@ int main() {
         cmocka_unit_test(different_words),    cmocka_unit_test(the_nth_meets_the_nth),
         cmocka_unit_test(failures_reach_all), cmocka_unit_test(the_dead_are_not_waited_for),
         cmocka_unit_test(the_end_of_a_process_is_remembered),
+        cmocka_unit_test(the_end_of_a_namespace_is_remembered),
         cmocka_unit_test(a_timeout_alone_is_no_join), cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -7,21 +7,40 @@
  *        MODE: wildcard (default), list (every rank by number), words (one side each), part (only
  *        the ranks 0 and 1 of each)
  *   connect lonely SECONDS          to a namespace that never comes: ends with the timeout
- *   connect die KEY ME OTHER        as pair, but rank 0 of the job A dies before it connects
+ *   connect die KEY ME OTHER [late] as pair, but rank 0 of the job A dies before it connects; late: B
+ *                                   connects when nothing is left of A, and with it of what it published
  */
 #include "client.h"
 
 static char other[PMIX_MAX_NSLEN + 1];
 static uint32_t other_size;
 
+static void wait_for_end_of(const char *key)
+{
+    pmix_pdata_t data;
+    pmix_status_t rc;
+    double limit = now() + 30;
+    do {
+        PMIX_PDATA_CONSTRUCT(&data);
+        PMIX_LOAD_KEY(data.key, key);
+        rc = PMIx_Lookup(&data, 1, NULL, 0);
+        PMIX_PDATA_DESTRUCT(&data);
+    } while (rc == PMIX_SUCCESS && now() < limit);
+    if (rc != PMIX_ERR_NOT_FOUND)
+        fail("what %s published: %s", key, PMIx_Error_string(rc));
+}
+
 static void publish_own(const char *key)
 {
-    pmix_info_t info;
+    pmix_info_t info[2];
+    pmix_persistence_t as_long_as = PMIX_PERSIST_APP;
     char text[PMIX_MAX_NSLEN + 32];
     snprintf(text, sizeof(text), "%s %u", me.proc.nspace, me.size);
-    PMIX_INFO_LOAD(&info, key, text, PMIX_STRING);
-    must(PMIx_Publish(&info, 1));
-    PMIX_INFO_DESTRUCT(&info);
+    PMIX_INFO_LOAD(&info[0], key, text, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &as_long_as, PMIX_PERSIST);
+    must(PMIx_Publish(info, 2));
+    PMIX_INFO_DESTRUCT(&info[0]);
+    PMIX_INFO_DESTRUCT(&info[1]);
 }
 
 static void find_other(const char *key)
@@ -156,6 +175,8 @@ int main(int argc, char **argv)
         find_other(theirs);
         if (me.rank == 0 && !strcmp(argv[3], "A"))
             _exit(7);
+        if (argc > 5 && !strcmp(argv[3], "B"))
+            wait_for_end_of(theirs);
         pmix_proc_t procs[2];
         PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
         PMIX_LOAD_PROCID(&procs[1], other, PMIX_RANK_WILDCARD);

@@ -26,6 +26,9 @@ if [[ $backend == slurm ]]; then
     pair "srun --mpi=pmixhost -K0 -N2 -n3 --overlap $clients/connect die k A B &
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect die k B A & wait"
     ok "a process that dies ends the connect it is waited for in, at all others" so_many_ok 6
+    pair "srun --mpi=pmixhost -K0 -N2 -n3 --overlap $clients/connect die k A B late &
+        srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect die k B A late & wait"
+    ok "and at those who come when all of its job has ended" so_many_ok 6
     if [[ -x $clients/mpi_connect ]]; then
         pair "srun --mpi=pmixhost -N2 -n2 --overlap $clients/mpi_connect accept &
             srun --mpi=pmixhost -N2 -n3 -r1 --overlap $clients/mpi_connect connect & wait"
