@@ -35,7 +35,9 @@ end_of_job() {
 all_idle() { [[ -z $(as_user root sinfo -h -N -t drain,drng,down,comp,fail,unk -o %N) ]] && no_jobs; }
 # The next job is as if nothing had been.
 well_again() { # WHAT
-    ok "$1: all hosts are idle again" until_true 60 all_idle
+    # slurmctld looks for hosts that missed the end of a job once a minute, and asks them again when
+    # it has not heard of that job for 25 s (KillWait and twice MessageTimeout).
+    ok "$1: all hosts are idle again" until_true 150 all_idle
     client 4 1 hello
     ok "$1: the next job runs" all_ok 4
     ok "$1: nothing is left" no_litter 30 || sweep
