@@ -6,6 +6,7 @@
  *   publish put KEY TEXT [PERSISTENCE]   for another job to find
  *   publish find KEY TEXT [SECONDS]      what another job has put; waits so long for it
  *   publish none KEY          nobody has put it
+ *   publish hold KEY TEXT     finds it, says "there", and waits for another one until the session dies
  *   publish speed N           round trips per second of rank 0
  */
 #include "client.h"
@@ -190,7 +191,11 @@ int main(int argc, char **argv)
                PMIX_SUCCESS);
     else if (!strcmp(what, "none") && argc > 2)
         expect(find(argv[2], NULL, -1, 0), PMIX_ERR_NOT_FOUND);
-    else if (!strcmp(what, "speed") && argc > 2) {
+    else if (!strcmp(what, "hold") && argc > 3) {
+        expect(find(argv[2], argv[3], -1, 0), PMIX_SUCCESS);
+        say("there");
+        expect(find("what nobody puts", NULL, 0, 60), PMIX_ERR_UNREACH);
+    } else if (!strcmp(what, "speed") && argc > 2) {
         if (me.rank == 0) {
             expect(publish("speed", "x", PMIX_RANGE_SESSION, PMIX_PERSIST_PROC), PMIX_SUCCESS);
             int rounds = atoi(argv[2]);

@@ -39,6 +39,22 @@ SH
     run salloc -Q -N1 srun "$mpi" -n1 "$clients/publish" none color
     verdicts=$output
     ok "another allocation does not see it" all_ok 1
+    cat >"$test_dir/steps.sh" <<'SH'
+c=$1 out=$2
+srun --mpi=pmixhost -N1 -n1 -r1 "$c" put color blue
+srun --mpi=pmixhost -N1 -n1 -r1 "$c" hold color blue >"$out" & waiting=$!
+for ((i = 0; i < 200; i++)); do grep -q there "$out" && break; sleep 0.1; done
+srun --overlap --mpi=none -N1 -n1 -r0 pkill -KILL -f 'pmixhostd --session'
+wait $waiting
+cat "$out"
+srun --mpi=pmixhost -N1 -n1 -r2 "$c" none color
+srun --mpi=pmixhost -N1 -n1 -r2 "$c" put color red
+srun --mpi=pmixhost -N1 -n1 -r1 "$c" find color red
+SH
+    run salloc -Q -N3 --ntasks-per-node=2 bash "$test_dir/steps.sh" "$clients/publish" "$test_dir/held"
+    verdicts=$output
+    ok "the session is killed: who waits gets an error, what was published is lost, the next call finds a new one" \
+        so_many_ok 5
     ok "nothing is left of the sessions" no_litter 20
 fi
 done_testing
