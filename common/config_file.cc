@@ -2,6 +2,7 @@
 #include "common/config_file.h"
 
 #include "common/config.h"
+#include "common/small_file.h"
 #include "common/unique_fd.h"
 
 #include <algorithm>
@@ -260,20 +261,7 @@ Result<std::string> read_config_file(const std::string &path) {
         return error(ErrorKind::denied,
                      "{}: everybody may write this file, so it is not used; run chmod o-w {}", path,
                      path);
-    std::string content;
-    char buffer[16384];
-    for (;;) {
-        ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return system_error(path, errno);
-        if (n == 0)
-            return content;
-        content.append(buffer, static_cast<std::size_t>(n));
-        if (content.size() > max_config_bytes)
-            return error(ErrorKind::limit, "{}: is over {} bytes", path, max_config_bytes);
-    }
+    return read_all(fd.get(), path, max_config_bytes);
 }
 
 } // namespace pmixhost

@@ -3,6 +3,7 @@ include common/config.mk
 noinst_LTLIBRARIES += common/libcommon.la
 common_libcommon_la_SOURCES = \
 	common/bytes.h \
+	common/deadline_timer.h \
 	common/event_loop.h common/event_loop.cc \
 	common/job_map.h common/job_map.cc \
 	common/log.h common/log.cc \

@@ -14,19 +14,23 @@ Result<std::string> read_small_file(const std::string &path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd)
         return system_error(path, errno);
+    return read_all(fd.get(), path, max);
+}
+
+Result<std::string> read_all(int fd, const std::string &path, std::size_t max) {
     std::string text;
     char buffer[16384];
     for (;;) {
-        ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+        ssize_t n = ::read(fd, buffer, sizeof buffer);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return system_error(path, errno);
         if (n == 0)
             return text;
-        if (text.size() + static_cast<std::size_t>(n) > max)
-            return error(ErrorKind::limit, "{} is larger than {} bytes", path, max);
         text.append(buffer, static_cast<std::size_t>(n));
+        if (text.size() > max)
+            return error(ErrorKind::limit, "{}: is over {} bytes", path, max);
     }
 }
 

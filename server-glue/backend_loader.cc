@@ -22,7 +22,7 @@ static std::vector<std::string> places(const std::string &name) {
     return out;
 }
 
-Result<const BackendModule *> load_backend(const std::string &name) {
+static Result<const BackendModule *> load(const std::string &name) {
     if (name.empty() || name.size() > 32 ||
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
         return error(ErrorKind::invalid, "'{}' is no name of a backend", name);
@@ -46,6 +46,13 @@ Result<const BackendModule *> load_backend(const std::string &name) {
         return module;
     }
     return error(ErrorKind::not_found, "no backend '{}': {}", name, why);
+}
+
+Result<const BackendModule *> load_backend(const StartDocument &document) {
+    auto name = document.text("backend");
+    if (!name)
+        return name.failure();
+    return load(*name);
 }
 
 } // namespace pmixhost

@@ -7,6 +7,7 @@
 namespace pmixhost {
 
 // `name`: [a-z0-9_]+. The module stays loaded for the life of the process.
-Result<const BackendModule *> load_backend(const std::string &name);
+// The one that the start document names.
+Result<const BackendModule *> load_backend(const StartDocument &document);
 
 } // namespace pmixhost

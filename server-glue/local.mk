@@ -35,6 +35,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc server-glue/step_events.cc \
 	server-glue/step_outside.cc \
+	server-glue/step_messages.cc server-glue/step_spawned.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \
 	server-glue/task_door.h server-glue/task_door.cc \
 	server-glue/task_table.h \

@@ -168,10 +168,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
     });
     if (!loop)
         return refuse(loop.failure());
-    auto name = b.document.text("backend");
-    if (!name)
-        return refuse(name.failure());
-    auto module = load_backend(*name);
+    auto module = load_backend(b.document);
     if (!module)
         return refuse(module.failure());
     auto backend = (*module)->create({**loop, log, b.document});

@@ -35,14 +35,11 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
             return stream.failure();
         source = std::move(*stream);
     } else {
-        auto name = document.text("backend");
-        if (!name)
-            return name.failure();
-        auto module = load_backend(*name);
+        auto module = load_backend(document);
         if (!module)
             return module.failure();
         if (!(*module)->session_invitations)
-            return error(ErrorKind::unsupported, "the backend {} starts no session", *name);
+            return error(ErrorKind::unsupported, "the backend {} starts no session", (*module)->name);
         auto opened = (*module)->session_invitations({loop, log, document}, settings, take);
         if (!opened)
             return opened.failure();
@@ -56,14 +53,11 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
 
 Result<std::unique_ptr<JobStarter>> make_starter(EventLoop &loop, const StartDocument &document,
                                                  const Settings &settings, Log &log) {
-    auto name = document.text("backend");
-    if (!name)
-        return name.failure();
-    auto module = load_backend(*name);
+    auto module = load_backend(document);
     if (!module)
         return module.failure();
     if (!(*module)->create_starter)
-        return error(ErrorKind::unsupported, "the backend {} starts no jobs", *name);
+        return error(ErrorKind::unsupported, "the backend {} starts no jobs", (*module)->name);
     return (*module)->create_starter({loop, log, document}, settings);
 }
 

@@ -194,17 +194,7 @@ void SessionServer::on_step_gone(StepId step) {
 }
 
 void SessionServer::arm_timer() {
-    TimePoint next = store_.next_time();
-    if (next == timer_at_)
-        return;
-    timer_at_ = next;
-    if (next == TimePoint::max())
-        return timer_.reset();
-    timer_ = loop_.after(next - loop_.now(), [this] {
-        timer_at_ = TimePoint::max();
-        store_.on_time(loop_.now());
-        arm_timer();
-    });
+    timer_.arm(store_.next_time());
 }
 
 void SessionServer::arm_idle() {

@@ -3,6 +3,7 @@
 // a while.
 #pragma once
 
+#include "common/deadline_timer.h"
 #include "server-glue/central_server.h"
 #include "server-glue/data_store.h"
 #include "server-glue/gathering.h"
@@ -51,8 +52,11 @@ class SessionServer {
     std::map<std::uint64_t, Relayed> relayed_; // by our id
     std::map<std::uint64_t, Asker> askers_; // of lookups, by our id
     std::uint64_t next_id_ = 1;
-    EventLoop::Handle timer_, idle_;
-    TimePoint timer_at_ = TimePoint::max();
+    DeadlineTimer timer_{loop_, [this] {
+                             store_.on_time(loop_.now());
+                             arm_timer();
+                         }};
+    EventLoop::Handle idle_;
 };
 
 } // namespace pmixhost

@@ -334,102 +334,6 @@ void StepServer::end_job(std::string why, StatusReply reply) {
     });
 }
 
-// --- of a spawned step, whether it runs ---------------------------------------------------------------
-
-void StepServer::on_launched() {
-    backend_.report_launch({}, [this](Result<void> told) {
-        if (!told)
-            log_.warning("whoever spawned this job does not hear that it runs: {}", told.failure().text);
-    });
-}
-
-static int launch_status(const TaskStartFailure &failure) {
-    if (failure.error_number == EACCES || failure.error_number == EPERM)
-        return failure.stage == 'p' ? PMIX_ERR_JOB_APP_NOT_EXECUTABLE : PMIX_ERR_NO_PERMISSIONS;
-    bool absent = failure.error_number == ENOENT || failure.error_number == ENOTDIR;
-    if (failure.stage == 'd')
-        return absent ? PMIX_ERR_JOB_WDIR_NOT_FOUND : PMIX_ERR_JOB_FAILED_TO_LAUNCH;
-    if (failure.stage == 'p')
-        return absent ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
-    return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
-}
-
-void StepServer::on_launch_failed(const TaskStartFailure &failure, UniqueFd task) {
-    unstarted_.push_back(std::move(task)); // until the RM has ended it, so that the report goes out first
-    if (unstarted_.size() > 1)
-        return;
-    std::string text = fmt::format("{}: {}", step_.map.hosts()[step_.self], printable(failure.text));
-    log_.info("{}", text);
-    int code = failure.error_number > 0 && failure.error_number < 128 ? failure.error_number : 1;
-    backend_.report_launch({launch_status(failure), text}, [this, code, text](Result<void>) {
-        backend_.end_step({code, text}, [this](Result<void>) { unstarted_.clear(); });
-    });
-}
-
-void StepServer::abort(AbortRequest request) {
-    std::vector<Rank> ranks;
-    bool whole = request.targets.empty();
-    for (const auto &target : request.targets) {
-        if (target.nspace != step_.nspace ||
-            (!target.wildcard && target.rank >= step_.map.rank_count()))
-            return request.reply(PMIX_ERR_NOT_FOUND);
-        whole = whole || target.wildcard;
-        ranks.push_back(target.rank);
-    }
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    if (!whole && ranks.size() < step_.map.rank_count())
-        return abort_some(request, ranks);
-
-    std::string text = fmt::format("rank {} on {} called PMIx_Abort with status {}{}{}",
-                                   request.caller.rank, step_.map.hosts()[step_.self], request.status,
-                                   request.message.empty() ? "" : ": ", request.message);
-    log_.info("{}", text);
-    auto reply = std::make_shared<StatusReply>(std::move(request.reply));
-    // An exit status has 8 bits; one that would look like success must not.
-    int exit_status = request.status & 0xff;
-    backend_.end_step({exit_status == 0 ? 1 : exit_status, printable(text)},
-                      [this, reply](Result<void> ended) {
-                          if (!ended)
-                              log_.error("the step could not be ended: {}", ended.failure().text);
-                          (*reply)(ended ? PMIX_SUCCESS : PMIX_ERROR);
-                      });
-}
-
-void StepServer::abort_some(AbortRequest &request, const std::vector<Rank> &ranks) {
-    std::string text =
-        fmt::format("rank {} on {} aborted rank{} {} with status {}{}{}", request.caller.rank,
-                    step_.map.hosts()[step_.self], ranks.size() == 1 ? "" : "s", fmt::join(ranks, ","),
-                    request.status, request.message.empty() ? "" : ": ", request.message);
-    log_.info("{}", text);
-    if (pid_t pid = tasks_.watch().pid_of(request.caller.rank))
-        say_on_terminal(pid, text);
-    // The answer first: the caller may be among those it lists.
-    request.reply(PMIX_SUCCESS);
-    std::map<HostIndex, wire::KillRanks> by_host;
-    for (Rank rank : ranks) {
-        auto &message = by_host[step_.map.host_of(rank)];
-        message.nspace = step_.nspace;
-        message.signal = SIGKILL;
-        message.ranks.push_back(rank);
-    }
-    for (const auto &[host, message] : by_host) {
-        if (host == step_.self)
-            kill_ranks(message);
-        else
-            send(host, wire::KillRanks::type, share(wire::encode(message)));
-    }
-}
-
-void StepServer::kill_ranks(const wire::KillRanks &message) {
-    if (message.nspace != step_.nspace || message.signal <= 0 || message.signal >= NSIG)
-        return log_.warning("a request to signal processes of {} was dropped", printable(message.nspace));
-    for (Rank rank : message.ranks) {
-        if (auto sent = tasks_.watch().signal(rank, message.signal); !sent)
-            log_.debug("{}", sent.failure().text);
-    }
-}
-
 // --- what the RM says -------------------------------------------------------------------------------
 
 void StepServer::on_rm_gone(std::string why) { end(error(ErrorKind::unreachable, "{}", why)); }
@@ -447,125 +351,6 @@ void StepServer::on_task_gone(Rank rank, std::optional<int> wait_status) {
     publish_.on_process_ended(rank);
     if (!publish_.used() && mesh_->connected(session_peer()))
         send_to_session(wire::ProcessEnded::type, share(wire::encode(wire::ProcessEnded{rank})));
-    arm_timer();
-}
-
-// --- what other daemons say -------------------------------------------------------------------------
-
-// Decodes and hands on; what is malformed is dropped with a word in the log.
-template <typename Message, typename Body> static void with(Log &log, const Bytes &payload, Body body) {
-    if (auto message = wire::decode<Message>(payload))
-        body(std::move(*message));
-    else
-        log.warning("{}", message.failure().text);
-}
-
-void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
-    if (from == launcher_peer())
-        return on_launcher_message(type, payload);
-    if (from >= step_.map.host_count())
-        return on_session_message(type, payload);
-    TimePoint now = loop_.now();
-    switch (type) {
-    case wire::CollectiveUp::type:
-        with<wire::CollectiveUp>(log_, payload,
-                                 [&](auto m) { collectives_.on_up(now, from, std::move(m)); });
-        break;
-    case wire::CollectiveDown::type: {
-        auto shared = share(std::move(payload));
-        with<wire::CollectiveDown>(log_, *shared,
-                                   [&](auto m) { collectives_.on_down(from, std::move(m), shared); });
-        break;
-    }
-    case wire::CollectiveProbe::type:
-        with<wire::CollectiveProbe>(log_, payload, [&](auto m) { collectives_.on_probe(now, from, m); });
-        break;
-    case wire::ModexRequest::type:
-        with<wire::ModexRequest>(log_, payload, [&](auto m) { modex_.on_request(now, from, m); });
-        break;
-    case wire::ModexReply::type:
-        with<wire::ModexReply>(log_, payload, [&](auto m) { modex_.on_reply(from, std::move(m)); });
-        break;
-    case wire::EventNotice::type: {
-        auto shared = share(std::move(payload));
-        with<wire::EventNotice>(log_, *shared,
-                                [&](auto m) { events_.on_notice(from, std::move(m), shared); });
-        break;
-    }
-    case wire::HostReport::type: {
-        auto shared = share(std::move(payload));
-        with<wire::HostReport>(log_, *shared,
-                               [&](auto m) { events_.on_report(from, std::move(m), shared); });
-        break;
-    }
-    case wire::KillRanks::type:
-        with<wire::KillRanks>(log_, payload, [&](auto m) { kill_ranks(m); });
-        break;
-    case wire::SignalRanks::type:
-        with<wire::SignalRanks>(log_, payload, [&](auto m) { control_.on_request(from, m); });
-        break;
-    case wire::SignalReply::type:
-        with<wire::SignalReply>(log_, payload, [&](auto m) { control_.on_reply(from, m); });
-        break;
-    case wire::WantSession::type:
-        mesh_->invite(session_peer());
-        break;
-    default:
-        log_.warning("host {} sent a message of unknown type {}", from, type);
-    }
-    arm_timer();
-}
-
-void StepServer::on_launcher_message(std::uint8_t type, const Bytes &payload) {
-    if (type == wire::SpawnReply::type)
-        with<wire::SpawnReply>(log_, payload, [&](auto m) { spawn_.on_reply(std::move(m)); });
-    else
-        log_.warning("the launcher sent a message of unknown type {}", type);
-}
-
-void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
-    switch (type) {
-    case wire::DataReply::type:
-        with<wire::DataReply>(log_, payload, [&](auto m) { publish_.on_reply(std::move(m)); });
-        break;
-    case wire::GatheringDone::type:
-        with<wire::GatheringDone>(log_, payload, [&](auto m) { on_gathering_done(std::move(m)); });
-        break;
-    case wire::ModexRequest::type:
-        with<wire::ModexRequest>(log_, payload, [&](const auto &m) { on_foreign_modex(m); });
-        break;
-    case wire::ModexReply::type:
-        with<wire::ModexReply>(log_, payload,
-                               [&](auto m) { modex_.on_reply(session_peer(), std::move(m)); });
-        break;
-    default:
-        log_.warning("the session sent a message of unknown type {}", type);
-    }
-    arm_timer();
-}
-
-void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) {
-    if (host >= step_.map.host_count()) {
-        mesh_->forget(host); // the next one who wants it may have better luck
-        if (!ending_)
-            log_.warning("the {} of this job is gone: {}",
-                         name_of(static_cast<CentralRole>(host - step_.map.host_count())), why.text);
-        if (host == session_peer()) {
-            publish_.on_session_gone();
-            collectives_.on_outside_gone();
-            modex_.on_host_gone(host);
-        } else {
-            spawn_.on_launcher_gone();
-        }
-        return arm_timer();
-    }
-    if (how == Mesh::Gone::lost && !ending_)
-        log_.warning("{} is lost: {}", step_.map.hosts()[host], why.text);
-    collectives_.on_host_gone(host);
-    modex_.on_host_gone(host);
-    control_.on_host_gone(host, how == Mesh::Gone::lost);
-    if (how == Mesh::Gone::lost && !ending_ && mesh_->was_connected(host))
-        events_.report_lost(host, static_cast<std::uint64_t>(std::time(nullptr)));
     arm_timer();
 }
 
@@ -651,21 +436,16 @@ bool StepServer::local_process_gone(const Bytes &nspace, Rank rank) {
 }
 
 void StepServer::arm_timer() {
-    TimePoint next = std::min(
-        {collectives_.next_time(), modex_.next_time(), control_.next_time(), publish_.next_time()});
-    if (next == timer_at_)
-        return;
-    timer_at_ = next;
-    if (next == TimePoint::max())
-        return timer_.reset();
-    timer_ = loop_.after(next - loop_.now(), [this] {
-        timer_at_ = TimePoint::max();
-        collectives_.on_time(loop_.now());
-        modex_.on_time(loop_.now());
-        control_.on_time(loop_.now());
-        publish_.on_time(loop_.now());
-        arm_timer();
-    });
+    timer_.arm(std::min(
+        {collectives_.next_time(), modex_.next_time(), control_.next_time(), publish_.next_time()}));
+}
+
+void StepServer::on_time() {
+    collectives_.on_time(loop_.now());
+    modex_.on_time(loop_.now());
+    control_.on_time(loop_.now());
+    publish_.on_time(loop_.now());
+    arm_timer();
 }
 
 } // namespace pmixhost

@@ -3,6 +3,7 @@
 // deadline.
 #pragma once
 
+#include "common/deadline_timer.h"
 #include "common/settings.h"
 #include "common/status_page.h"
 #include "common/transport/mesh.h"
@@ -144,6 +145,7 @@ class StepServer final : private UpcallHandler,
     void kill_ranks(const wire::KillRanks &message);
     void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
     void arm_timer();
+    void on_time();
     void end(Result<void> result);
     // Calls `then` when the mesh has nothing queued, or at `limit`.
     void when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then);
@@ -183,9 +185,8 @@ class StepServer final : private UpcallHandler,
     // again wants something newer.
     std::map<std::pair<Bytes, Rank>, Bytes> posted_elsewhere_;
     std::uint64_t next_id_ = 1;
-    EventLoop::Handle timer_;
+    DeadlineTimer timer_{loop_, [this] { on_time(); }};
     EventLoop::Handle idle_; // until the first task should have come
-    TimePoint timer_at_ = TimePoint::max();
     EventLoop::Handle lingering_end_, lingering_finalize_, alone_;
     struct EarlyAsk {
         std::uint64_t token;

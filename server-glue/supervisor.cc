@@ -61,10 +61,7 @@ static bool ended_a_hang(pid_t server, const StatusPage &page, std::chrono::mill
 
 // Ends the step with a backend of its own; the server's died with it.
 static Result<void> end_step(const StartDocument &document, Log &log, StepEnd end) {
-    auto name = document.text("backend");
-    if (!name)
-        return name.failure();
-    auto module = load_backend(*name);
+    auto module = load_backend(document);
     if (!module)
         return module.failure();
     auto loop = EventLoop::create([&log](const std::string &what) { log.error("{}", what); });

@@ -1,0 +1,127 @@
+// StepServer hears what other daemons and the central roles say, and that they have gone.
+#include "server-glue/step_server.h"
+
+#include "common/transport/invitation.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+// Decodes and hands on; what is malformed is dropped with a word in the log.
+template <typename Message, typename Body> static void with(Log &log, const Bytes &payload, Body body) {
+    if (auto message = wire::decode<Message>(payload))
+        body(std::move(*message));
+    else
+        log.warning("{}", message.failure().text);
+}
+
+void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
+    if (from == launcher_peer())
+        return on_launcher_message(type, payload);
+    if (from >= step_.map.host_count())
+        return on_session_message(type, payload);
+    TimePoint now = loop_.now();
+    switch (type) {
+    case wire::CollectiveUp::type:
+        with<wire::CollectiveUp>(log_, payload,
+                                 [&](auto m) { collectives_.on_up(now, from, std::move(m)); });
+        break;
+    case wire::CollectiveDown::type: {
+        auto shared = share(std::move(payload));
+        with<wire::CollectiveDown>(log_, *shared,
+                                   [&](auto m) { collectives_.on_down(from, std::move(m), shared); });
+        break;
+    }
+    case wire::CollectiveProbe::type:
+        with<wire::CollectiveProbe>(log_, payload, [&](auto m) { collectives_.on_probe(now, from, m); });
+        break;
+    case wire::ModexRequest::type:
+        with<wire::ModexRequest>(log_, payload, [&](auto m) { modex_.on_request(now, from, m); });
+        break;
+    case wire::ModexReply::type:
+        with<wire::ModexReply>(log_, payload, [&](auto m) { modex_.on_reply(from, std::move(m)); });
+        break;
+    case wire::EventNotice::type: {
+        auto shared = share(std::move(payload));
+        with<wire::EventNotice>(log_, *shared,
+                                [&](auto m) { events_.on_notice(from, std::move(m), shared); });
+        break;
+    }
+    case wire::HostReport::type: {
+        auto shared = share(std::move(payload));
+        with<wire::HostReport>(log_, *shared,
+                               [&](auto m) { events_.on_report(from, std::move(m), shared); });
+        break;
+    }
+    case wire::KillRanks::type:
+        with<wire::KillRanks>(log_, payload, [&](auto m) { kill_ranks(m); });
+        break;
+    case wire::SignalRanks::type:
+        with<wire::SignalRanks>(log_, payload, [&](auto m) { control_.on_request(from, m); });
+        break;
+    case wire::SignalReply::type:
+        with<wire::SignalReply>(log_, payload, [&](auto m) { control_.on_reply(from, m); });
+        break;
+    case wire::WantSession::type:
+        mesh_->invite(session_peer());
+        break;
+    default:
+        log_.warning("host {} sent a message of unknown type {}", from, type);
+    }
+    arm_timer();
+}
+
+void StepServer::on_launcher_message(std::uint8_t type, const Bytes &payload) {
+    if (type == wire::SpawnReply::type)
+        with<wire::SpawnReply>(log_, payload, [&](auto m) { spawn_.on_reply(std::move(m)); });
+    else
+        log_.warning("the launcher sent a message of unknown type {}", type);
+}
+
+void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
+    switch (type) {
+    case wire::DataReply::type:
+        with<wire::DataReply>(log_, payload, [&](auto m) { publish_.on_reply(std::move(m)); });
+        break;
+    case wire::GatheringDone::type:
+        with<wire::GatheringDone>(log_, payload, [&](auto m) { on_gathering_done(std::move(m)); });
+        break;
+    case wire::ModexRequest::type:
+        with<wire::ModexRequest>(log_, payload, [&](const auto &m) { on_foreign_modex(m); });
+        break;
+    case wire::ModexReply::type:
+        with<wire::ModexReply>(log_, payload,
+                               [&](auto m) { modex_.on_reply(session_peer(), std::move(m)); });
+        break;
+    default:
+        log_.warning("the session sent a message of unknown type {}", type);
+    }
+    arm_timer();
+}
+
+void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) {
+    if (host >= step_.map.host_count()) {
+        mesh_->forget(host); // the next one who wants it may have better luck
+        if (!ending_)
+            log_.warning("the {} of this job is gone: {}",
+                         name_of(static_cast<CentralRole>(host - step_.map.host_count())), why.text);
+        if (host == session_peer()) {
+            publish_.on_session_gone();
+            collectives_.on_outside_gone();
+            modex_.on_host_gone(host);
+        } else {
+            spawn_.on_launcher_gone();
+        }
+        return arm_timer();
+    }
+    if (how == Mesh::Gone::lost && !ending_)
+        log_.warning("{} is lost: {}", step_.map.hosts()[host], why.text);
+    collectives_.on_host_gone(host);
+    modex_.on_host_gone(host);
+    control_.on_host_gone(host, how == Mesh::Gone::lost);
+    if (how == Mesh::Gone::lost && !ending_ && mesh_->was_connected(host))
+        events_.report_lost(host, static_cast<std::uint64_t>(std::time(nullptr)));
+    arm_timer();
+}
+
+} // namespace pmixhost
