@@ -11,6 +11,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/event_service.h server-glue/event_service.cc \
 	server-glue/foreign_jobs.h server-glue/foreign_jobs.cc \
 	server-glue/gathering.h server-glue/gathering.cc \
+	server-glue/group_registry.h server-glue/group_registry.cc \
 	server-glue/info_list.h server-glue/info_list.cc \
 	server-glue/invitation_stream.h server-glue/invitation_stream.cc \
 	server-glue/job_control.h server-glue/job_control.cc \

@@ -13,7 +13,7 @@ include test/fuzz.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
 	test/unit/gathering test/unit/job_control test/unit/log_service test/unit/task_watch \
-	test/unit/event_loop test/unit/event_service test/unit/spawn_plan \
+	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
@@ -43,6 +43,9 @@ test_unit_data_store_LDADD = $(GLUE_TEST_LDADD)
 test_unit_gathering_SOURCES = test/unit/gathering.cc
 test_unit_gathering_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_gathering_LDADD = $(GLUE_TEST_LDADD)
+test_unit_group_registry_SOURCES = test/unit/group_registry.cc
+test_unit_group_registry_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_group_registry_LDADD = $(GLUE_TEST_LDADD)
 test_unit_modex_SOURCES = test/unit/modex.cc
 test_unit_modex_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_modex_LDADD = $(GLUE_TEST_LDADD)
