@@ -3,14 +3,18 @@
 //
 // A key may be published once in each place where it can be seen: twice in a namespace's range by
 // different namespaces is no conflict, twice in the session's is. A lookup sees what was published
-// for it, the narrowest range first; the range that it names itself restricts whose data it looks at.
+// for it by its own user, the narrowest range first; the range that it names itself restricts whose
+// data it looks at, and so does the group.
+//
+// What a call costs depends on the keys and on what the process in question has published, not on how
+// much there is.
 #pragma once
 
 #include "common/event_loop.h"
 #include "common/wire/messages.h"
 
-#include <list>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace pmixhost {
@@ -20,6 +24,7 @@ struct Participant {
     Bytes nspace;
     std::uint32_t rank = 0;
     Bytes host; // name of the node
+    std::uint32_t uid = 0, gid = 0;
 };
 
 class DataStore {
@@ -41,9 +46,11 @@ class DataStore {
     // Only what the same process has published. PMIX_ERR_NOT_FOUND when that is nothing.
     std::int32_t unpublish(const Participant &publisher, const wire::UnpublishRequest &request);
     // Forgets a lookup that waits; it is not answered.
-    void cancel(std::uint64_t id) { waiting_.erase(id); }
+    void cancel(std::uint64_t id);
 
     void on_process_ended(const Bytes &nspace, std::uint32_t rank);
+    // All processes of that namespace on that host have ended, or can be heard of no more.
+    void on_host_ended(const Bytes &nspace, const Bytes &host);
     void on_nspace_ended(const Bytes &nspace);
     TimePoint next_time() const;
     void on_time(TimePoint now);
@@ -52,8 +59,9 @@ class DataStore {
     std::size_t waiting() const { return waiting_.size(); }
 
   private:
+    using Order = std::uint64_t; // in which things were published
     struct Entry {
-        std::uint64_t order;
+        Bytes key;
         Participant publisher;
         std::uint8_t range, persistence;
         std::vector<wire::ProcessName> custom;
@@ -63,26 +71,35 @@ class DataStore {
         Participant asker;
         std::uint8_t range;
         std::vector<wire::ProcessName> custom;
-        std::vector<Bytes> keys;
+        std::uint32_t gid; // of the owner; wire::any_group
+        std::vector<Bytes> keys; // distinct
         std::size_t wanted; // keys, before it is answered
         TimePoint deadline;
     };
-    using Entries = std::multimap<Bytes, Entry>; // by key
+    using ProcessId = std::pair<Bytes, std::uint32_t>;
+    template <typename Key, typename Value> using Index = std::map<Key, std::set<Value>>;
 
-    static bool visible(const Entry &entry, const Participant &asker);
-    static bool looked_at(const Entry &entry, std::uint8_t range, const Participant &asker,
-                          const std::vector<wire::ProcessName> &custom);
+    static bool visible(const Entry &entry, const Waiting &waiting);
     static bool collide(const Entry &one, const Entry &other);
-    Entries::iterator best(const Bytes &key, const Waiting &waiting);
-    bool try_answer(std::uint64_t id, Waiting &waiting, bool last_chance);
-    void erase(Entries::iterator at);
-    template <typename Condition> std::size_t erase_if(Condition condition);
+    std::optional<Order> best(const Bytes &key, const Waiting &waiting) const;
+    bool try_answer(std::uint64_t id, const Waiting &waiting, bool last_chance);
+    void erase(Order order);
+    // Of what the process has published.
+    template <typename Condition> std::size_t erase_of(const ProcessId &process, Condition condition);
+    // Its processes that have published or wait.
+    std::set<ProcessId> processes_of(const Bytes &nspace) const;
 
     Limits limits_;
     Answer answer_;
-    Entries entries_;
-    std::uint64_t bytes_ = 0, next_order_ = 0;
+    std::map<Order, Entry> entries_;
+    Index<Bytes, Order> by_key_;
+    Index<ProcessId, Order> by_publisher_;
+    std::uint64_t bytes_ = 0;
+    Order next_order_ = 0;
     std::map<std::uint64_t, Waiting> waiting_; // by id: the oldest is answered first
+    Index<Bytes, std::uint64_t> waiting_for_;  // key
+    Index<ProcessId, std::uint64_t> waiting_by_;
+    std::set<std::pair<TimePoint, std::uint64_t>> deadlines_;
 };
 
 } // namespace pmixhost

@@ -34,6 +34,9 @@ void PublishService::publish(TimePoint now, PublishAsk ask) {
     wire::PublishRequest request;
     request.id = next_id_++;
     request.rank = ask.caller.rank;
+    Owner owner = port_.owner_of(ask.caller.rank);
+    request.uid = owner.uid;
+    request.gid = ask.gid == wire::any_group ? owner.gid : ask.gid;
     request.host = host_;
     request.range = ask.range;
     request.persistence = ask.persistence;
@@ -57,6 +60,8 @@ void PublishService::lookup(TimePoint now, LookupAsk ask) {
     wire::LookupRequest request;
     request.id = next_id_++;
     request.rank = ask.caller.rank;
+    request.uid = port_.owner_of(ask.caller.rank).uid;
+    request.gid = ask.gid;
     request.host = host_;
     request.range = ask.range;
     request.custom = std::move(ask.custom);

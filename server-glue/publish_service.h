@@ -10,11 +10,18 @@
 
 namespace pmixhost {
 
+// Whose a process is.
+struct Owner {
+    std::uint32_t uid, gid;
+};
+
 class SessionPort {
   public:
     virtual ~SessionPort() = default;
     // Queued until there is a connection. False when the session cannot be reached.
     virtual bool send_to_session(std::uint8_t type, SharedBytes payload) = 0;
+    // The kernel's word, for a process of this host.
+    virtual Owner owner_of(Rank rank) = 0;
 };
 
 class PublishService {

@@ -21,8 +21,14 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
               [this](StepId step) { on_step_gone(step); }}),
       store_({settings.publish_max_bytes},
              [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
-                 if (auto node = askers_.extract(id))
-                     reply(node.mapped(), status, std::move(found));
+                 auto node = askers_.extract(id);
+                 if (!node)
+                     return;
+                 auto at = asking_.find({node.mapped().step, node.mapped().host});
+                 at->second.erase(id);
+                 if (at->second.empty())
+                     asking_.erase(at);
+                 reply(node.mapped(), status, std::move(found));
              }),
       gatherings_([this](const Gatherings::Member &member, wire::GatheringDone done) {
           peers_.send(member.step, member.host, wire::GatheringDone::type, share(wire::encode(done)));
@@ -43,7 +49,8 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     switch (type) {
     case wire::PublishRequest::type:
         with<wire::PublishRequest>(log_, payload, [&](const auto &m) {
-            reply({step, from, m.id}, store_.publish({nspace, m.rank, m.host}, m), {});
+            host_names_[{step, from}] = m.host;
+            reply({step, from, m.id}, store_.publish({nspace, m.rank, m.host, m.uid, m.gid}, m), {});
         });
         break;
     case wire::LookupRequest::type:
@@ -51,8 +58,10 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
             TimePoint deadline = m.timeout_ms == 0 ? TimePoint::max()
                                                    : now + std::chrono::milliseconds(m.timeout_ms);
             std::uint64_t id = next_id_++;
+            host_names_[{step, from}] = m.host;
+            asking_[{step, from}].insert(id);
             askers_.emplace(id, Asker{step, from, m.id});
-            store_.lookup(id, {nspace, m.rank, m.host}, m, deadline);
+            store_.lookup(id, {nspace, m.rank, m.host, m.uid}, m, deadline);
         });
         break;
     case wire::UnpublishRequest::type:
@@ -151,14 +160,21 @@ void SessionServer::on_gone(StepId step, HostIndex host) {
         reply.status = PMIX_ERR_LOST_CONNECTION;
         relay_back(step, std::move(reply));
     }
-    for (auto at = askers_.begin(); at != askers_.end();) {
-        auto now = at++;
-        if (now->second.step == step && now->second.host == host) {
-            store_.cancel(now->first);
-            askers_.erase(now);
-        }
-    }
+    forget_askers(step, host);
+    // Whether it left or was lost, no more of its processes will be heard of.
+    if (auto name = host_names_.extract({step, host}))
+        store_.on_host_ended(peers_.nspace_of(step), name.mapped());
     arm_timer();
+}
+
+void SessionServer::forget_askers(StepId step, HostIndex host) {
+    auto node = asking_.extract({step, host});
+    if (!node)
+        return;
+    for (std::uint64_t id : node.mapped()) {
+        store_.cancel(id);
+        askers_.erase(id);
+    }
 }
 
 void SessionServer::on_step_gone(StepId step) {
@@ -166,13 +182,13 @@ void SessionServer::on_step_gone(StepId step) {
     store_.on_nspace_ended(nspace);
     gatherings_.on_step_gone(step, nspace);
     // Hosts that went with the last one: on_gone was not called for each.
-    for (auto at = askers_.begin(); at != askers_.end();) {
-        auto now = at++;
-        if (now->second.step != step)
-            continue;
-        store_.cancel(now->first);
-        askers_.erase(now);
+    for (auto at = asking_.lower_bound({step, 0}); at != asking_.end() && at->first.first == step;) {
+        HostIndex host = at++->first.second;
+        forget_askers(step, host);
     }
+    for (auto at = host_names_.lower_bound({step, 0});
+         at != host_names_.end() && at->first.first == step;)
+        at = host_names_.erase(at);
     std::erase_if(relayed_, [&](const auto &entry) { return entry.second.asker.step == step; });
     std::vector<Relayed> lost;
     for (auto at = relayed_.begin(); at != relayed_.end();) {

@@ -32,6 +32,7 @@ class SessionServer {
     void on_step_gone(StepId step);
     void relay(StepId step, HostIndex from, const wire::ModexRequest &message);
     void relay_back(StepId step, wire::ModexReply message);
+    void forget_askers(StepId step, HostIndex host);
     void reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found);
     void arm_timer();
     void arm_idle();
@@ -51,6 +52,8 @@ class SessionServer {
     };
     std::map<std::uint64_t, Relayed> relayed_; // by our id
     std::map<std::uint64_t, Asker> askers_; // of lookups, by our id
+    std::map<std::pair<StepId, HostIndex>, std::set<std::uint64_t>> asking_; // the same by host
+    std::map<std::pair<StepId, HostIndex>, Bytes> host_names_; // of those that publish or look up
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] {
                              store_.on_time(loop_.now());

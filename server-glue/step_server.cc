@@ -12,6 +12,7 @@
 #include <ctime>
 #include <fmt/ranges.h>
 #include <pmix.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -358,6 +359,17 @@ void StepServer::on_task_gone(Rank rank, std::optional<int> wait_status) {
 
 bool StepServer::send(HostIndex to, std::uint8_t type, SharedBytes payload) {
     return mesh_->send(to, type, std::move(payload));
+}
+
+Owner StepServer::owner_of(Rank rank) {
+    Owner owner{::geteuid(), ::getegid()};
+    struct stat process;
+    pid_t pid = tasks_.watch().pid_of(rank);
+    // A process that may not be looked at shows root instead of its own.
+    if (pid > 0 && ::stat(fmt::format("/proc/{}", pid).c_str(), &process) == 0 &&
+        process.st_uid == owner.uid)
+        owner.gid = process.st_gid;
+    return owner;
 }
 
 bool StepServer::send_to_session(std::uint8_t type, SharedBytes payload) {

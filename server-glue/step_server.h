@@ -87,6 +87,7 @@ class StepServer final : private UpcallHandler,
     void end_job(std::string why, StatusReply reply) override;
     // CollectivePort, ModexPort, JobControlPort, SessionPort and EventPort
     bool send_to_session(std::uint8_t type, SharedBytes payload) override;
+    Owner owner_of(Rank rank) override;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
     void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;

@@ -58,6 +58,7 @@ struct ModexAsk {
 // Values are already what PMIx_Data_pack makes of them.
 struct PublishAsk {
     Process caller;
+    std::uint32_t gid = wire::any_group; // of the owner; any: the caller's own
     std::uint8_t range = PMIX_RANGE_SESSION;
     std::uint8_t persistence = PMIX_PERSIST_SESSION;
     std::vector<wire::ProcessName> custom; // for PMIX_RANGE_CUSTOM
@@ -68,6 +69,7 @@ struct PublishAsk {
 using LookupReply = OneShot<pmix_status_t, std::vector<wire::Found>>;
 struct LookupAsk {
     Process caller;
+    std::uint32_t gid = wire::any_group; // as in wire::LookupRequest
     std::uint8_t range = PMIX_RANGE_SESSION;
     std::vector<wire::ProcessName> custom;
     std::vector<Bytes> keys;

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <grp.h>
 #include <pmix.h>
+#include <set>
+#include <unistd.h>
 
 namespace pmixhost {
 
@@ -18,6 +21,7 @@ struct Directives {
     std::vector<wire::ProcessName> custom;
     std::int32_t wait = -1;
     std::optional<std::chrono::seconds> timeout;
+    std::uint32_t gid = wire::any_group;
     pmix_status_t refused = PMIX_SUCCESS;
 };
 
@@ -59,8 +63,20 @@ bool read_directive(const pmix_info_t &info, Directives &out) {
         out.wait = count ? static_cast<std::int32_t>(std::clamp<long long>(*count, 0, INT32_MAX)) : 0;
     } else if (is_key(info, PMIX_TIMEOUT)) {
         out.timeout = seconds_of(info.value);
-    } else if (!is_key(info, PMIX_USERID) && !is_key(info, PMIX_GRPID)) {
-        // Who the caller is, is known from the kernel.
+    } else if (is_key(info, PMIX_USERID)) {
+        // The library adds one that is the client's word; all data here is of this daemon's user.
+        auto uid = number_of(info.value);
+        if (!uid)
+            out.refused = PMIX_ERR_BAD_PARAM;
+        else if (*uid != static_cast<long long>(::geteuid()))
+            out.refused = PMIX_ERR_NO_PERMISSIONS;
+    } else if (is_key(info, PMIX_GRPID)) {
+        auto gid = number_of(info.value);
+        if (!gid || *gid < 0 || *gid >= wire::any_group)
+            out.refused = PMIX_ERR_BAD_PARAM;
+        else
+            out.gid = static_cast<std::uint32_t>(*gid);
+    } else {
         return false;
     }
     return true;
@@ -75,6 +91,15 @@ Directives directives_of(const pmix_info_t info[], std::size_t count, std::uint8
     if (out.range == PMIX_RANGE_CUSTOM && out.custom.empty() && out.refused == PMIX_SUCCESS)
         out.refused = PMIX_ERR_BAD_PARAM;
     return out;
+}
+
+// Is the user a member?
+bool own_group(std::uint32_t gid) {
+    if (gid == ::getegid() || gid == ::getgid())
+        return true;
+    std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+    int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+    return count > 0 && std::find(groups.begin(), groups.begin() + count, gid) != groups.begin() + count;
 }
 
 std::vector<Bytes> keys_of(char **keys) {
@@ -107,12 +132,24 @@ bool unpack(const Bytes &bytes, pmix_value_t &value) {
     return good;
 }
 
+// Who asks for these keys gets the owner of what was found, of each process once.
+struct OwnerWanted {
+    bool uid = false, gid = false;
+};
+
+void load_owner(pmix_pdata_t &datum, const wire::Found &of, const char *key, std::uint32_t number) {
+    PMIX_LOAD_PROCID(&datum.proc, of.nspace.c_str(), of.rank);
+    PMIX_LOAD_KEY(datum.key, key);
+    PMIX_VALUE_LOAD(&datum.value, &number, PMIX_UINT32);
+}
+
 void answer_lookup(pmix_lookup_cbfunc_t callback, void *data, pmix_status_t status,
-                   const std::vector<wire::Found> &found) {
+                   const std::vector<wire::Found> &found, OwnerWanted owner) {
     pmix_pdata_t *out = nullptr;
-    std::size_t count = 0;
+    std::size_t count = 0, room = 3 * found.size();
     if (!found.empty())
-        PMIX_PDATA_CREATE(out, found.size());
+        PMIX_PDATA_CREATE(out, room);
+    std::set<std::tuple<Bytes, std::uint32_t, std::uint32_t>> told; // publishers, with the data's group
     for (const auto &one : found) {
         pmix_pdata_t &datum = out[count];
         PMIX_LOAD_PROCID(&datum.proc, one.nspace.c_str(), one.rank);
@@ -121,18 +158,24 @@ void answer_lookup(pmix_lookup_cbfunc_t callback, void *data, pmix_status_t stat
             ++count;
         else
             status = PMIX_ERR_UNPACK_FAILURE;
+        if (!told.emplace(one.nspace, one.rank, one.gid).second)
+            continue;
+        if (owner.uid)
+            load_owner(out[count++], one, PMIX_USERID, one.uid);
+        if (owner.gid)
+            load_owner(out[count++], one, PMIX_GRPID, one.gid);
     }
     callback(status, out, count, data); // which has packed them when it returns
     if (out)
-        PMIX_PDATA_FREE(out, found.size());
+        PMIX_PDATA_FREE(out, room);
 }
 
-LookupReply lookup_reply(pmix_lookup_cbfunc_t callback, void *data) {
+LookupReply lookup_reply(pmix_lookup_cbfunc_t callback, void *data, OwnerWanted owner) {
     if (!callback)
         return {};
-    return {[callback, data](pmix_status_t status, std::vector<wire::Found> found) {
-                in_library_thread([callback, data, status, found = std::move(found)] {
-                    answer_lookup(callback, data, status, found);
+    return {[callback, data, owner](pmix_status_t status, std::vector<wire::Found> found) {
+                in_library_thread([callback, data, owner, status, found = std::move(found)] {
+                    answer_lookup(callback, data, status, found, owner);
                 });
             },
             PMIX_ERROR, std::vector<wire::Found>()};
@@ -163,11 +206,14 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
         }
         if (directives.range == PMIX_RANGE_CUSTOM && directives.custom.empty())
             directives.refused = PMIX_ERR_BAD_PARAM;
+        if (directives.gid != wire::any_group && !own_group(directives.gid))
+            directives.refused = PMIX_ERR_NO_PERMISSIONS;
         if (ask.data.empty() && directives.refused == PMIX_SUCCESS)
             directives.refused = PMIX_ERR_BAD_PARAM;
         if (directives.refused != PMIX_SUCCESS)
             return directives.refused;
         ask.caller = process_of(*proc);
+        ask.gid = directives.gid;
         ask.range = directives.range;
         ask.persistence = directives.persistence;
         ask.custom = std::move(directives.custom);
@@ -186,14 +232,17 @@ pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t 
             return directives.refused;
         LookupAsk ask;
         ask.keys = keys_of(keys);
+        OwnerWanted owner{std::erase(ask.keys, Bytes(PMIX_USERID)) > 0,
+                          std::erase(ask.keys, Bytes(PMIX_GRPID)) > 0};
         if (ask.keys.empty())
             return PMIX_ERR_BAD_PARAM;
         ask.caller = process_of(*proc);
+        ask.gid = directives.gid;
         ask.range = directives.range;
         ask.custom = std::move(directives.custom);
         ask.wait = directives.wait;
         ask.timeout = directives.timeout;
-        ask.reply = lookup_reply(callback, data);
+        ask.reply = lookup_reply(callback, data, owner);
         post(upcalls, std::move(ask), &UpcallHandler::lookup);
         return PMIX_SUCCESS;
     });

@@ -210,15 +210,20 @@ struct Datum {
                                field(&Datum::value, "value", "a pmix_value_t as PMIx_Data_pack makes it"));
     }
 };
+inline constexpr std::uint32_t any_group = UINT32_MAX;
 struct Found {
     static constexpr const char *name = "Found";
     Bytes nspace;
     std::uint32_t rank = 0;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
     Bytes key;
     Bytes value;
     static constexpr auto fields() {
         return std::make_tuple(field(&Found::nspace, "nspace", "namespace of the publisher"),
                                field(&Found::rank, "rank", "its rank"),
+                               field(&Found::uid, "uid", "the owner: user"),
+                               field(&Found::gid, "gid", "the owner: group"),
                                field(&Found::key, "key", "the key"),
                                field(&Found::value, "value", "as in Datum"));
     }
@@ -229,6 +234,8 @@ struct PublishRequest {
     static constexpr const char *text = "a process publishes data";
     std::uint64_t id = 0;
     std::uint32_t rank = 0;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
     Bytes host;
     std::uint8_t range = 0;
     std::uint8_t persistence = 0;
@@ -238,6 +245,8 @@ struct PublishRequest {
         return std::make_tuple(
             field(&PublishRequest::id, "id", "chosen by the asking daemon"),
             field(&PublishRequest::rank, "rank", "the publisher, of the connection's namespace"),
+            field(&PublishRequest::uid, "uid", "whose the data is: user"),
+            field(&PublishRequest::gid, "gid", "whose the data is: group"),
             field(&PublishRequest::host, "host", "name of its node"),
             field(&PublishRequest::range, "range", "pmix_data_range_t"),
             field(&PublishRequest::persistence, "persistence", "pmix_persistence_t"),
@@ -251,6 +260,8 @@ struct LookupRequest {
     static constexpr const char *text = "a process looks published data up";
     std::uint64_t id = 0;
     std::uint32_t rank = 0;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = any_group;
     Bytes host;
     std::uint8_t range = 0;
     std::vector<ProcessName> custom;
@@ -261,6 +272,8 @@ struct LookupRequest {
         return std::make_tuple(
             field(&LookupRequest::id, "id", "chosen by the asking daemon"),
             field(&LookupRequest::rank, "rank", "the asker, of the connection's namespace"),
+            field(&LookupRequest::uid, "uid", "the asker's user"),
+            field(&LookupRequest::gid, "gid", "only data of this group; 2^32-1: of any"),
             field(&LookupRequest::host, "host", "name of its node"),
             field(&LookupRequest::range, "range", "whose data to look at: pmix_data_range_t"),
             field(&LookupRequest::custom, "custom", "the same, for PMIX_RANGE_CUSTOM"),

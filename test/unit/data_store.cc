@@ -118,6 +118,35 @@ void persistence(void **) {
     assert_int_equal(t.store.bytes(), 0);
 }
 
+// What others of the same user may be asked not to see, and what goes with a host.
+void owners(void **) {
+    Answers t;
+    const Participant mine{"a", 0, "n1", 1000, 100}, other_group{"a", 1, "n2", 1000, 200},
+        stranger{"b", 0, "n1", 2000, 100};
+    assert_int_equal(t.publish(mine, "k"), PMIX_SUCCESS);
+    assert_int_equal(t.publish(other_group, "l", PMIX_RANGE_SESSION, PMIX_PERSIST_PROC), PMIX_SUCCESS);
+    assert_int_equal(t.lookup(1, other_group, {"k"}), PMIX_SUCCESS);
+    assert_int_equal(t.got[1].second.front().uid, 1000);
+    assert_int_equal(t.got[1].second.front().gid, 100);
+    assert_int_equal(t.lookup(2, stranger, {"k"}), PMIX_ERR_NOT_FOUND);
+    wire::LookupRequest request;
+    request.range = PMIX_RANGE_SESSION;
+    request.keys = {"k"};
+    request.gid = 200;
+    t.store.lookup(3, mine, request, TimePoint::max());
+    assert_int_equal(t.got[3].first, PMIX_ERR_NOT_FOUND);
+    request.gid = 100;
+    t.store.lookup(4, mine, request, TimePoint::max());
+    assert_int_equal(t.got[4].first, PMIX_SUCCESS);
+    t.store.on_host_ended("a", "n1");
+    assert_true(t.sees(mine, "l"));
+    assert_true(t.sees(mine, "k"));
+    assert_int_equal(t.lookup(5, other_group, {"never"}, 0), 1);
+    t.store.on_host_ended("a", "n2");
+    assert_false(t.sees(mine, "l"));
+    assert_int_equal(t.store.waiting(), 0);
+}
+
 void waiting(void **) {
     Answers t;
     const TimePoint start{};
@@ -169,7 +198,7 @@ void limits(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(ranges),  cmocka_unit_test(collisions), cmocka_unit_test(persistence),
-        cmocka_unit_test(waiting), cmocka_unit_test(limits),
+        cmocka_unit_test(waiting), cmocka_unit_test(limits),     cmocka_unit_test(owners),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

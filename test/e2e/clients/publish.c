@@ -3,6 +3,7 @@
  *   publish rules             ranges, persistence, duplicates, waiting, unpublishing within one job;
  *                             the last rank should be on another host than rank 0
  *   publish types             a value of each common type comes back as it was
+ *   publish owner             the owner's user and group come along and are checked
  *   publish put KEY TEXT [PERSISTENCE]   for another job to find
  *   publish find KEY TEXT [SECONDS]      what another job has put; waits so long for it
  *   publish none KEY          nobody has put it
@@ -173,6 +174,78 @@ static void types(void)
     fence();
 }
 
+static pmix_status_t publish_for(const char *key, const char *directive, uint32_t id)
+{
+    pmix_info_t info[2];
+    PMIX_INFO_LOAD(&info[0], key, "owned", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], directive, &id, PMIX_UINT32);
+    me.doing = "PMIx_Publish with an owner";
+    return PMIx_Publish(info, 2);
+}
+
+/* The owner of `key` must be this user; returns its group. */
+static uint32_t owner_of(const char *key)
+{
+    pmix_pdata_t data[3];
+    const char *keys[] = {key, PMIX_USERID, PMIX_GRPID};
+    for (int i = 0; i < 3; i++) {
+        PMIX_PDATA_CONSTRUCT(&data[i]);
+        PMIX_LOAD_KEY(data[i].key, keys[i]);
+    }
+    me.doing = "PMIx_Lookup of an owner";
+    must(PMIx_Lookup(data, 3, NULL, 0));
+    if (data[0].value.type != PMIX_STRING || data[1].value.type != PMIX_UINT32 ||
+        data[2].value.type != PMIX_UINT32)
+        fail("%s came without its owner", key);
+    if (data[1].value.data.uint32 != geteuid())
+        fail("%s is of user %u", key, data[1].value.data.uint32);
+    return data[2].value.data.uint32;
+}
+
+static pmix_status_t find_of(const char *key, const char *directive, uint32_t id)
+{
+    pmix_info_t info;
+    pmix_pdata_t data;
+    PMIX_INFO_LOAD(&info, directive, &id, PMIX_UINT32);
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, key);
+    me.doing = "PMIx_Lookup by owner";
+    return PMIx_Lookup(&data, 1, &info, 1);
+}
+
+static void owner(void)
+{
+    gid_t groups[64];
+    int count = getgroups(64, groups), other = -1;
+    uint32_t nobodys = 4242;
+    for (int i = 0; i < count; i++)
+        if (groups[i] != getegid())
+            other = (int)groups[i];
+    if (me.rank == 0) {
+        expect(publish("plain", "mine", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION), PMIX_SUCCESS);
+        expect(publish_for("foreign", PMIX_USERID, geteuid() + 1), PMIX_ERR_NO_PERMISSIONS);
+        expect(publish_for("foreign", PMIX_GRPID, nobodys), PMIX_ERR_NO_PERMISSIONS);
+        if (other >= 0)
+            expect(publish_for("team", PMIX_GRPID, (uint32_t)other), PMIX_SUCCESS);
+    }
+    fence();
+    if (owner_of("plain") != getegid())
+        fail("the group of what was published is not the publisher's");
+    expect(find("foreign", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
+    expect(find_of("plain", PMIX_USERID, geteuid()), PMIX_SUCCESS);
+    expect(find_of("plain", PMIX_USERID, geteuid() + 1), PMIX_ERR_NO_PERMISSIONS);
+    expect(find_of("plain", PMIX_GRPID, getegid()), PMIX_SUCCESS);
+    expect(find_of("plain", PMIX_GRPID, nobodys), PMIX_ERR_NOT_FOUND);
+    if (other >= 0) {
+        if (owner_of("team") != (uint32_t)other)
+            fail("the group of what was published for another one is wrong");
+        expect(find_of("team", PMIX_GRPID, getegid()), PMIX_ERR_NOT_FOUND);
+        expect(find("team", "owned", -1, 0), PMIX_SUCCESS);
+        say("group %d", other);
+    }
+    fence();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "rules";
@@ -181,6 +254,8 @@ int main(int argc, char **argv)
         rules();
     else if (!strcmp(what, "types"))
         types();
+    else if (!strcmp(what, "owner"))
+        owner();
     else if (!strcmp(what, "put") && argc > 3)
         expect(publish(argv[2], argv[3], PMIX_RANGE_SESSION,
                        argc > 4 && !strcmp(argv[4], "proc") ? PMIX_PERSIST_PROC

@@ -13,6 +13,9 @@ for shape in 1x2 3x2; do
     client "$h" "$p" publish types
     ok "values of all types come back, $shape" all_ok $((h * p))
 done
+client 2 1 publish owner
+ok "the owner of published data is kept, given back and checked" all_ok 2
+[[ $backend != slurm ]] || like "also where it is another group of the user's" "$output" 'group 60010'
 client 2 1 publish none nobody
 ok "what nobody published is not found" all_ok 2
 export PMIXHOST_PUBLISH_TIMEOUT=20
