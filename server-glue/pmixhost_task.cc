@@ -49,13 +49,14 @@ std::string value_of(const std::vector<std::string> &environment, std::string_vi
     return {};
 }
 
-// As execvp finds it, with the program's own PATH.
+// As execvp finds it, with the program's own PATH; and then, as srun and mpirun do, in its directory.
 std::string find_program(const std::string &name, const std::vector<std::string> &environment) {
     if (name.find('/') != std::string::npos)
         return name;
     std::string path = value_of(environment, "PATH");
     if (path.empty())
         path = "/usr/local/bin:/usr/bin:/bin";
+    path += ':';
     std::string denied;
     for (std::size_t at = 0; at <= path.size();) {
         std::size_t end = std::min(path.find(':', at), path.size());
@@ -118,7 +119,7 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
         ::dup2(STDOUT_FILENO, STDERR_FILENO);
     std::string file = find_program(app->program, environment);
     if (file.empty())
-        fail(fd, 'p', ENOENT, fmt::format("there is no program {} in PATH", app->program));
+        fail(fd, 'p', ENOENT, fmt::format("there is no program {} in PATH or its directory", app->program));
     auto argv = pointers(app->argv), envp = pointers(environment);
     ::execve(file.c_str(), argv.data(), envp.data());
     fail(fd, 'p', errno, fmt::format("cannot execute {}: {}", file, std::strerror(errno)));

@@ -49,6 +49,8 @@ ok "an allocation whose CPUs are all in use" eval 'passed && [[ $(children) == 2
 
 in_allocation -N1 -n2 -- "\$R -n1 \$S cwd=/usr env=A='x  y' pmix.envar.set=B=b pmix.envar.prepnd=PATH=/first -- /bin/sh -c 'echo got: \$PWD \"\$A\" \$B \${PATH%%:*} \"\$0\" \"\$@\"' 'one two' '*' ''"
 like "arguments, environment and directory" "$output" 'got: /usr x  y b /first one two \* '
+in_allocation -N1 -n2 -- "cp /bin/echo $test_dir/inhere; \$R -n1 \$S cwd=$test_dir -- inhere is it"
+like "a program that is in its directory, not in PATH" "$output" 'is it'
 in_allocation -N1 -n2 -- '$R -n1 $S pmix.mergeerrout=yes -- /bin/sh -c "echo to stderr >&2" 2>/dev/null'
 like "PMIX_MERGE_STDERR_STDOUT" "$output" 'to stderr'
 in_allocation -N1 -n2 -- 'echo for the child | $R -n1 --input=none $S pmix.stdin=#0 -- /bin/cat'
