@@ -69,6 +69,13 @@ constexpr Option options[] = {
     {.key = "session.idle", .member = &Settings::session_idle, .min = 1 * second, .max = 24 * hour,
      .text = "The session's daemon of an allocation ends when it has had no connection and no "
              "data for this long."},
+    {.key = "events.keep", .member = &Settings::events_keep, .user = true, .min = 1, .max = 65536,
+     .text = "How many events are kept for processes that register a handler for them later, on each "
+             "host by the PMIx library and in the session of an allocation for steps that start later. "
+             "The oldest goes first."},
+    {.key = "events.keep_time", .member = &Settings::events_keep_time, .user = true,
+     .min = 1 * second, .max = 24 * hour,
+     .text = "How long an event is kept for them."},
     {.key = "spawn.timeout", .member = &Settings::spawn_timeout, .user = true,
      .min = 1 * second, .max = 24 * hour, .zero = true,
      .text = "How long PMIx_Spawn (MPI_Comm_spawn) may take, until all programs run, when the program "

@@ -34,6 +34,9 @@ struct Settings {
     std::chrono::milliseconds publish_wait{86'400'000}; // a lookup with PMIX_WAIT and no PMIX_TIMEOUT
     // [session]
     std::chrono::milliseconds session_idle{30'000}; // without a connection or data
+    // [events]
+    std::uint32_t events_keep = 512;                      // for late registrants, on each host
+    std::chrono::milliseconds events_keep_time{120'000};
     // [spawn]
     std::chrono::milliseconds spawn_timeout{120'000}; // until the spawned programs run
     // [slurm]

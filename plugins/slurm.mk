@@ -36,7 +36,8 @@ plugins_slurm_backend_slurm_la_SOURCES = \
 	plugins/slurm/contact_socket.h plugins/slurm/contact_socket.cc \
 	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
 	plugins/slurm/task_map.cc plugins/slurm/session_step.h plugins/slurm/session_step.cc \
-	plugins/slurm/spawn_command.h plugins/slurm/spawn_command.cc
+	plugins/slurm/spawn_command.h plugins/slurm/spawn_command.cc \
+	plugins/slurm/step_caller.h plugins/slurm/step_caller.cc
 plugins_slurm_backend_slurm_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
 plugins_slurm_backend_slurm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/backend.map

@@ -11,6 +11,8 @@
 
 #include "common/job_map.h"
 
+#include <string_view>
+
 namespace pmixhost {
 
 enum class CentralRole : std::uint8_t { session = 0, launcher = 1 };
@@ -19,6 +21,10 @@ inline constexpr HostIndex central_role_count = 2;
 constexpr HostIndex peer_of(CentralRole role, HostIndex host_count) {
     return host_count + static_cast<HostIndex>(role);
 }
+// What the session has the RM's backend bring to a step's daemon, where contact messages come: that it
+// shall invite it.
+inline constexpr std::string_view session_call = "pmixhost: the session calls";
+
 constexpr const char *name_of(CentralRole role) {
     return role == CentralRole::session ? "session" : "launcher";
 }

@@ -87,6 +87,11 @@ std::vector<HostIndex> CentralServer::connected_hosts(StepId id) const {
     return found == steps_.end() ? std::vector<HostIndex>() : found->second.mesh->connected_hosts();
 }
 
+std::size_t CentralServer::unsent_bytes(StepId id) const {
+    auto found = steps_.find(id);
+    return found == steps_.end() ? 0 : found->second.mesh->unsent_bytes();
+}
+
 std::size_t CentralServer::unsent_bytes() const {
     std::size_t bytes = 0;
     for (const auto &[id, step] : steps_)

@@ -39,6 +39,7 @@ class CentralServer {
     std::vector<HostIndex> connected_hosts(StepId step) const;
     bool idle() const { return steps_.empty(); }
     std::size_t unsent_bytes() const;
+    std::size_t unsent_bytes(StepId step) const;
 
   private:
     struct Step {

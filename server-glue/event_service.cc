@@ -2,6 +2,7 @@
 #include "server-glue/event_service.h"
 
 #include <algorithm>
+#include <pmix_common.h>
 
 namespace pmixhost {
 
@@ -62,26 +63,53 @@ bool EventService::pass(HostIndex from, const Message &message, SharedBytes payl
     return true;
 }
 
+std::optional<EventService::Hosts>
+EventService::hosts_of(const std::vector<wire::ProcessName> &custom) const {
+    std::set<HostIndex> hosts;
+    for (const auto &target : custom) {
+        if (target.nspace != nspace_)
+            continue;
+        if (target.rank == PMIX_RANK_WILDCARD)
+            return Hosts{};
+        if (HostIndex host = map_.host_of(target.rank); host != no_host)
+            hosts.insert(host);
+    }
+    if (hosts.empty())
+        return std::nullopt;
+    return Hosts(hosts.begin(), hosts.end());
+}
+
 void EventService::notify(NotifyAsk ask) {
-    wire::EventNotice notice;
     if (ask.range == PMIX_RANGE_RM || ask.range == PMIX_RANGE_LOCAL ||
         ask.range == PMIX_RANGE_PROC_LOCAL)
         return; // for nobody on another host
-    if (ask.range == PMIX_RANGE_CUSTOM) {
-        std::set<HostIndex> hosts;
-        bool all = false;
-        for (const Process &target : ask.custom) {
-            if (target.nspace != nspace_)
-                continue;
-            all = all || target.wildcard;
-            HostIndex host = target.wildcard ? no_host : map_.host_of(target.rank);
-            if (host != no_host && host != self_)
-                hosts.insert(host);
-        }
-        if (!all && hosts.empty())
+    bool custom = ask.range == PMIX_RANGE_CUSTOM;
+    std::vector<wire::ProcessName> targets;
+    std::set<Bytes> elsewhere;
+    for (auto &target : ask.custom) {
+        if (custom && target.nspace != nspace_)
+            elsewhere.insert(target.nspace);
+        targets.push_back({std::move(target.nspace), target.wildcard ? PMIX_RANK_WILDCARD : target.rank});
+    }
+    if (ask.range == PMIX_RANGE_SESSION || ask.range == PMIX_RANGE_GLOBAL || !elsewhere.empty()) {
+        wire::EventAbroad event;
+        event.nspaces.assign(elsewhere.begin(), elsewhere.end());
+        event.status = ask.status;
+        event.nspace = ask.source.nspace;
+        event.rank = ask.source.rank;
+        event.range = ask.range;
+        event.custom = targets;
+        event.info_count = ask.info_count;
+        event.info = ask.info;
+        port_.send_abroad(std::move(event));
+    }
+    wire::EventNotice notice;
+    if (custom) {
+        auto hosts = hosts_of(targets);
+        if (!hosts || *hosts == Hosts{self_})
             return;
-        if (!all)
-            notice.hosts.assign(hosts.begin(), hosts.end());
+        notice.hosts = std::move(*hosts);
+        std::erase(notice.hosts, self_);
     }
     notice.status = ask.status;
     notice.nspace = std::move(ask.source.nspace);
@@ -90,6 +118,25 @@ void EventService::notify(NotifyAsk ask) {
     notice.info_count = ask.info_count;
     notice.info = std::move(ask.info);
     originate(notice);
+}
+
+void EventService::on_abroad(wire::EventAbroad event) {
+    wire::EventNotice notice;
+    if (event.range == PMIX_RANGE_CUSTOM) {
+        auto hosts = hosts_of(event.custom);
+        if (!hosts)
+            return;
+        notice.hosts = std::move(*hosts);
+    }
+    notice.status = event.status;
+    notice.nspace = std::move(event.nspace);
+    notice.rank = event.rank;
+    notice.range = event.range;
+    notice.info_count = event.info_count;
+    notice.info = std::move(event.info);
+    originate(notice);
+    if (here(notice.hosts))
+        port_.deliver(notice);
 }
 
 void EventService::on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload) {

@@ -7,6 +7,10 @@
 // neighbours are sent to in its stead. While hosts disagree about who is gone, an event may come twice,
 // which its number shows, or late, after a younger one of the same origin: it is then dropped.
 //
+// What is for other namespaces too (ranges session and global, a custom range that names them) goes to
+// the session, straight from the host of the process, so that its order is kept; what the session
+// brings goes along the tree as if this host were where it comes from.
+//
 // The host of a process that notifies is not delivered to: libpmix has done that by itself before it
 // makes the upcall (contrib/doc/decisions/libpmix.md).
 #pragma once
@@ -17,6 +21,7 @@
 #include "server-glue/upcalls.h"
 
 #include <map>
+#include <optional>
 #include <set>
 
 namespace pmixhost {
@@ -30,6 +35,7 @@ class EventPort {
     // Gives it to the processes of this host.
     virtual void deliver(const wire::EventNotice &notice) = 0;
     virtual void deliver(const wire::HostReport &report) = 0;
+    virtual void send_abroad(wire::EventAbroad event) = 0; // to the session
 };
 
 class EventService {
@@ -47,12 +53,16 @@ class EventService {
     // From the daemon of `from`.
     void on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload);
     void on_report(HostIndex from, wire::HostReport report, SharedBytes payload);
+    // From the session.
+    void on_abroad(wire::EventAbroad event);
 
   private:
     using Hosts = std::vector<std::uint32_t>;
     template <typename Message> void originate(Message &message);
     template <typename Message> bool pass(HostIndex from, const Message &message, SharedBytes payload);
     bool here(const Hosts &hosts) const;
+    // Where those of the custom range are; nothing where none is in this namespace.
+    std::optional<Hosts> hosts_of(const std::vector<wire::ProcessName> &custom) const;
     void spread(HostIndex from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
     void reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type,
                const SharedBytes &payload);

@@ -21,6 +21,7 @@ class ForeignJobs {
     // `done` when the library knows it; at once when it has been known before. What makes no sense is
     // logged, and done.
     void learn(PmixLibrary &library, const wire::NamespaceInfo &info, std::function<void()> done);
+    bool any() const { return !jobs_.empty(); }
     // 0 when it is not known.
     Rank size_of(const Bytes &nspace) const;
 

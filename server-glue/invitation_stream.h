@@ -6,13 +6,20 @@
 #include "common/event_loop.h"
 #include "common/log.h"
 #include "common/start_document.h"
+#include "common/bytes.h"
 #include "common/unique_fd.h"
+
+#include <set>
 
 namespace pmixhost {
 
 class InvitationSource {
   public:
     virtual ~InvitationSource() = default;
+    // Asks the steps of the allocation that are none of these namespaces to invite this session
+    // (session_call). Does not wait. Where the RM has no way to it, steps that could want it come by
+    // themselves (Capabilities::calls_steps).
+    virtual void call_steps(const std::set<Bytes> &) {}
 };
 
 class InvitationStream final : public InvitationSource {

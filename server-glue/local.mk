@@ -12,6 +12,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/foreign_jobs.h server-glue/foreign_jobs.cc \
 	server-glue/gathering.h server-glue/gathering.cc \
 	server-glue/group_registry.h server-glue/group_registry.cc \
+	server-glue/host_events.h server-glue/host_events.cc \
 	server-glue/info_list.h server-glue/info_list.cc \
 	server-glue/invitation_stream.h server-glue/invitation_stream.cc \
 	server-glue/job_control.h server-glue/job_control.cc \
@@ -27,6 +28,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/publish_service.h server-glue/publish_service.cc \
 	server-glue/rm_backend.h \
 	server-glue/role_process.h server-glue/role_process.cc \
+	server-glue/session_events.h server-glue/session_events.cc \
 	server-glue/session_server.h server-glue/session_server.cc \
 	server-glue/signature.h server-glue/signature.cc \
 	server-glue/spawn_directives.h server-glue/spawn_directives.cc \

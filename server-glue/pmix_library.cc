@@ -71,6 +71,10 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, const O
     if (options.segment_bytes > 0)
         setenv(segment_variable, segment_size.c_str(), 1);
 
+    setenv("PMIX_MCA_pmix_max_events", std::to_string(options.events_keep).c_str(), 1);
+    auto keep = std::chrono::ceil<std::chrono::seconds>(options.events_keep_time);
+    setenv("PMIX_MCA_pmix_event_eviction_time", std::to_string(keep.count()).c_str(), 1);
+
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

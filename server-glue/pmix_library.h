@@ -20,6 +20,8 @@ class PmixLibrary {
         std::string directory; // for its rendezvous files and shared segments; private to the user
         std::string hostname;
         std::uint64_t segment_bytes = 0; // of the shared data store; 0: the library's default
+        std::uint32_t events_keep = 512; // for late registrants, and for how long
+        std::chrono::milliseconds events_keep_time{120'000};
     };
     // Starts the library (20 to 40 ms: call it in a worker's thread). Its threads have all signals
     // blocked. There can be one per process.

@@ -57,6 +57,7 @@ struct Capabilities {
     bool munge = false;          // daemons authenticate each other with munge
     bool shared_secret = false;  // or with a secret that came with the start document
     bool ends_step = false;      // end_step() works
+    bool calls_steps = false;    // the session can reach steps that do not know of it
     bool starts_tasks = false;   // the backend forks the tasks itself (local); else the RM does
 };
 
@@ -77,7 +78,7 @@ class BackendListener {
   public:
     virtual ~BackendListener() = default;
     // A contact message of another daemon of this step. `authenticated` is true when the RM
-    // vouches for the sender's uid; the handshake authenticates in any case.
+    // vouches for the sender's uid; the handshake authenticates in any case. Or session_call.
     virtual void on_contact(std::string message) = 0;
     // The backend can no longer serve (the RM side went away): the daemon ends.
     virtual void on_rm_gone(std::string why) = 0;

@@ -23,12 +23,15 @@ std::unique_ptr<Authenticator> authenticator(EventLoop &loop, const Bytes &secre
 
 Result<void> serve_session(EventLoop &loop, const StartDocument &document, const Settings &settings,
                            Log &log) {
-    SessionServer session(
-        loop, log, settings,
-        [&loop](const Bytes &secret) { return authenticator(loop, secret); }, [&loop] { loop.stop(); });
-    auto take = [&session](std::string message) { session.on_invitation(message); };
-
     std::unique_ptr<InvitationSource> source;
+    SessionServer session(
+        loop, log, settings, [&loop](const Bytes &secret) { return authenticator(loop, secret); },
+        [&loop] { loop.stop(); },
+        [&source](const std::set<Bytes> &known) {
+            if (source)
+                source->call_steps(known);
+        });
+    auto take = [&session](std::string message) { session.on_invitation(message); };
     if (document.has("invitations_fd")) {
         auto stream = InvitationStream::open(loop, log, document, take, [&loop] { loop.stop(); });
         if (!stream)
@@ -48,6 +51,7 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
     auto ended = loop.on_signal(SIGTERM, [&loop] { loop.stop(); });
     auto interrupted = loop.on_signal(SIGINT, [&loop] { loop.stop(); });
     loop.run();
+    source.reset(); // it hands invitations to the session
     return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include "common/config_options.h"
 
+#include <algorithm>
 #include <pmix_common.h>
 
 namespace pmixhost {
@@ -11,8 +12,10 @@ static constexpr std::size_t max_relayed = 100'000;
 
 SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings,
                              CentralServer::Authenticators authenticators,
-                             std::function<void()> on_end)
+                             std::function<void()> on_end,
+                             std::function<void(const std::set<Bytes> &)> call_steps)
     : loop_(loop), log_(log), settings_(settings), on_end_(std::move(on_end)),
+      call_steps_(std::move(call_steps)),
       peers_(loop, log, settings, CentralRole::session, std::move(authenticators),
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
@@ -31,9 +34,30 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
                  reply(node.mapped(), status, std::move(found));
              }),
       gatherings_([this](const Gatherings::Member &member, wire::GatheringDone done) {
+          on_gathering_done(member, done);
           peers_.send(member.step, member.host, wire::GatheringDone::type, share(wire::encode(done)));
-      }) {
+      }),
+      events_(*this, {settings.events_keep, SessionEvents::Limits{}.bytes, settings.events_keep_time}) {
     arm_idle();
+}
+
+// Who is connected hears of the other's misfortunes.
+void SessionServer::on_gathering_done(const Gatherings::Member &member, const wire::GatheringDone &done) {
+    auto signature = wire::decode<Signature>(done.signature);
+    if (done.status != PMIX_SUCCESS || !signature)
+        return;
+    Bytes nspace = peers_.nspace_of(member.step);
+    for (const auto &part : done.parts) {
+        if (signature->kind == CollectiveKind::connect)
+            events_.connected(nspace, part.info.nspace);
+        else if (signature->kind == CollectiveKind::disconnect)
+            events_.disconnected(nspace, part.info.nspace);
+    }
+}
+
+void SessionServer::dropped(const Bytes &nspace) {
+    if (slow_.insert(nspace).second)
+        log_.warning("{} does not take its events: some are lost", printable(nspace));
 }
 
 template <typename Message, typename Body> static void with(Log &log, const Bytes &payload, Body body) {
@@ -46,6 +70,7 @@ template <typename Message, typename Body> static void with(Log &log, const Byte
 void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload) {
     TimePoint now = loop_.now();
     Bytes nspace = peers_.nspace_of(step);
+    events_.heard(now, step, nspace, from);
     switch (type) {
     case wire::PublishRequest::type:
         with<wire::PublishRequest>(log_, payload, [&](const auto &m) {
@@ -98,6 +123,11 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     case wire::ModexReply::type:
         with<wire::ModexReply>(log_, payload, [&](const auto &m) { relay_back(step, m); });
         break;
+    case wire::EventAbroad::type:
+        with<wire::EventAbroad>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });
+        break;
+    case wire::HearEvents::type:
+        break; // it has been heard
     default:
         log_.warning("{} sent a message of unknown type {}", printable(nspace), type);
     }
@@ -146,6 +176,7 @@ void SessionServer::relay_back(StepId step, wire::ModexReply message) {
 
 void SessionServer::on_gone(StepId step, HostIndex host) {
     gatherings_.on_member_gone({step, host});
+    events_.on_host_gone(step, host, peers_.connected_hosts(step));
     std::erase_if(relayed_, [&](const auto &entry) {
         return entry.second.asker.step == step && entry.second.asker.host == host;
     });
@@ -181,6 +212,8 @@ void SessionServer::on_step_gone(StepId step) {
     Bytes nspace = peers_.nspace_of(step);
     store_.on_nspace_ended(nspace);
     gatherings_.on_step_gone(step, nspace);
+    events_.on_step_gone(step);
+    slow_.erase(nspace);
     // Hosts that went with the last one: on_gone was not called for each.
     for (auto at = asking_.lower_bound({step, 0}); at != asking_.end() && at->first.first == step;) {
         HostIndex host = at++->first.second;
@@ -210,14 +243,14 @@ void SessionServer::on_step_gone(StepId step) {
 }
 
 void SessionServer::arm_timer() {
-    timer_.arm(store_.next_time());
+    timer_.arm(std::min(store_.next_time(), events_.next_time()));
 }
 
 void SessionServer::arm_idle() {
     idle_ = loop_.after(settings_.session_idle, [this] {
         std::erase_if(relayed_,
                       [now = loop_.now()](const auto &entry) { return entry.second.deadline < now; });
-        if (peers_.idle() && store_.bytes() == 0)
+        if (peers_.idle() && store_.bytes() == 0 && events_.empty())
             return on_end_();
         arm_idle();
     });

@@ -7,16 +7,19 @@
 #include "server-glue/central_server.h"
 #include "server-glue/data_store.h"
 #include "server-glue/gathering.h"
+#include "server-glue/session_events.h"
 
 #include <unordered_map>
 
 namespace pmixhost {
 
-class SessionServer {
+class SessionServer final : private SessionEventsPort {
   public:
-    // `on_end` is called once, when the session has nothing more to do.
+    // `on_end` is called once, when the session has nothing more to do. `call_steps`: those steps of
+    // the allocation that are none of these namespaces shall come (InvitationSource::call_steps).
     SessionServer(EventLoop &loop, Log &log, const Settings &settings,
-                  CentralServer::Authenticators authenticators, std::function<void()> on_end);
+                  CentralServer::Authenticators authenticators, std::function<void()> on_end,
+                  std::function<void(const std::set<Bytes> &known)> call_steps);
 
     void on_invitation(std::string_view message) { peers_.on_invitation(message); }
 
@@ -27,6 +30,15 @@ class SessionServer {
         HostIndex host;
         std::uint64_t id; // of the asker's own
     };
+    // SessionEventsPort
+    bool send_event(StepId step, HostIndex host, SharedBytes payload) override {
+        return peers_.send(step, host, wire::EventAbroad::type, std::move(payload));
+    }
+    std::size_t waiting_bytes(StepId step) override { return peers_.unsent_bytes(step); }
+    void call_steps(const std::set<Bytes> &known) override { call_steps_(known); }
+    void dropped(const Bytes &nspace) override;
+
+    void on_gathering_done(const Gatherings::Member &member, const wire::GatheringDone &done);
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
     void on_gone(StepId step, HostIndex host);
     void on_step_gone(StepId step);
@@ -41,9 +53,12 @@ class SessionServer {
     Log &log_;
     const Settings &settings_;
     std::function<void()> on_end_;
+    std::function<void(const std::set<Bytes> &)> call_steps_;
     CentralServer peers_;
     DataStore store_;
     Gatherings gatherings_;
+    SessionEvents events_;
+    std::set<Bytes> slow_; // namespaces of which the log says that they lose events
     struct Relayed { // a direct modex between steps
         Asker asker;
         StepId asked;
@@ -57,6 +72,7 @@ class SessionServer {
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] {
                              store_.on_time(loop_.now());
+                             events_.on_time(loop_.now());
                              arm_timer();
                          }};
     EventLoop::Handle idle_;

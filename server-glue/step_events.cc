@@ -1,6 +1,9 @@
 // The part of StepServer that brings events to the library, and ends of processes among them.
 #include "server-glue/step_server.h"
 
+#include "common/config_options.h"
+#include "server-glue/host_events.h"
+
 #include <ctime>
 #include <pmix.h>
 #include <sys/wait.h>
@@ -60,8 +63,14 @@ void StepServer::note_end(Rank rank, std::optional<int> wait_status) {
 
 void StepServer::report_ends() {
     ends_timer_.reset();
-    if (!ends_.empty())
-        events_.report_ended(std::exchange(ends_, {}), static_cast<std::uint64_t>(std::time(nullptr)));
+    if (ends_.empty())
+        return;
+    wire::HostReport report;
+    report.host = step_.self;
+    report.time = static_cast<std::uint64_t>(std::time(nullptr));
+    report.processes = std::exchange(ends_, {});
+    report_abroad(report);
+    events_.report_ended(std::move(report.processes), report.time);
 }
 
 // --- to the library ---------------------------------------------------------------------------------
@@ -90,75 +99,56 @@ void StepServer::deliver(const wire::EventNotice &notice) {
     to_library(notice.info.size() + sizeof notice, [this, notice](PmixLibrary::Done done) {
         pmix_proc_t source;
         PMIX_LOAD_PROCID(&source, notice.nspace.c_str(), notice.rank);
-        std::vector<pmix_info_t> info;
-        std::int32_t count = 0;
-        bool good = true;
-        if (notice.info_count > 0 && notice.info_count <= notice.info.size()) {
-            info.resize(notice.info_count);
-            for (auto &one : info)
-                PMIX_INFO_CONSTRUCT(&one);
-            count = static_cast<std::int32_t>(info.size());
-            pmix_data_buffer_t buffer;
-            PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-            pmix_byte_object_t object{const_cast<char *>(notice.info.data()), notice.info.size()};
-            good = PMIx_Data_embed(&buffer, &object) == PMIX_SUCCESS &&
-                   PMIx_Data_unpack(nullptr, &buffer, info.data(), &count, PMIX_INFO) == PMIX_SUCCESS;
-            PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+        auto info = unpack_infos(notice.info, notice.info_count);
+        if (!info) {
+            log_.warning("an event of rank {} of {}: {}", notice.rank, printable(notice.nspace),
+                         info.failure().text);
+            return done(PMIX_ERR_UNPACK_FAILURE);
         }
-        if (good) {
-            library_->notify(notice.status, source, notice.range, info.data(),
-                             static_cast<std::size_t>(count), std::move(done));
-        } else {
-            log_.warning("an event of rank {} cannot be read", notice.rank);
-            done(PMIX_ERR_UNPACK_FAILURE);
-        }
-        for (auto &one : info)
+        library_->notify(notice.status, source, notice.range, info->data(), info->size(),
+                         std::move(done));
+        for (auto &one : *info)
             PMIX_INFO_DESTRUCT(&one);
     });
 }
 
-// Not for default handlers: what they do with any event, as those of Open MPI which end their process,
-// is not meant for the end of others.
 void StepServer::deliver(const wire::HostReport &report) {
-    const std::string &host = step_.map.hosts()[report.host];
-    auto proc_of = [this](Rank rank) {
-        pmix_proc_t proc;
-        PMIX_LOAD_PROCID(&proc, step_.nspace.c_str(), rank);
-        return proc;
-    };
-    auto send = [this](pmix_status_t code, pmix_proc_t source, std::uint8_t range,
-                       std::shared_ptr<InfoList> info) {
-        to_library(sizeof(pmix_info_t) * info->size(), [=, this](PmixLibrary::Done done) {
-            library_->notify(code, source, range, info->data(), info->size(), std::move(done));
+    for (auto &event : events_of(report, step_.map, step_.nspace)) {
+        to_library(sizeof(pmix_info_t) * event.info->size(), [this, event](PmixLibrary::Done done) {
+            library_->notify(event.code, event.source, event.range, event.info->data(),
+                             event.info->size(), std::move(done));
         });
-    };
-    auto base = [&] {
-        auto info = std::make_shared<InfoList>();
-        info->add(PMIX_EVENT_NON_DEFAULT, true);
-        info->add(PMIX_HOSTNAME, host);
-        info->add_time(PMIX_EVENT_TIMESTAMP, static_cast<time_t>(report.time));
-        return info;
-    };
-    if (report.lost != 0) {
-        auto info = base();
-        std::vector<pmix_proc_t> procs;
-        for (Rank rank : step_.map.ranks_on(report.host))
-            procs.push_back(proc_of(rank));
-        info->add_processes(PMIX_EVENT_AFFECTED_PROCS, procs);
-        // In the name of that host's server, for a range that the library need not look up.
-        pmix_proc_t source;
-        PMIX_LOAD_PROCID(&source, (step_.nspace + ".server").c_str(), report.host);
-        return send(PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_SESSION, info);
     }
-    for (const auto &ended : report.processes) {
-        auto info = base();
-        info->add_process(PMIX_EVENT_AFFECTED_PROC, proc_of(ended.rank));
-        if (ended.exit_code >= 0)
-            info->add(PMIX_EXIT_CODE, static_cast<int>(ended.exit_code));
-        if (ended.term_status != 0)
-            info->add_status(PMIX_PROC_TERM_STATUS, ended.term_status);
-        send(ended.code, proc_of(ended.rank), PMIX_RANGE_NAMESPACE, info);
+}
+
+// --- other namespaces -------------------------------------------------------------------------------
+
+void StepServer::send_abroad(wire::EventAbroad event) {
+    events_abroad_ = true;
+    if (!send_to_session(wire::EventAbroad::type, share(wire::encode(event))))
+        log_.debug("the session cannot be reached: an event does not leave the job");
+}
+
+// To those who have connected with this namespace. Who saw it first is not agreed upon: `once` is the
+// same from all.
+void StepServer::report_abroad(const wire::HostReport &report) {
+    if (!foreign_.any())
+        return;
+    for (const auto &event : events_of(report, step_.map, step_.nspace)) {
+        auto message = abroad(event);
+        if (!message) {
+            log_.warning("{}", message.failure().text);
+            continue;
+        }
+        message->related = 1;
+        message->once = fmt::format("{}:{}", event.code, event.source.rank);
+        send_abroad(std::move(*message));
     }
+}
+
+void StepServer::come_to_session() {
+    if (!ending_)
+        send_to_session(wire::HearEvents::type, share(wire::encode(wire::HearEvents{})));
 }
 
 } // namespace pmixhost

@@ -73,7 +73,11 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
 
 void StepServer::on_launcher_message(std::uint8_t type, const Bytes &payload) {
     if (type == wire::SpawnReply::type)
-        with<wire::SpawnReply>(log_, payload, [&](auto m) { spawn_.on_reply(std::move(m)); });
+        with<wire::SpawnReply>(log_, payload, [&](auto m) {
+            if (m.status == 0 && !backend_.capabilities().calls_steps)
+                come_to_session(); // as the children do
+            spawn_.on_reply(std::move(m));
+        });
     else
         log_.warning("the launcher sent a message of unknown type {}", type);
 }
@@ -92,6 +96,9 @@ void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
     case wire::ModexReply::type:
         with<wire::ModexReply>(log_, payload,
                                [&](auto m) { modex_.on_reply(session_peer(), std::move(m)); });
+        break;
+    case wire::EventAbroad::type:
+        with<wire::EventAbroad>(log_, payload, [&](auto m) { events_.on_abroad(std::move(m)); });
         break;
     default:
         log_.warning("the session sent a message of unknown type {}", type);
@@ -119,8 +126,14 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
     collectives_.on_host_gone(host);
     modex_.on_host_gone(host);
     control_.on_host_gone(host, how == Mesh::Gone::lost);
-    if (how == Mesh::Gone::lost && !ending_ && mesh_->was_connected(host))
-        events_.report_lost(host, static_cast<std::uint64_t>(std::time(nullptr)));
+    if (how == Mesh::Gone::lost && !ending_ && mesh_->was_connected(host)) {
+        wire::HostReport report;
+        report.host = host;
+        report.lost = 1;
+        report.time = static_cast<std::uint64_t>(std::time(nullptr));
+        report_abroad(report);
+        events_.report_lost(host, report.time);
+    }
     arm_timer();
 }
 

@@ -145,7 +145,8 @@ void StepServer::begin() {
     });
 
     PmixLibrary::Options options{step_.nspace + ".server", step_.self, directory_.path(),
-                                 step_.map.hosts()[step_.self], settings_.modex_segment_bytes};
+                                 step_.map.hosts()[step_.self], settings_.modex_segment_bytes,
+                                 settings_.events_keep, settings_.events_keep_time};
     worker_.run([this, options] { return PmixLibrary::start(loop_, options, Upcalls::module()); },
                 [this](Result<std::unique_ptr<PmixLibrary>> library) {
                     if (!library)
@@ -156,6 +157,8 @@ void StepServer::begin() {
                         ask_library(ask.token, ask.nspace, ask.rank);
                     for (auto &event : std::exchange(early_events_, {}))
                         event();
+                    if (step_.parent && !backend_.capabilities().calls_steps)
+                        come_to_session();
                 });
 }
 
@@ -205,7 +208,9 @@ void StepServer::end(Result<void> result) {
 }
 
 void StepServer::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
-    if (mesh_->unsent_bytes() == 0 || loop_.now() >= limit)
+    // The session may have to be started first.
+    std::size_t left = events_abroad_ ? mesh_->queued_bytes() : mesh_->unsent_bytes();
+    if (left == 0 || loop_.now() >= limit)
         return then();
     timer = loop_.after(std::chrono::milliseconds(5), [this, limit, &timer, then = std::move(then)] {
         when_sent(limit, timer, then);

@@ -74,7 +74,11 @@ class StepServer final : private UpcallHandler,
     }
     void notify(NotifyAsk request) override;
     // BackendListener
-    void on_contact(std::string message) override { mesh_->on_contact(message); }
+    void on_contact(std::string message) override {
+        if (message == session_call)
+            return come_to_session();
+        mesh_->on_contact(message);
+    }
     void on_rm_gone(std::string why) override;
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
@@ -103,6 +107,10 @@ class StepServer final : private UpcallHandler,
     bool local_process_gone(const Bytes &nspace, Rank rank) override;
     void deliver(const wire::EventNotice &notice) override;
     void deliver(const wire::HostReport &report) override;
+    void send_abroad(wire::EventAbroad event) override;
+    void report_abroad(const wire::HostReport &report);
+    // So that it brings what other steps notify.
+    void come_to_session();
 
     void begin();
     // A collective in which this host's processes take part; `reply` gets what the others brought.
@@ -174,6 +182,7 @@ class StepServer final : private UpcallHandler,
     EventLoop::Handle ends_timer_, events_timer_;
     std::vector<std::function<void()>> early_events_; // before the library had started
     std::uint64_t events_in_library_ = 0; // bytes
+    bool events_abroad_ = false;          // has anything been sent to other namespaces?
     bool events_dropped_ = false;         // since the library had nothing
     std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
     ForeignJobs foreign_;

@@ -1,6 +1,7 @@
 // Upcalls of event registration and notification. All are answered at once, with their return value:
 // the callback that libpmix 4.2.2 gives with a notification touches its queues in whatever thread it
 // is called from.
+#include "server-glue/host_events.h"
 #include "server-glue/upcall_tools.h"
 
 #include <pmix.h>
@@ -18,19 +19,6 @@ pmix_status_t on_register_events(pmix_status_t *, std::size_t, const pmix_info_t
 }
 pmix_status_t on_deregister_events(pmix_status_t *, std::size_t, pmix_op_cbfunc_t, void *) {
     return PMIX_OPERATION_SUCCEEDED;
-}
-
-pmix_status_t pack(const pmix_info_t info[], std::size_t count, Bytes &out) {
-    if (count == 0)
-        return PMIX_SUCCESS;
-    pmix_data_buffer_t buffer;
-    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_status_t status = PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_info_t *>(info),
-                                          static_cast<std::int32_t>(count), PMIX_INFO);
-    if (status == PMIX_SUCCESS)
-        out.assign(buffer.base_ptr, buffer.bytes_used);
-    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    return status;
 }
 
 bool read_custom(const pmix_value_t &value, std::vector<Process> &out) {
@@ -68,8 +56,10 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
         }
         if (range == PMIX_RANGE_CUSTOM && ask.custom.empty())
             return PMIX_ERR_BAD_PARAM;
-        if (pmix_status_t status = pack(info, count, ask.info); status != PMIX_SUCCESS)
-            return status;
+        auto packed = pack_infos(info, count);
+        if (!packed)
+            return PMIX_ERR_PACK_FAILURE;
+        ask.info = std::move(*packed);
         ask.admission = admit(upcalls, ask.info.size() + sizeof ask);
         if (!ask.admission)
             return PMIX_ERR_OUT_OF_RESOURCE;

@@ -6,7 +6,7 @@
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
 E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/connect \
 	test/e2e/clients/control test/e2e/clients/credential \
-	test/e2e/clients/die test/e2e/clients/events \
+	test/e2e/clients/die test/e2e/clients/events test/e2e/clients/events_abroad \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
 	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
@@ -48,6 +48,10 @@ test_e2e_clients_events_SOURCES = test/e2e/clients/events.c test/e2e/clients/cli
 test_e2e_clients_events_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_events_LDFLAGS =
 test_e2e_clients_events_LDADD = $(PMIX_LIBS)
+test_e2e_clients_events_abroad_SOURCES = test/e2e/clients/events_abroad.c test/e2e/clients/client.h
+test_e2e_clients_events_abroad_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_events_abroad_LDFLAGS =
+test_e2e_clients_events_abroad_LDADD = $(PMIX_LIBS)
 test_e2e_clients_fence_data_SOURCES = test/e2e/clients/fence_data.c test/e2e/clients/client.h
 test_e2e_clients_fence_data_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_data_LDFLAGS =

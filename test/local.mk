@@ -15,6 +15,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex 
 	test/unit/gathering test/unit/job_control test/unit/log_service test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
+GLUE_TESTS += test/unit/session_events
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
@@ -55,6 +56,9 @@ test_unit_task_watch_LDADD = $(GLUE_TEST_LDADD)
 test_unit_event_service_SOURCES = test/unit/event_service.cc
 test_unit_event_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_event_service_LDADD = $(GLUE_TEST_LDADD)
+test_unit_session_events_SOURCES = test/unit/session_events.cc
+test_unit_session_events_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_session_events_LDADD = $(GLUE_TEST_LDADD)
 test_unit_event_loop_SOURCES = test/unit/event_loop.cc
 test_unit_event_loop_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_event_loop_LDADD = $(GLUE_TEST_LDADD)

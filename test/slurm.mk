@@ -30,7 +30,7 @@ test_unit_slurm_prefork_LDADD = $(SLURM_SHIM_TEST_LDADD)
 test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
 	plugins/slurm/backend_step.cc plugins/slurm/contact_socket.cc \
 	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
-	plugins/slurm/spawn_command.cc \
+	plugins/slurm/spawn_command.cc plugins/slurm/step_caller.cc \
 	plugins/slurm/task_map.cc
 test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_backend_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \

@@ -559,10 +559,52 @@ struct HostReport {
     }
 };
 
+// Between namespaces, over the session (server-glue/session_events.h).
+struct EventAbroad {
+    static constexpr std::uint8_t type = 96;
+    static constexpr const char *name = "EventAbroad";
+    static constexpr const char *text =
+        "to the session: an event for other namespaces; from it: an event of another namespace";
+    std::vector<Bytes> nspaces;
+    std::uint8_t related = 0;
+    Bytes once;
+    std::int32_t status = 0;
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    std::uint8_t range = 0;
+    std::vector<ProcessName> custom;
+    std::uint32_t info_count = 0;
+    Bytes info;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&EventAbroad::nspaces, "nspaces", "for these; none: for all"),
+            field(&EventAbroad::related, "related",
+                  "1: only for namespaces that are connected with that of the sender"),
+            field(&EventAbroad::once, "once",
+                  "not empty: one of the same name that this namespace has sent before is the same event"),
+            field(&EventAbroad::status, "status", "the event's code"),
+            field(&EventAbroad::nspace, "nspace", "namespace of the source"),
+            field(&EventAbroad::rank, "rank", "its rank"),
+            field(&EventAbroad::range, "range", "pmix_data_range_t"),
+            field(&EventAbroad::custom, "custom", "for PMIX_RANGE_CUSTOM: for whom"),
+            field(&EventAbroad::info_count, "info_count", "how many pmix_info_t"),
+            field(&EventAbroad::info, "info", "these, as PMIx_Data_pack makes them"));
+    }
+};
+struct HearEvents {
+    static constexpr std::uint8_t type = 97;
+    static constexpr const char *name = "HearEvents";
+    static constexpr const char *text = "to the session: here I am, with my namespace";
+    std::uint8_t reserved = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&HearEvents::reserved, "reserved", "0"));
+    }
+};
+
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
                                ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
-                               StepOver, EventNotice, HostReport>;
+                               StepOver, EventNotice, HostReport, EventAbroad, HearEvents>;
 
 } // namespace pmixhost::wire

@@ -9,6 +9,7 @@
 #include "plugins/slurm/session_step.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/spawn_command.h"
+#include "plugins/slurm/step_caller.h"
 #include "plugins/slurm/task_map.h"
 #include "server-glue/rm_backend.h"
 
@@ -94,6 +95,7 @@ class SlurmBackend final : public RmBackend {
         Capabilities known;
         known.munge = true;
         known.ends_step = true;
+        known.calls_steps = true;
         return known;
     }
 
@@ -326,12 +328,34 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
     return std::unique_ptr<RmBackend>(std::make_unique<SlurmBackend>(context, std::move(*step)));
 }
 
+// Those that are no programs of srun (batch, extern) are left out.
+Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
+    initialise_slurm();
+    job_step_info_response_msg_t *answer = nullptr;
+    if (get_job_steps(job, &answer) != SLURM_SUCCESS)
+        return error(ErrorKind::unreachable, "the steps of job {} cannot be looked up: {}", job,
+                     slurm_strerror(errno));
+    std::vector<RunningStep> steps;
+    for (std::uint32_t i = 0; i < answer->job_step_count; ++i) {
+        const job_step_info_t &step = answer->job_steps[i];
+        auto nodes = expand_host_list(step.nodes ? step.nodes : "", TaskMap::max_hosts);
+        if (step.step_id.step_id > SLURM_MAX_NORMAL_STEP_ID || !nodes || nodes->empty())
+            continue;
+        steps.push_back({step.step_id.step_id, step.name ? step.name : "", std::move(*nodes)});
+    }
+    slurm_free_job_step_info_response_msg(answer);
+    return steps;
+}
+
 class SessionContact final : public InvitationSource {
   public:
-    explicit SessionContact(std::unique_ptr<ContactSocket> socket) : socket_(std::move(socket)) {}
+    SessionContact(std::unique_ptr<ContactSocket> socket, std::unique_ptr<StepCaller> caller)
+        : socket_(std::move(socket)), caller_(std::move(caller)) {}
+    void call_steps(const std::set<Bytes> &known) override { caller_->call(known); }
 
   private:
     std::unique_ptr<ContactSocket> socket_;
+    std::unique_ptr<StepCaller> caller_;
 };
 
 Result<std::unique_ptr<InvitationSource>>
@@ -347,7 +371,11 @@ session_invitations(BackendContext context, const Settings &settings,
                                       ContactSocket::Sharing::first_only);
     if (!socket)
         return socket.failure();
-    return std::unique_ptr<InvitationSource>(std::make_unique<SessionContact>(std::move(*socket)));
+    auto caller = std::make_unique<StepCaller>(context.loop, context.log, static_cast<std::uint32_t>(*job),
+                                               settings.directory_base,
+                                               StepCaller::Slurm{running_steps, forward});
+    return std::unique_ptr<InvitationSource>(
+        std::make_unique<SessionContact>(std::move(*socket), std::move(caller)));
 }
 
 class SlurmStarter final : public JobStarter {

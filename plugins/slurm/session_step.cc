@@ -30,7 +30,7 @@ std::vector<std::string> session_command(const SessionStep &step, const Settings
     std::string job = std::to_string(step.job);
     // A step beside all others, without stdio, that takes nothing from them.
     return {"srun", "--jobid=" + job, "--overlap", "--overcommit", "--nodes=1", "--ntasks=1",
-            "--nodelist=" + step.node, "--mpi=none", "--job-name=pmixhost-session", "--quiet",
+            "--nodelist=" + step.node, "--mpi=none", "--job-name=" + std::string(session_step_name), "--quiet",
             "--input=none", "--output=none", "--error=none", "--chdir=/", "--cpu-bind=none",
             "--kill-on-bad-exit=0", "--immediate=" + std::to_string(start_patience.count()), pmixhostd, "--session", "slurm", "slurm.job_id=" + job};
 }

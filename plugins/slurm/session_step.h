@@ -8,9 +8,13 @@
 #include "common/unique_fd.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pmixhost::slurm {
+
+// As squeue -s shows it.
+inline constexpr std::string_view session_step_name = "pmixhost-session";
 
 struct SessionStep {
     std::uint32_t job = 0; // the leading one of a het job

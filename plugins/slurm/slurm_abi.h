@@ -130,6 +130,19 @@ inline int kill_job_step(std::uint32_t job_id, std::uint32_t step_id, std::uint1
 #endif
 }
 
+// Of one job, all steps.
+inline int get_job_steps(std::uint32_t job_id, job_step_info_response_msg_t **answer) {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+    slurm_step_id_t id{};
+    id.job_id = job_id;
+    id.step_het_comp = NO_VAL;
+    id.step_id = NO_VAL;
+    return slurm_get_job_steps(&id, answer, SHOW_ALL);
+#else
+    return slurm_get_job_steps(0, job_id, NO_VAL, answer, SHOW_ALL);
+#endif
+}
+
 } // namespace pmixhost::slurm
 
 extern "C" {

@@ -29,6 +29,8 @@ struct Step {
         bool host_gone(HostIndex host) override { return step.gone.contains(host); }
         void deliver(const wire::EventNotice &notice) override { notices.push_back(notice); }
         void deliver(const wire::HostReport &report) override { reports.push_back(report); }
+        void send_abroad(wire::EventAbroad event) override { abroad.push_back(std::move(event)); }
+        std::vector<wire::EventAbroad> abroad;
     };
     struct Sent {
         HostIndex from, to;
@@ -124,6 +126,54 @@ void a_custom_range_goes_where_it_names_and_no_farther(void **) {
     assert_int_equal(step.hosts[5]->notices.size(), 1);
 }
 
+void what_is_for_other_namespaces_goes_to_the_session(void **) {
+    Step step(3, 2);
+    auto &abroad = step.hosts[1]->abroad;
+    for (std::uint8_t range : {PMIX_RANGE_NAMESPACE, PMIX_RANGE_LOCAL, PMIX_RANGE_RM, PMIX_RANGE_UNDEF})
+        step.notify(1, 1, range);
+    step.notify(1, 1, PMIX_RANGE_CUSTOM, {{"job", 0, false}});
+    assert_int_equal(abroad.size(), 0);
+    for (std::uint8_t range : {PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL})
+        step.notify(1, 2, range);
+    step.notify(1, 3, PMIX_RANGE_CUSTOM, {{"b", 8, false}, {"job", 0, false}, {"a", 0, true}, {"b", 9, false}});
+    assert_int_equal(abroad.size(), 3);
+    assert_true(abroad[0].nspaces.empty() && abroad[1].nspaces.empty());
+    assert_true(abroad[2].nspaces == (std::vector<Bytes>{"a", "b"}));
+    assert_int_equal(abroad[2].custom.size(), 4);
+    assert_int_equal(abroad[2].custom[2].rank, PMIX_RANK_WILDCARD);
+    step.run();
+    assert_int_equal(step.hosts[0]->notices.back().status, 3); // its own namespace's part
+    for (auto &host : step.hosts)
+        assert_true(host->abroad.empty() || host == step.hosts[1]); // once, from where it is notified
+}
+
+void what_the_session_brings_reaches_all_it_is_for(void **) {
+    Step step(7, 2);
+    wire::EventAbroad event;
+    event.nspace = "other";
+    event.range = PMIX_RANGE_SESSION;
+    for (int code : {1, 2, 3}) {
+        event.status = code;
+        step.hosts[4]->service.on_abroad(event);
+    }
+    event.range = PMIX_RANGE_CUSTOM;
+    event.status = 4;
+    event.custom = {{"job", 1}, {"other", 3}, {"job", 13}, {"job", 99}};
+    step.hosts[4]->service.on_abroad(event);
+    event.custom = {{"third", PMIX_RANK_WILDCARD}};
+    step.hosts[4]->service.on_abroad(event);
+    event.custom = {{"job", 8}};
+    step.hosts[4]->service.on_abroad(event);
+    step.run();
+    for (HostIndex h = 0; h < 7; ++h) {
+        auto &got = step.hosts[h]->notices;
+        assert_int_equal(got.size(), h == 0 || h == 6 || h == 4 ? 4 : 3);
+        for (std::size_t i = 0; i < got.size(); ++i)
+            assert_true(got[i].status == static_cast<int>(i) + 1 || h == 4);
+        assert_string_equal(got[0].nspace.c_str(), "other");
+    }
+}
+
 void around_those_who_are_gone(void **) {
     for (std::uint32_t radix : {1u, 2u, 3u, 32u}) {
         for (HostIndex dead = 0; dead < 13; ++dead) {
@@ -208,6 +258,8 @@ int main() {
         cmocka_unit_test(everyone_hears_once_and_in_order),
         cmocka_unit_test(ranges_that_end_at_the_host),
         cmocka_unit_test(a_custom_range_goes_where_it_names_and_no_farther),
+        cmocka_unit_test(what_is_for_other_namespaces_goes_to_the_session),
+        cmocka_unit_test(what_the_session_brings_reaches_all_it_is_for),
         cmocka_unit_test(around_those_who_are_gone),
         cmocka_unit_test(a_lost_host_is_told_once),
         cmocka_unit_test(ends_of_processes_reach_their_own_host_too),

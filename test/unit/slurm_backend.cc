@@ -2,7 +2,9 @@
 #include "common/log.h"
 #include "plugins/slurm/backend_step.h"
 #include "plugins/slurm/contact_socket.h"
+#include "plugins/slurm/step_caller.h"
 #include "plugins/slurm/task_map.h"
+#include "server-glue/central_roles.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -249,6 +251,45 @@ extern "C" const char *__lsan_default_suppressions();
 extern "C" __attribute__((visibility("default"))) const char *__lsan_default_suppressions() { return "leak:slurm_hostlist_create"; }
 #endif
 
+// ---------------------------------------------------------------------- calling the other steps
+
+static void steps_that_do_not_know_of_the_session_are_called(void **) {
+    std::vector<RunningStep> steps = {{0, "a", {"n1", "n2"}},      // known
+                                      {1, "b", {"n2", "n3"}},      // answers at its first host
+                                      {2, "c", {"n1", "n2", "n3"}}, // in an order of its own: n1 is its third
+                                      {3, "pmixhost-session", {"n1"}},
+                                      {4, "d", {"n1", "n2"}}}; // has no pmixhost
+    std::vector<std::string> reached;
+    std::map<std::string, int> sent;
+    StepCaller::Slurm slurm;
+    slurm.steps = [&](std::uint32_t job) -> Result<std::vector<RunningStep>> {
+        assert_int_equal(job, 12);
+        return steps;
+    };
+    slurm.forward = [&](const std::string &node, const std::string &path,
+                        const std::string &message) -> Result<void> {
+        assert_string_equal(message.c_str(), std::string(session_call).c_str());
+        std::string place = node + " " + path.substr(path.rfind('/') + 1);
+        ++sent[place];
+        if (place != "n2 12.1.0" && place != "n1 12.2.2")
+            return error(ErrorKind::unreachable, "nobody");
+        reached.push_back(place);
+        return {};
+    };
+    StepCaller::Memory memory;
+    std::set<Bytes> known = {namespace_of(12, 0)};
+    assert_int_equal(StepCaller::round(12, "/tmp", slurm, known, memory).size(), 3);
+    assert_true(reached == (std::vector<std::string>{"n2 12.1.0", "n1 12.2.2"}));
+    for (int i = 0; i < 20; ++i)
+        StepCaller::round(12, "/tmp", slurm, known, memory);
+    assert_in_range(sent["n1 12.4.0"], 2, 10); // it is not tried for ever
+    assert_int_equal(sent.count("n1 12.0.0") + sent.count("n1 12.3.0"), 0);
+    slurm.steps = [](std::uint32_t) -> Result<std::vector<RunningStep>> {
+        return error(ErrorKind::unreachable, "slurmctld sleeps");
+    };
+    assert_int_equal(StepCaller::round(12, "/tmp", slurm, known, memory).size(), 1);
+}
+
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_described),
@@ -262,6 +303,7 @@ int main() {
         cmocka_unit_test_setup_teardown(a_directory_of_somebody_else_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test(long_paths_are_refused_with_advice),
+        cmocka_unit_test(steps_that_do_not_know_of_the_session_are_called),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,0 +1,72 @@
+// See step_caller.h.
+#include "plugins/slurm/step_caller.h"
+
+#include "plugins/slurm/contact_socket.h"
+#include "plugins/slurm/session_step.h"
+#include "plugins/slurm/task_map.h"
+#include "server-glue/central_roles.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace pmixhost::slurm {
+
+// With the session's growing intervals this is some 20 s of a step that is starting.
+static constexpr int max_tries = 6;
+// The hosts that are tried in one round, for when the first has left its step.
+static constexpr std::size_t max_hosts = 4;
+// A step with an order of hosts of its own (-m arbitrary): up to so many places are tried.
+static constexpr std::size_t max_places = 16;
+
+StepCaller::StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm)
+    : loop_(loop), log_(log), job_(job), base_(std::move(base)), slurm_(std::move(slurm)), worker_(loop) {}
+
+void StepCaller::call(std::set<Bytes> known) {
+    if (std::exchange(busy_, true))
+        return; // it is asked again as long as it matters
+    worker_.run(
+        [job = job_, base = base_, slurm = slurm_, known = std::move(known), memory = memory_] {
+            return round(job, base, slurm, known, *memory);
+        },
+        [this, alive = std::weak_ptr(alive_)](const std::vector<std::string> &said) {
+            if (alive.expired())
+                return;
+            busy_ = false;
+            for (const auto &line : said)
+                log_.debug("{}", line);
+        });
+}
+
+std::vector<std::string> StepCaller::round(std::uint32_t job, const std::string &base,
+                                           const Slurm &slurm, const std::set<Bytes> &known,
+                                           Memory &memory) {
+    std::vector<std::string> said;
+    auto steps = slurm.steps(job);
+    if (!steps)
+        return {steps.failure().text};
+    std::erase_if(memory.tries, [&](const auto &entry) {
+        return std::none_of(steps->begin(), steps->end(),
+                            [&](const RunningStep &step) { return step.step == entry.first; });
+    });
+    for (const auto &step : *steps) {
+        int &tries = memory.tries[step.step];
+        if (step.name == session_step_name || known.contains(namespace_of(job, step.step)) ||
+            tries >= max_tries)
+            continue;
+        ++tries;
+        auto at = [&](const std::string &node, std::size_t place) {
+            auto path = contact_path(base, geteuid(), job, step.step, static_cast<std::uint32_t>(place));
+            return path && slurm.forward(node, *path, std::string(session_call)).ok();
+        };
+        bool reached = false;
+        for (std::size_t i = 0; i < std::min(step.nodes.size(), max_hosts) && !reached; ++i)
+            reached = at(step.nodes[i], i);
+        for (std::size_t i = 1; i < std::min(step.nodes.size(), max_places) && !reached; ++i)
+            reached = at(step.nodes.front(), i);
+        said.push_back(fmt::format("step {}.{} ({}) {}", job, step.step, step.name,
+                                   reached ? "was called" : "cannot be called"));
+    }
+    return said;
+}
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,61 @@
+// How the session reaches the steps of its job that do not know of it: slurmctld tells which there are,
+// and slurmd brings each a session_call (server-glue/central_roles.h) to its daemon's contact socket.
+//
+// Both block, and happen in a thread. A step without pmixhost, or one whose daemons are only starting,
+// cannot be reached: it is tried a few times and then no more.
+#pragma once
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "common/log.h"
+#include "common/worker.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+struct RunningStep {
+    std::uint32_t step = 0;
+    std::string name;               // as squeue -s shows it
+    std::vector<std::string> nodes; // in Slurm's order, which need not be the step's
+};
+
+class StepCaller {
+  public:
+    struct Slurm { // blocking; called in the thread
+        std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps;
+        // To one node; fails where nobody listens at that path.
+        std::function<Result<void>(const std::string &node, const std::string &path,
+                                   const std::string &message)>
+            forward;
+    };
+    // `base`: directory.base.
+    StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm);
+
+    // All steps but those of these namespaces. While it is at it, further calls are one.
+    void call(std::set<Bytes> known);
+
+    struct Memory { // the thread's own
+        std::map<std::uint32_t, int> tries;
+    };
+    // What the thread does; what it gives is for the log.
+    static std::vector<std::string> round(std::uint32_t job, const std::string &base, const Slurm &slurm,
+                                          const std::set<Bytes> &known, Memory &memory);
+
+  private:
+    EventLoop &loop_;
+    Log &log_;
+    std::uint32_t job_;
+    std::string base_;
+    Slurm slurm_;
+    std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+    bool busy_ = false;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Worker worker_; // last, so that it ends first
+};
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,106 @@
+// See host_events.h.
+#include "server-glue/host_events.h"
+
+#include <pmix.h>
+
+namespace pmixhost {
+
+static pmix_proc_t process(const std::string &nspace, Rank rank) {
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+    return proc;
+}
+
+// Not for default handlers: what they do with any event, as those of Open MPI which end their process,
+// is not meant for the end of others.
+static std::shared_ptr<InfoList> base(const std::string &host, std::uint64_t time) {
+    auto info = std::make_shared<InfoList>();
+    info->add(PMIX_EVENT_NON_DEFAULT, true);
+    info->add(PMIX_HOSTNAME, host);
+    info->add_time(PMIX_EVENT_TIMESTAMP, static_cast<time_t>(time));
+    return info;
+}
+
+std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map,
+                                 const std::string &nspace) {
+    const std::string &host = map.hosts()[report.host];
+    std::vector<HostEvent> events;
+    if (report.lost != 0) {
+        auto info = base(host, report.time);
+        std::vector<pmix_proc_t> procs;
+        for (Rank rank : map.ranks_on(report.host))
+            procs.push_back(process(nspace, rank));
+        info->add_processes(PMIX_EVENT_AFFECTED_PROCS, procs);
+        // In the name of that host's server, for a range that the library need not look up.
+        events.push_back({PMIX_EVENT_NODE_DOWN, process(nspace + ".server", report.host),
+                          PMIX_RANGE_SESSION, std::move(info)});
+        return events;
+    }
+    for (const auto &ended : report.processes) {
+        auto info = base(host, report.time);
+        info->add_process(PMIX_EVENT_AFFECTED_PROC, process(nspace, ended.rank));
+        if (ended.exit_code >= 0)
+            info->add(PMIX_EXIT_CODE, static_cast<int>(ended.exit_code));
+        if (ended.term_status != 0)
+            info->add_status(PMIX_PROC_TERM_STATUS, ended.term_status);
+        events.push_back(
+            {ended.code, process(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
+    }
+    return events;
+}
+
+Result<wire::EventAbroad> abroad(const HostEvent &event) {
+    auto packed = pack_infos(event.info->data(), event.info->size());
+    if (!packed)
+        return packed.failure();
+    wire::EventAbroad out;
+    out.status = event.code;
+    out.nspace = event.source.nspace;
+    out.rank = event.source.rank;
+    out.range = PMIX_RANGE_SESSION;
+    out.info_count = static_cast<std::uint32_t>(event.info->size());
+    out.info = std::move(*packed);
+    return out;
+}
+
+Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count) {
+    Bytes out;
+    if (count == 0)
+        return out;
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    pmix_status_t status = PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_info_t *>(info),
+                                          static_cast<std::int32_t>(count), PMIX_INFO);
+    if (status == PMIX_SUCCESS)
+        out.assign(buffer.base_ptr, buffer.bytes_used);
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    if (status != PMIX_SUCCESS)
+        return error(ErrorKind::system, "PMIx_Data_pack: {}", PMIx_Error_string(status));
+    return out;
+}
+
+Result<std::vector<pmix_info_t>> unpack_infos(const Bytes &packed, std::size_t count) {
+    std::vector<pmix_info_t> info;
+    if (count == 0)
+        return info;
+    if (count > packed.size()) // each takes a byte at least
+        return error(ErrorKind::invalid, "{} values in {} bytes", count, packed.size());
+    info.resize(count);
+    for (auto &one : info)
+        PMIX_INFO_CONSTRUCT(&one);
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    pmix_byte_object_t object{const_cast<char *>(packed.data()), packed.size()};
+    auto got = static_cast<std::int32_t>(count);
+    pmix_status_t status = PMIx_Data_embed(&buffer, &object);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Data_unpack(nullptr, &buffer, info.data(), &got, PMIX_INFO);
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    if (status == PMIX_SUCCESS && got == static_cast<std::int32_t>(count))
+        return info;
+    for (auto &one : info)
+        PMIX_INFO_DESTRUCT(&one);
+    return error(ErrorKind::invalid, "{} packed values cannot be read", count);
+}
+
+} // namespace pmixhost

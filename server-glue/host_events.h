@@ -1,0 +1,31 @@
+// What the host itself reports of a job, as the events that processes hear.
+#pragma once
+
+#include "common/job_map.h"
+#include "common/wire/messages.h"
+#include "server-glue/info_list.h"
+
+#include <memory>
+
+namespace pmixhost {
+
+struct HostEvent {
+    pmix_status_t code;
+    pmix_proc_t source;
+    std::uint8_t range;
+    std::shared_ptr<InfoList> info;
+};
+
+// Of a job with this map: ends of processes, or the loss of a host.
+std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map,
+                                 const std::string &nspace);
+
+// For the processes of other namespaces.
+Result<wire::EventAbroad> abroad(const HostEvent &event);
+
+// As PMIx_Data_pack makes it.
+Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count);
+// The other way. What it gives are `count` infos, to be destructed.
+Result<std::vector<pmix_info_t>> unpack_infos(const Bytes &packed, std::size_t count);
+
+} // namespace pmixhost

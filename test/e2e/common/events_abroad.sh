@@ -1,0 +1,29 @@
+#!/bin/bash
+# Events between jobs: the steps of an allocation, and a job with the one that it has spawned.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+# pair SCRIPT: two steps at once in an allocation of three hosts
+pair() {
+    rm -f "$CLIENT_DIR"/*
+    run salloc -Q -N3 --ntasks-per-node=8 bash -c "$1"
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null)
+}
+if [[ $backend == slurm ]]; then
+    one="srun --mpi=pmixhost --overlap -N2 -n4" other="srun --mpi=pmixhost --overlap -N2 -n3 -r1"
+    abroad=$clients/events_abroad
+    pair "$one $abroad talk & $other $abroad talk & wait"
+    ok "events over the ranges that leave a step come to another one once and in order" so_many_ok 7
+    pair "$one $abroad listen & $other $abroad tell & wait"
+    ok "a step that only listens hears what another one notifies" so_many_ok 7
+    pair "$other $abroad tell; $one $abroad listen"
+    ok "a step that starts later hears of it too" so_many_ok 7
+    pair "$one $abroad die A & $other -K0 $abroad die B & wait"
+    ok "the end of a process is told to those who have connected with it" so_many_ok 6
+    # Nobody's business beyond the step: no session is started.
+    run salloc -Q -N2 bash -c "srun --mpi=pmixhost -n2 -N2 $clients/events late; squeue -h -s -o %j"
+    unlike "events within a step start no session" "$output" 'FAIL|pmixhost-session'
+fi
+client 2 1 events_abroad spawn
+ok "a job and the one that it has spawned hear each other's events" so_many_ok 4
+[[ $backend == local ]] || ok "nothing is left" no_litter 20
+done_testing

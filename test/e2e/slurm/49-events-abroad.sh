@@ -1,0 +1,3 @@
+#!/bin/bash
+# Events between the steps of an allocation, on a real cluster.
+. "$(dirname "$0")/../common/events_abroad.sh"

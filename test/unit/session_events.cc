@@ -1,0 +1,213 @@
+// Events between the steps of an allocation, as the session hands them on.
+#include "server-glue/session_events.h"
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Session final : SessionEventsPort {
+    struct Got {
+        StepId step;
+        HostIndex host;
+        int code;
+    };
+    std::vector<Got> got;
+    std::set<std::pair<StepId, HostIndex>> broken;
+    std::map<StepId, std::size_t> waiting;
+    std::vector<std::set<Bytes>> calls;
+    int drops = 0;
+    TimePoint now = TimePoint() + 1000s;
+    SessionEvents events;
+
+    explicit Session(SessionEvents::Limits limits = {}) : events(*this, limits) {}
+    bool send_event(StepId step, HostIndex host, SharedBytes payload) override {
+        if (broken.contains({step, host}))
+            return false;
+        got.push_back({step, host, wire::decode<wire::EventAbroad>(*payload)->status});
+        return true;
+    }
+    std::size_t waiting_bytes(StepId step) override { return waiting[step]; }
+    void call_steps(const std::set<Bytes> &known) override { calls.push_back(known); }
+    void dropped(const Bytes &) override { ++drops; }
+
+    void heard(StepId step, HostIndex host = 0) { events.heard(now, step, name(step), host); }
+    void notify(StepId step, int code, std::vector<Bytes> nspaces = {}, bool related = false,
+                Bytes once = {}) {
+        wire::EventAbroad event;
+        event.status = code;
+        event.nspaces = std::move(nspaces);
+        event.related = related;
+        event.once = std::move(once);
+        events.heard(now, step, name(step), 0);
+        events.on_event(now, step, event);
+    }
+    static Bytes name(StepId step) { return "step" + std::to_string(step); }
+    std::vector<int> of(StepId step) const {
+        std::vector<int> codes;
+        for (const auto &one : got) {
+            if (one.step == step)
+                codes.push_back(one.code);
+        }
+        return codes;
+    }
+    void pass(Duration time) { // as a timer does
+        TimePoint end = now + time;
+        while (events.next_time() <= end) {
+            now = std::max(now, events.next_time());
+            events.on_time(now);
+        }
+        now = end;
+    }
+};
+
+using Codes = std::vector<int>;
+
+void all_others_get_each_once_and_in_order(void **) {
+    Session session;
+    for (int step : {1, 2, 3})
+        session.heard(step, 7);
+    for (int code : {1, 2, 3})
+        session.notify(1, code);
+    session.notify(2, 4);
+    assert_true(session.of(1) == (Codes{4}));
+    assert_true(session.of(2) == (Codes{1, 2, 3}));
+    assert_true(session.of(3) == (Codes{1, 2, 3, 4}));
+    for (const auto &one : session.got)
+        assert_int_equal(one.host, 7); // the first that spoke
+    session.heard(3, 1);
+    session.notify(1, 5);
+    assert_int_equal(session.got.back().host, 7);
+}
+
+void a_step_that_comes_later_gets_what_is_kept(void **) {
+    Session session({3, 1 << 20, 120s, 1 << 20});
+    for (int code : {1, 2, 3, 4})
+        session.notify(1, code);
+    session.heard(2);
+    assert_true(session.of(2) == (Codes{2, 3, 4}));
+    session.events.on_step_gone(2);
+    session.notify(1, 5);
+    session.heard(9); // another one
+    session.events.heard(session.now, 12, Session::name(2), 0); // the same one, come again
+    assert_true(session.of(9) == (Codes{3, 4, 5}));
+    assert_true(session.of(12) == (Codes{5}));
+    session.pass(121s);
+    assert_true(session.events.empty());
+    session.heard(10);
+    assert_true(session.of(10).empty());
+    assert_true(session.events.next_time() == TimePoint::max());
+}
+
+void steps_are_called_while_something_is_kept(void **) {
+    Session session;
+    session.heard(1);
+    session.pass(1000s);
+    assert_true(session.calls.empty()); // nothing to say
+    session.notify(1, 1);
+    assert_int_equal(session.calls.size(), 1);
+    assert_true(session.calls[0] == (std::set<Bytes>{"step1"}));
+    for (int i = 0; i < 10'000; ++i)
+        session.notify(1, 2);
+    assert_int_equal(session.calls.size(), 1); // a storm is no reason
+    session.pass(10s);
+    assert_in_range(session.calls.size(), 3, 8);
+    session.pass(111s);
+    assert_in_range(session.calls.size(), 6, 16);
+    auto before = session.calls.size();
+    session.pass(1000s);
+    assert_int_equal(session.calls.size(), before);
+    session.notify(1, 3);
+    assert_int_equal(session.calls.size(), before + 1);
+}
+
+void those_that_are_named_need_no_call(void **) {
+    Session session;
+    session.heard(2);
+    session.heard(3);
+    session.notify(1, 1, {"step2"});
+    assert_true(session.calls.empty());
+    assert_true(session.of(2) == (Codes{1}) && session.of(3).empty());
+    session.notify(1, 2, {"step2", "step8"});
+    assert_int_equal(session.calls.size(), 1);
+    session.heard(8);
+    assert_true(session.of(8) == (Codes{2}));
+}
+
+void the_next_host_hears_for_its_step(void **) {
+    Session session;
+    session.heard(1, 4);
+    session.notify(2, 1);
+    session.broken = {{1, 4}};
+    session.notify(2, 2);
+    session.notify(2, 3);
+    session.events.on_host_gone(1, 5, {4});
+    assert_true(session.of(1) == (Codes{1}));
+    session.events.on_host_gone(1, 4, {4, 6});
+    assert_true(session.of(1) == (Codes{1, 2, 3}));
+    assert_int_equal(session.got.back().host, 6);
+    session.notify(2, 4);
+    assert_true(session.of(1) == (Codes{1, 2, 3, 4}));
+}
+
+void only_those_who_are_connected(void **) {
+    Session session;
+    for (int step : {1, 2, 3})
+        session.heard(step);
+    session.notify(1, 1, {}, true, "a");
+    assert_true(session.got.empty() && session.events.empty());
+    session.events.connected("step1", "step2");
+    session.events.connected("step2", "step1");
+    session.notify(1, 2, {}, true, "b");
+    session.notify(1, 2, {}, true, "b"); // as another host saw it
+    assert_true(session.of(2) == (Codes{2}) && session.of(3).empty());
+    session.notify(2, 3, {}, true, "b"); // another namespace's
+    assert_true(session.of(1) == (Codes{3}));
+    session.events.disconnected("step1", "step2");
+    session.notify(1, 4, {}, true, "c");
+    assert_true(session.of(2) == (Codes{2}));
+    assert_true(session.calls.empty());
+}
+
+void a_step_that_does_not_read_holds_nobody_up(void **) {
+    Session session({10'000, 1 << 20, 120s, 1 << 20});
+    session.heard(2);
+    session.heard(3);
+    session.waiting[2] = 1 << 20;
+    for (int i = 0; i < 100; ++i)
+        session.notify(1, i);
+    assert_true(session.of(2).empty());
+    assert_int_equal(session.of(3).size(), 100);
+    assert_int_equal(session.drops, 100);
+    session.waiting[2] = 0;
+    session.notify(1, 100);
+    assert_true(session.of(2) == (Codes{100}));
+}
+
+void what_is_kept_has_a_size(void **) {
+    Session session({10'000, 1000, 120s, 1 << 20});
+    for (int i = 0; i < 1000; ++i)
+        session.notify(1, i);
+    session.heard(2);
+    auto codes = session.of(2);
+    assert_in_range(codes.size(), 5, 30);
+    assert_int_equal(codes.back(), 999);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(all_others_get_each_once_and_in_order),
+        cmocka_unit_test(a_step_that_comes_later_gets_what_is_kept),
+        cmocka_unit_test(steps_are_called_while_something_is_kept),
+        cmocka_unit_test(those_that_are_named_need_no_call),
+        cmocka_unit_test(the_next_host_hears_for_its_step),
+        cmocka_unit_test(only_those_who_are_connected),
+        cmocka_unit_test(a_step_that_does_not_read_holds_nobody_up),
+        cmocka_unit_test(what_is_kept_has_a_size),
+    };
+    return cmocka_run_group_tests_name("session events", tests, nullptr, nullptr);
+}
