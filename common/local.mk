@@ -7,6 +7,7 @@ common_libcommon_la_SOURCES = \
 	common/event_loop.h common/event_loop.cc \
 	common/job_map.h common/job_map.cc \
 	common/log.h common/log.cc \
+	common/process_set.h common/process_set.cc \
 	common/result.h common/result.cc \
 	common/settings.h \
 	common/small_file.h common/small_file.cc \

@@ -11,7 +11,7 @@ if HAVE_SLURM
 # The shim is loaded into all of Slurm's daemons: no library of ours, no libfmt, no libslurm.
 noinst_LTLIBRARIES += plugins/slurm/libshim.la
 plugins_slurm_libshim_la_SOURCES = $(slurm_shim_files) \
-	common/result.cc common/spawn_channel.cc common/start_document.cc \
+	common/process_set.cc common/result.cc common/spawn_channel.cc common/start_document.cc \
 	common/task_spec.cc \
 	plugins/slurm/app_list.cc plugins/slurm/multi_prog.cc plugins/slurm/srun_command.cc \
 	plugins/slurm/daemon_launch.cc plugins/slurm/exit_report.cc plugins/slurm/hook_env.cc \

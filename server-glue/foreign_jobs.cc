@@ -13,11 +13,20 @@ wire::NamespaceInfo describe(const StepInfo &step) {
     info.nspace = step.nspace;
     info.job_id = step.job_id;
     info.universe_size = step.universe_size;
+    info.process_sets = format_process_sets(step.process_sets);
     for (HostIndex host = 0; host < step.map.host_count(); ++host) {
         auto ranks = step.map.ranks_on(host);
         info.hosts.push_back({step.map.hosts()[host], {ranks.begin(), ranks.end()}});
     }
     return info;
+}
+
+std::vector<ProcessSet> sets_of(const wire::NamespaceInfo &info) {
+    Rank ranks = 0;
+    for (const auto &host : info.hosts)
+        ranks += static_cast<Rank>(host.ranks.size());
+    auto sets = parse_process_sets(info.process_sets, ranks);
+    return sets ? std::move(*sets) : std::vector<ProcessSet>();
 }
 
 static Result<StepInfo> step_of(const wire::NamespaceInfo &info) {
@@ -36,6 +45,7 @@ static Result<StepInfo> step_of(const wire::NamespaceInfo &info) {
     step.universe_size = info.universe_size;
     step.map = std::move(*map);
     step.self = no_host;
+    step.process_sets = sets_of(info);
     step.apps.push_back({});
     return step;
 }

@@ -13,6 +13,8 @@ namespace pmixhost {
 
 // What others may know of this step.
 wire::NamespaceInfo describe(const StepInfo &step);
+// None where they make no sense.
+std::vector<ProcessSet> sets_of(const wire::NamespaceInfo &info);
 
 class ForeignJobs {
   public:

@@ -90,6 +90,21 @@ void InfoList::add_processes(const char *key, const std::vector<pmix_proc_t> &pr
     info.value.type = PMIX_DATA_ARRAY;
     info.value.data.darray = array;
 }
+void InfoList::add_strings(const char *key, const std::vector<std::string> &texts) {
+    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
+    auto **copies = static_cast<char **>(std::calloc(texts.size() + 1, sizeof(char *)));
+    if (!array || !copies) {
+        std::free(array);
+        std::free(copies);
+        throw std::bad_alloc();
+    }
+    *array = {PMIX_STRING, texts.size(), copies};
+    pmix_info_t &info = append(key); // from here on the list's
+    info.value.type = PMIX_DATA_ARRAY;
+    info.value.data.darray = array;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        copies[i] = copied(texts[i].data(), texts[i].size());
+}
 void InfoList::add_status(const char *key, pmix_status_t status) {
     pmix_info_t &info = append(key);
     info.value.type = PMIX_STATUS;

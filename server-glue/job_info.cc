@@ -49,7 +49,8 @@ void add_parent(InfoList &info, const StepInfo &step) {
 }
 
 // One process. `task`: null for a process of another host.
-InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const LocalTask *task) {
+InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const LocalTask *task,
+                      const std::vector<std::string> &sets) {
     InfoList info;
     HostIndex host = step.map.host_of(rank);
     info.add_rank(PMIX_RANK, rank); // libpmix wants it first
@@ -65,6 +66,10 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
     info.add_process(PMIX_PROCID, id);
     if (task || step.self == no_host)
         info.add(PMIX_HOSTNAME, step.map.hosts()[host]);
+    if (!sets.empty()) {
+        info.add_strings(PMIX_PSET_NAMES, sets);
+        info.add(PMIX_PSET_NAME, sets.front());
+    }
     if (!task)
         return info;
     add_parent(info, step);
@@ -170,8 +175,14 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
     std::vector<const LocalTask *> local(map.rank_count(), nullptr);
     for (const auto &task : tasks)
         local[task.rank] = &task;
+    std::vector<std::vector<std::string>> sets(step.process_sets.empty() ? 0 : map.rank_count());
+    for (const auto &set : step.process_sets) {
+        for (Rank rank : set.ranks)
+            sets[rank].push_back(set.name);
+    }
     for (Rank r = 0; r < map.rank_count(); ++r)
-        info.add_array(PMIX_PROC_DATA, process_info(step, r, places[r], local[r]));
+        info.add_array(PMIX_PROC_DATA, process_info(step, r, places[r], local[r],
+                                                    sets.empty() ? std::vector<std::string>() : sets[r]));
     return info;
 }
 

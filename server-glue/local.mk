@@ -25,6 +25,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/one_shot.h \
 	server-glue/pmix_library.h server-glue/pmix_library.cc \
 	server-glue/private_directory.h server-glue/private_directory.cc \
+	server-glue/process_sets.h server-glue/process_sets.cc \
 	server-glue/publish_service.h server-glue/publish_service.cc \
 	server-glue/rm_backend.h \
 	server-glue/role_process.h server-glue/role_process.cc \
@@ -37,7 +38,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc server-glue/step_events.cc \
-	server-glue/step_outside.cc \
+	server-glue/step_outside.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \
 	server-glue/task_door.h server-glue/task_door.cc \

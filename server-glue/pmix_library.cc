@@ -184,4 +184,18 @@ void PmixLibrary::notify(pmix_status_t code, const pmix_proc_t &source, std::uin
     settle(PMIx_Notify_event(code, &source, range, info, count, on_done, waiting), waiting);
 }
 
+pmix_status_t PmixLibrary::define_process_set(const std::string &name, const std::string &nspace,
+                                              const std::vector<Rank> &ranks) {
+    std::vector<pmix_proc_t> members(ranks.size());
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        PMIX_LOAD_PROCID(&members[i], nspace.c_str(), ranks[i]);
+    pmix_status_t status = PMIx_server_define_process_set(members.data(), members.size(), name.c_str());
+    return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+}
+
+void PmixLibrary::delete_process_set(const std::string &name) {
+    std::string copy = name; // against its signature, the library does not change it
+    PMIx_server_delete_process_set(copy.data());
+}
+
 } // namespace pmixhost

@@ -51,6 +51,10 @@ class PmixLibrary {
     // returns; done: all has been queued for them. In the order of the calls.
     void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
                 const pmix_info_t info[], std::size_t count, Done done);
+    // Tells the clients of this host of it. Both wait for the library's own thread, some microseconds.
+    pmix_status_t define_process_set(const std::string &name, const std::string &nspace,
+                                     const std::vector<Rank> &ranks);
+    void delete_process_set(const std::string &name);
 
   private:
     explicit PmixLibrary(EventLoop &loop) : loop_(loop) {}

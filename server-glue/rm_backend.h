@@ -14,6 +14,7 @@
 #include "common/event_loop.h"
 #include "common/job_map.h"
 #include "common/log.h"
+#include "common/process_set.h"
 #include "common/settings.h"
 #include "common/start_document.h"
 #include "common/transport/link_faults.h"
@@ -37,6 +38,7 @@ struct StepInfo {
     JobMap map;
     HostIndex self = 0;                 // this daemon's host
     std::vector<App> apps;              // at least one
+    std::vector<ProcessSet> process_sets; // with those of the programs; names are distinct
     std::string mapping_policy;         // PMIX_MAPBY, in PMIx' words; empty: unknown
     std::string ranking_policy;         // PMIX_RANKBY
     std::string binding_policy;         // PMIX_BINDTO

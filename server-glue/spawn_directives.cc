@@ -60,6 +60,7 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_PARENT_ID, library),      // the caller is the parent; a tool's word is not taken
     PMIXHOST_SPAWN(PMIX_REQUESTOR_IS_TOOL, library),
     PMIXHOST_SPAWN(PMIX_REQUESTOR_IS_CLIENT, library),
+    PMIXHOST_SPAWN(PMIX_PSET_NAME, honoured),
     // Input and output.
     PMIXHOST_SPAWN(PMIX_STDIN_TGT, honoured),
     PMIXHOST_SPAWN(PMIX_FWD_STDIN, missing),

@@ -32,7 +32,7 @@ struct HostWish {
 // What can be said for the whole job or for one program.
 struct Wishes {
     std::vector<HostWish> hosts;
-    std::string directory, prefix;
+    std::string directory, prefix, process_set;
     std::vector<EnvironmentChange> changes;
     bool index_argv = false, merge = false;
 };
@@ -110,6 +110,8 @@ class Planner {
                               "host {} is not in the allocation, and no host can be added to it", name);
         }
         if (auto no = place())
+            return *no;
+        if (auto no = complete_sets())
             return *no;
         return std::move(plan_);
     }
@@ -223,6 +225,10 @@ class Planner {
             if (!is_text(d))
                 return malformed(d);
             (key == PMIX_WDIR ? wishes.directory : wishes.prefix) = d.text;
+        } else if (key == PMIX_PSET_NAME) {
+            if (!is_text(d) || !check_process_set_name(d.text))
+                return malformed(d);
+            wishes.process_set = d.text;
         } else if (key == PMIX_TIMEOUT || key == PMIX_SPAWN_TIMEOUT) {
             if (!is_number(d))
                 return malformed(d);
@@ -383,6 +389,33 @@ class Planner {
         return missing(d, d.text);
     }
 
+    // Programs that name the same set are in it together.
+    void add_to_set(const std::string &name, std::uint32_t first, std::uint32_t count) {
+        auto &sets = plan_.process_sets;
+        auto set = std::find_if(sets.begin(), sets.end(), [&](const auto &s) { return s.name == name; });
+        if (set == sets.end())
+            set = sets.insert(sets.end(), {name, {}});
+        for (std::uint32_t rank = first; rank < first + count; ++rank)
+            set->ranks.push_back(rank);
+    }
+
+    // Here and not by the backend, to which all of the programs are pmixhost-task.
+    Verdict complete_sets() {
+        auto with_programs = plan_.process_sets;
+        std::vector<App> apps;
+        for (const auto &app : plan_.apps) {
+            App &out = apps.emplace_back(App{app.argv, {}});
+            for (std::uint32_t rank = app.first; rank < app.first + app.count; ++rank)
+                out.ranks.push_back(rank);
+        }
+        add_program_sets(with_programs, apps);
+        if (format_process_sets(with_programs).size() <= max_process_sets_text)
+            plan_.process_sets = std::move(with_programs);
+        else if (format_process_sets(plan_.process_sets).size() > max_process_sets_text)
+            return refuse(PMIX_ERR_OUT_OF_RESOURCE, "the names of the process sets are too long");
+        return {};
+    }
+
     Verdict add_app(const wire::SpawnApp &app, Wishes wishes) {
         TaskApp out;
         out.program = app.command.empty() && !app.argv.empty() ? app.argv.front() : app.command;
@@ -412,6 +445,8 @@ class Planner {
         out.merge = wishes.merge;
         out.first = tasks_;
         out.count = static_cast<std::uint32_t>(app.count);
+        if (!wishes.process_set.empty())
+            add_to_set(wishes.process_set, out.first, out.count);
         tasks_ += out.count;
         plan_.apps.push_back(std::move(out));
         hosts_of_app_.push_back(std::move(wishes.hosts));

@@ -14,6 +14,7 @@
 //   PMIX_BINDTO  none, hwthread, core, socket, package, numa; modifiers are ignored
 #pragma once
 
+#include "common/process_set.h"
 #include "common/task_spec.h"
 #include "common/wire/messages.h"
 
@@ -42,6 +43,7 @@ struct SpawnPlan {
 
     std::vector<TaskApp> apps;                  // with their ranks
     std::vector<std::string> host_of_rank;
+    std::vector<ProcessSet> process_sets;       // PMIX_PSET_NAME
     bool oversubscribed = false;                // a host has more tasks than slots, as was asked
     std::uint32_t cpus_per_task = 1;
     Binding binding = Binding::unsaid;

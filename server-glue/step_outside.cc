@@ -141,10 +141,14 @@ void StepServer::complete_with(CollectiveKind kind, DataReply reply, Contributio
             log_.warning("{}", part.failure().text);
             continue;
         }
-        if (kind == CollectiveKind::connect)
+        if (kind == CollectiveKind::connect) {
             remember_posted(*part);
-        else
+            sets_.connected(part->info.nspace, sets_of(part->info));
+        } else {
             waiting->data += part->data;
+        }
+        if (kind == CollectiveKind::disconnect)
+            sets_.disconnected(part->info.nspace);
         ++waiting->left;
         foreign_.learn(*library_, part->info, one_less);
     }

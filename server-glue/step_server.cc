@@ -153,6 +153,7 @@ void StepServer::begin() {
                         return end(library.failure());
                     library_ = std::move(*library);
                     tasks_.set_library(*library_);
+                    sets_.define(step_.nspace, step_.process_sets);
                     for (auto &ask : std::exchange(early_asks_, {}))
                         ask_library(ask.token, ask.nspace, ask.rank);
                     for (auto &event : std::exchange(early_events_, {}))

@@ -16,6 +16,7 @@
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
 #include "server-glue/private_directory.h"
+#include "server-glue/process_sets.h"
 #include "server-glue/publish_service.h"
 #include "server-glue/upcalls.h"
 
@@ -29,7 +30,8 @@ class StepServer final : private UpcallHandler,
                          private ModexPort,
                          private JobControlPort,
                          private SessionPort,
-                         private EventPort {
+                         private EventPort,
+                         private ProcessSetPort {
   public:
     struct Start {
         EventLoop &loop;
@@ -111,6 +113,11 @@ class StepServer final : private UpcallHandler,
     void report_abroad(const wire::HostReport &report);
     // So that it brings what other steps notify.
     void come_to_session();
+    // ProcessSetPort
+    void define_set(const std::string &name, const Bytes &nspace,
+                    const std::vector<Rank> &ranks) override;
+    void delete_set(const std::string &name) override;
+    void name_taken(const std::string &name, const Bytes &nspace) override;
 
     void begin();
     // A collective in which this host's processes take part; `reply` gets what the others brought.
@@ -186,6 +193,7 @@ class StepServer final : private UpcallHandler,
     bool events_dropped_ = false;         // since the library had nothing
     std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
     ForeignJobs foreign_;
+    ProcessSets sets_{*this};
     struct Reply {
         DataReply answer;
         CollectiveKind kind = CollectiveKind::fence;

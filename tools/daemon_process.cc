@@ -137,6 +137,8 @@ void describe_job(const RunOptions &options, const RunIdentity &identity, Writer
         for (const auto &argument : options.apps[app].argv)
             document.add("local.app_arg", fmt::format("{} {}", app, escape_line(argument)));
     }
+    if (!options.process_sets.empty())
+        document.add("local.process_sets", format_process_sets(options.process_sets));
     for (const auto &variable : identity.task_env)
         document.add("local.task_env", escape_line(variable));
     for (const auto &fault : options.faults)
@@ -228,7 +230,8 @@ Result<RunIdentity> make_identity(const RunOptions &options, char *const *enviro
             identity.task_env.push_back(std::move(variable));
             continue;
         }
-        if (variable.find('=') != std::string::npos && !of_another_job(variable))
+        if (variable.find('=') != std::string::npos && name != process_sets_variable &&
+            !of_another_job(variable))
             identity.task_env.push_back(variable);
         if (variable.starts_with("PMIXHOST_"))
             identity.pmixhost_env.push_back(std::move(variable));

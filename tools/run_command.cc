@@ -5,6 +5,7 @@
 #include "tools/run_options.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -15,7 +16,8 @@ static int complain(const std::string &text, int code) {
 }
 
 int run_command(const Words &words) {
-    auto command = parse_run(words);
+    const char *process_sets = std::getenv(process_sets_variable);
+    auto command = parse_run(words, process_sets ? process_sets : "");
     if (!command)
         return complain(command.failure().text, exit_usage);
     if (!command->help.empty()) {

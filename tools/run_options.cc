@@ -75,7 +75,7 @@ Result<Rank> task_count(const std::string &text, std::size_t hosts) {
     return static_cast<Rank>(*count);
 }
 
-void define(CLI::App &app, RunOptions &options, Raw &raw) {
+void define(CLI::App &app, RunOptions &options, Raw &raw, std::string &process_set) {
     app.add_option("-N,--hosts", raw.hosts, "How many virtual hosts, or their names (a,b,c) [1]")
         ->type_name("HOSTS");
     app.add_option("-n,--ntasks", raw.tasks, "How many tasks of the program [one per host]")
@@ -83,6 +83,9 @@ void define(CLI::App &app, RunOptions &options, Raw &raw) {
     app.add_option("-m,--map-by", options.map_by,
                    "slot, node, plane=K, ppr:K:node or list=HOST,... [slot]")
         ->type_name("POLICY");
+    app.add_option("--pset", process_set,
+                   "The name of a process set that the program's tasks are")
+        ->type_name("NAME");
     app.add_flag("-l,--label", options.label, "Begin each line of output with the task's rank");
     app.add_flag("-u,--unbuffered", options.unbuffered, "Do not wait for whole lines of output");
     app.add_option("-i,--input", raw.input, "The task that gets standard input, or none [0]")
@@ -120,10 +123,12 @@ Error usage(const CLI::ParseError &failure) {
     return usage(printable(failure.what(), 200));
 }
 
-// The words of one program in MPMD: -n COUNT PROGRAM ARGUMENT...
-Result<App> further_program(const std::vector<std::string> &words, std::string &tasks) {
+// The words of one program in MPMD: -n COUNT --pset NAME PROGRAM ARGUMENT...
+Result<App> further_program(const std::vector<std::string> &words, std::string &tasks,
+                            std::string &process_set) {
     CLI::App parser;
     parser.add_option("-n,--ntasks", tasks);
+    parser.add_option("--pset", process_set);
     parser.prefix_command();
     try {
         parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
@@ -133,6 +138,33 @@ Result<App> further_program(const std::vector<std::string> &words, std::string &
     App app;
     app.argv = parser.remaining();
     return app;
+}
+
+// `names`: by program; those that name the same set are in it together.
+Result<void> name_sets(RunOptions &options, const std::vector<std::string> &names,
+                       std::string_view from_environment, Rank tasks) {
+    auto defined = parse_process_sets(from_environment, tasks);
+    if (!defined)
+        return error(ErrorKind::invalid, "{}: {}", process_sets_variable, defined.failure().text);
+    auto &sets = options.process_sets;
+    for (std::size_t app = 0; app < names.size(); ++app) {
+        const std::string &name = names[app];
+        if (name.empty())
+            continue;
+        if (auto good = check_process_set_name(name); !good)
+            return error(ErrorKind::invalid, "--pset: {}", good.failure().text);
+        auto same = [&](const ProcessSet &set) { return set.name == name; };
+        if (std::any_of(defined->begin(), defined->end(), same))
+            return error(ErrorKind::invalid, "--pset: process set '{}' is in {} already", name,
+                         process_sets_variable);
+        auto set = std::find_if(sets.begin(), sets.end(), same);
+        if (set == sets.end())
+            set = sets.insert(sets.end(), {name, {}});
+        const auto &ranks = options.apps[app].ranks;
+        set->ranks.insert(set->ranks.end(), ranks.begin(), ranks.end());
+    }
+    sets.insert(sets.begin(), defined->begin(), defined->end());
+    return {};
 }
 
 Result<void> fill(RunOptions &options, const Raw &raw, const std::vector<std::string> &counts) {
@@ -211,22 +243,23 @@ std::vector<std::vector<std::string>> split_programs(const std::vector<std::stri
     return programs;
 }
 
-Result<RunCommand> parse_run(const std::vector<std::string> &words) {
+Result<RunCommand> parse_run(const std::vector<std::string> &words, std::string_view process_sets) {
     RunCommand command;
     RunOptions &options = command.options;
     Raw raw;
     CLI::App parser("Runs a program on virtual hosts of this machine, as srun does on a cluster.\n"
                     "Everything after PROGRAM is the program's. More programs follow after ':',\n"
-                    "each with a -n of its own: pmixhost run -n 2 ./a : -n 3 ./b",
+                    "each with -n and --pset of its own: pmixhost run -n 2 ./a : -n 3 ./b",
                     "pmixhost run");
-    define(parser, options, raw);
+    std::string first_set;
+    define(parser, options, raw, first_set);
     auto programs = split_programs(words);
     try {
         parser.parse(std::vector<std::string>(programs[0].rbegin(), programs[0].rend()));
     } catch (const CLI::CallForHelp &) {
         command.help = parser.help();
         command.help.replace(command.help.find(" [OPTIONS]"), 10,
-                             " [OPTIONS] PROGRAM [ARGUMENTS] [: [-n COUNT] PROGRAM ...]");
+                             " [OPTIONS] PROGRAM [ARGUMENTS] [: [-n COUNT] [--pset NAME] PROGRAM ...]");
         // What the flag becomes without a value is CLI11's business, not the user's.
         for (std::size_t at; (at = command.help.find("{1}")) != std::string::npos;)
             command.help.erase(at, 3);
@@ -238,18 +271,20 @@ Result<RunCommand> parse_run(const std::vector<std::string> &words) {
     } catch (const CLI::ParseError &failure) {
         return usage(failure);
     }
-    std::vector<std::string> counts{raw.tasks};
+    std::vector<std::string> counts{raw.tasks}, sets{first_set};
     App first;
     first.argv = parser.remaining();
     options.apps.push_back(std::move(first));
     for (std::size_t i = 1; i < programs.size(); ++i) {
-        auto app = further_program(programs[i], counts.emplace_back());
+        auto app = further_program(programs[i], counts.emplace_back(), sets.emplace_back());
         if (!app)
             return app.failure();
         options.apps.push_back(std::move(*app));
     }
     if (auto filled = fill(options, raw, counts); !filled)
         return filled.failure();
+    if (auto named = name_sets(options, sets, process_sets, options.apps.back().ranks.back() + 1); !named)
+        return named.failure();
     return command;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/job_map.h"
+#include "common/process_set.h"
 #include "common/result.h"
 
 #include <chrono>
@@ -15,6 +16,7 @@ struct RunOptions {
     std::vector<std::string> hosts;
     std::vector<App> apps; // ranks are consecutive over the programs
     std::vector<std::vector<Rank>> ranks_by_host;
+    std::vector<ProcessSet> process_sets; // that the user has named
     std::string map_by = "slot";
     bool label = false;
     bool unbuffered = false;
@@ -35,7 +37,8 @@ struct RunCommand {
     std::string help;
     RunOptions options;
 };
-Result<RunCommand> parse_run(const std::vector<std::string> &words);
+// `process_sets`: of the environment (common/process_set.h).
+Result<RunCommand> parse_run(const std::vector<std::string> &words, std::string_view process_sets = {});
 
 // "-n 2 a : -n 3 b" at its separators. A program cannot have an argument that is just ":", as with
 // mpirun.

@@ -432,11 +432,14 @@ struct NamespaceInfo {
     Bytes job_id;
     std::uint32_t universe_size = 0;
     std::vector<HostRanks> hosts;
+    Bytes process_sets;
     static constexpr auto fields() {
         return std::make_tuple(field(&NamespaceInfo::nspace, "nspace", "its name"),
                                field(&NamespaceInfo::job_id, "job_id", "PMIX_JOBID"),
                                field(&NamespaceInfo::universe_size, "universe_size", "PMIX_UNIV_SIZE"),
-                               field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids"));
+                               field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids"),
+                               field(&NamespaceInfo::process_sets, "process_sets",
+                                     "as common/process_set.h has it"));
     }
 };
 struct NamespacePart {

@@ -160,6 +160,11 @@ Result<StepInfo> parse_step(const StartDocument &document) {
     if (auto policy = document.text("local.map_by"))
         step.mapping_policy = step.ranking_policy = policy_of(*policy);
     step.binding_policy = "none";
+    auto sets = document.text("local.process_sets");
+    auto process_sets = parse_process_sets(sets ? *sets : "", step.map.rank_count());
+    if (!process_sets)
+        return error(ErrorKind::invalid, "start document: {}", process_sets.failure().text);
+    step.process_sets = std::move(*process_sets);
     if (auto parent = document.text("local.parent")) {
         auto space = parent->find(' ');
         auto rank = parse_number(space == std::string::npos ? "" : parent->substr(space + 1), UINT32_MAX);
@@ -167,6 +172,8 @@ Result<StepInfo> parse_step(const StartDocument &document) {
             return garbled("local.parent", *parent);
         step.parent = StepInfo::Parent{parent->substr(0, space), static_cast<Rank>(*rank)};
     }
+    if (!step.parent) // else all of them are pmixhost-task, and the plan has named them
+        add_program_sets(step.process_sets, step.apps);
     return step;
 }
 

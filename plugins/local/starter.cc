@@ -72,11 +72,14 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     for (const auto &variable : context.environment) {
         std::string_view name = std::string_view(variable).substr(0, variable.find('='));
         if (!name.starts_with(task_spec_prefix) && name != task_fd_variable && name != parent_variable &&
-            name != spawn_fd_variable && name != spawn_stderr_variable)
+            name != process_sets_variable && name != spawn_fd_variable && name != spawn_stderr_variable)
             command.environment.push_back(variable);
     }
     for (auto &variable : task_spec_variables(*spec))
         command.environment.push_back(std::move(variable));
+    if (!plan.process_sets.empty())
+        command.environment.push_back(
+            fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
     command.environment.push_back(
         fmt::format("{}={} {}", parent_variable, plan.parent_nspace, plan.parent_rank));
     return command;

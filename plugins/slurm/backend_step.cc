@@ -214,6 +214,8 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     info.apps = std::move(map->apps);
     if (info.apps.empty())
         info.apps.push_back({});
+    info.process_sets = std::move(map->process_sets);
+    add_program_sets(info.process_sets, info.apps);
     info.mapping_policy = info.ranking_policy = policy_of(map->distribution);
     info.topology_file = cached_topology(document);
     info.step_key = fmt::format("slurm:{}:{}:{}", map->cluster, info.job_id, map->start_key);

@@ -1,6 +1,7 @@
 // See hook_env.h.
 #include "plugins/slurm/hook_env.h"
 
+#include "common/process_set.h"
 #include "common/spawn_channel.h"
 #include "common/task_spec.h"
 #include "plugins/slurm/slurm_abi.h"
@@ -18,7 +19,7 @@ constexpr std::size_t max_user_bytes = 64u << 10;
 
 bool is_own(std::string_view name) {
     return name == report_variable || name.starts_with(task_map_prefix) || name == parent_variable ||
-           name == spawn_fd_variable || name == spawn_stderr_variable;
+           name == process_sets_variable || name == spawn_fd_variable || name == spawn_stderr_variable;
 }
 
 } // namespace

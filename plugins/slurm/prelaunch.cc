@@ -120,6 +120,8 @@ LaunchContext srun_context() {
             break;
         context.component_jobs.push_back(number);
     }
+    if (const char *sets = getenv(process_sets_variable))
+        context.process_sets = sets;
     context.programs = programs_of_srun();
     context.spawned = spawned_apps();
     return context;
@@ -159,6 +161,10 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
         map.apps = context.spawned.empty()
                        ? apps_of_step(context.programs, static_cast<Rank>(tasks), map.first_rank)
                        : context.spawned;
+    auto sets = parse_process_sets(context.process_sets, static_cast<Rank>(tasks));
+    if (!sets)
+        return error(sets.failure().kind, "{}: {}", process_sets_variable, sets.failure().text);
+    map.process_sets = std::move(*sets);
     return map;
 }
 

@@ -27,6 +27,7 @@ struct LaunchContext {
     std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
     std::vector<std::uint32_t> component_jobs;
     SrunPrograms programs;
+    std::string process_sets;    // PMIXHOST_PSETS, as the user wrote it
     std::vector<App> spawned;    // instead, in an srun that was started for PMIx_Spawn
     PortRange ports;
     std::string host;            // srun's
@@ -35,7 +36,8 @@ struct LaunchContext {
 };
 LaunchContext srun_context();
 
-// Fails (unsupported) on machines with a front end, (invalid) on a layout that makes no sense.
+// Fails (unsupported) on machines with a front end, (invalid) on a layout that makes no sense
+// and on process sets that do not fit the step.
 Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context);
 
 // Puts the map and the address for reports into the tasks' environment.

@@ -63,7 +63,7 @@ bool belongs_to_the_job(std::string_view variable) {
     if (name.starts_with("PMIXHOST_"))
         return !name.starts_with("PMIXHOST_STEP_") && !name.starts_with(task_spec_prefix) &&
                name != "PMIXHOST_REPORT" && name != parent_variable && name != task_fd_variable &&
-               name != spawn_fd_variable && name != spawn_stderr_variable;
+               name != process_sets_variable && name != spawn_fd_variable && name != spawn_stderr_variable;
     return true;
 }
 
@@ -114,6 +114,9 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
     }
     for (auto &variable : task_spec_variables(*spec))
         command.environment.push_back(std::move(variable));
+    if (!plan.process_sets.empty())
+        command.environment.push_back(
+            fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
     command.environment.push_back(
         fmt::format("{}={} {}", parent_variable, plan.parent_nspace, plan.parent_rank));
     return command;

@@ -307,6 +307,7 @@ Result<std::string> encode_task_map(const TaskMap &map) {
     std::string jobs;
     for (auto job : map.component_jobs)
         jobs += fmt::format("{}{}", jobs.empty() ? "" : ",", job);
+    std::string psets = format_process_sets(map.process_sets);
     std::string text = fmt::format("{} job={} step={}", magic, map.job_id, map.step_id);
     if (map.first_rank)
         text += fmt::format(" first={}", map.first_rank);
@@ -319,6 +320,7 @@ Result<std::string> encode_task_map(const TaskMap &map) {
         {"alloc", map.allocated_hosts},
         {"cpus", map.allocated_cpus},
         {"apps", *apps},
+        {"psets", psets},
     };
     for (auto [key, value] : words) {
         if (!printable_word(value))
@@ -344,6 +346,7 @@ Result<TaskMap> decode_task_map(std::string_view text) {
                      "task map: not of this version; is pmixhost the same on all hosts?");
     text.remove_prefix(magic.size());
     TaskMap map;
+    std::string_view process_sets;
     bool have_ranks = false;
     while (!text.empty()) {
         if (text.front() != ' ')
@@ -390,6 +393,8 @@ Result<TaskMap> decode_task_map(std::string_view text) {
             if (!apps)
                 return apps.failure();
             map.apps = std::move(*apps);
+        } else if (key == "psets") {
+            process_sets = value;
         } else if (key == "ranks" && !have_ranks) {
             auto ranks = RanksReader(value).read();
             if (!ranks)
@@ -407,6 +412,10 @@ Result<TaskMap> decode_task_map(std::string_view text) {
         count += host.size();
     if (!map.apps.empty() && !covers_each_rank(map.apps, count))
         return error(ErrorKind::invalid, "task map: apps= and ranks= do not fit together");
+    auto sets = parse_process_sets(process_sets, static_cast<Rank>(count));
+    if (!sets)
+        return error(ErrorKind::invalid, "task map: {}", sets.failure().text);
+    map.process_sets = std::move(*sets);
     return map;
 }
 

@@ -13,6 +13,7 @@
 //   key         names this start of the step, different for every start
 //   cluster     Slurm's ClusterName
 //   apps        the step's programs (app_list.h)
+//   psets       process sets that the user has defined (common/process_set.h)
 //   first       first rank of the component that this map was made for (het steps)
 //   hosts       Slurm's host list; a host that has tasks of several het components is listed once
 //               per component
@@ -34,6 +35,7 @@
 #pragma once
 
 #include "common/job_map.h"
+#include "common/process_set.h"
 #include "common/result.h"
 
 #include <cstdint>
@@ -59,6 +61,7 @@ struct TaskMap {
     std::string allocated_hosts;
     std::string allocated_cpus;
     std::vector<App> apps; // empty: not known
+    std::vector<ProcessSet> process_sets;
     std::vector<std::vector<Rank>> ranks_by_host;
 };
 

@@ -2,6 +2,8 @@
 #include "tools/layout.h"
 #include "tools/run_options.h"
 
+#include <cstring>
+
 #include "test/unit/check.h"
 
 #include <sstream>
@@ -33,6 +35,20 @@ std::string failure(const std::string &line) {
     assert_false(command.ok());
     assert_true(command.failure().text.find('\n') == std::string::npos);
     return command.failure().text;
+}
+
+void programs_are_named_as_sets(void **) {
+    auto sets = [](const std::string &line, std::string_view environment = {}) {
+        auto command = parse_run(words(line), environment);
+        return command ? format_process_sets(command->options.process_sets) : command.failure().text;
+    };
+    assert_string_equal(sets("-n 2 a").c_str(), "");
+    assert_string_equal(sets("-n 2 --pset x a : -n 3 b : -n 1 --pset=y c").c_str(), "x=0-1;y=5");
+    assert_string_equal(sets("-n 2 --pset x a : -n 1 b : -n 2 --pset x c").c_str(), "x=0-1,3-4");
+    assert_string_equal(sets("-n 2 --pset x a", "all=*;one=0").c_str(), "all=0-1;one=0;x=0-1");
+    assert_non_null(strstr(sets("-n 2 --pset x a", "x=0").c_str(), "'x' is in PMIXHOST_PSETS already"));
+    assert_non_null(strstr(sets("-n 2 a", "x=2").c_str(), "PMIXHOST_PSETS: process set 'x'"));
+    assert_non_null(strstr(sets("-n 2 --pset a=b a").c_str(), "--pset: "));
 }
 
 std::string shape(const std::vector<std::vector<Rank>> &hosts) {
@@ -188,6 +204,7 @@ void test_layouts(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(programs_are_named_as_sets),
         cmocka_unit_test(test_options_end_at_the_program),
         cmocka_unit_test(test_programs_between_colons),
         cmocka_unit_test(test_defaults_are_sruns),

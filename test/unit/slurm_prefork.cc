@@ -52,6 +52,7 @@ static void fill(FakeEnvironment &environment) {
     environment.add("PMIXHOST_STEP_0=2 pmixhost1 job=12 step=3 hosts=n1 ");
     environment.add("PMIXHOST_REPORT=99 00112233445566778899aabbccddeeff 127.0.0.1");
     environment.add("PMIXHOST_LOG_LEVEL=debug");
+    environment.add("PMIXHOST_PSETS=a=0");
     environment.add("PMIXHOST_EVIL=a\nbackend local");
     environment.add("PMIXHOST_START_TIMEOUT=5s");
 }
@@ -118,6 +119,7 @@ static void the_daemon_is_a_clean_process_of_the_user(void **) {
     assert_string_equal(environment.get("PMIXHOST_STEP_0").c_str(), "(none)");
     assert_string_equal(environment.get("PMIXHOST_STEP_1").c_str(), "(none)");
     assert_string_equal(environment.get("PMIXHOST_REPORT").c_str(), "(none)");
+    assert_string_equal(environment.get("PMIXHOST_PSETS").c_str(), "(none)");
     assert_string_equal(environment.get("PMIXHOST_LOG_LEVEL").c_str(), "debug");
     // No child is left behind that slurmstepd would take for a task.
     assert_int_equal(waitpid(-1, nullptr, WNOHANG), -1);

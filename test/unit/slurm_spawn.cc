@@ -80,7 +80,7 @@ void variables_of_a_step_are_not_handed_on(void **) {
     for (const char *dropped :
          {"SLURM_STEP_ID=1", "SLURM_CPU_BIND=x", "SLURM_NTASKS=1", "SRUN_DEBUG=1", "PMIX_RANK=1",
           "OMPI_PARENT_PORT=x", "PMIXHOST_STEP_0=x", "PMIXHOST_TASK_SPEC_0=x", "PMIXHOST_PARENT=x 1",
-          "PMIXHOST_REPORT=x", "SLURM_JOB_NAME=x", "SLURM_HOSTFILE=x", "SLURM_DISTRIBUTION=x"}) {
+          "PMIXHOST_REPORT=x", "PMIXHOST_PSETS=a=0", "SLURM_JOB_NAME=x", "SLURM_HOSTFILE=x", "SLURM_DISTRIBUTION=x"}) {
         if (belongs_to_the_job(dropped))
             fail_msg("%s", dropped);
     }

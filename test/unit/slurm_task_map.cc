@@ -130,6 +130,7 @@ static void every_field_comes_back(void **) {
     map.distribution = "block";
     map.allocated_hosts = "n[1-9],m7";
     map.allocated_cpus = "4(x2),8";
+    map.process_sets = {{"ocean", {0, 1, 3}}, {"mpi://é", {2}}};
     auto text = encode_task_map(map);
     assert_true(text.ok());
     auto back = decode_task_map(*text);
@@ -143,6 +144,9 @@ static void every_field_comes_back(void **) {
     assert_string_equal(back->distribution.c_str(), "block");
     assert_string_equal(back->allocated_hosts.c_str(), "n[1-9],m7");
     assert_string_equal(back->allocated_cpus.c_str(), "4(x2),8");
+    assert_true(back->process_sets == map.process_sets);
+    map.process_sets = {{"ocean", {4}}}; // there are four
+    assert_false(decode_task_map(*encode_task_map(map)).ok());
     map.allocated_hosts = "n1 n2";
     assert_false(encode_task_map(map).ok());
 }

@@ -125,6 +125,28 @@ void a_required_directive_is_met_or_refused(void **) {
     assert_non_null(std::strstr(std::get<SpawnRefusal>(result).text.c_str(), "PMIX_PRELOAD_BIN"));
 }
 
+void programs_are_process_sets(void **) {
+    auto request = ask(2, {});
+    request.apps.push_back(request.apps.front());
+    request.apps[1].directives = {text(PMIX_PSET_NAME, "kids")};
+    request.apps.push_back(request.apps.front());
+    request.apps[2].directives = {text(PMIX_PSET_NAME, "kids")};
+    request.apps[2].command = "/bin/ice";
+    request.apps[2].argv = {"/bin/ice"};
+    auto result = plan_spawn(request, three_hosts());
+    auto sets = std::get<SpawnPlan>(result).process_sets;
+    std::string named = format_process_sets({sets.begin(), sets.begin() + 1});
+    check(named, "kids=2-5");
+    check(format_process_sets({sets.end() - 1, sets.end()}), "ice=4-5");
+    assert_int_equal(sets.size(), 4);
+    result = plan_spawn(ask(2, {text(PMIX_PSET_NAME, "all")}), three_hosts());
+    check(format_process_sets(std::get<SpawnPlan>(result).process_sets), "all=0-1");
+    check(placed(ask(2, {text(PMIX_PSET_NAME, "a b")})), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
+    check(placed(ask(2, {flag(PMIX_PSET_NAME, false)})), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
+    result = plan_spawn(ask(2), three_hosts());
+    assert_true(std::get<SpawnPlan>(result).process_sets.empty());
+}
+
 // The attributes that the headers list between "spawn directives" and the next heading.
 void every_spawn_attribute_of_the_headers_is_in_the_table(void **) {
     std::set<std::string> known;
@@ -275,6 +297,7 @@ int main() {
         cmocka_unit_test(hosts_that_are_named_are_used),
         cmocka_unit_test(several_programs_have_hosts_and_ranks_of_their_own),
         cmocka_unit_test(a_required_directive_is_met_or_refused),
+        cmocka_unit_test(programs_are_process_sets),
         cmocka_unit_test(every_spawn_attribute_of_the_headers_is_in_the_table),
         cmocka_unit_test(the_environment_is_changed_in_order),
         cmocka_unit_test(the_rest_of_the_directives_is_in_the_plan),

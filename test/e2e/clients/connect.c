@@ -9,8 +9,13 @@
  *   connect lonely SECONDS          to a namespace that never comes: ends with the timeout
  *   connect die KEY ME OTHER [late] as pair, but rank 0 of the job A dies before it connects; late: B
  *                                   connects when nothing is left of A, and with it of what it published
+ *   connect sets KEY ME OTHER EXPECTED
+ *        as pair: the other job's process sets are defined with the connect and deleted with the
+ *        disconnect, and this rank hears of both, each time
  */
-#include "client.h"
+#include <pthread.h>
+
+#include "sets.h"
 
 static char other[PMIX_MAX_NSLEN + 1];
 static uint32_t other_size;
@@ -132,6 +137,79 @@ static void pair(const char *key, const char *own, const char *its, int rounds, 
     fence();
 }
 
+/* --- process sets ---------------------------------------------------------------------------------*/
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned defined[MAX_SETS], deleted[MAX_SETS];
+static char wrong[512];
+
+static void on_set(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                   size_t ninfo, pmix_info_t *results, size_t nresults,
+                   pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id, (void)source, (void)results, (void)nresults;
+    const pmix_value_t *name = NULL, *members = NULL;
+    for (size_t i = 0; i < ninfo; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_PSET_NAME) && info[i].value.type == PMIX_STRING)
+            name = &info[i].value;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_PSET_MEMBERS))
+            members = &info[i].value;
+    }
+    pthread_mutex_lock(&lock);
+    struct set *set = name ? find_set(name->data.string) : NULL;
+    if (!name)
+        snprintf(wrong, sizeof(wrong), "an event without a name");
+    else if (set && status == PMIX_PROCESS_SET_DEFINE && (!members || !is_set(set, members, other)))
+        snprintf(wrong, sizeof(wrong), "the members of %.200s", set->name);
+    else if (set) /* not the own job's, which may come as well */
+        ++(status == PMIX_PROCESS_SET_DEFINE ? defined : deleted)[set - sets];
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void hear(unsigned *what, unsigned times, const char *word)
+{
+    me.doing = word;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < nsets; i++)
+        while (what[i] < times && !wrong[0])
+            pthread_cond_wait(&changed, &lock); /* at most until the alarm */
+    for (size_t i = 0; i < nsets && !wrong[0]; i++)
+        if (what[i] != times)
+            snprintf(wrong, sizeof(wrong), "%.200s was %s %u times", sets[i].name, word, what[i]);
+    pthread_mutex_unlock(&lock);
+    if (wrong[0])
+        fail("%s", wrong);
+}
+
+static void hear_of_sets(const char *key, const char *own, const char *its)
+{
+    pmix_status_t codes[] = {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE};
+    char mine[64], theirs[64];
+    pmix_proc_t procs[2];
+    snprintf(mine, sizeof(mine), "%s.%s", key, own);
+    snprintf(theirs, sizeof(theirs), "%s.%s", key, its);
+    me.doing = "PMIx_Register_event_handler";
+    pmix_status_t rc = PMIx_Register_event_handler(codes, 2, NULL, 0, on_set, NULL, NULL);
+    if (rc < 0)
+        fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
+    if (me.rank == 0)
+        publish_own(mine);
+    find_other(theirs);
+    PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
+    PMIX_LOAD_PROCID(&procs[1], other, PMIX_RANK_WILDCARD);
+    for (unsigned round = 1; round <= 2; round++) {
+        must(PMIx_Connect(procs, 2, NULL, 0));
+        hear(defined, round, "defined");
+        must(fence_with(procs, 2, 0, 0));
+        must(PMIx_Disconnect(procs, 2, NULL, 0));
+        hear(deleted, round, "deleted");
+    }
+    fence();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "own";
@@ -153,6 +231,9 @@ int main(int argc, char **argv)
         fence();
     } else if (!strcmp(what, "pair") && argc > 5) {
         pair(argv[2], argv[3], argv[4], atoi(argv[5]), argc > 6 ? argv[6] : "wildcard");
+    } else if (!strcmp(what, "sets") && argc > 5) {
+        expect_sets(argv[5]);
+        hear_of_sets(argv[2], argv[3], argv[4]);
     } else if (!strcmp(what, "lonely") && argc > 2) {
         pmix_proc_t procs[2];
         pmix_info_t info;
