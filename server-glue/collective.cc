@@ -42,8 +42,12 @@ Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *
     record.key = key;
     if (self != 0)
         record.parent = (*hosts)[tree.parent(self)];
-    for (std::uint32_t i = 0; i < tree.child_count(self); ++i)
-        record.children.push_back((*hosts)[tree.first_child(self) + i]);
+    for (std::uint32_t i = 0; i < tree.child_count(self); ++i) {
+        HostIndex child = tree.first_child(self) + i;
+        record.children.push_back((*hosts)[child]);
+        if (tree.child_count(child) == 0)
+            record.leaves.insert((*hosts)[child]);
+    }
     record.hosts.insert(hosts->begin(), hosts->end());
     return &records_.emplace(key, std::move(record)).first->second;
 }
@@ -85,8 +89,14 @@ void Collectives::enter(TimePoint now, std::uint64_t id, const Signature &signat
     if (local_status != PMIX_SUCCESS)
         return fail(*record, sequence, local_status);
     bool broken = record->parent != no_host && port_.host_gone(record->parent);
-    for (HostIndex child : record->children)
-        broken = broken || port_.host_gone(child);
+    for (HostIndex child : record->children) {
+        if (!port_.host_gone(child))
+            continue;
+        if (dispensable(*record, child))
+            instance.arrived.insert(child);
+        else
+            broken = true;
+    }
     if (broken)
         return fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
     advance(*record, sequence);
@@ -195,7 +205,7 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
     if (!node || !node.mapped().entered) {
         if (sequence < record.next_sequence || status == PMIX_SUCCESS)
             return;
-        if (status == PMIX_ERR_TIMEOUT) // libpmix may have given up here on its own, and told nobody
+        if (status == PMIX_ERR_TIMEOUT && !record.signature.of_group()) // libpmix may have given up here on its own, and told nobody
             record.next_sequence = sequence + 1;
         else
             record.failed_early.emplace(sequence, status);
@@ -208,8 +218,27 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
 bool Collectives::ends_with_the_dead(Record &record, std::uint64_t sequence) {
     if (!port_.local_member_gone(record.signature))
         return false;
+    if (record.signature.tolerant != 0) {
+        Instance &instance = record.instances.at(sequence);
+        auto part = instance.entered ? std::nullopt : port_.part_of_the_dead(record.signature);
+        if (!part)
+            return false;
+        instance.entered = true;
+        instance.contributions.push_back({self_, std::move(*part)});
+        record.next_sequence = std::max(record.next_sequence, sequence + 1);
+        for (HostIndex child : record.children) {
+            if (port_.host_gone(child) && dispensable(record, child))
+                instance.arrived.insert(child);
+        }
+        advance(record, sequence);
+        return true;
+    }
     fail(record, sequence, PMIX_ERR_PROC_TERM_WO_SYNC);
     return true;
+}
+
+bool Collectives::dispensable(const Record &record, HostIndex host) {
+    return record.signature.tolerant != 0 && record.leaves.contains(host);
 }
 
 void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp message) {
@@ -286,8 +315,14 @@ void Collectives::on_host_gone(HostIndex host) {
         for (const auto &[sequence, instance] : record->instances)
             broken.push_back(sequence);
         for (std::uint64_t sequence : broken) {
-            if (record->instances.contains(sequence))
+            auto at = record->instances.find(sequence);
+            if (at == record->instances.end())
+                continue;
+            if (!dispensable(*record, host)) {
                 fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
+            } else if (at->second.arrived.insert(host).second) {
+                advance(*record, sequence);
+            }
         }
     }
 }

@@ -19,6 +19,10 @@
 // longer than `probe_after` asks the children that are missing (CollectiveProbe), because the host
 // of a dead process may not know that anyone waits.
 //
+// A tolerant one does without the dead: a host whose members have all gone enters in their stead, and
+// a host that has gone without children in the tree is not waited for. It still fails with a host that
+// others need on their way to the root.
+//
 // A signature may span namespaces. The tree is then that of this namespace's participants; once all
 // of them are there, its root hands their part out (join_outside), and what comes back from the other
 // namespaces (outside_done) completes it. Their parts travel down as contributions of no_host.
@@ -51,6 +55,9 @@ class CollectivePort {
     // Is a local process of this signature gone (so that it can never enter)?
     virtual bool local_member_gone(const Signature &signature) = 0;
     virtual bool host_gone(HostIndex host) = 0;
+    // The contribution of this host to a tolerant collective, when none of its members is left to
+    // enter; nullopt when there are.
+    virtual std::optional<Bytes> part_of_the_dead(const Signature &) { return std::nullopt; }
 
     // Has the signature members in other namespaces?
     virtual bool spans_outside(const Signature &) { return false; }
@@ -114,6 +121,7 @@ class Collectives {
         Bytes key;
         HostIndex parent = no_host;
         std::vector<HostIndex> children;
+        std::set<HostIndex> leaves; // children that have none
         std::set<HostIndex> hosts;
         std::uint64_t next_sequence = 0; // of the next enter()
         std::map<std::uint64_t, Instance> instances;
@@ -130,7 +138,10 @@ class Collectives {
                       std::vector<wire::Contribution> contributions);
     void finish(Record &record, std::uint64_t sequence, std::int32_t status,
                 Contributions contributions);
+    // Deals with local members that have gone; true when the instance is no longer as it was.
     bool ends_with_the_dead(Record &record, std::uint64_t sequence);
+    // Need a tolerant collective not wait for this host, which has gone?
+    static bool dispensable(const Record &record, HostIndex host);
 
     CollectivePort &port_;
     HostIndex self_;

@@ -105,6 +105,12 @@ void InfoList::add_strings(const char *key, const std::vector<std::string> &text
     for (std::size_t i = 0; i < texts.size(); ++i)
         copies[i] = copied(texts[i].data(), texts[i].size());
 }
+void InfoList::add_bytes(const char *key, const std::string &bytes) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_BYTE_OBJECT;
+    info.value.data.bo.bytes = copied(bytes.data(), bytes.size());
+    info.value.data.bo.size = bytes.size();
+}
 void InfoList::add_status(const char *key, pmix_status_t status) {
     pmix_info_t &info = append(key);
     info.value.type = PMIX_STATUS;

@@ -30,6 +30,7 @@ class InfoList {
     void add_process(const char *key, const pmix_proc_t &process);
     void add_processes(const char *key, const std::vector<pmix_proc_t> &processes);
     void add_strings(const char *key, const std::vector<std::string> &texts);
+    void add_bytes(const char *key, const std::string &bytes);
     void add_status(const char *key, pmix_status_t status);
     void add_time(const char *key, time_t time);
     // A nested array of info: job, session, app, node or process realm.

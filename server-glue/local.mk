@@ -11,6 +11,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/event_service.h server-glue/event_service.cc \
 	server-glue/foreign_jobs.h server-glue/foreign_jobs.cc \
 	server-glue/gathering.h server-glue/gathering.cc \
+	server-glue/group_parts.h server-glue/group_parts.cc \
 	server-glue/group_registry.h server-glue/group_registry.cc \
 	server-glue/host_events.h server-glue/host_events.cc \
 	server-glue/info_list.h server-glue/info_list.cc \
@@ -38,13 +39,14 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc server-glue/step_events.cc \
-	server-glue/step_outside.cc server-glue/step_sets.cc \
+	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \
 	server-glue/task_door.h server-glue/task_door.cc \
 	server-glue/task_table.h \
 	server-glue/task_watch.h server-glue/task_watch.cc \
 	server-glue/upcall_tools.h server-glue/upcalls_connect.cc server-glue/upcalls_control.cc server-glue/upcalls_data.cc \
+	server-glue/upcalls_groups.cc \
 	server-glue/upcalls_events.cc server-glue/upcalls_log.cc server-glue/upcalls_security.cc server-glue/upcalls_spawn.cc \
 	server-glue/upcalls.h server-glue/upcalls.cc \
 	server-glue/user_terminal.h server-glue/user_terminal.cc

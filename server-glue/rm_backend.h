@@ -33,6 +33,7 @@ struct StepInfo {
     std::string nspace;     // PMIx namespace, at most PMIX_MAX_NSLEN bytes
     std::string job_id;     // PMIX_JOBID: what the RM's users call the job or step ("12.0")
     std::uint32_t session_id = 0;       // PMIX_SESSION_ID: the allocation
+    std::uint32_t number = 0;           // of the step in its allocation; below 2^24
     std::vector<std::string> allocated_hosts; // PMIX_ALLOCATED_NODELIST; empty: the step's hosts
     std::uint32_t universe_size = 0;    // PMIX_UNIV_SIZE: slots in the allocation; 0: the job size
     JobMap map;

@@ -10,7 +10,13 @@
 namespace pmixhost {
 
 // Two collectives of different kind over the same processes never mix.
-enum class CollectiveKind : std::uint8_t { fence = 1, connect = 2, disconnect = 3 };
+enum class CollectiveKind : std::uint8_t {
+    fence = 1,
+    connect = 2,
+    disconnect = 3,
+    group_construct = 4,
+    group_destruct = 5
+};
 
 // The participants of one namespace.
 struct Members {
@@ -29,9 +35,19 @@ struct Signature {
     static constexpr const char *name = "Signature";
     CollectiveKind kind = CollectiveKind::fence;
     std::vector<Members> members; // ascending by nspace
+    Bytes group = {};          // its name, for the two kinds of groups
+    std::uint8_t tolerant = 0; // 1: it does without participants that have gone
     static constexpr auto fields() {
-        return std::make_tuple(wire::field(&Signature::kind, "kind", "1 fence, 2 connect, 3 disconnect"),
-                               wire::field(&Signature::members, "members", "per namespace"));
+        return std::make_tuple(
+            wire::field(&Signature::kind, "kind",
+                        "1 fence, 2 connect, 3 disconnect, 4 group construct, 5 group destruct"),
+            wire::field(&Signature::members, "members", "per namespace"),
+            wire::field(&Signature::group, "group", "name of the group"),
+            wire::field(&Signature::tolerant, "tolerant",
+                        "1: goes on without participants that have gone"));
+    }
+    bool of_group() const {
+        return kind == CollectiveKind::group_construct || kind == CollectiveKind::group_destruct;
     }
     bool contains(const Bytes &nspace, Rank rank) const;
 };

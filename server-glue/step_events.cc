@@ -113,6 +113,7 @@ void StepServer::deliver(const wire::EventNotice &notice) {
 }
 
 void StepServer::deliver(const wire::HostReport &report) {
+    tell_of_failed(report);
     for (auto &event : events_of(report, step_.map, step_.nspace)) {
         to_library(sizeof(pmix_info_t) * event.info->size(), [this, event](PmixLibrary::Done done) {
             library_->notify(event.code, event.source, event.range, event.info->data(),

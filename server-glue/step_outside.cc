@@ -23,47 +23,52 @@ void StepServer::connect(ConnectRequest request) {
         timeout = request.timeout->count() > 0 && request.kind == CollectiveKind::connect
                       ? std::chrono::milliseconds(*request.timeout) - head_start
                       : std::chrono::milliseconds(*request.timeout);
-    auto entry = std::make_shared<ConnectEntry>();
-    entry->signature = std::move(*signature);
-    entry->refused = request.refused;
-    entry->local_status = request.local_status;
-    entry->timeout = timeout;
-    entry->reply = std::move(request.reply);
-    if (request.kind == CollectiveKind::connect && spans_outside(entry->signature))
-        return collect_posted(std::move(entry));
-    enter_connect(std::move(entry));
-}
-
-void StepServer::enter_connect(std::shared_ptr<ConnectEntry> entry) {
-    entry->timer.reset();
-    enter(entry->signature, std::move(entry->data), entry->refused, entry->local_status, entry->timeout,
-          {[entry](pmix_status_t status, Bytes) { entry->reply(status); }, PMIX_ERROR, Bytes()});
+    auto shared = std::make_shared<ConnectRequest>(std::move(request));
+    auto go_on = [this, shared, signature = *signature, timeout](Bytes posted) {
+        enter(signature, std::move(posted), shared->refused, shared->local_status, timeout,
+              {[shared](pmix_status_t status, Bytes) { shared->reply(status); }, PMIX_ERROR, Bytes()});
+    };
+    if (shared->kind == CollectiveKind::connect && spans_outside(*signature))
+        return collect_posted(*signature, go_on);
+    go_on({});
 }
 
 // What the participants here have posted goes along, so that the other namespaces need not ask for it
 // one by one. Who has posted nothing yet is not waited for long; it can be asked later.
-void StepServer::collect_posted(std::shared_ptr<ConnectEntry> entry) {
+void StepServer::collect_posted(const Signature &signature, std::function<void(Bytes)> then) {
+    struct Collection {
+        std::function<void(Bytes)> then;
+        Bytes data;
+        std::size_t left = 0; // ranks whose data is looked for
+        EventLoop::Handle timer;
+    };
     std::vector<Rank> ranks;
     for (Rank rank : step_.map.ranks_on(step_.self)) {
-        if (entry->signature.contains(step_.nspace, rank) && !tasks_.gone(rank))
+        if (signature.contains(step_.nspace, rank) && !tasks_.gone(rank))
             ranks.push_back(rank);
     }
-    entry->left = ranks.size();
     if (ranks.empty() || !library_)
-        return enter_connect(std::move(entry));
-    entry->timer = loop_.after(posted_patience, [this, entry] {
-        entry->left = 0;
-        enter_connect(entry);
-    });
+        return then({});
+    auto all = std::make_shared<Collection>();
+    all->then = std::move(then);
+    all->left = ranks.size();
+    auto finish = [](std::shared_ptr<Collection> each) { // by value: the timer owns what it is called with
+        each->left = 0;
+        each->timer.reset();
+        auto go_on = std::exchange(each->then, nullptr);
+        go_on(std::move(each->data));
+    };
+    all->timer = loop_.after(posted_patience, [all, finish] { finish(all); });
     for (Rank rank : ranks) {
-        library_->posted_data(step_.nspace, rank, [this, entry, rank](pmix_status_t status, Bytes data) {
-            if (entry->left == 0)
-                return; // too late
-            if (status == PMIX_SUCCESS && entry->data.size() + data.size() <= settings_.fence_max_bytes)
-                entry->data += wire::encode(wire::PostedData{rank, std::move(data)});
-            if (--entry->left == 0)
-                enter_connect(entry);
-        });
+        library_->posted_data(
+            step_.nspace, rank, [this, all, rank, finish](pmix_status_t status, Bytes data) {
+                if (all->left == 0)
+                    return; // too late
+                if (status == PMIX_SUCCESS && all->data.size() + data.size() <= settings_.fence_max_bytes)
+                    all->data += wire::encode(wire::PostedData{rank, std::move(data)});
+                if (--all->left == 0)
+                    finish(all);
+            });
     }
 }
 

@@ -99,7 +99,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
       }),
       credentials_(loop_, log_),
       events_(*this, step_.map, step_.nspace, step_.self, settings_.transport_radix),
-      foreign_(log_, step_.session_id),
+      foreign_(log_, step_.session_id), context_ids_(step_.number, step_.self),
       upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes, max_event_bytes}),
       worker_(loop_) {}
 
@@ -255,7 +255,8 @@ void StepServer::enter(const Signature &signature, Bytes data, pmix_status_t ref
     if (limit.count() > 0)
         deadline = now + limit;
     std::int32_t status = refused;
-    if (status == PMIX_SUCCESS && (local_status != PMIX_SUCCESS || local_member_gone(signature) ||
+    if (status == PMIX_SUCCESS && signature.tolerant == 0 &&
+        (local_status != PMIX_SUCCESS || local_member_gone(signature) ||
                                    local_member_ending(signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     std::uint64_t id = next_id_++;

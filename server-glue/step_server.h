@@ -12,6 +12,8 @@
 #include "server-glue/credential_service.h"
 #include "server-glue/event_service.h"
 #include "server-glue/foreign_jobs.h"
+#include "server-glue/group_parts.h"
+#include "server-glue/group_registry.h"
 #include "server-glue/job_control.h"
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
@@ -63,6 +65,7 @@ class StepServer final : private UpcallHandler,
     void abort(AbortRequest request) override;
     void fence(FenceRequest request) override;
     void connect(ConnectRequest request) override;
+    void group(GroupAsk request) override;
     void direct_modex(ModexAsk request) override;
     void publish(PublishAsk request) override;
     void lookup(LookupAsk request) override;
@@ -99,6 +102,7 @@ class StepServer final : private UpcallHandler,
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool local_member_gone(const Signature &signature) override;
     bool host_gone(HostIndex host) override { return mesh_->gone(host); }
+    std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
     bool spans_outside(const Signature &signature) override;
     void join_outside(const Bytes &key, std::uint64_t sequence,
                       const std::vector<wire::Contribution> &contributions) override;
@@ -127,18 +131,16 @@ class StepServer final : private UpcallHandler,
     void on_foreign_modex(const wire::ModexRequest &message);
     // Learns the namespaces among the parts, then answers.
     void complete_with(CollectiveKind kind, DataReply reply, Contributions contributions);
-    struct ConnectEntry {
-        Signature signature;
-        Bytes data;
-        pmix_status_t refused = PMIX_SUCCESS, local_status = PMIX_SUCCESS;
-        std::optional<std::chrono::milliseconds> timeout;
-        StatusReply reply;
-        std::size_t left = 0; // ranks whose data is looked for
-        EventLoop::Handle timer;
-    };
-    void enter_connect(std::shared_ptr<ConnectEntry> entry);
-    void collect_posted(std::shared_ptr<ConnectEntry> entry);
+    // `then` gets what the participants of this host have posted: wire::PostedData, one behind the other.
+    void collect_posted(const Signature &signature, std::function<void(Bytes)> then);
     void remember_posted(const wire::NamespacePart &part);
+    void enter_group(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted);
+    wire::GroupPart group_part(const Signature &signature);
+    void group_done(GroupAsk &ask, const Signature &signature, const Bytes &parts);
+    // Members of groups that want to know have ended.
+    void tell_of_failed(const wire::HostReport &report);
+    void tell_members(pmix_status_t code, const Group &group, const Process &source,
+                      std::shared_ptr<InfoList> info);
     void send_contact(HostIndex host, Bytes message, TimePoint deadline,
                       std::function<void(Result<void>)> done);
     TimePoint session_start_time();
@@ -194,6 +196,9 @@ class StepServer final : private UpcallHandler,
     std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
     ForeignJobs foreign_;
     ProcessSets sets_{*this};
+    GroupRegistry groups_;
+    std::vector<std::shared_ptr<GroupAsk>> building_groups_; // under way
+    ContextIds context_ids_;
     struct Reply {
         DataReply answer;
         CollectiveKind kind = CollectiveKind::fence;

@@ -44,6 +44,8 @@ std::vector<Process> processes_of(const pmix_proc_t *procs, std::size_t count);
 StatusReply status_reply(pmix_op_cbfunc_t callback, void *data);
 // A whole number, whatever integer type the caller gave it; nullopt when it is none.
 std::optional<long long> number_of(const pmix_value_t &value);
+// A directive that is there without a value means true (as PMIX_INFO_TRUE has it).
+bool flag_of(const pmix_value_t &value);
 // A timeout in seconds; 0 means without limit (standard, 3.4.29).
 std::optional<std::chrono::seconds> seconds_of(const pmix_value_t &value);
 
@@ -56,6 +58,7 @@ void in_library_thread(std::function<void()> what);
 void add_connect_upcalls(pmix_server_module_t &module);
 void add_control_upcalls(pmix_server_module_t &module);
 void add_data_upcalls(pmix_server_module_t &module);
+void add_group_upcall(pmix_server_module_t &module);
 void add_log_upcall(pmix_server_module_t &module);
 void add_security_upcalls(pmix_server_module_t &module);
 void add_event_upcalls(pmix_server_module_t &module);

@@ -52,6 +52,10 @@ std::optional<long long> number_of(const pmix_value_t &value) {
     }
 }
 
+bool flag_of(const pmix_value_t &value) {
+    return value.type == PMIX_UNDEF || (value.type == PMIX_BOOL && value.data.flag);
+}
+
 std::optional<std::chrono::seconds> seconds_of(const pmix_value_t &value) {
     auto seconds = number_of(value);
     if (!seconds)
@@ -190,6 +194,7 @@ pmix_server_module_t make_module() {
     add_connect_upcalls(module);
     add_control_upcalls(module);
     add_data_upcalls(module);
+    add_group_upcall(module);
     add_log_upcall(module);
     add_security_upcalls(module);
     add_event_upcalls(module);

@@ -50,6 +50,24 @@ struct ConnectRequest {
     std::optional<std::chrono::seconds> timeout;
     StatusReply reply;
 };
+struct GroupAnswer {
+    std::optional<std::uint64_t> context_id;
+    Bytes endpoints; // PMIX_GROUP_ENDPT_DATA of all hosts
+};
+using GroupReply = OneShot<pmix_status_t, GroupAnswer>;
+struct GroupAsk {
+    CollectiveKind kind = CollectiveKind::group_construct; // or group_destruct
+    Bytes name;
+    std::vector<Process> members; // in group-rank order
+    bool wants_context = false;
+    bool tolerant = false;      // goes on without members that end
+    bool tells_of_ends = false; // PMIX_GROUP_NOTIFY_TERMINATION
+    Bytes endpoints;            // of this host
+    pmix_status_t local_status = PMIX_SUCCESS;
+    pmix_status_t refused = PMIX_SUCCESS; // as in FenceRequest
+    std::optional<std::chrono::seconds> timeout;
+    GroupReply reply;
+};
 struct ModexAsk {
     Process target;
     std::optional<std::chrono::seconds> timeout;
@@ -157,6 +175,7 @@ class UpcallHandler {
     virtual void abort(AbortRequest request) = 0;
     virtual void fence(FenceRequest request) = 0;
     virtual void connect(ConnectRequest request) = 0;
+    virtual void group(GroupAsk request) = 0;
     virtual void direct_modex(ModexAsk request) = 0;
     virtual void publish(PublishAsk request) = 0;
     virtual void lookup(LookupAsk request) = 0;

@@ -12,11 +12,6 @@ namespace {
 
 using namespace upcall;
 
-// A directive that is there without a value means true (as PMIX_INFO_TRUE has it).
-bool is_true(const pmix_value_t &value) {
-    return value.type == PMIX_UNDEF || (value.type == PMIX_BOOL && value.data.flag);
-}
-
 bool is_librarys(const pmix_info_t &info) {
     for (const char *key : {PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR, PMIX_CLEANUP_RECURSIVE,
                             PMIX_CLEANUP_EMPTY, PMIX_CLEANUP_IGNORE, PMIX_CLEANUP_LEAVE_TOPDIR}) {
@@ -35,7 +30,7 @@ pmix_status_t read(const pmix_info_t &info, JobControlAsk &ask) {
     for (const auto &[key, signal] : flags) {
         if (!PMIX_CHECK_KEY(&info, key))
             continue;
-        if (is_true(info.value))
+        if (flag_of(info.value))
             ask.signals.push_back(signal);
         return PMIX_SUCCESS;
     }

@@ -11,10 +11,6 @@ namespace {
 
 using namespace upcall;
 
-bool is_true(const pmix_value_t &value) {
-    return value.type == PMIX_UNDEF || (value.type == PMIX_BOOL && value.data.flag);
-}
-
 LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
     LogAsk::Entry entry;
     entry.channel.assign(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
@@ -39,11 +35,11 @@ LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
 
 void read_directive(const pmix_info_t &info, LogAsk &ask) {
     if (PMIX_CHECK_KEY(&info, PMIX_LOG_ONCE)) {
-        ask.once = is_true(info.value);
+        ask.once = flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TAG_OUTPUT)) {
-        ask.tagged = is_true(info.value);
+        ask.tagged = flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TIMESTAMP_OUTPUT)) {
-        ask.timed = is_true(info.value);
+        ask.timed = flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TIMESTAMP)) {
         if (info.value.type == PMIX_TIME)
             ask.time = info.value.data.time;

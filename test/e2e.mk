@@ -9,7 +9,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/e2e/clients/die test/e2e/clients/events test/e2e/clients/events_abroad \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
-	test/e2e/clients/fence_timeout test/e2e/clients/hello test/e2e/clients/jobinfo \
+	test/e2e/clients/fence_timeout test/e2e/clients/group test/e2e/clients/hello test/e2e/clients/jobinfo \
 	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality test/e2e/clients/log \
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
 	test/e2e/clients/sets test/e2e/clients/spawn \
@@ -76,6 +76,10 @@ test_e2e_clients_fence_timeout_SOURCES = test/e2e/clients/fence_timeout.c test/e
 test_e2e_clients_fence_timeout_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_timeout_LDFLAGS =
 test_e2e_clients_fence_timeout_LDADD = $(PMIX_LIBS)
+test_e2e_clients_group_SOURCES = test/e2e/clients/group.c test/e2e/clients/client.h
+test_e2e_clients_group_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_group_LDFLAGS =
+test_e2e_clients_group_LDADD = $(PMIX_LIBS)
 test_e2e_clients_hello_SOURCES = test/e2e/clients/hello.c test/e2e/clients/client.h
 test_e2e_clients_hello_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_hello_LDFLAGS =
@@ -146,6 +150,7 @@ test/e2e/clients/mpi.stamp: $(MPI_SOURCES)
 	done; touch $@
 CLEANFILES += test/e2e/clients/mpi.stamp $(MPI_CLIENTS:%=test/e2e/clients/%)
 
+EXTRA_DIST += test/e2e/common/groups.sh test/e2e/slurm/43-groups.sh
 EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/run-local \
 	test/e2e/local/links.sh test/e2e/common/clients.sh test/e2e/common/mpi.sh test/e2e/common/abort.sh \
 	test/e2e/common/attributes.sh test/e2e/common/control.sh test/e2e/common/death.sh test/e2e/common/spawn.sh test/e2e/common/words.sh \

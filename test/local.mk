@@ -17,6 +17,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex 
 	test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 GLUE_TESTS += test/unit/session_events
+GLUE_TESTS += test/unit/group_parts
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
@@ -45,6 +46,9 @@ test_unit_data_store_LDADD = $(GLUE_TEST_LDADD)
 test_unit_gathering_SOURCES = test/unit/gathering.cc
 test_unit_gathering_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_gathering_LDADD = $(GLUE_TEST_LDADD)
+test_unit_group_parts_SOURCES = test/unit/group_parts.cc
+test_unit_group_parts_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_group_parts_LDADD = $(GLUE_TEST_LDADD)
 test_unit_group_registry_SOURCES = test/unit/group_registry.cc
 test_unit_group_registry_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_group_registry_LDADD = $(GLUE_TEST_LDADD)
@@ -74,6 +78,6 @@ test_unit_wire_document_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='
 test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)
 EXTRA_DIST += contrib/doc/wire-format.md contrib/doc/architecture.md contrib/doc/start-document.md \
 	contrib/doc/task-door.md contrib/doc/decisions/collectives.md contrib/doc/decisions/events.md \
-	contrib/doc/decisions/libpmix.md \
+	contrib/doc/decisions/libpmix.md contrib/doc/decisions/groups.md \
 	contrib/doc/decisions/local-backend.md contrib/doc/decisions/slurm-shim.md \
 	contrib/doc/decisions/control.md contrib/doc/decisions/sets.md contrib/doc/decisions/spawn.md

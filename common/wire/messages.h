@@ -462,6 +462,27 @@ struct PostedData {
                                field(&PostedData::data, "data", "the library's modex blob"));
     }
 };
+// The contribution of a host to the construction of a group; those of a namespace one behind the other.
+struct GroupPart {
+    static constexpr const char *name = "GroupPart";
+    Bytes nspace;
+    std::uint32_t host = 0;
+    std::vector<std::uint32_t> gone;
+    std::uint8_t wants_context = 0;
+    std::uint64_t context_id = 0;
+    Bytes endpoints;
+    Bytes posted;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&GroupPart::nspace, "nspace", "namespace of this host's members"),
+            field(&GroupPart::host, "host", "the host, in that namespace's step"),
+            field(&GroupPart::gone, "gone", "ranks of its members that have ended before they joined"),
+            field(&GroupPart::wants_context, "wants_context", "1: its members ask for a context id"),
+            field(&GroupPart::context_id, "context_id", "one that is free; 0: of another host"),
+            field(&GroupPart::endpoints, "endpoints", "the library's PMIX_GROUP_ENDPT_DATA"),
+            field(&GroupPart::posted, "posted", "PostedData of its members, for other namespaces"));
+    }
+};
 struct GatheringJoin {
     static constexpr std::uint8_t type = 40;
     static constexpr const char *name = "GatheringJoin";

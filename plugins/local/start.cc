@@ -119,6 +119,15 @@ std::uint32_t session_number(std::string_view nspace) {
     return hash & 0x7fffffffu;
 }
 
+// The launcher's process number, which is in the namespace: no two launchers run with the same.
+std::uint32_t step_number(std::string_view nspace) {
+    auto first = nspace.find('.'), last = nspace.find('.', first + 1);
+    if (first == std::string_view::npos || last == std::string_view::npos)
+        return 0;
+    auto number = parse_number(nspace.substr(first + 1, last - first - 1), 0xffffff);
+    return number ? static_cast<std::uint32_t>(*number) : 0;
+}
+
 // In PMIx' words; empty for what it has none for.
 std::string policy_of(std::string_view map_by) {
     if (map_by == "slot" || map_by == "block")
@@ -149,6 +158,7 @@ Result<StepInfo> parse_step(const StartDocument &document) {
     StepInfo step;
     step.nspace = step.job_id = step.step_key = *nspace;
     step.session_id = session_number(*nspace);
+    step.number = step_number(*nspace);
     step.shared_secret = *secret;
     step.map = std::move(*map);
     step.apps = std::move(*apps);

@@ -202,6 +202,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     }
     info.job_id = fmt::format("{}.{}", map->job_id, map->step_id);
     info.session_id = map->job_id;
+    info.number = map->step_id & 0xffffff; // those of Slurm's own steps are the highest ones
     info.universe_size = sum_of_cpus(map->allocated_cpus);
     if (info.universe_size && info.universe_size < job_map->rank_count())
         info.universe_size = job_map->rank_count(); // overcommitted

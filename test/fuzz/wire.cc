@@ -19,7 +19,7 @@ template <typename Message> void round_trip(std::string_view bytes) {
         fuzz_expect(wire::encode(*message) == bytes);
 }
 using Inputs = decltype(std::tuple_cat(std::declval<wire::AllMessages>(),
-                                       std::declval<std::tuple<wire::Introduction, Signature>>()));
+                                       std::declval<std::tuple<wire::Introduction, wire::GroupPart, Signature>>()));
 constexpr std::size_t count = std::tuple_size_v<Inputs>;
 
 template <std::size_t... I>

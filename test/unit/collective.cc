@@ -40,17 +40,25 @@ struct Port final : CollectivePort {
     std::vector<std::tuple<HostIndex, std::uint8_t, Bytes>> sent;
     std::map<std::uint64_t, std::int32_t> completed;
     bool member_gone = false;
+    std::optional<Bytes> part_of_dead;
+    std::set<HostIndex> hosts_gone;
+    std::vector<HostIndex> contributors; // to what completed last
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
         sent.emplace_back(to, type, *payload);
         return true;
     }
-    void complete(std::uint64_t id, std::int32_t status, Contributions) override {
+    void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override {
         assert_false(completed.contains(id)); // exactly once
         completed[id] = status;
+        contributors.clear();
+        if (contributions)
+            for (const auto &each : *contributions)
+                contributors.push_back(each.host);
     }
     Result<std::vector<HostIndex>> hosts_of(const Signature &) override { return hosts; }
     bool local_member_gone(const Signature &) override { return member_gone; }
-    bool host_gone(HostIndex) override { return false; }
+    bool host_gone(HostIndex host) override { return hosts_gone.contains(host); }
+    std::optional<Bytes> part_of_the_dead(const Signature &) override { return part_of_dead; }
 };
 } // namespace
 
@@ -141,6 +149,88 @@ static void the_deadline_is_for_all(void **) {
     assert_true(c.next_time() == TimePoint::max());
 }
 
+static Signature group(std::uint8_t tolerant) {
+    Signature signature = wildcard();
+    signature.kind = CollectiveKind::group_construct;
+    signature.group = "g";
+    signature.tolerant = tolerant;
+    return signature;
+}
+
+static void groups_of_other_names_are_others(void **) {
+    Signature a = group(0), b = group(0);
+    b.group = "h";
+    assert_true(wire::encode(a) != wire::encode(b));
+    assert_true(wire::encode(a) != wire::encode(wildcard()));
+    Port port;
+    Collectives c(port, 1, 2);
+    wire::CollectiveDown down; // of a, which fails
+    down.signature = wire::encode(a);
+    down.status = PMIX_ERR_TIMEOUT;
+    c.on_down(0, down, share(wire::encode(down)));
+    c.enter(start, 1, b, "", PMIX_SUCCESS, TimePoint::max());
+    assert_false(port.completed.contains(1));
+    c.enter(start, 2, a, "", PMIX_SUCCESS, TimePoint::max()); // too late, and told so
+    assert_int_equal(port.completed.at(2), PMIX_ERR_TIMEOUT);
+}
+
+static wire::CollectiveUp up_of(HostIndex host, const Signature &signature) {
+    wire::CollectiveUp up;
+    up.signature = wire::encode(signature);
+    up.contributions = {{host, "part"}};
+    return up;
+}
+
+static void a_tolerant_one_does_without_a_lost_leaf(void **) {
+    Port port;
+    Collectives c(port, 0, 2);
+    c.enter(start, 1, group(1), "", PMIX_SUCCESS, TimePoint::max());
+    c.on_up(start, 1, up_of(1, group(1)));
+    assert_true(port.completed.empty());
+    c.on_host_gone(2);
+    assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
+    assert_true(port.contributors == (std::vector<HostIndex>{0, 1}));
+    port.hosts_gone = {2}; // known before
+    c.enter(start, 2, group(1), "", PMIX_SUCCESS, TimePoint::max());
+    auto up = up_of(1, group(1));
+    up.sequence = 1;
+    c.on_up(start, 1, up);
+    assert_int_equal(port.completed.at(2), PMIX_SUCCESS);
+    c.enter(start, 3, group(0), "", PMIX_SUCCESS, TimePoint::max());
+    assert_int_equal(port.completed.at(3), PMIX_ERR_LOST_CONNECTION);
+}
+
+static void a_tolerant_one_fails_with_a_host_in_between(void **) {
+    Port port;
+    port.hosts = {0, 1, 2, 3}; // 3 is behind 1
+    Collectives c(port, 0, 2);
+    c.enter(start, 1, group(1), "", PMIX_SUCCESS, TimePoint::max());
+    c.on_host_gone(1);
+    assert_int_equal(port.completed.at(1), PMIX_ERR_LOST_CONNECTION);
+    Collectives below(port, 3, 2);
+    below.enter(start, 2, group(1), "", PMIX_SUCCESS, TimePoint::max());
+    below.on_host_gone(1); // its way to the root
+    assert_int_equal(port.completed.at(2), PMIX_ERR_LOST_CONNECTION);
+}
+
+static void a_host_enters_for_its_dead(void **) {
+    Port port;
+    port.member_gone = true;
+    Collectives c(port, 1, 2);
+    c.on_probe(start, 0, {wire::encode(group(1)), 0}); // some of its members are left: they will enter
+    assert_true(port.sent.empty());
+    port.part_of_dead = "all gone";
+    c.on_local_process_gone();
+    assert_int_equal(port.sent.size(), 1);
+    auto up = wire::decode<wire::CollectiveUp>(std::get<2>(port.sent[0]));
+    assert_true(up.ok());
+    assert_int_equal(up->status, PMIX_SUCCESS);
+    assert_string_equal(up->contributions.at(0).data.c_str(), "all gone");
+    c.on_probe(start, 0, {wire::encode(group(1)), 0}); // once is enough
+    c.on_local_process_gone();
+    assert_int_equal(port.sent.size(), 1);
+}
+
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(order_and_doubles_do_not_matter),
@@ -152,6 +242,10 @@ int main() {
         cmocka_unit_test(lies_are_dropped),
         cmocka_unit_test(a_dead_participant_answers_a_probe),
         cmocka_unit_test(the_deadline_is_for_all),
+        cmocka_unit_test(groups_of_other_names_are_others),
+        cmocka_unit_test(a_tolerant_one_does_without_a_lost_leaf),
+        cmocka_unit_test(a_tolerant_one_fails_with_a_host_in_between),
+        cmocka_unit_test(a_host_enters_for_its_dead),
     };
     return cmocka_run_group_tests_name("collective", tests, nullptr, nullptr);
 }

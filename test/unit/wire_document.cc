@@ -91,6 +91,8 @@ one installation.
     out += "\n### SpawnApp\n" + fields_of<SpawnApp>();
     out += "\n### Signature\n\nThe content of the `signature` of a collective.\n" + fields_of<Signature>();
     out += "\n### Members\n" + fields_of<Members>();
+    out += "\n### GroupPart\n\nThe data of a contribution to the construction of a group.\n" +
+           fields_of<GroupPart>();
     out += "\n### Contact\n\nThe contact message that the backend carries.\n" + fields_of<Contact>();
     return out;
 }

@@ -1,0 +1,188 @@
+// StepServer's part in process groups: construct and destruct are collectives of their own kinds, which
+// carry the group's name in their signature, so that they never meet a fence over the same processes.
+#include "server-glue/step_server.h"
+
+#include "common/config_options.h"
+
+#include <algorithm>
+#include <pmix.h>
+
+namespace pmixhost {
+
+// As for connect: libpmix 4.2.2 must not see its own timer of a group expire.
+static constexpr auto head_start = std::chrono::milliseconds(250);
+
+void StepServer::group(GroupAsk request) {
+    auto signature = canonical(request.kind, request.members, [this](const Bytes &nspace) {
+        return nspace == step_.nspace ? step_.map.rank_count() : size_unknown;
+    });
+    if (!signature)
+        return request.reply(PMIX_ERR_NOT_FOUND, {});
+    if (request.kind == CollectiveKind::group_destruct) {
+        const Group *known = groups_.find(request.name);
+        request.tolerant = known && known->tells_of_ends;
+    }
+    signature->group = request.name;
+    bool outside = spans_outside(*signature);
+    signature->tolerant = request.tolerant && !outside;
+    auto ask = std::make_shared<GroupAsk>(std::move(request));
+    if (!outside || ask->kind == CollectiveKind::group_destruct)
+        return enter_group(ask, *signature, {});
+    collect_posted(*signature, [this, ask, signature = *signature](Bytes posted) {
+        enter_group(ask, signature, std::move(posted));
+    });
+}
+
+wire::GroupPart StepServer::group_part(const Signature &signature) {
+    wire::GroupPart part;
+    part.nspace = step_.nspace;
+    part.host = step_.self;
+    for (Rank rank : step_.map.ranks_on(step_.self)) {
+        if (signature.contains(step_.nspace, rank) && (tasks_.gone(rank) || tasks_.watch().ending(rank)))
+            part.gone.push_back(rank);
+    }
+    // One host is enough, if all of them come to the same; this one cannot be missing.
+    auto hosts = hosts_of(signature);
+    if (hosts && !hosts->empty() && hosts->front() == step_.self)
+        part.context_id = context_ids_.next();
+    return part;
+}
+
+void StepServer::enter_group(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted) {
+    Bytes data;
+    if (ask->kind == CollectiveKind::group_construct) {
+        wire::GroupPart part = group_part(signature);
+        part.wants_context = ask->wants_context;
+        part.endpoints = std::move(ask->endpoints);
+        part.posted = std::move(posted);
+        data = wire::encode(part);
+    }
+    std::optional<std::chrono::milliseconds> timeout;
+    if (ask->timeout)
+        timeout = ask->timeout->count() > 0 ? std::chrono::milliseconds(*ask->timeout) - head_start
+                                            : std::chrono::milliseconds(0);
+    if (ask->kind == CollectiveKind::group_construct)
+        building_groups_.push_back(ask);
+    enter(signature, std::move(data), ask->refused, ask->local_status, timeout,
+          {[this, ask, signature](pmix_status_t status, Bytes parts) {
+               std::erase(building_groups_, ask);
+               if (status != PMIX_SUCCESS)
+                   return ask->reply(status, {});
+               group_done(*ask, signature, parts);
+           },
+           PMIX_ERROR, Bytes()});
+}
+
+// Of a host whose members have all gone, before anyone there could join.
+std::optional<Bytes> StepServer::part_of_the_dead(const Signature &signature) {
+    for (Rank rank : step_.map.ranks_on(step_.self)) {
+        if (signature.contains(step_.nspace, rank) && !tasks_.gone(rank))
+            return std::nullopt;
+    }
+    return signature.kind == CollectiveKind::group_construct ? wire::encode(group_part(signature))
+                                                             : Bytes();
+}
+
+void StepServer::group_done(GroupAsk &ask, const Signature &signature, const Bytes &data) {
+    if (ask.kind == CollectiveKind::group_destruct) {
+        groups_.remove(ask.name);
+        return ask.reply(PMIX_SUCCESS, {});
+    }
+    auto parts = merge_group_parts(data, step_.nspace);
+    if (!parts) {
+        log_.warning("group {}: {}", printable(ask.name), parts.failure().text);
+        return ask.reply(parts.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                  : PMIX_ERR_UNPACK_FAILURE,
+                         {});
+    }
+    for (auto &posted : parts->posted)
+        posted_elsewhere_[{posted.nspace, posted.rank}] = std::move(posted.data);
+    Group group{ask.name, std::move(ask.members), parts->context_id, ask.tells_of_ends};
+    // Without those that did not come.
+    if (signature.tolerant != 0) {
+        for (Rank rank = 0; rank < step_.map.rank_count(); ++rank) {
+            if (signature.contains(step_.nspace, rank) && !parts->hosts.contains(step_.map.host_of(rank)))
+                parts->gone.insert(rank);
+        }
+    }
+    if (!parts->gone.empty()) {
+        group.members.clear();
+        for (Rank rank = 0; rank < step_.map.rank_count(); ++rank) {
+            if (signature.contains(step_.nspace, rank) && !parts->gone.contains(rank))
+                group.members.push_back({step_.nspace, rank, false});
+        }
+    }
+    if (!groups_.add(group))
+        log_.warning("there are too many groups: {} is not known to queries", printable(ask.name));
+    ask.reply(parts->gone.empty() ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS,
+              {parts->context_id, std::move(parts->endpoints)});
+    if (parts->gone.empty() || group.members.empty())
+        return;
+    // libpmix 4.2.2 passes no membership on with the answer.
+    auto info = std::make_shared<InfoList>();
+    std::vector<pmix_proc_t> members(group.members.size());
+    for (std::size_t i = 0; i < members.size(); ++i)
+        PMIX_LOAD_PROCID(&members[i], group.members[i].nspace.c_str(), group.members[i].rank);
+    info->add_processes(PMIX_GROUP_MEMBERSHIP, members);
+    // In the name of the server: nobody is told of what it did itself.
+    tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, group, {step_.nspace + ".server", step_.self, false}, info);
+}
+
+void StepServer::tell_of_failed(const wire::HostReport &report) {
+    std::vector<Rank> ranks;
+    if (report.lost != 0) {
+        auto all = step_.map.ranks_on(report.host);
+        ranks.assign(all.begin(), all.end());
+    }
+    for (const auto &ended : report.processes)
+        ranks.push_back(ended.rank);
+    for (Rank rank : ranks) {
+        Process failed{step_.nspace, rank, false};
+        auto tell = [&](const Group &group) {
+            auto info = std::make_shared<InfoList>();
+            pmix_proc_t proc;
+            PMIX_LOAD_PROCID(&proc, failed.nspace.c_str(), failed.rank);
+            info->add_process(PMIX_EVENT_AFFECTED_PROC, proc);
+            info->add(PMIX_HOSTNAME, step_.map.hosts()[report.host]);
+            tell_members(PMIX_GROUP_MEMBER_FAILED, group, failed, info);
+        };
+        for (const Group *group : groups_.of(step_.nspace, rank)) {
+            if (group->tells_of_ends)
+                tell(*group);
+        }
+        for (const auto &ask : building_groups_) {
+            bool member = std::any_of(ask->members.begin(), ask->members.end(), [&](const Process &each) {
+                return each.nspace == step_.nspace && (each.wildcard || each.rank == rank);
+            });
+            if (ask->tells_of_ends && member)
+                tell({ask->name, ask->members, std::nullopt, true});
+        }
+    }
+}
+
+// An event for the members of a group that are on this host, from the host environment.
+void StepServer::tell_members(pmix_status_t code, const Group &group, const Process &source,
+                              std::shared_ptr<InfoList> info) {
+    std::vector<pmix_proc_t> targets;
+    for (Rank rank : step_.map.ranks_on(step_.self)) {
+        bool member = std::any_of(group.members.begin(), group.members.end(), [&](const Process &each) {
+            return each.nspace == step_.nspace && (each.wildcard || each.rank == rank);
+        });
+        if (!member || tasks_.gone(rank))
+            continue;
+        pmix_proc_t &target = targets.emplace_back();
+        PMIX_LOAD_PROCID(&target, step_.nspace.c_str(), rank);
+    }
+    if (targets.empty())
+        return;
+    info->add(PMIX_GROUP_ID, group.name);
+    info->add(PMIX_EVENT_NON_DEFAULT, true);
+    info->add_processes(PMIX_EVENT_CUSTOM_RANGE, targets);
+    pmix_proc_t from;
+    PMIX_LOAD_PROCID(&from, source.nspace.c_str(), source.rank);
+    to_library(sizeof(pmix_info_t) * info->size(), [this, code, from, info](PmixLibrary::Done done) {
+        library_->notify(code, from, PMIX_RANGE_CUSTOM, info->data(), info->size(), std::move(done));
+    });
+}
+
+} // namespace pmixhost

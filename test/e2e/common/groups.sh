@@ -1,0 +1,48 @@
+#!/bin/bash
+# Process groups: within one job on either backend, and between the steps of an allocation.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+for shape in 1x4 3x1 4x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" group all
+    ok "groups with context ids of their own, data of all members, and fences by name, $shape" all_ok $((h * p))
+done
+client 3 2 group parts
+ok "two groups at once, beside a fence of the same processes" all_ok 6
+client 2 3 group local
+ok "groups of the processes of one host" all_ok 6
+client 3 1 group refused
+ok "a required directive that does not exist is refused on all hosts" all_ok 3
+client 3 1 group lonely 2
+ok "a member that does not come: the others hear of the timeout" all_ok 3
+
+for how in kill segv exit; do
+    for when in before inside; do
+        client 3 1 group die $how $when
+        ok "a member ends: $how, $when the construct: an error for all" eval "ended_in_time && so_many_ok 2"
+    done
+done
+client 3 1 group die kill after
+ok "a member is killed after it has joined: an error for all" eval "ended_in_time && so_many_ok 2"
+for flag in optional ft notify; do
+    for when in before inside; do
+        client 3 1 group die kill $when $flag
+        ok "the group is built without a member that is killed $when: $flag" eval "ended_in_time && so_many_ok 2"
+    done
+done
+client 3 1 group shrink
+ok "the end of a member is told to the others, who destruct the group without it" eval "ended_in_time && so_many_ok 2"
+
+# pair SCRIPT: two steps at once in an allocation of three hosts
+pair() {
+    run salloc -Q -N3 --ntasks-per-node=8 bash -c "$1"
+    verdicts=$output
+}
+if [[ $backend == slurm ]]; then
+    pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 3 &
+        srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 3 & wait"
+    ok "a group of the processes of two steps, three times" so_many_ok 7
+    is "everybody has the same context ids" "$(grep -c '^context' <<<"$verdicts") $(grep '^context' <<<"$verdicts" | sort -u | wc -l)" "21 3"
+    ok "nothing is left" no_litter 20
+fi
+done_testing

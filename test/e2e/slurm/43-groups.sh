@@ -1,0 +1,3 @@
+#!/bin/bash
+# The same on a real cluster, and between the steps of an allocation.
+. "$(dirname "$0")/../common/groups.sh"
