@@ -1,6 +1,7 @@
 // See host_events.h.
 #include "server-glue/host_events.h"
 
+#include <csignal>
 #include <pmix.h>
 
 namespace pmixhost {
@@ -16,7 +17,8 @@ static pmix_proc_t process(const std::string &nspace, Rank rank) {
 static std::shared_ptr<InfoList> base(const std::string &host, std::uint64_t time) {
     auto info = std::make_shared<InfoList>();
     info->add(PMIX_EVENT_NON_DEFAULT, true);
-    info->add(PMIX_HOSTNAME, host);
+    if (!host.empty())
+        info->add(PMIX_HOSTNAME, host);
     info->add_time(PMIX_EVENT_TIMESTAMP, static_cast<time_t>(time));
     return info;
 }
@@ -45,6 +47,34 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
             info->add_status(PMIX_PROC_TERM_STATUS, ended.term_status);
         events.push_back(
             {ended.code, process(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
+    }
+    return events;
+}
+
+// The launcher (srun) makes one code of all the exit codes of a job, in a shell's manner.
+static pmix_status_t term_status(int exit_code) {
+    if (exit_code == 0)
+        return PMIX_SUCCESS;
+    return exit_code > 128 && exit_code < 128 + NSIG ? PMIX_ERR_JOB_ABORTED_BY_SIG
+                                                     : PMIX_ERR_JOB_NON_ZERO_TERM;
+}
+
+std::vector<HostEvent> events_of(const wire::JobEvent &message) {
+    std::vector<HostEvent> events;
+    auto add = [&](pmix_status_t code) -> InfoList & {
+        auto info = base({}, message.time);
+        info->add(PMIX_NSPACE, message.nspace);
+        info->add_process(PMIX_EVENT_AFFECTED_PROC, process(message.nspace, PMIX_RANK_WILDCARD));
+        events.push_back({code, process(message.nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, info});
+        return *info;
+    };
+    if (message.what == wire::JobEvent::running) {
+        add(PMIX_EVENT_JOB_START);
+        add(PMIX_LAUNCH_COMPLETE);
+    } else if (message.what == wire::JobEvent::ended) {
+        InfoList &info = add(PMIX_EVENT_JOB_END);
+        info.add_status(PMIX_JOB_TERM_STATUS, term_status(message.exit_code));
+        info.add(PMIX_EXIT_CODE, static_cast<int>(message.exit_code));
     }
     return events;
 }

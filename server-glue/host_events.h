@@ -20,6 +20,9 @@ struct HostEvent {
 std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map,
                                  const std::string &nspace);
 
+// Of a job that a process of this one has spawned. In the job's name, for all of the spawning one.
+std::vector<HostEvent> events_of(const wire::JobEvent &message);
+
 // For the processes of other namespaces.
 Result<wire::EventAbroad> abroad(const HostEvent &event);
 

@@ -4,6 +4,7 @@
 #include "common/config_options.h"
 
 #include <csignal>
+#include <ctime>
 #include <pmix_common.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +110,8 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
     child.step = step;
     child.host = from;
     child.id = request.id;
+    child.tell_start = plan.tell_start;
+    child.tell_end = plan.tell_end;
     auto limit = plan.timeout ? std::chrono::milliseconds(*plan.timeout) : settings_.spawn_timeout;
     if (limit.count() > 0)
         child.timer = loop_.after(limit, [this, number, limit] {
@@ -158,6 +161,8 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
             answer(child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");
         }
     }
+    if (child.ran)
+        tell(child, wire::JobEvent::ended, wait_status);
     // Not from within the job's own call.
     auto keep = std::make_shared<std::unique_ptr<ChildJob>>(std::move(child.job));
     loop_.post([keep, this] { end_if_done(); });
@@ -168,6 +173,20 @@ void LauncherServer::answer(Child &child, int status, const std::string &reason)
         return;
     child.timer.reset();
     reply(child.step, child.host, child.id, status, status == PMIX_SUCCESS ? child.nspace : "", reason);
+    child.ran = status == PMIX_SUCCESS;
+    if (child.ran)
+        tell(child, wire::JobEvent::running);
+}
+
+void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status) {
+    if (!(what == wire::JobEvent::ended ? child.tell_end : child.tell_start))
+        return;
+    wire::JobEvent message;
+    message.nspace = child.nspace;
+    message.what = what;
+    message.exit_code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    message.time = static_cast<std::uint64_t>(std::time(nullptr));
+    peers_.send(child.step, child.host, wire::JobEvent::type, share(wire::encode(message)));
 }
 
 void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int status,

@@ -41,13 +41,15 @@ class LauncherServer {
         HostIndex host = 0;
         std::uint64_t id = 0; // of the request
         std::string nspace;   // once it is known
-        bool answered = false;
+        bool answered = false, ran = false;
+        bool tell_start = false, tell_end = false; // as in SpawnPlan
         EventLoop::Handle timer;
     };
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
     void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
     void on_event(std::uint64_t child, SpawnEvent event);
     void on_end(std::uint64_t child, int wait_status, const std::string &said);
+    void tell(const Child &child, std::uint8_t what, int wait_status = 0);
     void answer(Child &child, int status, const std::string &reason);
     void reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
                const std::string &reason);

@@ -245,6 +245,10 @@ class Planner {
                 plan_.label_output = plan_.label_output || d.number;
             else if (key == PMIX_ABORT_NON_ZERO_TERM)
                 plan_.end_on_bad_exit = d.number != 0;
+            else if (key == PMIX_NOTIFY_COMPLETION)
+                plan_.tell_end = plan_.tell_end || d.number;
+            else if (key == PMIX_NOTIFY_JOB_EVENTS && d.number)
+                plan_.tell_start = plan_.tell_end = true;
         } else if (key != PMIX_NON_PMI) {
             return malformed(d);
         }

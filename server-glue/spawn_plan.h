@@ -50,6 +50,7 @@ struct SpawnPlan {
     std::optional<std::uint32_t> stdin_rank;    // of the children; all_ranks; none: no input
     bool label_output = false;
     std::optional<bool> end_on_bad_exit;
+    bool tell_start = false, tell_end = false;  // PMIX_EVENT_JOB_START and kin, PMIX_EVENT_JOB_END
     std::optional<std::chrono::seconds> timeout; // of the start; zero: no limit
     std::string parent_nspace;
     std::uint32_t parent_rank = 0;

@@ -147,6 +147,17 @@ void StepServer::report_abroad(const wire::HostReport &report) {
     }
 }
 
+// As if the other namespace had sent it: to every host of this step.
+void StepServer::on_job_event(const wire::JobEvent &job) {
+    for (const auto &event : events_of(job)) {
+        auto message = abroad(event);
+        if (message)
+            events_.on_abroad(std::move(*message));
+        else
+            log_.warning("{}", message.failure().text);
+    }
+}
+
 void StepServer::come_to_session() {
     if (!ending_)
         send_to_session(wire::HearEvents::type, share(wire::encode(wire::HearEvents{})));

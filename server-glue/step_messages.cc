@@ -78,6 +78,8 @@ void StepServer::on_launcher_message(std::uint8_t type, const Bytes &payload) {
                 come_to_session(); // as the children do
             spawn_.on_reply(std::move(m));
         });
+    else if (type == wire::JobEvent::type)
+        with<wire::JobEvent>(log_, payload, [&](const auto &m) { on_job_event(m); });
     else
         log_.warning("the launcher sent a message of unknown type {}", type);
 }

@@ -115,6 +115,7 @@ class StepServer final : private UpcallHandler,
     void deliver(const wire::HostReport &report) override;
     void send_abroad(wire::EventAbroad event) override;
     void report_abroad(const wire::HostReport &report);
+    void on_job_event(const wire::JobEvent &message);
     // So that it brings what other steps notify.
     void come_to_session();
     // ProcessSetPort

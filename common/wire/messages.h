@@ -624,11 +624,29 @@ struct HearEvents {
         return std::make_tuple(field(&HearEvents::reserved, "reserved", "0"));
     }
 };
+// From the launcher (server-glue/launcher_server.h).
+struct JobEvent {
+    static constexpr std::uint8_t type = 98;
+    static constexpr const char *name = "JobEvent";
+    static constexpr const char *text = "to who spawned a job and asked to hear of it: it runs, or has ended";
+    static constexpr std::uint8_t running = 1, ended = 2;
+    Bytes nspace;
+    std::uint8_t what = 0;
+    std::int32_t exit_code = 0;
+    std::uint64_t time = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&JobEvent::nspace, "nspace", "of the job"),
+            field(&JobEvent::what, "what", "1: all of its processes run; 2: all have ended"),
+            field(&JobEvent::exit_code, "exit_code", "of the ended job, as a shell reports it"),
+            field(&JobEvent::time, "time", "when, in seconds of the epoch"));
+    }
+};
 
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
                                ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
-                               StepOver, EventNotice, HostReport, EventAbroad, HearEvents>;
+                               StepOver, EventNotice, HostReport, EventAbroad, HearEvents, JobEvent>;
 
 } // namespace pmixhost::wire

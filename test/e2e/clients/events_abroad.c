@@ -1,11 +1,15 @@
 /* Events between jobs: the steps of an allocation, or a job and the one that it spawned.
  * usage: events_abroad talk       each rank notifies over the ranges that leave its job, and over those
  *                                 that do not; it hears all of the other job's, once and in order
- *        events_abroad tell       it only notifies, and ends
- *        events_abroad listen     it only listens
+ *        events_abroad listen     it only listens, and says so by a file "listening" in $CLIENT_DIR
+ *        events_abroad tell       it waits for that file, notifies, and ends
+ *        events_abroad tell early, listen late   the same without the file: libpmix 4.2.2 hands what it
+ *                                 has kept to a late registrant in no order, so that is not looked at
  *        events_abroad die NAME   as one of two jobs: they connect, then the last rank of the one that is
  *                                 called B is killed; every rank of the other one hears of it
- *        events_abroad spawn      spawns two ranks of "talk", and is the other job */
+ *        events_abroad spawn      spawns two ranks of "talk", and is the other job
+ *        events_abroad child WHAT CODE   spawns a shell that exits with CODE (128 and more: by a signal);
+ *                                 all ranks hear what was asked for: WHAT is end or all */
 #include <pthread.h>
 
 #include "client.h"
@@ -31,6 +35,7 @@ static struct {
     } from[MAX_RANKS];
 } other;
 static char wrong[1024];
+static bool ordered = true;
 static pmix_proc_t died = {.rank = PMIX_RANK_INVALID};
 static unsigned deaths;
 
@@ -56,7 +61,8 @@ static void take(pmix_status_t status, const pmix_proc_t *source, const pmix_inf
         snprintf(wrong, sizeof wrong, "event %d of %s:%u", status, source->nspace, source->rank);
         return;
     }
-    if (number->value.data.uint64 <= other.from[source->rank].last)
+    /* The first may have been kept by the library until it was registered for. */
+    if (ordered && status != HELLO && number->value.data.uint64 <= other.from[source->rank].last)
         snprintf(wrong, sizeof wrong, "event %lu of rank %u came after %lu",
                  (unsigned long)number->value.data.uint64, source->rank,
                  (unsigned long)other.from[source->rank].last);
@@ -94,6 +100,37 @@ static void on_death(size_t id, pmix_status_t status, const pmix_proc_t *source,
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
+static struct {
+    pmix_status_t code, status;
+    int exit_code;
+    char nspace[PMIX_MAX_NSLEN + 1];
+} heard[8];
+static unsigned heard_count;
+
+static void on_job(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                   size_t ninfo, pmix_info_t *results, size_t nresults,
+                   pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id, (void)results, (void)nresults, (void)source;
+    const pmix_info_t *nspace = find(info, ninfo, PMIX_NSPACE), *term = find(info, ninfo, PMIX_JOB_TERM_STATUS),
+                      *code = find(info, ninfo, PMIX_EXIT_CODE), *time = find(info, ninfo, PMIX_EVENT_TIMESTAMP),
+                      *job = find(info, ninfo, PMIX_EVENT_AFFECTED_PROC);
+    pthread_mutex_lock(&lock);
+    if (heard_count == 8 || !nspace || nspace->value.type != PMIX_STRING || !time || !job ||
+        job->value.type != PMIX_PROC || strcmp(job->value.data.proc->nspace, nspace->value.data.string)) {
+        snprintf(wrong, sizeof wrong, "event %d without its job", status);
+    } else {
+        heard[heard_count].code = status;
+        heard[heard_count].status = term ? term->value.data.status : 1;
+        heard[heard_count].exit_code = code ? code->value.data.integer : -1;
+        snprintf(heard[heard_count].nspace, PMIX_MAX_NSLEN, "%s", nspace->value.data.string);
+        heard_count++;
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
 static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler)
 {
     me.doing = "PMIx_Register_event_handler";
@@ -113,7 +150,13 @@ static void wait_until(bool (*done)(void), const char *what)
         fail("%s", wrong);
 }
 static bool met(void) { return other.nspace[0]; }
-static bool all_over(void) { return met() && other.over == other.size; }
+static bool all_over(void)
+{
+    bool all = met() && other.over == other.size;
+    for (uint32_t p = 0; all && !ordered && p < other.size; p++) /* the last may come first */
+        all = other.from[p].count[0] >= ROUNDS && other.from[p].count[1] >= ROUNDS;
+    return all;
+}
 static bool one_dead(void) { return deaths > 0; }
 
 static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to)
@@ -143,10 +186,23 @@ static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, c
         PMIX_INFO_DESTRUCT(&info[i]);
 }
 
-static void talk(bool tells, bool listens)
+static void listening(char *path, size_t size)
+{
+    snprintf(path, size, "%s/listening", getenv("CLIENT_DIR") ? getenv("CLIENT_DIR") : ".");
+}
+
+static void talk(bool tells, bool listens, bool file)
 {
     pmix_status_t codes[] = {EVENT, LAST, HELLO};
+    char path[4096];
+    listening(path, sizeof path);
     register_for(codes, 3, on_event);
+    fence();
+    if (file && listens && me.rank == 0)
+        close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
+    me.doing = "waiting for the file of the listeners";
+    while (file && !listens && access(path, F_OK) != 0)
+        usleep(10 * 1000);
     if (tells)
         notify(HELLO, 0, PMIX_RANGE_SESSION, NULL);
     if (listens)
@@ -214,7 +270,58 @@ static void spawn(void)
         must(PMIx_Spawn(&info, 1, &app, 1, nspace));
     }
     fence();
-    talk(true, true);
+    talk(true, true, false);
+}
+
+static bool job_over(void)
+{
+    return heard_count && heard[heard_count - 1].code == PMIX_EVENT_JOB_END;
+}
+
+static void spawn_shell(const char *script, const char *directive, pmix_nspace_t nspace)
+{
+    char shell[] = "/bin/sh", flag[] = "-c", *argv[] = {shell, flag, strdup(script), NULL};
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = shell;
+    app.argv = argv;
+    app.maxprocs = 1;
+    pmix_info_t info[2];
+    bool yes = true;
+    PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "node:oversubscribe", PMIX_STRING);
+    if (directive)
+        PMIX_INFO_LOAD(&info[1], directive, &yes, PMIX_BOOL);
+    if (directive)
+        PMIX_INFO_REQUIRED(&info[1]);
+    must(PMIx_Spawn(info, directive ? 2 : 1, &app, 1, nspace));
+}
+
+static void child(const char *what, int code)
+{
+    bool all = !strcmp(what, "all");
+    pmix_status_t codes[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END};
+    register_for(codes, 3, on_job);
+    fence();
+    pmix_nspace_t nspace = "";
+    if (me.rank == 0) {
+        char script[64];
+        /* Nobody asked for this one. */
+        spawn_shell("exit 0", NULL, nspace);
+        snprintf(script, sizeof script, code >= 128 ? "kill -%d $$" : "exit %d", code % 128);
+        spawn_shell(script, all ? PMIX_NOTIFY_JOB_EVENTS : PMIX_NOTIFY_COMPLETION, nspace);
+    }
+    wait_until(job_over, "the end of the child");
+    if (me.rank == 0 && strcmp(heard[heard_count - 1].nspace, nspace))
+        fail("the end of %s, not of %s", heard[heard_count - 1].nspace, nspace);
+    if (heard_count != (all ? 3 : 1) || (all && (heard[0].code != codes[0] || heard[1].code != codes[1])))
+        fail("%u events, the first is %s", heard_count, PMIx_Error_string(heard[0].code));
+    pmix_status_t wanted = code >= 128 ? PMIX_ERR_JOB_ABORTED_BY_SIG
+                           : code      ? PMIX_ERR_JOB_NON_ZERO_TERM
+                                       : PMIX_SUCCESS;
+    if (heard[heard_count - 1].status != wanted || heard[heard_count - 1].exit_code != code)
+        fail("status %s, exit code %d", PMIx_Error_string(heard[heard_count - 1].status),
+             heard[heard_count - 1].exit_code);
+    fence();
 }
 
 int main(int argc, char **argv)
@@ -224,15 +331,19 @@ int main(int argc, char **argv)
     if (me.size > MAX_RANKS)
         fail("at most %d ranks", MAX_RANKS);
     if (!strcmp(what, "talk"))
-        talk(true, true);
+        talk(true, true, false);
     else if (!strcmp(what, "tell"))
-        talk(true, false);
-    else if (!strcmp(what, "listen"))
-        talk(false, true);
+        talk(true, false, argc == 2);
+    else if (!strcmp(what, "listen")) {
+        ordered = argc == 2;
+        talk(false, true, argc == 2);
+    }
     else if (!strcmp(what, "die"))
         die(argc > 2 ? argv[2] : "A");
     else if (!strcmp(what, "spawn"))
         spawn();
+    else if (!strcmp(what, "child") && argc > 3)
+        child(argv[2], atoi(argv[3]));
     else
         fail("usage: there is no '%s'", what);
     /* What came twice or late would have come by now, but for what is on its way. */

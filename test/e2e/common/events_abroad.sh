@@ -15,7 +15,7 @@ if [[ $backend == slurm ]]; then
     ok "events over the ranges that leave a step come to another one once and in order" so_many_ok 7
     pair "$one $abroad listen & $other $abroad tell & wait"
     ok "a step that only listens hears what another one notifies" so_many_ok 7
-    pair "$other $abroad tell; $one $abroad listen"
+    pair "$other $abroad tell early; $one $abroad listen late"
     ok "a step that starts later hears of it too" so_many_ok 7
     pair "$one $abroad die A & $other -K0 $abroad die B & wait"
     ok "the end of a process is told to those who have connected with it" so_many_ok 6
@@ -25,5 +25,11 @@ if [[ $backend == slurm ]]; then
 fi
 client 2 1 events_abroad spawn
 ok "a job and the one that it has spawned hear each other's events" so_many_ok 4
+for code in 0 3 137; do
+    client 2 2 events_abroad child end $code
+    ok "the end of a spawned job is told to who asked for it: $code" so_many_ok 4
+done
+client 2 2 events_abroad child all 3
+ok "the start of a spawned job, its launch and its end" so_many_ok 4
 [[ $backend == local ]] || ok "nothing is left" no_litter 20
 done_testing
