@@ -54,7 +54,7 @@ server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 server_glue_libglue_la_LIBADD = common/libcommon.la $(PMIX_LIBS) -ldl
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
-server_glue_pmixhostd_SOURCES = server-glue/pmixhostd.cc
+server_glue_pmixhostd_SOURCES = server-glue/pmixhostd.cc server-glue/timer_guard.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la
 

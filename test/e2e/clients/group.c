@@ -5,6 +5,7 @@
  *   group parts          the even and the odd ranks at once, beside a fence over the same processes
  *   group local          the ranks of each host for themselves
  *   group lonely SECONDS the last rank does not come: the others hear of a timeout
+ *   group timed          all come well in time; nothing happens when the time is up
  *   group refused        a required directive that does not exist: refused on all hosts
  *   group die HOW WHEN [FLAG]
  *        the last rank ends (kill, segv, exit) before it would join, or, `inside`, while the others
@@ -458,6 +459,15 @@ int main(int argc, char **argv)
                 fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
         }
         fence();
+    } else if (!strcmp(what, "timed")) {
+        pmix_proc_t *procs = list_of(0, 1, &n);
+        pmix_status_t rc = construct("test-timed", procs, n, 0, 2, NULL);
+        if (rc != PMIX_SUCCESS)
+            fail("%s", PMIx_Error_string(rc));
+        struct timespec longer = {3, 0}; /* than the time: the server must live beyond it */
+        nanosleep(&longer, NULL);
+        fence();
+        destruct("test-timed");
     } else if (!strcmp(what, "refused")) {
         pmix_proc_t *procs = list_of(0, 1, &n);
         pmix_status_t rc = construct("test-refused", procs, n, me.rank == 0 ? UNKNOWN : 0, 0, NULL);

@@ -7,9 +7,8 @@ for shape in 1x4 3x1 4x2; do
     client "$h" "$p" connect own
     ok "connect and disconnect within a job, $shape" all_ok $((h * p))
 done
-# One rank a host: libpmix 4.2.2 breaks on more (contrib/doc/decisions/libpmix.md).
-client 3 1 connect lonely 2
-ok "connect to a namespace that does not come ends with the timeout" all_ok 3
+client 3 2 connect lonely 2
+ok "connect to a namespace that does not come ends with the timeout" all_ok 6
 like "and says so" "$output" 'lonely 0: TIMEOUT'
 
 # pair SCRIPT: two steps at once in an allocation of three hosts

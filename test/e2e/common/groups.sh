@@ -16,6 +16,9 @@ ok "a required directive that does not exist is refused on all hosts" all_ok 3
 client 3 1 group lonely 2
 ok "a member that does not come: the others hear of the timeout" all_ok 3
 
+client 2 2 group timed
+ok "a timeout that is not needed does no harm" all_ok 4
+
 for how in kill segv exit; do
     for when in before inside; do
         client 3 1 group die $how $when
