@@ -50,6 +50,13 @@ static Result<StepInfo> step_of(const wire::NamespaceInfo &info) {
     return step;
 }
 
+std::vector<Bytes> ForeignJobs::names() const {
+    std::vector<Bytes> out;
+    for (const auto &[name, job] : jobs_)
+        out.push_back(name);
+    return out;
+}
+
 Rank ForeignJobs::size_of(const Bytes &nspace) const {
     auto found = jobs_.find(nspace);
     return found == jobs_.end() ? 0 : found->second.step.map.rank_count();

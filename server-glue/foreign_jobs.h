@@ -24,6 +24,7 @@ class ForeignJobs {
     // logged, and done.
     void learn(PmixLibrary &library, const wire::NamespaceInfo &info, std::function<void()> done);
     bool any() const { return !jobs_.empty(); }
+    std::vector<Bytes> names() const;
     // 0 when it is not known.
     Rank size_of(const Bytes &nspace) const;
 

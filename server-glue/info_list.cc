@@ -59,6 +59,38 @@ void InfoList::add(const char *key, bool flag) {
     info.value.type = PMIX_BOOL;
     info.value.data.flag = flag;
 }
+void InfoList::add_size(const char *key, std::size_t number) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_SIZE;
+    info.value.data.size = number;
+}
+void InfoList::append_all(InfoList &&others) {
+    infos_.insert(infos_.end(), others.infos_.begin(), others.infos_.end());
+    others.infos_.clear();
+}
+void InfoList::add_process_infos(const char *key, const std::vector<ProcessInfo> &processes) {
+    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
+    auto *copies = static_cast<pmix_proc_info_t *>(std::calloc(processes.size() + 1, sizeof(pmix_proc_info_t)));
+    if (!array || !copies) {
+        std::free(array);
+        std::free(copies);
+        throw std::bad_alloc();
+    }
+    *array = {PMIX_PROC_INFO, processes.size(), copies};
+    pmix_info_t &info = append(key); // from here on the list's
+    info.value.type = PMIX_DATA_ARRAY;
+    info.value.data.darray = array;
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        const ProcessInfo &from = processes[i];
+        copies[i].proc = from.process;
+        copies[i].hostname = copied(from.host.data(), from.host.size());
+        if (!from.executable.empty())
+            copies[i].executable_name = copied(from.executable.data(), from.executable.size());
+        copies[i].pid = from.pid;
+        copies[i].exit_code = from.exit_code;
+        copies[i].state = from.state;
+    }
+}
 void InfoList::add_rank(const char *key, pmix_rank_t rank) {
     pmix_info_t &info = append(key);
     info.value.type = PMIX_PROC_RANK;

@@ -26,6 +26,7 @@ class InfoList {
     void add(const char *key, std::uint64_t number);
     void add(const char *key, int number);
     void add(const char *key, bool flag);
+    void add_size(const char *key, std::size_t number);
     void add_rank(const char *key, pmix_rank_t rank);
     void add_process(const char *key, const pmix_proc_t &process);
     void add_processes(const char *key, const std::vector<pmix_proc_t> &processes);
@@ -35,6 +36,15 @@ class InfoList {
     void add_time(const char *key, time_t time);
     // A nested array of info: job, session, app, node or process realm.
     void add_array(const char *key, InfoList &&elements);
+    struct ProcessInfo { // a pmix_proc_info_t
+        pmix_proc_t process;
+        std::string host, executable;
+        pid_t pid;
+        int exit_code;
+        pmix_proc_state_t state;
+    };
+    void add_process_infos(const char *key, const std::vector<ProcessInfo> &processes);
+    void append_all(InfoList &&others);
     // What PMIx_generate_regex or _ppn gave: only the library knows its length.
     void add_regex(const char *key, const char *regex);
 

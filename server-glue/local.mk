@@ -27,8 +27,10 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/pmix_library.h server-glue/pmix_library.cc \
 	server-glue/private_directory.h server-glue/private_directory.cc \
 	server-glue/process_sets.h server-glue/process_sets.cc \
+	server-glue/process_table.h server-glue/process_table.cc \
 	server-glue/publish_service.h server-glue/publish_service.cc \
 	server-glue/rm_backend.h \
+	server-glue/query_service.h server-glue/query_service.cc \
 	server-glue/role_process.h server-glue/role_process.cc \
 	server-glue/session_events.h server-glue/session_events.cc \
 	server-glue/session_server.h server-glue/session_server.cc \
@@ -39,7 +41,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc server-glue/step_events.cc \
-	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_sets.cc \
+	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \
 	server-glue/task_door.h server-glue/task_door.cc \
@@ -47,7 +49,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/task_watch.h server-glue/task_watch.cc \
 	server-glue/upcall_tools.h server-glue/upcalls_connect.cc server-glue/upcalls_control.cc server-glue/upcalls_data.cc \
 	server-glue/upcalls_groups.cc \
-	server-glue/upcalls_events.cc server-glue/upcalls_log.cc server-glue/upcalls_security.cc server-glue/upcalls_spawn.cc \
+	server-glue/upcalls_events.cc server-glue/upcalls_log.cc server-glue/upcalls_query.cc server-glue/upcalls_security.cc server-glue/upcalls_spawn.cc \
 	server-glue/upcalls.h server-glue/upcalls.cc \
 	server-glue/user_terminal.h server-glue/user_terminal.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

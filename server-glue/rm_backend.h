@@ -76,6 +76,22 @@ struct StepEnd {
     std::string text;     // one line for the user
 };
 
+// What only the RM knows, for the query interface.
+struct RmQuestion {
+    enum class Kind {
+        time_remaining,    // of this job's allocation, in seconds; none: UINT32_MAX
+        allocation_status, // of the allocation with this name, as the RM's users call it
+        queues,            // all of them, with their states
+    };
+    Kind kind;
+    std::string allocation;
+};
+struct RmAnswer {
+    std::uint32_t seconds = 0;
+    std::string text;
+    std::vector<std::pair<std::string, std::string>> queues; // name and state
+};
+
 // What the daemon hears from the backend.
 class BackendListener {
   public:
@@ -127,6 +143,9 @@ class RmBackend {
     // the first failure of any counts.
     virtual void report_launch(LaunchReport report, std::function<void(Result<void>)> done) = 0;
 
+    // Errors: unsupported, not_found, unreachable. May take as long as the RM does.
+    virtual void ask(RmQuestion question, std::function<void(Result<RmAnswer>)> done) = 0;
+
     // The daemon will exit; nothing is called after this. Threads end here.
     virtual void stop() = 0;
 };
@@ -138,7 +157,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 4;
+    static constexpr std::uint32_t current_abi = 5;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     // Fails where the start document lacks or garbles something; the text names it.

@@ -56,6 +56,7 @@ void StepServer::note_end(Rank rank, std::optional<int> wait_status) {
         ended.exit_code = WEXITSTATUS(*wait_status);
         ended.term_status = bad_status ? PMIX_ERR_EXIT_NONZERO_TERM : PMIX_ERR_PROC_TERM_WO_SYNC;
     }
+    table_.note_ended(ended);
     ends_.push_back(ended);
     if (!ends_timer_)
         ends_timer_ = loop_.after(ends_together, [this] { report_ends(); });
@@ -114,6 +115,10 @@ void StepServer::deliver(const wire::EventNotice &notice) {
 
 void StepServer::deliver(const wire::HostReport &report) {
     tell_of_failed(report);
+    if (report.lost != 0)
+        table_.note_lost(report.host);
+    for (const auto &ended : report.processes)
+        table_.note_ended(ended);
     for (auto &event : events_of(report, step_.map, step_.nspace)) {
         to_library(sizeof(pmix_info_t) * event.info->size(), [this, event](PmixLibrary::Done done) {
             library_->notify(event.code, event.source, event.range, event.info->data(),

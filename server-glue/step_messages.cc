@@ -62,6 +62,12 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
     case wire::SignalReply::type:
         with<wire::SignalReply>(log_, payload, [&](auto m) { control_.on_reply(from, m); });
         break;
+    case wire::TableRequest::type:
+        with<wire::TableRequest>(log_, payload, [&](auto m) { table_.on_request(now, from, m); });
+        break;
+    case wire::TableReply::type:
+        with<wire::TableReply>(log_, payload, [&](auto m) { table_.on_reply(from, std::move(m)); });
+        break;
     case wire::WantSession::type:
         mesh_->invite(session_peer());
         break;
@@ -127,6 +133,7 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
         log_.warning("{} is lost: {}", step_.map.hosts()[host], why.text);
     collectives_.on_host_gone(host);
     modex_.on_host_gone(host);
+    table_.on_host_gone(host);
     control_.on_host_gone(host, how == Mesh::Gone::lost);
     if (how == Mesh::Gone::lost && !ending_ && mesh_->was_connected(host)) {
         wire::HostReport report;

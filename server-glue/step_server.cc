@@ -100,6 +100,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
       credentials_(loop_, log_),
       events_(*this, step_.map, step_.nspace, step_.self, settings_.transport_radix),
       foreign_(log_, step_.session_id), context_ids_(step_.number, step_.self),
+      table_(*this, step_.map, step_.self, settings_.transport_radix),
       upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes, max_event_bytes}),
       worker_(loop_) {}
 
@@ -456,7 +457,8 @@ bool StepServer::local_process_gone(const Bytes &nspace, Rank rank) {
 
 void StepServer::arm_timer() {
     timer_.arm(std::min(
-        {collectives_.next_time(), modex_.next_time(), control_.next_time(), publish_.next_time()}));
+        {collectives_.next_time(), modex_.next_time(), control_.next_time(), publish_.next_time(),
+         table_.next_time(), queries_.next_time()}));
 }
 
 void StepServer::on_time() {
@@ -464,6 +466,8 @@ void StepServer::on_time() {
     modex_.on_time(loop_.now());
     control_.on_time(loop_.now());
     publish_.on_time(loop_.now());
+    table_.on_time(loop_.now());
+    queries_.on_time(loop_.now());
     arm_timer();
 }
 

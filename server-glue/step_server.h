@@ -20,6 +20,7 @@
 #include "server-glue/private_directory.h"
 #include "server-glue/process_sets.h"
 #include "server-glue/publish_service.h"
+#include "server-glue/query_service.h"
 #include "server-glue/upcalls.h"
 
 #include <unordered_map>
@@ -33,7 +34,9 @@ class StepServer final : private UpcallHandler,
                          private JobControlPort,
                          private SessionPort,
                          private EventPort,
-                         private ProcessSetPort {
+                         private ProcessSetPort,
+                         private ProcessTablePort,
+                         private QueryPort {
   public:
     struct Start {
         EventLoop &loop;
@@ -73,6 +76,7 @@ class StepServer final : private UpcallHandler,
     void spawn(SpawnAsk request) override;
     void job_control(JobControlAsk request) override;
     void log(LogAsk request) override;
+    void query(QueryAsk request) override;
     void get_credential(CredentialAsk request) override { credentials_.get(std::move(request)); }
     void validate_credential(ValidationAsk request) override {
         credentials_.validate(std::move(request));
@@ -123,6 +127,17 @@ class StepServer final : private UpcallHandler,
                     const std::vector<Rank> &ranks) override;
     void delete_set(const std::string &name) override;
     void name_taken(const std::string &name, const Bytes &nspace) override;
+    // ProcessTablePort and QueryPort
+    std::vector<ProcessEntry> local_processes() override;
+    const StepInfo &step() const override { return step_; }
+    const ProcessSets &process_sets() const override { return sets_; }
+    const GroupRegistry &groups() const override { return groups_; }
+    std::vector<Bytes> other_namespaces() const override { return foreign_.names(); }
+    std::vector<ProcessEntry> local_table() override { return table_.local(); }
+    void gather_table(Duration timeout, ProcessTable::Done done) override;
+    std::int32_t first_bad_end() const override { return table_.first_bad_end(); }
+    void ask_rm(RmQuestion question, std::function<void(Result<RmAnswer>)> done) override;
+    void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
 
     void begin();
     // A collective in which this host's processes take part; `reply` gets what the others brought.
@@ -200,6 +215,8 @@ class StepServer final : private UpcallHandler,
     GroupRegistry groups_;
     std::vector<std::shared_ptr<GroupAsk>> building_groups_; // under way
     ContextIds context_ids_;
+    ProcessTable table_;
+    QueryService queries_{*this};
     struct Reply {
         DataReply answer;
         CollectiveKind kind = CollectiveKind::fence;

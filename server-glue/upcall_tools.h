@@ -60,6 +60,7 @@ void add_control_upcalls(pmix_server_module_t &module);
 void add_data_upcalls(pmix_server_module_t &module);
 void add_group_upcall(pmix_server_module_t &module);
 void add_log_upcall(pmix_server_module_t &module);
+void add_query_upcall(pmix_server_module_t &module);
 void add_security_upcalls(pmix_server_module_t &module);
 void add_event_upcalls(pmix_server_module_t &module);
 void add_spawn_upcall(pmix_server_module_t &module);

@@ -196,6 +196,7 @@ pmix_server_module_t make_module() {
     add_data_upcalls(module);
     add_group_upcall(module);
     add_log_upcall(module);
+    add_query_upcall(module);
     add_security_upcalls(module);
     add_event_upcalls(module);
     add_spawn_upcall(module);

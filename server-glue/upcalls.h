@@ -8,6 +8,7 @@
 #include "common/event_loop.h"
 #include "common/transport/credential.h"
 #include "common/wire/messages.h"
+#include "server-glue/info_list.h"
 #include "server-glue/one_shot.h"
 #include "server-glue/signature.h"
 #include "server-glue/spawn_service.h"
@@ -161,6 +162,21 @@ struct NotifyAsk {
     Bytes info; // as PMIx_Data_pack makes it
     std::shared_ptr<void> admission; // its place in EventGate::posted
 };
+using QueryReply = OneShot<pmix_status_t, std::shared_ptr<InfoList>>;
+struct QueryAsk {
+    static constexpr std::size_t max_keys = 1000;
+    struct Query {
+        std::vector<std::string> keys;
+        // Its qualifiers; empty: not said.
+        std::string nspace, process_set, group, queue, allocation;
+        std::uint8_t range = PMIX_RANGE_SESSION;
+        bool local_only = false;
+        std::optional<std::chrono::seconds> timeout;
+        std::string unsupported; // one that is required and not known
+    };
+    std::vector<Query> queries;
+    QueryReply reply;
+};
 struct ClientEvent {
     Process client;
     StatusReply reply;
@@ -185,6 +201,7 @@ class UpcallHandler {
     virtual void log(LogAsk request) = 0;
     virtual void get_credential(CredentialAsk request) = 0;
     virtual void validate_credential(ValidationAsk request) = 0;
+    virtual void query(QueryAsk request) = 0;
     // Of a process of this host; those of this host have it already.
     virtual void notify(NotifyAsk request) = 0;
 };

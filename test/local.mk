@@ -13,7 +13,7 @@ include test/fuzz.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
 	test/unit/gathering test/unit/job_control test/unit/log_service test/unit/task_watch \
-	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/process_set \
+	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/process_set test/unit/process_table test/unit/query_service \
 	test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 GLUE_TESTS += test/unit/session_events
@@ -64,6 +64,12 @@ test_unit_event_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_session_events_SOURCES = test/unit/session_events.cc
 test_unit_session_events_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_session_events_LDADD = $(GLUE_TEST_LDADD)
+test_unit_process_table_SOURCES = test/unit/process_table.cc
+test_unit_process_table_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_process_table_LDADD = $(GLUE_TEST_LDADD)
+test_unit_query_service_SOURCES = test/unit/query_service.cc
+test_unit_query_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_query_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_process_set_SOURCES = test/unit/process_set.cc
 test_unit_process_set_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_process_set_LDADD = $(GLUE_TEST_LDADD)
@@ -80,4 +86,4 @@ EXTRA_DIST += contrib/doc/wire-format.md contrib/doc/architecture.md contrib/doc
 	contrib/doc/task-door.md contrib/doc/decisions/collectives.md contrib/doc/decisions/events.md \
 	contrib/doc/decisions/libpmix.md contrib/doc/decisions/groups.md \
 	contrib/doc/decisions/local-backend.md contrib/doc/decisions/slurm-shim.md \
-	contrib/doc/decisions/control.md contrib/doc/decisions/sets.md contrib/doc/decisions/spawn.md
+	contrib/doc/decisions/control.md contrib/doc/decisions/queries.md contrib/doc/decisions/sets.md contrib/doc/decisions/spawn.md

@@ -117,6 +117,13 @@ class LocalBackend final : public RmBackend {
         });
     }
 
+    // This machine has neither queues nor allocations.
+    void ask(RmQuestion, std::function<void(Result<RmAnswer>)> done) override {
+        loop_.post([done = std::move(done)] {
+            done(error(ErrorKind::unsupported, "pmixhost run has no queues and no allocations"));
+        });
+    }
+
     void stop() override {
         reaper_.reset();
         timers_.clear();

@@ -6,6 +6,7 @@
 #include "common/worker.h"
 #include "plugins/slurm/backend_step.h"
 #include "plugins/slurm/contact_socket.h"
+#include "plugins/slurm/rm_answers.h"
 #include "plugins/slurm/session_step.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/spawn_command.h"
@@ -197,6 +198,20 @@ class SlurmBackend final : public RmBackend {
         to_srun({SrunMessage::Kind::launched, report.status, std::move(report.text)}, std::move(done));
     }
 
+    void ask(RmQuestion question, std::function<void(Result<RmAnswer>)> done) override {
+        if (!asker_)
+            asker_.emplace(loop_);
+        asker_->run(
+            [question = std::move(question), job = step_.leader_job] {
+                initialise_slurm();
+                return ask_slurm(question, job);
+            },
+            [done = std::move(done), alive = std::weak_ptr(alive_)](Result<RmAnswer> answer) {
+                if (!alive.expired())
+                    done(std::move(answer));
+            });
+    }
+
     void stop() override {
         alive_.reset();
         lifeline_watch_.reset();
@@ -206,6 +221,7 @@ class SlurmBackend final : public RmBackend {
         sender_.reset();
         ender_.reset();
         reporter_.reset();
+        asker_.reset();
     }
 
   private:
@@ -314,7 +330,7 @@ class SlurmBackend final : public RmBackend {
     EventLoop::Handle lifeline_watch_, again_;
     std::unique_ptr<ContactSocket> contacts_;
     std::list<EventLoop::Handle> pauses_;
-    std::optional<Worker> sender_, ender_, reporter_;
+    std::optional<Worker> sender_, ender_, reporter_, asker_;
     std::optional<ReadyMessage> running_report_;
     UniqueFd session_srun_; // its pidfd
     bool reported_ = false;

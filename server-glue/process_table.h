@@ -1,0 +1,94 @@
+// Who the processes of the job are: host, pid, executable, state and exit code of each, for
+// PMIX_QUERY_PROC_TABLE. Pure: messages and time in, messages and one answer out.
+//
+// The question goes along the tree of the step's hosts from where it was asked, around hosts that have
+// gone, and each host answers for the part of the tree behind it: O(log N) rounds, each entry crosses
+// each connection on its way once. A host waits for those behind it a little shorter than it is waited
+// for, so that one that is silent does not take the others with it.
+//
+// Of a host that has left only what was reported of its processes is known: that they ended badly.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/transport/tree.h"
+#include "common/wire/messages.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace pmixhost {
+
+struct ProcessEntry {
+    Rank rank = 0;
+    HostIndex host = 0;
+    pid_t pid = 0; // 0: it does not run, or nobody knows
+    int exit_code = 0;
+    std::uint8_t state = 0; // pmix_proc_state_t
+    std::string executable;
+};
+
+class ProcessTablePort {
+  public:
+    virtual ~ProcessTablePort() = default;
+    // False when the host is gone.
+    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
+    virtual bool host_gone(HostIndex host) = 0;
+    // Those of this host. Of one that has ended only `rank` and `state` are looked at.
+    virtual std::vector<ProcessEntry> local_processes() = 0;
+};
+
+class ProcessTable {
+  public:
+    // SUCCESS with an entry for each rank in order, or TIMEOUT.
+    using Done = std::function<void(std::int32_t status, std::vector<ProcessEntry>)>;
+
+    ProcessTable(ProcessTablePort &port, const JobMap &map, HostIndex self, std::uint32_t radix)
+        : port_(port), map_(map), self_(self), tree_(map.host_count(), radix) {}
+
+    std::vector<ProcessEntry> local();
+    void request(TimePoint now, Duration timeout, Done done);
+    // What is known of ends (wire::HostReport), of this host too.
+    void note_ended(const wire::EndedProcess &process) { ended_[process.rank] = process; }
+    void note_lost(HostIndex host) { lost_.insert(host); }
+    // The code of the first process that ended badly; 0: none has.
+    std::int32_t first_bad_end() const;
+
+    void on_request(TimePoint now, HostIndex from, const wire::TableRequest &message);
+    void on_reply(HostIndex from, wire::TableReply message);
+    void on_host_gone(HostIndex host);
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+  private:
+    struct Pending {
+        HostIndex asker = no_host; // no_host: `done` is called
+        std::uint64_t id_there = 0;
+        Done done;
+        TimePoint deadline;
+        Duration timeout;
+        std::map<HostIndex, HostIndex> waiting; // for whom, and which neighbour it is behind
+        wire::TableReply answer;
+    };
+    using Iterator = std::map<std::uint64_t, Pending>::iterator;
+    bool neighbours(HostIndex a, HostIndex b) const;
+    Iterator start(TimePoint now, Duration timeout);
+    void spread(Iterator pending, HostIndex at, HostIndex coming_from);
+    void finish(Iterator pending);
+    wire::TableHost own_host();
+    std::vector<ProcessEntry> entries(const wire::TableReply &answer) const;
+    void complete(ProcessEntry &entry) const;
+
+    ProcessTablePort &port_;
+    const JobMap &map_;
+    const HostIndex self_;
+    Tree tree_;
+    std::map<Rank, wire::EndedProcess> ended_;
+    std::set<HostIndex> lost_;
+    std::map<std::uint64_t, Pending> pending_;
+    std::uint64_t next_id_ = 1;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,285 @@
+/* PMIx_Query_info.
+ *
+ *   query sets EXPECTED    number, names and members of the process sets
+ *   query job              namespaces, command line, status, what spawn and query support
+ *   query table            the table of processes: each rank's pid, host, program and state
+ *   query ended            the last rank exits with 3 after PMIx_Finalize: the others see it
+ *   query mixed            some keys are answered and some are not
+ *   query rm SECONDS JOB   the allocation has up to so many seconds left; queue `main` is up
+ *   query no-rm            there is nobody to ask about queues and allocations
+ */
+#include "sets.h"
+
+static pmix_info_t *results;
+static size_t nresults;
+
+/* `qualifiers` get PMIX_QUERY_REFRESH_CACHE: the library keeps answers otherwise. */
+static pmix_status_t ask(const char *const *keys, const pmix_info_t *qualifiers, size_t n)
+{
+    pmix_query_t query;
+    bool yes = true;
+    PMIX_QUERY_CONSTRUCT(&query);
+    for (; *keys; keys++) {
+        pmix_status_t rc;
+        PMIX_ARGV_APPEND(rc, query.keys, *keys);
+        if (rc != PMIX_SUCCESS)
+            fail("PMIX_ARGV_APPEND: %s", PMIx_Error_string(rc));
+    }
+    PMIX_QUERY_QUALIFIERS_CREATE(&query, n + 1);
+    PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_QUERY_REFRESH_CACHE, &yes, PMIX_BOOL);
+    for (size_t i = 0; i < n; i++)
+        PMIX_INFO_XFER(&query.qualifiers[i + 1], &qualifiers[i]);
+    if (results)
+        PMIX_INFO_FREE(results, nresults);
+    results = NULL;
+    nresults = 0;
+    me.doing = "PMIx_Query_info";
+    pmix_status_t rc = PMIx_Query_info(&query, 1, &results, &nresults);
+    PMIX_QUERY_DESTRUCT(&query);
+    return rc;
+}
+
+static pmix_status_t status_of(const char *key, const char *qualifier, const char *text)
+{
+    const char *keys[] = {key, NULL};
+    pmix_info_t info;
+    if (!qualifier)
+        return ask(keys, NULL, 0);
+    PMIX_INFO_LOAD(&info, qualifier, text, PMIX_STRING);
+    pmix_status_t rc = ask(keys, &info, 1);
+    PMIX_INFO_DESTRUCT(&info);
+    return rc;
+}
+
+static const pmix_value_t *answer_to(const char *key, const char *qualifier, const char *text,
+                                     pmix_data_type_t type)
+{
+    pmix_status_t rc = status_of(key, qualifier, text);
+    if (rc != PMIX_SUCCESS)
+        fail("%s: %s", key, PMIx_Error_string(rc));
+    if (nresults != 1 || !PMIX_CHECK_KEY(&results[0], key))
+        fail("%s: %zu results", key, nresults);
+    if (results[0].value.type != type)
+        fail("%s has type %d", key, results[0].value.type);
+    return &results[0].value;
+}
+
+static void expect(pmix_status_t wanted, const char *key, const char *qualifier, const char *text)
+{
+    pmix_status_t rc = status_of(key, qualifier, text);
+    if (rc != wanted)
+        fail("%s %s: %s", key, text ? text : "", PMIx_Error_string(rc));
+}
+
+static bool is_in(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)); at++)
+        if ((at == list || at[-1] == ',') && (at[n] == '\0' || at[n] == ','))
+            return true;
+    return false;
+}
+
+static void look_at_sets(void)
+{
+    const pmix_value_t *v = answer_to(PMIX_QUERY_NUM_PSETS, NULL, NULL, PMIX_SIZE);
+    if (v->data.size != nsets)
+        fail("%zu process sets, not %zu", v->data.size, nsets);
+    v = answer_to(PMIX_QUERY_PSET_NAMES, NULL, NULL, PMIX_DATA_ARRAY);
+    if (v->data.darray->type != PMIX_STRING || v->data.darray->size != nsets)
+        fail("the names are %zu of type %d", v->data.darray->size, v->data.darray->type);
+    for (size_t i = 0; i < nsets; i++)
+        if (!find_set(((char **)v->data.darray->array)[i]))
+            fail("there is a set %s", ((char **)v->data.darray->array)[i]);
+    for (size_t i = 0; i < nsets; i++) {
+        v = answer_to(PMIX_QUERY_PSET_MEMBERSHIP, PMIX_PSET_NAME, sets[i].name, PMIX_DATA_ARRAY);
+        if (!is_set(&sets[i], v, me.proc.nspace))
+            fail("the members of %s are others", sets[i].name);
+    }
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_PSET_MEMBERSHIP, PMIX_PSET_NAME, "nobody");
+    expect(PMIX_ERR_BAD_PARAM, PMIX_QUERY_PSET_MEMBERSHIP, NULL, NULL);
+}
+
+static void look_at_job(void)
+{
+    const pmix_value_t *v = answer_to(PMIX_QUERY_NAMESPACES, NULL, NULL, PMIX_STRING);
+    if (!is_in(v->data.string, me.proc.nspace))
+        fail("the namespaces are %s", v->data.string);
+    v = answer_to(PMIX_QUERY_NAMESPACE_INFO, PMIX_NSPACE, me.proc.nspace, PMIX_DATA_ARRAY);
+    if (v->data.darray->size != 1 || v->data.darray->type != PMIX_INFO)
+        fail("namespace information of %zu", v->data.darray->size);
+    const pmix_info_t *job = v->data.darray->array;
+    bool named = false, lined = false;
+    if (job->value.type != PMIX_DATA_ARRAY)
+        fail("namespace information is no array");
+    const pmix_info_t *details = job->value.data.darray->array;
+    for (size_t i = 0; i < job->value.data.darray->size; i++) {
+        named |= PMIX_CHECK_KEY(&details[i], PMIX_NSPACE) &&
+                 !strcmp(details[i].value.data.string, me.proc.nspace);
+        lined |= PMIX_CHECK_KEY(&details[i], PMIX_CMD_LINE) &&
+                 strstr(details[i].value.data.string, "query job") != NULL;
+    }
+    if (!named || !lined)
+        fail("namespace information lacks the %s", named ? "command line" : "name");
+    v = answer_to(PMIX_QUERY_JOB_STATUS, PMIX_NSPACE, me.proc.nspace, PMIX_STATUS);
+    if (v->data.status != PMIX_SUCCESS)
+        fail("the job's status is %s", PMIx_Error_string(v->data.status));
+    v = answer_to(PMIX_QUERY_SPAWN_SUPPORT, NULL, NULL, PMIX_STRING);
+    if (!is_in(v->data.string, PMIX_HOST) || is_in(v->data.string, PMIX_PRELOAD_BIN))
+        fail("spawn supports %s", v->data.string);
+    v = answer_to(PMIX_QUERY_SUPPORTED_KEYS, NULL, NULL, PMIX_STRING);
+    if (!is_in(v->data.string, PMIX_QUERY_NUM_PSETS))
+        fail("query supports %s", v->data.string);
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_NAMESPACE_INFO, PMIX_NSPACE, "nobody");
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_JOB_STATUS, PMIX_NSPACE, "nobody");
+}
+
+static const pmix_proc_info_t *table_of(const char *key, size_t *n)
+{
+    const pmix_value_t *v = answer_to(key, PMIX_NSPACE, me.proc.nspace, PMIX_DATA_ARRAY);
+    if (v->data.darray->type != PMIX_PROC_INFO)
+        fail("%s has elements of type %d", key, v->data.darray->type);
+    *n = v->data.darray->size;
+    return v->data.darray->array;
+}
+
+static void look_at_table(const char *program)
+{
+    size_t n;
+    pmix_value_t *v;
+    put_u64("pid", (uint64_t)getpid());
+    must(PMIx_Commit());
+    fence_collect();
+    const pmix_proc_info_t *table = table_of(PMIX_QUERY_PROC_TABLE, &n);
+    if (n != me.size)
+        fail("%zu entries for %u processes", n, me.size);
+    for (uint32_t r = 0; r < me.size; r++) {
+        const pmix_proc_info_t *p = &table[r];
+        if (p->proc.rank != r || strcmp(p->proc.nspace, me.proc.nspace))
+            fail("entry %u is of %s:%u", r, p->proc.nspace, p->proc.rank);
+        if (p->state != PMIX_PROC_STATE_CONNECTED || p->exit_code != 0)
+            fail("rank %u has state %d, exit code %d", r, p->state, p->exit_code);
+        if ((uint64_t)p->pid != get_u64(r, "pid"))
+            fail("rank %u has pid %d, not %lu", r, (int)p->pid, (unsigned long)get_u64(r, "pid"));
+        const char *base = p->executable_name ? strrchr(p->executable_name, '/') : NULL;
+        if (!base || strcmp(base + 1, program))
+            fail("rank %u runs %s", r, p->executable_name ? p->executable_name : "nothing");
+        if (!get(r, PMIX_HOSTNAME, &v) || !p->hostname || strcmp(v->data.string, p->hostname))
+            fail("rank %u is on %s", r, p->hostname ? p->hostname : "no host");
+        PMIX_VALUE_RELEASE(v);
+    }
+    if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE, &v))
+        fail("no PMIX_LOCAL_SIZE");
+    table = table_of(PMIX_QUERY_LOCAL_PROC_TABLE, &n);
+    if (n != v->data.uint32)
+        fail("%zu local entries for %u processes", n, v->data.uint32);
+    PMIX_VALUE_RELEASE(v);
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_PROC_TABLE, PMIX_NSPACE, "nobody");
+    fence();
+}
+
+static void see_the_end(void)
+{
+    size_t n;
+    uint32_t last = me.size - 1;
+    need(2);
+    if (last > MAX_MEMBERS)
+        fail("too many ranks");
+    if (me.rank == last) {
+        show_life();
+        fence();
+        must(PMIx_Finalize(NULL, 0));
+        _exit(3);
+    }
+    fence();
+    wait_for_death();
+    const pmix_proc_info_t *p;
+    do {
+        p = &table_of(PMIX_QUERY_PROC_TABLE, &n)[last]; /* the host may not have heard of it yet */
+    } while (p->state < PMIX_PROC_STATE_TERMINATED);
+    /* libpmix 4.2.2 does not send exit codes. */
+    if (p->state != PMIX_PROC_STATE_TERM_NON_ZERO || (p->exit_code != 3 && p->exit_code != 0) || p->pid != 0)
+        fail("the last rank has state %d, exit code %d, pid %d", p->state, p->exit_code, (int)p->pid);
+    const pmix_value_t *v = answer_to(PMIX_QUERY_JOB_STATUS, NULL, NULL, PMIX_STATUS);
+    if (v->data.status != PMIX_ERR_EXIT_NONZERO_TERM)
+        fail("the job's status is %s", PMIx_Error_string(v->data.status));
+    pmix_proc_t others[MAX_MEMBERS];
+    for (uint32_t r = 0; r < last; r++)
+        PMIX_LOAD_PROCID(&others[r], me.proc.nspace, r);
+    must(fence_with(others, last, 0, 0)); /* or a host leaves while another one asks it */
+    say("ok %d", (int)me.rank);
+    PMIx_Finalize(NULL, 0);
+    _exit(0);
+}
+
+static void mixed(void)
+{
+    const char *both[] = {PMIX_QUERY_NUM_PSETS, "my.own.key", NULL};
+    const char *good[] = {PMIX_QUERY_NUM_PSETS, PMIX_QUERY_NAMESPACES, NULL};
+    const char *sum[] = {PMIX_QUERY_NUM_PSETS, NULL};
+    pmix_info_t strange;
+    bool yes = true;
+    expect(PMIX_ERR_NOT_SUPPORTED, "my.own.key", NULL, NULL);
+    pmix_status_t rc = ask(both, NULL, 0);
+    if (rc != PMIX_ERR_PARTIAL_SUCCESS)
+        fail("one of two keys: %s", PMIx_Error_string(rc));
+    must(ask(good, NULL, 0));
+    if (nresults != 2)
+        fail("%zu results of two keys", nresults);
+    PMIX_INFO_LOAD(&strange, "my.qualifier", &yes, PMIX_BOOL);
+    must(ask(sum, &strange, 1));
+    PMIX_INFO_REQUIRED(&strange);
+    rc = ask(sum, &strange, 1);
+    if (rc != PMIX_ERR_NOT_SUPPORTED)
+        fail("a required qualifier that nobody knows: %s", PMIx_Error_string(rc));
+}
+
+static void ask_the_rm(uint32_t limit, const char *job)
+{
+    const pmix_value_t *v = answer_to(PMIX_TIME_REMAINING, NULL, NULL, PMIX_UINT32);
+    if (v->data.uint32 == 0 || v->data.uint32 > limit)
+        fail("%u seconds are left", v->data.uint32);
+    v = answer_to(PMIX_QUERY_QUEUE_LIST, NULL, NULL, PMIX_STRING);
+    if (!is_in(v->data.string, "main"))
+        fail("the queues are %s", v->data.string);
+    v = answer_to(PMIX_QUERY_QUEUE_STATUS, PMIX_ALLOC_QUEUE, "main", PMIX_DATA_ARRAY);
+    const pmix_info_t *queue = v->data.darray->array;
+    if (v->data.darray->size != 1 || strcmp(queue->key, "main") || strcmp(queue->value.data.string, "up"))
+        fail("the status of the queue main");
+    v = answer_to(PMIX_QUERY_ALLOC_STATUS, PMIX_ALLOC_ID, job, PMIX_STRING);
+    if (strcmp(v->data.string, "RUNNING"))
+        fail("the own allocation is %s", v->data.string);
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_QUEUE_STATUS, PMIX_ALLOC_QUEUE, "nothing");
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_ALLOC_STATUS, PMIX_ALLOC_ID, "4000000");
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_ALLOC_STATUS, PMIX_ALLOC_ID, "my own");
+    expect(PMIX_ERR_BAD_PARAM, PMIX_QUERY_ALLOC_STATUS, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "job";
+    begin(60);
+    if (!strcmp(what, "sets")) {
+        if (argc > 2)
+            expect_sets(argv[2]);
+        look_at_sets();
+    } else if (!strcmp(what, "job")) {
+        look_at_job();
+    } else if (!strcmp(what, "table")) {
+        look_at_table("query");
+    } else if (!strcmp(what, "ended")) {
+        see_the_end();
+    } else if (!strcmp(what, "mixed")) {
+        mixed();
+    } else if (!strcmp(what, "rm") && argc > 2) {
+        ask_the_rm((uint32_t)atoi(argv[2]), getenv("SLURM_JOB_ID"));
+    } else if (!strcmp(what, "no-rm")) {
+        expect(PMIX_ERR_NOT_SUPPORTED, PMIX_TIME_REMAINING, NULL, NULL);
+        expect(PMIX_ERR_NOT_SUPPORTED, PMIX_QUERY_QUEUE_LIST, NULL, NULL);
+        expect(PMIX_ERR_NOT_SUPPORTED, PMIX_QUERY_ALLOC_STATUS, PMIX_ALLOC_ID, "1");
+    } else {
+        fail("what is '%s'?", what);
+    }
+    fence();
+    pass();
+}

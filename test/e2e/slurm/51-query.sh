@@ -1,0 +1,3 @@
+#!/bin/bash
+# Queries, on a real cluster.
+. "$(dirname "$0")/../common/query.sh"

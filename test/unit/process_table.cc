@@ -1,0 +1,239 @@
+// The table of processes: it is gathered over the tree, around hosts that are gone, in time.
+#include "server-glue/process_table.h"
+
+#include <deque>
+#include <pmix_common.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+const TimePoint start{};
+
+// As many hosts as one likes, each with two ranks, and messages between them that arrive in turn.
+struct World {
+    struct Host final : ProcessTablePort {
+        World &world;
+        HostIndex self;
+        ProcessTable table;
+        Host(World &w, HostIndex s) : world(w), self(s), table(*this, w.map, s, 2) {}
+        bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
+            if (world.gone.contains(to))
+                return false;
+            world.messages.push_back({self, to, type, *payload});
+            return true;
+        }
+        bool host_gone(HostIndex host) override { return world.gone.contains(host); }
+        std::vector<ProcessEntry> local_processes() override {
+            std::vector<ProcessEntry> out;
+            for (Rank rank : world.map.ranks_on(self)) {
+                bool ended = world.ended.contains(rank);
+                out.push_back({rank, 0, ended ? 0 : static_cast<pid_t>(1000 + rank), 0,
+                               static_cast<std::uint8_t>(ended ? PMIX_PROC_STATE_TERMINATED
+                                                               : PMIX_PROC_STATE_CONNECTED),
+                               ended ? "" : "/bin/app"});
+            }
+            return out;
+        }
+    };
+    struct Message {
+        HostIndex from, to;
+        std::uint8_t type;
+        Bytes payload;
+    };
+    JobMap map;
+    std::vector<std::unique_ptr<Host>> hosts;
+    std::deque<Message> messages;
+    std::set<HostIndex> gone, silent;
+    std::set<Rank> ended;
+    std::size_t delivered = 0;
+    int answers = 0;
+    std::int32_t status = 0;
+    std::vector<ProcessEntry> entries;
+
+    explicit World(HostIndex count) {
+        std::vector<std::string> names;
+        std::vector<std::vector<Rank>> ranks;
+        for (HostIndex h = 0; h < count; ++h) {
+            names.push_back(fmt::format("n{}", h));
+            ranks.push_back({2 * h, 2 * h + 1});
+        }
+        map = *JobMap::create(names, ranks);
+        for (HostIndex h = 0; h < count; ++h)
+            hosts.push_back(std::make_unique<Host>(*this, h));
+    }
+    void ask(HostIndex from, Duration timeout = 10s) {
+        answers = 0;
+        hosts[from]->table.request(start, timeout, [this](std::int32_t s, std::vector<ProcessEntry> e) {
+            ++answers;
+            status = s;
+            entries = std::move(e);
+        });
+    }
+    bool step() {
+        if (messages.empty())
+            return false;
+        Message message = std::move(messages.front());
+        messages.pop_front();
+        ++delivered;
+        if (gone.contains(message.to) || silent.contains(message.to))
+            return true;
+        auto &table = hosts[message.to]->table;
+        if (message.type == wire::TableRequest::type)
+            table.on_request(start, message.from, *wire::decode<wire::TableRequest>(message.payload));
+        else
+            table.on_reply(message.from, *wire::decode<wire::TableReply>(message.payload));
+        return true;
+    }
+    void run() {
+        while (step()) {
+        }
+    }
+    void leave(HostIndex host) {
+        gone.insert(host);
+        for (auto &other : hosts)
+            other->table.on_host_gone(host);
+    }
+};
+
+void every_host_can_ask(void **) {
+    for (HostIndex count : {1u, 2u, 3u, 12u}) {
+        for (HostIndex from = 0; from < count; ++from) {
+            World world(count);
+            world.ask(from);
+            world.run();
+            assert_int_equal(world.answers, 1);
+            assert_int_equal(world.status, PMIX_SUCCESS);
+            assert_int_equal(world.entries.size(), 2 * count);
+            assert_int_equal(world.delivered, 2 * (count - 1)); // one question and one answer for each
+            for (Rank rank = 0; rank < 2 * count; ++rank) {
+                const auto &entry = world.entries[rank];
+                assert_int_equal(entry.rank, rank);
+                assert_int_equal(entry.host, rank / 2);
+                assert_int_equal(entry.pid, 1000 + rank);
+                assert_int_equal(entry.state, PMIX_PROC_STATE_CONNECTED);
+                assert_string_equal(entry.executable.c_str(), "/bin/app");
+            }
+        }
+    }
+}
+
+void hosts_that_are_gone_are_gone_around(void **) {
+    World world(12);
+    world.leave(1); // inner hosts of the tree
+    world.leave(2);
+    for (auto &host : world.hosts) {
+        host->table.note_ended({2, PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTED_BY_SIG, 137});
+        host->table.note_lost(2);
+    }
+    world.ask(11);
+    world.run();
+    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    assert_int_equal(world.entries[2].state, PMIX_PROC_STATE_ABORTED_BY_SIG);
+    assert_int_equal(world.entries[2].exit_code, 137);
+    assert_int_equal(world.entries[3].state, PMIX_PROC_STATE_TERMINATED);
+    assert_int_equal(world.entries[4].state, PMIX_PROC_STATE_COMM_FAILED);
+    assert_int_equal(world.entries[0].pid, 1000);
+    assert_int_equal(world.entries[23].pid, 1023);
+}
+
+// At each moment in which a host can go.
+void a_host_that_goes_meanwhile_does_not_stop_it(void **) {
+    for (std::size_t moment = 0; moment < 22; ++moment) {
+        World world(12);
+        world.ask(0);
+        for (std::size_t i = 0; i < moment; ++i)
+            world.step();
+        world.leave(1);
+        world.run();
+        assert_int_equal(world.answers, 1);
+        assert_int_equal(world.status, PMIX_SUCCESS);
+        assert_int_equal(world.entries[6].pid, 1006); // of a host behind it
+        assert_int_equal(world.entries[22].pid, 1022);
+    }
+}
+
+void a_silent_host_is_waited_for_in_time(void **) {
+    World world(7);
+    world.silent.insert(5);
+    world.ask(0, 10s);
+    world.run();
+    assert_int_equal(world.answers, 0);
+    // The host before it gives up first, and says which one is silent.
+    auto &before = world.hosts[2]->table;
+    assert_true(before.next_time() == start + 8s);
+    before.on_time(start + 8s);
+    world.run();
+    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.status, PMIX_ERR_TIMEOUT);
+    assert_true(before.next_time() == TimePoint::max());
+
+    world.silent.insert(2);
+    world.ask(0, 10s);
+    world.run();
+    auto &asker = world.hosts[0]->table;
+    asker.on_time(start + 9s);
+    assert_int_equal(world.answers, 0);
+    asker.on_time(start + 10s);
+    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.status, PMIX_ERR_TIMEOUT);
+}
+
+void an_end_is_told_with_its_code(void **) {
+    World world(2);
+    world.ended = {0, 1, 2, 3};
+    auto &table = world.hosts[0]->table;
+    assert_int_equal(table.first_bad_end(), 0);
+    table.note_ended({1, PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_EXIT_NONZERO_TERM, 3});
+    table.note_ended({2, PMIX_ERR_PROC_ABORTED, 0, -1});
+    assert_int_equal(table.first_bad_end(), PMIX_ERR_EXIT_NONZERO_TERM);
+    auto local = table.local();
+    assert_int_equal(local.size(), 2);
+    assert_int_equal(local[0].state, PMIX_PROC_STATE_TERMINATED);
+    assert_int_equal(local[1].state, PMIX_PROC_STATE_TERM_NON_ZERO);
+    assert_int_equal(local[1].exit_code, 3);
+    world.leave(1);
+    world.ask(0);
+    world.run();
+    assert_int_equal(world.entries[2].state, PMIX_PROC_STATE_TERM_WO_SYNC);
+    assert_int_equal(world.entries[2].exit_code, 0);
+}
+
+void nonsense_is_dropped(void **) {
+    World world(7);
+    auto &table = world.hosts[1]->table;
+    table.on_request(start, 0, {1, 6, 1000}); // no neighbour
+    table.on_request(start, 0, {1, 99, 1000});
+    table.on_request(start, 99, {1, 0, 1000});
+    table.on_reply(0, {});
+    assert_true(world.messages.empty());
+    world.ask(0);
+    wire::TableReply lie;
+    lie.id = 1;
+    lie.hosts.push_back({1, {"x"}, {{0, 1, 6, 0, 0}, {99, 1, 6, 0, 0}, {2, 7, 6, 0, 5}}});
+    lie.hosts.push_back({77, {"x"}, {{2, 1, 6, 0, 0}}});
+    world.hosts[0]->table.on_reply(1, lie);
+    world.hosts[0]->table.on_reply(1, lie);
+    world.hosts[0]->table.on_reply(2, {1, {}, {}});
+    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.entries[0].pid, 1000);
+    assert_int_equal(world.entries[2].pid, 0);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(every_host_can_ask),
+        cmocka_unit_test(hosts_that_are_gone_are_gone_around),
+        cmocka_unit_test(a_host_that_goes_meanwhile_does_not_stop_it),
+        cmocka_unit_test(a_silent_host_is_waited_for_in_time),
+        cmocka_unit_test(an_end_is_told_with_its_code),
+        cmocka_unit_test(nonsense_is_dropped),
+    };
+    return cmocka_run_group_tests_name("process table", tests, nullptr, nullptr);
+}
