@@ -120,9 +120,9 @@ class Planner {
     Verdict malformed(const wire::SpawnDirective &d) const {
         return refuse(PMIX_ERR_BAD_PARAM, "the value of {} cannot be read", d.key);
     }
-    // Something that a directive asks for and that is not there.
+    // Something that a directive asks for and that is not there; a flag that says no asks for nothing.
     Verdict missing(const wire::SpawnDirective &d, std::string_view what) const {
-        if (!d.required)
+        if (!d.required || (find_spawn_attribute(d.key) && is_flag(d) && d.number == 0))
             return {};
         return refuse(PMIX_ERR_NOT_SUPPORTED, "{} is required and not supported{}{}", d.key,
                       what.empty() ? "" : ": ", what);

@@ -135,6 +135,7 @@ Error explain_srun(const std::string &said) {
         {ESLURM_ACCESS_DENIED, ErrorKind::denied},
         {ESLURM_USER_ID_MISSING, ErrorKind::denied},
         {SLURM_COMMUNICATIONS_CONNECTION_ERROR, ErrorKind::unreachable},
+        {SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT, ErrorKind::unreachable},
         {SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR, ErrorKind::unreachable},
         {SLURMCTLD_COMMUNICATIONS_SEND_ERROR, ErrorKind::unreachable},
         {SLURMCTLD_COMMUNICATIONS_RECEIVE_ERROR, ErrorKind::unreachable},

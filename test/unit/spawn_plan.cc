@@ -115,6 +115,10 @@ void several_programs_have_hosts_and_ranks_of_their_own(void **) {
 }
 
 void a_required_directive_is_met_or_refused(void **) {
+    // What is required not to be there, is not there.
+    wire::SpawnDirective no = flag(PMIX_PRELOAD_BIN, true);
+    no.number = 0;
+    assert_string_equal(placed(ask(1, {no})).c_str(), "n1");
     check(placed(ask(1, {flag("my.own", false)})), "n1");
     check(placed(ask(1, {flag("my.own", true)})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
     check(placed(ask(1, {flag(PMIX_PRELOAD_BIN, false)})), "n1");

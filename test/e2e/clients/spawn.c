@@ -3,11 +3,12 @@
  *   count=N        processes of each program [1]
  *   rank=R         the rank that spawns [0]; all: every one
  *   times=T        how often, one after the other [1]
- *   status=N       what PMIx_Spawn is to return [0], or ERROR: any error
+ *   status=N       what PMIx_Spawn is to return [0], or ERROR: any error, or ANY
+ *   await=FILE     before each call after the first, wait until FILE is there
  *   quit           do not wait for the other ranks
  *   keep           wait, afterwards, to be ended;  abort: end with PMIx_Abort(7) instead
  *   KEY=VALUE      a directive of the job: a key that begins with "pmix." or "my."; VALUE is a text,
- *                  #NUMBER, or yes; KEY!=VALUE: a required one
+ *                  #NUMBER, yes or no; KEY!=VALUE: a required one; app:KEY=VALUE: of each program
  *   env=NAME=VALUE, cwd=DIR   of each program
  * Without a program the child is this one: spawn child [DEPTH].
  * A parent prints "spawned NSPACE" or "refused STATUS" for each call, with the seconds it took.
@@ -17,13 +18,13 @@
 static struct {
     pmix_app_t apps[8];
     size_t app_count;
-    pmix_info_t info[32];
-    size_t info_count;
-    const char *env[32], *cwd;
+    pmix_info_t info[32], app_info[8];
+    size_t info_count, app_info_count;
+    const char *env[32], *cwd, *await;
     size_t env_count;
     int count, times, wanted;
     long rank;
-    bool any_error, quit, keep, abort;
+    bool any_error, any, quit, keep, abort;
 } ask = {.count = 1, .times = 1, .rank = 0};
 
 static void child(int depth)
@@ -72,14 +73,17 @@ static void child(int depth)
 static void directive(char *word)
 {
     char *value = strchr(word, '=');
-    bool required = value > word && value[-1] == '!';
-    pmix_info_t *info = &ask.info[ask.info_count++];
+    bool required = value > word && value[-1] == '!', of_app = !strncmp(word, "app:", 4);
+    pmix_info_t *info =
+        of_app ? &ask.app_info[ask.app_info_count++] : &ask.info[ask.info_count++];
+    if (of_app)
+        word += 4;
     value[required ? -1 : 0] = 0;
     ++value;
-    bool yes = true;
+    bool yes = !strcmp(value, "yes");
     int number = atoi(value + 1);
     pmix_envar_t variable = {NULL, NULL, ':'};
-    if (!strcmp(value, "yes")) {
+    if (yes || !strcmp(value, "no")) {
         PMIX_INFO_LOAD(info, word, &yes, PMIX_BOOL);
     } else if (*value == '#') {
         PMIX_INFO_LOAD(info, word, &number, PMIX_INT);
@@ -116,6 +120,8 @@ static void add_app(char **argv)
     for (size_t i = 0; i < ask.env_count; ++i)
         append(&app->env, ask.env[i]);
     app->cwd = ask.cwd ? strdup(ask.cwd) : NULL;
+    app->info = ask.app_info_count ? ask.app_info : NULL;
+    app->ninfo = ask.app_info_count;
 }
 
 static void option(char *word)
@@ -130,6 +136,10 @@ static void option(char *word)
         ask.times = atoi(word + 6);
     else if (!strcmp(word, "status=ERROR"))
         ask.any_error = true;
+    else if (!strcmp(word, "status=ANY"))
+        ask.any = true;
+    else if (!strncmp(word, "await=", 6))
+        ask.await = word + 6;
     else if (!strncmp(word, "status=", 7))
         ask.wanted = atoi(word + 7);
     else if (!strcmp(word, "quit"))
@@ -172,6 +182,9 @@ int main(int argc, char **argv)
     if (ask.rank < 0 || ask.rank == (long)me.rank) {
         for (int t = 0; t < ask.times; t++) {
             pmix_nspace_t nspace = "";
+            me.doing = "waiting for a file";
+            while (t > 0 && ask.await && access(ask.await, F_OK) != 0)
+                usleep(50000);
             double began = now();
             me.doing = "PMIx_Spawn";
             pmix_status_t rc = PMIx_Spawn(ask.info_count ? ask.info : NULL, ask.info_count, ask.apps,
@@ -180,7 +193,7 @@ int main(int argc, char **argv)
                 say("spawned %s after %.3f s", nspace, now() - began);
             else
                 say("refused %s (%d) after %.3f s", PMIx_Error_string(rc), rc, now() - began);
-            if (ask.any_error ? rc == PMIX_SUCCESS : rc != ask.wanted)
+            if (!ask.any && (ask.any_error ? rc == PMIX_SUCCESS : rc != ask.wanted))
                 fail("PMIx_Spawn: %s", PMIx_Error_string(rc));
         }
     }

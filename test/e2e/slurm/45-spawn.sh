@@ -45,19 +45,54 @@ ok "more than there are CPUs, by the mapping policy" eval 'passed && [[ $(childr
 in_allocation -N2 -n2 -- '$R -N2 -n2 --exclusive $S count=2'
 ok "an allocation whose CPUs are all in use" eval 'passed && [[ $(children) == 2 ]]'
 
+# --- where, by every directive
+
+echo "n3 slots=2" >"$test_dir/hostfile"
+in_allocation -N3 --ntasks-per-node=4 -- "\$R -N1 -n1 \$S count=2 pmix.hostfile=$test_dir/hostfile"
+is "PMIX_HOSTFILE" "$(lines 'on n[0-9]*')" "on n3 on n3 "
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S pmix.addhost=n2'
+ok "PMIX_ADD_HOST of a host that the allocation has" eval 'passed && [[ $(children) == 1 ]]'
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S count=6 pmix.ppr=2:node'
+is "PMIX_PPR" "$(lines 'on n[0-9]*')" "on n1 on n1 on n2 on n2 on n3 on n3 "
+like "ranks follow each other on a host" "$output" 'child 1 of 6 [^,]*, parent [^,]*, on n1'
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S count=6 pmix.mapby=ppr:2:node pmix.rankby=node'
+like "PMIX_RANKBY node: ranks go from host to host" "$output" 'child 1 of 6 [^,]*, parent [^,]*, on n2'
+in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S count=2 app:pmix.host=n2'
+is "information of the program alone" "$(lines 'on n[0-9]*')" "on n2 on n2 "
+in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.bindto=core -- /bin/sh -c 'echo bound to \$SLURM_CPU_BIND_TYPE'"
+like "PMIX_BINDTO is srun's --cpu-bind" "$output" 'bound to cores'
+in_allocation -N1 -n2 -- '$R -n1 $S pmix.wdir=/usr -- /bin/pwd'
+like "PMIX_WDIR" "$output" $'(^|\n)/usr($|\n)'
+in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.prefix=/nowhere -- /bin/sh -c 'echo \$PATH \$LD_LIBRARY_PATH'"
+like "PMIX_PREFIX" "$output" '/nowhere/bin:[^ ]* /nowhere/lib'
+
 # --- what a child gets
 
 in_allocation -N1 -n2 -- "\$R -n1 \$S cwd=/usr env=A='x  y' pmix.envar.set=B=b pmix.envar.prepnd=PATH=/first -- /bin/sh -c 'echo got: \$PWD \"\$A\" \$B \${PATH%%:*} \"\$0\" \"\$@\"' 'one two' '*' ''"
 like "arguments, environment and directory" "$output" 'got: /usr x  y b /first one two \* '
+in_allocation -N1 -n2 -- "export THERE=was; \$R -n1 \$S pmix.envar.appnd=PATH=/last pmix.envar.unset=THERE pmix.envar.add=HOME=/none pmix.envar.add=FRESH=yes -- /bin/sh -c 'echo got: \${PATH##*:} \${THERE-unset} \$HOME \$FRESH'"
+like "PMIX_APPEND_ENVAR, PMIX_UNSET_ENVAR, PMIX_ADD_ENVAR" "$output" 'got: /last unset /[^n][^ ]* yes'
 in_allocation -N1 -n2 -- "cp /bin/echo $test_dir/inhere; \$R -n1 \$S cwd=$test_dir -- inhere is it"
 like "a program that is in its directory, not in PATH" "$output" 'is it'
 in_allocation -N1 -n2 -- '$R -n1 $S pmix.mergeerrout=yes -- /bin/sh -c "echo to stderr >&2" 2>/dev/null'
 like "PMIX_MERGE_STDERR_STDOUT" "$output" 'to stderr'
 in_allocation -N1 -n2 -- 'echo for the child | $R -n1 --input=none $S pmix.stdin=#0 -- /bin/cat'
 like "PMIX_STDIN_TGT" "$output" 'for the child'
+in_allocation -N1 -n3 -- 'echo for one | $R -n1 --input=none $S count=2 pmix.mapby=slot:oversubscribe pmix.stdin=#1 -- /bin/sh -c "echo \$PMIX_RANK got \$(cat)"'
+ok "PMIX_STDIN_TGT names one rank: it alone gets it" eval 'grep -q "^1 got for one" <<<"$output" && grep -q "^0 got *$" <<<"$output"'
+in_allocation -N1 -n3 -- 'echo for all | $R -n1 --input=none $S count=2 pmix.mapby=slot:oversubscribe pmix.stdin=#-2 -- /bin/sh -c "echo \$PMIX_RANK got \$(cat)"'
+ok "PMIX_STDIN_TGT wildcard: all get it" eval '(($(grep -c "^[01] got for all" <<<"$output") == 2))'
+in_allocation -N1 -n2 -- 'echo for nobody | $R -n1 --input=none $S -- /bin/sh -c "echo got \$(cat)"'
+like "without PMIX_STDIN_TGT a child gets nothing" "$output" $'(^|\n)got *($|\n)'
 in_allocation -N1 -n2 -- "\$R -n1 -o $test_dir/out \$S -- /bin/sh -c 'seq 20000; seq 20000 >&2'; exit \$?"
 is "output goes to the file of --output, all of it" \
     "$(grep -c '^[0-9]*$' "$test_dir/out")" 40000
+in_allocation -N1 -n2 -- "\$R -n1 -o $test_dir/out -e $test_dir/err \$S -- /bin/sh -c 'seq 20000; seq 20000 >&2'"
+ok "in order, each stream in its file" \
+    eval 'diff <(seq 20000) <(grep "^[0-9]*$" "$test_dir/out") && diff <(seq 20000) <(grep "^[0-9]*$" "$test_dir/err")'
+in_allocation -N2 -n4 -- "\$R -n1 \$S count=2 pmix.mapby=node -- /bin/sh -c 'i=0; while [ \$((i += 1)) -le 5000 ]; do echo r\$PMIX_RANK \$i; done' >$test_dir/terminal"
+ok "output of each rank on the terminal of the original srun, complete and in order" \
+    eval 'for r in 0 1; do diff <(seq 5000) <(sed -n "s/^r$r //p" "$test_dir/terminal") || exit 1; done'
 in_allocation -N1 -n2 -- '$R -n1 $S -- /bin/sh -c "exit 3"'
 ok "srun's exit code is that of its own step" passed
 
@@ -75,10 +110,17 @@ refused "a missing program" 'EXECUTABLE NOT FOUND' 'cannot execute /no/such' -- 
 refused "a program that is not in PATH" 'EXECUTABLE NOT FOUND' 'no program nosuch' -- nosuch
 refused "a file that is no program" 'APPLICATION NOT EXECUTABLE' 'Permission denied' -- /etc/passwd
 refused "a missing directory" 'WORKING DIRECTORY NOT FOUND' 'cannot enter the directory /nodir' cwd=/nodir
+refused "a directory that may not be entered" 'NO-PERMISSIONS' 'cannot enter the directory /root' cwd=/root
 refused "more than the allocation has" 'OUT-OF-RESOURCE' 'find no room' count=100
 refused "a host of another allocation" 'NOT-FOUND' 'n9 is not in the allocation' pmix.host=n9
+refused "PMIX_ADD_HOST of another one" 'FAILED TO OBTAIN ALLOCATION' 'no host can be added' pmix.addhost=n9
 refused "a required directive that is not known" 'NOT-SUPPORTED' 'my.own is required' "'my.own!=yes'"
 refused "a required directive that is not supported" 'NOT-SUPPORTED' 'PMIX_PRELOAD_BIN' "'pmix.preloadbin!=yes'"
+for attribute in FWD_STDOUT=pmix.fwd.stdout FWD_STDERR=pmix.fwd.stderr FWD_STDIN=pmix.fwd.stdin; do
+    refused "a required PMIX_${attribute%=*}" 'NOT-SUPPORTED' "PMIX_${attribute%=*}" "'${attribute#*=}!=yes'"
+done
+in_allocation -N1 -n2 -- '$R -n1 $S "pmix.fwd.stdin!=no" "pmix.preloadbin!=no"'
+ok "what is required not to be, is not" passed
 in_allocation -N1 -n2 -- '$R -n1 $S my.own=yes'
 ok "the same, not required, is ignored" passed
 in_allocation -N1 -n2 -- "\$R -n1 \$S status=ERROR cwd=/nodir; \$R -n1 \$S"
@@ -146,6 +188,15 @@ run salloc -Q -N2 -n4 bash -c "setsid -w srun $mpi -n1 -N1 $spawn_and_wait pmix.
     kill -INT -- -\$group; sleep 0.3; kill -INT -- -\$group; wait
     for i in {1..150}; do squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep || exit 0; sleep 0.1; done; exit 1"
 ok "Ctrl-C takes the children along" passed
+begun=$SECONDS
+run salloc -Q -N2 -n4 bash -c "srun $mpi -n1 -N1 $spawn_and_wait pmix.mapby=node count=2 -- /bin/sleep 3600 & srun=\$!
+    until squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep; do sleep 0.1; done
+    touch $test_dir/running; wait \$srun" &
+job=$!
+until_true 30 test -e "$test_dir/running"
+as_user root scontrol update "jobid=$(as_user root squeue -h -t R -o %i)" EndTime=now+1 # checked every 30 s
+wait "$job"
+ok "a time limit takes the children along" eval 'no_jobs && ((SECONDS - begun < TEST_LIMIT))'
 run_srun -n1 "$spawn" keep abort -- /bin/sleep 3600
 ok "an abort of the parent takes the children along" failed
 like "its exit code is srun's" "$status" '^7$'

@@ -1,0 +1,64 @@
+#!/bin/bash
+# PMIx_Spawn where Slurm says no: a limit of steps, a host that does not answer, a controller that does
+# not, and none at all. On a cluster of its own, because of its configuration and its end.
+. "$(dirname "$0")/../lib.sh"
+
+plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
+own=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-trouble.XXXXXX")
+chmod 755 "$own"
+"$PMIXHOST_CLUSTER" up --dir "$own" --hosts 2 --plugin-dir "$plugin_dir" --share "$PMIXHOST_BUILD" \
+    --share "$PMIXHOST_SOURCE" --share "${plugin_dir%/lib/slurm*}" --conf MaxStepCount=5 2>&1 | sed 's/^/# /'
+PMIXHOST_CLUSTER_DIR=$own
+on_cluster[-1]=$own
+test_dir=$own/work
+end_of_own() {
+    "$PMIXHOST_CLUSTER" down --dir "$own" 2>&1 | sed 's/^/# /'
+    test_end
+}
+trap end_of_own EXIT
+spawn=$PMIXHOST_CLIENTS/spawn
+
+run salloc -Q -N1 -n4 srun "$mpi" -n1 "$spawn" times=8 status=ANY -- /bin/true
+ok "the limit of steps is reached: the caller gets an error" \
+    eval '(($(grep -c "^spawned " <<<"$output") == 4 && $(grep -c "^refused OUT-OF-RESOURCE" <<<"$output") == 4))'
+ok "and lives on" eval 'passed && grep -q "^ok 0" <<<"$output"'
+like "and the user is told" "$output" 'Step limit reached'
+
+# --- somebody does not answer while a job spawns. in_job COMMAND ARGUMENT ...: a job whose first
+# spawn succeeds and whose second one comes when COMMAND has been done; $output grows meanwhile.
+in_job() {
+    local command=$1
+    shift
+    rm -f "$test_dir"/{out,go}
+    run bash -c "salloc -Q -N2 -n8 srun $mpi -N1 -n1 -w n1 $spawn times=2 status=ANY await=$test_dir/go $* >$test_dir/out 2>&1" &
+    job=$!
+    until_true 30 grep -qs '^spawned ' "$test_dir/out"
+    $command
+    touch "$test_dir/go"
+    until_true 50 grep -q '^refused ' "$test_dir/out"
+    until_true 10 grep -q '^ok 0' "$test_dir/out"
+    output=$(cat "$test_dir/out")
+}
+lives_on() { grep -q '^ok 0' <<<"$output"; }
+
+deaf_host() { on_host n2 pkill -STOP -x slurmd; }
+in_job deaf_host pmix.host=n2 pmix.timeout=#3 -- /bin/true
+like "a host does not answer: the time of PMIX_TIMEOUT is kept" "$output" 'refused TIMEOUT .* after [34]'
+ok "a host does not answer: the caller lives on" lives_on
+on_host n2 pkill -CONT -x slurmd
+wait "$job"
+
+deaf_controller() { on_host head pkill -STOP -x slurmctld; }
+in_job deaf_controller -- /bin/true
+like "the controller does not answer: the caller gets an error" "$output" 'refused UNREACHABLE'
+like "the controller does not answer: the user is told" "$output" 'Socket timed out'
+ok "the controller does not answer: the caller lives on" lives_on
+on_host head pkill -CONT -x slurmctld
+wait "$job"
+
+no_controller() { on_host head pkill -KILL -x slurmctld; }
+in_job no_controller -- /bin/true
+like "the controller is down: the caller gets an error" "$output" 'refused UNREACHABLE'
+like "the controller is down: the user is told" "$output" 'Unable to contact slurm controller'
+ok "the controller is down: the caller lives on" lives_on
+done_testing
