@@ -370,6 +370,14 @@ void Collectives::on_time(TimePoint now) {
     }
 }
 
+bool Collectives::waits_for(const Bytes &nspace) const {
+    return std::any_of(busy_.begin(), busy_.end(), [&](const auto &entry) {
+        const auto &members = entry.second->signature.members;
+        return std::any_of(members.begin(), members.end(),
+                           [&](const Members &each) { return each.nspace == nspace; });
+    });
+}
+
 std::size_t Collectives::active() const {
     std::size_t n = 0;
     for (const auto &[order, record] : busy_)

@@ -101,6 +101,8 @@ class Collectives {
     void on_time(TimePoint now);
 
     std::size_t active() const; // collectives that are under way here
+    // Is one of them with that namespace?
+    bool waits_for(const Bytes &nspace) const;
     std::uint64_t dropped_messages() const { return dropped_; }
 
   private:

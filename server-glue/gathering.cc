@@ -122,6 +122,14 @@ Result<void> Gatherings::join(const Member &member, wire::GatheringJoin message)
         reply(join, PMIX_ERR_LOST_CONNECTION, {});
         return {};
     }
+    // Who has never joined anything has not joined this; the others are looked at when they are met.
+    Meeting nobody;
+    Signature strangers = join.signature;
+    std::erase_if(strangers.members, [this](const Members &each) { return sizes_.contains(each.nspace); });
+    if (join.message.status == PMIX_SUCCESS && hopeless(strangers, nobody)) {
+        reply(join, PMIX_ERR_PROC_TERM_WO_SYNC, {});
+        return {};
+    }
     unmatched_.push_back(std::move(join));
     match();
     return {};

@@ -41,7 +41,7 @@ class Gatherings {
     void on_process_ended(const Bytes &nspace, Rank rank);
     // What it has joined cannot come to an end any more.
     void on_member_gone(const Member &member);
-    // The last of its members has gone. Who names it from now on is not left waiting, unless it comes
+    // The last of its members has gone (`step` 0: it never had any). Who names it from now on is not left waiting, unless it comes
     // again.
     void on_step_gone(StepId step, const Bytes &nspace);
 

@@ -179,9 +179,11 @@ void LauncherServer::answer(Child &child, int status, const std::string &reason)
 }
 
 void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status) {
-    if (!(what == wire::JobEvent::ended ? child.tell_end : child.tell_start))
+    bool asked = what == wire::JobEvent::ended ? child.tell_end : child.tell_start;
+    if (!asked && what != wire::JobEvent::ended)
         return;
     wire::JobEvent message;
+    message.asked = asked ? 1 : 0;
     message.nspace = child.nspace;
     message.what = what;
     message.exit_code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);

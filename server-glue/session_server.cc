@@ -101,6 +101,12 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
                                      gatherings_.on_process_ended(nspace, m.rank);
                                  });
         break;
+    case wire::NamespaceEnded::type:
+        with<wire::NamespaceEnded>(log_, payload, [&](const auto &m) {
+            if (peers_.step_of(m.nspace) == 0) // of one that is here, its own end is heard
+                gatherings_.on_step_gone(0, m.nspace);
+        });
+        break;
     case wire::GatheringJoin::type:
         with<wire::GatheringJoin>(log_, payload, [&](const auto &m) {
             if (m.part.info.nspace != nspace)

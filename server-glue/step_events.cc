@@ -114,6 +114,7 @@ void StepServer::deliver(const wire::EventNotice &notice) {
 }
 
 void StepServer::deliver(const wire::HostReport &report) {
+    tell_session_of(report);
     tell_of_failed(report);
     if (report.lost != 0)
         table_.note_lost(report.host);
@@ -154,6 +155,10 @@ void StepServer::report_abroad(const wire::HostReport &report) {
 
 // As if the other namespace had sent it: to every host of this step.
 void StepServer::on_job_event(const wire::JobEvent &job) {
+    if (job.what == wire::JobEvent::ended)
+        on_child_ended(job.nspace);
+    if (job.asked == 0)
+        return;
     for (const auto &event : events_of(job)) {
         auto message = abroad(event);
         if (message)

@@ -9,6 +9,9 @@ namespace pmixhost {
 
 static constexpr auto head_start = std::chrono::milliseconds(250);
 static constexpr auto posted_patience = std::chrono::milliseconds(200);
+static constexpr std::size_t max_ended_children = 10'000;
+// A session that has taken an invitation and does not come is gone, or about to go.
+static constexpr auto invite_again = std::chrono::seconds(3);
 
 void StepServer::connect(ConnectRequest request) {
     auto signature = canonical(request.kind, request.participants, [this](const Bytes &nspace) {
@@ -23,6 +26,10 @@ void StepServer::connect(ConnectRequest request) {
         timeout = request.timeout->count() > 0 && request.kind == CollectiveKind::connect
                       ? std::chrono::milliseconds(*request.timeout) - head_start
                       : std::chrono::milliseconds(*request.timeout);
+    if (request.kind == CollectiveKind::connect && request.refused == PMIX_SUCCESS &&
+        std::any_of(signature->members.begin(), signature->members.end(),
+                    [this](const Members &m) { return ended_children_.contains(m.nspace); }))
+        request.refused = PMIX_ERR_PROC_TERM_WO_SYNC;
     auto shared = std::make_shared<ConnectRequest>(std::move(request));
     auto go_on = [this, shared, signature = *signature, timeout](Bytes posted) {
         enter(signature, std::move(posted), shared->refused, shared->local_status, timeout,
@@ -158,6 +165,58 @@ void StepServer::complete_with(CollectiveKind kind, DataReply reply, Contributio
         foreign_.learn(*library_, part->info, one_less);
     }
     one_less();
+}
+
+// Whoever waits for that job in the session hears of it. A job that never had to do with the session
+// is not known there, and nobody else can tell.
+void StepServer::on_child_ended(const Bytes &nspace) {
+    if (ended_children_.size() >= max_ended_children)
+        ended_children_.erase(ended_children_.begin());
+    ended_children_.insert(nspace);
+    if (mesh_->connected(session_peer()) || collectives_.waits_for(nspace))
+        send_to_session(wire::NamespaceEnded::type, share(wire::encode(wire::NamespaceEnded{nspace})));
+}
+
+// Processes of hosts that need not have a connection to the session.
+void StepServer::tell_session_of(const wire::HostReport &report) {
+    if (report.host == step_.self || ending_)
+        return;
+    for (const auto &ended : report.processes)
+        tell_session_of(ended.rank);
+    if (report.lost == 0)
+        return;
+    for (Rank rank : step_.map.ranks_on(report.host))
+        tell_session_of(rank);
+}
+
+// Not the reason to have a session; it is told when there is another one.
+void StepServer::tell_session_of(Rank ended) {
+    untold_ends_.insert(ended);
+    if (mesh_->connected(session_peer()))
+        tell_session_of_ends();
+}
+
+void StepServer::tell_session_of_ends() {
+    for (Rank rank : std::exchange(untold_ends_, {}))
+        mesh_->send(session_peer(), wire::ProcessEnded::type, share(wire::encode(wire::ProcessEnded{rank})));
+}
+
+// An invitation may be lost with a session that ends just then.
+void StepServer::reach_session(Bytes invitation, TimePoint deadline, std::function<void(Result<void>)> done) {
+    auto passed = [this, invitation, deadline, done = std::move(done)](Result<void> result) {
+        if (result)
+            session_again_ = loop_.after(invite_again, [this, invitation, deadline] {
+                if (ending_ || mesh_->connected(session_peer()) || loop_.now() >= deadline)
+                    return;
+                log_.info("the session does not come; it is asked again");
+                reach_session(invitation, deadline, [this](Result<void> again) {
+                    if (!again)
+                        log_.warning("{}", again.failure().text);
+                });
+            });
+        done(std::move(result));
+    };
+    backend_.reach(CentralRole::session, invitation, session_start_time(), deadline, std::move(passed));
 }
 
 // Another namespace asks for what one of ours has posted; perhaps on another host.

@@ -174,8 +174,9 @@ void StepServer::send_contact(HostIndex host, Bytes message, TimePoint deadline,
     invitation.step_key = step_.step_key;
     invitation.host_count = hosts;
     invitation.nspace = step_.nspace;
-    backend_.reach(static_cast<CentralRole>(host - hosts), wire::encode(invitation),
-                   host == session_peer() ? session_start_time() : loop_.now(), deadline,
+    if (host == session_peer())
+        return reach_session(wire::encode(invitation), deadline, std::move(done));
+    backend_.reach(static_cast<CentralRole>(host - hosts), wire::encode(invitation), loop_.now(), deadline,
                    std::move(done));
 }
 
@@ -358,8 +359,8 @@ void StepServer::on_task_gone(Rank rank, std::optional<int> wait_status) {
     collectives_.on_local_process_gone();
     modex_.on_local_process_gone(step_.nspace, rank);
     publish_.on_process_ended(rank);
-    if (!publish_.used() && mesh_->connected(session_peer()))
-        send_to_session(wire::ProcessEnded::type, share(wire::encode(wire::ProcessEnded{rank})));
+    if (!publish_.used())
+        tell_session_of(rank);
     arm_timer();
 }
 
@@ -381,6 +382,7 @@ Owner StepServer::owner_of(Rank rank) {
 }
 
 bool StepServer::send_to_session(std::uint8_t type, SharedBytes payload) {
+    tell_session_of_ends();
     return mesh_->send(session_peer(), type, std::move(payload));
 }
 

@@ -119,6 +119,11 @@ class StepServer final : private UpcallHandler,
     void deliver(const wire::HostReport &report) override;
     void send_abroad(wire::EventAbroad event) override;
     void report_abroad(const wire::HostReport &report);
+    void on_child_ended(const Bytes &nspace);
+    void tell_session_of(const wire::HostReport &report);
+    void tell_session_of(Rank ended);
+    void tell_session_of_ends();
+    void reach_session(Bytes invitation, TimePoint deadline, std::function<void(Result<void>)> done);
     void on_job_event(const wire::JobEvent &message);
     // So that it brings what other steps notify.
     void come_to_session();
@@ -225,6 +230,9 @@ class StepServer final : private UpcallHandler,
     // What processes of other namespaces had posted when they connected. Each is used once: who asks
     // again wants something newer.
     std::map<std::pair<Bytes, Rank>, Bytes> posted_elsewhere_;
+    std::set<Bytes> ended_children_; // namespaces of jobs that processes of this host spawned
+    EventLoop::Handle session_again_;
+    std::set<Rank> untold_ends_; // processes that have ended, for the session
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] { on_time(); }};
     EventLoop::Handle idle_; // until the first task should have come

@@ -320,6 +320,15 @@ struct ProcessEnded {
         return std::make_tuple(field(&ProcessEnded::rank, "rank", "of the connection's namespace"));
     }
 };
+struct NamespaceEnded {
+    static constexpr std::uint8_t type = 38;
+    static constexpr const char *name = "NamespaceEnded";
+    static constexpr const char *text = "to the session: a job that this one has spawned has ended";
+    Bytes nspace;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&NamespaceEnded::nspace, "nspace", "of that job"));
+    }
+};
 
 // --- spawn (server-glue/spawn_request.h) ---------------------------------------------------------
 // One directive of a spawn request, whatever pmix type its value had.
@@ -628,16 +637,18 @@ struct HearEvents {
 struct JobEvent {
     static constexpr std::uint8_t type = 98;
     static constexpr const char *name = "JobEvent";
-    static constexpr const char *text = "to who spawned a job and asked to hear of it: it runs, or has ended";
+    static constexpr const char *text = "to who spawned a job: it runs, which is told only when asked for, or has ended";
     static constexpr std::uint8_t running = 1, ended = 2;
     Bytes nspace;
     std::uint8_t what = 0;
+    std::uint8_t asked = 0;
     std::int32_t exit_code = 0;
     std::uint64_t time = 0;
     static constexpr auto fields() {
         return std::make_tuple(
             field(&JobEvent::nspace, "nspace", "of the job"),
             field(&JobEvent::what, "what", "1: all of its processes run; 2: all have ended"),
+            field(&JobEvent::asked, "asked", "1: its parent asked to hear of it"),
             field(&JobEvent::exit_code, "exit_code", "of the ended job, as a shell reports it"),
             field(&JobEvent::time, "time", "when, in seconds of the epoch"));
     }
@@ -702,6 +713,7 @@ using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, Collectiv
                                ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
-                               StepOver, EventNotice, HostReport, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply>;
+                               StepOver, EventNotice, HostReport, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
+                               NamespaceEnded>;
 
 } // namespace pmixhost::wire

@@ -125,8 +125,11 @@ void the_dead_are_not_waited_for(void **) {
     s.gatherings.on_process_ended("b", 1);
     assert_int_equal(s.status(1, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
     s.join(3, 0, bc);
+    assert_int_equal(s.status(3, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
+    s.join(3, 4, all_of({"c", "e"}));
+    s.gatherings.on_step_gone(0, "e");
+    assert_int_equal(s.status(3, 4), PMIX_ERR_LOST_CONNECTION);
     s.gatherings.on_step_gone(2, "b");
-    assert_int_equal(s.status(3, 0), PMIX_ERR_LOST_CONNECTION);
     s.join(1, 1, all_of({"a", "c"}));
     s.gatherings.on_member_gone({1, 0});
     s.join(3, 2, all_of({"a", "c"}));
@@ -151,6 +154,10 @@ void the_end_of_a_process_is_remembered(void **) {
     one.members[0] = {"b", 0, {0}};
     s.join(3, 2, one); // without the one that ended
     assert_int_equal(s.status(3, 2), 1);
+    // Of one that has not been here, too.
+    s.gatherings.on_process_ended("d", 1);
+    s.join(3, 3, all_of({"c", "d"}));
+    assert_int_equal(s.status(3, 3), PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
 void the_end_of_a_namespace_is_remembered(void **) {

@@ -9,6 +9,8 @@
  *   connect lonely SECONDS          to a namespace that never comes: ends with the timeout
  *   connect die KEY ME OTHER [late] as pair, but rank 0 of the job A dies before it connects; late: B
  *                                   connects when nothing is left of A, and with it of what it published
+ *   connect absent KEY ME OTHER     the last rank of A dies, and nobody else of A connects; all of B connect
+ *                                   to that rank alone
  *   connect sets KEY ME OTHER EXPECTED
  *        as pair: the other job's process sets are defined with the connect and deleted with the
  *        disconnect, and this rank hears of both, each time
@@ -121,6 +123,7 @@ static void pair(const char *key, const char *own, const char *its, int rounds, 
             n += 2;
         }
         ranks = 2;
+        fence(); /* the others have found what the other job takes along when it ends */
     } else {
         bool list = !strcmp(mode, "list") || (!strcmp(mode, "words") && !strcmp(own, "A"));
         n = add_all(procs, n, other, other_size, list);
@@ -269,6 +272,31 @@ int main(int argc, char **argv)
         say("connect %s.%u: %s", argv[3], me.rank, PMIx_Error_string(rc));
         say("ok %d", (int)me.rank);
         _exit(0);
+    } else if (!strcmp(what, "absent") && argc > 4) {
+        char mine[64], theirs[64];
+        snprintf(mine, sizeof(mine), "%s.%s", argv[2], argv[3]);
+        snprintf(theirs, sizeof(theirs), "%s.%s", argv[2], argv[4]);
+        if (!strcmp(argv[3], "A")) {
+            if (me.rank == me.size - 1)
+                _exit(7);
+            if (me.rank == 0) {
+                publish_own(mine);
+                find_other(theirs);
+            }
+            pass();
+        }
+        find_other(theirs);
+        pmix_proc_t procs[2];
+        PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
+        PMIX_LOAD_PROCID(&procs[1], other, other_size - 1);
+        double start = now();
+        me.doing = "PMIx_Connect";
+        pmix_status_t rc = PMIx_Connect(procs, 2, NULL, 0);
+        if (rc == PMIX_SUCCESS || now() - start > 20)
+            fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+        fence();
+        if (me.rank == 0)
+            publish_own(mine);
     } else {
         fail("what is '%s'?", what);
     }

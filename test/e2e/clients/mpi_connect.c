@@ -2,6 +2,8 @@
  * way, an allreduce over both, disconnect; then once more with a new port.
  *
  *   mpi_connect accept | connect
+ *   mpi_connect port                  accepts three times at one port, which it prints as "port NAME"
+ *   mpi_connect to NAME               connects to that port three times
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -47,7 +49,26 @@ int main(int argc, char **argv)
     alarm(50);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int round = 0; round < 2; round++) {
+    int own_port = argc > 1 && !strcmp(argv[1], "port"), to = argc > 2 && !strcmp(argv[1], "to");
+    if (own_port && rank == 0) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        printf("port %s\n", port);
+        fflush(stdout);
+    }
+    if (to)
+        snprintf(port, sizeof(port), "%s", argv[2]);
+    for (int round = 0; (own_port || to) && round < 3; round++) {
+        MPI_Comm inter;
+        if (own_port)
+            MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+        else
+            MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+        talk(inter, to);
+        MPI_Comm_disconnect(&inter);
+    }
+    if (own_port && rank == 0)
+        MPI_Close_port(port);
+    for (int round = 0; !own_port && !to && round < 2; round++) {
         MPI_Comm inter;
         snprintf(name, sizeof(name), "service.%d", round);
         if (accept) {

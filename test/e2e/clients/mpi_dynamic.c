@@ -2,6 +2,8 @@
  *
  *   mpi_dynamic spawn N ROUNDS        MPI_Comm_spawn of N children from all ranks, ROUNDS times; each
  *                                   round: reduce from the children, merge, allreduce, disconnect
+ *   mpi_dynamic deep N                a chain of N generations, each the child of the one before; what the
+ *                                   last one says goes up to the first
  *   mpi_dynamic multiple              MPI_Comm_spawn_multiple of two programs with different arguments
  *   mpi_dynamic self N                each rank spawns N children of its own, at the same time
  *   mpi_dynamic missing               a program that does not exist: an MPI error, and life goes on
@@ -66,6 +68,23 @@ static MPI_Comm spawn(MPI_Comm by, const char *self, int n)
     return inter;
 }
 
+/* Spawns the next generation, if there is to be one, and hears how many there were below. */
+static int deeper(const char *self, int left)
+{
+    MPI_Comm inter;
+    char number[16], *arguments[] = {"deep", number, NULL};
+    int below = 0;
+    if (left == 0)
+        return 0;
+    snprintf(number, sizeof(number), "%d", left - 1);
+    if (MPI_Comm_spawn(self, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                       MPI_ERRCODES_IGNORE) != MPI_SUCCESS)
+        fail("MPI_Comm_spawn");
+    MPI_Recv(&below, 1, MPI_INT, 0, 7, inter, MPI_STATUS_IGNORE);
+    MPI_Comm_disconnect(&inter);
+    return below + 1;
+}
+
 static void join(const char *file)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -118,6 +137,14 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL && !strcmp(what, "deep")) {
+        int below = deeper(argv[0], atoi(argv[2]));
+        MPI_Send(&below, 1, MPI_INT, 0, 7, parent);
+        MPI_Comm_disconnect(&parent);
+        MPI_Finalize();
+        printf("child ok\n");
+        return 0;
+    }
     if (parent != MPI_COMM_NULL) {
         child(argc, argv, parent);
         MPI_Finalize();
@@ -129,6 +156,9 @@ int main(int argc, char **argv)
             check(spawn(MPI_COMM_WORLD, argv[0], atoi(argv[2])), size, atoi(argv[2]), 1);
     } else if (!strcmp(what, "self") && argc > 2) {
         check(spawn(MPI_COMM_SELF, argv[0], atoi(argv[2])), 1, atoi(argv[2]), 1);
+    } else if (!strcmp(what, "deep") && argc > 2) {
+        if (deeper(argv[0], atoi(argv[2])) != atoi(argv[2]))
+            fail("there are not as many generations");
     } else if (!strcmp(what, "multiple")) {
         char *programs[] = {argv[0], argv[0]};
         char *first[] = {"child", "0", NULL}, *second[] = {"child", "1", NULL};

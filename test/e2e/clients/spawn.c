@@ -5,6 +5,7 @@
  *   times=T        how often, one after the other [1]
  *   status=N       what PMIx_Spawn is to return [0], or ERROR: any error, or ANY
  *   await=FILE     before each call after the first, wait until FILE is there
+ *   connect        connect to the child's job, which must fail within 30 s
  *   quit           do not wait for the other ranks
  *   keep           wait, afterwards, to be ended;  abort: end with PMIx_Abort(7) instead
  *   KEY=VALUE      a directive of the job: a key that begins with "pmix." or "my."; VALUE is a text,
@@ -24,7 +25,7 @@ static struct {
     size_t env_count;
     int count, times, wanted;
     long rank;
-    bool any_error, any, quit, keep, abort;
+    bool any_error, any, connect, quit, keep, abort;
 } ask = {.count = 1, .times = 1, .rank = 0};
 
 static void child(int depth)
@@ -142,6 +143,8 @@ static void option(char *word)
         ask.await = word + 6;
     else if (!strncmp(word, "status=", 7))
         ask.wanted = atoi(word + 7);
+    else if (!strcmp(word, "connect"))
+        ask.connect = true;
     else if (!strcmp(word, "quit"))
         ask.quit = true;
     else if (!strcmp(word, "keep"))
@@ -193,6 +196,16 @@ int main(int argc, char **argv)
                 say("spawned %s after %.3f s", nspace, now() - began);
             else
                 say("refused %s (%d) after %.3f s", PMIx_Error_string(rc), rc, now() - began);
+            if (ask.connect && rc == PMIX_SUCCESS) {
+                pmix_proc_t procs[2] = {me.proc, me.proc};
+                PMIX_LOAD_PROCID(&procs[1], nspace, PMIX_RANK_WILDCARD);
+                me.doing = "PMIx_Connect";
+                began = now();
+                pmix_status_t connected = PMIx_Connect(procs, 2, NULL, 0);
+                if (connected == PMIX_SUCCESS || now() - began > 30)
+                    fail("PMIx_Connect: %s after %.1f s", PMIx_Error_string(connected), now() - began);
+                say("connect: %s", PMIx_Error_string(connected));
+            }
             if (!ask.any && (ask.any_error ? rc == PMIX_SUCCESS : rc != ask.wanted))
                 fail("PMIx_Spawn: %s", PMIx_Error_string(rc));
         }

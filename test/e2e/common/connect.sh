@@ -28,12 +28,21 @@ if [[ $backend == slurm ]]; then
     pair "srun --mpi=pmixhost -K0 -N2 -n3 --overlap $clients/connect die k A B late &
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect die k B A late & wait"
     ok "and at those who come when all of its job has ended" so_many_ok 6
+    pair "srun --mpi=pmixhost -K0 -N2 -n2 --overlap $clients/connect absent k A B &
+        srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect absent k B A & wait"
+    ok "a process that died on a host that has nothing to do with the session is not waited for" so_many_ok 5
     if [[ -x $clients/mpi_connect ]]; then
         pair "srun --mpi=pmixhost -N2 -n2 --overlap $clients/mpi_connect accept &
             srun --mpi=pmixhost -N2 -n3 -r1 --overlap $clients/mpi_connect connect & wait"
         ok "MPI_Comm_accept and MPI_Comm_connect between two steps, by a published name, twice" so_many_ok 5
+        pair "srun --mpi=pmixhost -N2 -n2 --overlap $clients/mpi_connect port >$test_dir/port &
+            until grep -qs ^port $test_dir/port; do sleep 0.1; done
+            srun --mpi=pmixhost -N2 -n3 -r1 --overlap $clients/mpi_connect to \"\$(sed -n 's/^port //p' $test_dir/port)\"
+            wait; cat $test_dir/port"
+        ok "the same by a port string on the command line, three times at one port" so_many_ok 5
     else
         skip "MPI_Comm_accept and MPI_Comm_connect between two steps, by a published name, twice" "no mpicc"
+        skip "the same by a port string on the command line, three times at one port" "no mpicc"
     fi
     ok "nothing is left" no_litter 20
 fi

@@ -31,6 +31,10 @@ dynamic 3 3 "$clients/mpi_dynamic" spawn 4 3
 ok "MPI_Comm_spawn, parents on three hosts, three times" eval 'passed && parents 3 && children 12'
 dynamic 2 1 "$clients/mpi_dynamic" spawn 16 1
 ok "MPI_Comm_spawn of 16 children" eval 'passed && parents 2 && children 16'
+dynamic 1 1 "$clients/mpi_dynamic" spawn 2 10
+ok "MPI_Comm_spawn ten times in a loop" eval 'passed && parents 1 && children 20'
+dynamic 1 1 "$clients/mpi_dynamic" deep 3
+ok "MPI_Comm_spawn by children and grandchildren" eval 'passed && parents 1 && children 3'
 dynamic 2 1 "$clients/mpi_dynamic" multiple
 ok "MPI_Comm_spawn_multiple, each program knows its number" eval 'passed && parents 2 && children 3'
 dynamic 3 3 "$clients/mpi_dynamic" self 2

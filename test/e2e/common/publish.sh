@@ -58,6 +58,21 @@ SH
     verdicts=$output
     ok "the session is killed: who waits gets an error, what was published is lost, the next call finds a new one" \
         so_many_ok 5
+    cat >"$test_dir/steps.sh" <<'SH'
+c=$1
+root() { srun --overlap --mpi=none -N1 -n1 -r0 pkill "$@" -f 'pmixhostd --session'; }
+srun --mpi=pmixhost -N1 -n1 -r1 "$c" put color blue
+root -STOP
+srun --mpi=pmixhost -N1 -n1 -r1 "$c" put shade dark & putting=$!
+# its invitation waits in the socket of the session, which is about to end
+until srun --overlap --mpi=none -Q -N1 -n1 -r0 sh -c '[ $(grep -c "\.session$" /proc/net/unix) -gt 1 ]'; do :; done
+root -KILL
+wait $putting
+srun --mpi=pmixhost -N1 -n1 -r1 "$c" find shade dark
+SH
+    run salloc -Q -N3 --ntasks-per-node=2 bash "$test_dir/steps.sh" "$clients/publish"
+    verdicts=$output
+    ok "an invitation that is lost with a session finds the next one" so_many_ok 3
     ok "nothing is left of the sessions" no_litter 20
 fi
 done_testing

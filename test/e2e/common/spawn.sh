@@ -16,6 +16,9 @@ client 2 1 spawn count=2 pmix.mapby=node:oversubscribe -- "$clients/spawn" child
 ok "two programs in one job" eval 'passed && [[ $(grep -c "^child [0-3] of 4" <<<"$output") == 4 ]]'
 client 1 1 spawn pmix.mapby=node:oversubscribe times=10 -- /bin/true
 ok "ten times, one after the other" eval 'passed && [[ $(grep -c "^spawned " <<<"$output") == 10 ]]'
+client 1 1 spawn connect pmix.mapby=node:oversubscribe times=2 -- /bin/sh -c 'sleep 0.5'
+ok "a connect to a child that ends without PMIx does not wait for it" \
+    eval 'all_ok 1 && (($(grep -c "^connect: " <<<"$output") == 2))'
 client 2 1 spawn "pmix.host=$(host_name 2)"
 like "a host that PMIX_HOST names" "$output" "on $(host_name 2)\$"
 # shellcheck disable=SC2016 # for the child's shell
