@@ -231,7 +231,7 @@ template <typename T> Result<void> assign(T &target, Result<T> value) {
     return {};
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (char c : text) {
         if (c == '"' || c == '\\')
@@ -349,7 +349,7 @@ std::string allowed_values(const Option &option) {
 }
 
 std::string show_option(const Option &option, const Settings &settings) {
-    auto unit = [](std::string text) { return text == "0" ? text : quoted(text); };
+    auto unit = [](std::string text) { return text == "0" ? text : in_quotes(text); };
     return std::visit(
         Overloaded{
             [&](std::uint32_t Settings::*m) { return std::to_string(settings.*m); },
@@ -357,11 +357,11 @@ std::string show_option(const Option &option, const Settings &settings) {
             [&](std::chrono::milliseconds Settings::*m) {
                 return unit(format_duration(settings.*m));
             },
-            [&](std::string Settings::*m) { return quoted(settings.*m); },
+            [&](std::string Settings::*m) { return in_quotes(settings.*m); },
             [&](std::vector<std::string> Settings::*m) {
                 std::string text;
                 for (const auto &name : settings.*m)
-                    text += (text.empty() ? "" : ", ") + quoted(name);
+                    text += (text.empty() ? "" : ", ") + in_quotes(name);
                 return "[" + text + "]";
             },
             [&](PortRange Settings::*m) {

@@ -35,7 +35,7 @@ as_slurm_lays_out "--ntasks-per-node" -N2 --ntasks-per-node=3
 
 printf '%s\n' n3 n1 n1 n4 n3 >"$test_dir/hostfile"
 export SLURM_HOSTFILE=$test_dir/hostfile
-as_slurm_lays_out "-m arbitrary with SLURM_HOSTFILE" -m arbitrary -N3 -n5
+as_slurm_lays_out "-m arbitrary with SLURM_HOSTFILE" -m arbitrary -n5
 unset SLURM_HOSTFILE
 
 for n in 1 2 16 64 128; do
