@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <fmt/ranges.h>
-#include <set>
 #include <slurm/slurm_errno.h>
 
 namespace pmixhost::slurm {
@@ -71,7 +70,6 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
     auto spec = encode_task_spec(plan.apps);
     if (!spec)
         return spec.failure();
-    std::set<std::string> hosts(plan.host_of_rank.begin(), plan.host_of_rank.end());
     JobCommand command;
     auto &argv = command.argv;
     argv = {context.srun,
@@ -81,7 +79,7 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
             "--overlap",
             fmt::format("--job-name={}", base_name(plan.apps.front().program)),
             fmt::format("--ntasks={}", plan.tasks()),
-            fmt::format("--nodes={}", hosts.size()),
+            // The list says how many hosts; newer versions refuse to hear it twice.
             "--distribution=arbitrary",
             fmt::format("--nodelist={}", fmt::join(plan.host_of_rank, ",")),
             "--chdir=/"};

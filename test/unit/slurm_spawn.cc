@@ -46,7 +46,7 @@ void a_plan_becomes_a_command(void **) {
     auto command = spawn_command(plan, context);
     assert_true(command.ok());
     const auto &argv = command->argv;
-    for (const char *word : {"/usr/bin/srun", "--jobid=7", "--overlap", "--ntasks=3", "--nodes=2",
+    for (const char *word : {"/usr/bin/srun", "--jobid=7", "--overlap", "--ntasks=3",
                              "--nodelist=n2,n1,n2", "--input=none", "--job-name=my_prog"})
         assert_true(has(argv, word));
     assert_false(has(argv, "--overcommit"));
