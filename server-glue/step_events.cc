@@ -22,7 +22,10 @@ void StepServer::notify(NotifyAsk ask) {
     if (ask.range == PMIX_RANGE_RM)
         log_.info("rank {} on {} tells the resource manager: {}", ask.source.rank,
                   step_.map.hosts()[step_.self], PMIx_Error_string(ask.status));
-    if (ask.source.nspace == step_.nspace)
+    // What a monitor finds comes from the library alone: once from each, and from that of its host first.
+    bool known = Upcalls::is_monitors(ask.status) &&
+                 (!ask.of_library || step_.map.host_of(ask.source.rank) != step_.self);
+    if (ask.source.nspace == step_.nspace && !known)
         events_.notify(std::move(ask));
     watch_events();
 }

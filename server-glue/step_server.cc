@@ -148,7 +148,13 @@ void StepServer::begin() {
     PmixLibrary::Options options{step_.nspace + ".server", step_.self, directory_.path(),
                                  step_.map.hosts()[step_.self], settings_.modex_segment_bytes,
                                  settings_.events_keep, settings_.events_keep_time};
-    worker_.run([this, options] { return PmixLibrary::start(loop_, options, Upcalls::module()); },
+    worker_.run(
+                [this, options] {
+                    auto library = PmixLibrary::start(loop_, options, Upcalls::module());
+                    if (library)
+                        Upcalls::listen_to_monitors();
+                    return library;
+                },
                 [this](Result<std::unique_ptr<PmixLibrary>> library) {
                     if (!library)
                         return end(library.failure());

@@ -161,6 +161,7 @@ struct NotifyAsk {
     std::uint32_t info_count = 0;
     Bytes info; // as PMIx_Data_pack makes it
     std::shared_ptr<void> admission; // its place in EventGate::posted
+    bool of_library = false;         // one of its monitors found it
 };
 using QueryReply = OneShot<pmix_status_t, std::shared_ptr<InfoList>>;
 struct QueryAsk {
@@ -220,6 +221,10 @@ class Upcalls {
     Upcalls(const Upcalls &) = delete;
 
     static pmix_server_module_t *module();
+    // What the library's monitors find it tells the processes of this host alone; from now on it comes to
+    // UpcallHandler::notify as well, of whichever host it is. Once, when the library has started; waits.
+    static void listen_to_monitors();
+    static bool is_monitors(pmix_status_t code);
 
     EventLoop &loop;
     UpcallHandler &handler;

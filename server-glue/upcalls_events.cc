@@ -72,7 +72,31 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
     });
 }
 
+void on_alert(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info_t[], std::size_t,
+              pmix_info_t *, std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
+    guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        NotifyAsk ask;
+        ask.source = process_of(*source);
+        ask.status = code;
+        ask.range = PMIX_RANGE_NAMESPACE;
+        ask.of_library = true;
+        post(upcalls, std::move(ask), &UpcallHandler::notify);
+        return PMIX_SUCCESS;
+    });
+    if (done)
+        done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, data);
+}
+
 } // namespace
+
+bool Upcalls::is_monitors(pmix_status_t code) {
+    return code == PMIX_MONITOR_HEARTBEAT_ALERT || code == PMIX_MONITOR_FILE_ALERT;
+}
+
+void Upcalls::listen_to_monitors() {
+    pmix_status_t codes[] = {PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT};
+    PMIx_Register_event_handler(codes, 2, nullptr, 0, on_alert, nullptr, nullptr);
+}
 
 void upcall::add_event_upcalls(pmix_server_module_t &module) {
     module.register_events = on_register_events;

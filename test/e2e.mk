@@ -12,7 +12,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/e2e/clients/fence_timeout test/e2e/clients/group test/e2e/clients/hello test/e2e/clients/jobinfo \
 	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality test/e2e/clients/log \
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
-	test/e2e/clients/query test/e2e/clients/sets test/e2e/clients/spawn \
+	test/e2e/clients/monitor test/e2e/clients/query test/e2e/clients/sets test/e2e/clients/spawn \
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_spawn
 check_PROGRAMS += $(E2E_CLIENTS)
 
@@ -28,6 +28,10 @@ test_e2e_clients_barrier_SOURCES = test/e2e/clients/barrier.c test/e2e/clients/c
 test_e2e_clients_barrier_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_barrier_LDFLAGS =
 test_e2e_clients_barrier_LDADD = $(PMIX_LIBS)
+test_e2e_clients_monitor_SOURCES = test/e2e/clients/monitor.c test/e2e/clients/client.h
+test_e2e_clients_monitor_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_monitor_LDFLAGS =
+test_e2e_clients_monitor_LDADD = $(PMIX_LIBS)
 test_e2e_clients_query_SOURCES = test/e2e/clients/query.c test/e2e/clients/sets.h test/e2e/clients/client.h
 test_e2e_clients_query_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_query_LDFLAGS =

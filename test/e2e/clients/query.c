@@ -1,6 +1,7 @@
 /* PMIx_Query_info.
  *
  *   query sets EXPECTED    number, names and members of the process sets
+ *   query groups           the same of process groups
  *   query job              namespaces, command line, status, what spawn and query support
  *   query table            the table of processes: each rank's pid, host, program and state
  *   query ended            the last rank exits with 3 after PMIx_Finalize: the others see it
@@ -98,6 +99,38 @@ static void look_at_sets(void)
     }
     expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_PSET_MEMBERSHIP, PMIX_PSET_NAME, "nobody");
     expect(PMIX_ERR_BAD_PARAM, PMIX_QUERY_PSET_MEMBERSHIP, NULL, NULL);
+}
+
+static void look_at_groups(void)
+{
+    pmix_proc_t all, *members;
+    pmix_info_t info, *answers = NULL;
+    size_t n = 0;
+    bool yes = true;
+    PMIX_LOAD_PROCID(&all, me.proc.nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info, PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
+    must(PMIx_Group_construct("friends", &all, 1, &info, 1, &answers, &n));
+    const pmix_value_t *v = answer_to(PMIX_QUERY_NUM_GROUPS, NULL, NULL, PMIX_SIZE);
+    if (v->data.size != 1)
+        fail("%zu groups", v->data.size);
+    v = answer_to(PMIX_QUERY_GROUP_NAMES, NULL, NULL, PMIX_DATA_ARRAY);
+    if (v->data.darray->type != PMIX_STRING || v->data.darray->size != 1 ||
+        strcmp(((char **)v->data.darray->array)[0], "friends"))
+        fail("the groups have other names");
+    v = answer_to(PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID, "friends", PMIX_DATA_ARRAY);
+    members = v->data.darray->array;
+    if (v->data.darray->type != PMIX_PROC || v->data.darray->size != me.size)
+        fail("the group has %zu members", v->data.darray->size);
+    for (uint32_t r = 0; r < me.size; r++)
+        if (members[r].rank != r || strcmp(members[r].nspace, me.proc.nspace))
+            fail("member %u is %s:%u", r, members[r].nspace, members[r].rank);
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID, "nobody");
+    expect(PMIX_ERR_BAD_PARAM, PMIX_QUERY_GROUP_MEMBERSHIP, NULL, NULL);
+    fence();
+    must(PMIx_Group_destruct("friends", NULL, 0));
+    v = answer_to(PMIX_QUERY_NUM_GROUPS, NULL, NULL, PMIX_SIZE);
+    if (v->data.size != 0)
+        fail("%zu groups are left", v->data.size);
 }
 
 static void look_at_job(void)
@@ -263,6 +296,8 @@ int main(int argc, char **argv)
         if (argc > 2)
             expect_sets(argv[2]);
         look_at_sets();
+    } else if (!strcmp(what, "groups")) {
+        look_at_groups();
     } else if (!strcmp(what, "job")) {
         look_at_job();
     } else if (!strcmp(what, "table")) {

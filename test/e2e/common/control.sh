@@ -95,5 +95,9 @@ client 2 1 log large
 ok "what no pipe holds is refused" all_ok 2
 client 2 2 log monitor
 ok "the library monitors heartbeats" all_ok 4
+for what in heartbeat size access modify; do
+    client 3 2 monitor $what
+    ok "an alert comes to all others: $what" all_ok 6
+done
 
 done_testing

@@ -10,6 +10,10 @@ for shape in 1x4 2x2 4x1; do
 done
 client 2 2 query sets
 ok "no process set" all_ok 4
+for shape in 1x4 2x2; do
+    client "${shape%x*}" "${shape#*x}" query groups
+    ok "number, names and members of groups, $shape" all_ok 4
+done
 client 2 2 query job
 ok "namespaces, command line, status and what is supported" all_ok 4
 for shape in 1x1 1x4 2x2 4x2; do
