@@ -37,10 +37,9 @@ static void wait_for_end_of(const char *key)
         fail("what %s published: %s", key, PMIx_Error_string(rc));
 }
 
-static void publish_own(const char *key)
+static void publish_own(const char *key, pmix_persistence_t as_long_as)
 {
     pmix_info_t info[2];
-    pmix_persistence_t as_long_as = PMIX_PERSIST_APP;
     char text[PMIX_MAX_NSLEN + 32];
     snprintf(text, sizeof(text), "%s %u", me.proc.nspace, me.size);
     PMIX_INFO_LOAD(&info[0], key, text, PMIX_STRING);
@@ -111,7 +110,7 @@ static void pair(const char *key, const char *own, const char *its, int rounds, 
     must(PMIx_Put(PMIX_GLOBAL, "card", &card));
     must(PMIx_Commit());
     if (me.rank == 0)
-        publish_own(mine);
+        publish_own(mine, PMIX_PERSIST_SESSION);
     find_other(theirs);
     pmix_proc_t *procs = calloc(me.size + other_size, sizeof(*procs));
     size_t n = 0;
@@ -199,7 +198,7 @@ static void hear_of_sets(const char *key, const char *own, const char *its)
     if (rc < 0)
         fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
     if (me.rank == 0)
-        publish_own(mine);
+        publish_own(mine, PMIX_PERSIST_SESSION);
     find_other(theirs);
     PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
     PMIX_LOAD_PROCID(&procs[1], other, PMIX_RANK_WILDCARD);
@@ -251,16 +250,19 @@ int main(int argc, char **argv)
             fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
         say("lonely %u: %s", me.rank, PMIx_Error_string(rc));
     } else if (!strcmp(what, "die") && argc > 4) {
-        char mine[64], theirs[64];
+        char mine[64], theirs[64], alive[64];
         snprintf(mine, sizeof(mine), "%s.%s", argv[2], argv[3]);
         snprintf(theirs, sizeof(theirs), "%s.%s", argv[2], argv[4]);
+        snprintf(alive, sizeof(alive), "%s.alive", argv[2]);
+        if (me.rank == 0 && !strcmp(argv[3], "A"))
+            publish_own(alive, PMIX_PERSIST_APP);
         if (me.rank == 0)
-            publish_own(mine);
+            publish_own(mine, PMIX_PERSIST_SESSION);
         find_other(theirs);
         if (me.rank == 0 && !strcmp(argv[3], "A"))
             _exit(7);
         if (argc > 5 && !strcmp(argv[3], "B"))
-            wait_for_end_of(theirs);
+            wait_for_end_of(alive);
         pmix_proc_t procs[2];
         PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
         PMIX_LOAD_PROCID(&procs[1], other, PMIX_RANK_WILDCARD);
@@ -280,7 +282,7 @@ int main(int argc, char **argv)
             if (me.rank == me.size - 1)
                 _exit(7);
             if (me.rank == 0) {
-                publish_own(mine);
+                publish_own(mine, PMIX_PERSIST_SESSION);
                 find_other(theirs);
             }
             pass();
@@ -296,7 +298,7 @@ int main(int argc, char **argv)
             fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
         fence();
         if (me.rank == 0)
-            publish_own(mine);
+            publish_own(mine, PMIX_PERSIST_SESSION);
     } else {
         fail("what is '%s'?", what);
     }
