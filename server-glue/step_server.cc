@@ -304,6 +304,11 @@ void StepServer::spawn(SpawnAsk ask) {
         return ask.answer(ask.refused, {});
     ask.request.nspace = ask.caller.nspace;
     ask.request.rank = ask.caller.rank;
+    // Who names a personality is an MPI library and will connect with the children: the connection to
+    // the session is made while they start.
+    if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(),
+                    [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
+        mesh_->invite(session_peer());
     spawn_.spawn(std::move(ask.request), std::move(ask.answer));
 }
 
