@@ -53,7 +53,7 @@ Result<std::vector<Process>> GroupRegistry::expand(std::vector<Process> processe
         const Group *group = find(process.nspace);
         if (!group)
             out.push_back(std::move(process));
-        else if (process.wildcard)
+        else if (process.wildcard && !group->members.empty()) // or it would stand for everybody
             out.insert(out.end(), group->members.begin(), group->members.end());
         else if (process.rank < group->members.size())
             out.push_back(group->members[process.rank]);

@@ -11,6 +11,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/event_service.h server-glue/event_service.cc \
 	server-glue/foreign_jobs.h server-glue/foreign_jobs.cc \
 	server-glue/gathering.h server-glue/gathering.cc \
+	server-glue/group_invitations.h server-glue/group_invitations.cc \
 	server-glue/group_parts.h server-glue/group_parts.cc \
 	server-glue/group_registry.h server-glue/group_registry.cc \
 	server-glue/host_events.h server-glue/host_events.cc \

@@ -3,6 +3,7 @@
 
 #include "common/config_options.h"
 #include "server-glue/host_events.h"
+#include "server-glue/upcall_tools.h"
 
 #include <ctime>
 #include <pmix.h>
@@ -22,6 +23,13 @@ void StepServer::notify(NotifyAsk ask) {
     if (ask.range == PMIX_RANGE_RM)
         log_.info("rank {} on {} tells the resource manager: {}", ask.source.rank,
                   step_.map.hosts()[step_.self], PMIx_Error_string(ask.status));
+    if (GroupInvitations::is_of_interest(ask.status)) {
+        if (auto info = unpack_infos(ask.info, ask.info_count)) {
+            hear_of_group(ask.status, ask.source, *info);
+            for (auto &one : *info)
+                PMIX_INFO_DESTRUCT(&one);
+        }
+    }
     // What a monitor finds comes from the library alone: once from each, and from that of its host first.
     bool known = Upcalls::is_monitors(ask.status) &&
                  (!ask.of_library || step_.map.host_of(ask.source.rank) != step_.self);
@@ -111,6 +119,8 @@ void StepServer::deliver(const wire::EventNotice &notice) {
         }
         library_->notify(notice.status, source, notice.range, info->data(), info->size(),
                          std::move(done));
+        if (GroupInvitations::is_of_interest(notice.status))
+            hear_of_group(notice.status, upcall::process_of(source), *info);
         for (auto &one : *info)
             PMIX_INFO_DESTRUCT(&one);
     });

@@ -3,6 +3,7 @@
 #include "server-glue/step_server.h"
 
 #include "common/config_options.h"
+#include "server-glue/upcall_tools.h"
 
 #include <algorithm>
 #include <pmix.h>
@@ -128,6 +129,18 @@ void StepServer::group_done(GroupAsk &ask, const Signature &signature, const Byt
     tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, group, {step_.nspace + ".server", step_.self, false}, info);
 }
 
+void StepServer::hear_of_group(pmix_status_t code, Process source, const std::vector<pmix_info_t> &info) {
+    GroupEvent event{code, std::move(source), {}, {}};
+    for (const auto &one : info) {
+        if (PMIX_CHECK_KEY(&one, PMIX_GROUP_ID) && one.value.type == PMIX_STRING && one.value.data.string)
+            event.group = one.value.data.string;
+        else if (PMIX_CHECK_KEY(&one, PMIX_EVENT_CUSTOM_RANGE))
+            upcall::read_processes(one.value, event.targets);
+    }
+    if (auto group = invitations_.on_event(event))
+        groups_.add(std::move(*group));
+}
+
 void StepServer::tell_of_failed(const wire::HostReport &report) {
     std::vector<Rank> ranks;
     if (report.lost != 0) {
@@ -138,14 +151,16 @@ void StepServer::tell_of_failed(const wire::HostReport &report) {
         ranks.push_back(ended.rank);
     for (Rank rank : ranks) {
         Process failed{step_.nspace, rank, false};
-        auto tell = [&](const Group &group) {
+        auto tell = [&](const Group &group, pmix_status_t code = PMIX_GROUP_MEMBER_FAILED) {
             auto info = std::make_shared<InfoList>();
             pmix_proc_t proc;
             PMIX_LOAD_PROCID(&proc, failed.nspace.c_str(), failed.rank);
             info->add_process(PMIX_EVENT_AFFECTED_PROC, proc);
             info->add(PMIX_HOSTNAME, step_.map.hosts()[report.host]);
-            tell_members(PMIX_GROUP_MEMBER_FAILED, group, failed, info);
+            tell_members(code, group, failed, info);
         };
+        for (auto &notice : invitations_.on_ended(failed))
+            tell({notice.group, std::move(notice.recipients), std::nullopt, false}, notice.code);
         for (const Group *group : groups_.of(step_.nspace, rank)) {
             if (group->tells_of_ends)
                 tell(*group);

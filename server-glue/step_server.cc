@@ -319,6 +319,10 @@ void StepServer::job_control(JobControlAsk request) {
                   request.refused == PMIX_SUCCESS ? "; the others of its request are done" : "");
     if (request.refused != PMIX_SUCCESS)
         return request.reply(request.refused);
+    auto targets = groups_.expand(std::move(request.targets));
+    if (!targets)
+        return request.reply(PMIX_ERR_NOT_FOUND);
+    request.targets = std::move(*targets);
     control_.request(loop_.now(), std::move(request));
     arm_timer();
 }

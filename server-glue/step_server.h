@@ -12,6 +12,7 @@
 #include "server-glue/credential_service.h"
 #include "server-glue/event_service.h"
 #include "server-glue/foreign_jobs.h"
+#include "server-glue/group_invitations.h"
 #include "server-glue/group_parts.h"
 #include "server-glue/group_registry.h"
 #include "server-glue/job_control.h"
@@ -158,7 +159,9 @@ class StepServer final : private UpcallHandler,
     void enter_group(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted);
     wire::GroupPart group_part(const Signature &signature);
     void group_done(GroupAsk &ask, const Signature &signature, const Bytes &parts);
-    // Members of groups that want to know have ended.
+    // An event between processes that may be about a group.
+    void hear_of_group(pmix_status_t code, Process source, const std::vector<pmix_info_t> &info);
+    // Members of groups that want to know, or of one that is being built by invitation, have ended.
     void tell_of_failed(const wire::HostReport &report);
     void tell_members(pmix_status_t code, const Group &group, const Process &source,
                       std::shared_ptr<InfoList> info);
@@ -218,6 +221,7 @@ class StepServer final : private UpcallHandler,
     ForeignJobs foreign_;
     ProcessSets sets_{*this};
     GroupRegistry groups_;
+    GroupInvitations invitations_;
     std::vector<std::shared_ptr<GroupAsk>> building_groups_; // under way
     ContextIds context_ids_;
     ProcessTable table_;

@@ -44,6 +44,10 @@ void StepServer::on_launch_failed(const TaskStartFailure &failure, UniqueFd task
 void StepServer::abort(AbortRequest request) {
     std::vector<Rank> ranks;
     bool whole = request.targets.empty();
+    auto targets = groups_.expand(std::move(request.targets));
+    if (!targets)
+        return request.reply(PMIX_ERR_NOT_FOUND);
+    request.targets = std::move(*targets);
     for (const auto &target : request.targets) {
         if (target.nspace != step_.nspace ||
             (!target.wildcard && target.rank >= step_.map.rank_count()))

@@ -41,6 +41,8 @@ void post(Upcalls &upcalls, Request request, void (UpcallHandler::*method)(Reque
 
 Process process_of(const pmix_proc_t &proc);
 std::vector<Process> processes_of(const pmix_proc_t *procs, std::size_t count);
+// Adds the process or the array of processes that the value is; false when it is none.
+bool read_processes(const pmix_value_t &value, std::vector<Process> &out);
 StatusReply status_reply(pmix_op_cbfunc_t callback, void *data);
 // A whole number, whatever integer type the caller gave it; nullopt when it is none.
 std::optional<long long> number_of(const pmix_value_t &value);

@@ -32,6 +32,19 @@ std::vector<Process> processes_of(const pmix_proc_t *procs, std::size_t count) {
     return out;
 }
 
+bool read_processes(const pmix_value_t &value, std::vector<Process> &out) {
+    if (value.type == PMIX_PROC && value.data.proc) {
+        out.push_back(process_of(*value.data.proc));
+        return true;
+    }
+    if (value.type != PMIX_DATA_ARRAY || !value.data.darray || value.data.darray->type != PMIX_PROC)
+        return false;
+    auto more = processes_of(static_cast<const pmix_proc_t *>(value.data.darray->array),
+                             value.data.darray->size);
+    out.insert(out.end(), more.begin(), more.end());
+    return true;
+}
+
 StatusReply status_reply(pmix_op_cbfunc_t callback, void *data) {
     if (!callback)
         return {};

@@ -21,18 +21,6 @@ pmix_status_t on_deregister_events(pmix_status_t *, std::size_t, pmix_op_cbfunc_
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-bool read_custom(const pmix_value_t &value, std::vector<Process> &out) {
-    if (value.type == PMIX_PROC && value.data.proc) {
-        out.push_back(process_of(*value.data.proc));
-        return true;
-    }
-    if (value.type != PMIX_DATA_ARRAY || !value.data.darray || value.data.darray->type != PMIX_PROC)
-        return false;
-    out = processes_of(static_cast<const pmix_proc_t *>(value.data.darray->array),
-                       value.data.darray->size);
-    return true;
-}
-
 // Counts `bytes` as posted until the result is dropped; null when there is no room.
 std::shared_ptr<void> admit(const Upcalls &upcalls, std::uint64_t bytes) {
     auto gate = upcalls.events;
@@ -51,7 +39,7 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
         NotifyAsk ask;
         for (std::size_t i = 0; range == PMIX_RANGE_CUSTOM && info && i < count; ++i) {
             if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_CUSTOM_RANGE) &&
-                !read_custom(info[i].value, ask.custom))
+                !read_processes(info[i].value, ask.custom))
                 return PMIX_ERR_BAD_PARAM;
         }
         if (range == PMIX_RANGE_CUSTOM && ask.custom.empty())

@@ -9,11 +9,11 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/e2e/clients/die test/e2e/clients/events test/e2e/clients/events_abroad \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
-	test/e2e/clients/fence_timeout test/e2e/clients/group test/e2e/clients/hello test/e2e/clients/jobinfo \
+	test/e2e/clients/fence_timeout test/e2e/clients/group test/e2e/clients/group_invite test/e2e/clients/hello test/e2e/clients/jobinfo \
 	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality test/e2e/clients/log \
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
 	test/e2e/clients/monitor test/e2e/clients/query test/e2e/clients/sets test/e2e/clients/spawn \
-	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_spawn
+	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_group test/bench/bench_spawn
 check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
@@ -88,6 +88,10 @@ test_e2e_clients_group_SOURCES = test/e2e/clients/group.c test/e2e/clients/clien
 test_e2e_clients_group_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_group_LDFLAGS =
 test_e2e_clients_group_LDADD = $(PMIX_LIBS)
+test_e2e_clients_group_invite_SOURCES = test/e2e/clients/group_invite.c test/e2e/clients/client.h
+test_e2e_clients_group_invite_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_group_invite_LDFLAGS =
+test_e2e_clients_group_invite_LDADD = $(PMIX_LIBS)
 test_e2e_clients_hello_SOURCES = test/e2e/clients/hello.c test/e2e/clients/client.h
 test_e2e_clients_hello_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_hello_LDFLAGS =
@@ -136,6 +140,10 @@ test_bench_bench_spawn_SOURCES = test/bench/bench_spawn.c test/e2e/clients/clien
 test_bench_bench_spawn_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_spawn_LDFLAGS =
 test_bench_bench_spawn_LDADD = $(PMIX_LIBS)
+test_bench_bench_group_SOURCES = test/bench/bench_group.c test/e2e/clients/client.h
+test_bench_bench_group_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
+test_bench_bench_group_LDFLAGS =
+test_bench_bench_group_LDADD = $(PMIX_LIBS)
 test_bench_bench_fence_SOURCES = test/bench/bench_fence.c test/e2e/clients/client.h
 test_bench_bench_fence_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_fence_LDFLAGS =

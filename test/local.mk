@@ -17,7 +17,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex 
 	test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 GLUE_TESTS += test/unit/session_events
-GLUE_TESTS += test/unit/group_parts
+GLUE_TESTS += test/unit/group_parts test/unit/group_invitations
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
@@ -46,6 +46,9 @@ test_unit_data_store_LDADD = $(GLUE_TEST_LDADD)
 test_unit_gathering_SOURCES = test/unit/gathering.cc
 test_unit_gathering_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_gathering_LDADD = $(GLUE_TEST_LDADD)
+test_unit_group_invitations_SOURCES = test/unit/group_invitations.cc
+test_unit_group_invitations_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_group_invitations_LDADD = $(GLUE_TEST_LDADD)
 test_unit_group_parts_SOURCES = test/unit/group_parts.cc
 test_unit_group_parts_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_group_parts_LDADD = $(GLUE_TEST_LDADD)

@@ -6,6 +6,7 @@
  *   group local          the ranks of each host for themselves
  *   group lonely SECONDS the last rank does not come: the others hear of a timeout
  *   group timed          all come well in time; nothing happens when the time is up
+ *   group wildcard       all ranks by the wildcard, without a context id: what was posted is there
  *   group refused        a required directive that does not exist: refused on all hosts
  *   group die HOW WHEN [FLAG]
  *        the last rank ends (kill, segv, exit) before it would join, or, `inside`, while the others
@@ -468,6 +469,14 @@ int main(int argc, char **argv)
         nanosleep(&longer, NULL);
         fence();
         destruct("test-timed");
+    } else if (!strcmp(what, "wildcard")) {
+        pmix_proc_t everyone;
+        PMIX_LOAD_PROCID(&everyone, me.proc.nspace, PMIX_RANK_WILDCARD);
+        put_card();
+        build("test-wildcard", &everyone, 1, 0, NULL);
+        for (uint32_t r = 0; r < me.size; r++)
+            card_is_there(me.proc.nspace, r, true);
+        destruct("test-wildcard");
     } else if (!strcmp(what, "refused")) {
         pmix_proc_t *procs = list_of(0, 1, &n);
         pmix_status_t rc = construct("test-refused", procs, n, me.rank == 0 ? UNKNOWN : 0, 0, NULL);

@@ -36,6 +36,34 @@ done
 client 3 1 group shrink
 ok "the end of a member is told to the others, who destruct the group without it" eval "ended_in_time && so_many_ok 2"
 
+for shape in 1x4 3x1 3x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" group_invite accept
+    ok "invited and joined, fences by name, $shape" all_ok $((h * p))
+done
+client 3 2 group_invite decline
+ok "the inviter hears who declines" all_ok 6
+client 3 1 group_invite silent
+ok "one who never answers an invitation disturbs nobody else" all_ok 3
+for how in kill exit; do
+    client 3 2 group_invite ends $how
+    ok "an invited process ends without an answer: $how: the inviter hears of it" eval "ended_in_time && so_many_ok 5"
+done
+client 3 2 group_invite leader
+ok "the inviter is killed: the invited hear of it" eval "ended_in_time && so_many_ok 5"
+CLIENT_LIMIT=10 client 3 1 group_invite leave
+ok "a member leaves a group" all_ok 3
+
+# What libpmix 4.2.2 does not do (contrib/doc/decisions/libpmix.md).
+CLIENT_LIMIT=10 client 1 3 group die kill inside
+ok "a member is killed while all others of its host wait" eval "ended_in_time && so_many_ok 2"
+CLIENT_LIMIT=10 client 1 3 group lonely 2
+ok "a member that does not come, and others of its host" all_ok 3
+client 3 1 group wildcard
+ok "a group of all ranks by the wildcard has the data of all members" all_ok 3
+CLIENT_LIMIT=10 client 3 1 group_invite timeout
+ok "an invitation with a timeout ends with it" all_ok 3
+
 # pair SCRIPT: two steps at once in an allocation of three hosts
 pair() {
     run salloc -Q -N3 --ntasks-per-node=8 bash -c "$1"
