@@ -3,6 +3,7 @@
  *   publish rules             ranges, persistence, duplicates, waiting, unpublishing within one job;
  *                             the last rank should be on another host than rank 0
  *   publish types             a value of each common type comes back as it was
+ *   publish more              custom range, data of the application's and of indefinite life, and too much
  *   publish owner             the owner's user and group come along and are checked
  *   publish put KEY TEXT [PERSISTENCE]   for another job to find
  *   publish find KEY TEXT [SECONDS]      what another job has put; waits so long for it
@@ -174,6 +175,106 @@ static void types(void)
     fence();
 }
 
+/* The bytes of a value on the wire: two are equal when these are. */
+static pmix_byte_object_t packed(pmix_value_t *value)
+{
+    pmix_data_buffer_t buffer;
+    pmix_byte_object_t object;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    must(PMIx_Data_pack(NULL, &buffer, value, 1, PMIX_VALUE));
+    must(PMIx_Data_unload(&buffer, &object));
+    return object;
+}
+
+static void all_types(void)
+{
+    int32_t numbers[] = {1, -2, 3};
+    pmix_data_array_t list = {.type = PMIX_INT32, .size = 3, .array = numbers};
+    pmix_value_t values[] = {
+        {.type = PMIX_BYTE, .data.byte = 200},
+        {.type = PMIX_SIZE, .data.size = SIZE_MAX},
+        {.type = PMIX_PID, .data.pid = 4711},
+        {.type = PMIX_INT, .data.integer = -5},
+        {.type = PMIX_INT8, .data.int8 = -6},
+        {.type = PMIX_INT16, .data.int16 = -7},
+        {.type = PMIX_INT32, .data.int32 = -8},
+        {.type = PMIX_INT64, .data.int64 = INT64_MIN},
+        {.type = PMIX_UINT, .data.uint = 9},
+        {.type = PMIX_UINT8, .data.uint8 = 10},
+        {.type = PMIX_UINT16, .data.uint16 = 11},
+        {.type = PMIX_UINT32, .data.uint32 = UINT32_MAX},
+        {.type = PMIX_FLOAT, .data.fval = 0.5f},
+        {.type = PMIX_TIMEVAL, .data.tv = {12, 13}},
+        {.type = PMIX_TIME, .data.time = 14},
+        {.type = PMIX_STATUS, .data.status = PMIX_ERR_TIMEOUT},
+        {.type = PMIX_PROC_RANK, .data.rank = PMIX_RANK_WILDCARD},
+        {.type = PMIX_PERSIST, .data.persist = PMIX_PERSIST_APP},
+        {.type = PMIX_SCOPE, .data.scope = PMIX_GLOBAL},
+        {.type = PMIX_DATA_RANGE, .data.range = PMIX_RANGE_LOCAL},
+        {.type = PMIX_PROC_STATE, .data.state = PMIX_PROC_STATE_CONNECTED},
+        {.type = PMIX_ALLOC_DIRECTIVE, .data.adir = PMIX_ALLOC_EXTEND},
+        {.type = PMIX_ENVAR, .data.envar = {"NAME", "value", ':'}},
+        {.type = PMIX_DATA_ARRAY, .data.darray = &list},
+    };
+    size_t count = sizeof(values) / sizeof(*values);
+    char key[32];
+    for (size_t i = 0; me.rank == 0 && i < count; i++) {
+        pmix_info_t info;
+        snprintf(key, sizeof(key), "type.%d", values[i].type);
+        PMIX_INFO_CONSTRUCT(&info);
+        PMIX_LOAD_KEY(info.key, key);
+        info.value = values[i];
+        me.doing = key;
+        must(PMIx_Publish(&info, 1));
+    }
+    fence();
+    for (size_t i = 0; i < count; i++) {
+        pmix_pdata_t data;
+        PMIX_PDATA_CONSTRUCT(&data);
+        snprintf(key, sizeof(key), "type.%d", values[i].type);
+        PMIX_LOAD_KEY(data.key, key);
+        me.doing = key;
+        must(PMIx_Lookup(&data, 1, NULL, 0));
+        pmix_byte_object_t mine = packed(&values[i]), its = packed(&data.value);
+        if (mine.size != its.size || memcmp(mine.bytes, its.bytes, mine.size) != 0)
+            fail("a value of type %d is not what was published", values[i].type);
+        free(mine.bytes);
+        free(its.bytes);
+        PMIX_PDATA_DESTRUCT(&data);
+    }
+    fence();
+}
+
+/* For rank 1 alone. */
+static void more(void)
+{
+    need(3);
+    if (me.rank == 0) {
+        pmix_info_t info[3];
+        pmix_data_range_t range = PMIX_RANGE_CUSTOM;
+        pmix_proc_t who = me.proc;
+        who.rank = 1;
+        PMIX_INFO_LOAD(&info[0], "secret", "for one", PMIX_STRING);
+        PMIX_INFO_LOAD(&info[1], PMIX_RANGE, &range, PMIX_DATA_RANGE);
+        must(PMIx_Publish(info, 2) == PMIX_ERR_BAD_PARAM ? PMIX_SUCCESS : PMIX_ERROR); /* for whom? */
+        PMIX_INFO_LOAD(&info[2], PMIX_EVENT_CUSTOM_RANGE, &who, PMIX_PROC);
+        must(PMIx_Publish(info, 3));
+        expect(publish("ours", "app", PMIX_RANGE_SESSION, PMIX_PERSIST_APP), PMIX_SUCCESS);
+        expect(publish("kept", "for ever", PMIX_RANGE_SESSION, PMIX_PERSIST_INDEF), PMIX_SUCCESS);
+        size_t size = 100 << 20;
+        char *large = malloc(size);
+        memset(large, 'x', size - 1);
+        large[size - 1] = 0;
+        expect(publish("large", large, PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION), PMIX_ERR_OUT_OF_RESOURCE);
+        free(large);
+    }
+    fence();
+    expect(find("secret", "for one", -1, 0), me.rank < 2 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    expect(find("ours", "app", -1, 0), PMIX_SUCCESS);
+    expect(find("large", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
+    fence();
+}
+
 static pmix_status_t publish_for(const char *key, const char *directive, uint32_t id)
 {
     pmix_info_t info[2];
@@ -252,8 +353,12 @@ int main(int argc, char **argv)
     begin(90);
     if (!strcmp(what, "rules"))
         rules();
-    else if (!strcmp(what, "types"))
+    else if (!strcmp(what, "types")) {
         types();
+        all_types();
+    }
+    else if (!strcmp(what, "more"))
+        more();
     else if (!strcmp(what, "owner"))
         owner();
     else if (!strcmp(what, "put") && argc > 3)

@@ -13,6 +13,8 @@ for shape in 1x2 3x2; do
     client "$h" "$p" publish types
     ok "values of all types come back, $shape" all_ok $((h * p))
 done
+client 3 1 publish more
+ok "custom range; more than publish.max_bytes is refused" all_ok 3
 client 2 1 publish owner
 ok "the owner of published data is kept, given back and checked" all_ok 2
 [[ $backend != slurm ]] || like "also where it is another group of the user's" "$output" 'group 60010'
@@ -30,6 +32,9 @@ srun --mpi=pmixhost -N1 -n1 "$c" put color blue
 srun --mpi=pmixhost -N1 -n1 "$c" put short lived proc
 srun --mpi=pmixhost -N2 -n2 -r1 "$c" find color blue
 srun --mpi=pmixhost -N1 -n1 "$c" none short
+srun --mpi=pmixhost -N3 -n3 "$c" more
+srun --mpi=pmixhost -N1 -n1 "$c" none ours
+srun --mpi=pmixhost -N1 -n1 "$c" find kept "for ever"
 srun --mpi=pmixhost -N1 -n1 "$c" find later yes 20 &
 srun --mpi=pmixhost --overlap -N1 -n1 -r2 "$c" put later yes
 wait
@@ -37,7 +42,7 @@ SH
     rm -f "$CLIENT_DIR"/*
     run salloc -Q -N3 bash "$test_dir/steps.sh" "$clients/publish"
     verdicts=$output
-    ok "a later step finds what an earlier one published, and what ended with its process is gone" all_ok 7
+    ok "a later step finds what an earlier one published, and what ended with its process is gone" all_ok 12
     cp /dev/null "$test_dir/steps.sh"
     run salloc -Q -N1 srun "$mpi" -n1 "$clients/publish" none color
     verdicts=$output
