@@ -3,8 +3,12 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <dirent.h>
 #include <fmt/ranges.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pmix.h>
+#include <sys/socket.h>
 
 namespace pmixhost {
 
@@ -49,6 +53,25 @@ template <typename W> void settle(pmix_status_t status, W *waiting) {
     });
 }
 
+// libpmix 4.2.2 leaves Nagle's algorithm on, so that what it sends a client while an earlier message is
+// not acknowledged waits for the client's delayed acknowledgement: 40 ms. Accepted sockets inherit the
+// option from the one that listens; our own ones have it anyway.
+void send_at_once() {
+    DIR *list = opendir("/proc/self/fd");
+    while (dirent *entry = list ? readdir(list) : nullptr) {
+        int fd = std::atoi(entry->d_name), listens = 0, family = 0, on = 1;
+        socklen_t size = sizeof listens;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens)
+            continue;
+        size = sizeof family;
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 &&
+            (family == AF_INET || family == AF_INET6))
+            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    if (list)
+        closedir(list);
+}
+
 void free_chars(char *text) { std::free(text); }
 
 } // namespace
@@ -82,6 +105,7 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, const O
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (status != PMIX_SUCCESS)
         return pmix_error("the PMIx server library does not start", status);
+    send_at_once();
     std::unique_ptr<PmixLibrary> library(new PmixLibrary(loop));
     if (options.segment_bytes > 0)
         library->segment_size_ = fmt::format("{}={}", segment_variable, segment_size);

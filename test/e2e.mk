@@ -14,6 +14,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
 	test/e2e/clients/monitor test/e2e/clients/query test/e2e/clients/sets test/e2e/clients/spawn \
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_group test/bench/bench_spawn
+E2E_CLIENTS += test/bench/bench_events
 check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
@@ -132,6 +133,10 @@ test_e2e_clients_spawn_SOURCES = test/e2e/clients/spawn.c test/e2e/clients/clien
 test_e2e_clients_spawn_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_spawn_LDFLAGS =
 test_e2e_clients_spawn_LDADD = $(PMIX_LIBS)
+test_bench_bench_events_SOURCES = test/bench/bench_events.c test/e2e/clients/client.h
+test_bench_bench_events_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
+test_bench_bench_events_LDFLAGS =
+test_bench_bench_events_LDADD = $(PMIX_LIBS)
 test_bench_bench_init_SOURCES = test/bench/bench_init.c test/e2e/clients/client.h
 test_bench_bench_init_CFLAGS = $(E2E_CFLAGS) -I$(srcdir)/test/e2e/clients
 test_bench_bench_init_LDFLAGS =
@@ -173,4 +178,4 @@ EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/run-local \
 	test/e2e/slurm/30-clients.sh test/e2e/slurm/33-attributes.sh \
 	test/e2e/slurm/35-locality.sh test/e2e/slurm/36-death.sh test/e2e/slurm/38-network.sh test/e2e/slurm/40-mpi.sh test/e2e/slurm/44-spawn-trouble.sh test/e2e/slurm/45-spawn.sh test/e2e/slurm/48-control.sh test/e2e/slurm/50-abort.sh \
 	test/e2e/slurm/60-fault.sh test/e2e/slurm/70-security.sh test/e2e/slurm/80-load.sh \
-	test/e2e/not-yet test/bench/bench test/bench/spawn test/coverage-check contrib/doc/coverage.md
+	test/e2e/not-yet test/bench/bench test/bench/events test/bench/spawn test/coverage-check contrib/doc/coverage.md

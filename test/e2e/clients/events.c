@@ -2,10 +2,15 @@
  * usage: events ranges         every rank notifies over every range: each handler that is in the range
  *                              is called once for each, in the order of sending, and no other is
  *        events late           who registers after an event was notified hears of it
- *        events storm COUNT    rank 0 notifies so many at once, while the others fence
+ *        events storm COUNT [BYTES]   rank 0 notifies so many at once, while the others fence. With BYTES
+ *                              of data in each some may be refused; the others come, and no daemon of
+ *                              this host has ever had more than 300 MiB
  *        events dies HOW       the last rank ends: kill, exit (3), quit (0) without PMIx_Finalize;
  *                              late (3), leave (0) after it. The others hear of it within a second.
- *        events lost           the link to a host is cut: every rank hears of a host that is lost */
+ *        events lost           the link to a host is cut: every rank hears of a host that is lost
+ *        events down HOST      says "there", and waits until that host is lost: whoever is not there hears
+ *                              of it, with its processes, and those who are left have a fence */
+#include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -21,6 +26,7 @@ static struct {
     bool over;
 } from[MAX_RANKS];
 static char wrong[1024]; /* what a handler saw that it should not */
+static uint32_t taken; /* how many events rank 0 could notify, as its last one says */
 static unsigned ends;   /* how many have said LAST, or how many ends were reported */
 
 static struct {
@@ -29,6 +35,7 @@ static struct {
     char host[256];
     bool stamped;
     size_t nprocs;
+    pmix_proc_t procs[MAX_RANKS];
 } report = {.exit_code = -1};
 
 static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key)
@@ -52,6 +59,7 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
         ; /* the library's own affair */
     } else if (status == LAST) {
         from[source->rank].over = true;
+        taken = kind ? kind->value.data.uint32 : 0;
         ends++;
     } else if (!kind || kind->value.data.uint32 >= KINDS || !number) {
         snprintf(wrong, sizeof(wrong), "an event of rank %u without its data", source->rank);
@@ -80,8 +88,11 @@ static void on_report(size_t id, pmix_status_t status, const pmix_proc_t *source
     report.code = status;
     if ((i = find(info, ninfo, PMIX_EVENT_AFFECTED_PROC)) && i->value.type == PMIX_PROC)
         report.rank = i->value.data.proc->rank;
-    if ((i = find(info, ninfo, PMIX_EVENT_AFFECTED_PROCS)) && i->value.type == PMIX_DATA_ARRAY)
+    if ((i = find(info, ninfo, PMIX_EVENT_AFFECTED_PROCS)) && i->value.type == PMIX_DATA_ARRAY) {
         report.nprocs = i->value.data.darray->size;
+        size_t kept = report.nprocs < MAX_RANKS ? report.nprocs : MAX_RANKS;
+        memcpy(report.procs, i->value.data.darray->array, kept * sizeof report.procs[0]);
+    }
     if ((i = find(info, ninfo, PMIX_EXIT_CODE)) && i->value.type == PMIX_INT)
         report.exit_code = i->value.data.integer;
     if ((i = find(info, ninfo, PMIX_PROC_TERM_STATUS)) && i->value.type == PMIX_STATUS)
@@ -134,23 +145,34 @@ static bool one_over(void) { return ends >= 1; }
 
 static struct answer acks;
 static int refused; /* the last status that was none of success */
+static uint32_t refusals;
 static void on_ack(pmix_status_t status, void *cbdata)
 {
     (void)cbdata;
-    if (status != PMIX_SUCCESS)
+    if (status != PMIX_SUCCESS) {
         refused = status;
+        refusals++;
+    }
     sem_post(&acks.came);
 }
 
 static uint64_t sent;
+static size_t ballast; /* bytes in each event */
 
 static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to,
                    size_t nto, bool wait)
 {
-    pmix_info_t info[5];
+    pmix_info_t info[6];
     size_t n = 0;
     uint64_t number = ++sent;
     bool yes = true;
+    if (ballast) {
+        char *bytes = calloc(1, ballast);
+        pmix_byte_object_t object = {.bytes = bytes, .size = ballast};
+        PMIX_INFO_LOAD(&info[n], "test.ballast", &object, PMIX_BYTE_OBJECT);
+        n++;
+        free(bytes);
+    }
     PMIX_INFO_LOAD(&info[n], "test.kind", &kind, PMIX_UINT32);
     n++;
     PMIX_INFO_LOAD(&info[n], "test.number", &number, PMIX_UINT64);
@@ -254,6 +276,30 @@ static void late(void)
     fence();
 }
 
+/* The most that any pmixhostd of this host has had, in KiB. */
+static long daemon_peak(void)
+{
+    long peak = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        char path[300], line[256];
+        long kib = 0;
+        bool ours = false;
+        snprintf(path, sizeof path, "/proc/%s/status", entry->d_name);
+        FILE *file = fopen(path, "re");
+        while (file && fgets(line, sizeof line, file)) {
+            ours = ours || !strcmp(line, "Name:\tpmixhostd\n");
+            if (ours && sscanf(line, "VmHWM: %ld", &kib) == 1 && kib > peak)
+                peak = kib;
+        }
+        if (file)
+            fclose(file);
+    }
+    if (proc)
+        closedir(proc);
+    return peak;
+}
+
 static uint64_t storm_size;
 static bool storm_over(void) { return from[0].over; }
 
@@ -265,11 +311,17 @@ static void storm(void)
     if (me.rank == 0) {
         for (uint64_t i = 0; i < storm_size; i++)
             notify(EVENT, 0, PMIX_RANGE_NAMESPACE, NULL, 0, false);
-        notify(LAST, 0, PMIX_RANGE_NAMESPACE, NULL, 0, false);
-        for (uint64_t i = 0; i <= storm_size; i++)
+        for (uint64_t i = 0; i < storm_size; i++)
             answer_wait(&acks, "the answers to the storm");
-        if (refused)
+        if (refused && !ballast)
             fail("an event was answered with %s", PMIx_Error_string(refused));
+        uint32_t accepted = (uint32_t)storm_size - refusals;
+        say("storm: %u of %lu events were taken", accepted, (unsigned long)storm_size);
+        ballast = 0;
+        do {
+            refused = 0;
+            notify(LAST, accepted, PMIX_RANGE_NAMESPACE, NULL, 0, true);
+        } while (refused == PMIX_ERR_OUT_OF_RESOURCE); /* there is room soon */
     } else {
         pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
         double worst = 0;
@@ -285,11 +337,15 @@ static void storm(void)
         }
         wait_until(storm_over, "the end of the storm");
         say("storm %u: the slowest fence took %.3f s", me.rank, worst);
-        if (from[0].count[0] != storm_size)
-            fail("%u of %lu events came", from[0].count[0], (unsigned long)storm_size);
+        if (from[0].count[0] != taken || (!ballast && taken != storm_size))
+            fail("%u of %u events came", from[0].count[0], taken);
         if (worst > 5)
             fail("a fence took %.1f s", worst);
     }
+    long peak = daemon_peak();
+    say("peak %u: %ld KiB", me.rank, peak);
+    if (!peak || peak > 300 * 1024)
+        fail("a daemon had %ld KiB", peak);
     fence();
 }
 
@@ -344,6 +400,44 @@ static void dies(const char *how)
         fail("%s, %u reports", wrong[0] ? wrong : "wrong number", ends);
 }
 
+static void down(const char *host)
+{
+    pmix_status_t code = PMIX_EVENT_NODE_DOWN;
+    pmix_value_t *v = NULL;
+    register_for(NULL, 0, on_any);
+    register_for(&code, 1, on_report);
+    fence();
+    if (!get(me.rank, PMIX_HOSTNAME, &v))
+        fail("no PMIX_HOSTNAME");
+    bool doomed = !strcmp(v->data.string, host);
+    PMIX_VALUE_RELEASE(v);
+    say("there %u", me.rank);
+    while (doomed)
+        pause();
+    wait_until(one_over, "the report of a lost host");
+    say("heard %u at %.3f", me.rank, now());
+    if (strcmp(report.host, host) || !report.stamped || report.nprocs == 0)
+        fail("host '%s' with %zu processes was reported", report.host, report.nprocs);
+    pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
+    size_t left = 0;
+    for (uint32_t p = 0; p < me.size; p++) {
+        bool gone = false;
+        for (size_t i = 0; i < report.nprocs && i < MAX_RANKS; i++)
+            gone = gone || report.procs[i].rank == p;
+        if (gone)
+            continue;
+        rest[left] = me.proc;
+        rest[left++].rank = p;
+    }
+    if (left + report.nprocs != me.size)
+        fail("%zu of %u processes are left", left, me.size);
+    must(fence_with(rest, left, 0, 30));
+    if (ends != 1)
+        fail("%u hosts were reported", ends);
+    say("ok %u", me.rank);
+    _exit(0); /* PMIx_Finalize is none of what is tested */
+}
+
 static void lost(void)
 {
     pmix_status_t code = PMIX_EVENT_NODE_DOWN;
@@ -360,7 +454,7 @@ static void lost(void)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "ranges";
-    begin(45);
+    begin(!strcmp(what, "down") ? 120 : 45);
     need(2);
     if (me.size > MAX_RANKS)
         fail("at most %d ranks", MAX_RANKS);
@@ -371,9 +465,12 @@ int main(int argc, char **argv)
         late();
     else if (!strcmp(what, "storm")) {
         storm_size = argc > 2 ? strtoul(argv[2], NULL, 10) : 10000;
+        ballast = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
         storm();
     } else if (!strcmp(what, "dies"))
         dies(argc > 2 ? argv[2] : "kill");
+    else if (!strcmp(what, "down") && argc > 2)
+        down(argv[2]);
     else if (!strcmp(what, "lost"))
         lost();
     else
