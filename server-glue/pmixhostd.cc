@@ -180,7 +180,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
     UniqueFd door_shuts_last(b.door ? ::fcntl(b.door.get(), F_DUPFD_CLOEXEC, 0) : -1);
     int exit_code = 0;
     auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table,
-                                      std::move(b.door), directory ? *directory : std::string()},
+                                      std::move(b.door), b.document.has("live_on"), directory ? *directory : std::string()},
                                      [&](Result<void> result) {
                                          if (!result) {
                                              log.error("{}", result.failure().text);

@@ -76,6 +76,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
                        std::function<void(Result<void>)> on_end)
     : loop_(start.loop), log_(start.log), settings_(start.settings), backend_(start.backend),
       step_(start.backend.step()), page_(start.page), on_end_(std::move(on_end)),
+      live_on_(start.live_on),
       door_(std::move(start.door)), directory_(std::move(directory)),
       tasks_(loop_, log_, step_, directory_.path(), start.table,
              {[this](Rank rank, std::optional<int> status) { on_task_gone(rank, status); },
@@ -114,6 +115,8 @@ void StepServer::on_supervisor_gone() {
     alone_ = loop_.after(dying_patience, [this] {
         if (ending_ || tasks_.watch().running() == 0)
             return;
+        if (live_on_)
+            return log_.error("the supervisor of pmixhostd was killed; nobody watches this daemon now");
         std::string text = fmt::format("the supervisor of pmixhostd on {} was killed; the step is ended",
                                        step_.map.hosts()[step_.self]);
         log_.error("{}", text);
@@ -206,7 +209,7 @@ void StepServer::end(Result<void> result) {
         page_->fail(result.failure().text);
     if (spawn_.used() && mesh_->connected(launcher_peer())) {
         wire::StepOver over;
-        over.badly = !result || tasks_.any_ended_badly();
+        over.badly = !live_on_ && (!result || tasks_.any_ended_badly());
         mesh_->send(launcher_peer(), wire::StepOver::type, share(wire::encode(over)));
     }
     mesh_->farewell();

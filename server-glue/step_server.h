@@ -47,6 +47,7 @@ class StepServer final : private UpcallHandler,
         StatusPage *page; // may be null
         TaskTable *table; // may be null
         UniqueFd door;    // may be empty, when the backend starts the tasks
+        bool live_on;     // the job goes on when it loses processes or hosts
         std::string directory; // to make; empty: a fresh name in settings.directory_base
     };
     // Begins everything; on_end is called once, when the daemon has nothing more to do (a failure:
@@ -199,6 +200,7 @@ class StepServer final : private UpcallHandler,
     const StepInfo &step_;
     StatusPage *page_;
     std::function<void(Result<void>)> on_end_;
+    bool live_on_;
     UniqueFd door_;
     PrivateDirectory directory_;
 

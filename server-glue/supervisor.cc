@@ -1,11 +1,13 @@
 // See supervisor.h.
 #include "server-glue/supervisor.h"
 
+#include "common/small_file.h"
 #include "common/unique_fd.h"
 #include "server-glue/backend_loader.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <poll.h>
@@ -59,6 +61,32 @@ static bool ended_a_hang(pid_t server, const StatusPage &page, std::chrono::mill
     return true;
 }
 
+std::uint64_t TaskTable::began_at(pid_t pid) {
+    auto stat = read_small_file(fmt::format("/proc/{}/stat", pid));
+    // Field 22; the second is the name in parentheses and may hold anything.
+    std::string_view text = stat ? std::string_view(*stat) : std::string_view();
+    text.remove_prefix(std::min(text.size(), text.rfind(')') + 1));
+    for (int field = 2; field < 22 && !text.empty(); ++field) {
+        std::size_t space = text.find(' ');
+        text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    }
+    std::uint64_t began = 0;
+    std::from_chars(text.data(), text.data() + text.size(), began);
+    return began;
+}
+
+// Without a server they would wait for ever.
+static void end_tasks(const TaskTable &table) {
+    for (std::uint32_t i = 0; i < TaskTable::capacity; ++i) {
+        pid_t pid = table.pid[i].load(std::memory_order_acquire);
+        if (pid <= 0)
+            continue;
+        UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+        if (fd && TaskTable::began_at(pid) == table.began[i].load(std::memory_order_relaxed))
+            syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0);
+    }
+}
+
 // Ends the step with a backend of its own; the server's died with it.
 static Result<void> end_step(const StartDocument &document, Log &log, StepEnd end) {
     auto module = load_backend(document);
@@ -106,6 +134,11 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
     if (!tasks_were_running(table))
         return 1;
     ::poll(nullptr, 0, static_cast<int>(dying_patience.count()));
+    if (document.has("live_on")) {
+        log.error("{}; its tasks are ended", text);
+        end_tasks(table);
+        return 1;
+    }
     log.error("{}; ending the step", text);
     if (auto ended = end_step(document, log, {1, text + "; the step is ended"}); !ended)
         log.error("the step could not be ended: {}", ended.failure().text);

@@ -13,6 +13,7 @@ struct TaskTable {
     static constexpr std::uint32_t capacity = 8192;
     std::atomic<std::uint32_t> orderly_end; // 1: the server ended because all was done
     std::atomic<std::int32_t> pid[capacity]; // by local rank; 0: not running
+    std::atomic<std::uint64_t> began[capacity]; // when the process did, as began_at tells
 
     // Lives until the process ends. nullptr when there is no memory.
     static TaskTable *create() {
@@ -21,9 +22,13 @@ struct TaskTable {
         return memory == MAP_FAILED ? nullptr : static_cast<TaskTable *>(memory);
     }
     void set(std::uint32_t local_rank, pid_t value) {
-        if (local_rank < capacity)
-            pid[local_rank].store(value, std::memory_order_release);
+        if (local_rank >= capacity)
+            return;
+        began[local_rank].store(value > 0 ? began_at(value) : 0, std::memory_order_relaxed);
+        pid[local_rank].store(value, std::memory_order_release);
     }
+    // With the pid it names a process: another one of the same number began later. 0: there is none.
+    static std::uint64_t began_at(pid_t pid);
 };
 
 } // namespace pmixhost

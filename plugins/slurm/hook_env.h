@@ -10,6 +10,8 @@
 namespace pmixhost::slurm {
 
 inline constexpr std::string_view report_variable = "PMIXHOST_REPORT";
+// "1": the step shall live on when it loses processes or hosts.
+inline constexpr std::string_view live_on_variable = "PMIXHOST_LIVE_ON";
 
 // Empty when it is not there.
 std::string_view find_variable(char *const *environment, std::string_view name);

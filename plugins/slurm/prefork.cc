@@ -101,6 +101,8 @@ Result<std::string> document_text(const Surroundings &around, const Prepared &pr
         add("slurm.report", report);
     if (auto parent = find_variable(environment, parent_variable); !parent.empty())
         add("slurm.parent", parent);
+    if (find_variable(environment, live_on_variable) == "1")
+        add("live_on", "1");
     if (!around.spool.empty())
         add("slurm.spool", around.spool);
     add("slurm.lifeline_fd", std::to_string(channels.lifeline.get()));

@@ -188,6 +188,10 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
                                 listener->target().text());
         !set)
         return set.failure();
+    if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
+        if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
+            return set.failure();
+    }
     SrunEar::Parts parts;
     parts.sealer = std::move(sealer);
     parts.start_launcher = [start = LauncherStart{context.daemon, context.daemon_arguments, context.host,

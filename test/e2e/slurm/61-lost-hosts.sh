@@ -1,0 +1,72 @@
+#!/bin/bash
+# A host that is lost is told to every process that is left, as PMIX_EVENT_NODE_DOWN; and a job that asked
+# to live on (srun --no-kill, --kill-on-bad-exit=0) does, whatever it loses.
+. "$(dirname "$0")/../common/words.sh"
+
+job_pid=
+out=$test_dir/down
+victim=$(host_name 3)
+server() { on_host "$victim" ps -o pid=,ppid= -C pmixhostd | awk '{p[$1]=$2} END {for (i in p) if (p[i] in p) print i}'; }
+
+all_there() { (($(grep -c '^there' "$out") == 8)); }
+job_ended() { ! kill -0 "$job_pid" 2>/dev/null; }
+begin_job() { # SRUN-OPTIONS
+    : >"$out"
+    rm -f "$CLIENT_DIR"/*
+    (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user "$TEST_USER" -- salloc -Q -N4 --no-kill \
+        srun "$mpi" -O -N4 -n8 --ntasks-per-node=2 "$@" "$clients/events" down "$victim") >"$out" 2>&1 </dev/null &
+    job_pid=$!
+    until_true 30 all_there
+}
+# survivors SECONDS: the six that are left hear of it and go on, and the job ends by itself.
+survivors() {
+    local result=0
+    until_true "$1" job_ended || {
+        result=1
+        end_jobs
+    }
+    status=0
+    wait "$job_pid" || status=$?
+    output=$(cat "$out")
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null)
+    ((result == 0)) && so_many_ok 6
+}
+all_idle() { [[ -z $(as_user root sinfo -h -N -t drain,drng,down,comp,fail,unk -o %N) ]] && no_jobs; }
+remove_step_files() { # of a host that nobody could clean up
+    # shellcheck disable=SC2016 # the user is an argument
+    on_host "$victim" sh -c 'find /tmp -mindepth 1 -maxdepth 1 -user "$1" \
+        \( -name "pmixhost-*" -o -name ".pmixhost-*" \) -exec rm -rf {} +' sh "$TEST_USER"
+}
+# Without a limit: the time from the loss to the last who heard of it.
+latency() { # SECONDS-SINCE-BOOT
+    awk -v began="$1" '/^heard/ {t = $4 - began; if (t > last) last = t} END {printf "# the last heard of it after %.3f s\n", last}' "$out"
+}
+now() { awk '{print $1}' /proc/uptime; }
+
+begin_job --kill-on-bad-exit=0
+began=$(now)
+on_host "$victim" kill -KILL "$(server)"
+ok "the server of a host is killed: the others hear of a lost host and go on" survivors 60
+latency "$began"
+like "the server of a host is killed: a line says so" "$output" "$victim"
+
+begin_job --no-kill
+began=$(now)
+on_host "$victim" kill -KILL "$(server)"
+ok "the same with --no-kill" survivors 60
+
+begin_job --kill-on-bad-exit=0
+# shellcheck disable=SC2046 # all of them
+on_host "$victim" kill -KILL $(on_host "$victim" pgrep -x pmixhostd) $(on_host "$victim" pgrep -x events)
+ok "a host's server, supervisor and tasks are killed: the others go on" survivors 60
+
+begin_job --no-kill --kill-on-bad-exit=0
+began=$(now)
+"$PMIXHOST_CLUSTER" cut "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
+ok "a host is cut off: the others hear of a lost host and go on" survivors 110
+latency "$began"
+"$PMIXHOST_CLUSTER" mend "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
+ok "all hosts are idle again" until_true 150 all_idle
+remove_step_files
+on_host "$victim" sh -c 'for p in $(pgrep -x pmixhostd) $(pgrep -x events); do kill -KILL $p; done'
+done_testing
