@@ -14,7 +14,7 @@ for shape in 1x2 3x2; do
     ok "values of all types come back, $shape" all_ok $((h * p))
 done
 client 3 1 publish more
-ok "custom range; more than publish.max_bytes is refused" all_ok 3
+ok "custom range, and more than publish.max_bytes is refused" all_ok 3
 client 2 1 publish owner
 ok "the owner of published data is kept, given back and checked" all_ok 2
 [[ $backend != slurm ]] || like "also where it is another group of the user's" "$output" 'group 60010'
