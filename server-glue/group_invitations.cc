@@ -39,17 +39,23 @@ std::optional<Group> GroupInvitations::on_event(const GroupEvent &event) {
         invitations_.push_back(std::move(invitation));
         break;
     }
-    case PMIX_GROUP_INVITE_ACCEPTED: answer(event, true); break;
-    case PMIX_GROUP_INVITE_DECLINED: answer(event, false); break;
+    case PMIX_GROUP_INVITE_ACCEPTED:
+        answer(event, true);
+        break;
+    case PMIX_GROUP_INVITE_DECLINED:
+        answer(event, false);
+        break;
     case PMIX_GROUP_CONSTRUCT_COMPLETE:
     case PMIX_GROUP_CONSTRUCT_ABORT:
         std::erase_if(invitations_, [&](const Invitation &each) {
             return each.group == event.group && same(each.leader, event.source);
         });
-        if (event.code == PMIX_GROUP_CONSTRUCT_COMPLETE && !event.group.empty() && !event.targets.empty())
+        if (event.code == PMIX_GROUP_CONSTRUCT_COMPLETE && !event.group.empty() &&
+            !event.targets.empty())
             return Group{event.group, event.targets, std::nullopt, false};
         break;
-    default: break;
+    default:
+        break;
     }
     return std::nullopt;
 }
@@ -77,7 +83,8 @@ std::vector<GroupInvitations::Notice> GroupInvitations::on_ended(const Process &
             invitations_.erase(invitation);
         } else if (contains(invitation->invited, process)) {
             if (!contains(invitation->answered, process))
-                notices.push_back({PMIX_GROUP_INVITE_FAILED, invitation->group, {invitation->leader}});
+                notices.push_back(
+                    {PMIX_GROUP_INVITE_FAILED, invitation->group, {invitation->leader}});
             invitation->answered.push_back(process);
             remove(invitation->invited, process);
         }

@@ -8,8 +8,8 @@ namespace pmixhost {
 std::uint64_t ContextIds::next() {
     if (step_ >> step_bits != 0 || host_ >> host_bits != 0 || last_ + 1 >= 1ull << counter_bits)
         return 0;
-    return std::uint64_t{step_} << (host_bits + counter_bits) | std::uint64_t{host_} << counter_bits |
-           ++last_;
+    return std::uint64_t{step_} << (host_bits + counter_bits) |
+           std::uint64_t{host_} << counter_bits | ++last_;
 }
 
 static void take_posted(const wire::GroupPart &part, GroupParts &out) {

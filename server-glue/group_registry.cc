@@ -17,7 +17,9 @@ bool GroupRegistry::add(Group group) {
     return true;
 }
 
-bool GroupRegistry::remove(const Bytes &name) { return groups_.erase(name) > 0; }
+bool GroupRegistry::remove(const Bytes &name) {
+    return groups_.erase(name) > 0;
+}
 
 void GroupRegistry::remove_member(const Bytes &name, const Bytes &nspace, Rank rank) {
     auto found = groups_.find(name);

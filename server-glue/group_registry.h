@@ -1,6 +1,6 @@
 // The process groups that this host knows: those that were built with one of its processes, from
-// their completion until they are destructed. What queries about groups are answered from, and what a
-// group's name stands for in other calls. Pure.
+// their completion until they are destructed. What queries about groups are answered from, and what
+// a group's name stands for in other calls. Pure.
 #pragma once
 
 #include "server-glue/signature.h"
@@ -32,8 +32,8 @@ class GroupRegistry {
     const std::map<Bytes, Group> &all() const { return groups_; } // by name
     // Those that have the process as a member.
     std::vector<const Group *> of(const Bytes &nspace, Rank rank) const;
-    // With the names of groups replaced by their members: all of them for the wildcard, else the one of
-    // that group rank. Fails (not_found) on a group rank that is none.
+    // With the names of groups replaced by their members: all of them for the wildcard, else the
+    // one of that group rank. Fails (not_found) on a group rank that is none.
     Result<std::vector<Process>> expand(std::vector<Process> processes) const;
 
   private:

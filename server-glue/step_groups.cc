@@ -1,5 +1,6 @@
-// StepServer's part in process groups: construct and destruct are collectives of their own kinds, which
-// carry the group's name in their signature, so that they never meet a fence over the same processes.
+// StepServer's part in process groups: construct and destruct are collectives of their own kinds,
+// which carry the group's name in their signature, so that they never meet a fence over the same
+// processes.
 #include "server-glue/step_server.h"
 
 #include "common/config_options.h"
@@ -38,8 +39,10 @@ wire::GroupPart StepServer::group_part(const Signature &signature) {
     wire::GroupPart part;
     part.nspace = step_.nspace;
     part.host = step_.self;
+    // Where they matter: otherwise the construction fails with them, and to look costs a file each.
     for (Rank rank : step_.map.ranks_on(step_.self)) {
-        if (signature.contains(step_.nspace, rank) && (tasks_.gone(rank) || tasks_.watch().ending(rank)))
+        if (signature.tolerant != 0 && signature.contains(step_.nspace, rank) &&
+            (tasks_.gone(rank) || tasks_.watch().ending(rank)))
             part.gone.push_back(rank);
     }
     // One host is enough, if all of them come to the same; this one cannot be missing.
@@ -49,7 +52,8 @@ wire::GroupPart StepServer::group_part(const Signature &signature) {
     return part;
 }
 
-void StepServer::enter_group(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted) {
+void StepServer::enter_group(std::shared_ptr<GroupAsk> ask, const Signature &signature,
+                             Bytes posted) {
     Bytes data;
     if (ask->kind == CollectiveKind::group_construct) {
         wire::GroupPart part = group_part(signature);
@@ -102,7 +106,8 @@ void StepServer::group_done(GroupAsk &ask, const Signature &signature, const Byt
     // Without those that did not come.
     if (signature.tolerant != 0) {
         for (Rank rank = 0; rank < step_.map.rank_count(); ++rank) {
-            if (signature.contains(step_.nspace, rank) && !parts->hosts.contains(step_.map.host_of(rank)))
+            if (signature.contains(step_.nspace, rank) &&
+                !parts->hosts.contains(step_.map.host_of(rank)))
                 parts->gone.insert(rank);
         }
     }
@@ -126,13 +131,16 @@ void StepServer::group_done(GroupAsk &ask, const Signature &signature, const Byt
         PMIX_LOAD_PROCID(&members[i], group.members[i].nspace.c_str(), group.members[i].rank);
     info->add_processes(PMIX_GROUP_MEMBERSHIP, members);
     // In the name of the server: nobody is told of what it did itself.
-    tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, group, {step_.nspace + ".server", step_.self, false}, info);
+    tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, group, {step_.nspace + ".server", step_.self, false},
+                 info);
 }
 
-void StepServer::hear_of_group(pmix_status_t code, Process source, const std::vector<pmix_info_t> &info) {
+void StepServer::hear_of_group(pmix_status_t code, Process source,
+                               const std::vector<pmix_info_t> &info) {
     GroupEvent event{code, std::move(source), {}, {}};
     for (const auto &one : info) {
-        if (PMIX_CHECK_KEY(&one, PMIX_GROUP_ID) && one.value.type == PMIX_STRING && one.value.data.string)
+        if (PMIX_CHECK_KEY(&one, PMIX_GROUP_ID) && one.value.type == PMIX_STRING &&
+            one.value.data.string)
             event.group = one.value.data.string;
         else if (PMIX_CHECK_KEY(&one, PMIX_EVENT_CUSTOM_RANGE))
             upcall::read_processes(one.value, event.targets);
@@ -166,9 +174,10 @@ void StepServer::tell_of_failed(const wire::HostReport &report) {
                 tell(*group);
         }
         for (const auto &ask : building_groups_) {
-            bool member = std::any_of(ask->members.begin(), ask->members.end(), [&](const Process &each) {
-                return each.nspace == step_.nspace && (each.wildcard || each.rank == rank);
-            });
+            bool member =
+                std::any_of(ask->members.begin(), ask->members.end(), [&](const Process &each) {
+                    return each.nspace == step_.nspace && (each.wildcard || each.rank == rank);
+                });
             if (ask->tells_of_ends && member)
                 tell({ask->name, ask->members, std::nullopt, true});
         }
@@ -180,9 +189,10 @@ void StepServer::tell_members(pmix_status_t code, const Group &group, const Proc
                               std::shared_ptr<InfoList> info) {
     std::vector<pmix_proc_t> targets;
     for (Rank rank : step_.map.ranks_on(step_.self)) {
-        bool member = std::any_of(group.members.begin(), group.members.end(), [&](const Process &each) {
-            return each.nspace == step_.nspace && (each.wildcard || each.rank == rank);
-        });
+        bool member =
+            std::any_of(group.members.begin(), group.members.end(), [&](const Process &each) {
+                return each.nspace == step_.nspace && (each.wildcard || each.rank == rank);
+            });
         if (!member || tasks_.gone(rank))
             continue;
         pmix_proc_t &target = targets.emplace_back();
@@ -195,9 +205,11 @@ void StepServer::tell_members(pmix_status_t code, const Group &group, const Proc
     info->add_processes(PMIX_EVENT_CUSTOM_RANGE, targets);
     pmix_proc_t from;
     PMIX_LOAD_PROCID(&from, source.nspace.c_str(), source.rank);
-    to_library(sizeof(pmix_info_t) * info->size(), [this, code, from, info](PmixLibrary::Done done) {
-        library_->notify(code, from, PMIX_RANGE_CUSTOM, info->data(), info->size(), std::move(done));
-    });
+    to_library(sizeof(pmix_info_t) * info->size(),
+               [this, code, from, info](PmixLibrary::Done done) {
+                   library_->notify(code, from, PMIX_RANGE_CUSTOM, info->data(), info->size(),
+                                    std::move(done));
+               });
 }
 
 } // namespace pmixhost

@@ -1,9 +1,9 @@
-// Keeps a fault of libpmix 4.2.2 from stopping the daemon: it sets the timer of a collective that gives
-// PMIX_TIMEOUT (groups, connect) once for each local participant, in one event that is pending by then.
-// That breaks libevent's list of timers, and when the time is up libpmix' thread turns for ever
-// (contrib/doc/decisions/libpmix.md). libevent asks for a pending event to be taken back first: that is
-// what this function does, in libevent's name, for whoever forgets it. A library that does not is not
-// affected.
+// Keeps a fault of libpmix 4.2.2 from stopping the daemon: it sets the timer of a collective that
+// gives PMIX_TIMEOUT (groups, connect) once for each local participant, in one event that is
+// pending by then. That breaks libevent's list of timers, and when the time is up libpmix' thread
+// turns for ever (contrib/doc/decisions/libpmix.md). libevent asks for a pending event to be taken
+// back first: that is what this function does, in libevent's name, for whoever forgets it. A
+// library that does not is not affected.
 //
 // Linked into pmixhostd itself: the dynamic linker prefers a program's functions to a library's.
 #include <dlfcn.h>
@@ -31,10 +31,12 @@ bool pending(const event_base *base, const event *wanted) {
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) int
-event_assign(event *ev, event_base *base, evutil_socket_t fd, short events,
-                            event_callback_fn callback, void *argument) {
-    using Assign = int (*)(event *, event_base *, evutil_socket_t, short, event_callback_fn, void *);
+extern "C" __attribute__((visibility("default"))) int event_assign(event *ev, event_base *base,
+                                                                   evutil_socket_t fd, short events,
+                                                                   event_callback_fn callback,
+                                                                   void *argument) {
+    using Assign =
+        int (*)(event *, event_base *, evutil_socket_t, short, event_callback_fn, void *);
     static const auto assign = reinterpret_cast<Assign>(dlsym(RTLD_NEXT, "event_assign"));
     // Of a timer: the memory may never have been an event, so only its address is looked at.
     if (base && fd == -1 && (events & (EV_READ | EV_WRITE | EV_SIGNAL)) == 0 && pending(base, ev))

@@ -1,5 +1,5 @@
-// The upcall of groups: construct and destruct. What the library does by itself (a group of processes
-// of this host alone, without a context id) does not come here, but its destruction does.
+// The upcall of groups: construct and destruct. What the library does by itself (a group of
+// processes of this host alone, without a context id) does not come here, but its destruction does.
 #include "server-glue/info_list.h"
 #include "server-glue/upcall_tools.h"
 
@@ -82,6 +82,8 @@ pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_
 
 } // namespace
 
-void upcall::add_group_upcall(pmix_server_module_t &module) { module.group = on_group; }
+void upcall::add_group_upcall(pmix_server_module_t &module) {
+    module.group = on_group;
+}
 
 } // namespace pmixhost

@@ -9,12 +9,16 @@ using namespace pmixhost;
 
 namespace {
 
-Process p(Rank rank) { return {"job", rank, false}; }
+Process p(Rank rank) {
+    return {"job", rank, false};
+}
 
 GroupEvent invite(const char *group, Rank leader, std::vector<Process> whom) {
     return {PMIX_GROUP_INVITED, p(leader), group, std::move(whom)};
 }
-GroupEvent answer(std::int32_t code, Rank from, Rank to) { return {code, p(from), "", {p(to)}}; }
+GroupEvent answer(std::int32_t code, Rank from, Rank to) {
+    return {code, p(from), "", {p(to)}};
+}
 
 std::string text_of(const std::vector<GroupInvitations::Notice> &notices) {
     std::string out;
@@ -96,9 +100,9 @@ void no_more_than_so_many(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(an_invitee_ends),      cmocka_unit_test(the_leader_ends),
+        cmocka_unit_test(an_invitee_ends),          cmocka_unit_test(the_leader_ends),
         cmocka_unit_test(answers_go_to_the_oldest), cmocka_unit_test(complete_is_a_group),
-        cmocka_unit_test(a_whole_namespace),    cmocka_unit_test(no_more_than_so_many),
+        cmocka_unit_test(a_whole_namespace),        cmocka_unit_test(no_more_than_so_many),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -7,8 +7,12 @@ using namespace pmixhost;
 
 namespace {
 
-Process one(const char *nspace, Rank rank) { return {nspace, rank, false}; }
-Process all(const char *nspace) { return {nspace, UINT32_MAX, true}; }
+Process one(const char *nspace, Rank rank) {
+    return {nspace, rank, false};
+}
+Process all(const char *nspace) {
+    return {nspace, UINT32_MAX, true};
+}
 
 GroupRegistry two_groups() {
     GroupRegistry registry;
@@ -31,7 +35,8 @@ void known_from_add_to_remove(void **) {
     assert_int_equal(registry.all().size(), 2);
     assert_non_null(registry.find("red"));
     assert_int_equal(*registry.find("red")->context_id, 17);
-    assert_true(registry.add({"red", {one("a", 1)}, std::nullopt, false})); // the name is used again
+    assert_true(
+        registry.add({"red", {one("a", 1)}, std::nullopt, false})); // the name is used again
     assert_int_equal(registry.all().size(), 2);
     assert_int_equal(registry.find("red")->members.size(), 1);
     assert_true(registry.remove("red"));
