@@ -9,6 +9,8 @@ namespace pmixhost {
 
 // More steps than this at once are no sane allocation.
 static constexpr std::size_t max_steps = 4096;
+// Connections that are being made, of all steps. Who is refused asks again (StepServer::reach_session).
+static constexpr std::size_t max_dialing = 1024;
 
 CentralServer::CentralServer(EventLoop &loop, Log &log, const Settings &settings, CentralRole role,
                              Authenticators authenticators, Callbacks callbacks)
@@ -30,6 +32,11 @@ void CentralServer::on_invitation(std::string_view message) {
         return entry.second.key == invitation->step_key &&
                entry.second.host_count == invitation->host_count;
     });
+    std::size_t dialing = 0;
+    for (const auto &[id, step] : steps_)
+        dialing += step.mesh->dialing();
+    if (dialing >= max_dialing)
+        return log_.warning("{} connections are being made at once, one more has to wait", dialing);
     if (known != steps_.end())
         return known->second.mesh->on_contact(invitation->contact);
     if (steps_.size() >= max_steps)

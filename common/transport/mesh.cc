@@ -28,6 +28,10 @@ struct Mesh::Stranger {
 
 // An attempt to connect to a host whose contact message came.
 struct Mesh::Dial {
+    explicit Dial(std::size_t &count) : count(count) { ++count; }
+    ~Dial() { --count; }
+    Dial(const Dial &) = delete;
+    std::size_t &count;
     Contact contact;
     std::size_t next_address = 0;
     UniqueFd fd; // while connecting
@@ -322,7 +326,7 @@ void Mesh::on_contact(const Bytes &message) {
     Peer &p = peer(host);
     if (p.gone || !p.links.empty() || p.dial)
         return;
-    p.dial = std::make_unique<Dial>();
+    p.dial = std::make_unique<Dial>(dialing_);
     p.dial->contact = std::move(*contact);
     dial_next(host);
 }

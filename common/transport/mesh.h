@@ -67,6 +67,8 @@ class Mesh {
     void forget(HostIndex host);
     // Is there any connection, or one being made?
     bool wanted() const;
+    // How many connections are being made by this side.
+    std::size_t dialing() const { return dialing_; }
     // Every host there is a connection to.
     std::vector<HostIndex> connected_hosts() const;
     // Tell all connected hosts that this daemon's leaving is no loss.
@@ -113,6 +115,7 @@ class Mesh {
     std::unique_ptr<Listener> listener_;
     Bytes cookie_;
     std::vector<Bytes> addresses_;
+    std::size_t dialing_ = 0; // counted by each Dial
     std::map<HostIndex, std::unique_ptr<Peer>> peers_;
     std::map<std::uint64_t, std::unique_ptr<Stranger>> strangers_;
     std::uint64_t next_id_ = 1;

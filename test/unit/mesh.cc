@@ -287,10 +287,22 @@ void a_crowd_of_strangers_keeps_nobody_out(void **) {
     world.run_until([&] { return world.nodes[1]->received.size() == 1; });
 }
 
+// What CentralServer bounds.
+void connections_that_are_being_made_are_counted(void **) {
+    World w(3);
+    w[0].invite(2);
+    w[1].invite(2);
+    w.run_until([&] { return w[2].dialing() == 2; });
+    w.run_until([&] { return w[2].connected(0) && w[2].connected(1); });
+    assert_int_equal(w[2].dialing(), 0);
+    assert_int_equal(w[0].dialing(), 0);
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(connections_that_are_being_made_are_counted),
         cmocka_unit_test(messages_arrive_in_order),
         cmocka_unit_test(both_may_dial_at_once),
         cmocka_unit_test(large_messages_pass_whole),
