@@ -125,6 +125,9 @@ class LocalBackend final : public RmBackend {
     }
 
     void stop() override {
+        // The daemon may have heard of a task's end before this backend, and leave because of it.
+        leaving_ = true;
+        tasks_.settle();
         reaper_.reset();
         timers_.clear();
         delayed_.clear();
@@ -196,6 +199,8 @@ class LocalBackend final : public RmBackend {
 
     void on_ended(Rank rank, int status) {
         tell(TaskEnded{rank, static_cast<std::uint32_t>(status)});
+        if (leaving_)
+            return;
         --left_;
         listener_->on_task_ended(rank, status); // others may be waiting for this rank
         if (left_ > 0)
@@ -299,6 +304,7 @@ class LocalBackend final : public RmBackend {
     int ended_by_ = 0;     // the signal that ended all of them, once there was one
     bool ending_ = false, finished_ = false, stopped_ = false;
     std::string why_;
+    bool leaving_ = false; // the listener is not called any more
     EventLoop::Handle reaper_;
 
     int at_contact_ = 0;

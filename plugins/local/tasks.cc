@@ -246,6 +246,14 @@ std::vector<pid_t> Tasks::pids() const {
     return pids;
 }
 
+void Tasks::settle() {
+    std::vector<Rank> ranks;
+    for (const auto &[rank, task] : running_)
+        ranks.push_back(rank);
+    for (Rank rank : ranks)
+        on_end(rank);
+}
+
 void Tasks::stop() {
     signal(SIGKILL, {});
     for (const auto &[rank, task] : running_)

@@ -42,6 +42,8 @@ class Tasks {
     bool none_running() const { return running_.empty(); }
     std::vector<pid_t> pids() const;
 
+    // Tells of those that have ended, although the loop has not come to it yet.
+    void settle();
     // Kills all and waits for them, without any event.
     void stop();
 

@@ -3,11 +3,13 @@
 #include "common/local_text.h"
 #include "plugins/local/fault.h"
 #include "plugins/local/start.h"
+#include "plugins/local/tasks.h"
 
 #include "test/unit/check.h"
 
 #include <fcntl.h>
 #include <functional>
+#include <sys/wait.h>
 
 using namespace pmixhost;
 using namespace pmixhost::local;
@@ -183,6 +185,31 @@ void test_text_survives(void **) {
     assert_false(unescape_line("a\\x").ok());
 }
 
+// The daemon watches its tasks too, and may leave before the loop has told their backend.
+void test_an_end_that_was_not_seen_is_told(void **) {
+    auto loop = EventLoop::create([](const std::string &what) { print_error("%s\n", what.c_str()); });
+    assert_true(loop.ok());
+    int status = -1, ends = 0;
+    Tasks tasks(**loop, {[](Rank, pid_t) {}, [](Rank, int, std::string) {},
+                         [&](Rank rank, int wait_status) {
+                             assert_int_equal(rank, 7);
+                             ++ends;
+                             status = wait_status;
+                         },
+                         {}});
+    TaskSpec task{7, {"/bin/sh", "-c", "exit 3"}, UniqueFd(some_fd()), UniqueFd(some_fd()), UniqueFd(some_fd())};
+    assert_true(tasks.start(std::move(task), {"PATH=/bin"}, "/").ok());
+    tasks.settle(); // runs, or has ended already
+    siginfo_t info;
+    if (!tasks.none_running())
+        assert_int_equal(waitid(P_PID, static_cast<id_t>(tasks.pids().front()), &info, WEXITED | WNOWAIT), 0);
+    tasks.settle();
+    tasks.settle();
+    assert_int_equal(ends, 1);
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_true(tasks.none_running());
+}
+
 } // namespace
 
 int main() {
@@ -192,6 +219,7 @@ int main() {
         cmocka_unit_test(test_what_is_wrong_is_refused),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_text_survives),
+        cmocka_unit_test(test_an_end_that_was_not_seen_is_told),
     };
     return cmocka_run_group_tests_name("local_start", tests, nullptr, nullptr);
 }
