@@ -11,7 +11,7 @@ namespace pmixhost {
 namespace {
 
 constexpr std::uint64_t second = 1000, minute = 60 * second, hour = 60 * minute;
-constexpr std::uint64_t kib = 1u << 10, mib = 1u << 20, gib = 1u << 30;
+constexpr std::uint64_t kib = 1u << 10, gib = 1u << 30;
 constexpr std::string_view log_levels[] = {"error", "warning", "info", "debug"};
 constexpr std::uint16_t first_user_port = 1024;
 constexpr std::size_t max_names = 64;
