@@ -7,6 +7,7 @@
  *        MODE: wildcard (default), list (every rank by number), words (one side each), part (only
  *        the ranks 0 and 1 of each)
  *   connect lonely SECONDS          to a namespace that never comes: ends with the timeout
+ *   connect together KEY ME OTHER ROUNDS  as pair: each round connects, builds a group and fences at once
  *   connect die KEY ME OTHER [late] as pair, but rank 0 of the job A dies before it connects; late: B
  *                                   connects when nothing is left of A, and with it of what it published
  *   connect absent KEY ME OTHER     the last rank of A dies, and nobody else of A connects; all of B connect
@@ -212,6 +213,84 @@ static void hear_of_sets(const char *key, const char *own, const char *its)
     fence();
 }
 
+struct call {
+    const char *name;
+    pmix_status_t status;
+    sem_t done;
+};
+
+static void on_call(pmix_status_t status, void *data)
+{
+    struct call *call = data;
+    call->status = status;
+    sem_post(&call->done);
+}
+
+static void on_group(pmix_status_t status, pmix_info_t *info, size_t n, void *data,
+                     pmix_release_cbfunc_t release, void *release_data)
+{
+    (void)info;
+    (void)n;
+    if (release)
+        release(release_data);
+    on_call(status, data);
+}
+
+static void wait_for(struct call *call)
+{
+    me.doing = call->name;
+    while (sem_wait(&call->done))
+        ;
+    if (call->status != PMIX_SUCCESS)
+        fail("%s: %s", call->name, PMIx_Error_string(call->status));
+}
+
+/* A fence of the own job, a connect and a group of all at once, each rank in an order of its own. */
+static void together(const char *key, const char *own, const char *its, int rounds)
+{
+    char mine[64], theirs[64], name[64];
+    snprintf(mine, sizeof(mine), "%s.%s", key, own);
+    snprintf(theirs, sizeof(theirs), "%s.%s", key, its);
+    if (me.rank == 0)
+        publish_own(mine, PMIX_PERSIST_SESSION);
+    find_other(theirs);
+    pmix_proc_t *procs = calloc(me.size + other_size, sizeof(*procs));
+    size_t n = add_all(procs, 0, other, other_size, true);
+    n = add_all(procs, n, me.proc.nspace, me.size, true);
+    pmix_info_t context;
+    bool yes = true;
+    PMIX_INFO_LOAD(&context, PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
+    struct call calls[] = {{.name = "fence"}, {.name = "connect"}, {.name = "group construct"},
+                           {.name = "disconnect"}, {.name = "group destruct"}};
+    for (int i = 0; i < 5; i++)
+        sem_init(&calls[i].done, 0, 0);
+    for (int round = 0; round < rounds; round++) {
+        snprintf(name, sizeof(name), "%s.%d", key, round);
+        for (int k = 0; k < 3; k++) {
+            switch ((k + (int)me.rank + round) % 3) {
+            case 0:
+                must(PMIx_Fence_nb(NULL, 0, NULL, 0, on_call, &calls[0]));
+                break;
+            case 1:
+                must(PMIx_Connect_nb(procs, n, NULL, 0, on_call, &calls[1]));
+                break;
+            default:
+                must(PMIx_Group_construct_nb(name, procs, n, &context, 1, on_group, &calls[2]));
+            }
+        }
+        for (int k = 0; k < 3; k++)
+            wait_for(&calls[k]);
+        if (me.rank % 2)
+            must(PMIx_Group_destruct_nb(name, NULL, 0, on_call, &calls[4]));
+        must(PMIx_Disconnect_nb(procs, n, NULL, 0, on_call, &calls[3]));
+        if (me.rank % 2 == 0)
+            must(PMIx_Group_destruct_nb(name, NULL, 0, on_call, &calls[4]));
+        wait_for(&calls[3]);
+        wait_for(&calls[4]);
+    }
+    free(procs);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "own";
@@ -249,6 +328,8 @@ int main(int argc, char **argv)
         if (rc == PMIX_SUCCESS || now() - start > seconds + 10)
             fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
         say("lonely %u: %s", me.rank, PMIx_Error_string(rc));
+    } else if (!strcmp(what, "together") && argc > 5) {
+        together(argv[2], argv[3], argv[4], atoi(argv[5]));
     } else if (!strcmp(what, "die") && argc > 4) {
         char mine[64], theirs[64], alive[64];
         snprintf(mine, sizeof(mine), "%s.%s", argv[2], argv[3]);

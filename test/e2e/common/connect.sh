@@ -22,6 +22,9 @@ if [[ $backend == slurm ]]; then
             srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect pair k B A 3 $mode & wait"
         ok "two steps connect, read each other's data, fence and disconnect, three times: $mode" so_many_ok 7
     done
+    pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/connect together k A B 5 &
+        srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect together k B A 5 & wait"
+    ok "two steps connect, build a group and fence at once, each process in an order of its own" so_many_ok 7
     pair "srun --mpi=pmixhost -K0 -N2 -n3 --overlap $clients/connect die k A B &
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect die k B A & wait"
     ok "a process that dies ends the connect it is waited for in, at all others" so_many_ok 6
