@@ -9,6 +9,4 @@ EXTRA_DIST += \
 	contrib/quickstart \
 	test/e2e/lib.sh \
 	test/e2e/run-slurm \
-	test/e2e/slurm/10-cluster.sh \
-	test/e2e/slurm/20-steps.sh \
 	test/e2e/tap-merge

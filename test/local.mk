@@ -85,8 +85,4 @@ test_unit_spawn_plan_LDADD = $(GLUE_TEST_LDADD)
 test_unit_wire_document_SOURCES = test/unit/wire_document.cc
 test_unit_wire_document_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
 test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)
-EXTRA_DIST += contrib/doc/wire-format.md contrib/doc/architecture.md contrib/doc/start-document.md \
-	contrib/doc/task-door.md contrib/doc/decisions/collectives.md contrib/doc/decisions/events.md \
-	contrib/doc/decisions/libpmix.md contrib/doc/decisions/groups.md \
-	contrib/doc/decisions/local-backend.md contrib/doc/decisions/newer-versions.md contrib/doc/decisions/session.md contrib/doc/decisions/slurm-shim.md \
-	contrib/doc/decisions/control.md contrib/doc/decisions/queries.md contrib/doc/decisions/sets.md contrib/doc/decisions/spawn.md
+EXTRA_DIST += contrib/doc
