@@ -141,6 +141,13 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
         info.add(PMIX_SERVER_NSPACE, step.nspace + ".server");
         info.add_rank(PMIX_SERVER_RANK, step.self);
     }
+#if PMIX_NUMERIC_VERSION >= 0x00050000 // which finds what is of the session nowhere else
+    InfoList session_realm;
+    session_realm.add(PMIX_SESSION_ID, step.session_id);
+    session_realm.add(PMIX_ALLOCATED_NODELIST, fmt::format("{}", fmt::join(allocated, ",")));
+    session_realm.add(PMIX_UNIV_SIZE, slots);
+    info.add_array(PMIX_SESSION_INFO_ARRAY, std::move(session_realm));
+#endif
     info.add(PMIX_UNIV_SIZE, slots);
     info.add(PMIX_JOB_SIZE, std::uint32_t{map.rank_count()});
     info.add(PMIX_MAX_PROCS, slots);
