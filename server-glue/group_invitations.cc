@@ -52,7 +52,7 @@ std::optional<Group> GroupInvitations::on_event(const GroupEvent &event) {
         });
         if (event.code == PMIX_GROUP_CONSTRUCT_COMPLETE && !event.group.empty() &&
             !event.targets.empty())
-            return Group{event.group, event.targets, std::nullopt, false};
+            return Group{event.group, event.targets, std::nullopt, false, false};
         break;
     default:
         break;

@@ -12,8 +12,7 @@
 namespace pmixhost {
 
 // Context ids that no other group of the session (the allocation) ever gets: the number of the
-// step, that of the host which hands it out, and a counter. Small where these are: some users keep
-// 32 bits.
+// step, that of the host which hands it out, and a counter.
 class ContextIds {
   public:
     static constexpr unsigned step_bits = 24, host_bits = 16, counter_bits = 24;

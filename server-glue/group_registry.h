@@ -15,6 +15,7 @@ struct Group {
     std::vector<Process> members; // in group-rank order; a wildcard stands for a whole namespace
     std::optional<std::uint64_t> context_id;
     bool tells_of_ends = false; // PMIX_GROUP_NOTIFY_TERMINATION
+    bool tolerant = false;      // built, and destructed, without members that have ended
 };
 
 class GroupRegistry {

@@ -11,8 +11,15 @@
 
 namespace pmixhost {
 
-// As for connect: libpmix 4.2.2 must not see its own timer of a group expire.
+// libpmix 4.2.2 must not see its own timer of a group or connect expire: so much earlier, because the
+// daemon may be late itself.
 static constexpr auto head_start = std::chrono::milliseconds(250);
+static constexpr auto most_head_start = std::chrono::milliseconds(2000);
+
+std::chrono::milliseconds StepServer::before_the_library(std::chrono::seconds timeout) {
+    auto all = std::chrono::milliseconds(timeout);
+    return all.count() > 0 ? all - std::clamp(all / 5, head_start, most_head_start) : all;
+}
 
 void StepServer::group(GroupAsk request) {
     auto signature = canonical(request.kind, request.members, [this](const Bytes &nspace) {
@@ -22,7 +29,7 @@ void StepServer::group(GroupAsk request) {
         return request.reply(PMIX_ERR_NOT_FOUND, {});
     if (request.kind == CollectiveKind::group_destruct) {
         const Group *known = groups_.find(request.name);
-        request.tolerant = known && known->tells_of_ends;
+        request.tolerant = known && known->tolerant;
     }
     signature->group = request.name;
     bool outside = spans_outside(*signature);
@@ -64,8 +71,7 @@ void StepServer::enter_group(std::shared_ptr<GroupAsk> ask, const Signature &sig
     }
     std::optional<std::chrono::milliseconds> timeout;
     if (ask->timeout)
-        timeout = ask->timeout->count() > 0 ? std::chrono::milliseconds(*ask->timeout) - head_start
-                                            : std::chrono::milliseconds(0);
+        timeout = before_the_library(*ask->timeout);
     if (ask->kind == CollectiveKind::group_construct)
         building_groups_.push_back(ask);
     enter(signature, std::move(data), ask->refused, ask->local_status, timeout,
@@ -102,7 +108,8 @@ void StepServer::group_done(GroupAsk &ask, const Signature &signature, const Byt
     }
     for (auto &posted : parts->posted)
         posted_elsewhere_[{posted.nspace, posted.rank}] = std::move(posted.data);
-    Group group{ask.name, std::move(ask.members), parts->context_id, ask.tells_of_ends};
+    Group group{ask.name, std::move(ask.members), parts->context_id, ask.tells_of_ends,
+                ask.tolerant};
     // Without those that did not come.
     if (signature.tolerant != 0) {
         for (Rank rank = 0; rank < step_.map.rank_count(); ++rank) {

@@ -7,7 +7,6 @@
 
 namespace pmixhost {
 
-static constexpr auto head_start = std::chrono::milliseconds(250);
 static constexpr auto posted_patience = std::chrono::milliseconds(200);
 static constexpr std::size_t max_ended_children = 10'000;
 // A session that has taken an invitation and does not come is gone, or about to go.
@@ -23,15 +22,15 @@ void StepServer::connect(ConnectRequest request) {
     // that comes after its own for another one (contrib/doc/decisions/libpmix.md): be earlier.
     std::optional<std::chrono::milliseconds> timeout;
     if (request.timeout)
-        timeout = request.timeout->count() > 0 && request.kind == CollectiveKind::connect
-                      ? std::chrono::milliseconds(*request.timeout) - head_start
-                      : std::chrono::milliseconds(*request.timeout);
-    if (request.kind == CollectiveKind::connect && request.refused == PMIX_SUCCESS &&
-        std::any_of(signature->members.begin(), signature->members.end(),
-                    [this](const Members &m) { return ended_children_.contains(m.nspace); }))
-        request.refused = PMIX_ERR_PROC_TERM_WO_SYNC;
+        timeout = request.kind == CollectiveKind::connect ? before_the_library(*request.timeout)
+                                                          : std::chrono::milliseconds(*request.timeout);
     auto shared = std::make_shared<ConnectRequest>(std::move(request));
     auto go_on = [this, shared, signature = *signature, timeout](Bytes posted) {
+        // Only now: it may have ended while the posted data was collected.
+        if (shared->kind == CollectiveKind::connect && shared->refused == PMIX_SUCCESS &&
+            std::any_of(signature.members.begin(), signature.members.end(),
+                        [this](const Members &m) { return ended_children_.contains(m.nspace); }))
+            shared->refused = PMIX_ERR_PROC_TERM_WO_SYNC;
         enter(signature, std::move(posted), shared->refused, shared->local_status, timeout,
               {[shared](pmix_status_t status, Bytes) { shared->reply(status); }, PMIX_ERROR, Bytes()});
     };

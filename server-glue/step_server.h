@@ -156,6 +156,8 @@ class StepServer final : private UpcallHandler,
     void complete_with(CollectiveKind kind, DataReply reply, Contributions contributions);
     // `then` gets what the participants of this host have posted: wire::PostedData, one behind the other.
     void collect_posted(const Signature &signature, std::function<void(Bytes)> then);
+    // When the answer to a connect or group must be out that libpmix gives up after `timeout` (0: never).
+    static std::chrono::milliseconds before_the_library(std::chrono::seconds timeout);
     void remember_posted(const wire::NamespacePart &part);
     void enter_group(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted);
     wire::GroupPart group_part(const Signature &signature);

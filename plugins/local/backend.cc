@@ -144,7 +144,8 @@ class LocalBackend final : public RmBackend {
         if (!start_.step.parent)
             return nullptr;
         return [this](Rank rank, std::string said, UniqueFd task) {
-            listener_->on_task_parted(rank, std::move(said), std::move(task));
+            if (!leaving_)
+                listener_->on_task_parted(rank, std::move(said), std::move(task));
         };
     }
 
@@ -194,7 +195,8 @@ class LocalBackend final : public RmBackend {
 
     void on_started(Rank rank, pid_t pid) {
         tell(TaskStarted{rank, static_cast<std::uint32_t>(pid)});
-        listener_->on_task_started(rank, pid);
+        if (!leaving_)
+            listener_->on_task_started(rank, pid);
     }
 
     void on_ended(Rank rank, int status) {
