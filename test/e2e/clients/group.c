@@ -353,6 +353,7 @@ static void die(const char *how, const char *when, const char *flag)
         wait_until_told(&told.updates, "PMIX_GROUP_MEMBERSHIP_UPDATE");
         if (told.members != me.size - 1 || strcmp(told.group, "test-die"))
             fail("told of %zu members of %s", told.members, told.group);
+        destruct("test-die");
     }
     say("construct %s: %s", flag, PMIx_Error_string(rc));
     say("ok %d", (int)me.rank);
