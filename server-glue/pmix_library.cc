@@ -76,6 +76,17 @@ void free_chars(char *text) { std::free(text); }
 
 } // namespace
 
+// The store takes its sizes from the environment, which must say the same to every client.
+static constexpr const char *segment_variable = "NS_DATA_SEG_SIZE";
+
+void PmixLibrary::set_environment(const Settings &settings) {
+    if (settings.modex_segment_bytes > 0)
+        setenv(segment_variable, std::to_string(settings.modex_segment_bytes).c_str(), 1);
+    setenv("PMIX_MCA_pmix_max_events", std::to_string(settings.events_keep).c_str(), 1);
+    auto keep = std::chrono::ceil<std::chrono::seconds>(settings.events_keep_time);
+    setenv("PMIX_MCA_pmix_event_eviction_time", std::to_string(keep.count()).c_str(), 1);
+}
+
 Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, const Options &options,
                                                         pmix_server_module_t *module) {
     InfoList info;
@@ -88,16 +99,6 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, const O
     // Or each MPI process of a host discovers it anew, all at once.
     info.add(PMIX_SERVER_SHARE_TOPOLOGY, true);
 
-    // The store takes its sizes from the environment, which must say the same to every client.
-    static constexpr const char *segment_variable = "NS_DATA_SEG_SIZE";
-    std::string segment_size = std::to_string(options.segment_bytes);
-    if (options.segment_bytes > 0)
-        setenv(segment_variable, segment_size.c_str(), 1);
-
-    setenv("PMIX_MCA_pmix_max_events", std::to_string(options.events_keep).c_str(), 1);
-    auto keep = std::chrono::ceil<std::chrono::seconds>(options.events_keep_time);
-    setenv("PMIX_MCA_pmix_event_eviction_time", std::to_string(keep.count()).c_str(), 1);
-
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -107,8 +108,8 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, const O
         return pmix_error("the PMIx server library does not start", status);
     send_at_once();
     std::unique_ptr<PmixLibrary> library(new PmixLibrary(loop));
-    if (options.segment_bytes > 0)
-        library->segment_size_ = fmt::format("{}={}", segment_variable, segment_size);
+    if (const char *size = getenv(segment_variable))
+        library->segment_size_ = fmt::format("{}={}", segment_variable, size);
     return library;
 }
 

@@ -5,6 +5,7 @@
 #include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/job_map.h"
+#include "common/settings.h"
 #include "common/topology.h"
 #include "server-glue/info_list.h"
 
@@ -19,10 +20,11 @@ class PmixLibrary {
         Rank rank = 0;         // and rank in it
         std::string directory; // for its rendezvous files and shared segments; private to the user
         std::string hostname;
-        std::uint64_t segment_bytes = 0; // of the shared data store; 0: the library's default
-        std::uint32_t events_keep = 512; // for late registrants, and for how long
-        std::chrono::milliseconds events_keep_time{120'000};
     };
+    // What the library takes from the process' environment alone: the size of its shared data store, how
+    // many events it keeps for late registrants and for how long. To be called before the process
+    // has a second thread: who changes the environment while another thread reads it crashes that one.
+    static void set_environment(const Settings &settings);
     // Starts the library (20 to 40 ms: call it in a worker's thread). Its threads have all signals
     // blocked. There can be one per process.
     static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, const Options &options,

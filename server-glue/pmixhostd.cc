@@ -9,6 +9,7 @@
 #include "common/config.h"
 #include "config.h"
 #include "server-glue/backend_loader.h"
+#include "server-glue/pmix_library.h"
 #include "server-glue/role_process.h"
 #include "server-glue/stand_in.h"
 #include "server-glue/step_server.h"
@@ -157,6 +158,7 @@ class Heart {
 };
 
 int serve(Begin b, Log &log, TaskTable *table) {
+    PmixLibrary::set_environment(b.settings); // no other thread yet
     auto refuse = [&](const Error &why) {
         log.error("{}", why.text);
         if (b.page)

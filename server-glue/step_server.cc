@@ -149,8 +149,7 @@ void StepServer::begin() {
     });
 
     PmixLibrary::Options options{step_.nspace + ".server", step_.self, directory_.path(),
-                                 step_.map.hosts()[step_.self], settings_.modex_segment_bytes,
-                                 settings_.events_keep, settings_.events_keep_time};
+                                 step_.map.hosts()[step_.self]};
     worker_.run(
                 [this, options] {
                     auto library = PmixLibrary::start(loop_, options, Upcalls::module());
