@@ -3,21 +3,30 @@
 # to live on (srun --no-kill, --kill-on-bad-exit=0) does, whatever it loses.
 . "$(dirname "$0")/../common/words.sh"
 
-job_pid=
+job_pid='' server_pid=''
 out=$test_dir/down
 victim=$(host_name 3)
 server() { on_host "$victim" ps -o pid=,ppid= -C pmixhostd | awk '{p[$1]=$2} END {for (i in p) if (p[i] in p) print i}'; }
 
 all_there() { (($(grep -c '^there' "$out") == 8)); }
 job_ended() { ! kill -0 "$job_pid" 2>/dev/null; }
-begin_job() { # SRUN-OPTIONS
+begin_job() { # WHAT SRUN-OPTIONS
+    local what=$1
+    shift
     : >"$out"
     rm -f "$CLIENT_DIR"/*
-    (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user "$TEST_USER" -- salloc -Q -N4 --no-kill \
+    (cd "$test_dir" && exec timeout -k 5 300 "${on_cluster[@]}" --user "$TEST_USER" -- salloc -Q -N4 --no-kill \
         srun "$mpi" -O -N4 -n8 --ntasks-per-node=2 "$@" "$clients/events" down "$victim") >"$out" 2>&1 </dev/null &
     job_pid=$!
-    until_true 30 all_there
+    output=
+    ok "$what: its processes are there" until_true 60 all_there || end_jobs
 }
+# One number: of what is killed there must be no doubt.
+server_known() {
+    server_pid=$(server)
+    [[ $server_pid =~ ^[0-9]+$ ]]
+}
+kill_server() { until_true 20 server_known && on_host "$victim" kill -KILL "$server_pid"; }
 # survivors SECONDS: the six that are left hear of it and go on, and the job ends by itself.
 survivors() {
     local result=0
@@ -43,30 +52,32 @@ latency() { # SECONDS-SINCE-BOOT
 }
 now() { awk '{print $1}' /proc/uptime; }
 
-begin_job --kill-on-bad-exit=0
+begin_job "a job that lives on" --kill-on-bad-exit=0
 began=$(now)
-on_host "$victim" kill -KILL "$(server)"
-ok "the server of a host is killed: the others hear of a lost host and go on" survivors 60
+ok "the server of a host is killed" kill_server
+ok "the server of a host is killed: the others hear of a lost host and go on" survivors 120
 latency "$began"
-like "the server of a host is killed: a line says so" "$output" "$victim"
+like "the server of a host is killed: a line says so" "$output" "pmixhost: .*$victim"
 
-begin_job --no-kill
-began=$(now)
-on_host "$victim" kill -KILL "$(server)"
-ok "the same with --no-kill" survivors 60
+begin_job "a job with --no-kill" --no-kill
+ok "the server of a host is killed, with --no-kill" kill_server
+ok "the same with --no-kill" survivors 120
 
-begin_job --kill-on-bad-exit=0
+begin_job "another one that lives on" --kill-on-bad-exit=0
 # shellcheck disable=SC2046 # all of them
 on_host "$victim" kill -KILL $(on_host "$victim" pgrep -x pmixhostd) $(on_host "$victim" pgrep -x events)
-ok "a host's server, supervisor and tasks are killed: the others go on" survivors 60
+ok "a host's server, supervisor and tasks are killed: the others go on" survivors 120
 
-begin_job --no-kill --kill-on-bad-exit=0
+begin_job "a job that lives on without a host" --no-kill --kill-on-bad-exit=0
 began=$(now)
 "$PMIXHOST_CLUSTER" cut "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
-ok "a host is cut off: the others hear of a lost host and go on" survivors 110
+ok "a host is cut off: the others hear of a lost host and go on" survivors 170
 latency "$began"
 "$PMIXHOST_CLUSTER" mend "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
 ok "all hosts are idle again" until_true 150 all_idle
+nothing_runs() { [[ -z $(left_over) ]]; }
+left_over() { on_host "$victim" ps -o pid=,ppid=,stat=,comm= -C pmixhostd,events; }
+ok "what ran on the host that was cut off has ended" until_true 120 nothing_runs || diag "left: $(left_over)"
 remove_step_files
 on_host "$victim" sh -c 'for p in $(pgrep -x pmixhostd) $(pgrep -x events); do kill -KILL $p; done'
 done_testing
