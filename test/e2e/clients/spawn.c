@@ -5,11 +5,13 @@
  *   times=T        how often, one after the other [1]
  *   status=N       what PMIx_Spawn is to return [0], or ERROR: any error, or ANY
  *   await=FILE     before each call after the first, wait until FILE is there
- *   connect        connect to the child's job, which must fail within 30 s
+ *   connect=FILE   connect to the child's job, and make FILE when that has been asked for; before each
+ *                  call FILE is removed. The connect must fail within 60 s
  *   quit           do not wait for the other ranks
  *   keep           wait, afterwards, to be ended;  abort: end with PMIx_Abort(7) instead
  *   KEY=VALUE      a directive of the job: a key that begins with "pmix." or "my."; VALUE is a text,
- *                  #NUMBER, yes or no; KEY!=VALUE: a required one; app:KEY=VALUE: of each program
+ *                  #NUMBER, yes or no; KEY!=VALUE: a required one; app:KEY=VALUE: of each program;
+ *                  again:KEY=VALUE: of each call after the first
  *   env=NAME=VALUE, cwd=DIR   of each program
  * Without a program the child is this one: spawn child [DEPTH].
  * A parent prints "spawned NSPACE" or "refused STATUS" for each call, with the seconds it took.
@@ -19,13 +21,13 @@
 static struct {
     pmix_app_t apps[8];
     size_t app_count;
-    pmix_info_t info[32], app_info[8];
-    size_t info_count, app_info_count;
-    const char *env[32], *cwd, *await;
+    pmix_info_t info[32], app_info[8], again[8];
+    size_t info_count, app_info_count, again_count;
+    const char *env[32], *cwd, *await, *connect;
     size_t env_count;
     int count, times, wanted;
     long rank;
-    bool any_error, any, connect, quit, keep, abort;
+    bool any_error, any, quit, keep, abort;
 } ask = {.count = 1, .times = 1, .rank = 0};
 
 static void child(int depth)
@@ -74,11 +76,12 @@ static void child(int depth)
 static void directive(char *word)
 {
     char *value = strchr(word, '=');
-    bool required = value > word && value[-1] == '!', of_app = !strncmp(word, "app:", 4);
-    pmix_info_t *info =
-        of_app ? &ask.app_info[ask.app_info_count++] : &ask.info[ask.info_count++];
-    if (of_app)
-        word += 4;
+    bool required = value > word && value[-1] == '!', of_app = !strncmp(word, "app:", 4),
+         again = !strncmp(word, "again:", 6);
+    pmix_info_t *info = of_app  ? &ask.app_info[ask.app_info_count++]
+                        : again ? &ask.again[ask.again_count++]
+                                : &ask.info[ask.info_count++];
+    word += of_app ? 4 : again ? 6 : 0;
     value[required ? -1 : 0] = 0;
     ++value;
     bool yes = !strcmp(value, "yes");
@@ -143,8 +146,8 @@ static void option(char *word)
         ask.await = word + 6;
     else if (!strncmp(word, "status=", 7))
         ask.wanted = atoi(word + 7);
-    else if (!strcmp(word, "connect"))
-        ask.connect = true;
+    else if (!strncmp(word, "connect=", 8))
+        ask.connect = word + 8;
     else if (!strcmp(word, "quit"))
         ask.quit = true;
     else if (!strcmp(word, "keep"))
@@ -161,9 +164,29 @@ static void option(char *word)
         fail("'%s' is no option", word);
 }
 
+/* The child ends when it sees the file: it lived when this process asked for the connect. */
+static void connect_to(const char *nspace)
+{
+    pmix_proc_t procs[2] = {me.proc, me.proc};
+    struct answer connected;
+    PMIX_LOAD_PROCID(&procs[1], nspace, PMIX_RANK_WILDCARD);
+    answer_init(&connected);
+    double began = now();
+    pmix_status_t rc = PMIx_Connect_nb(procs, 2, NULL, 0, answer_op, &connected);
+    int file = open(ask.connect, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+    if (file < 0)
+        fail("%s: %s", ask.connect, strerror(errno));
+    close(file);
+    if (rc == PMIX_SUCCESS)
+        rc = answer_wait(&connected, "PMIx_Connect_nb");
+    if (rc == PMIX_SUCCESS || now() - began > 60)
+        fail("PMIx_Connect_nb: %s after %.1f s", PMIx_Error_string(rc), now() - began);
+    say("connect: %s", PMIx_Error_string(rc));
+}
+
 int main(int argc, char **argv)
 {
-    begin(100);
+    begin(170); /* more than any script waits for a process that is to be ended */
     if (argc > 1 && !strcmp(argv[1], "child")) {
         child(argc > 2 ? atoi(argv[2]) : 0);
         must(PMIx_Finalize(NULL, 0));
@@ -188,24 +211,21 @@ int main(int argc, char **argv)
             me.doing = "waiting for a file";
             while (t > 0 && ask.await && access(ask.await, F_OK) != 0)
                 usleep(50000);
+            if (ask.connect)
+                unlink(ask.connect);
+            pmix_info_t info[40];
+            size_t n = ask.info_count + (t > 0 ? ask.again_count : 0);
+            memcpy(info, ask.info, sizeof ask.info);
+            memcpy(info + ask.info_count, ask.again, sizeof ask.again);
             double began = now();
             me.doing = "PMIx_Spawn";
-            pmix_status_t rc = PMIx_Spawn(ask.info_count ? ask.info : NULL, ask.info_count, ask.apps,
-                                          ask.app_count, nspace);
+            pmix_status_t rc = PMIx_Spawn(n ? info : NULL, n, ask.apps, ask.app_count, nspace);
             if (rc == PMIX_SUCCESS)
                 say("spawned %s after %.3f s", nspace, now() - began);
             else
                 say("refused %s (%d) after %.3f s", PMIx_Error_string(rc), rc, now() - began);
-            if (ask.connect && rc == PMIX_SUCCESS) {
-                pmix_proc_t procs[2] = {me.proc, me.proc};
-                PMIX_LOAD_PROCID(&procs[1], nspace, PMIX_RANK_WILDCARD);
-                me.doing = "PMIx_Connect";
-                began = now();
-                pmix_status_t connected = PMIx_Connect(procs, 2, NULL, 0);
-                if (connected == PMIX_SUCCESS || now() - began > 30)
-                    fail("PMIx_Connect: %s after %.1f s", PMIx_Error_string(connected), now() - began);
-                say("connect: %s", PMIx_Error_string(connected));
-            }
+            if (ask.connect && rc == PMIX_SUCCESS)
+                connect_to(nspace);
             if (!ask.any && (ask.any_error ? rc == PMIX_SUCCESS : rc != ask.wanted))
                 fail("PMIx_Spawn: %s", PMIx_Error_string(rc));
         }

@@ -16,7 +16,8 @@ client 2 1 spawn count=2 pmix.mapby=node:oversubscribe -- "$clients/spawn" child
 ok "two programs in one job" eval 'passed && [[ $(grep -c "^child [0-3] of 4" <<<"$output") == 4 ]]'
 client 1 1 spawn pmix.mapby=node:oversubscribe times=10 -- /bin/true
 ok "ten times, one after the other" eval 'passed && [[ $(grep -c "^spawned " <<<"$output") == 10 ]]'
-client 1 1 spawn connect pmix.mapby=node:oversubscribe times=2 -- /bin/sh -c 'sleep 0.5'
+TEST_LIMIT=150 client 1 1 spawn connect="$test_dir/asked" pmix.mapby=node:oversubscribe times=2 -- \
+    /bin/sh -c 'until [ -e "$0" ]; do sleep 0.05; done' "$test_dir/asked"
 ok "a connect to a child that ends without PMIx does not wait for it" \
     eval 'all_ok 1 && (($(grep -c "^connect: " <<<"$output") == 2))'
 client 2 1 spawn "pmix.host=$(host_name 2)"
