@@ -27,7 +27,7 @@ static void wait_for_end_of(const char *key)
 {
     pmix_pdata_t data;
     pmix_status_t rc;
-    double limit = now() + 30;
+    double limit = now() + 60;
     do {
         PMIX_PDATA_CONSTRUCT(&data);
         PMIX_LOAD_KEY(data.key, key);
@@ -325,7 +325,7 @@ int main(int argc, char **argv)
         PMIX_LOAD_PROCID(&procs[1], "nobody.knows", PMIX_RANK_WILDCARD);
         me.doing = "PMIx_Connect";
         pmix_status_t rc = PMIx_Connect(procs, 2, &info, 1);
-        if (rc == PMIX_SUCCESS || now() - start > seconds + 10)
+        if (rc == PMIX_SUCCESS || now() - start > seconds + 50)
             fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
         say("lonely %u: %s", me.rank, PMIx_Error_string(rc));
     } else if (!strcmp(what, "together") && argc > 5) {
@@ -347,11 +347,10 @@ int main(int argc, char **argv)
         pmix_proc_t procs[2];
         PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
         PMIX_LOAD_PROCID(&procs[1], other, PMIX_RANK_WILDCARD);
-        double start = now();
         me.doing = "PMIx_Connect";
         pmix_status_t rc = PMIx_Connect(procs, 2, NULL, 0);
-        if (rc == PMIX_SUCCESS || now() - start > 20)
-            fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+        if (rc == PMIX_SUCCESS)
+            fail("connected with a process that has ended");
         say("connect %s.%u: %s", argv[3], me.rank, PMIx_Error_string(rc));
         say("ok %d", (int)me.rank);
         _exit(0);
@@ -372,11 +371,10 @@ int main(int argc, char **argv)
         pmix_proc_t procs[2];
         PMIX_LOAD_PROCID(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
         PMIX_LOAD_PROCID(&procs[1], other, other_size - 1);
-        double start = now();
         me.doing = "PMIx_Connect";
         pmix_status_t rc = PMIx_Connect(procs, 2, NULL, 0);
-        if (rc == PMIX_SUCCESS || now() - start > 20)
-            fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+        if (rc == PMIX_SUCCESS)
+            fail("connected with a process that has ended");
         fence();
         if (me.rank == 0)
             publish_own(mine, PMIX_PERSIST_SESSION);

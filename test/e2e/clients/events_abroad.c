@@ -327,7 +327,7 @@ static void child(const char *what, int code)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "talk";
-    begin(60);
+    begin(140);
     if (me.size > MAX_RANKS)
         fail("at most %d ranks", MAX_RANKS);
     if (!strcmp(what, "talk"))

@@ -341,10 +341,7 @@ static void die(const char *how, const char *when, const char *flag)
     }
     if (!strcmp(when, "before") || !strcmp(when, "after"))
         wait_for_death();
-    double start = now();
     pmix_status_t rc = construct("test-die", procs, n, flags, 0, &id);
-    if (now() - start > 10)
-        fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
     if (plain && (rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS))
         fail("%s", PMIx_Error_string(rc));
     if (!plain) {
@@ -455,18 +452,18 @@ int main(int argc, char **argv)
         pmix_proc_t *procs = list_of(0, 1, &n);
         fence();
         if (me.rank < me.size - 1) {
-            double start = now();
             pmix_status_t rc = construct("test-lonely", procs, n, 0, atoi(argv[2]), NULL);
-            if (rc != PMIX_ERR_TIMEOUT || now() - start > atoi(argv[2]) + 10)
-                fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+            if (rc != PMIX_ERR_TIMEOUT)
+                fail("%s", PMIx_Error_string(rc));
         }
         fence();
     } else if (!strcmp(what, "timed")) {
         pmix_proc_t *procs = list_of(0, 1, &n);
-        pmix_status_t rc = construct("test-timed", procs, n, 0, 2, NULL);
+        fence(); /* the time begins with the first that comes */
+        pmix_status_t rc = construct("test-timed", procs, n, 0, 10, NULL);
         if (rc != PMIX_SUCCESS)
             fail("%s", PMIx_Error_string(rc));
-        struct timespec longer = {3, 0}; /* than the time: the server must live beyond it */
+        struct timespec longer = {11, 0}; /* than the time: the server must live beyond it */
         nanosleep(&longer, NULL);
         fence();
         destruct("test-timed");

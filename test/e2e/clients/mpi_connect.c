@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 {
     char port[MPI_MAX_PORT_NAME] = "", name[64];
     int accept = argc > 1 && !strcmp(argv[1], "accept");
-    alarm(50);
+    alarm(120);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int own_port = argc > 1 && !strcmp(argv[1], "port"), to = argc > 2 && !strcmp(argv[1], "to");

@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 {
     MPI_Comm parent;
     const char *what = argc > 1 ? argv[1] : "spawn";
-    alarm(100);
+    alarm(140);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

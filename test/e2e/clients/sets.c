@@ -13,7 +13,7 @@ static void look_at(uint32_t rank)
     size_t wanted = 0;
     for (size_t i = 0; i < nsets; i++)
         wanted += sets[i].has[rank];
-    pmix_status_t rc = get_timed(rank, PMIX_PSET_NAMES, 5, &v);
+    pmix_status_t rc = get_timed(rank, PMIX_PSET_NAMES, 30, &v);
     if (wanted == 0) {
         if (rc == PMIX_SUCCESS)
             fail("rank %u is in a set", rank);
@@ -32,7 +32,7 @@ static void look_at(uint32_t rank)
     if (v->data.darray->size != wanted)
         fail("rank %u is in %zu sets, not %zu", rank, v->data.darray->size, wanted);
     PMIX_VALUE_RELEASE(v);
-    must(get_timed(rank, PMIX_PSET_NAME, 5, &v));
+    must(get_timed(rank, PMIX_PSET_NAME, 30, &v));
     struct set *set = v->type == PMIX_STRING ? find_set(v->data.string) : NULL;
     if (!set || !set->has[rank])
         fail("PMIX_PSET_NAME of rank %u is none of its sets", rank);

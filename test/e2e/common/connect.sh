@@ -1,6 +1,7 @@
 #!/bin/bash
 # Connect and disconnect: within one job on either backend, and between the steps of an allocation.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+TEST_LIMIT=150 # more than the clients give themselves
 
 for shape in 1x4 3x1 4x2; do
     h=${shape%x*} p=${shape#*x}

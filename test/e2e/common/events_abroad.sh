@@ -1,6 +1,7 @@
 #!/bin/bash
 # Events between jobs: the steps of an allocation, and a job with the one that it has spawned.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+TEST_LIMIT=150 # more than the clients give themselves; the session may call a step after a minute
 
 # pair SCRIPT: two steps at once in an allocation of three hosts
 pair() {

@@ -2,6 +2,7 @@
 # MPI's dynamic processes with Debian's Open MPI and mpi4py: spawn in every form, join, and the
 # executors of mpi4py.futures.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+TEST_LIMIT=150 # more than the clients give themselves
 
 python=/usr/bin/python3 # the distribution's, which has mpi4py
 if [[ ! -x $clients/mpi_dynamic ]]; then

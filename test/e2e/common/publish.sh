@@ -1,6 +1,7 @@
 #!/bin/bash
 # Published data: ranges, persistence, waiting, and what another step of the same allocation finds.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+TEST_LIMIT=150 # more than the clients give themselves
 
 for shape in 3x1 4x2; do
 # The last rank must be on another host than the first, for what "local" means.
@@ -70,7 +71,7 @@ srun --mpi=pmixhost -N1 -n1 -r1 "$c" put color blue
 root -STOP
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" put shade dark & putting=$!
 # its invitation waits in the socket of the session, which is about to end
-until srun --overlap --mpi=none -Q -N1 -n1 -r0 sh -c '[ $(grep -c "\.session$" /proc/net/unix) -gt 1 ]'; do :; done
+until srun --overlap --mpi=none -Q -N1 -n1 -r0 sh -c '[ $(grep -c "\.session$" /proc/net/unix) -gt 1 ]'; do sleep 0.2; done
 root -KILL
 wait $putting
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" find shade dark
