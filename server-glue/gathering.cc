@@ -174,6 +174,18 @@ bool Gatherings::hopeless(const Signature &signature, const Meeting &meeting) co
     });
 }
 
+// A process that is known to have ended, of a namespace that has never joined anything: it is waited
+// for in vain. (Of the others hopeless() knows more.)
+bool Gatherings::names_the_dead(const Signature &signature) const {
+    return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
+        auto ended = ended_.find(members.nspace);
+        return ended != ended_.end() && !sizes_.contains(members.nspace) &&
+               std::any_of(ended->second.begin(), ended->second.end(), [&](Rank rank) {
+                   return signature.contains(members.nspace, rank);
+               });
+    });
+}
+
 // Answers what can be answered.
 void Gatherings::settle(const Bytes &key, std::uint64_t number) {
     Place &place = places_.at(key);

@@ -16,6 +16,8 @@ template <typename Message, typename Body> static void with(Log &log, const Byte
 }
 
 void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
+    if (from == session_peer())
+        tell_session_of_ends(); // of those that came while the connection was made
     if (from == launcher_peer())
         return on_launcher_message(type, payload);
     if (from >= step_.map.host_count())

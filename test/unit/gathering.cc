@@ -160,6 +160,21 @@ void the_end_of_a_process_is_remembered(void **) {
     assert_int_equal(s.status(3, 3), PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
+// Before its namespace has joined anything, and before anyone waits for it.
+void an_early_end_is_remembered(void **) {
+    Session s;
+    Signature ab = all_of({"a", "b"}), one = ab;
+    s.gatherings.on_process_ended("b", 1);
+    s.join(1, 0, ab);
+    assert_int_equal(s.status(1, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
+    one.members[1] = {"b", 0, {1}};
+    s.join(1, 1, one);
+    assert_int_equal(s.status(1, 1), PMIX_ERR_PROC_TERM_WO_SYNC);
+    one.members[1] = {"b", 0, {0}};
+    s.join(1, 2, one); // which lives
+    assert_int_equal(s.status(1, 2), 1);
+}
+
 void the_end_of_a_namespace_is_remembered(void **) {
     Session s;
     Signature ab = all_of({"a", "b"});
@@ -218,6 +233,7 @@ int main() {
         cmocka_unit_test(failures_reach_all), cmocka_unit_test(the_dead_are_not_waited_for),
         cmocka_unit_test(the_end_of_a_process_is_remembered),
         cmocka_unit_test(the_end_of_a_namespace_is_remembered),
+        cmocka_unit_test(an_early_end_is_remembered),
         cmocka_unit_test(a_timeout_alone_is_no_join), cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
