@@ -29,6 +29,24 @@ static char *copied(const char *bytes, std::size_t size) {
     return copy;
 }
 
+void *InfoList::empty_array(const char *key, pmix_data_type_t type, std::size_t count,
+                            std::size_t element_size) {
+    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
+    void *elements = std::calloc(count + 1, element_size);
+    if (!array || !elements) {
+        std::free(array);
+        std::free(elements);
+        throw std::bad_alloc();
+    }
+    array->type = type;
+    array->size = count;
+    array->array = elements;
+    pmix_info_t &info = append(key); // from here on the list's
+    info.value.type = PMIX_DATA_ARRAY;
+    info.value.data.darray = array;
+    return elements;
+}
+
 void InfoList::add(const char *key, const std::string &text) {
     pmix_info_t &info = append(key);
     info.value.type = PMIX_STRING;
@@ -69,17 +87,8 @@ void InfoList::append_all(InfoList &&others) {
     others.infos_.clear();
 }
 void InfoList::add_process_infos(const char *key, const std::vector<ProcessInfo> &processes) {
-    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
-    auto *copies = static_cast<pmix_proc_info_t *>(std::calloc(processes.size() + 1, sizeof(pmix_proc_info_t)));
-    if (!array || !copies) {
-        std::free(array);
-        std::free(copies);
-        throw std::bad_alloc();
-    }
-    *array = {PMIX_PROC_INFO, processes.size(), copies};
-    pmix_info_t &info = append(key); // from here on the list's
-    info.value.type = PMIX_DATA_ARRAY;
-    info.value.data.darray = array;
+    auto *copies = static_cast<pmix_proc_info_t *>(
+        empty_array(key, PMIX_PROC_INFO, processes.size(), sizeof(pmix_proc_info_t)));
     for (std::size_t i = 0; i < processes.size(); ++i) {
         const ProcessInfo &from = processes[i];
         copies[i].proc = from.process;
@@ -106,34 +115,12 @@ void InfoList::add_process(const char *key, const pmix_proc_t &process) {
     info.value.data.proc = copy;
 }
 void InfoList::add_processes(const char *key, const std::vector<pmix_proc_t> &processes) {
-    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
-    void *copy = std::calloc(processes.size() + 1, sizeof(pmix_proc_t));
-    if (!array || !copy) {
-        std::free(array);
-        std::free(copy);
-        throw std::bad_alloc();
-    }
+    void *copy = empty_array(key, PMIX_PROC, processes.size(), sizeof(pmix_proc_t));
     if (!processes.empty())
         std::memcpy(copy, processes.data(), processes.size() * sizeof(pmix_proc_t));
-    array->type = PMIX_PROC;
-    array->size = processes.size();
-    array->array = copy;
-    pmix_info_t &info = append(key);
-    info.value.type = PMIX_DATA_ARRAY;
-    info.value.data.darray = array;
 }
 void InfoList::add_strings(const char *key, const std::vector<std::string> &texts) {
-    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
-    auto **copies = static_cast<char **>(std::calloc(texts.size() + 1, sizeof(char *)));
-    if (!array || !copies) {
-        std::free(array);
-        std::free(copies);
-        throw std::bad_alloc();
-    }
-    *array = {PMIX_STRING, texts.size(), copies};
-    pmix_info_t &info = append(key); // from here on the list's
-    info.value.type = PMIX_DATA_ARRAY;
-    info.value.data.darray = array;
+    auto **copies = static_cast<char **>(empty_array(key, PMIX_STRING, texts.size(), sizeof(char *)));
     for (std::size_t i = 0; i < texts.size(); ++i)
         copies[i] = copied(texts[i].data(), texts[i].size());
 }

@@ -53,6 +53,8 @@ class InfoList {
 
   private:
     pmix_info_t &append(const char *key);
+    // Adds an array of zeroed elements, which the caller fills.
+    void *empty_array(const char *key, pmix_data_type_t type, std::size_t count, std::size_t element_size);
     std::vector<pmix_info_t> infos_; // bitwise movable: the library treats them so
 };
 
