@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <pmix_common.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -33,8 +34,10 @@ void ProcessTable::complete(ProcessEntry &entry) const {
     }
 }
 
-std::int32_t ProcessTable::first_bad_end() const {
-    return ended_.empty() ? 0 : ended_.begin()->second.code;
+void ProcessTable::note_ended(const wire::EndedProcess &process) {
+    if (ended_.empty())
+        first_bad_end_ = process.code;
+    ended_[process.rank] = process;
 }
 
 std::vector<ProcessEntry> ProcessTable::local() {
@@ -69,11 +72,21 @@ ProcessTable::Iterator ProcessTable::start(TimePoint now, Duration timeout) {
 }
 
 void ProcessTable::request(TimePoint now, Duration timeout, Done done) {
-    auto pending = start(now, timeout);
-    pending->second.done = std::move(done);
+    TimePoint deadline = now + std::min<Duration>(timeout, longest);
+    next_deadline_ = next_.empty() ? deadline : std::max(next_deadline_, deadline);
+    next_.push_back(std::move(done));
+    gather(now);
+}
+
+void ProcessTable::gather(TimePoint now) {
+    if (gathering_ || next_.empty())
+        return;
+    gathering_ = true;
+    auto pending = start(now, next_deadline_ - now);
+    pending->second.askers = std::exchange(next_, {});
     spread(pending, self_, no_host);
     if (pending->second.waiting.empty())
-        finish(pending);
+        finish(now, pending);
 }
 
 void ProcessTable::on_request(TimePoint now, HostIndex from, const wire::TableRequest &message) {
@@ -84,7 +97,7 @@ void ProcessTable::on_request(TimePoint now, HostIndex from, const wire::TableRe
     pending->second.id_there = message.id;
     spread(pending, self_, message.behind);
     if (pending->second.waiting.empty())
-        finish(pending);
+        finish(now, pending);
 }
 
 void ProcessTable::spread(Iterator pending, HostIndex at, HostIndex coming_from) {
@@ -111,7 +124,7 @@ void ProcessTable::spread(Iterator pending, HostIndex at, HostIndex coming_from)
         ask(first + i);
 }
 
-void ProcessTable::on_reply(HostIndex from, wire::TableReply message) {
+void ProcessTable::on_reply(TimePoint now, HostIndex from, wire::TableReply message) {
     auto pending = pending_.find(message.id);
     if (pending == pending_.end() || pending->second.waiting.erase(from) == 0)
         return; // its time was up
@@ -119,10 +132,10 @@ void ProcessTable::on_reply(HostIndex from, wire::TableReply message) {
     std::move(message.hosts.begin(), message.hosts.end(), std::back_inserter(answer.hosts));
     answer.silent.insert(answer.silent.end(), message.silent.begin(), message.silent.end());
     if (pending->second.waiting.empty())
-        finish(pending);
+        finish(now, pending);
 }
 
-void ProcessTable::on_host_gone(HostIndex host) {
+void ProcessTable::on_host_gone(TimePoint now, HostIndex host) {
     for (auto next = pending_.begin(); next != pending_.end();) {
         auto pending = next++;
         auto asked = pending->second.waiting.find(host);
@@ -132,11 +145,11 @@ void ProcessTable::on_host_gone(HostIndex host) {
         pending->second.waiting.erase(asked);
         spread(pending, host, behind);
         if (pending->second.waiting.empty())
-            finish(pending);
+            finish(now, pending);
     }
 }
 
-void ProcessTable::finish(Iterator pending) {
+void ProcessTable::finish(TimePoint now, Iterator pending) {
     Pending request = std::move(pending->second);
     std::uint64_t id = request.id_there;
     pending_.erase(pending);
@@ -144,9 +157,12 @@ void ProcessTable::finish(Iterator pending) {
         request.answer.silent.push_back(host);
     request.answer.hosts.push_back(own_host());
     if (request.asker == no_host) {
-        if (!request.answer.silent.empty())
-            return request.done(PMIX_ERR_TIMEOUT, {});
-        return request.done(PMIX_SUCCESS, entries(request.answer));
+        bool whole = request.answer.silent.empty();
+        const auto table = whole ? entries(request.answer) : std::vector<ProcessEntry>();
+        for (const auto &done : request.askers)
+            done(whole ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT, table);
+        gathering_ = false;
+        return gather(now);
     }
     request.answer.id = id;
     port_.send(request.asker, wire::TableReply::type, share(wire::encode(request.answer)));
@@ -189,7 +205,7 @@ void ProcessTable::on_time(TimePoint now) {
     for (auto next = pending_.begin(); next != pending_.end();) {
         auto pending = next++;
         if (pending->second.deadline <= now)
-            finish(pending);
+            finish(now, pending);
     }
 }
 

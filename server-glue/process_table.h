@@ -6,6 +6,9 @@
 // each connection on its way once. A host waits for those behind it a little shorter than it is waited
 // for, so that one that is silent does not take the others with it.
 //
+// Who asks on a host that gathers already waits for the next gathering, with all others who do: what is
+// told was never known before it was asked for, and a host has one question of its own under way.
+//
 // Of a host that has left only what was reported of its processes is known: that they ended badly.
 #pragma once
 
@@ -42,8 +45,9 @@ class ProcessTablePort {
 
 class ProcessTable {
   public:
-    // SUCCESS with an entry for each rank in order, or TIMEOUT.
-    using Done = std::function<void(std::int32_t status, std::vector<ProcessEntry>)>;
+    // SUCCESS with an entry for each rank in order, or TIMEOUT. May be called after the asker's own time:
+    // with several askers the longest holds for all.
+    using Done = std::function<void(std::int32_t status, const std::vector<ProcessEntry> &)>;
 
     ProcessTable(ProcessTablePort &port, const JobMap &map, HostIndex self, std::uint32_t radix)
         : port_(port), map_(map), self_(self), tree_(map.host_count(), radix) {}
@@ -51,22 +55,22 @@ class ProcessTable {
     std::vector<ProcessEntry> local();
     void request(TimePoint now, Duration timeout, Done done);
     // What is known of ends (wire::HostReport), of this host too.
-    void note_ended(const wire::EndedProcess &process) { ended_[process.rank] = process; }
+    void note_ended(const wire::EndedProcess &process);
     void note_lost(HostIndex host) { lost_.insert(host); }
     // The code of the first process that ended badly; 0: none has.
-    std::int32_t first_bad_end() const;
+    std::int32_t first_bad_end() const { return first_bad_end_; }
 
     void on_request(TimePoint now, HostIndex from, const wire::TableRequest &message);
-    void on_reply(HostIndex from, wire::TableReply message);
-    void on_host_gone(HostIndex host);
+    void on_reply(TimePoint now, HostIndex from, wire::TableReply message);
+    void on_host_gone(TimePoint now, HostIndex host);
     TimePoint next_time() const;
     void on_time(TimePoint now);
 
   private:
     struct Pending {
-        HostIndex asker = no_host; // no_host: `done` is called
+        HostIndex asker = no_host; // no_host: `askers` are told
         std::uint64_t id_there = 0;
-        Done done;
+        std::vector<Done> askers; // of this host
         TimePoint deadline;
         Duration timeout;
         std::map<HostIndex, HostIndex> waiting; // for whom, and which neighbour it is behind
@@ -76,7 +80,8 @@ class ProcessTable {
     bool neighbours(HostIndex a, HostIndex b) const;
     Iterator start(TimePoint now, Duration timeout);
     void spread(Iterator pending, HostIndex at, HostIndex coming_from);
-    void finish(Iterator pending);
+    void gather(TimePoint now);
+    void finish(TimePoint now, Iterator pending);
     wire::TableHost own_host();
     std::vector<ProcessEntry> entries(const wire::TableReply &answer) const;
     void complete(ProcessEntry &entry) const;
@@ -87,7 +92,11 @@ class ProcessTable {
     Tree tree_;
     std::map<Rank, wire::EndedProcess> ended_;
     std::set<HostIndex> lost_;
+    std::int32_t first_bad_end_ = 0;
     std::map<std::uint64_t, Pending> pending_;
+    bool gathering_ = false;     // one of pending_ is this host's own
+    std::vector<Done> next_;     // the askers of the next one
+    TimePoint next_deadline_{}; // the latest of theirs
     std::uint64_t next_id_ = 1;
 };
 

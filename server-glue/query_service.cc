@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <pmix.h>
+#include <set>
 
 namespace pmixhost {
 
@@ -64,6 +65,10 @@ void add_table(InfoList &out, const std::string &key, const StepInfo &step,
     out.add_process_infos(key.c_str(), table);
 }
 
+bool is_table(const std::string &key) {
+    return key == PMIX_QUERY_PROC_TABLE || key == PMIX_QUERY_LOCAL_PROC_TABLE;
+}
+
 pmix_status_t status_of(const Error &failure) {
     switch (failure.kind) {
     case ErrorKind::unsupported: return PMIX_ERR_NOT_SUPPORTED;
@@ -99,10 +104,17 @@ void QueryService::query(TimePoint now, QueryAsk ask) {
     pending.missing = keys + 1; // so that it stays until all have been started
     pending.answers.resize(keys);
     std::size_t place = 0;
+    std::set<std::string> tables; // as large as the job: each once in a call
     for (const auto &query : ask.queries) {
         for (const auto &key : query.keys) {
             pending.answers[place].key = key;
-            start(id, place++, key, query, timeout);
+            if (is_table(key) && !tables.insert(key).second)
+                answer(id, place++, [](InfoList &, std::string &why) {
+                    why = "this table was asked for already in the same call";
+                    return PMIX_ERR_BAD_PARAM;
+                });
+            else
+                start(id, place++, key, query, timeout);
         }
     }
     if (--pending.missing == 0)
@@ -118,7 +130,7 @@ void QueryService::start(std::uint64_t id, std::size_t place, const std::string 
             return answer(id, place, [bad](InfoList &, std::string &) { return bad; });
         // A little earlier than all, so that what else was asked is answered.
         return port_.gather_table(
-            timeout * 9 / 10, [this, id, place, key](std::int32_t status, std::vector<ProcessEntry> table) {
+            timeout * 9 / 10, [this, id, place, key](std::int32_t status, const std::vector<ProcessEntry> &table) {
                 answer(id, place, [&](InfoList &out, std::string &) -> pmix_status_t {
                     if (status == PMIX_SUCCESS)
                         add_table(out, key, port_.step(), table);

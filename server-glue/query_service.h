@@ -4,7 +4,7 @@
 // The status: SUCCESS when every key was answered, PARTIAL_SUCCESS when some were; when none was, what
 // is wrong with the first. Of a key: NOT_SUPPORTED (not offered here, or a required qualifier is not),
 // NOT_FOUND (there is no such namespace, set, group, queue), BAD_PARAM (a qualifier it needs is
-// missing), TIMEOUT, OUT_OF_RESOURCE (too many questions wait already).
+// missing, or the same table of processes once more), TIMEOUT, OUT_OF_RESOURCE (too many questions wait already).
 #pragma once
 
 #include "server-glue/group_registry.h"

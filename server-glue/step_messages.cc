@@ -68,7 +68,7 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
         with<wire::TableRequest>(log_, payload, [&](auto m) { table_.on_request(now, from, m); });
         break;
     case wire::TableReply::type:
-        with<wire::TableReply>(log_, payload, [&](auto m) { table_.on_reply(from, std::move(m)); });
+        with<wire::TableReply>(log_, payload, [&](auto m) { table_.on_reply(now, from, std::move(m)); });
         break;
     case wire::WantSession::type:
         mesh_->invite(session_peer());
@@ -135,7 +135,7 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
         log_.warning("{} is lost: {}", step_.map.hosts()[host], why.text);
     collectives_.on_host_gone(host);
     modex_.on_host_gone(host);
-    table_.on_host_gone(host);
+    table_.on_host_gone(loop_.now(), host);
     control_.on_host_gone(host, how == Mesh::Gone::lost);
     if (how == Mesh::Gone::lost && !ending_ && mesh_->was_connected(host)) {
         wire::HostReport report;

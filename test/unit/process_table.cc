@@ -67,10 +67,13 @@ struct World {
     }
     void ask(HostIndex from, Duration timeout = 10s) {
         answers = 0;
-        hosts[from]->table.request(start, timeout, [this](std::int32_t s, std::vector<ProcessEntry> e) {
+        ask_beside(from, timeout);
+    }
+    void ask_beside(HostIndex from, Duration timeout = 10s) {
+        hosts[from]->table.request(start, timeout, [this](std::int32_t s, const std::vector<ProcessEntry> &e) {
             ++answers;
             status = s;
-            entries = std::move(e);
+            entries = e;
         });
     }
     bool step() {
@@ -85,7 +88,7 @@ struct World {
         if (message.type == wire::TableRequest::type)
             table.on_request(start, message.from, *wire::decode<wire::TableRequest>(message.payload));
         else
-            table.on_reply(message.from, *wire::decode<wire::TableReply>(message.payload));
+            table.on_reply(start, message.from, *wire::decode<wire::TableReply>(message.payload));
         return true;
     }
     void run() {
@@ -95,7 +98,7 @@ struct World {
     void leave(HostIndex host) {
         gone.insert(host);
         for (auto &other : hosts)
-            other->table.on_host_gone(host);
+            other->table.on_host_gone(start, host);
     }
 };
 
@@ -183,14 +186,39 @@ void a_silent_host_is_waited_for_in_time(void **) {
     assert_int_equal(world.status, PMIX_ERR_TIMEOUT);
 }
 
+// However many ask: one gathering runs, and all who asked since it began share the next one.
+void who_asks_meanwhile_shares_the_next(void **) {
+    World world(12);
+    world.ask(0);
+    for (int i = 0; i < 50; ++i)
+        world.ask_beside(0);
+    world.hosts[11]->table.note_ended({22, PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTED_BY_SIG, 137});
+    world.run();
+    assert_int_equal(world.answers, 51);
+    assert_int_equal(world.delivered, 2 * 2 * 11);
+    assert_int_equal(world.hosts[0]->table.next_time() == TimePoint::max(), 1);
+
+    // The next one has its own time, from when it was asked for.
+    world.silent.insert(1);
+    world.ask(0, 1s);
+    world.ask_beside(0, 30s);
+    world.run();
+    world.hosts[0]->table.on_time(start + 1s);
+    assert_int_equal(world.answers, 1);
+    world.silent.clear();
+    world.run();
+    assert_int_equal(world.answers, 2);
+    assert_int_equal(world.status, PMIX_SUCCESS);
+}
+
 void an_end_is_told_with_its_code(void **) {
     World world(2);
     world.ended = {0, 1, 2, 3};
     auto &table = world.hosts[0]->table;
     assert_int_equal(table.first_bad_end(), 0);
-    table.note_ended({1, PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_EXIT_NONZERO_TERM, 3});
     table.note_ended({2, PMIX_ERR_PROC_ABORTED, 0, -1});
-    assert_int_equal(table.first_bad_end(), PMIX_ERR_EXIT_NONZERO_TERM);
+    table.note_ended({1, PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_EXIT_NONZERO_TERM, 3});
+    assert_int_equal(table.first_bad_end(), PMIX_ERR_PROC_ABORTED); // not the lowest rank's
     auto local = table.local();
     assert_int_equal(local.size(), 2);
     assert_int_equal(local[0].state, PMIX_PROC_STATE_TERMINATED);
@@ -209,16 +237,16 @@ void nonsense_is_dropped(void **) {
     table.on_request(start, 0, {1, 6, 1000}); // no neighbour
     table.on_request(start, 0, {1, 99, 1000});
     table.on_request(start, 99, {1, 0, 1000});
-    table.on_reply(0, {});
+    table.on_reply(start, 0, {});
     assert_true(world.messages.empty());
     world.ask(0);
     wire::TableReply lie;
     lie.id = 1;
     lie.hosts.push_back({1, {"x"}, {{0, 1, 6, 0, 0}, {99, 1, 6, 0, 0}, {2, 7, 6, 0, 5}}});
     lie.hosts.push_back({77, {"x"}, {{2, 1, 6, 0, 0}}});
-    world.hosts[0]->table.on_reply(1, lie);
-    world.hosts[0]->table.on_reply(1, lie);
-    world.hosts[0]->table.on_reply(2, {1, {}, {}});
+    world.hosts[0]->table.on_reply(start, 1, lie);
+    world.hosts[0]->table.on_reply(start, 1, lie);
+    world.hosts[0]->table.on_reply(start, 2, {1, {}, {}});
     assert_int_equal(world.answers, 1);
     assert_int_equal(world.entries[0].pid, 1000);
     assert_int_equal(world.entries[2].pid, 0);
@@ -232,6 +260,7 @@ int main() {
         cmocka_unit_test(hosts_that_are_gone_are_gone_around),
         cmocka_unit_test(a_host_that_goes_meanwhile_does_not_stop_it),
         cmocka_unit_test(a_silent_host_is_waited_for_in_time),
+        cmocka_unit_test(who_asks_meanwhile_shares_the_next),
         cmocka_unit_test(an_end_is_told_with_its_code),
         cmocka_unit_test(nonsense_is_dropped),
     };

@@ -1,6 +1,7 @@
 // PMIx_Query_info: each key on its own, one answer for all.
 #include "server-glue/query_service.h"
 
+#include <algorithm>
 #include <cstring>
 #include <pmix.h>
 
@@ -137,6 +138,19 @@ void sets_and_groups_are_told(void **) {
     assert_int_equal(world.status_of(group), PMIX_ERR_NOT_FOUND);
 }
 
+// One is as large as the job, and nobody needs it twice.
+void the_same_table_twice_in_a_call_is_refused(void **) {
+    World world;
+    auto table = world.one({PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE});
+    world.ask({table, table, world.one({PMIX_QUERY_PROC_TABLE})});
+    assert_true(world.table != nullptr);
+    world.table(PMIX_SUCCESS, {});
+    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
+    assert_int_equal(world.found->size(), 2);
+    assert_int_equal(std::count(world.log.begin(), world.log.end(), ';'), 3);
+}
+
 void each_key_has_a_status_of_its_own(void **) {
     World world;
     assert_int_equal(world.status_of(world.one({"my.own"})), PMIX_ERR_NOT_SUPPORTED);
@@ -265,7 +279,9 @@ void too_many_questions_are_refused(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(sets_and_groups_are_told),       cmocka_unit_test(each_key_has_a_status_of_its_own),
+        cmocka_unit_test(sets_and_groups_are_told),
+        cmocka_unit_test(the_same_table_twice_in_a_call_is_refused),
+        cmocka_unit_test(each_key_has_a_status_of_its_own),
         cmocka_unit_test(namespaces_are_told),            cmocka_unit_test(the_table_is_waited_for),
         cmocka_unit_test(the_rm_is_asked_with_a_deadline), cmocka_unit_test(too_many_questions_are_refused),
     };
