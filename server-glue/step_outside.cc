@@ -9,7 +9,7 @@ namespace pmixhost {
 
 static constexpr auto posted_patience = std::chrono::milliseconds(200);
 static constexpr std::size_t max_ended_children = 10'000;
-// A session that has taken an invitation and does not come is gone, or about to go.
+// A session or launcher that has taken an invitation and does not come is gone, about to go or busy.
 static constexpr auto invite_again = std::chrono::seconds(3);
 
 void StepServer::connect(ConnectRequest request) {
@@ -200,22 +200,27 @@ void StepServer::tell_session_of_ends() {
         mesh_->send(session_peer(), wire::ProcessEnded::type, share(wire::encode(wire::ProcessEnded{rank})));
 }
 
-// An invitation may be lost with a session that ends just then.
-void StepServer::reach_session(Bytes invitation, TimePoint deadline, std::function<void(Result<void>)> done) {
-    auto passed = [this, invitation, deadline, done = std::move(done)](Result<void> result) {
+// An invitation may be lost with a session that ends just then, or be refused by a process that is
+// making too many connections (CentralServer::on_invitation).
+void StepServer::reach_central(CentralRole role, Bytes invitation, TimePoint deadline,
+                               std::function<void(Result<void>)> done) {
+    auto passed = [this, role, invitation, deadline, done = std::move(done)](Result<void> result) {
         if (result)
-            session_again_ = loop_.after(invite_again, [this, invitation, deadline] {
-                if (ending_ || mesh_->connected(session_peer()) || loop_.now() >= deadline)
-                    return;
-                log_.info("the session does not come; it is asked again");
-                reach_session(invitation, deadline, [this](Result<void> again) {
-                    if (!again)
-                        log_.warning("{}", again.failure().text);
+            reach_again_[static_cast<std::size_t>(role)] =
+                loop_.after(invite_again, [this, role, invitation, deadline] {
+                    if (ending_ || mesh_->connected(peer_of(role, step_.map.host_count())) ||
+                        loop_.now() >= deadline)
+                        return;
+                    log_.info("the {} does not come; it is asked again", name_of(role));
+                    reach_central(role, invitation, deadline, [this](Result<void> again) {
+                        if (!again)
+                            log_.warning("{}", again.failure().text);
+                    });
                 });
-            });
         done(std::move(result));
     };
-    backend_.reach(CentralRole::session, invitation, session_start_time(), deadline, std::move(passed));
+    TimePoint start_after = role == CentralRole::session ? session_start_time() : loop_.now();
+    backend_.reach(role, invitation, start_after, deadline, std::move(passed));
 }
 
 // Another namespace asks for what one of ours has posted; perhaps on another host.

@@ -182,10 +182,8 @@ void StepServer::send_contact(HostIndex host, Bytes message, TimePoint deadline,
     invitation.step_key = step_.step_key;
     invitation.host_count = hosts;
     invitation.nspace = step_.nspace;
-    if (host == session_peer())
-        return reach_session(wire::encode(invitation), deadline, std::move(done));
-    backend_.reach(static_cast<CentralRole>(host - hosts), wire::encode(invitation), loop_.now(), deadline,
-                   std::move(done));
+    reach_central(static_cast<CentralRole>(host - hosts), wire::encode(invitation), deadline,
+                  std::move(done));
 }
 
 // Not every host of the step starts a session at once: the lowest one that is there does, and any

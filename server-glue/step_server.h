@@ -24,6 +24,7 @@
 #include "server-glue/query_service.h"
 #include "server-glue/upcalls.h"
 
+#include <array>
 #include <unordered_map>
 
 namespace pmixhost {
@@ -125,7 +126,8 @@ class StepServer final : private UpcallHandler,
     void tell_session_of(const wire::HostReport &report);
     void tell_session_of(Rank ended);
     void tell_session_of_ends();
-    void reach_session(Bytes invitation, TimePoint deadline, std::function<void(Result<void>)> done);
+    void reach_central(CentralRole role, Bytes invitation, TimePoint deadline,
+                       std::function<void(Result<void>)> done);
     void on_job_event(const wire::JobEvent &message);
     // So that it brings what other steps notify.
     void come_to_session();
@@ -239,7 +241,7 @@ class StepServer final : private UpcallHandler,
     // again wants something newer.
     std::map<std::pair<Bytes, Rank>, Bytes> posted_elsewhere_;
     std::set<Bytes> ended_children_; // namespaces of jobs that processes of this host spawned
-    EventLoop::Handle session_again_;
+    std::array<EventLoop::Handle, central_role_count> reach_again_;
     std::set<Rank> untold_ends_; // processes that have ended, for the session
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] { on_time(); }};
