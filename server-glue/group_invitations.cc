@@ -14,8 +14,8 @@ static bool contains(const std::vector<Process> &list, const Process &process) {
     return std::any_of(list.begin(), list.end(),
                        [&](const Process &each) { return same(each, process); });
 }
-static void remove(std::vector<Process> &list, const Process &process) {
-    std::erase_if(list, [&](const Process &each) { return !each.wildcard && same(each, process); });
+static std::pair<Bytes, Rank> key(const Process &process) {
+    return {process.nspace, process.rank};
 }
 
 bool GroupInvitations::is_of_interest(std::int32_t code) {
@@ -27,16 +27,14 @@ bool GroupInvitations::is_of_interest(std::int32_t code) {
 std::optional<Group> GroupInvitations::on_event(const GroupEvent &event) {
     switch (event.code) {
     case PMIX_GROUP_INVITED: {
-        Invitation invitation{event.group, event.source, event.targets, {}};
-        remove(invitation.invited, event.source);
-        if (invitation.group.empty() || invitation.invited.empty())
+        std::vector<Process> others = event.targets;
+        std::erase_if(others, [&](const Process &each) { return !each.wildcard && same(each, event.source); });
+        if (event.group.empty() || others.empty())
             break;
-        std::erase_if(invitations_, [&](const Invitation &each) {
-            return each.group == event.group && same(each.leader, event.source);
-        });
-        if (invitations_.size() >= max_invitations)
-            invitations_.pop_front();
-        invitations_.push_back(std::move(invitation));
+        forget(event.group, event.source);
+        invitations_.push_back({event.group, event.source, MemberList(others), {}});
+        cost_ += invitations_.back().cost();
+        forget_oldest();
         break;
     }
     case PMIX_GROUP_INVITE_ACCEPTED:
@@ -47,9 +45,7 @@ std::optional<Group> GroupInvitations::on_event(const GroupEvent &event) {
         break;
     case PMIX_GROUP_CONSTRUCT_COMPLETE:
     case PMIX_GROUP_CONSTRUCT_ABORT:
-        std::erase_if(invitations_, [&](const Invitation &each) {
-            return each.group == event.group && same(each.leader, event.source);
-        });
+        forget(event.group, event.source);
         if (event.code == PMIX_GROUP_CONSTRUCT_COMPLETE && !event.group.empty() &&
             !event.targets.empty())
             return Group{event.group, event.targets, std::nullopt, false, false};
@@ -64,14 +60,36 @@ void GroupInvitations::answer(const GroupEvent &event, bool accepted) {
     for (auto &invitation : invitations_) {
         bool meant = event.targets.empty() || contains(event.targets, invitation.leader);
         bool named = event.group.empty() || event.group == invitation.group;
-        if (!meant || !named || !contains(invitation.invited, event.source) ||
-            contains(invitation.answered, event.source))
+        if (!meant || !named || !invitation.invited.contains(event.source.nspace, event.source.rank) ||
+            invitation.answered.contains(key(event.source)))
             continue;
-        invitation.answered.push_back(event.source);
-        if (!accepted)
-            remove(invitation.invited, event.source);
-        return;
+        note(invitation, event.source, accepted);
+        return forget_oldest();
     }
+}
+
+void GroupInvitations::note(Invitation &invitation, const Process &process, bool accepted) {
+    cost_ -= invitation.cost();
+    invitation.answered[key(process)] = accepted;
+    cost_ += invitation.cost();
+}
+
+void GroupInvitations::forget(Place place) {
+    cost_ -= place->cost();
+    invitations_.erase(place);
+}
+
+void GroupInvitations::forget(const Bytes &group, const Process &leader) {
+    for (auto at = invitations_.begin(); at != invitations_.end();) {
+        auto place = at++;
+        if (place->group == group && same(place->leader, leader))
+            forget(place);
+    }
+}
+
+void GroupInvitations::forget_oldest() {
+    while (invitations_.size() > max_invitations || cost_ > max_members)
+        forget(invitations_.begin());
 }
 
 std::vector<GroupInvitations::Notice> GroupInvitations::on_ended(const Process &process) {
@@ -79,16 +97,22 @@ std::vector<GroupInvitations::Notice> GroupInvitations::on_ended(const Process &
     for (auto at = invitations_.begin(); at != invitations_.end();) {
         auto invitation = at++;
         if (same(invitation->leader, process)) {
-            notices.push_back({PMIX_GROUP_LEADER_FAILED, invitation->group, invitation->invited});
-            invitations_.erase(invitation);
-        } else if (contains(invitation->invited, process)) {
-            if (!contains(invitation->answered, process))
+            auto recipients = invitation->invited.all();
+            std::erase_if(recipients, [&](const Process &each) {
+                auto said = invitation->answered.find(key(each));
+                return !each.wildcard && said != invitation->answered.end() && !said->second;
+            });
+            notices.push_back(
+                {PMIX_GROUP_LEADER_FAILED, invitation->group, std::move(recipients)});
+            forget(invitation);
+        } else if (invitation->invited.contains(process.nspace, process.rank)) {
+            if (!invitation->answered.contains(key(process)))
                 notices.push_back(
                     {PMIX_GROUP_INVITE_FAILED, invitation->group, {invitation->leader}});
-            invitation->answered.push_back(process);
-            remove(invitation->invited, process);
+            note(*invitation, process, false);
         }
     }
+    forget_oldest();
     return notices;
 }
 

@@ -23,7 +23,9 @@ struct GroupEvent {
 
 class GroupInvitations {
   public:
-    static constexpr std::size_t max_invitations = 10'000; // the oldest are forgotten
+    // Beyond these the oldest are forgotten.
+    static constexpr std::size_t max_invitations = 10'000;
+    static constexpr std::size_t max_members = 1'000'000; // runs of them, and answers
 
     // Has an event with this code to be given to on_event()?
     static bool is_of_interest(std::int32_t code);
@@ -45,11 +47,18 @@ class GroupInvitations {
     struct Invitation {
         Bytes group;
         Process leader;
-        std::vector<Process> invited;  // but for the leader, and those that declined or ended
-        std::vector<Process> answered; // and those that accepted
+        MemberList invited; // but for the leader
+        std::map<std::pair<Bytes, Rank>, bool> answered; // or ended; true: accepted
+        std::size_t cost() const { return invited.runs() + answered.size(); }
     };
+    using Place = std::list<Invitation>::iterator;
     void answer(const GroupEvent &event, bool accepted);
+    void note(Invitation &invitation, const Process &process, bool accepted);
+    void forget(Place place);
+    void forget(const Bytes &group, const Process &leader);
+    void forget_oldest();
     std::list<Invitation> invitations_; // oldest first
+    std::size_t cost_ = 0;
 };
 
 } // namespace pmixhost

@@ -5,31 +5,28 @@
 
 namespace pmixhost {
 
-static bool is(const Process &member, const Bytes &nspace, Rank rank) {
-    return member.nspace == nspace && (member.wildcard || member.rank == rank);
-}
-
 bool GroupRegistry::add(Group group) {
-    if (groups_.size() >= max_groups && !groups_.contains(group.name))
+    auto old = groups_.find(group.name);
+    std::size_t count = groups_.size(), runs = runs_ + group.members.runs();
+    if (old != groups_.end()) {
+        --count;
+        runs -= old->second.members.runs();
+    }
+    if (count >= max_groups || runs > max_runs)
         return false;
+    runs_ = runs;
     Bytes name = group.name;
     groups_.insert_or_assign(std::move(name), std::move(group));
     return true;
 }
 
 bool GroupRegistry::remove(const Bytes &name) {
-    return groups_.erase(name) > 0;
-}
-
-void GroupRegistry::remove_member(const Bytes &name, const Bytes &nspace, Rank rank) {
     auto found = groups_.find(name);
     if (found == groups_.end())
-        return;
-    std::erase_if(found->second.members, [&](const Process &member) {
-        return !member.wildcard && is(member, nspace, rank);
-    });
-    if (found->second.members.empty())
-        groups_.erase(found);
+        return false;
+    runs_ -= found->second.members.runs();
+    groups_.erase(found);
+    return true;
 }
 
 const Group *GroupRegistry::find(const Bytes &name) const {
@@ -37,12 +34,14 @@ const Group *GroupRegistry::find(const Bytes &name) const {
     return found == groups_.end() ? nullptr : &found->second;
 }
 
-std::vector<const Group *> GroupRegistry::of(const Bytes &nspace, Rank rank) const {
-    std::vector<const Group *> out;
+std::vector<GroupRegistry::Affected> GroupRegistry::affected(const Bytes &nspace,
+                                                             std::span<const Rank> ended) const {
+    std::vector<Affected> out;
     for (const auto &[name, group] : groups_) {
-        if (std::any_of(group.members.begin(), group.members.end(),
-                        [&](const Process &member) { return is(member, nspace, rank); }))
-            out.push_back(&group);
+        if (!group.tells_of_ends)
+            continue;
+        if (auto failed = group.members.among(nspace, ended); !failed.empty())
+            out.push_back({&group, std::move(failed)});
     }
     return out;
 }
@@ -56,9 +55,11 @@ Result<std::vector<Process>> GroupRegistry::expand(std::vector<Process> processe
         if (!group)
             out.push_back(std::move(process));
         else if (process.wildcard && !group->members.empty()) // or it would stand for everybody
-            out.insert(out.end(), group->members.begin(), group->members.end());
+            std::ranges::move(group->members.all(), std::back_inserter(out));
+        else if (group->members.size() == 1 && group->members.at(0).wildcard)
+            out.push_back({group->members.at(0).nspace, process.rank, false});
         else if (process.rank < group->members.size())
-            out.push_back(group->members[process.rank]);
+            out.push_back(group->members.at(process.rank));
         else
             return error(ErrorKind::not_found, "the group {} has no rank {}", process.nspace,
                          process.rank);

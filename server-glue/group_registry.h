@@ -3,7 +3,7 @@
 // a group's name stands for in other calls. Pure.
 #pragma once
 
-#include "server-glue/signature.h"
+#include "server-glue/member_list.h"
 
 #include <map>
 #include <optional>
@@ -12,7 +12,7 @@ namespace pmixhost {
 
 struct Group {
     Bytes name;
-    std::vector<Process> members; // in group-rank order; a wildcard stands for a whole namespace
+    MemberList members; // a wildcard stands for a whole namespace
     std::optional<std::uint64_t> context_id;
     bool tells_of_ends = false; // PMIX_GROUP_NOTIFY_TERMINATION
     bool tolerant = false;      // built, and destructed, without members that have ended
@@ -21,24 +21,30 @@ struct Group {
 class GroupRegistry {
   public:
     static constexpr std::size_t max_groups = 100'000;
+    // Of all groups together (MemberList::runs): some 100 MB at most.
+    static constexpr std::size_t max_runs = 4'000'000;
 
-    // Takes the place of one of the same name. False when there are too many.
+    // Takes the place of one of the same name. False when there are too many, or too many members.
     bool add(Group group);
     // False when there is none of that name.
     bool remove(const Bytes &name);
-    // A member has gone, or has left; the group stays while it has others.
-    void remove_member(const Bytes &name, const Bytes &nspace, Rank rank);
 
     const Group *find(const Bytes &name) const;
     const std::map<Bytes, Group> &all() const { return groups_; } // by name
-    // Those that have the process as a member.
-    std::vector<const Group *> of(const Bytes &nspace, Rank rank) const;
+    struct Affected {
+        const Group *group;
+        std::vector<Rank> failed; // of the members, in the order in which they were given
+    };
+    // Groups that tell of the end of their members (tells_of_ends) and have some of these. Costs
+    // O(log n) for each rank and group of n members.
+    std::vector<Affected> affected(const Bytes &nspace, std::span<const Rank> ended) const;
     // With the names of groups replaced by their members: all of them for the wildcard, else the
     // one of that group rank. Fails (not_found) on a group rank that is none.
     Result<std::vector<Process>> expand(std::vector<Process> processes) const;
 
   private:
     std::map<Bytes, Group> groups_;
+    std::size_t runs_ = 0;
 };
 
 } // namespace pmixhost

@@ -270,7 +270,7 @@ pmix_status_t QueryService::about_groups(const std::string &key, const Query &qu
         if (!group)
             return PMIX_ERR_NOT_FOUND;
         std::vector<pmix_proc_t> members;
-        for (const auto &member : group->members) {
+        for (const auto &member : group->members.all()) {
             Rank size = member.nspace == step.nspace ? step.map.rank_count() : 0;
             if (!member.wildcard || size == 0)
                 members.push_back(name_of(member.nspace, member.wildcard ? PMIX_RANK_WILDCARD : member.rank));
@@ -286,9 +286,7 @@ pmix_status_t QueryService::about_groups(const std::string &key, const Query &qu
     }
     std::vector<std::string> names;
     for (const auto &[group_name, group] : port_.groups().all()) {
-        bool own = std::all_of(group.members.begin(), group.members.end(),
-                               [&](const Process &member) { return member.nspace == step.nspace; });
-        if (in_range(query.range, own))
+        if (in_range(query.range, group.members.only_of(step.nspace)))
             names.push_back(group_name);
     }
     if (key == PMIX_QUERY_NUM_GROUPS)

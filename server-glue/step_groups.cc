@@ -16,6 +16,12 @@ namespace pmixhost {
 static constexpr auto head_start = std::chrono::milliseconds(250);
 static constexpr auto most_head_start = std::chrono::milliseconds(2000);
 
+static pmix_proc_t named(const Bytes &nspace, Rank rank) {
+    pmix_proc_t process;
+    PMIX_LOAD_PROCID(&process, nspace.c_str(), rank);
+    return process;
+}
+
 std::chrono::milliseconds StepServer::before_the_library(std::chrono::seconds timeout) {
     auto all = std::chrono::milliseconds(timeout);
     return all.count() > 0 ? all - std::clamp(all / 5, head_start, most_head_start) : all;
@@ -73,10 +79,10 @@ void StepServer::enter_group(std::shared_ptr<GroupAsk> ask, const Signature &sig
     if (ask->timeout)
         timeout = before_the_library(*ask->timeout);
     if (ask->kind == CollectiveKind::group_construct)
-        building_groups_.push_back(ask);
+        building_groups_.push_back({ask, signature});
     enter(signature, std::move(data), ask->refused, ask->local_status, timeout,
           {[this, ask, signature](pmix_status_t status, Bytes parts) {
-               std::erase(building_groups_, ask);
+               std::erase_if(building_groups_, [&](const auto &each) { return each.ask == ask; });
                if (status != PMIX_SUCCESS)
                    return ask->reply(status, {});
                group_done(*ask, signature, parts);
@@ -119,11 +125,12 @@ void StepServer::group_done(GroupAsk &ask, const Signature &signature, const Byt
         }
     }
     if (!parts->gone.empty()) {
-        group.members.clear();
+        std::vector<Process> left;
         for (Rank rank = 0; rank < step_.map.rank_count(); ++rank) {
             if (signature.contains(step_.nspace, rank) && !parts->gone.contains(rank))
-                group.members.push_back({step_.nspace, rank, false});
+                left.push_back({step_.nspace, rank, false});
         }
+        group.members = MemberList(left);
     }
     if (!groups_.add(group))
         log_.warning("there are too many groups: {} is not known to queries", printable(ask.name));
@@ -133,13 +140,13 @@ void StepServer::group_done(GroupAsk &ask, const Signature &signature, const Byt
         return;
     // libpmix 4.2.2 passes no membership on with the answer.
     auto info = std::make_shared<InfoList>();
-    std::vector<pmix_proc_t> members(group.members.size());
-    for (std::size_t i = 0; i < members.size(); ++i)
-        PMIX_LOAD_PROCID(&members[i], group.members[i].nspace.c_str(), group.members[i].rank);
+    std::vector<pmix_proc_t> members;
+    for (const auto &member : group.members.all())
+        members.push_back(named(member.nspace, member.rank));
     info->add_processes(PMIX_GROUP_MEMBERSHIP, members);
     // In the name of the server: nobody is told of what it did itself.
-    tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, group, {step_.nspace + ".server", step_.self, false},
-                 info);
+    tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, ask.name, members_here(group.members),
+                 {step_.nspace + ".server", step_.self, false}, info, members.size());
 }
 
 void StepServer::hear_of_group(pmix_status_t code, Process source,
@@ -152,8 +159,9 @@ void StepServer::hear_of_group(pmix_status_t code, Process source,
         else if (PMIX_CHECK_KEY(&one, PMIX_EVENT_CUSTOM_RANGE))
             upcall::read_processes(one.value, event.targets);
     }
-    if (auto group = invitations_.on_event(event))
-        groups_.add(std::move(*group));
+    auto group = invitations_.on_event(event);
+    if (group && !groups_.add(std::move(*group)))
+        log_.warning("there are too many groups: {} is not known to queries", printable(event.group));
 }
 
 void StepServer::tell_of_failed(const wire::HostReport &report) {
@@ -164,55 +172,59 @@ void StepServer::tell_of_failed(const wire::HostReport &report) {
     }
     for (const auto &ended : report.processes)
         ranks.push_back(ended.rank);
-    for (Rank rank : ranks) {
-        Process failed{step_.nspace, rank, false};
-        auto tell = [&](const Group &group, pmix_status_t code = PMIX_GROUP_MEMBER_FAILED) {
+    // One event for each that has failed, as the standard has it; who hears of them is looked for once.
+    auto tell = [&](pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
+                    const std::vector<Rank> &failed) {
+        for (Rank rank : failed) {
             auto info = std::make_shared<InfoList>();
-            pmix_proc_t proc;
-            PMIX_LOAD_PROCID(&proc, failed.nspace.c_str(), failed.rank);
-            info->add_process(PMIX_EVENT_AFFECTED_PROC, proc);
+            info->add_process(PMIX_EVENT_AFFECTED_PROC, named(step_.nspace, rank));
             info->add(PMIX_HOSTNAME, step_.map.hosts()[report.host]);
-            tell_members(code, group, failed, info);
-        };
-        for (auto &notice : invitations_.on_ended(failed))
-            tell({notice.group, std::move(notice.recipients), std::nullopt, false}, notice.code);
-        for (const Group *group : groups_.of(step_.nspace, rank)) {
-            if (group->tells_of_ends)
-                tell(*group);
+            tell_members(code, group, targets, {step_.nspace, rank, false}, info, 1);
         }
-        for (const auto &ask : building_groups_) {
-            bool member =
-                std::any_of(ask->members.begin(), ask->members.end(), [&](const Process &each) {
-                    return each.nspace == step_.nspace && (each.wildcard || each.rank == rank);
-                });
-            if (ask->tells_of_ends && member)
-                tell({ask->name, ask->members, std::nullopt, true});
-        }
+    };
+    for (Rank rank : ranks) {
+        for (auto &notice : invitations_.on_ended({step_.nspace, rank, false}))
+            tell(notice.code, notice.group, members_here(MemberList(notice.recipients)), {rank});
+    }
+    for (const auto &[group, failed] : groups_.affected(step_.nspace, ranks))
+        tell(PMIX_GROUP_MEMBER_FAILED, group->name, members_here(group->members), failed);
+    for (const auto &[ask, signature] : building_groups_) {
+        if (!ask->tells_of_ends)
+            continue;
+        std::vector<Rank> failed;
+        std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(failed),
+                     [&](Rank rank) { return signature.contains(step_.nspace, rank); });
+        if (!failed.empty())
+            tell(PMIX_GROUP_MEMBER_FAILED, ask->name, members_here(signature), failed);
     }
 }
 
-// An event for the members of a group that are on this host, from the host environment.
-void StepServer::tell_members(pmix_status_t code, const Group &group, const Process &source,
-                              std::shared_ptr<InfoList> info) {
-    std::vector<pmix_proc_t> targets;
-    for (Rank rank : step_.map.ranks_on(step_.self)) {
-        bool member =
-            std::any_of(group.members.begin(), group.members.end(), [&](const Process &each) {
-                return each.nspace == step_.nspace && (each.wildcard || each.rank == rank);
-            });
-        if (!member || tasks_.gone(rank))
-            continue;
-        pmix_proc_t &target = targets.emplace_back();
-        PMIX_LOAD_PROCID(&target, step_.nspace.c_str(), rank);
+// Those that run. One name for all of them where nobody is missing: it is copied into each event.
+template <typename Members>
+std::vector<pmix_proc_t> StepServer::members_here(const Members &members) {
+    std::vector<pmix_proc_t> here;
+    auto ranks = step_.map.ranks_on(step_.self);
+    for (Rank rank : ranks) {
+        if (members.contains(step_.nspace, rank) && !tasks_.gone(rank))
+            here.push_back(named(step_.nspace, rank));
     }
+    if (here.size() == ranks.size() && here.size() > 1)
+        here = {named(step_.nspace, PMIX_RANK_WILDCARD)};
+    return here;
+}
+
+// An event for the members of a group that are on this host, from the host environment. `processes`:
+// how many the info names.
+void StepServer::tell_members(pmix_status_t code, const Bytes &group,
+                              const std::vector<pmix_proc_t> &targets, const Process &source,
+                              std::shared_ptr<InfoList> info, std::size_t processes) {
     if (targets.empty())
         return;
-    info->add(PMIX_GROUP_ID, group.name);
+    info->add(PMIX_GROUP_ID, group);
     info->add(PMIX_EVENT_NON_DEFAULT, true);
     info->add_processes(PMIX_EVENT_CUSTOM_RANGE, targets);
-    pmix_proc_t from;
-    PMIX_LOAD_PROCID(&from, source.nspace.c_str(), source.rank);
-    to_library(sizeof(pmix_info_t) * info->size(),
+    pmix_proc_t from = named(source.nspace, source.rank);
+    to_library(sizeof(pmix_info_t) * info->size() + sizeof(pmix_proc_t) * (targets.size() + processes),
                [this, code, from, info](PmixLibrary::Done done) {
                    library_->notify(code, from, PMIX_RANGE_CUSTOM, info->data(), info->size(),
                                     std::move(done));

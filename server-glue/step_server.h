@@ -168,8 +168,9 @@ class StepServer final : private UpcallHandler,
     void hear_of_group(pmix_status_t code, Process source, const std::vector<pmix_info_t> &info);
     // Members of groups that want to know, or of one that is being built by invitation, have ended.
     void tell_of_failed(const wire::HostReport &report);
-    void tell_members(pmix_status_t code, const Group &group, const Process &source,
-                      std::shared_ptr<InfoList> info);
+    template <typename Members> std::vector<pmix_proc_t> members_here(const Members &members);
+    void tell_members(pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
+                      const Process &source, std::shared_ptr<InfoList> info, std::size_t processes);
     void send_contact(HostIndex host, Bytes message, TimePoint deadline,
                       std::function<void(Result<void>)> done);
     TimePoint session_start_time();
@@ -228,7 +229,11 @@ class StepServer final : private UpcallHandler,
     ProcessSets sets_{*this};
     GroupRegistry groups_;
     GroupInvitations invitations_;
-    std::vector<std::shared_ptr<GroupAsk>> building_groups_; // under way
+    struct Building {
+        std::shared_ptr<GroupAsk> ask;
+        Signature signature;
+    };
+    std::vector<Building> building_groups_; // under way
     ContextIds context_ids_;
     ProcessTable table_;
     QueryService queries_{*this};

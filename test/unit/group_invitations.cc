@@ -96,6 +96,18 @@ void no_more_than_so_many(void **) {
     assert_int_equal(all.size(), GroupInvitations::max_invitations);
 }
 
+void no_more_members_than_so_many(void **) {
+    std::vector<Process> spread;
+    for (Rank rank = 1; rank <= 100'000; ++rank)
+        spread.push_back(p(2 * rank));
+    GroupInvitations all;
+    for (int i = 0; i < 20; ++i)
+        all.on_event(invite(std::to_string(i).c_str(), 0, spread));
+    assert_int_equal(all.size(), GroupInvitations::max_members / spread.size());
+    all.on_event(answer(PMIX_GROUP_INVITE_ACCEPTED, 2, 0)); // answers count too
+    assert_int_equal(all.size(), GroupInvitations::max_members / spread.size() - 1);
+}
+
 } // namespace
 
 int main() {
@@ -103,6 +115,7 @@ int main() {
         cmocka_unit_test(an_invitee_ends),          cmocka_unit_test(the_leader_ends),
         cmocka_unit_test(answers_go_to_the_oldest), cmocka_unit_test(complete_is_a_group),
         cmocka_unit_test(a_whole_namespace),        cmocka_unit_test(no_more_than_so_many),
+        cmocka_unit_test(no_more_members_than_so_many),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
