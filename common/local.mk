@@ -10,6 +10,7 @@ common_libcommon_la_SOURCES = \
 	common/process_set.h common/process_set.cc \
 	common/result.h common/result.cc \
 	common/settings.h \
+	common/slow_calls.h common/slow_calls.cc \
 	common/small_file.h common/small_file.cc \
 	common/spawn_channel.h common/spawn_channel.cc \
 	common/start_document.h common/start_document.cc \

@@ -311,7 +311,7 @@ bool QueryService::ask_rm(std::uint64_t id, std::size_t place, const std::string
         answer(id, place, [bad](InfoList &, std::string &) { return bad; });
         return true;
     }
-    port_.ask_rm(question, [this, id, place, key, queue = query.queue](Result<RmAnswer> result) {
+    port_.ask_rm(question, pending_.at(id).deadline, [this, id, place, key, queue = query.queue](Result<RmAnswer> result) {
         answer(id, place, [&](InfoList &out, std::string &why) -> pmix_status_t {
             const char *name = key.c_str();
             if (!result) {

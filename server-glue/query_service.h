@@ -30,7 +30,8 @@ class QueryPort {
     virtual void gather_table(Duration timeout, ProcessTable::Done done) = 0;
     // 0: no process has ended badly.
     virtual std::int32_t first_bad_end() const = 0;
-    virtual void ask_rm(RmQuestion question, std::function<void(Result<RmAnswer>)> done) = 0;
+    virtual void ask_rm(RmQuestion question, TimePoint deadline,
+                        std::function<void(Result<RmAnswer>)> done) = 0;
     // For the log: why a key has no answer.
     virtual void unanswered(const std::string &key, pmix_status_t status, const std::string &why) = 0;
 };

@@ -143,10 +143,12 @@ class RmBackend {
     // the first failure of any counts.
     virtual void report_launch(LaunchReport report, std::function<void(Result<void>)> done) = 0;
 
-    // Errors: unsupported, not_found, unreachable. May take as long as the RM does.
-    virtual void ask(RmQuestion question, std::function<void(Result<RmAnswer>)> done) = 0;
+    // Errors: unsupported, not_found, unreachable; timeout (at the deadline) and limit (too many wait).
+    virtual void ask(RmQuestion question, TimePoint deadline,
+                     std::function<void(Result<RmAnswer>)> done) = 0;
 
-    // The daemon will exit; nothing is called after this. Threads end here.
+    // The daemon will exit; nothing is called after this. Does not wait for an RM that does not answer,
+    // unless it is asked to end something.
     virtual void stop() = 0;
 };
 
@@ -157,7 +159,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 5;
+    static constexpr std::uint32_t current_abi = 6;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     // Fails where the start document lacks or garbles something; the text names it.

@@ -44,8 +44,9 @@ void StepServer::gather_table(Duration timeout, ProcessTable::Done done) {
     arm_timer();
 }
 
-void StepServer::ask_rm(RmQuestion question, std::function<void(Result<RmAnswer>)> done) {
-    backend_.ask(std::move(question), std::move(done));
+void StepServer::ask_rm(RmQuestion question, TimePoint deadline,
+                        std::function<void(Result<RmAnswer>)> done) {
+    backend_.ask(std::move(question), deadline, std::move(done));
 }
 
 void StepServer::unanswered(const std::string &key, pmix_status_t status, const std::string &why) {

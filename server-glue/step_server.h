@@ -145,7 +145,8 @@ class StepServer final : private UpcallHandler,
     std::vector<ProcessEntry> local_table() override { return table_.local(); }
     void gather_table(Duration timeout, ProcessTable::Done done) override;
     std::int32_t first_bad_end() const override { return table_.first_bad_end(); }
-    void ask_rm(RmQuestion question, std::function<void(Result<RmAnswer>)> done) override;
+    void ask_rm(RmQuestion question, TimePoint deadline,
+                std::function<void(Result<RmAnswer>)> done) override;
     void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
 
     void begin();

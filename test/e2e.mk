@@ -15,6 +15,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/e2e/clients/monitor test/e2e/clients/query test/e2e/clients/sets test/e2e/clients/spawn \
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_group test/bench/bench_spawn
 E2E_CLIENTS += test/bench/bench_events
+E2E_CLIENTS += test/e2e/clients/questions
 check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
@@ -33,6 +34,10 @@ test_e2e_clients_monitor_SOURCES = test/e2e/clients/monitor.c test/e2e/clients/c
 test_e2e_clients_monitor_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_monitor_LDFLAGS =
 test_e2e_clients_monitor_LDADD = $(PMIX_LIBS)
+test_e2e_clients_questions_SOURCES = test/e2e/clients/questions.c test/e2e/clients/client.h
+test_e2e_clients_questions_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_questions_LDFLAGS =
+test_e2e_clients_questions_LDADD = $(PMIX_LIBS)
 test_e2e_clients_query_SOURCES = test/e2e/clients/query.c test/e2e/clients/sets.h test/e2e/clients/client.h
 test_e2e_clients_query_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_query_LDFLAGS =

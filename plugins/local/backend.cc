@@ -118,7 +118,7 @@ class LocalBackend final : public RmBackend {
     }
 
     // This machine has neither queues nor allocations.
-    void ask(RmQuestion, std::function<void(Result<RmAnswer>)> done) override {
+    void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override {
         loop_.post([done = std::move(done)] {
             done(error(ErrorKind::unsupported, "pmixhost run has no queues and no allocations"));
         });

@@ -1,7 +1,8 @@
 // The Slurm backend: what pmixhostd asks of Slurm once a step runs. Calls into libslurm block, and
-// so happen in threads of their own, one for contact messages and one for ending the step, which are
+// so happen in threads of their own (contact messages, questions, ending the step), which are
 // started when first needed: a supervisor that only wants to end the step creates a backend and
 // never starts it.
+#include "common/slow_calls.h"
 #include "common/small_file.h"
 #include "common/worker.h"
 #include "plugins/slurm/backend_step.h"
@@ -33,6 +34,7 @@ using namespace std::chrono_literals;
 constexpr Duration first_pause = 50ms;
 constexpr Duration longest_pause = 1s;
 constexpr std::chrono::milliseconds report_limit = 2s;
+constexpr std::size_t max_questions = 64; // that wait for slurmctld
 
 // libslurm reads slurm.conf once per process.
 void initialise_slurm() {
@@ -198,18 +200,18 @@ class SlurmBackend final : public RmBackend {
         to_srun({SrunMessage::Kind::launched, report.status, std::move(report.text)}, std::move(done));
     }
 
-    void ask(RmQuestion question, std::function<void(Result<RmAnswer>)> done) override {
+    void ask(RmQuestion question, TimePoint deadline,
+             std::function<void(Result<RmAnswer>)> done) override {
         if (!asker_)
-            asker_.emplace(loop_);
+            asker_.emplace(loop_, max_questions);
+        std::string name = fmt::format("{} {}", static_cast<int>(question.kind), question.allocation);
         asker_->run(
+            std::move(name), deadline,
             [question = std::move(question), job = step_.leader_job] {
                 initialise_slurm();
                 return ask_slurm(question, job);
             },
-            [done = std::move(done), alive = std::weak_ptr(alive_)](Result<RmAnswer> answer) {
-                if (!alive.expired())
-                    done(std::move(answer));
-            });
+            std::move(done));
     }
 
     void stop() override {
@@ -281,12 +283,14 @@ class SlurmBackend final : public RmBackend {
 
     void attempt(std::shared_ptr<Sending> sending) {
         if (!sender_)
-            sender_.emplace(loop_);
+            sender_.emplace(loop_, SIZE_MAX);
+        // Not timed: one that could still arrive must not be said to have failed.
         sender_->run(
-            [sending] { return forward(sending->node, sending->path, sending->message); },
-            [this, sending, alive = std::weak_ptr(alive_)](Result<void> sent) {
-                if (alive.expired())
-                    return;
+            {}, TimePoint::max(),
+            [node = sending->node, path = sending->path, message = sending->message] {
+                return forward(node, path, message);
+            },
+            [this, sending](Result<void> sent) {
                 // Until its daemon has made the socket, a host refuses.
                 if (sent || loop_.now() + sending->pause >= sending->deadline)
                     return sending->done(std::move(sent));
@@ -330,7 +334,8 @@ class SlurmBackend final : public RmBackend {
     EventLoop::Handle lifeline_watch_, again_;
     std::unique_ptr<ContactSocket> contacts_;
     std::list<EventLoop::Handle> pauses_;
-    std::optional<Worker> sender_, ender_, reporter_, asker_;
+    std::optional<Worker> ender_, reporter_;
+    std::optional<SlowCalls> sender_, asker_;
     std::optional<ReadyMessage> running_report_;
     UniqueFd session_srun_; // its pidfd
     bool reported_ = false;

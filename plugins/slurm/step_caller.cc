@@ -19,20 +19,22 @@ static constexpr std::size_t max_hosts = 4;
 static constexpr std::size_t max_places = 16;
 
 StepCaller::StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm)
-    : loop_(loop), log_(log), job_(job), base_(std::move(base)), slurm_(std::move(slurm)), worker_(loop) {}
+    : loop_(loop), log_(log), job_(job), base_(std::move(base)), slurm_(std::move(slurm)),
+      calls_(loop, 1) {}
 
 void StepCaller::call(std::set<Bytes> known) {
     if (std::exchange(busy_, true))
         return; // it is asked again as long as it matters
-    worker_.run(
+    calls_.run(
+        {}, TimePoint::max(),
         [job = job_, base = base_, slurm = slurm_, known = std::move(known), memory = memory_] {
-            return round(job, base, slurm, known, *memory);
+            return Result<std::vector<std::string>>(round(job, base, slurm, known, *memory));
         },
-        [this, alive = std::weak_ptr(alive_)](const std::vector<std::string> &said) {
-            if (alive.expired())
-                return;
+        [this](const Result<std::vector<std::string>> &said) {
             busy_ = false;
-            for (const auto &line : said)
+            if (!said)
+                return log_.warning("steps cannot be called: {}", said.failure().text);
+            for (const auto &line : *said)
                 log_.debug("{}", line);
         });
 }

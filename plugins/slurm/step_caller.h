@@ -8,7 +8,7 @@
 #include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/log.h"
-#include "common/worker.h"
+#include "common/slow_calls.h"
 
 #include <map>
 #include <memory>
@@ -52,10 +52,9 @@ class StepCaller {
     std::uint32_t job_;
     std::string base_;
     Slurm slurm_;
-    std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+    std::shared_ptr<Memory> memory_ = std::make_shared<Memory>(); // the thread's, which may outlive this
     bool busy_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-    Worker worker_; // last, so that it ends first
+    SlowCalls calls_;
 };
 
 } // namespace pmixhost::slurm

@@ -46,7 +46,9 @@ struct World final : QueryPort, ProcessSetPort {
     std::vector<ProcessEntry> local_table() override { return {{0, 0, 77, 0, 6, "/bin/ocean"}, {1, 0, 0, 0, 20, ""}}; }
     void gather_table(Duration, ProcessTable::Done done) override { table = std::move(done); }
     std::int32_t first_bad_end() const override { return bad_end; }
-    void ask_rm(RmQuestion, std::function<void(Result<RmAnswer>)> done) override { rm = std::move(done); }
+    void ask_rm(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override {
+        rm = std::move(done);
+    }
     void unanswered(const std::string &key, pmix_status_t s, const std::string &why) override {
         log += fmt::format("{} {} {};", key, PMIx_Error_string(s), why);
     }

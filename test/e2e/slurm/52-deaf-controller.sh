@@ -1,0 +1,39 @@
+#!/bin/bash
+# A slurmctld that does not answer: questions to it have bounds and deadlines, and no daemon stays for
+# one. On a cluster of its own, where Slurm itself would wait for minutes.
+. "$(dirname "$0")/../lib.sh"
+
+plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
+own=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-deaf.XXXXXX")
+chmod 755 "$own"
+"$PMIXHOST_CLUSTER" up --dir "$own" --hosts 2 --plugin-dir "$plugin_dir" --share "$PMIXHOST_BUILD" \
+    --share "$PMIXHOST_SOURCE" --share "${plugin_dir%/lib/slurm*}" --conf MessageTimeout=100 2>&1 | sed 's/^/# /'
+PMIXHOST_CLUSTER_DIR=$own
+on_cluster[-1]=$own
+test_dir=$own/work
+end_of_own() {
+    "$PMIXHOST_CLUSTER" down --dir "$own" 2>&1 | sed 's/^/# /'
+    test_end
+}
+trap end_of_own EXIT
+
+no_daemon() { ! on_host n1 pgrep -x pmixhostd >/dev/null && ! on_host n2 pgrep -x pmixhostd >/dev/null; }
+in_file() { output=$(cat "$test_dir/out" 2>&1) && grep -q "$@" <<<"$output"; }
+
+run true
+: >"$test_dir/out" && chmod 666 "$test_dir/out"
+TEST_LIMIT=200 run bash -c "srun $mpi -N2 $PMIXHOST_CLIENTS/questions 300 $test_dir/go 3 >$test_dir/out 2>&1" &
+job=$!
+ok "a job runs" until_true 60 eval '[[ $(grep -c ^begun "$test_dir/out") == 2 ]]'
+on_host head pkill -STOP -x slurmctld
+touch "$test_dir/go"
+ok "questions that cannot be answered end in time" until_true 30 in_file '^ok 1'
+like "and only so many of them wait" "$output" 'answers TIMEOUT=65 OUT-OF-RESOURCE=235 SUCCESS=0 other=0'
+# Well before the 100 s that libslurm waits for.
+ok "no daemon stays for the answer" until_true 30 no_daemon
+on_host head pkill -CONT -x slurmctld
+wait "$job"
+
+run srun "$mpi" -n2 "$PMIXHOST_CLIENTS/hello"
+ok "and the next job runs" passed
+done_testing

@@ -1,0 +1,179 @@
+// Calls that block: in order, with deadlines that they do not have, so many and no more, and left
+// behind when their owner goes.
+#include "common/slow_calls.h"
+
+#include <atomic>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct World {
+    std::unique_ptr<EventLoop> loop = make_loop();
+    std::optional<SlowCalls> calls;
+    std::vector<std::string> said;
+
+    explicit World(std::size_t max_waiting = 8) { calls.emplace(*loop, max_waiting); }
+    static std::unique_ptr<EventLoop> make_loop() {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        assert_true(made.ok());
+        return std::move(*made);
+    }
+    auto hear(std::string who, std::size_t until) {
+        return [this, who, until](Result<int> value) {
+            said.push_back(who + (value ? std::to_string(*value)
+                                  : value.failure().kind == ErrorKind::timeout ? " late"
+                                  : value.failure().kind == ErrorKind::limit   ? " refused"
+                                                                               : " failed"));
+            if (said.size() == until)
+                loop->stop();
+        };
+    }
+};
+
+// Blocks until it is let go, however often it is asked.
+struct Gate {
+    std::promise<void> opening;
+    std::shared_future<void> open = opening.get_future().share();
+    auto call(int value) {
+        return [open = open, value]() -> Result<int> {
+            open.wait();
+            return value;
+        };
+    }
+};
+
+auto at_once(int value) {
+    return [value]() -> Result<int> { return value; };
+}
+
+void calls_run_in_order(void **) {
+    World world;
+    for (int i = 0; i < 5; ++i)
+        world.calls->run({}, TimePoint::max(), at_once(i), world.hear("a", 5));
+    assert_true(world.said.empty()); // never from within
+    world.loop->run();
+    assert_true((world.said == std::vector<std::string>{"a0", "a1", "a2", "a3", "a4"}));
+}
+
+void failures_come_back(void **) {
+    World world;
+    world.calls->run({}, TimePoint::max(),
+                     []() -> Result<int> { return error(ErrorKind::denied, "no"); }, world.hear("a", 1));
+    world.loop->run();
+    assert_string_equal(world.said[0].c_str(), "a failed");
+}
+
+void callers_do_not_wait_longer_than_they_want(void **) {
+    World world;
+    Gate gate;
+    auto soon = world.loop->now() + 10ms;
+    world.calls->run({}, soon, gate.call(1), world.hear("runs", 2));
+    bool begun = false;
+    world.calls->run({}, soon, [&begun]() -> Result<int> { return begun = true; }, world.hear("waits", 2));
+    world.loop->run();
+    assert_true((world.said == std::vector<std::string>{"runs late", "waits late"}));
+    // The one that waited in vain is never begun, and the thread goes on with the next.
+    world.calls->run({}, TimePoint::max(), at_once(3), world.hear("next", 3));
+    gate.opening.set_value();
+    world.loop->run();
+    assert_string_equal(world.said.back().c_str(), "next3");
+    assert_false(begun);
+}
+
+void only_so_many_may_wait(void **) {
+    World world(2);
+    Gate gate;
+    for (int i = 0; i < 4; ++i)
+        world.calls->run({}, TimePoint::max(), gate.call(i), world.hear("a", i < 3 ? 4 : 1));
+    world.loop->run();
+    assert_true((world.said == std::vector<std::string>{"a refused"}));
+    gate.opening.set_value();
+    world.loop->run();
+    assert_true((world.said == std::vector<std::string>{"a refused", "a0", "a1", "a2"}));
+}
+
+void the_same_question_is_asked_once(void **) {
+    World world;
+    Gate gate;
+    std::atomic<int> asked = 0;
+    auto ask = [&asked]() -> Result<int> { return ++asked; };
+    world.calls->run("other", TimePoint::max(), gate.call(0), world.hear("other", 4));
+    for (int i = 0; i < 3; ++i)
+        world.calls->run("same", TimePoint::max(), ask, world.hear("same", 4));
+    gate.opening.set_value();
+    world.loop->run();
+    assert_true((world.said == std::vector<std::string>{"other0", "same1", "same1", "same1"}));
+    // What has been answered is asked anew.
+    world.calls->run("same", TimePoint::max(), ask, world.hear("same", 5));
+    world.loop->run();
+    assert_string_equal(world.said.back().c_str(), "same2");
+}
+
+// One that shares a question may wait longer than the first.
+void each_has_a_deadline_of_its_own(void **) {
+    World world;
+    Gate gate;
+    world.calls->run({}, TimePoint::max(), gate.call(0), world.hear("first", 3));
+    world.calls->run("same", world.loop->now() + 10ms, at_once(1), [&](Result<int> value) {
+        world.hear("hurried", 3)(std::move(value));
+        gate.opening.set_value();
+    });
+    world.calls->run("same", TimePoint::max(), at_once(1), world.hear("patient", 3));
+    world.loop->run();
+    assert_true((world.said == std::vector<std::string>{"hurried late", "first0", "patient1"}));
+}
+
+void who_leaves_does_not_wait(void **) {
+    Gate gate;
+    std::promise<void> begun;
+    auto ended = std::make_shared<std::promise<void>>();
+    {
+        World world;
+        auto call = [&begun, open = gate.open, ended]() -> Result<int> {
+            begun.set_value();
+            open.wait();
+            ended->set_value_at_thread_exit();
+            return 1;
+        };
+        world.calls->run({}, TimePoint::max(), call, [](Result<int>) { fail_msg("answered"); });
+        world.calls->run({}, TimePoint::max(), at_once(2), [](Result<int>) { fail_msg("answered"); });
+        begun.get_future().wait();
+        world.calls.reset(); // would hang
+    }
+    gate.opening.set_value();
+    ended->get_future().wait(); // or a sanitizer would find the thread at the end
+}
+
+void a_callback_may_end_its_owner(void **) {
+    World world;
+    world.calls->run("q", TimePoint::max(), at_once(1), [&](Result<int>) {
+        world.calls.reset();
+        world.loop->stop();
+    });
+    world.calls->run("q", TimePoint::max(), at_once(1), [&](Result<int>) { fail_msg("answered"); });
+    world.loop->run();
+    assert_false(world.calls.has_value());
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(calls_run_in_order),
+        cmocka_unit_test(failures_come_back),
+        cmocka_unit_test(callers_do_not_wait_longer_than_they_want),
+        cmocka_unit_test(only_so_many_may_wait),
+        cmocka_unit_test(the_same_question_is_asked_once),
+        cmocka_unit_test(each_has_a_deadline_of_its_own),
+        cmocka_unit_test(who_leaves_does_not_wait),
+        cmocka_unit_test(a_callback_may_end_its_owner),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
