@@ -94,6 +94,15 @@ std::vector<HostIndex> CentralServer::connected_hosts(StepId id) const {
     return found == steps_.end() ? std::vector<HostIndex>() : found->second.mesh->connected_hosts();
 }
 
+std::map<Bytes, CentralServer::StepId> CentralServer::connected_steps() const {
+    std::map<Bytes, StepId> steps;
+    for (const auto &[id, step] : steps_) {
+        if (!step.mesh->connected_hosts().empty())
+            steps.emplace(step.nspace, id);
+    }
+    return steps;
+}
+
 std::size_t CentralServer::unsent_bytes(StepId id) const {
     auto found = steps_.find(id);
     return found == steps_.end() ? 0 : found->second.mesh->unsent_bytes();

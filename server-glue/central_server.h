@@ -37,6 +37,7 @@ class CentralServer {
     // The step of a namespace that has a connection; 0: none.
     StepId step_of(const Bytes &nspace) const;
     std::vector<HostIndex> connected_hosts(StepId step) const;
+    std::map<Bytes, StepId> connected_steps() const; // by namespace
     bool idle() const { return steps_.empty(); }
     std::size_t unsent_bytes() const;
     std::size_t unsent_bytes(StepId step) const;

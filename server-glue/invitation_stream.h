@@ -9,17 +9,26 @@
 #include "common/bytes.h"
 #include "common/unique_fd.h"
 
+#include <functional>
 #include <set>
 
 namespace pmixhost {
+
+struct CalledSteps {
+    bool known = false;   // the RM told which steps there are
+    std::set<Bytes> names; // namespaces of those that will come
+};
 
 class InvitationSource {
   public:
     virtual ~InvitationSource() = default;
     // Asks the steps of the allocation that are none of these namespaces to invite this session
-    // (session_call). Does not wait. Where the RM has no way to it, steps that could want it come by
-    // themselves (Capabilities::calls_steps).
-    virtual void call_steps(const std::set<Bytes> &) {}
+    // (session_call). Does not wait; `done` may be null, and may come at once. Where the RM has no way to
+    // it, steps that could want it come by themselves (Capabilities::calls_steps).
+    virtual void call_steps(const std::set<Bytes> &, std::function<void(CalledSteps)> done) {
+        if (done)
+            done({});
+    }
 };
 
 class InvitationStream final : public InvitationSource {

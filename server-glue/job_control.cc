@@ -8,37 +8,93 @@
 namespace pmixhost {
 
 // What one message asks is bounded by what one upcall may hold.
-static bool are_signals(const std::vector<std::int32_t> &signals) {
+bool are_signals(const std::vector<std::int32_t> &signals) {
     return !signals.empty() && signals.size() <= JobControlAsk::max_signals &&
            std::all_of(signals.begin(), signals.end(), [](int s) { return s > 0 && s < NSIG; });
+}
+
+pmix_status_t status_of(const wire::ControlOutcome &outcome) {
+    if (outcome.refused != PMIX_SUCCESS)
+        return outcome.refused;
+    if (outcome.late)
+        return PMIX_ERR_TIMEOUT;
+    if (outcome.lost)
+        return PMIX_ERR_LOST_CONNECTION;
+    if (outcome.absent == 0)
+        return PMIX_SUCCESS;
+    return outcome.signalled > 0 ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_ERR_NOT_FOUND;
+}
+
+void add(wire::ControlOutcome &sum, const wire::ControlOutcome &more) {
+    if (sum.refused == PMIX_SUCCESS)
+        sum.refused = more.refused;
+    sum.signalled += more.signalled;
+    sum.absent += more.absent;
+    sum.lost |= more.lost;
+    sum.late |= more.late;
+}
+
+TimePoint JobControl::deadline_of(TimePoint now, const JobControlAsk &ask) {
+    return now + (ask.timeout && ask.timeout->count() > 0 ? Duration(*ask.timeout) : patience);
+}
+
+pmix_status_t JobControl::check(const wire::ControlTarget &target) const {
+    if (!target.whole && target.ranks.empty())
+        return PMIX_ERR_BAD_PARAM;
+    bool all = std::all_of(target.ranks.begin(), target.ranks.end(),
+                           [this](Rank rank) { return map_.host_of(rank) != no_host; });
+    return all ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
 }
 
 void JobControl::request(TimePoint now, JobControlAsk ask) {
     if (ask.caller.nspace != nspace_)
         return ask.reply(PMIX_ERR_NO_PERMISSIONS);
-    bool whole = ask.targets.empty();
+    Order order;
+    order.target.whole = ask.targets.empty();
     std::set<Rank> ranks;
     for (const auto &target : ask.targets) {
-        if (target.nspace != nspace_ || (!target.wildcard && map_.host_of(target.rank) == no_host))
+        if (target.nspace != nspace_)
             return ask.reply(PMIX_ERR_NOT_FOUND);
-        whole = whole || target.wildcard;
-        ranks.insert(target.rank);
+        if (target.wildcard)
+            order.target.whole = 1;
+        else
+            ranks.insert(target.rank);
     }
+    order.target.ranks.assign(ranks.begin(), ranks.end());
+    if (pmix_status_t status = check(order.target); status != PMIX_SUCCESS)
+        return ask.reply(status);
     if (!are_signals(ask.signals))
         return ask.reply(PMIX_ERR_BAD_PARAM);
-    if (whole && ask.signals.front() == SIGKILL) // clean up what else there is of it, too
-        return port_.end_job(fmt::format("rank {} had the whole job killed (PMIX_JOB_CTRL_KILL)",
-                                         ask.caller.rank),
-                             std::move(ask.reply));
+    order.signals = std::move(ask.signals);
+    order.by = fmt::format("rank {}", ask.caller.rank);
+    order.last = ask.caller.rank;
+    order.deadline = deadline_of(now, ask);
+    auto reply = std::make_shared<StatusReply>(std::move(ask.reply));
+    order.done = {[reply](wire::ControlOutcome outcome) { (*reply)(status_of(outcome)); },
+                  wire::ControlOutcome{PMIX_ERROR}};
+    carry_out(std::move(order));
+}
 
+void JobControl::carry_out(Order order) {
+    if (order.target.whole && order.signals.front() == SIGKILL) { // clean up what else there is of it, too
+        auto done = std::make_shared<OneShot<wire::ControlOutcome>>(std::move(order.done));
+        return port_.end_job(fmt::format("{} had the whole job killed (PMIX_JOB_CTRL_KILL)", order.by),
+                             {[done, count = map_.rank_count()](pmix_status_t status) {
+                                  wire::ControlOutcome outcome;
+                                  outcome.refused = status;
+                                  outcome.signalled = status == PMIX_SUCCESS ? count : 0;
+                                  (*done)(outcome);
+                              },
+                              PMIX_ERROR});
+    }
     std::uint64_t id = next_id_++;
     auto pending = pending_.try_emplace(id).first;
     Pending &request = pending->second;
-    request.caller = ask.caller.rank;
-    request.signals = ask.signals;
-    request.whole = whole;
-    request.deadline = now + (ask.timeout && ask.timeout->count() > 0 ? Duration(*ask.timeout) : patience);
-    request.reply = std::move(ask.reply);
+    request.last = order.last;
+    request.signals = std::move(order.signals);
+    request.whole = order.target.whole;
+    request.deadline = order.deadline;
+    request.done = std::move(order.done);
     std::map<HostIndex, wire::SignalRanks> by_host;
     auto add = [&](HostIndex host, Rank rank) {
         if (host == self_)
@@ -46,13 +102,13 @@ void JobControl::request(TimePoint now, JobControlAsk ask) {
         else
             by_host[host].ranks.push_back(rank);
     };
-    if (whole) {
+    if (request.whole) {
         for (HostIndex host = 0; host < map_.host_count(); ++host) {
             for (Rank rank : map_.ranks_on(host))
                 add(host, rank);
         }
     } else {
-        for (Rank rank : ranks)
+        for (Rank rank : order.target.ranks)
             add(map_.host_of(rank), rank);
     }
     for (auto &[host, message] : by_host) {
@@ -62,7 +118,7 @@ void JobControl::request(TimePoint now, JobControlAsk ask) {
         if (port_.send(host, wire::SignalRanks::type, share(wire::encode(message))))
             request.waiting.emplace(host, message.ranks.size());
         else
-            request.absent += message.ranks.size();
+            request.outcome.absent += message.ranks.size();
     }
     if (request.waiting.empty())
         finish(pending);
@@ -96,8 +152,8 @@ void JobControl::on_reply(HostIndex from, const wire::SignalReply &message) {
     if (asked == request.waiting.end())
         return;
     std::size_t good = std::min<std::size_t>(message.signalled, asked->second);
-    request.signalled += good;
-    request.absent += asked->second - good;
+    request.outcome.signalled += good;
+    request.outcome.absent += asked->second - good;
     request.waiting.erase(asked);
     if (request.waiting.empty())
         finish(pending);
@@ -110,8 +166,8 @@ void JobControl::on_host_gone(HostIndex host, bool lost) {
         auto asked = request.waiting.find(host);
         if (asked == request.waiting.end())
             continue;
-        request.absent += asked->second;
-        request.lost = request.lost || lost;
+        request.outcome.absent += asked->second;
+        request.outcome.lost |= lost;
         request.waiting.erase(asked);
         if (request.waiting.empty())
             finish(pending);
@@ -121,26 +177,18 @@ void JobControl::on_host_gone(HostIndex host, bool lost) {
 void JobControl::finish(Iterator pending, bool in_time) {
     Pending request = std::move(pending->second);
     pending_.erase(pending);
-    auto caller = std::stable_partition(request.local.begin(), request.local.end(),
-                                        [&](Rank rank) { return rank != request.caller; });
-    std::size_t good = 0;
-    if (caller != request.local.end()) {
-        std::vector<Rank> last(caller, request.local.end());
-        request.local.erase(caller, request.local.end());
-        good = signal(request.local, request.signals) + signal(last, request.signals);
-        request.absent += request.local.size() + last.size() - good;
-    } else {
-        good = signal(request.local, request.signals);
-        request.absent += request.local.size() - good;
-    }
-    request.signalled += good;
-    if (!in_time)
-        return request.reply(PMIX_ERR_TIMEOUT);
-    if (request.lost)
-        return request.reply(PMIX_ERR_LOST_CONNECTION);
-    if (request.absent == 0 || (request.whole && request.signalled > 0))
-        return request.reply(PMIX_SUCCESS);
-    request.reply(request.signalled > 0 ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_ERR_NOT_FOUND);
+    auto last = std::stable_partition(request.local.begin(), request.local.end(),
+                                      [&](Rank rank) { return rank != request.last; });
+    std::vector<Rank> caller(last, request.local.end());
+    request.local.erase(last, request.local.end());
+    wire::ControlOutcome outcome = request.outcome;
+    std::size_t good = signal(request.local, request.signals) + signal(caller, request.signals);
+    outcome.signalled += good;
+    outcome.absent += request.local.size() + caller.size() - good;
+    outcome.late |= !in_time;
+    if (request.whole && outcome.signalled > 0)
+        outcome.absent = 0;
+    request.done(outcome);
 }
 
 TimePoint JobControl::next_time() const {

@@ -1,4 +1,5 @@
-// PMIx_Job_control: signals for processes of the caller's own job, on all its hosts. Pure: messages and
+// PMIx_Job_control: signals for processes of this daemon's own job, on all its hosts; who asks may be a
+// process of the job or, by way of the session, of another one (control_abroad.h). Pure: messages and
 // time in, messages, signals and one answer out.
 //
 // Nothing is signalled unless all of the request makes sense. Other hosts' processes come first, and
@@ -32,6 +33,11 @@ class JobControlPort {
     virtual void end_job(std::string why, StatusReply reply) = 0;
 };
 
+pmix_status_t status_of(const wire::ControlOutcome &outcome);
+void add(wire::ControlOutcome &sum, const wire::ControlOutcome &more);
+// 1 to max_signals numbers of signals.
+bool are_signals(const std::vector<std::int32_t> &signals);
+
 class JobControl {
   public:
     static constexpr Duration patience = std::chrono::seconds(30); // without PMIX_TIMEOUT
@@ -39,7 +45,22 @@ class JobControl {
     JobControl(JobControlPort &port, const Bytes &nspace, const JobMap &map, HostIndex self)
         : port_(port), nspace_(nspace), map_(map), self_(self) {}
 
+    struct Order {
+        wire::ControlTarget target; // its namespace is not looked at
+        std::vector<std::int32_t> signals;
+        std::string by;           // whoever asks, for the log
+        std::optional<Rank> last; // the caller, when it is of this job
+        TimePoint deadline;
+        OneShot<wire::ControlOutcome> done;
+    };
+    static TimePoint deadline_of(TimePoint now, const JobControlAsk &ask);
+    // Does it make sense?
+    pmix_status_t check(const wire::ControlTarget &target) const;
+    // What check() allows, with signals that are some.
+    void carry_out(Order order);
+    // All of these: targets in this job alone.
     void request(TimePoint now, JobControlAsk ask);
+
     void on_request(HostIndex from, const wire::SignalRanks &message);
     void on_reply(HostIndex from, const wire::SignalReply &message);
     // `lost`: not because its processes had all ended.
@@ -49,15 +70,14 @@ class JobControl {
 
   private:
     struct Pending {
-        Rank caller = 0;
+        std::optional<Rank> last;
         std::vector<std::int32_t> signals;
         bool whole = false; // ended processes do not count
         std::vector<Rank> local;
         std::map<HostIndex, std::size_t> waiting; // and how many processes they have
-        std::size_t signalled = 0, absent = 0;
-        bool lost = false;
+        wire::ControlOutcome outcome;
         TimePoint deadline;
-        StatusReply reply;
+        OneShot<wire::ControlOutcome> done;
     };
     using Iterator = std::map<std::uint64_t, Pending>::iterator;
     // How many of `ranks` got all of the signals.

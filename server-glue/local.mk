@@ -6,6 +6,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/central_server.h server-glue/central_server.cc \
 	server-glue/child_job.h server-glue/child_job.cc \
 	server-glue/collective.h server-glue/collective.cc \
+	server-glue/control_abroad.h server-glue/control_abroad.cc \
 	server-glue/credential_service.h server-glue/credential_service.cc \
 	server-glue/data_store.h server-glue/data_store.cc \
 	server-glue/event_service.h server-glue/event_service.cc \
@@ -34,6 +35,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/rm_backend.h \
 	server-glue/query_service.h server-glue/query_service.cc \
 	server-glue/role_process.h server-glue/role_process.cc \
+	server-glue/session_control.h server-glue/session_control.cc \
 	server-glue/session_events.h server-glue/session_events.cc \
 	server-glue/session_server.h server-glue/session_server.cc \
 	server-glue/signature.h server-glue/signature.cc \
@@ -43,6 +45,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc server-glue/step_events.cc \
+	server-glue/step_control.cc \
 	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \

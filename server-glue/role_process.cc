@@ -27,9 +27,9 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
     SessionServer session(
         loop, log, settings, [&loop](const Bytes &secret) { return authenticator(loop, secret); },
         [&loop] { loop.stop(); },
-        [&source](const std::set<Bytes> &known) {
+        [&source](const std::set<Bytes> &known, std::function<void(CalledSteps)> done) {
             if (source)
-                source->call_steps(known);
+                source->call_steps(known, std::move(done));
         });
     auto take = [&session](std::string message) { session.on_invitation(message); };
     if (document.has("invitations_fd")) {

@@ -12,15 +12,16 @@ static constexpr std::size_t max_relayed = 100'000;
 
 SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings,
                              CentralServer::Authenticators authenticators,
-                             std::function<void()> on_end,
-                             std::function<void(const std::set<Bytes> &)> call_steps)
+                             std::function<void()> on_end, CallSteps call_steps)
     : loop_(loop), log_(log), settings_(settings), on_end_(std::move(on_end)),
       call_steps_(std::move(call_steps)),
       peers_(loop, log, settings, CentralRole::session, std::move(authenticators),
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
               },
-              [this](StepId step, HostIndex host, Mesh::Gone) { on_gone(step, host); },
+              [this](StepId step, HostIndex host, Mesh::Gone how) {
+                  on_gone(step, host, how == Mesh::Gone::lost);
+              },
               [this](StepId step) { on_step_gone(step); }}),
       store_({settings.publish_max_bytes},
              [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
@@ -71,6 +72,7 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     TimePoint now = loop_.now();
     Bytes nspace = peers_.nspace_of(step);
     events_.heard(now, step, nspace, from);
+    control_.heard(now, nspace);
     switch (type) {
     case wire::PublishRequest::type:
         with<wire::PublishRequest>(log_, payload, [&](const auto &m) {
@@ -132,6 +134,18 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     case wire::EventAbroad::type:
         with<wire::EventAbroad>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });
         break;
+    case wire::ControlRequest::type:
+        with<wire::ControlRequest>(log_, payload,
+                                   [&](auto &m) { control_.on_request(now, step, from, std::move(m)); });
+        break;
+    case wire::ControlCancel::type:
+        with<wire::ControlCancel>(log_, payload,
+                                  [&](const auto &m) { control_.on_cancel(step, from, m); });
+        break;
+    case wire::ControlPartReply::type:
+        with<wire::ControlPartReply>(log_, payload,
+                                     [&](const auto &m) { control_.on_reply(now, step, from, m); });
+        break;
     case wire::HearEvents::type:
         break; // it has been heard
     default:
@@ -180,18 +194,27 @@ void SessionServer::relay_back(StepId step, wire::ModexReply message) {
     peers_.send(asker.step, asker.host, wire::ModexReply::type, share(wire::encode(message)));
 }
 
-void SessionServer::on_gone(StepId step, HostIndex host) {
+void SessionServer::call_steps(const std::set<Bytes> &known,
+                               std::function<void(TimePoint, CalledSteps)> done) {
+    call_steps_(known, [this, done = std::move(done)](CalledSteps called) {
+        done(loop_.now(), std::move(called));
+        arm_timer();
+    });
+}
+
+void SessionServer::on_gone(StepId step, HostIndex host, bool lost) {
+    control_.on_host_gone(loop_.now(), step, host, lost);
     gatherings_.on_member_gone({step, host});
     events_.on_host_gone(step, host, peers_.connected_hosts(step));
     std::erase_if(relayed_, [&](const auto &entry) {
         return entry.second.asker.step == step && entry.second.asker.host == host;
     });
-    std::vector<std::uint64_t> lost;
+    std::vector<std::uint64_t> broken;
     for (const auto &[id, relayed] : relayed_) {
         if (relayed.asked == step && relayed.asked_host == host)
-            lost.push_back(id);
+            broken.push_back(id);
     }
-    for (std::uint64_t id : lost) {
+    for (std::uint64_t id : broken) {
         wire::ModexReply reply;
         reply.id = id;
         reply.status = PMIX_ERR_LOST_CONNECTION;
@@ -219,6 +242,7 @@ void SessionServer::on_step_gone(StepId step) {
     store_.on_nspace_ended(nspace);
     gatherings_.on_step_gone(step, nspace);
     events_.on_step_gone(step);
+    control_.on_step_gone(loop_.now(), step);
     slow_.erase(nspace);
     // Hosts that went with the last one: on_gone was not called for each.
     for (auto at = asking_.lower_bound({step, 0}); at != asking_.end() && at->first.first == step;) {
@@ -249,7 +273,7 @@ void SessionServer::on_step_gone(StepId step) {
 }
 
 void SessionServer::arm_timer() {
-    timer_.arm(std::min(store_.next_time(), events_.next_time()));
+    timer_.arm(std::min({store_.next_time(), events_.next_time(), control_.next_time()}));
 }
 
 void SessionServer::arm_idle() {

@@ -7,19 +7,21 @@
 #include "server-glue/central_server.h"
 #include "server-glue/data_store.h"
 #include "server-glue/gathering.h"
+#include "server-glue/session_control.h"
 #include "server-glue/session_events.h"
 
 #include <unordered_map>
 
 namespace pmixhost {
 
-class SessionServer final : private SessionEventsPort {
+class SessionServer final : private SessionEventsPort, private SessionControlPort {
   public:
+    using CallSteps = std::function<void(const std::set<Bytes> &known, std::function<void(CalledSteps)> done)>;
     // `on_end` is called once, when the session has nothing more to do. `call_steps`: those steps of
     // the allocation that are none of these namespaces shall come (InvitationSource::call_steps).
     SessionServer(EventLoop &loop, Log &log, const Settings &settings,
                   CentralServer::Authenticators authenticators, std::function<void()> on_end,
-                  std::function<void(const std::set<Bytes> &known)> call_steps);
+                  CallSteps call_steps);
 
     void on_invitation(std::string_view message) { peers_.on_invitation(message); }
 
@@ -35,12 +37,21 @@ class SessionServer final : private SessionEventsPort {
         return peers_.send(step, host, wire::EventAbroad::type, std::move(payload));
     }
     std::size_t waiting_bytes(StepId step) override { return peers_.unsent_bytes(step); }
-    void call_steps(const std::set<Bytes> &known) override { call_steps_(known); }
+    void call_steps(const std::set<Bytes> &known) override { call_steps_(known, nullptr); }
     void dropped(const Bytes &nspace) override;
+    // SessionControlPort
+    std::map<Bytes, StepId> steps() override { return peers_.connected_steps(); }
+    Bytes nspace_of(StepId step) override { return peers_.nspace_of(step); }
+    std::vector<HostIndex> hosts_of(StepId step) override { return peers_.connected_hosts(step); }
+    bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload) override {
+        return peers_.send(step, host, type, std::move(payload));
+    }
+    void call_steps(const std::set<Bytes> &known,
+                    std::function<void(TimePoint, CalledSteps)> done) override;
 
     void on_gathering_done(const Gatherings::Member &member, const wire::GatheringDone &done);
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
-    void on_gone(StepId step, HostIndex host);
+    void on_gone(StepId step, HostIndex host, bool lost);
     void on_step_gone(StepId step);
     void relay(StepId step, HostIndex from, const wire::ModexRequest &message);
     void relay_back(StepId step, wire::ModexReply message);
@@ -53,11 +64,12 @@ class SessionServer final : private SessionEventsPort {
     Log &log_;
     const Settings &settings_;
     std::function<void()> on_end_;
-    std::function<void(const std::set<Bytes> &)> call_steps_;
+    CallSteps call_steps_;
     CentralServer peers_;
     DataStore store_;
     Gatherings gatherings_;
     SessionEvents events_;
+    SessionControl control_{*this};
     std::set<Bytes> slow_; // namespaces of which the log says that they lose events
     struct Relayed { // a direct modex between steps
         Asker asker;
@@ -73,6 +85,7 @@ class SessionServer final : private SessionEventsPort {
     DeadlineTimer timer_{loop_, [this] {
                              store_.on_time(loop_.now());
                              events_.on_time(loop_.now());
+                             control_.on_time(loop_.now());
                              arm_timer();
                          }};
     EventLoop::Handle idle_;

@@ -82,6 +82,8 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
 void StepServer::on_launcher_message(std::uint8_t type, const Bytes &payload) {
     if (type == wire::SpawnReply::type)
         with<wire::SpawnReply>(log_, payload, [&](auto m) {
+            if (m.status == 0)
+                children_.insert(m.nspace);
             if (m.status == 0 && !backend_.capabilities().calls_steps)
                 come_to_session(); // as the children do
             spawn_.on_reply(std::move(m));
@@ -107,6 +109,13 @@ void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
         with<wire::ModexReply>(log_, payload,
                                [&](auto m) { modex_.on_reply(session_peer(), std::move(m)); });
         break;
+    case wire::ControlPart::type:
+        with<wire::ControlPart>(
+            log_, payload, [&](auto m) { control_abroad_.on_part(loop_.now(), std::move(m)); });
+        break;
+    case wire::ControlReply::type:
+        with<wire::ControlReply>(log_, payload, [&](const auto &m) { control_abroad_.on_reply(m); });
+        break;
     case wire::EventAbroad::type:
         with<wire::EventAbroad>(log_, payload, [&](auto m) { events_.on_abroad(std::move(m)); });
         break;
@@ -124,6 +133,7 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
                          name_of(static_cast<CentralRole>(host - step_.map.host_count())), why.text);
         if (host == session_peer()) {
             publish_.on_session_gone();
+            control_abroad_.on_session_gone();
             collectives_.on_outside_gone();
             modex_.on_host_gone(host);
         } else {

@@ -172,6 +172,7 @@ void StepServer::on_child_ended(const Bytes &nspace) {
     if (ended_children_.size() >= max_ended_children)
         ended_children_.erase(ended_children_.begin());
     ended_children_.insert(nspace);
+    children_.erase(nspace);
     if (mesh_->connected(session_peer()) || collectives_.waits_for(nspace))
         send_to_session(wire::NamespaceEnded::type, share(wire::encode(wire::NamespaceEnded{nspace})));
 }

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <fmt/ranges.h>
 #include <pmix.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,6 +93,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
               }}),
       collectives_(*this, step_.self, settings_.transport_radix), modex_(*this, step_.self),
       control_(*this, step_.nspace, step_.map, step_.self),
+      control_abroad_(*this, control_, step_.nspace),
       publish_(*this, step_.map.hosts()[step_.self], {settings_.publish_timeout, settings_.publish_wait}),
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return mesh_->send(launcher_peer(), type, std::move(payload));
@@ -312,21 +312,6 @@ void StepServer::spawn(SpawnAsk ask) {
     spawn_.spawn(std::move(ask.request), std::move(ask.answer));
 }
 
-void StepServer::job_control(JobControlAsk request) {
-    if (!request.unsupported.empty())
-        log_.info("rank {} asked for a control operation that is not offered: {}{}", request.caller.rank,
-                  printable(fmt::format("{}", fmt::join(request.unsupported, ", "))),
-                  request.refused == PMIX_SUCCESS ? "; the others of its request are done" : "");
-    if (request.refused != PMIX_SUCCESS)
-        return request.reply(request.refused);
-    auto targets = groups_.expand(std::move(request.targets));
-    if (!targets)
-        return request.reply(PMIX_ERR_NOT_FOUND);
-    request.targets = std::move(*targets);
-    control_.request(loop_.now(), std::move(request));
-    arm_timer();
-}
-
 void StepServer::log(LogAsk request) {
     if (request.refused != PMIX_SUCCESS)
         return request.reply(request.refused);
@@ -340,23 +325,6 @@ void StepServer::log(LogAsk request) {
                       PMIx_Error_string(entry.status));
     }
     request.reply(status);
-}
-
-bool StepServer::signal_local(Rank rank, int signal) {
-    auto sent = tasks_.watch().signal(rank, signal);
-    if (!sent)
-        log_.debug("{}", sent.failure().text);
-    return sent.ok();
-}
-
-void StepServer::end_job(std::string why, StatusReply reply) {
-    log_.info("{}", why);
-    auto shared = std::make_shared<StatusReply>(std::move(reply));
-    backend_.end_step({128 + SIGKILL, why}, [this, shared](Result<void> ended) {
-        if (!ended)
-            log_.error("the step could not be ended: {}", ended.failure().text);
-        (*shared)(ended ? PMIX_SUCCESS : PMIX_ERROR);
-    });
 }
 
 // --- what the RM says -------------------------------------------------------------------------------
@@ -474,7 +442,8 @@ bool StepServer::local_process_gone(const Bytes &nspace, Rank rank) {
 
 void StepServer::arm_timer() {
     timer_.arm(std::min(
-        {collectives_.next_time(), modex_.next_time(), control_.next_time(), publish_.next_time(),
+        {collectives_.next_time(), modex_.next_time(), control_.next_time(),
+         control_abroad_.next_time(), publish_.next_time(),
          table_.next_time(), queries_.next_time()}));
 }
 
@@ -482,6 +451,7 @@ void StepServer::on_time() {
     collectives_.on_time(loop_.now());
     modex_.on_time(loop_.now());
     control_.on_time(loop_.now());
+    control_abroad_.on_time(loop_.now());
     publish_.on_time(loop_.now());
     table_.on_time(loop_.now());
     queries_.on_time(loop_.now());

@@ -9,6 +9,7 @@
 #include "common/transport/mesh.h"
 #include "common/worker.h"
 #include "server-glue/collective.h"
+#include "server-glue/control_abroad.h"
 #include "server-glue/credential_service.h"
 #include "server-glue/event_service.h"
 #include "server-glue/foreign_jobs.h"
@@ -34,6 +35,7 @@ class StepServer final : private UpcallHandler,
                          private CollectivePort,
                          private ModexPort,
                          private JobControlPort,
+                         private ControlAbroadPort,
                          private SessionPort,
                          private EventPort,
                          private ProcessSetPort,
@@ -101,7 +103,10 @@ class StepServer final : private UpcallHandler,
     // JobControlPort
     bool signal_local(Rank rank, int signal) override;
     void end_job(std::string why, StatusReply reply) override;
-    // CollectivePort, ModexPort, JobControlPort, SessionPort and EventPort
+    // ControlAbroadPort
+    bool has_ended(const Bytes &nspace) const override { return ended_children_.contains(nspace); }
+    std::vector<Bytes> children() const override { return {children_.begin(), children_.end()}; }
+    // CollectivePort, ModexPort, JobControlPort, ControlAbroadPort, SessionPort and EventPort
     bool send_to_session(std::uint8_t type, SharedBytes payload) override;
     Owner owner_of(Rank rank) override;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
@@ -215,6 +220,7 @@ class StepServer final : private UpcallHandler,
     Collectives collectives_;
     Modex modex_;
     JobControl control_;
+    ControlAbroad control_abroad_;
     PublishService publish_;
     SpawnService spawn_;
     CredentialService credentials_;
@@ -246,7 +252,7 @@ class StepServer final : private UpcallHandler,
     // What processes of other namespaces had posted when they connected. Each is used once: who asks
     // again wants something newer.
     std::map<std::pair<Bytes, Rank>, Bytes> posted_elsewhere_;
-    std::set<Bytes> ended_children_; // namespaces of jobs that processes of this host spawned
+    std::set<Bytes> children_, ended_children_; // namespaces of jobs that processes of this host spawned
     std::array<EventLoop::Handle, central_role_count> reach_again_;
     std::set<Rank> untold_ends_; // processes that have ended, for the session
     std::uint64_t next_id_ = 1;

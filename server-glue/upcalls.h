@@ -122,8 +122,10 @@ struct ValidationAsk {
 };
 struct JobControlAsk {
     static constexpr std::size_t max_signals = 64;
+    static constexpr std::size_t max_targets = 4'000'000; // more than the largest job has processes
     Process caller;
-    std::vector<Process> targets;       // empty: the caller's whole job
+    std::vector<Process> targets;       // empty: the caller's whole job, or
+    bool everyone = false;              // every job of the session
     std::vector<std::int32_t> signals;  // in order
     std::vector<std::string> unsupported; // keys of what was passed over, or is why it is refused
     pmix_status_t refused = PMIX_SUCCESS;

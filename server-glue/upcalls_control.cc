@@ -41,6 +41,12 @@ pmix_status_t read(const pmix_info_t &info, JobControlAsk &ask) {
         ask.signals.push_back(static_cast<std::int32_t>(*number));
     } else if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
         ask.timeout = seconds_of(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_RANGE)) {
+        if (info.value.type != PMIX_DATA_RANGE)
+            return PMIX_ERR_BAD_PARAM;
+        ask.everyone = info.value.data.range == PMIX_RANGE_SESSION;
+        if (!ask.everyone && info.value.data.range != PMIX_RANGE_NAMESPACE)
+            return PMIX_ERR_BAD_PARAM;
     } else if (!PMIX_CHECK_KEY(&info, PMIX_JOB_CTRL_ID) && !is_librarys(info)) {
         ask.unsupported.emplace_back(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
         if (PMIX_INFO_IS_REQUIRED(&info))
@@ -62,8 +68,12 @@ pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t tar
             return PMIX_ERR_BAD_PARAM;
         if (ask.signals.empty() && ask.refused == PMIX_SUCCESS)
             ask.refused = ask.unsupported.empty() ? PMIX_ERR_BAD_PARAM : PMIX_ERR_NOT_SUPPORTED;
+        if (count > JobControlAsk::max_targets) // before they are copied
+            return PMIX_ERR_OUT_OF_RESOURCE;
         ask.caller = process_of(*requestor);
         ask.targets = processes_of(targets, count);
+        if (ask.everyone && !ask.targets.empty())
+            return PMIX_ERR_BAD_PARAM;
         ask.reply = {[callback, data](pmix_status_t status) {
                          in_library_thread([callback, data, status] {
                              callback(status, nullptr, 0, data, nullptr, nullptr);

@@ -5,7 +5,7 @@
 # them would test libpmix and slow the measurements.
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
 E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/connect \
-	test/e2e/clients/control test/e2e/clients/credential \
+	test/e2e/clients/control test/e2e/clients/control_abroad test/e2e/clients/credential \
 	test/e2e/clients/die test/e2e/clients/events test/e2e/clients/events_abroad \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
@@ -50,6 +50,10 @@ test_e2e_clients_connect_SOURCES = test/e2e/clients/connect.c test/e2e/clients/s
 test_e2e_clients_connect_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_connect_LDFLAGS =
 test_e2e_clients_connect_LDADD = $(PMIX_LIBS)
+test_e2e_clients_control_abroad_SOURCES = test/e2e/clients/control_abroad.c test/e2e/clients/client.h
+test_e2e_clients_control_abroad_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_control_abroad_LDFLAGS =
+test_e2e_clients_control_abroad_LDADD = $(PMIX_LIBS)
 test_e2e_clients_control_SOURCES = test/e2e/clients/control.c test/e2e/clients/client.h
 test_e2e_clients_control_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_control_LDFLAGS =

@@ -12,7 +12,7 @@ include test/e2e.mk
 include test/fuzz.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
-	test/unit/gathering test/unit/job_control test/unit/log_service test/unit/task_watch \
+	test/unit/gathering test/unit/control_abroad test/unit/job_control test/unit/log_service test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/process_set test/unit/process_table test/unit/query_service \
 	test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
@@ -32,6 +32,9 @@ test_unit_collective_LDADD = $(GLUE_TEST_LDADD)
 test_sim_collectives_SOURCES = test/sim/collectives.cc
 test_sim_collectives_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_sim_collectives_LDADD = $(GLUE_TEST_LDADD)
+test_unit_control_abroad_SOURCES = test/unit/control_abroad.cc
+test_unit_control_abroad_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_control_abroad_LDADD = $(GLUE_TEST_LDADD)
 test_unit_job_control_SOURCES = test/unit/job_control.cc
 test_unit_job_control_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_job_control_LDADD = $(GLUE_TEST_LDADD)

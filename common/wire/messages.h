@@ -191,6 +191,111 @@ struct SignalReply {
     }
 };
 
+// Of processes in other namespaces, over the session (server-glue/session_control.h).
+struct ControlTarget {
+    static constexpr const char *name = "ControlTarget";
+    Bytes nspace;
+    std::uint8_t whole = 0;
+    std::vector<std::uint32_t> ranks;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&ControlTarget::nspace, "nspace", "namespace of the processes"),
+            field(&ControlTarget::whole, "whole", "1: all of them that run"),
+            field(&ControlTarget::ranks, "ranks", "these, ascending; with `whole`, those that must exist"));
+    }
+};
+struct ControlOutcome {
+    static constexpr const char *name = "ControlOutcome";
+    std::int32_t refused = 0;
+    std::uint64_t signalled = 0;
+    std::uint64_t absent = 0;
+    std::uint8_t lost = 0;
+    std::uint8_t late = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&ControlOutcome::refused, "refused", "0, or the PMIx status for which nothing was done"),
+            field(&ControlOutcome::signalled, "signalled", "processes that got all of the signals"),
+            field(&ControlOutcome::absent, "absent", "processes that had ended"),
+            field(&ControlOutcome::lost, "lost", "1: a host of theirs is lost"),
+            field(&ControlOutcome::late, "late", "1: the time was up before all had answered"));
+    }
+};
+struct ControlRequest {
+    static constexpr std::uint8_t type = 144;
+    static constexpr const char *name = "ControlRequest";
+    static constexpr const char *text = "to the session: a process controls processes of other jobs";
+    std::uint64_t id = 0;
+    std::uint32_t rank = 0;
+    std::uint8_t everyone = 0;
+    std::vector<ControlTarget> targets;
+    std::vector<std::int32_t> signals;
+    std::uint32_t timeout_ms = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&ControlRequest::id, "id", "chosen by the asking daemon"),
+            field(&ControlRequest::rank, "rank", "who asks, of the connection's namespace"),
+            field(&ControlRequest::everyone, "everyone",
+                  "1: all other jobs of the session; `targets` are some that must be among them"),
+            field(&ControlRequest::targets, "targets", "per namespace"),
+            field(&ControlRequest::signals, "signals", "as in SignalRanks"),
+            field(&ControlRequest::timeout_ms, "timeout_ms", "how long the asker waits"));
+    }
+};
+struct ControlReply {
+    static constexpr std::uint8_t type = 145;
+    static constexpr const char *name = "ControlReply";
+    static constexpr const char *text = "from the session: how it went, in all namespaces together";
+    std::uint64_t id = 0;
+    ControlOutcome outcome;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&ControlReply::id, "id", "as in ControlRequest"),
+                               field(&ControlReply::outcome, "outcome", "the sum"));
+    }
+};
+struct ControlCancel {
+    static constexpr std::uint8_t type = 146;
+    static constexpr const char *name = "ControlCancel";
+    static constexpr const char *text = "to the session: who asked waits no longer; what is not done need not be";
+    std::uint64_t id = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&ControlCancel::id, "id", "as in ControlRequest"));
+    }
+};
+struct ControlPart {
+    static constexpr std::uint8_t type = 147;
+    static constexpr const char *name = "ControlPart";
+    static constexpr const char *text =
+        "from the session to one host of a step: do this to processes of yours, or say whether it makes sense";
+    std::uint64_t id = 0;
+    std::uint8_t act = 0;
+    Bytes by;
+    ControlTarget target;
+    std::vector<std::int32_t> signals;
+    std::uint32_t timeout_ms = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&ControlPart::id, "id", "chosen by the session"),
+            field(&ControlPart::act, "act", "0: only say whether there are such processes; 1: do it"),
+            field(&ControlPart::by, "by", "who asked, for the log"),
+            field(&ControlPart::target, "target", "processes of this step"),
+            field(&ControlPart::signals, "signals", "as in SignalRanks"),
+            field(&ControlPart::timeout_ms, "timeout_ms", "how long is left"));
+    }
+};
+struct ControlPartReply {
+    static constexpr std::uint8_t type = 148;
+    static constexpr const char *name = "ControlPartReply";
+    static constexpr const char *text = "to the session: the answer to a ControlPart";
+    std::uint64_t id = 0;
+    std::uint8_t act = 0;
+    ControlOutcome outcome;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&ControlPartReply::id, "id", "as in ControlPart"),
+                               field(&ControlPartReply::act, "act", "as in ControlPart"),
+                               field(&ControlPartReply::outcome, "outcome", "of this step"));
+    }
+};
+
 // --- published data, to and from the session (server-glue/data_store.h) ----------------------------
 struct ProcessName {
     static constexpr const char *name = "ProcessName";
@@ -714,6 +819,7 @@ using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, Collectiv
                                PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
                                StepOver, EventNotice, HostReport, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
-                               NamespaceEnded>;
+                               NamespaceEnded, ControlRequest, ControlReply, ControlCancel, ControlPart,
+                               ControlPartReply>;
 
 } // namespace pmixhost::wire

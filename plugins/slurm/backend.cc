@@ -372,7 +372,9 @@ class SessionContact final : public InvitationSource {
   public:
     SessionContact(std::unique_ptr<ContactSocket> socket, std::unique_ptr<StepCaller> caller)
         : socket_(std::move(socket)), caller_(std::move(caller)) {}
-    void call_steps(const std::set<Bytes> &known) override { caller_->call(known); }
+    void call_steps(const std::set<Bytes> &known, std::function<void(CalledSteps)> done) override {
+        caller_->call(known, std::move(done));
+    }
 
   private:
     std::unique_ptr<ContactSocket> socket_;

@@ -22,30 +22,44 @@ StepCaller::StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string
     : loop_(loop), log_(log), job_(job), base_(std::move(base)), slurm_(std::move(slurm)),
       calls_(loop, 1) {}
 
-void StepCaller::call(std::set<Bytes> known) {
+void StepCaller::call(std::set<Bytes> known, std::function<void(CalledSteps)> done) {
+    known_ = std::move(known);
+    if (done)
+        waiting_.push_back(std::move(done));
     if (std::exchange(busy_, true))
-        return; // it is asked again as long as it matters
+        return; // who does not wait asks again as long as it matters
+    begin();
+}
+
+void StepCaller::begin() {
+    auto for_whom = std::make_shared<std::vector<std::function<void(CalledSteps)>>>(
+        std::exchange(waiting_, {}));
     calls_.run(
         {}, TimePoint::max(),
-        [job = job_, base = base_, slurm = slurm_, known = std::move(known), memory = memory_] {
-            return Result<std::vector<std::string>>(round(job, base, slurm, known, *memory));
+        [job = job_, base = base_, slurm = slurm_, known = known_, memory = memory_] {
+            return Result<Round>(round(job, base, slurm, known, *memory));
         },
-        [this](const Result<std::vector<std::string>> &said) {
-            busy_ = false;
-            if (!said)
-                return log_.warning("steps cannot be called: {}", said.failure().text);
-            for (const auto &line : *said)
+        [this, for_whom](const Result<Round> &result) {
+            if (!result)
+                log_.warning("steps cannot be called: {}", result.failure().text);
+            for (const auto &line : result ? result->said : std::vector<std::string>())
                 log_.debug("{}", line);
+            if (busy_ = !waiting_.empty(); busy_) // they may know of steps that this round has not seen
+                begin();
+            for (const auto &done : *for_whom)
+                done(result ? result->called : CalledSteps());
         });
 }
 
-std::vector<std::string> StepCaller::round(std::uint32_t job, const std::string &base,
-                                           const Slurm &slurm, const std::set<Bytes> &known,
-                                           Memory &memory) {
-    std::vector<std::string> said;
+StepCaller::Round StepCaller::round(std::uint32_t job, const std::string &base, const Slurm &slurm,
+                                    const std::set<Bytes> &known, Memory &memory) {
+    Round result;
     auto steps = slurm.steps(job);
-    if (!steps)
-        return {steps.failure().text};
+    if (!steps) {
+        result.said.push_back(steps.failure().text);
+        return result;
+    }
+    result.called.known = true;
     std::erase_if(memory.tries, [&](const auto &entry) {
         return std::none_of(steps->begin(), steps->end(),
                             [&](const RunningStep &step) { return step.step == entry.first; });
@@ -65,10 +79,12 @@ std::vector<std::string> StepCaller::round(std::uint32_t job, const std::string 
             reached = at(step.nodes[i], i);
         for (std::size_t i = 1; i < std::min(step.nodes.size(), max_places) && !reached; ++i)
             reached = at(step.nodes.front(), i);
-        said.push_back(fmt::format("step {}.{} ({}) {}", job, step.step, step.name,
+        if (reached)
+            result.called.names.insert(namespace_of(job, step.step));
+        result.said.push_back(fmt::format("step {}.{} ({}) {}", job, step.step, step.name,
                                    reached ? "was called" : "cannot be called"));
     }
-    return said;
+    return result;
 }
 
 } // namespace pmixhost::slurm

@@ -9,6 +9,7 @@
 #include "common/event_loop.h"
 #include "common/log.h"
 #include "common/slow_calls.h"
+#include "server-glue/invitation_stream.h"
 
 #include <map>
 #include <memory>
@@ -36,23 +37,32 @@ class StepCaller {
     // `base`: directory.base.
     StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm);
 
-    // All steps but those of these namespaces. While it is at it, further calls are one.
-    void call(std::set<Bytes> known);
+    // All steps but those of these namespaces. While it is at it, further calls are one, the last; none
+    // when nobody waits for it. `done` may be null.
+    void call(std::set<Bytes> known, std::function<void(CalledSteps)> done);
 
     struct Memory { // the thread's own
         std::map<std::uint32_t, int> tries;
     };
-    // What the thread does; what it gives is for the log.
-    static std::vector<std::string> round(std::uint32_t job, const std::string &base, const Slurm &slurm,
+    struct Round {
+        CalledSteps called;
+        std::vector<std::string> said; // for the log
+    };
+    // What the thread does.
+    static Round round(std::uint32_t job, const std::string &base, const Slurm &slurm,
                                           const std::set<Bytes> &known, Memory &memory);
 
   private:
+    void begin();
+
     EventLoop &loop_;
     Log &log_;
     std::uint32_t job_;
     std::string base_;
     Slurm slurm_;
     std::shared_ptr<Memory> memory_ = std::make_shared<Memory>(); // the thread's, which may outlive this
+    std::set<Bytes> known_;                                       // of the last call
+    std::vector<std::function<void(CalledSteps)>> waiting_;
     bool busy_ = false;
     SlowCalls calls_;
 };

@@ -278,7 +278,10 @@ static void steps_that_do_not_know_of_the_session_are_called(void **) {
     };
     StepCaller::Memory memory;
     std::set<Bytes> known = {namespace_of(12, 0)};
-    assert_int_equal(StepCaller::round(12, "/tmp", slurm, known, memory).size(), 3);
+    auto round = StepCaller::round(12, "/tmp", slurm, known, memory);
+    assert_int_equal(round.said.size(), 3);
+    assert_true(round.called.known);
+    assert_true((round.called.names == std::set<Bytes>{namespace_of(12, 1), namespace_of(12, 2)}));
     assert_true(reached == (std::vector<std::string>{"n2 12.1.0", "n1 12.2.2"}));
     for (int i = 0; i < 20; ++i)
         StepCaller::round(12, "/tmp", slurm, known, memory);
@@ -287,7 +290,9 @@ static void steps_that_do_not_know_of_the_session_are_called(void **) {
     slurm.steps = [](std::uint32_t) -> Result<std::vector<RunningStep>> {
         return error(ErrorKind::unreachable, "slurmctld sleeps");
     };
-    assert_int_equal(StepCaller::round(12, "/tmp", slurm, known, memory).size(), 1);
+    round = StepCaller::round(12, "/tmp", slurm, known, memory);
+    assert_int_equal(round.said.size(), 1);
+    assert_true(!round.called.known && round.called.names.empty());
 }
 
 int main() {

@@ -89,6 +89,8 @@ one installation.
     out += "\n### Contribution\n" + fields_of<Contribution>();
     out += "\n### SpawnDirective\n" + fields_of<SpawnDirective>();
     out += "\n### SpawnApp\n" + fields_of<SpawnApp>();
+    out += "\n### ControlTarget\n" + fields_of<ControlTarget>();
+    out += "\n### ControlOutcome\n" + fields_of<ControlOutcome>();
     out += "\n### Signature\n\nThe content of the `signature` of a collective.\n" + fields_of<Signature>();
     out += "\n### Members\n" + fields_of<Members>();
     out += "\n### GroupPart\n\nThe data of a contribution to the construction of a group.\n" +

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a process may ask of its host beside data and collectives: credentials.
+# What a process may ask of its host beside data and collectives.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
 
 # What pmixhost's credentials say: with it, munge(1) can make one that is late, or another user's.

@@ -1,0 +1,60 @@
+// PMIx_Job_control of processes in other namespaces of the session, on the side of a step's daemon: a
+// request of a process of this host goes to the session (session_control.h), which has the other steps
+// do it, and the answer comes back; and what the session brings from others is done to this job. Pure:
+// what it needs of its surroundings is the port and this job's own JobControl.
+//
+// Other jobs come first, then the caller's own: it may be what keeps this daemon alive. Where the others
+// refuse, or their time is up, the own job is not touched.
+//
+// Who may: processes of the same user in the same session. The session has no others, and no daemon takes
+// such a message from anybody else.
+#pragma once
+
+#include "server-glue/job_control.h"
+
+namespace pmixhost {
+
+class ControlAbroadPort {
+  public:
+    virtual ~ControlAbroadPort() = default;
+    // Queued until there is a connection. False when the session cannot be reached.
+    virtual bool send_to_session(std::uint8_t type, SharedBytes payload) = 0;
+    // Is that job known to have ended?
+    virtual bool has_ended(const Bytes &nspace) const = 0;
+    // Jobs that processes of this host have spawned and that run.
+    virtual std::vector<Bytes> children() const = 0;
+};
+
+class ControlAbroad {
+  public:
+    // In one call: as many as a session has steps.
+    static constexpr std::size_t max_namespaces = 4096;
+
+    ControlAbroad(ControlAbroadPort &port, JobControl &own, const Bytes &nspace)
+        : port_(port), own_(own), nspace_(nspace) {}
+
+    // Whatever the targets; those of this job alone never leave it.
+    void request(TimePoint now, JobControlAsk ask);
+    void on_part(TimePoint now, wire::ControlPart message);
+    void on_reply(const wire::ControlReply &message);
+    void on_session_gone();
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+  private:
+    struct Pending {
+        Rank caller = 0;
+        wire::ControlTarget own; // neither whole nor ranks: none
+        std::vector<std::int32_t> signals;
+        TimePoint deadline;
+        StatusReply reply;
+    };
+
+    ControlAbroadPort &port_;
+    JobControl &own_;
+    const Bytes nspace_;
+    std::map<std::uint64_t, Pending> pending_;
+    std::uint64_t next_id_ = 1;
+};
+
+} // namespace pmixhost

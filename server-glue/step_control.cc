@@ -1,0 +1,43 @@
+// StepServer's share in PMIx_Job_control: what it means for the processes of this host and for the job.
+#include "server-glue/step_server.h"
+
+#include "common/config_options.h"
+
+#include <csignal>
+#include <fmt/ranges.h>
+
+namespace pmixhost {
+
+void StepServer::job_control(JobControlAsk request) {
+    if (!request.unsupported.empty())
+        log_.info("rank {} asked for a control operation that is not offered: {}{}", request.caller.rank,
+                  printable(fmt::format("{}", fmt::join(request.unsupported, ", "))),
+                  request.refused == PMIX_SUCCESS ? "; the others of its request are done" : "");
+    if (request.refused != PMIX_SUCCESS)
+        return request.reply(request.refused);
+    auto targets = groups_.expand(std::move(request.targets));
+    if (!targets)
+        return request.reply(PMIX_ERR_NOT_FOUND);
+    request.targets = std::move(*targets);
+    control_abroad_.request(loop_.now(), std::move(request));
+    arm_timer();
+}
+
+bool StepServer::signal_local(Rank rank, int signal) {
+    auto sent = tasks_.watch().signal(rank, signal);
+    if (!sent)
+        log_.debug("{}", sent.failure().text);
+    return sent.ok();
+}
+
+void StepServer::end_job(std::string why, StatusReply reply) {
+    log_.info("{}", why);
+    auto shared = std::make_shared<StatusReply>(std::move(reply));
+    backend_.end_step({128 + SIGKILL, why}, [this, shared](Result<void> ended) {
+        if (!ended)
+            log_.error("the step could not be ended: {}", ended.failure().text);
+        (*shared)(ended ? PMIX_SUCCESS : PMIX_ERROR);
+    });
+}
+
+} // namespace pmixhost

@@ -1,0 +1,3 @@
+#!/bin/bash
+# Control of processes of other jobs, on a real cluster.
+. "$(dirname "$0")/../common/control_abroad.sh"
