@@ -72,7 +72,8 @@ constexpr Option options[] = {
     {.key = "events.keep", .member = &Settings::events_keep, .user = true, .min = 1, .max = 65536,
      .text = "How many events are kept for processes that register a handler for them later, on each "
              "host by the PMIx library and in the session of an allocation for steps that start later. "
-             "The oldest goes first."},
+             "The oldest goes first. Events of other hosts that are larger than 32 MiB / keep (and than "
+             "1 KiB) are not kept."},
     {.key = "events.keep_time", .member = &Settings::events_keep_time, .user = true,
      .min = 1 * second, .max = 24 * hour,
      .text = "How long an event is kept for them."},

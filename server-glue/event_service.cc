@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <pmix_common.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -31,12 +32,31 @@ void EventService::reach(HostIndex at, HostIndex coming_from, const Hosts &hosts
     });
     if (!wanted)
         return;
-    if (!lost_.contains(at) && !port_.host_gone(at) && port_.send(at, type, payload))
-        return;
+    if (!lost_.contains(at) && !port_.host_gone(at)) {
+        if (type == wire::EventNotice::type && !has_room(at, payload->size()))
+            return;
+        if (port_.send(at, type, payload))
+            return;
+    }
     each_neighbour(at, [&](HostIndex neighbour) {
         if (neighbour != coming_from)
             reach(neighbour, at, hosts, type, payload);
     });
+}
+
+// The queue has more than events in it, so that neither number alone says how many of them wait.
+bool EventService::has_room(HostIndex to, std::size_t bytes) {
+    std::size_t queued = port_.queued_bytes(to);
+    Sent &sent = sent_[to];
+    if (queued == 0)
+        sent = {};
+    if (std::min(sent.bytes, queued) + bytes > max_waiting) {
+        if (!std::exchange(sent.lost, true))
+            port_.event_lost(to);
+        return false;
+    }
+    sent.bytes += bytes;
+    return true;
 }
 
 template <typename Message> void EventService::originate(Message &message) {

@@ -11,6 +11,10 @@
 // the session, straight from the host of the process, so that its order is kept; what the session
 // brings goes along the tree as if this host were where it comes from.
 //
+// What processes notify waits for a host that does not take it, up to `max_waiting` bytes; beyond that it
+// does not come to that host, nor to those behind it: who forwards cannot refuse the notifier. What hosts
+// report is small and always sent.
+//
 // The host of a process that notifies is not delivered to: libpmix has done that by itself before it
 // makes the upcall (contrib/doc/decisions/libpmix.md).
 #pragma once
@@ -32,6 +36,10 @@ class EventPort {
     // False when the host is gone.
     virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
     virtual bool host_gone(HostIndex host) = 0;
+    // What is queued for it, events or not.
+    virtual std::size_t queued_bytes(HostIndex to) = 0;
+    // It has lost an event, the first since its queue was empty.
+    virtual void event_lost(HostIndex to) = 0;
     // Gives it to the processes of this host.
     virtual void deliver(const wire::EventNotice &notice) = 0;
     virtual void deliver(const wire::HostReport &report) = 0;
@@ -40,6 +48,8 @@ class EventPort {
 
 class EventService {
   public:
+    static constexpr std::size_t max_waiting = 64u << 20;
+
     EventService(EventPort &port, const JobMap &map, const std::string &nspace, HostIndex self,
                  std::uint32_t radix)
         : port_(port), map_(map), nspace_(nspace), self_(self), tree_(map.host_count(), radix) {}
@@ -66,6 +76,7 @@ class EventService {
     void spread(HostIndex from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
     void reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type,
                const SharedBytes &payload);
+    bool has_room(HostIndex to, std::size_t bytes);
     template <typename Body> void each_neighbour(HostIndex of, Body body) const;
 
     EventPort &port_;
@@ -76,6 +87,11 @@ class EventService {
     std::uint64_t sequence_ = 0;
     std::map<HostIndex, std::uint64_t> seen_; // of each origin, the youngest
     std::set<HostIndex> lost_;
+    struct Sent {
+        std::size_t bytes = 0; // since its queue was empty
+        bool lost = false;
+    };
+    std::map<HostIndex, Sent> sent_;
 };
 
 } // namespace pmixhost

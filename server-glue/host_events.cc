@@ -1,6 +1,7 @@
 // See host_events.h.
 #include "server-glue/host_events.h"
 
+#include <algorithm>
 #include <csignal>
 #include <pmix.h>
 
@@ -91,6 +92,11 @@ Result<wire::EventAbroad> abroad(const HostEvent &event) {
     out.info_count = static_cast<std::uint32_t>(event.info->size());
     out.info = std::move(*packed);
     return out;
+}
+
+std::size_t most_kept_bytes(std::uint32_t events_keep) {
+    constexpr std::size_t in_all = 32u << 20, at_least = 1024;
+    return std::max(in_all / std::max<std::size_t>(events_keep, 1), at_least);
 }
 
 Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count) {

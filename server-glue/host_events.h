@@ -26,6 +26,10 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message);
 // For the processes of other namespaces.
 Result<wire::EventAbroad> abroad(const HostEvent &event);
 
+// Larger ones the library shall not keep for late registrants, so that `events.keep` of them are bounded
+// in bytes: 32 MiB in all, but 1 KiB each at least.
+std::size_t most_kept_bytes(std::uint32_t events_keep);
+
 // As PMIx_Data_pack makes it.
 Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count);
 // The other way. What it gives are `count` infos, to be destructed.

@@ -107,6 +107,12 @@ void StepServer::to_library(std::size_t bytes, std::function<void(PmixLibrary::D
         early_events_.push_back(std::move(give));
 }
 
+void StepServer::event_lost(HostIndex to) {
+    log_.warning("events come faster than the daemon on {} takes them: it, and the hosts it passes events "
+                 "on to, lose some",
+                 step_.map.hosts()[to]);
+}
+
 void StepServer::deliver(const wire::EventNotice &notice) {
     to_library(notice.info.size() + sizeof notice, [this, notice](PmixLibrary::Done done) {
         pmix_proc_t source;
@@ -116,6 +122,11 @@ void StepServer::deliver(const wire::EventNotice &notice) {
             log_.warning("an event of rank {} of {}: {}", notice.rank, printable(notice.nspace),
                          info.failure().text);
             return done(PMIX_ERR_UNPACK_FAILURE);
+        }
+        if (notice.info.size() > most_kept_bytes(settings_.events_keep)) {
+            pmix_info_t &flag = info->emplace_back();
+            bool yes = true;
+            PMIX_INFO_LOAD(&flag, PMIX_EVENT_DO_NOT_CACHE, &yes, PMIX_BOOL);
         }
         library_->notify(notice.status, source, notice.range, info->data(), info->size(),
                          std::move(done));

@@ -4,6 +4,7 @@
 #include "server-glue/step_server.h"
 
 #include "common/config_options.h"
+#include "server-glue/host_events.h"
 #include "server-glue/upcall_tools.h"
 
 #include <algorithm>
@@ -223,8 +224,12 @@ void StepServer::tell_members(pmix_status_t code, const Bytes &group,
     info->add(PMIX_GROUP_ID, group);
     info->add(PMIX_EVENT_NON_DEFAULT, true);
     info->add_processes(PMIX_EVENT_CUSTOM_RANGE, targets);
+    std::size_t bytes = sizeof(pmix_info_t) * info->size() +
+                        sizeof(pmix_proc_t) * (targets.size() + processes);
+    if (bytes > most_kept_bytes(settings_.events_keep))
+        info->add(PMIX_EVENT_DO_NOT_CACHE, true);
     pmix_proc_t from = named(source.nspace, source.rank);
-    to_library(sizeof(pmix_info_t) * info->size() + sizeof(pmix_proc_t) * (targets.size() + processes),
+    to_library(bytes,
                [this, code, from, info](PmixLibrary::Done done) {
                    library_->notify(code, from, PMIX_RANGE_CUSTOM, info->data(), info->size(),
                                     std::move(done));

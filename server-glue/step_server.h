@@ -114,6 +114,8 @@ class StepServer final : private UpcallHandler,
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool local_member_gone(const Signature &signature) override;
     bool host_gone(HostIndex host) override { return mesh_->gone(host); }
+    std::size_t queued_bytes(HostIndex to) override { return mesh_->queued_bytes(to); }
+    void event_lost(HostIndex to) override;
     std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
     bool spans_outside(const Signature &signature) override;
     void join_outside(const Bytes &key, std::uint64_t sequence,

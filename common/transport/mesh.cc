@@ -227,6 +227,16 @@ std::size_t Mesh::queued_bytes() const {
     return bytes;
 }
 
+std::size_t Mesh::queued_bytes(HostIndex host) const {
+    auto found = peers_.find(host);
+    if (found == peers_.end())
+        return 0;
+    std::size_t bytes = found->second->queue_bytes;
+    for (const auto &[id, link] : found->second->links)
+        bytes += link->queued_bytes();
+    return bytes;
+}
+
 void Mesh::farewell() {
     auto payload = share(wire::encode(wire::Farewell{}));
     for (auto &[host, p] : peers_) {

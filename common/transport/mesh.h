@@ -77,6 +77,7 @@ class Mesh {
     std::size_t unsent_bytes() const;
     // And what waits for a connection.
     std::size_t queued_bytes() const;
+    std::size_t queued_bytes(HostIndex host) const;
     std::uint16_t port() const { return listener_->port(); }
 
   private:

@@ -23,10 +23,14 @@ struct Step {
         bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
             if (step.gone.contains(to))
                 return false;
-            step.wire.push_back({self, to, type, std::move(payload)});
+            step.queued[{self, to}] += payload->size();
+            if (!step.stuck.contains(to))
+                step.wire.push_back({self, to, type, std::move(payload)});
             return true;
         }
         bool host_gone(HostIndex host) override { return step.gone.contains(host); }
+        std::size_t queued_bytes(HostIndex to) override { return step.queued[{self, to}]; }
+        void event_lost(HostIndex to) override { step.lost.push_back(to); }
         void deliver(const wire::EventNotice &notice) override { notices.push_back(notice); }
         void deliver(const wire::HostReport &report) override { reports.push_back(report); }
         void send_abroad(wire::EventAbroad event) override { abroad.push_back(std::move(event)); }
@@ -43,6 +47,9 @@ struct Step {
     std::set<HostIndex> gone;
     std::deque<Sent> wire;
     std::map<HostIndex, int> crossed; // to a host
+    std::map<std::pair<HostIndex, HostIndex>, std::size_t> queued;
+    std::set<HostIndex> stuck; // take nothing
+    std::vector<HostIndex> lost; // an event
 
     Step(HostIndex count, std::uint32_t radix) {
         std::vector<std::string> names;
@@ -59,6 +66,7 @@ struct Step {
         while (!wire.empty()) {
             Sent sent = std::move(wire.front());
             wire.pop_front();
+            queued[{sent.from, sent.to}] -= sent.payload->size();
             if (gone.contains(sent.to))
                 continue;
             ++crossed[sent.to];
@@ -70,8 +78,9 @@ struct Step {
         }
     }
     void notify(HostIndex from, int code, std::uint8_t range = PMIX_RANGE_NAMESPACE,
-                std::vector<Process> custom = {}) {
+                std::vector<Process> custom = {}, std::size_t bytes = 0) {
         NotifyAsk ask;
+        ask.info.assign(bytes, 'x');
         ask.source = {"job", 2 * from, false};
         ask.status = code;
         ask.range = range;
@@ -218,6 +227,38 @@ void ends_of_processes_reach_their_own_host_too(void **) {
     }
 }
 
+// 0 - 1 - 2 - 3, and 2 takes nothing: 1 holds no more for it than so much.
+void what_waits_for_a_slow_host_is_bounded(void **) {
+    constexpr std::size_t mebi = 1u << 20, fit = EventService::max_waiting / mebi - 1;
+    Step step(4, 1);
+    step.stuck = {2};
+    step.queued[{1, 2}] = 2 * EventService::max_waiting; // of other things
+    for (int i = 0; i < 200; ++i) {
+        step.notify(0, i + 1, PMIX_RANGE_NAMESPACE, {}, mebi);
+        step.run();
+    }
+    assert_int_equal(step.hosts[1]->notices.size(), 200);
+    std::size_t waiting = step.queued[std::pair<HostIndex, HostIndex>(1, 2)] - 2 * EventService::max_waiting;
+    assert_int_equal(waiting / mebi, fit);
+    assert_int_equal(step.lost.size(), 1); // said once
+    assert_int_equal(step.lost[0], 2);
+    // What hosts report is always sent.
+    step.hosts[0]->service.report_ended({{0, PMIX_ERR_PROC_ABORTED, 0, -1}}, 9);
+    const std::pair<HostIndex, HostIndex> there{1, 2};
+    std::size_t before = step.queued[there];
+    step.run();
+    assert_true(step.queued[there] > before);
+    // It takes again.
+    step.stuck.clear();
+    step.queued[{1, 2}] = 0;
+    for (int i = 0; i < 200; ++i) {
+        step.notify(0, 1000 + i, PMIX_RANGE_NAMESPACE, {}, mebi);
+        step.run();
+    }
+    assert_int_equal(step.hosts[3]->notices.size(), 200);
+    assert_int_equal(step.lost.size(), 1);
+}
+
 void what_cannot_be_is_dropped(void **) {
     Step step(3, 2);
     auto &service = step.hosts[1]->service;
@@ -263,6 +304,7 @@ int main() {
         cmocka_unit_test(around_those_who_are_gone),
         cmocka_unit_test(a_lost_host_is_told_once),
         cmocka_unit_test(ends_of_processes_reach_their_own_host_too),
+        cmocka_unit_test(what_waits_for_a_slow_host_is_bounded),
         cmocka_unit_test(what_cannot_be_is_dropped),
     };
     return cmocka_run_group_tests_name("events", tests, nullptr, nullptr);

@@ -14,6 +14,10 @@ client 3 2 events storm 10000
 ok "10000 events from one rank, while the others fence" all_ok 6
 client 3 2 events storm 10000 4096
 ok "10000 large events from one rank: no daemon grows beyond a bound, and what is taken comes" all_ok 6
+if [[ $backend == slurm ]]; then # the daemons of the local backend are on one host
+    client 3 1 events hoard
+    ok "300 MiB of events that nobody listens to: other hosts do not keep them, but what is small" all_ok 3
+fi
 # Under Slurm the tasks are not the daemon's children: only a kernel from 6.15 on keeps the exit code of
 # a process for those who hold a pidfd of it (contrib/doc/decisions/events.md).
 kernel=$(uname -r)
