@@ -73,9 +73,7 @@ void SessionEvents::on_event(TimePoint now, StepId id, wire::EventAbroad event) 
         interval_ = first_interval;
         next_call_ = now;
         on_time(now);
-    }
-    // More events must not mean more calls, nor fewer.
-    interval_ = std::min(interval_, Duration(std::chrono::seconds(2)));
+    } // else it will be, at intervals that grow however many events come
 }
 
 void SessionEvents::disconnected(const Bytes &one, const Bytes &other) {

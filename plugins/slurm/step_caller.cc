@@ -11,8 +11,8 @@
 
 namespace pmixhost::slurm {
 
-// With the session's growing intervals this is some 20 s of a step that is starting.
-static constexpr int max_tries = 6;
+// With the session's growing intervals, up to 30 s, this is some five minutes of a step that is starting.
+static constexpr int max_tries = 16;
 // The hosts that are tried in one round, for when the first has left its step.
 static constexpr std::size_t max_hosts = 4;
 // A step with an order of hosts of its own (-m arbitrary): up to so many places are tried.

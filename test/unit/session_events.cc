@@ -121,6 +121,17 @@ void steps_are_called_while_something_is_kept(void **) {
     assert_int_equal(session.calls.size(), before);
     session.notify(1, 3);
     assert_int_equal(session.calls.size(), before + 1);
+    // Events that never cease: seven calls in the first half minute, then one in each.
+    before = session.calls.size();
+    for (int second = 0; second < 600; ++second) {
+        session.notify(1, second);
+        session.pass(1s);
+    }
+    assert_in_range(session.calls.size() - before, 20, 7 + 20);
+    session.pass(30s);
+    before = session.calls.size();
+    session.pass(30s);
+    assert_int_equal(session.calls.size(), before + 1); // and no fewer
 }
 
 void those_that_are_named_need_no_call(void **) {
