@@ -139,6 +139,10 @@ class RmBackend {
     // called more than once, also on several hosts at once: the first report counts.
     virtual void end_step(StepEnd end, std::function<void(Result<void>)> done) = 0;
 
+    // One line on the user's terminal, while the step goes on. Where the launcher sees for itself what
+    // there is to say, nothing happens.
+    virtual void tell_user(std::string line, std::function<void(Result<void>)> done) = 0;
+
     // Only in a step with StepInfo::parent: tells whoever made the step. Each host reports its success;
     // the first failure of any counts.
     virtual void report_launch(LaunchReport report, std::function<void(Result<void>)> done) = 0;

@@ -87,8 +87,9 @@ static void end_tasks(const TaskTable &table) {
     }
 }
 
-// Ends the step with a backend of its own; the server's died with it.
-static Result<void> end_step(const StartDocument &document, Log &log, StepEnd end) {
+// With a backend of its own; the server's died with it.
+template <typename Ask>
+static Result<void> with_backend(const StartDocument &document, Log &log, Ask ask) {
     auto module = load_backend(document);
     if (!module)
         return module.failure();
@@ -100,8 +101,8 @@ static Result<void> end_step(const StartDocument &document, Log &log, StepEnd en
         return backend.failure();
     Result<void> result = error(ErrorKind::timeout, "the RM did not answer");
     auto deadline = (*loop)->after(60s, [&loop] { (*loop)->stop(); });
-    (*backend)->end_step(std::move(end), [&](Result<void> ended) {
-        result = std::move(ended);
+    ask(**backend, [&](Result<void> answer) {
+        result = std::move(answer);
         (*loop)->stop();
     });
     (*loop)->run();
@@ -135,12 +136,22 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
         return 1;
     ::poll(nullptr, 0, static_cast<int>(dying_patience.count()));
     if (document.has("live_on")) {
-        log.error("{}; its tasks are ended", text);
+        text += "; its tasks are ended";
+        log.error("{}", text);
+        // First: with its tasks the step may end, and with it whoever would show the line.
+        if (auto told = with_backend(document, log, [&](RmBackend &backend, auto done) {
+                backend.tell_user(text, std::move(done));
+            });
+            !told)
+            log.error("the user cannot be told: {}", told.failure().text);
         end_tasks(table);
         return 1;
     }
     log.error("{}; ending the step", text);
-    if (auto ended = end_step(document, log, {1, text + "; the step is ended"}); !ended)
+    if (auto ended = with_backend(document, log, [&](RmBackend &backend, auto done) {
+            backend.end_step({1, text + "; the step is ended"}, std::move(done));
+        });
+        !ended)
         log.error("the step could not be ended: {}", ended.failure().text);
     return 1;
 }

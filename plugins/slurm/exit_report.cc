@@ -327,6 +327,7 @@ Result<SrunMessage> open_message(std::string_view frame, const Cookie &cookie, u
     switch (message.kind) {
     case SrunMessage::Kind::exit_report: known = message.status >= 0 && message.status <= 255; break;
     case SrunMessage::Kind::launched: break;
+    case SrunMessage::Kind::note: known = message.status == 0; break;
     case SrunMessage::Kind::invitation: most = max_invitation; break;
     default: known = false;
     }

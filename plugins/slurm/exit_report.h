@@ -16,6 +16,7 @@
 //     kind 2  the programs of a spawned step run on a host (status 0, body the host's index), or one
 //             could not be started (a PMIx status, and a text)
 //     kind 3  an invitation (server-glue/invitation.h), at most max_invitation bytes
+//     kind 4  a line for the user; the step goes on (status 0)
 // srun takes it when munge names its own uid or root as the sender and the cookie is its own.
 #pragma once
 
@@ -50,7 +51,7 @@ struct ExitReport {
 };
 
 struct SrunMessage {
-    enum class Kind : std::uint32_t { exit_report = 1, launched = 2, invitation = 3 };
+    enum class Kind : std::uint32_t { exit_report = 1, launched = 2, invitation = 3, note = 4 };
     Kind kind = Kind::exit_report;
     int status = 0;
     std::string body;

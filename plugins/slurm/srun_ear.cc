@@ -16,6 +16,7 @@ namespace pmixhost::slurm {
 namespace {
 
 constexpr std::size_t max_connections = 1024; // each host of a spawned step keeps one until it runs
+constexpr int max_notes = 100;
 constexpr std::size_t stack_bytes = 256u << 10;
 
 void put_length(std::string &out, std::size_t length) {
@@ -135,6 +136,10 @@ void SrunEar::take(const std::string &frame) {
         }
         if (parts_.spawn_channel && !std::exchange(told_launched_, true))
             say_launched(parts_.spawn_channel.get(), message->status, message->body);
+        break;
+    case SrunMessage::Kind::note:
+        if (++notes_ <= max_notes)
+            parts_.complain(message->body);
         break;
     case SrunMessage::Kind::invitation:
         invite(message->body);

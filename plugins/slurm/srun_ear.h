@@ -2,6 +2,7 @@
 // the step runs.
 //   exit report   kept until the step is over, when srun asks for it
 //   launched      written to whoever started this srun for PMIx_Spawn (common/spawn_channel.h)
+//   note          shown to the user at once, 100 of them at most
 //   invitation    handed to the launcher, a pmixhostd beside srun, which is started for the first one
 // It begins with the launch and ends before srun does: when the step is over, and then the launcher,
 // which waits for the jobs that it started. Should there be no thread, what has come by then is read
@@ -62,6 +63,7 @@ class SrunEar {
     std::optional<ExitReport> report_;
     std::optional<LauncherProcess> launcher_;
     bool launcher_failed_ = false;
+    int notes_ = 0;
     bool told_launched_ = false;
     std::set<std::string> launched_hosts_;
 };

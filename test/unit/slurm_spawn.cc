@@ -108,6 +108,7 @@ struct Fixture {
     std::unique_ptr<SrunEar> ear;
     PlainSealer sealer;
     int launchers = 0;
+    std::vector<std::string> complaints; // read after the thread's end
 
     Fixture() {
         auto listener = ExitReportListener::open({});
@@ -121,7 +122,7 @@ struct Fixture {
         parts.sealer = std::make_unique<PlainSealer>();
         parts.spawn_channel.reset(ends[1]);
         parts.hosts = 2;
-        parts.complain = [](const std::string &) {};
+        parts.complain = [this](const std::string &text) { complaints.push_back(text); };
         int pair[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         launcher_end.reset(pair[1]);
@@ -199,6 +200,17 @@ void one_launcher_gets_all_invitations(void **) {
     assert_int_equal(f.launchers, 1);
 }
 
+void notes_are_shown_and_are_no_exit_reports(void **) {
+    Fixture f;
+    f.ear->begin();
+    f.say(SrunMessage::Kind::note, 0, "the daemon on n1\nwas killed");
+    for (int i = 0; i < 150; ++i)
+        f.say(SrunMessage::Kind::note, 0, "another one");
+    assert_false(f.ear->finish(1s).has_value());
+    assert_int_equal(f.complaints.size(), 100);
+    assert_string_equal(f.complaints[0].c_str(), "the daemon on n1 was killed");
+}
+
 void lines_of_the_channel_are_understood(void **) {
     auto event = parse_spawn_event("launched -190 some text");
     assert_true(event && event->kind == SpawnEvent::Kind::launched && event->status == -190);
@@ -220,6 +232,7 @@ int main() {
         cmocka_unit_test(a_failure_of_one_host_is_told_at_once),
         cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
         cmocka_unit_test(one_launcher_gets_all_invitations),
+        cmocka_unit_test(notes_are_shown_and_are_no_exit_reports),
         cmocka_unit_test(lines_of_the_channel_are_understood),
     };
     return cmocka_run_group_tests_name("slurm spawn", tests, nullptr, nullptr);
