@@ -15,7 +15,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/group_invitations.h server-glue/group_invitations.cc \
 	server-glue/group_parts.h server-glue/group_parts.cc \
 	server-glue/group_registry.h server-glue/group_registry.cc \
-	server-glue/member_list.h server-glue/member_list.cc \
+	server-glue/member_list.h server-glue/member_list.cc server-glue/recent_names.h \
 	server-glue/host_events.h server-glue/host_events.cc \
 	server-glue/info_list.h server-glue/info_list.cc \
 	server-glue/invitation_stream.h server-glue/invitation_stream.cc \

@@ -32,8 +32,10 @@ void SessionEvents::give(StepId id, Step &step) {
 
 void SessionEvents::heard(TimePoint, StepId id, const Bytes &nspace, HostIndex host) {
     auto [at, fresh] = steps_.try_emplace(id, Step{nspace, host});
-    if (fresh)
-        give(id, at->second);
+    if (!fresh)
+        return;
+    port_.appoint(id, host);
+    give(id, at->second);
 }
 
 void SessionEvents::on_event(TimePoint now, StepId id, wire::EventAbroad event) {
@@ -42,8 +44,7 @@ void SessionEvents::on_event(TimePoint now, StepId id, wire::EventAbroad event) 
         return;
     Bytes nspace = step->second.nspace;
     if (!event.once.empty()) {
-        auto &seen = once_[nspace];
-        if (seen.size() >= max_once || !seen.insert(event.once).second)
+        if (!once_.try_emplace(nspace, max_once).first->second.insert(event.once))
             return;
     }
     Kept kept;
@@ -93,6 +94,7 @@ void SessionEvents::on_host_gone(StepId id, HostIndex host, const std::vector<Ho
     if (next == others.end())
         return;
     found->second.host = *next;
+    port_.appoint(id, *next);
     give(id, found->second);
 }
 

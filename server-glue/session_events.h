@@ -17,6 +17,7 @@
 #include "common/event_loop.h"
 #include "common/job_map.h"
 #include "common/wire/messages.h"
+#include "server-glue/recent_names.h"
 
 #include <deque>
 #include <map>
@@ -30,6 +31,8 @@ class SessionEventsPort {
     virtual ~SessionEventsPort() = default;
     // False when there is no connection with that host.
     virtual bool send_event(StepId step, HostIndex host, SharedBytes payload) = 0;
+    // That host hears for its step from now on, and speaks for it.
+    virtual void appoint(StepId step, HostIndex host) = 0;
     virtual std::size_t waiting_bytes(StepId step) = 0;
     // Steps that run and are none of these namespaces shall come (session_call).
     virtual void call_steps(const std::set<Bytes> &known) = 0;
@@ -84,7 +87,7 @@ class SessionEvents {
     // How far each namespace has heard; for those that have gone, while it matters.
     std::map<Bytes, std::uint64_t> heard_;
     std::map<Bytes, std::set<Bytes>> related_;
-    std::map<Bytes, std::set<Bytes>> once_; // by namespace
+    std::map<Bytes, RecentNames> once_; // by namespace
     std::deque<Kept> kept_;
     std::uint64_t kept_bytes_ = 0, last_ = 0;
     Duration interval_{};

@@ -36,6 +36,9 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     bool send_event(StepId step, HostIndex host, SharedBytes payload) override {
         return peers_.send(step, host, wire::EventAbroad::type, std::move(payload));
     }
+    void appoint(StepId step, HostIndex host) override {
+        peers_.send(step, host, wire::SpeakForStep::type, share(wire::encode(wire::SpeakForStep{})));
+    }
     std::size_t waiting_bytes(StepId step) override { return peers_.unsent_bytes(step); }
     void call_steps(const std::set<Bytes> &known) override { call_steps_(known, nullptr); }
     void dropped(const Bytes &nspace) override;

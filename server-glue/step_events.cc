@@ -160,8 +160,8 @@ void StepServer::send_abroad(wire::EventAbroad event) {
         log_.debug("the session cannot be reached: an event does not leave the job");
 }
 
-// To those who have connected with this namespace. Who saw it first is not agreed upon: `once` is the
-// same from all.
+// To those who have connected with this namespace. Who saw first that a host is lost is not agreed upon:
+// `once` is the same from all.
 void StepServer::report_abroad(const wire::HostReport &report) {
     if (!foreign_.any())
         return;
@@ -172,7 +172,8 @@ void StepServer::report_abroad(const wire::HostReport &report) {
             continue;
         }
         message->related = 1;
-        message->once = fmt::format("{}:{}", event.code, event.source.rank);
+        if (report.lost != 0)
+            message->once = fmt::format("{}:{}", event.code, event.source.rank);
         send_abroad(std::move(*message));
     }
 }

@@ -119,6 +119,10 @@ void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
     case wire::EventAbroad::type:
         with<wire::EventAbroad>(log_, payload, [&](auto m) { events_.on_abroad(std::move(m)); });
         break;
+    case wire::SpeakForStep::type:
+        speaks_ = true;
+        tell_session_of_ends();
+        break;
     default:
         log_.warning("the session sent a message of unknown type {}", type);
     }
@@ -132,6 +136,7 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
             log_.warning("the {} of this job is gone: {}",
                          name_of(static_cast<CentralRole>(host - step_.map.host_count())), why.text);
         if (host == session_peer()) {
+            on_session_lost();
             publish_.on_session_gone();
             control_abroad_.on_session_gone();
             collectives_.on_outside_gone();

@@ -8,7 +8,6 @@
 namespace pmixhost {
 
 static constexpr auto posted_patience = std::chrono::milliseconds(200);
-static constexpr std::size_t max_ended_children = 10'000;
 // A session or launcher that has taken an invitation and does not come is gone, about to go or busy.
 static constexpr auto invite_again = std::chrono::seconds(3);
 
@@ -169,24 +168,25 @@ void StepServer::complete_with(CollectiveKind kind, DataReply reply, Contributio
 // Whoever waits for that job in the session hears of it. A job that never had to do with the session
 // is not known there, and nobody else can tell.
 void StepServer::on_child_ended(const Bytes &nspace) {
-    if (ended_children_.size() >= max_ended_children)
-        ended_children_.erase(ended_children_.begin());
     ended_children_.insert(nspace);
     children_.erase(nspace);
     if (mesh_->connected(session_peer()) || collectives_.waits_for(nspace))
         send_to_session(wire::NamespaceEnded::type, share(wire::encode(wire::NamespaceEnded{nspace})));
 }
 
-// Processes of hosts that need not have a connection to the session.
+// Processes of hosts that need not have a connection to the session. One host tells of them: the session
+// says which (SpeakForStep). The others keep what they know, should they become it.
 void StepServer::tell_session_of(const wire::HostReport &report) {
     if (report.host == step_.self || ending_)
         return;
     for (const auto &ended : report.processes)
-        tell_session_of(ended.rank);
-    if (report.lost == 0)
-        return;
-    for (Rank rank : step_.map.ranks_on(report.host))
-        tell_session_of(rank);
+        untold_elsewhere_.insert(ended.rank);
+    if (report.lost != 0) {
+        auto ranks = step_.map.ranks_on(report.host);
+        untold_elsewhere_.insert(ranks.begin(), ranks.end());
+    }
+    if (mesh_->connected(session_peer()))
+        tell_session_of_ends();
 }
 
 // Not the reason to have a session; it is told when there is another one.
@@ -197,8 +197,20 @@ void StepServer::tell_session_of(Rank ended) {
 }
 
 void StepServer::tell_session_of_ends() {
-    for (Rank rank : std::exchange(untold_ends_, {}))
-        mesh_->send(session_peer(), wire::ProcessEnded::type, share(wire::encode(wire::ProcessEnded{rank})));
+    if (speaks_)
+        untold_ends_.merge(std::exchange(untold_elsewhere_, {}));
+    for (Rank rank : std::exchange(untold_ends_, {})) {
+        if (told_ends_.insert(rank).second)
+            mesh_->send(session_peer(), wire::ProcessEnded::type,
+                        share(wire::encode(wire::ProcessEnded{rank})));
+    }
+}
+
+// The next one has not heard of anything.
+void StepServer::on_session_lost() {
+    speaks_ = false;
+    for (Rank rank : std::exchange(told_ends_, {}))
+        (step_.map.host_of(rank) == step_.self ? untold_ends_ : untold_elsewhere_).insert(rank);
 }
 
 // An invitation may be lost with a session that ends just then, or be refused by a process that is

@@ -23,6 +23,7 @@
 #include "server-glue/process_sets.h"
 #include "server-glue/publish_service.h"
 #include "server-glue/query_service.h"
+#include "server-glue/recent_names.h"
 #include "server-glue/upcalls.h"
 
 #include <array>
@@ -133,6 +134,7 @@ class StepServer final : private UpcallHandler,
     void tell_session_of(const wire::HostReport &report);
     void tell_session_of(Rank ended);
     void tell_session_of_ends();
+    void on_session_lost();
     void reach_central(CentralRole role, Bytes invitation, TimePoint deadline,
                        std::function<void(Result<void>)> done);
     void on_job_event(const wire::JobEvent &message);
@@ -254,9 +256,14 @@ class StepServer final : private UpcallHandler,
     // What processes of other namespaces had posted when they connected. Each is used once: who asks
     // again wants something newer.
     std::map<std::pair<Bytes, Rank>, Bytes> posted_elsewhere_;
-    std::set<Bytes> children_, ended_children_; // namespaces of jobs that processes of this host spawned
+    // Namespaces of jobs that processes of this host spawned.
+    std::set<Bytes> children_;
+    RecentNames ended_children_{10'000};
     std::array<EventLoop::Handle, central_role_count> reach_again_;
-    std::set<Rank> untold_ends_; // processes that have ended, for the session
+    // Processes that have ended, for the session: of this host, and of others as long as this one does not
+    // speak for the step; and what the session has been told.
+    std::set<Rank> untold_ends_, untold_elsewhere_, told_ends_;
+    bool speaks_ = false;
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] { on_time(); }};
     EventLoop::Handle idle_; // until the first task should have come

@@ -425,6 +425,13 @@ struct ProcessEnded {
         return std::make_tuple(field(&ProcessEnded::rank, "rank", "of the connection's namespace"));
     }
 };
+struct SpeakForStep {
+    static constexpr std::uint8_t type = 176;
+    static constexpr const char *name = "SpeakForStep";
+    static constexpr const char *text =
+        "from the session to one host of each step: it tells of the ends of processes of other hosts too";
+    static constexpr auto fields() { return std::make_tuple(); }
+};
 struct NamespaceEnded {
     static constexpr std::uint8_t type = 38;
     static constexpr const char *name = "NamespaceEnded";
@@ -820,6 +827,6 @@ using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, Collectiv
                                DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
                                StepOver, EventNotice, HostReport, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
                                NamespaceEnded, ControlRequest, ControlReply, ControlCancel, ControlPart,
-                               ControlPartReply>;
+                               ControlPartReply, SpeakForStep>;
 
 } // namespace pmixhost::wire

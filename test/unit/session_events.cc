@@ -29,6 +29,8 @@ struct Session final : SessionEventsPort {
         got.push_back({step, host, wire::decode<wire::EventAbroad>(*payload)->status});
         return true;
     }
+    void appoint(StepId step, HostIndex host) override { appointed.push_back({step, host}); }
+    std::vector<std::pair<StepId, HostIndex>> appointed;
     std::size_t waiting_bytes(StepId step) override { return waiting[step]; }
     void call_steps(const std::set<Bytes> &known) override { calls.push_back(known); }
     void dropped(const Bytes &) override { ++drops; }
@@ -161,6 +163,23 @@ void the_next_host_hears_for_its_step(void **) {
     assert_int_equal(session.got.back().host, 6);
     session.notify(2, 4);
     assert_true(session.of(1) == (Codes{1, 2, 3, 4}));
+    // It speaks for its step, too.
+    std::vector<std::pair<Session::StepId, HostIndex>> speakers{{1, 4}, {2, 0}, {1, 6}};
+    assert_true(session.appointed == speakers);
+}
+
+void what_is_told_once_is_bounded(void **) {
+    Session session;
+    session.heard(2);
+    session.events.connected("step1", "step2");
+    for (int i = 0; i < 20'000; ++i)
+        session.notify(1, i, {}, true, std::to_string(i));
+    assert_int_equal(session.of(2).size(), 20'000); // none is lost
+    session.notify(1, 7, {}, true, "19999");
+    assert_int_equal(session.of(2).size(), 20'000);
+    RecentNames names(2);
+    assert_true(names.insert("z") && names.insert("a") && !names.insert("z") && names.insert("m"));
+    assert_true(!names.contains("z") && names.contains("a") && names.contains("m")); // the oldest went
 }
 
 void only_those_who_are_connected(void **) {
@@ -216,6 +235,7 @@ int main() {
         cmocka_unit_test(steps_are_called_while_something_is_kept),
         cmocka_unit_test(those_that_are_named_need_no_call),
         cmocka_unit_test(the_next_host_hears_for_its_step),
+        cmocka_unit_test(what_is_told_once_is_bounded),
         cmocka_unit_test(only_those_who_are_connected),
         cmocka_unit_test(a_step_that_does_not_read_holds_nobody_up),
         cmocka_unit_test(what_is_kept_has_a_size),
