@@ -8,6 +8,7 @@ common_libcommon_la_SOURCES = \
 	common/job_map.h common/job_map.cc \
 	common/log.h common/log.cc \
 	common/process_set.h common/process_set.cc \
+	common/rank_ranges.h common/rank_ranges.cc \
 	common/result.h common/result.cc \
 	common/settings.h \
 	common/slow_calls.h common/slow_calls.cc \

@@ -197,4 +197,51 @@ void EventService::on_report(HostIndex from, wire::HostReport report, SharedByte
         port_.deliver(report);
 }
 
+void EventService::tell_ends(std::uint64_t time, bool leaving) {
+    if (!ends_to_tell())
+        return;
+    wire::OrderlyEnds ends;
+    ends.time = time;
+    ends.ranks = orderly_ends_.take_all();
+    ends.uncertain = uncertain_ends_.take_all();
+    HostIndex up = tree_.parent(self_);
+    while (up != no_host && (lost_.contains(up) || port_.host_gone(up)))
+        up = tree_.parent(up);
+    if (up != no_host) {
+        ends.up = 1;
+        if (!leaving || port_.connected(up))
+            port_.send(up, wire::OrderlyEnds::type, share(wire::encode(ends)));
+        return;
+    }
+    if (!leaving) {
+        originate(ends);
+        return port_.deliver(ends);
+    }
+    ends.origin = self_;
+    ends.sequence = ++sequence_;
+    auto payload = share(wire::encode(ends));
+    each_neighbour(self_, [&](HostIndex neighbour) {
+        if (port_.connected(neighbour))
+            port_.send(neighbour, wire::OrderlyEnds::type, payload);
+    });
+}
+
+void EventService::on_ends(HostIndex from, wire::OrderlyEnds ends, SharedBytes payload) {
+    auto none = [this](const wire::RankRange &range) {
+        return range.last < range.first || range.last >= map_.rank_count();
+    };
+    if (std::any_of(ends.ranks.begin(), ends.ranks.end(), none) ||
+        std::any_of(ends.uncertain.begin(), ends.uncertain.end(), none))
+        return;
+    if (ends.up == 0) {
+        if (pass(from, ends, std::move(payload)))
+            port_.deliver(ends);
+        return;
+    }
+    for (const auto &range : ends.ranks)
+        orderly_ends_.add(range.first, range.last);
+    for (const auto &range : ends.uncertain)
+        uncertain_ends_.add(range.first, range.last);
+}
+
 } // namespace pmixhost

@@ -15,11 +15,17 @@
 // does not come to that host, nor to those behind it: who forwards cannot refuse the notifier. What hosts
 // report is small and always sent.
 //
+// Ends of processes that are in order come in masses when a job ends, and nobody may be left to hear of
+// them. They go up the tree, which gathers them on the way, and from its root, or whoever is nearest to
+// it, along the tree. A host whose processes have all ended tells it over connections that are there,
+// or not at all.
+//
 // The host of a process that notifies is not delivered to: libpmix has done that by itself before it
 // makes the upcall (contrib/doc/decisions/libpmix.md).
 #pragma once
 
 #include "common/job_map.h"
+#include "common/rank_ranges.h"
 #include "common/transport/tree.h"
 #include "common/wire/messages.h"
 #include "server-glue/upcalls.h"
@@ -40,9 +46,11 @@ class EventPort {
     virtual std::size_t queued_bytes(HostIndex to) = 0;
     // It has lost an event, the first since its queue was empty.
     virtual void event_lost(HostIndex to) = 0;
+    virtual bool connected(HostIndex host) = 0;
     // Gives it to the processes of this host.
     virtual void deliver(const wire::EventNotice &notice) = 0;
     virtual void deliver(const wire::HostReport &report) = 0;
+    virtual void deliver(const wire::OrderlyEnds &ends) = 0;
     virtual void send_abroad(wire::EventAbroad event) = 0; // to the session
 };
 
@@ -58,11 +66,18 @@ class EventService {
     void notify(NotifyAsk ask);
     // These processes of this host have ended badly.
     void report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time);
+    // A process of this host has ended, and all was in order: to be told with the next tell_ends().
+    // `certain`: its exit code is known to be 0.
+    void note_orderly_end(Rank rank, bool certain) { (certain ? orderly_ends_ : uncertain_ends_).add(rank, rank); }
+    bool ends_to_tell() const { return !orderly_ends_.empty() || !uncertain_ends_.empty(); }
+    // `leaving`: no process of this host is left.
+    void tell_ends(std::uint64_t time, bool leaving);
     // The connection with `host` broke. Told once for each host, whoever else sees it.
     void report_lost(HostIndex host, std::uint64_t time);
     // From the daemon of `from`.
     void on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload);
     void on_report(HostIndex from, wire::HostReport report, SharedBytes payload);
+    void on_ends(HostIndex from, wire::OrderlyEnds ends, SharedBytes payload);
     // From the session.
     void on_abroad(wire::EventAbroad event);
 
@@ -92,6 +107,7 @@ class EventService {
         bool lost = false;
     };
     std::map<HostIndex, Sent> sent_;
+    RankRanges orderly_ends_, uncertain_ends_; // not yet told
 };
 
 } // namespace pmixhost

@@ -37,8 +37,8 @@ class GroupInvitations {
         Bytes group;
         std::vector<Process> recipients;
     };
-    // A process has ended, which was not in order. An invitee that has not answered: the leader is
-    // told. The leader of a group that is not complete: those that have not declined are told.
+    // A process has ended. An invitee that has not answered: the leader is told. The leader of a group
+    // that is not complete: those that have not declined are told.
     std::vector<Notice> on_ended(const Process &process);
 
     std::size_t size() const { return invitations_.size(); }

@@ -24,6 +24,13 @@ static std::shared_ptr<InfoList> base(const std::string &host, std::uint64_t tim
     return info;
 }
 
+static void add_how(InfoList &info, const wire::EndedProcess &ended) {
+    if (ended.exit_code >= 0)
+        info.add(PMIX_EXIT_CODE, static_cast<int>(ended.exit_code));
+    if (ended.term_status != 0)
+        info.add_status(PMIX_PROC_TERM_STATUS, ended.term_status);
+}
+
 std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map,
                                  const std::string &nspace) {
     const std::string &host = map.hosts()[report.host];
@@ -42,14 +49,29 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
     for (const auto &ended : report.processes) {
         auto info = base(host, report.time);
         info->add_process(PMIX_EVENT_AFFECTED_PROC, process(nspace, ended.rank));
-        if (ended.exit_code >= 0)
-            info->add(PMIX_EXIT_CODE, static_cast<int>(ended.exit_code));
-        if (ended.term_status != 0)
-            info->add_status(PMIX_PROC_TERM_STATUS, ended.term_status);
+        add_how(*info, ended);
         events.push_back(
             {ended.code, process(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
     }
     return events;
+}
+
+HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
+                           const JobMap &map, const std::string &nspace) {
+    HostIndex host = map.host_of(ranks.front());
+    bool of_one_host = std::all_of(ranks.begin(), ranks.end(),
+                                   [&](Rank rank) { return map.host_of(rank) == host; });
+    auto info = base(of_one_host ? map.hosts()[host] : std::string(), time);
+    std::vector<pmix_proc_t> procs;
+    for (Rank rank : ranks)
+        procs.push_back(process(nspace, rank));
+    if (procs.size() == 1)
+        info->add_process(PMIX_EVENT_AFFECTED_PROC, procs.front());
+    else
+        info->add_processes(PMIX_EVENT_AFFECTED_PROCS, procs);
+    add_how(*info, how);
+    info->add(PMIX_EVENT_DO_NOT_CACHE, true);
+    return {PMIX_EVENT_PROC_TERMINATED, procs.front(), PMIX_RANGE_NAMESPACE, std::move(info)};
 }
 
 // The launcher (srun) makes one code of all the exit codes of a job, in a shell's manner.

@@ -20,6 +20,11 @@ struct HostEvent {
 std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map,
                                  const std::string &nspace);
 
+// PMIX_EVENT_PROC_TERMINATED: these have ended, in whatever way; `how`, as far as it is known, is the same
+// for all. The library does not keep it for those who register later.
+HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
+                           const JobMap &map, const std::string &nspace);
+
 // Of a job that a process of this one has spawned. In the job's name, for all of the spawning one.
 std::vector<HostEvent> events_of(const wire::JobEvent &message);
 

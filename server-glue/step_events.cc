@@ -23,6 +23,8 @@ void StepServer::notify(NotifyAsk ask) {
     if (ask.range == PMIX_RANGE_RM)
         log_.info("rank {} on {} tells the resource manager: {}", ask.source.rank,
                   step_.map.hosts()[step_.self], PMIx_Error_string(ask.status));
+    if (ask.status == PMIX_GROUP_INVITED && ask.source.nspace == step_.nspace)
+        inviters_.insert(ask.source.rank);
     if (GroupInvitations::is_of_interest(ask.status)) {
         if (auto info = unpack_infos(ask.info, ask.info_count)) {
             hear_of_group(ask.status, ask.source, *info);
@@ -58,8 +60,10 @@ void StepServer::note_end(Rank rank, std::optional<int> wait_status) {
         ended.code = PMIX_ERR_PROC_ABORTED;
     else if (bad_status)
         ended.code = WIFSIGNALED(*wait_status) ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_EXIT_NONZERO_TERM;
+    else if (tasks_.finalized(rank))
+        return note_orderly_end(rank, wait_status.has_value());
     else
-        return;
+        return; // it never had to do with PMIx
     if (wait_status && WIFSIGNALED(*wait_status)) {
         ended.exit_code = 128 + WTERMSIG(*wait_status);
         ended.term_status = PMIX_ERR_PROC_ABORTED_BY_SIG;
@@ -148,6 +152,11 @@ void StepServer::deliver(const wire::HostReport &report) {
         to_library(sizeof(pmix_info_t) * event.info->size(), [this, event](PmixLibrary::Done done) {
             library_->notify(event.code, event.source, event.range, event.info->data(),
                              event.info->size(), std::move(done));
+        });
+    }
+    for (const auto &ended : report.processes) {
+        to_library(2 * sizeof(pmix_info_t) * 8, [this, ended, time = report.time](PmixLibrary::Done done) {
+            tell_of_terminated({ended.rank}, ended, time, std::move(done));
         });
     }
 }

@@ -165,6 +165,27 @@ void StepServer::hear_of_group(pmix_status_t code, Process source,
         log_.warning("there are too many groups: {} is not known to queries", printable(event.group));
 }
 
+// One event for each rank, as the standard has it; who hears of them is looked for once.
+void StepServer::tell_of_ranks(pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
+                               const std::vector<Rank> &ranks) {
+    for (Rank rank : ranks) {
+        auto info = std::make_shared<InfoList>();
+        info->add_process(PMIX_EVENT_AFFECTED_PROC, named(step_.nspace, rank));
+        info->add(PMIX_HOSTNAME, step_.map.hosts()[step_.map.host_of(rank)]);
+        tell_members(code, group, targets, {step_.nspace, rank, false}, info, 1);
+    }
+}
+
+// Who has ended, in whatever way, gives no answer to an invitation any more, nor leads a group.
+void StepServer::tell_of_invited(const std::vector<Rank> &ended) {
+    for (Rank rank : ended) {
+        if (invitations_.size() == 0)
+            return;
+        for (auto &notice : invitations_.on_ended({step_.nspace, rank, false}))
+            tell_of_ranks(notice.code, notice.group, members_here(MemberList(notice.recipients)), {rank});
+    }
+}
+
 void StepServer::tell_of_failed(const wire::HostReport &report) {
     std::vector<Rank> ranks;
     if (report.lost != 0) {
@@ -173,22 +194,9 @@ void StepServer::tell_of_failed(const wire::HostReport &report) {
     }
     for (const auto &ended : report.processes)
         ranks.push_back(ended.rank);
-    // One event for each that has failed, as the standard has it; who hears of them is looked for once.
-    auto tell = [&](pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
-                    const std::vector<Rank> &failed) {
-        for (Rank rank : failed) {
-            auto info = std::make_shared<InfoList>();
-            info->add_process(PMIX_EVENT_AFFECTED_PROC, named(step_.nspace, rank));
-            info->add(PMIX_HOSTNAME, step_.map.hosts()[report.host]);
-            tell_members(code, group, targets, {step_.nspace, rank, false}, info, 1);
-        }
-    };
-    for (Rank rank : ranks) {
-        for (auto &notice : invitations_.on_ended({step_.nspace, rank, false}))
-            tell(notice.code, notice.group, members_here(MemberList(notice.recipients)), {rank});
-    }
+    tell_of_invited(ranks);
     for (const auto &[group, failed] : groups_.affected(step_.nspace, ranks))
-        tell(PMIX_GROUP_MEMBER_FAILED, group->name, members_here(group->members), failed);
+        tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, group->name, members_here(group->members), failed);
     for (const auto &[ask, signature] : building_groups_) {
         if (!ask->tells_of_ends)
             continue;
@@ -196,7 +204,7 @@ void StepServer::tell_of_failed(const wire::HostReport &report) {
         std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(failed),
                      [&](Rank rank) { return signature.contains(step_.nspace, rank); });
         if (!failed.empty())
-            tell(PMIX_GROUP_MEMBER_FAILED, ask->name, members_here(signature), failed);
+            tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, ask->name, members_here(signature), failed);
     }
 }
 

@@ -55,6 +55,14 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
                                [&](auto m) { events_.on_report(from, std::move(m), shared); });
         break;
     }
+    case wire::OrderlyEnds::type: {
+        auto shared = share(std::move(payload));
+        with<wire::OrderlyEnds>(log_, *shared,
+                                [&](auto m) { events_.on_ends(from, std::move(m), shared); });
+        if (events_.ends_to_tell())
+            report_orderly_ends_soon();
+        break;
+    }
     case wire::KillRanks::type:
         with<wire::KillRanks>(log_, payload, [&](auto m) { kill_ranks(m); });
         break;

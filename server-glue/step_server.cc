@@ -81,6 +81,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
              {[this](Rank rank, std::optional<int> status) { on_task_gone(rank, status); },
               [this] {
                   report_ends();
+                  report_orderly_ends(true);
                   end({});
               },
               [this] {
@@ -167,6 +168,7 @@ void StepServer::begin() {
                         ask_library(ask.token, ask.nspace, ask.rank);
                     for (auto &event : std::exchange(early_events_, {}))
                         event();
+                    tell_of_terminated();
                     if (step_.parent && !backend_.capabilities().calls_steps)
                         come_to_session();
                 });

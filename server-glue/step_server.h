@@ -117,6 +117,7 @@ class StepServer final : private UpcallHandler,
     bool host_gone(HostIndex host) override { return mesh_->gone(host); }
     std::size_t queued_bytes(HostIndex to) override { return mesh_->queued_bytes(to); }
     void event_lost(HostIndex to) override;
+    bool connected(HostIndex host) override { return mesh_->connected(host); }
     std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
     bool spans_outside(const Signature &signature) override;
     void join_outside(const Bytes &key, std::uint64_t sequence,
@@ -128,6 +129,7 @@ class StepServer final : private UpcallHandler,
     bool local_process_gone(const Bytes &nspace, Rank rank) override;
     void deliver(const wire::EventNotice &notice) override;
     void deliver(const wire::HostReport &report) override;
+    void deliver(const wire::OrderlyEnds &ends) override;
     void send_abroad(wire::EventAbroad event) override;
     void report_abroad(const wire::HostReport &report);
     void on_child_ended(const Bytes &nspace);
@@ -178,6 +180,9 @@ class StepServer final : private UpcallHandler,
     void hear_of_group(pmix_status_t code, Process source, const std::vector<pmix_info_t> &info);
     // Members of groups that want to know, or of one that is being built by invitation, have ended.
     void tell_of_failed(const wire::HostReport &report);
+    void tell_of_invited(const std::vector<Rank> &ended);
+    void tell_of_ranks(pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
+                       const std::vector<Rank> &ranks);
     template <typename Members> std::vector<pmix_proc_t> members_here(const Members &members);
     void tell_members(pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
                       const Process &source, std::shared_ptr<InfoList> info, std::size_t processes);
@@ -195,6 +200,12 @@ class StepServer final : private UpcallHandler,
     void on_task_gone(Rank rank, std::optional<int> wait_status);
     void note_end(Rank rank, std::optional<int> wait_status);
     void report_ends();
+    void note_orderly_end(Rank rank, bool certain);
+    void report_orderly_ends_soon();
+    void report_orderly_ends(bool leaving);
+    void tell_of_terminated();
+    void tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
+                            PmixLibrary::Done done);
     // To the library: now, or when it has started. Drops, with a line in the log, what would be too
     // much for it.
     void to_library(std::size_t bytes, std::function<void(PmixLibrary::Done)> notify);
@@ -230,7 +241,12 @@ class StepServer final : private UpcallHandler,
     CredentialService credentials_;
     EventService events_;
     std::vector<wire::EndedProcess> ends_; // not yet reported
-    EventLoop::Handle ends_timer_, events_timer_;
+    EventLoop::Handle ends_timer_, orderly_ends_timer_, events_timer_;
+    // Of whose ends the processes of this host have not yet been told; of the second it is not known how.
+    RankRanges terminated_, terminated_somehow_;
+    std::uint64_t terminated_time_ = 0;
+    bool telling_of_terminated_ = false;
+    std::set<Rank> inviters_; // of this host: they have invited others to a group
     std::vector<std::function<void()>> early_events_; // before the library had started
     std::uint64_t events_in_library_ = 0; // bytes
     bool events_abroad_ = false;          // has anything been sent to other namespaces?

@@ -6,7 +6,7 @@
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
 E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/connect \
 	test/e2e/clients/control test/e2e/clients/control_abroad test/e2e/clients/credential \
-	test/e2e/clients/die test/e2e/clients/events test/e2e/clients/events_abroad \
+	test/e2e/clients/die test/e2e/clients/ended test/e2e/clients/events test/e2e/clients/events_abroad \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
 	test/e2e/clients/fence_timeout test/e2e/clients/group test/e2e/clients/group_invite test/e2e/clients/hello test/e2e/clients/jobinfo \
@@ -66,6 +66,10 @@ test_e2e_clients_die_SOURCES = test/e2e/clients/die.c test/e2e/clients/client.h
 test_e2e_clients_die_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_die_LDFLAGS =
 test_e2e_clients_die_LDADD = $(PMIX_LIBS)
+test_e2e_clients_ended_SOURCES = test/e2e/clients/ended.c test/e2e/clients/client.h
+test_e2e_clients_ended_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_ended_LDFLAGS =
+test_e2e_clients_ended_LDADD = $(PMIX_LIBS)
 test_e2e_clients_events_SOURCES = test/e2e/clients/events.c test/e2e/clients/client.h
 test_e2e_clients_events_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_events_LDFLAGS =

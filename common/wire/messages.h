@@ -639,7 +639,7 @@ struct GatheringDone {
 };
 
 // --- events (server-glue/event_service.h) ---------------------------------------------------------
-// Both kinds begin with the same three fields, by which they find their way.
+// All kinds begin with the same three fields, by which they find their way.
 struct EventNotice {
     static constexpr std::uint8_t type = 56;
     static constexpr const char *name = "EventNotice";
@@ -701,6 +701,39 @@ struct HostReport {
             field(&HostReport::lost, "lost", "1: that host is lost"),
             field(&HostReport::time, "time", "when it was seen, in seconds of the epoch"),
             field(&HostReport::processes, "processes", "of that host, which have ended badly"));
+    }
+};
+
+struct RankRange {
+    static constexpr const char *name = "RankRange";
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&RankRange::first, "first", "a rank"),
+                               field(&RankRange::last, "last", "the last one that follows on it"));
+    }
+};
+struct OrderlyEnds {
+    static constexpr std::uint8_t type = 58;
+    static constexpr const char *name = "OrderlyEnds";
+    static constexpr const char *text =
+        "processes have ended, and all was in order; first up the tree, then passed on along it";
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+    std::vector<std::uint32_t> hosts;
+    std::uint8_t up = 0;
+    std::uint64_t time = 0;
+    std::vector<RankRange> ranks;
+    std::vector<RankRange> uncertain;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&OrderlyEnds::origin, "origin", "as in EventNotice; the root, or who stands in for it"),
+            field(&OrderlyEnds::sequence, "sequence", "as in EventNotice"),
+            field(&OrderlyEnds::hosts, "hosts", "as in EventNotice"),
+            field(&OrderlyEnds::up, "up", "1: not yet passed on, the three above mean nothing"),
+            field(&OrderlyEnds::time, "time", "when it was seen, in seconds of the epoch"),
+            field(&OrderlyEnds::ranks, "ranks", "which have ended, with 0"),
+            field(&OrderlyEnds::uncertain, "uncertain", "which have ended, the kernel does not say how"));
     }
 };
 
@@ -825,7 +858,7 @@ using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, Collectiv
                                ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
-                               StepOver, EventNotice, HostReport, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
+                               StepOver, EventNotice, HostReport, OrderlyEnds, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
                                NamespaceEnded, ControlRequest, ControlReply, ControlCancel, ControlPart,
                                ControlPartReply, SpeakForStep>;
 

@@ -31,8 +31,20 @@ struct Step {
         bool host_gone(HostIndex host) override { return step.gone.contains(host); }
         std::size_t queued_bytes(HostIndex to) override { return step.queued[{self, to}]; }
         void event_lost(HostIndex to) override { step.lost.push_back(to); }
+        bool connected(HostIndex host) override { return !step.gone.contains(host) && !step.apart; }
         void deliver(const wire::EventNotice &notice) override { notices.push_back(notice); }
         void deliver(const wire::HostReport &report) override { reports.push_back(report); }
+        void deliver(const wire::OrderlyEnds &e) override {
+            for (const auto &range : e.ranks) {
+                for (Rank rank = range.first; rank <= range.last; ++rank)
+                    ends.push_back(rank);
+            }
+            for (const auto &range : e.uncertain) {
+                for (Rank rank = range.first; rank <= range.last; ++rank)
+                    uncertain.push_back(rank);
+            }
+        }
+        std::vector<Rank> ends, uncertain;
         void send_abroad(wire::EventAbroad event) override { abroad.push_back(std::move(event)); }
         std::vector<wire::EventAbroad> abroad;
     };
@@ -45,6 +57,7 @@ struct Step {
     std::unique_ptr<JobMap> map;
     std::vector<std::unique_ptr<Host>> hosts;
     std::set<HostIndex> gone;
+    bool apart = false; // no connection is there yet
     std::deque<Sent> wire;
     std::map<HostIndex, int> crossed; // to a host
     std::map<std::pair<HostIndex, HostIndex>, std::size_t> queued;
@@ -73,6 +86,8 @@ struct Step {
             auto &service = hosts[sent.to]->service;
             if (sent.type == wire::EventNotice::type)
                 service.on_notice(sent.from, *wire::decode<wire::EventNotice>(*sent.payload), sent.payload);
+            else if (sent.type == wire::OrderlyEnds::type)
+                service.on_ends(sent.from, *wire::decode<wire::OrderlyEnds>(*sent.payload), sent.payload);
             else
                 service.on_report(sent.from, *wire::decode<wire::HostReport>(*sent.payload), sent.payload);
         }
@@ -292,6 +307,82 @@ void what_cannot_be_is_dropped(void **) {
     assert_int_equal(step.hosts[1]->reports.size(), 0);
 }
 
+// Each host tells its parent what it knows by then, and the root all.
+void ends_that_are_in_order_are_gathered(void **) {
+    Step step(7, 2);
+    for (HostIndex h = 0; h < 7; ++h)
+        step.hosts[h]->service.note_orderly_end(2 * h, h % 2 == 0);
+    for (HostIndex h = 7; h-- > 0;) {
+        step.hosts[h]->service.tell_ends(0, false);
+        assert_false(step.hosts[h]->service.ends_to_tell());
+        step.run();
+    }
+    for (HostIndex h = 0; h < 7; ++h) {
+        assert_true(step.hosts[h]->ends == (std::vector<Rank>{0, 4, 8, 12}));
+        assert_true(step.hosts[h]->uncertain == (std::vector<Rank>{2, 6, 10}));
+        assert_int_equal(step.crossed[h], h == 0 ? 2 : h < 3 ? 3 : 1); // from its children, from its parent
+    }
+}
+
+void ends_go_around_hosts_that_are_gone(void **) {
+    Step step(7, 2);
+    step.gone = {1}; // its children are 3 and 4
+    step.hosts[3]->service.note_orderly_end(6, true);
+    step.hosts[3]->service.tell_ends(0, false);
+    step.run();
+    step.hosts[0]->service.tell_ends(0, false);
+    step.run();
+    for (HostIndex h : {0, 2, 3, 4, 5, 6})
+        assert_int_equal(step.hosts[h]->ends.size(), 1);
+
+    step.gone = {0}; // who stands in for the root tells all
+    step.hosts[5]->service.note_orderly_end(10, true);
+    step.hosts[5]->service.tell_ends(0, false);
+    step.run();
+    step.hosts[2]->service.tell_ends(0, false);
+    step.run();
+    for (HostIndex h : {1, 2, 3, 4, 5, 6})
+        assert_int_equal(step.hosts[h]->ends.back(), 10);
+}
+
+// A host that leaves makes no connection for it.
+void who_leaves_tells_whom_it_is_connected_with(void **) {
+    Step step(7, 2);
+    step.hosts[3]->service.note_orderly_end(6, true);
+    step.hosts[3]->service.tell_ends(0, true);
+    step.run();
+    assert_true(step.hosts[1]->service.ends_to_tell());
+    step.hosts[0]->service.note_orderly_end(0, true);
+    step.hosts[0]->service.tell_ends(0, true);
+    step.gone.insert(0);
+    step.run();
+    for (HostIndex h = 1; h < 7; ++h)
+        assert_true(step.hosts[h]->ends == std::vector<Rank>{0});
+    step.apart = true;
+    step.hosts[5]->service.note_orderly_end(10, true);
+    step.hosts[5]->service.tell_ends(0, true);
+    assert_true(step.wire.empty());
+    step.hosts[2]->service.note_orderly_end(4, false);
+    step.hosts[2]->service.tell_ends(0, true);
+    assert_true(step.wire.empty());
+}
+
+void ends_that_make_no_sense_are_dropped(void **) {
+    Step step(3, 2);
+    auto &service = step.hosts[0]->service;
+    for (wire::RankRange bad : {wire::RankRange{0, 6}, {3, 2}, {6, UINT32_MAX}}) {
+        wire::OrderlyEnds ends;
+        ends.up = 1;
+        ends.ranks = {{0, 1}, bad};
+        service.on_ends(1, ends, nullptr);
+        ends.up = 0;
+        ends.origin = ends.sequence = 1;
+        service.on_ends(1, ends, nullptr);
+    }
+    assert_false(service.ends_to_tell());
+    assert_true(step.hosts[0]->ends.empty());
+}
+
 } // namespace
 
 int main() {
@@ -306,6 +397,10 @@ int main() {
         cmocka_unit_test(ends_of_processes_reach_their_own_host_too),
         cmocka_unit_test(what_waits_for_a_slow_host_is_bounded),
         cmocka_unit_test(what_cannot_be_is_dropped),
+        cmocka_unit_test(ends_that_are_in_order_are_gathered),
+        cmocka_unit_test(ends_go_around_hosts_that_are_gone),
+        cmocka_unit_test(who_leaves_tells_whom_it_is_connected_with),
+        cmocka_unit_test(ends_that_make_no_sense_are_dropped),
     };
     return cmocka_run_group_tests_name("events", tests, nullptr, nullptr);
 }

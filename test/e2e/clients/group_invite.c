@@ -5,7 +5,7 @@
  *   group_invite decline    the last rank declines, of which the inviter hears
  *   group_invite silent     the last rank never answers, which disturbs nobody else
  *   group_invite timeout    the same, and the inviter has given PMIX_TIMEOUT
- *   group_invite ends HOW   the last rank is killed (kill), or exits (exit), without having answered: the
+ *   group_invite ends HOW   the last rank is killed (kill), exits (exit), or leaves in order (leave), without having answered: the
  *                           inviter hears of a failed invitation
  *   group_invite leader     the inviter is killed before all have answered: the invited hear of it
  *   group_invite leave      a member leaves the group
@@ -173,6 +173,10 @@ int main(int argc, char **argv)
             wait_for(PMIX_GROUP_INVITED, 1);
             if (!strcmp(argv[2], "kill"))
                 raise(SIGKILL);
+            if (!strcmp(argv[2], "leave")) {
+                must(PMIx_Finalize(NULL, 0));
+                _exit(0);
+            }
             _exit(3);
         }
         if (me.rank != 0)

@@ -36,7 +36,7 @@ if [[ -n $exit_codes ]]; then
     ok "the end of a process is reported on its own host" eval "ended_in_time && so_many_ok 2"
 fi
 client 3 2 events dies leave
-ok "a process that ends well is not reported" all_ok 5
+ok "a process that ends well is not reported as one that ended badly" all_ok 5
 
 if [[ $backend == local ]]; then
     job_options=(--fault link-drop,host=0,peer=2)

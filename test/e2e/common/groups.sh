@@ -46,7 +46,7 @@ client 3 2 group_invite decline
 ok "the inviter hears who declines" all_ok 6
 client 3 1 group_invite silent
 ok "one who never answers an invitation disturbs nobody else" all_ok 3
-for how in kill exit; do
+for how in kill exit leave; do
     client 3 2 group_invite ends $how
     ok "an invited process ends without an answer: $how: the inviter hears of it" eval "ended_in_time && so_many_ok 5"
 done
