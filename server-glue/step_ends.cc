@@ -35,6 +35,7 @@ void StepServer::deliver(const wire::OrderlyEnds &ends) {
     for (const auto &range : ends.uncertain)
         terminated_somehow_.add(range.first, range.last);
     terminated_time_ = ends.time;
+    tell_session_of(ends);
     tell_of_terminated();
 }
 

@@ -180,12 +180,21 @@ void StepServer::tell_session_of(const wire::HostReport &report) {
     if (report.host == step_.self || ending_)
         return;
     for (const auto &ended : report.processes)
-        untold_elsewhere_.insert(ended.rank);
+        untold_elsewhere_.add(ended.rank, ended.rank);
     if (report.lost != 0) {
-        auto ranks = step_.map.ranks_on(report.host);
-        untold_elsewhere_.insert(ranks.begin(), ranks.end());
+        for (Rank rank : step_.map.ranks_on(report.host))
+            untold_elsewhere_.add(rank, rank);
     }
     if (mesh_->connected(session_peer()))
+        tell_session_of_ends();
+}
+
+void StepServer::tell_session_of(const wire::OrderlyEnds &ends) {
+    for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
+        for (const auto &range : *ranges)
+            untold_elsewhere_.add(range.first, range.last);
+    }
+    if (mesh_->connected(session_peer()) && !ending_)
         tell_session_of_ends();
 }
 
@@ -197,8 +206,12 @@ void StepServer::tell_session_of(Rank ended) {
 }
 
 void StepServer::tell_session_of_ends() {
-    if (speaks_)
-        untold_ends_.merge(std::exchange(untold_elsewhere_, {}));
+    if (speaks_) {
+        for (const auto &range : untold_elsewhere_.take_all()) {
+            for (Rank rank = range.first; rank <= range.last; ++rank)
+                untold_ends_.insert(untold_ends_.end(), rank);
+        }
+    }
     for (Rank rank : std::exchange(untold_ends_, {})) {
         if (told_ends_.insert(rank).second)
             mesh_->send(session_peer(), wire::ProcessEnded::type,
@@ -209,8 +222,12 @@ void StepServer::tell_session_of_ends() {
 // The next one has not heard of anything.
 void StepServer::on_session_lost() {
     speaks_ = false;
-    for (Rank rank : std::exchange(told_ends_, {}))
-        (step_.map.host_of(rank) == step_.self ? untold_ends_ : untold_elsewhere_).insert(rank);
+    for (Rank rank : std::exchange(told_ends_, {})) {
+        if (step_.map.host_of(rank) == step_.self)
+            untold_ends_.insert(rank);
+        else
+            untold_elsewhere_.add(rank, rank);
+    }
 }
 
 // An invitation may be lost with a session that ends just then, or be refused by a process that is

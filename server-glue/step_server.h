@@ -134,6 +134,7 @@ class StepServer final : private UpcallHandler,
     void report_abroad(const wire::HostReport &report);
     void on_child_ended(const Bytes &nspace);
     void tell_session_of(const wire::HostReport &report);
+    void tell_session_of(const wire::OrderlyEnds &ends);
     void tell_session_of(Rank ended);
     void tell_session_of_ends();
     void on_session_lost();
@@ -278,7 +279,8 @@ class StepServer final : private UpcallHandler,
     std::array<EventLoop::Handle, central_role_count> reach_again_;
     // Processes that have ended, for the session: of this host, and of others as long as this one does not
     // speak for the step; and what the session has been told.
-    std::set<Rank> untold_ends_, untold_elsewhere_, told_ends_;
+    std::set<Rank> untold_ends_, told_ends_;
+    RankRanges untold_elsewhere_;
     bool speaks_ = false;
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] { on_time(); }};

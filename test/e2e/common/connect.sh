@@ -35,6 +35,9 @@ if [[ $backend == slurm ]]; then
     pair "srun --mpi=pmixhost -K0 -N2 -n2 --overlap $clients/connect absent k A B &
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect absent k B A & wait"
     ok "a process that died on a host that has nothing to do with the session is not waited for" so_many_ok 5
+    pair "srun --mpi=pmixhost -K0 -N2 -n2 --overlap $clients/connect absent k A B leaves &
+        srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/connect absent k B A & wait"
+    ok "nor one that has left in order" so_many_ok 6
     if [[ -x $clients/mpi_connect ]]; then
         pair "srun --mpi=pmixhost -N2 -n2 --overlap $clients/mpi_connect accept &
             srun --mpi=pmixhost -N2 -n3 -r1 --overlap $clients/mpi_connect connect & wait"
