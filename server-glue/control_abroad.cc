@@ -1,11 +1,9 @@
 // See control_abroad.h.
 #include "server-glue/control_abroad.h"
 
-#include "common/config_options.h"
 #include "common/wire/frame.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace pmixhost {
 
@@ -19,7 +17,7 @@ void ControlAbroad::request(TimePoint now, JobControlAsk ask) {
                                               [this](const Process &p) { return p.nspace != nspace_; });
     if (!abroad || ask.caller.nspace != nspace_)
         return own_.request(now, std::move(ask));
-    if (!are_signals(ask.signals))
+    if (!makes_sense(ask.order))
         return ask.reply(PMIX_ERR_BAD_PARAM);
 
     struct Who {
@@ -56,14 +54,14 @@ void ControlAbroad::request(TimePoint now, JobControlAsk ask) {
         if (pmix_status_t status = own_.check(pending.own); status != PMIX_SUCCESS)
             return ask.reply(status);
     }
-    pending.caller = ask.caller.rank;
-    pending.signals = std::move(ask.signals);
+    pending.order = std::move(ask.order);
+    pending.order.nspace = ask.caller.nspace;
+    pending.order.rank = ask.caller.rank;
     pending.deadline = JobControl::deadline_of(now, ask);
     pending.reply = std::move(ask.reply);
     message.id = next_id_++;
-    message.rank = pending.caller;
+    message.order = pending.order;
     message.everyone = ask.everyone;
-    message.signals = pending.signals;
     message.timeout_ms = milliseconds_until(pending.deadline, now);
     Bytes payload = wire::encode(message);
     if (payload.size() > wire::frame_limit)
@@ -80,14 +78,13 @@ void ControlAbroad::on_part(TimePoint now, wire::ControlPart message) {
     };
     wire::ControlOutcome outcome;
     outcome.refused = message.target.nspace == nspace_ ? own_.check(message.target) : PMIX_ERR_NOT_FOUND;
-    if (!are_signals(message.signals))
+    if (!makes_sense(message.order))
         outcome.refused = PMIX_ERR_BAD_PARAM;
     if (outcome.refused != PMIX_SUCCESS || message.act == 0)
         return answer(outcome);
     JobControl::Order order;
     order.target = std::move(message.target);
-    order.signals = std::move(message.signals);
-    order.by = printable(message.by);
+    order.what = std::move(message.order);
     order.deadline = now + std::chrono::milliseconds(message.timeout_ms);
     order.done = {answer, wire::ControlOutcome{PMIX_ERROR}};
     own_.carry_out(std::move(order));
@@ -103,9 +100,7 @@ void ControlAbroad::on_reply(const wire::ControlReply &message) {
         return pending.reply(status_of(abroad));
     JobControl::Order order;
     order.target = std::move(pending.own);
-    order.signals = std::move(pending.signals);
-    order.by = fmt::format("rank {}", pending.caller);
-    order.last = pending.caller;
+    order.what = std::move(pending.order);
     order.deadline = pending.deadline;
     auto reply = std::make_shared<StatusReply>(std::move(pending.reply));
     order.done = {[reply, abroad](wire::ControlOutcome outcome) {

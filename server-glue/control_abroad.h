@@ -43,9 +43,8 @@ class ControlAbroad {
 
   private:
     struct Pending {
-        Rank caller = 0;
         wire::ControlTarget own; // neither whole nor ranks: none
-        std::vector<std::int32_t> signals;
+        wire::ControlOrder order;
         TimePoint deadline;
         StatusReply reply;
     };

@@ -121,6 +121,34 @@ std::size_t most_kept_bytes(std::uint32_t events_keep) {
     return std::max(in_all / std::max<std::size_t>(events_keep, 1), at_least);
 }
 
+Result<wire::EventAbroad> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
+                                           const std::string &nspace) {
+    InfoList info;
+    info.add(PMIX_EVENT_NON_DEFAULT, true);
+    info.add(PMIX_JOB_CTRL_CHECKPOINT, order.checkpoint);
+    std::vector<pmix_proc_t> procs;
+    if (target.whole)
+        procs.push_back(process(nspace, PMIX_RANK_WILDCARD));
+    for (Rank rank : target.ranks) {
+        if (!target.whole)
+            procs.push_back(process(nspace, rank));
+    }
+    info.add_processes(PMIX_EVENT_CUSTOM_RANGE, procs);
+    auto packed = pack_infos(info.data(), info.size());
+    if (!packed)
+        return packed.failure();
+    wire::EventAbroad out;
+    out.status = PMIX_JCTRL_CHECKPOINT;
+    out.nspace = order.nspace;
+    out.rank = order.rank;
+    out.range = PMIX_RANGE_CUSTOM;
+    for (const auto &proc : procs)
+        out.custom.push_back({proc.nspace, proc.rank});
+    out.info_count = static_cast<std::uint32_t>(info.size());
+    out.info = std::move(*packed);
+    return out;
+}
+
 Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count) {
     Bytes out;
     if (count == 0)

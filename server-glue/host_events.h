@@ -30,6 +30,9 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message);
 
 // For the processes of other namespaces.
 Result<wire::EventAbroad> abroad(const HostEvent &event);
+// PMIX_JCTRL_CHECKPOINT for processes of this namespace alone, in the name of who asked for it.
+Result<wire::EventAbroad> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
+                                           const std::string &nspace);
 
 // Larger ones the library shall not keep for late registrants, so that `events.keep` of them are bounded
 // in bytes: 32 MiB in all, but 1 KiB each at least.

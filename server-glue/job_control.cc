@@ -1,6 +1,8 @@
 // See job_control.h.
 #include "server-glue/job_control.h"
 
+#include "common/config_options.h"
+
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
@@ -8,9 +10,13 @@
 namespace pmixhost {
 
 // What one message asks is bounded by what one upcall may hold.
-bool are_signals(const std::vector<std::int32_t> &signals) {
+static bool are_signals(const std::vector<std::int32_t> &signals) {
     return !signals.empty() && signals.size() <= JobControlAsk::max_signals &&
            std::all_of(signals.begin(), signals.end(), [](int s) { return s > 0 && s < NSIG; });
+}
+
+bool makes_sense(const wire::ControlOrder &order) {
+    return are_signals(order.signals) || (order.signals.empty() && order.notifies);
 }
 
 pmix_status_t status_of(const wire::ControlOutcome &outcome) {
@@ -63,11 +69,11 @@ void JobControl::request(TimePoint now, JobControlAsk ask) {
     order.target.ranks.assign(ranks.begin(), ranks.end());
     if (pmix_status_t status = check(order.target); status != PMIX_SUCCESS)
         return ask.reply(status);
-    if (!are_signals(ask.signals))
+    if (!makes_sense(ask.order))
         return ask.reply(PMIX_ERR_BAD_PARAM);
-    order.signals = std::move(ask.signals);
-    order.by = fmt::format("rank {}", ask.caller.rank);
-    order.last = ask.caller.rank;
+    order.what = std::move(ask.order);
+    order.what.nspace = ask.caller.nspace;
+    order.what.rank = ask.caller.rank;
     order.deadline = deadline_of(now, ask);
     auto reply = std::make_shared<StatusReply>(std::move(ask.reply));
     order.done = {[reply](wire::ControlOutcome outcome) { (*reply)(status_of(outcome)); },
@@ -76,9 +82,18 @@ void JobControl::request(TimePoint now, JobControlAsk ask) {
 }
 
 void JobControl::carry_out(Order order) {
-    if (order.target.whole && order.signals.front() == SIGKILL) { // clean up what else there is of it, too
+    if (order.what.notifies)
+        port_.notify_checkpoint(order.what, order.target);
+    auto &signals = order.what.signals;
+    if (signals.empty())
+        signals.push_back(0);
+    if (order.target.whole && signals.front() == SIGKILL) { // clean up what else there is of it, too
         auto done = std::make_shared<OneShot<wire::ControlOutcome>>(std::move(order.done));
-        return port_.end_job(fmt::format("{} had the whole job killed (PMIX_JOB_CTRL_KILL)", order.by),
+        auto why = fmt::format("rank {} {}had the whole job killed (PMIX_JOB_CTRL_KILL)", order.what.rank,
+                               order.what.nspace == nspace_
+                                   ? ""
+                                   : fmt::format("of {} ", printable(order.what.nspace)));
+        return port_.end_job(std::move(why),
                              {[done, count = map_.rank_count()](pmix_status_t status) {
                                   wire::ControlOutcome outcome;
                                   outcome.refused = status;
@@ -90,8 +105,9 @@ void JobControl::carry_out(Order order) {
     std::uint64_t id = next_id_++;
     auto pending = pending_.try_emplace(id).first;
     Pending &request = pending->second;
-    request.last = order.last;
-    request.signals = std::move(order.signals);
+    if (order.what.nspace == nspace_)
+        request.last = order.what.rank;
+    request.signals = std::move(signals);
     request.whole = order.target.whole;
     request.deadline = order.deadline;
     request.done = std::move(order.done);
@@ -138,7 +154,7 @@ std::size_t JobControl::signal(const std::vector<Rank> &ranks, const std::vector
 void JobControl::on_request(HostIndex from, const wire::SignalRanks &message) {
     wire::SignalReply reply;
     reply.id = message.id;
-    if (message.nspace == nspace_ && are_signals(message.signals))
+    if (message.nspace == nspace_ && (are_signals(message.signals) || message.signals == std::vector<std::int32_t>{0}))
         reply.signalled = static_cast<std::uint32_t>(signal(message.ranks, message.signals));
     port_.send(from, wire::SignalReply::type, share(wire::encode(reply)));
 }

@@ -1,11 +1,11 @@
-// PMIx_Job_control: signals for processes of this daemon's own job, on all its hosts; who asks may be a
+// PMIx_Job_control: signals, and the event of a checkpoint, for processes of this daemon's own job, on all its hosts; who asks may be a
 // process of the job or, by way of the session, of another one (control_abroad.h). Pure: messages and
 // time in, messages, signals and one answer out.
 //
 // Nothing is signalled unless all of the request makes sense. Other hosts' processes come first, and
 // their daemons say how it went; those of this host are last, the caller at the very end, because
 // they may be what keeps this daemon alive. A request may hold several signals: each process gets
-// them in their order.
+// them in their order. The event is sent first; with it alone, processes count that are there.
 //
 // The answer: SUCCESS (all named processes that the job has were signalled), NOT_FOUND (none of them
 // runs, or there never was such a one), PARTIAL_SUCCESS (some had ended), LOST_CONNECTION (a host is
@@ -31,12 +31,14 @@ class JobControlPort {
     virtual bool signal_local(Rank rank, int signal) = 0;
     // Ends the whole job with the RM's means.
     virtual void end_job(std::string why, StatusReply reply) = 0;
+    // PMIX_JCTRL_CHECKPOINT for these processes of the job, wherever they are.
+    virtual void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) = 0;
 };
 
 pmix_status_t status_of(const wire::ControlOutcome &outcome);
 void add(wire::ControlOutcome &sum, const wire::ControlOutcome &more);
-// 1 to max_signals numbers of signals.
-bool are_signals(const std::vector<std::int32_t> &signals);
+// An event, or 1 to max_signals numbers of signals, or both.
+bool makes_sense(const wire::ControlOrder &order);
 
 class JobControl {
   public:
@@ -47,16 +49,14 @@ class JobControl {
 
     struct Order {
         wire::ControlTarget target; // its namespace is not looked at
-        std::vector<std::int32_t> signals;
-        std::string by;           // whoever asks, for the log
-        std::optional<Rank> last; // the caller, when it is of this job
+        wire::ControlOrder what;
         TimePoint deadline;
         OneShot<wire::ControlOutcome> done;
     };
     static TimePoint deadline_of(TimePoint now, const JobControlAsk &ask);
     // Does it make sense?
     pmix_status_t check(const wire::ControlTarget &target) const;
-    // What check() allows, with signals that are some.
+    // What check() allows, and makes_sense().
     void carry_out(Order order);
     // All of these: targets in this job alone.
     void request(TimePoint now, JobControlAsk ask);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fmt/format.h>
 
 namespace pmixhost {
 
@@ -15,15 +14,14 @@ void SessionControl::on_request(TimePoint now, StepId step, HostIndex from, wire
     it.step = step;
     it.host = from;
     it.id = message.id;
-    it.asker = port_.nspace_of(step);
-    it.by = fmt::format("rank {} of {}", message.rank, it.asker);
     it.everyone = message.everyone != 0;
-    it.signals = std::move(message.signals);
+    it.order = std::move(message.order);
+    it.order.nspace = port_.nspace_of(step); // whatever it says
     it.patience = now + grace;
     it.deadline = now + std::chrono::milliseconds(message.timeout_ms);
     if (requests_.size() > max_requests)
         return refuse(request, PMIX_ERR_OUT_OF_RESOURCE);
-    if (!are_signals(it.signals))
+    if (!makes_sense(it.order))
         return refuse(request, PMIX_ERR_BAD_PARAM);
     auto steps = port_.steps();
     for (auto &target : message.targets) {
@@ -97,7 +95,7 @@ void SessionControl::ask(TimePoint now, Iterator request) {
     auto steps = port_.steps();
     if (it.everyone) {
         for (const auto &[nspace, step] : steps) {
-            if (nspace != it.asker)
+            if (nspace != it.order.nspace)
                 it.parts[nspace].target = {nspace, 1, {}};
         }
     }
@@ -119,9 +117,8 @@ bool SessionControl::send(TimePoint now, Iterator request, Part &part) {
     wire::ControlPart message;
     message.id = request->first;
     message.act = it.phase == Phase::doing;
-    message.by = it.by;
+    message.order = it.order;
     message.target = part.target;
-    message.signals = it.signals;
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(it.deadline - now).count();
     message.timeout_ms = static_cast<std::uint32_t>(std::clamp<long long>(left, 0, UINT32_MAX));
     auto payload = share(wire::encode(message));
@@ -193,7 +190,7 @@ void SessionControl::on_part_gone(TimePoint now, Iterator request, const Bytes &
         return;
     }
     part.answered = true;
-    if (part.target.whole && it.signals.front() == SIGKILL) {
+    if (part.target.whole && !it.order.signals.empty() && it.order.signals.front() == SIGKILL) {
         ++it.outcome.signalled;
     } else {
         it.outcome.absent += std::max<std::size_t>(part.target.ranks.size(), 1);

@@ -67,9 +67,8 @@ class SessionControl {
         StepId step;
         HostIndex host;
         std::uint64_t id; // of the asker's own
-        Bytes asker, by;
         bool everyone = false;
-        std::vector<std::int32_t> signals;
+        wire::ControlOrder order;
         Phase phase = Phase::finding;
         bool calling = false;
         std::set<Bytes> expected; // that have not come

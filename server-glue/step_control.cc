@@ -2,6 +2,7 @@
 #include "server-glue/step_server.h"
 
 #include "common/config_options.h"
+#include "server-glue/host_events.h"
 
 #include <csignal>
 #include <fmt/ranges.h>
@@ -28,6 +29,15 @@ bool StepServer::signal_local(Rank rank, int signal) {
     if (!sent)
         log_.debug("{}", sent.failure().text);
     return sent.ok();
+}
+
+// As if another namespace had sent it: to every host that has a target, this one among them.
+void StepServer::notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) {
+    auto event = checkpoint_event(order, target, step_.nspace);
+    if (!event)
+        return log_.warning("{}", event.failure().text);
+    events_.on_abroad(std::move(*event));
+    watch_events();
 }
 
 void StepServer::end_job(std::string why, StatusReply reply) {

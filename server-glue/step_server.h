@@ -104,6 +104,7 @@ class StepServer final : private UpcallHandler,
     // JobControlPort
     bool signal_local(Rank rank, int signal) override;
     void end_job(std::string why, StatusReply reply) override;
+    void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) override;
     // ControlAbroadPort
     bool has_ended(const Bytes &nspace) const override { return ended_children_.contains(nspace); }
     std::vector<Bytes> children() const override { return {children_.begin(), children_.end()}; }
@@ -285,7 +286,7 @@ class StepServer final : private UpcallHandler,
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] { on_time(); }};
     EventLoop::Handle idle_; // until the first task should have come
-    EventLoop::Handle lingering_end_, lingering_finalize_, alone_;
+    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_, alone_;
     struct EarlyAsk {
         std::uint64_t token;
         Bytes nspace;

@@ -126,7 +126,7 @@ struct JobControlAsk {
     Process caller;
     std::vector<Process> targets;       // empty: the caller's whole job, or
     bool everyone = false;              // every job of the session
-    std::vector<std::int32_t> signals;  // in order
+    wire::ControlOrder order;           // without who asks
     std::vector<std::string> unsupported; // keys of what was passed over, or is why it is refused
     pmix_status_t refused = PMIX_SUCCESS;
     std::optional<std::chrono::seconds> timeout;

@@ -175,7 +175,8 @@ struct SignalRanks {
             field(&SignalRanks::id, "id", "chosen by the asking daemon"),
             field(&SignalRanks::nspace, "nspace", "namespace of the processes"),
             field(&SignalRanks::ranks, "ranks", "those on the addressed host"),
-            field(&SignalRanks::signals, "signals", "signal numbers, for each process in this order"));
+            field(&SignalRanks::signals, "signals",
+                  "signal numbers, for each process in this order; 0 alone: are they there?"));
     }
 };
 struct SignalReply {
@@ -204,6 +205,22 @@ struct ControlTarget {
             field(&ControlTarget::ranks, "ranks", "these, ascending; with `whole`, those that must exist"));
     }
 };
+struct ControlOrder {
+    static constexpr const char *name = "ControlOrder";
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    std::vector<std::int32_t> signals;
+    std::uint8_t notifies = 0;
+    Bytes checkpoint;
+    static constexpr auto fields() {
+        return std::make_tuple(
+            field(&ControlOrder::nspace, "nspace", "namespace of who asks"),
+            field(&ControlOrder::rank, "rank", "its rank"),
+            field(&ControlOrder::signals, "signals", "as in SignalRanks; with `notifies`, perhaps none"),
+            field(&ControlOrder::notifies, "notifies", "1: PMIX_JCTRL_CHECKPOINT comes to the processes"),
+            field(&ControlOrder::checkpoint, "checkpoint", "the id of the checkpoint, for the event"));
+    }
+};
 struct ControlOutcome {
     static constexpr const char *name = "ControlOutcome";
     std::int32_t refused = 0;
@@ -225,19 +242,17 @@ struct ControlRequest {
     static constexpr const char *name = "ControlRequest";
     static constexpr const char *text = "to the session: a process controls processes of other jobs";
     std::uint64_t id = 0;
-    std::uint32_t rank = 0;
+    ControlOrder order;
     std::uint8_t everyone = 0;
     std::vector<ControlTarget> targets;
-    std::vector<std::int32_t> signals;
     std::uint32_t timeout_ms = 0;
     static constexpr auto fields() {
         return std::make_tuple(
             field(&ControlRequest::id, "id", "chosen by the asking daemon"),
-            field(&ControlRequest::rank, "rank", "who asks, of the connection's namespace"),
+            field(&ControlRequest::order, "order", "what to do, asked in the connection's namespace"),
             field(&ControlRequest::everyone, "everyone",
                   "1: all other jobs of the session; `targets` are some that must be among them"),
             field(&ControlRequest::targets, "targets", "per namespace"),
-            field(&ControlRequest::signals, "signals", "as in SignalRanks"),
             field(&ControlRequest::timeout_ms, "timeout_ms", "how long the asker waits"));
     }
 };
@@ -268,17 +283,15 @@ struct ControlPart {
         "from the session to one host of a step: do this to processes of yours, or say whether it makes sense";
     std::uint64_t id = 0;
     std::uint8_t act = 0;
-    Bytes by;
+    ControlOrder order;
     ControlTarget target;
-    std::vector<std::int32_t> signals;
     std::uint32_t timeout_ms = 0;
     static constexpr auto fields() {
         return std::make_tuple(
             field(&ControlPart::id, "id", "chosen by the session"),
             field(&ControlPart::act, "act", "0: only say whether there are such processes; 1: do it"),
-            field(&ControlPart::by, "by", "who asked, for the log"),
+            field(&ControlPart::order, "order", "what to do"),
             field(&ControlPart::target, "target", "processes of this step"),
-            field(&ControlPart::signals, "signals", "as in SignalRanks"),
             field(&ControlPart::timeout_ms, "timeout_ms", "how long is left"));
     }
 };

@@ -28,6 +28,7 @@ struct Daemon final : JobControlPort, ControlAbroadPort {
     std::set<Bytes> ended_jobs;
     std::vector<Bytes> spawned;
     int kills = 0;
+    std::vector<Bytes> checkpoints;
 
     explicit Daemon(Bytes name) : nspace(std::move(name)) {}
     bool send(HostIndex, std::uint8_t, SharedBytes) override { return false; }
@@ -39,6 +40,9 @@ struct Daemon final : JobControlPort, ControlAbroadPort {
     void end_job(std::string, StatusReply reply) override {
         ++kills;
         reply(PMIX_SUCCESS);
+    }
+    void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &) override {
+        checkpoints.push_back(order.nspace + ":" + std::to_string(order.rank) + " " + order.checkpoint);
     }
     bool send_to_session(std::uint8_t type, SharedBytes payload) override {
         if (session_there)
@@ -137,7 +141,7 @@ struct World final : SessionControlPort {
         JobControlAsk ask;
         ask.caller = {at(1).nspace, 0, false};
         ask.targets = std::move(targets);
-        ask.signals = std::move(signals);
+        ask.order.signals = std::move(signals);
         ask.reply = {[this](pmix_status_t s) {
                          assert_int_equal(status, unanswered);
                          status = s;
@@ -250,6 +254,20 @@ void a_step_that_has_not_come_is_called(void **) {
     assert_int_equal(world.signals(), 9);
 }
 
+void a_checkpoint_of_another_job(void **) {
+    World world({"own", "b"});
+    auto request = world.asking({all_of("b"), one_of("own", 1)}, {});
+    request.order.notifies = 1;
+    request.order.checkpoint = "night";
+    assert_int_equal(world.ask(std::move(request)), PMIX_SUCCESS);
+    assert_true((world.at(2).checkpoints == std::vector<Bytes>{"own:0 night"}));
+    assert_true((world.at(1).checkpoints == std::vector<Bytes>{"own:0 night"}));
+    request = world.asking({one_of("b", 3), one_of("own", 1)}, {});
+    request.order.notifies = 1;
+    assert_int_equal(world.ask(std::move(request)), PMIX_ERR_NOT_FOUND);
+    assert_int_equal(world.at(1).checkpoints.size(), 1);
+}
+
 void everyone(void **) {
     World world({"own", "b", "c", "d"});
     world.here = {1, 2};
@@ -340,14 +358,14 @@ void a_session_that_dies(void **) {
 
 void what_a_session_says_is_looked_at(void **) {
     World world({"own", "b"});
-    wire::ControlPart part{7, 1, "x", {"another", 1, {}}, {SIGKILL}, 1000};
+    wire::ControlPart part{7, 1, {"x", 0, {SIGKILL}, 0, {}}, {"another", 1, {}}, 1000};
     world.at(2).abroad.on_part(world.now, part);
     part.target.nspace = "b";
     for (std::vector<std::int32_t> signals : {std::vector<std::int32_t>{}, {0}, {SIGKILL, 65}}) {
-        part.signals = signals;
+        part.order.signals = signals;
         world.at(2).abroad.on_part(world.now, part);
     }
-    part.signals = {SIGKILL};
+    part.order.signals = {SIGKILL};
     part.target = {"b", 0, {}};
     world.at(2).abroad.on_part(world.now, part);
     part.target = {"b", 0, {0, PMIX_RANK_UNDEF}};
@@ -355,7 +373,7 @@ void what_a_session_says_is_looked_at(void **) {
     assert_int_equal(world.signals(), 0);
     assert_int_equal(world.at(2).to_session.size(), 6);
     world.exchange(); // answers to nothing that the session has asked
-    world.session.on_request(world.now, 1, 0, {1, 0, 0, {{"b", 1, {}}}, {}, 1000});
+    world.session.on_request(world.now, 1, 0, {1, {}, 0, {{"b", 1, {}}}, 1000});
     assert_true(world.session.next_time() == TimePoint::max());
 }
 
@@ -368,6 +386,7 @@ int main() {
         cmocka_unit_test(what_makes_no_sense_signals_nobody),
         cmocka_unit_test(ended_processes_count_as_in_one_job),
         cmocka_unit_test(a_step_that_has_not_come_is_called),
+        cmocka_unit_test(a_checkpoint_of_another_job),
         cmocka_unit_test(everyone),
         cmocka_unit_test(a_step_that_goes_meanwhile),
         cmocka_unit_test(time_is_kept_and_nothing_is_done_later),

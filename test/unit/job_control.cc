@@ -24,6 +24,7 @@ struct World final : JobControlPort {
     std::vector<wire::SignalReply> replies;
     pmix_status_t status = unanswered;
     int ends = 0;
+    std::vector<std::pair<Bytes, wire::ControlTarget>> notified;
 
     explicit World(HostIndex self = 0) : control(*this, "job", map, self) {}
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
@@ -45,18 +46,25 @@ struct World final : JobControlPort {
         ++ends;
         reply(PMIX_SUCCESS);
     }
-    void ask(std::vector<Rank> ranks, std::vector<std::int32_t> signals, Bytes caller = "job") {
+    void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) override {
+        assert_true(signalled.empty());
+        notified.emplace_back(order.checkpoint, target);
+    }
+    void ask(std::vector<Rank> ranks, std::vector<std::int32_t> signals, Bytes caller = "job",
+             std::optional<Bytes> checkpoint = std::nullopt) {
         JobControlAsk ask;
         ask.caller = {caller, 0, false};
         for (Rank rank : ranks)
             ask.targets.push_back({"job", rank, rank == PMIX_RANK_WILDCARD});
-        ask.signals = std::move(signals);
+        ask.order.signals = std::move(signals);
         ask.reply = {[this](pmix_status_t s) {
                          assert_int_equal(status, unanswered);
                          status = s;
                      },
                      PMIX_ERROR};
         status = unanswered;
+        ask.order.notifies = checkpoint ? 1 : 0;
+        ask.order.checkpoint = checkpoint.value_or("");
         control.request(start, std::move(ask));
     }
     void reply(HostIndex from, std::uint32_t count) {
@@ -138,6 +146,32 @@ void hosts_that_go_and_hosts_that_are_silent(void **) {
     world.reply(1, 1); // too late
 }
 
+void the_event_of_a_checkpoint(void **) {
+    World world;
+    world.ended = {1};
+    world.ask({0, 1, 2}, {}, "job", "night");
+    assert_true((world.sent.at(1).signals == std::vector<std::int32_t>{0})); // is it there?
+    assert_int_equal(world.notified.size(), 1);
+    assert_string_equal(world.notified[0].first.c_str(), "night");
+    assert_true((world.notified[0].second.ranks == std::vector<std::uint32_t>{0, 1, 2}));
+    world.reply(1, 1);
+    assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
+    world.signalled.clear();
+    world.ask({PMIX_RANK_WILDCARD}, {SIGUSR1}, "job", "both");
+    assert_int_equal(world.notified.size(), 2);
+    assert_int_equal(world.notified[1].second.whole, 1);
+    assert_true((world.sent.at(1).signals == std::vector<std::int32_t>{SIGUSR1}));
+    world.reply(1, 2);
+    world.reply(2, 2);
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    world.ask({6}, {}, "job", "nobody");
+    assert_int_equal(world.status, PMIX_ERR_NOT_FOUND);
+    assert_int_equal(world.notified.size(), 2);
+    World asked(1);
+    asked.control.on_request(0, {7, "job", {2, 3}, {0}});
+    assert_int_equal(asked.replies.at(0).signalled, 2);
+}
+
 void to_kill_the_whole_job_is_the_resource_managers(void **) {
     World world;
     world.ask({}, {SIGKILL});
@@ -157,6 +191,7 @@ int main() {
         cmocka_unit_test(what_makes_no_sense_does_nothing),
         cmocka_unit_test(ended_processes),
         cmocka_unit_test(hosts_that_go_and_hosts_that_are_silent),
+        cmocka_unit_test(the_event_of_a_checkpoint),
         cmocka_unit_test(to_kill_the_whole_job_is_the_resource_managers),
     };
     return cmocka_run_group_tests_name("job control", tests, nullptr, nullptr);

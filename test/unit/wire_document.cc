@@ -90,6 +90,7 @@ one installation.
     out += "\n### SpawnDirective\n" + fields_of<SpawnDirective>();
     out += "\n### SpawnApp\n" + fields_of<SpawnApp>();
     out += "\n### ControlTarget\n" + fields_of<ControlTarget>();
+    out += "\n### ControlOrder\n" + fields_of<ControlOrder>();
     out += "\n### ControlOutcome\n" + fields_of<ControlOutcome>();
     out += "\n### Signature\n\nThe content of the `signature` of a collective.\n" + fields_of<Signature>();
     out += "\n### Members\n" + fields_of<Members>();

@@ -146,7 +146,7 @@ static void refused(void)
 {
     if (me.rank == 0) {
         pmix_proc_t who = me.proc;
-        pmix_info_t infos[2];
+        pmix_info_t infos[3];
         int number = SIGUSR1;
         who.rank = me.size;
         expect("a rank too many", ask_number(&who, 1, PMIX_JOB_CTRL_SIGNAL, SIGUSR1),
@@ -171,6 +171,18 @@ static void refused(void)
             PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_SIGNAL, &deadly, PMIX_INT);
             expect("a required one beside a kill", ask(NULL, 0, infos, 2), PMIX_ERR_NOT_SUPPORTED);
         }
+        int none = 0, deadly = SIGKILL;
+        bool yes = true;
+        PMIX_INFO_LOAD(&infos[0], PMIX_JOB_CTRL_CHECKPOINT, "x", PMIX_STRING);
+        PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, &none, PMIX_INT);
+        expect("a checkpoint by signal 0", ask(NULL, 0, infos, 2), PMIX_ERR_BAD_PARAM);
+        PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_CHECKPOINT_EVENT, &yes, PMIX_BOOL);
+        expect("a checkpoint without an id", ask(NULL, 0, infos + 1, 1), PMIX_ERR_BAD_PARAM);
+        expect("a checkpoint without a listener", ask(NULL, 0, infos, 2), PMIX_SUCCESS);
+        PMIX_INFO_LOAD(&infos[2], PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT, &deadly, PMIX_INT);
+        expect("a timeout, which has the signal's key", ask(NULL, 0, infos, 3), PMIX_SUCCESS);
+        PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, &deadly, PMIX_INT);
+        expect("which of both?", ask(NULL, 0, infos, 3), PMIX_ERR_BAD_PARAM);
         catch(SIGUSR1);
         PMIX_INFO_LOAD(&infos[0], PMIX_JOB_CTRL_CHECKPOINT, "x", PMIX_STRING);
         PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);

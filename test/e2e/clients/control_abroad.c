@@ -6,11 +6,14 @@
  *          refused     what makes no sense: nobody gets a signal
  *          pause       a rank of the child job stands still, and goes on after a resume
  *          everyone    both jobs get a signal
+ *          checkpoint  some of both jobs get the event of a checkpoint, and say when they have made it;
+ *                      then the child job gets the signal of another one
  *          terminate   a rank of the child job terminates one of its parent's
  *          kill        the child job is killed; the parent lives on, and hears of it
  *        control_abroad listen NAME     waits as a job of its own, called NAME
  *        control_abroad to NAME         signals all of it, its last rank, and then everyone
  *        control_abroad none NAME       finds that the job NAME has ended
+ *        control_abroad timeout         a job that may still come is waited for as long as PMIX_TIMEOUT says
  *        control_abroad all N           once N ranks listen, SIGUSR2 to everyone, itself included */
 #include "client.h"
 
@@ -122,6 +125,8 @@ static pmix_proc_t process(const char *nspace, uint32_t rank)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int exit_code = -1;
+static unsigned checkpoints, completed;
+static char wrong[1024];
 
 static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                    size_t ninfo, pmix_info_t *results, size_t nresults,
@@ -135,6 +140,47 @@ static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, p
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+/* The checkpoint is made as soon as it is asked for. */
+static void on_checkpoint(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                          size_t ninfo, pmix_info_t *results, size_t nresults,
+                          pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id, (void)status, (void)results, (void)nresults;
+    const char *name = "";
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_CTRL_CHECKPOINT) && info[i].value.type == PMIX_STRING)
+            name = info[i].value.data.string;
+    pmix_info_t range;
+    PMIX_INFO_LOAD(&range, PMIX_EVENT_CUSTOM_RANGE, source, PMIX_PROC);
+    if (strcmp(name, "night") || source->rank != 0)
+        snprintf(wrong, sizeof wrong, "checkpoint '%s' of %s:%u", name, source->nspace, source->rank);
+    pthread_mutex_lock(&lock);
+    checkpoints++;
+    pthread_mutex_unlock(&lock);
+    PMIx_Notify_event(PMIX_JCTRL_CHECKPOINT_COMPLETE, &me.proc, PMIX_RANGE_CUSTOM, &range, 1, NULL, NULL);
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void on_complete(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                        size_t ninfo, pmix_info_t *results, size_t nresults,
+                        pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    pthread_mutex_lock(&lock);
+    completed++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void register_for(pmix_status_t code, pmix_notification_fn_t handler)
+{
+    me.doing = "PMIx_Register_event_handler";
+    pmix_status_t rc = PMIx_Register_event_handler(&code, 1, NULL, 0, handler, NULL, NULL);
+    if (rc < 0)
+        fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
 }
 
 static void wait_for_the_end_of_the_child(void)
@@ -216,14 +262,32 @@ static void pause_and_resume(const char *child, uint32_t size)
         rest();
 }
 
+static void checkpoint(const char *child, uint32_t size)
+{
+    pmix_proc_t some[] = {process(child, 0), process(child, size - 1), process(me.proc.nspace, me.size - 1)};
+    pmix_info_t info[2];
+    int number = REAL_TIME;
+    PMIX_INFO_LOAD(&info[0], PMIX_JOB_CTRL_CHECKPOINT, "night", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_JOB_CTRL_CHECKPOINT_EVENT, NULL, PMIX_BOOL);
+    expect("a checkpoint by an event", ask(some, 3, info, 2), PMIX_SUCCESS);
+    me.doing = "waiting for PMIX_JCTRL_CHECKPOINT_COMPLETE";
+    pthread_mutex_lock(&lock);
+    while (completed < 3)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    PMIX_INFO_LOAD(&info[1], PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, &number, PMIX_INT);
+    pmix_proc_t all = process(child, PMIX_RANK_WILDCARD);
+    expect("a checkpoint by a signal", ask(&all, 1, info, 2), PMIX_SUCCESS);
+}
+
 static void parent(const char *what)
 {
     uint32_t size = 2 * me.size, last = me.size - 1;
     pmix_nspace_t child;
-    pmix_status_t code = PMIX_EVENT_JOB_END;
     listen_to_signals();
-    if (PMIx_Register_event_handler(&code, 1, NULL, 0, on_end, NULL, NULL) < 0)
-        fail("PMIx_Register_event_handler");
+    register_for(PMIX_EVENT_JOB_END, on_end);
+    register_for(PMIX_JCTRL_CHECKPOINT, on_checkpoint);
+    register_for(PMIX_JCTRL_CHECKPOINT_COMPLETE, on_complete);
     fence();
     if (me.rank == 0) {
         spawn(what, size, child);
@@ -240,6 +304,8 @@ static void parent(const char *what)
             pause_and_resume(child, size);
         } else if (!strcmp(what, "everyone")) {
             expect("a signal to everyone", signal_everyone(NULL, 0, REAL_TIME), PMIX_SUCCESS);
+        } else if (!strcmp(what, "checkpoint")) {
+            checkpoint(child, size);
         } else if (!strcmp(what, "kill")) {
             expect("kill", send_flag(&all, 1, PMIX_JOB_CTRL_KILL), PMIX_SUCCESS);
             wait_for_the_end_of_the_child();
@@ -261,6 +327,8 @@ static void parent(const char *what)
     fence();
     if (caught[SIGUSR1] || caught[SIGUSR2])
         fail("was signalled as well");
+    if (wrong[0] || checkpoints != (!strcmp(what, "checkpoint") && me.rank == last))
+        fail("%u checkpoints; %s", checkpoints, wrong);
     if (!strcmp(what, "signal") && me.rank != last && caught[REAL_TIME])
         fail("was signalled with the last rank");
 }
@@ -269,6 +337,7 @@ static void child(const char *what)
 {
     uint32_t last = me.size - 1;
     listen_to_signals();
+    register_for(PMIX_JCTRL_CHECKPOINT, on_checkpoint);
     tell_by_file("child", me.rank);
     if (!strcmp(what, "terminate")) {
         pmix_value_t *value;
@@ -290,10 +359,13 @@ static void child(const char *what)
         rest();
     }
     bool usr1 = !strcmp(what, "signal"),
-         real_time = !strcmp(what, "everyone") || (usr1 && (me.rank == 0 || me.rank == last));
+         ends = me.rank == 0 || me.rank == last, by_event = !strcmp(what, "checkpoint"),
+         real_time = !strcmp(what, "everyone") || by_event || (usr1 && ends);
     if (caught[SIGUSR1] != usr1 || caught[REAL_TIME] != real_time || caught[SIGUSR2] != 1 || caught[SIGTERM])
         fail("caught SIGUSR1 %d times, SIGUSR2 %d, SIGTERM %d, the real-time signal %d", (int)caught[SIGUSR1],
              (int)caught[SIGUSR2], (int)caught[SIGTERM], (int)caught[REAL_TIME]);
+    if (wrong[0] || checkpoints != (by_event && ends))
+        fail("%u checkpoints; %s", checkpoints, wrong);
 }
 
 static void to(const char *name)
@@ -336,6 +408,13 @@ int main(int argc, char **argv)
         wait_for_file(argv[2], 0, nspace);
         pmix_proc_t two[] = {process(nspace, 0), me.proc};
         expect("a job that has ended", send_signal(two, 2, SIGKILL), PMIX_ERR_NOT_FOUND);
+    } else if (!strcmp(what, "timeout")) {
+        pmix_proc_t two[] = {process("a job to come", 0), me.proc};
+        pmix_info_t infos[2];
+        int number = SIGKILL, seconds = 1;
+        PMIX_INFO_LOAD(&infos[0], PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
+        PMIX_INFO_LOAD(&infos[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+        expect("a job to come", ask(two, 2, infos, 2), PMIX_ERR_TIMEOUT);
     } else if (!strcmp(what, "all") && argc == 3) {
         listen_to_signals();
         fence();

@@ -21,6 +21,8 @@ abroad refused 2 2
 ok "what makes no sense signals nobody, in no job" all_ok 12
 abroad pause 2 2
 ok "pause and resume a process of a spawned job" all_ok 12
+abroad checkpoint 2 2
+ok "a checkpoint is asked for by an event, made and told of, another one by a signal" all_ok 12
 abroad everyone 2 2
 ok "a signal for everyone of the session" all_ok 12
 
@@ -42,6 +44,9 @@ if [[ $backend == slurm ]]; then
     like "but not a step without pmixhost" "$output" 'plain lives'
     steps "$one $program listen B & $other $program to B & wait; $other $program none B"
     ok "a step that has ended is not found" so_many_ok 10
+else # nobody can tell here whether it will come
+    client 1 2 control_abroad timeout
+    ok "the time of PMIX_TIMEOUT is kept" all_ok 2
 fi
 [[ $backend == local ]] || ok "nothing is left" no_litter 20
 done_testing
