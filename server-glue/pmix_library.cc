@@ -170,6 +170,12 @@ void PmixLibrary::register_nspace(const std::string &nspace, int local_count, In
            waiting);
 }
 
+void PmixLibrary::end_nspace(const std::string &nspace, Done done) {
+    pmix_nspace_t name;
+    PMIX_LOAD_NSPACE(name, nspace.c_str());
+    PMIx_server_deregister_nspace(name, on_done, new Waiting{loop_, std::move(done), {}});
+}
+
 void PmixLibrary::register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid,
                                   Done done) {
     pmix_proc_t proc;

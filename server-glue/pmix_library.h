@@ -44,6 +44,9 @@ class PmixLibrary {
     std::string locality_string(const CpuSet &cpus);
 
     void register_nspace(const std::string &nspace, int local_count, InfoList info, Done done);
+    // Its processes of this host have all ended. Removes the files that they wanted to be removed at the
+    // end of their job (PMIX_REGISTER_CLEANUP), in the library's thread.
+    void end_nspace(const std::string &nspace, Done done);
     void register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid, Done done);
     // NAME=VALUE entries that a client needs; only what the library adds.
     Result<std::vector<std::string>> environment(const std::string &nspace, Rank rank);

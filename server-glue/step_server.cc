@@ -21,6 +21,8 @@ static constexpr auto no_task_patience = std::chrono::minutes(10);
 // How long the end waits for peers that do not read.
 static constexpr auto session_start_patience = std::chrono::seconds(5);
 static constexpr auto sending_patience = std::chrono::seconds(5);
+// And for files that are to be removed, when the file system does not answer.
+static constexpr auto cleaning_patience = std::chrono::seconds(30);
 
 // Of events that processes of this host notify, under way in this daemon.
 static constexpr std::uint64_t max_event_bytes = 16ull << 20;
@@ -212,10 +214,30 @@ void StepServer::end(Result<void> result) {
         mesh_->send(launcher_peer(), wire::StepOver::type, share(wire::encode(over)));
     }
     mesh_->farewell();
-    // What others wait for (the result of a fence, say) goes out first.
-    auto shared = std::make_shared<Result<void>>(std::move(result));
-    when_sent(loop_.now() + sending_patience, lingering_end_,
-              [this, shared] { on_end_(std::move(*shared)); });
+    // What others wait for (the result of a fence, say) goes out first, and what processes wanted to be
+    // removed at the end of their job is.
+    struct Ending {
+        Result<void> result;
+        bool sent = false, cleaned = true;
+    };
+    auto ending = std::make_shared<Ending>(Ending{std::move(result)});
+    auto go_on = [this, ending] {
+        if (ending->sent && ending->cleaned)
+            on_end_(std::move(ending->result));
+    };
+    auto cleaned = [ending, go_on] {
+        if (!std::exchange(ending->cleaned, true))
+            go_on();
+    };
+    if (library_ && tasks_.any_started() && tasks_.watch().running() == 0) {
+        ending->cleaned = false;
+        library_->end_nspace(step_.nspace, [cleaned](pmix_status_t) { cleaned(); });
+        cleaning_end_ = loop_.after(cleaning_patience, cleaned);
+    }
+    when_sent(loop_.now() + sending_patience, lingering_end_, [ending, go_on] {
+        ending->sent = true;
+        go_on();
+    });
 }
 
 void StepServer::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {

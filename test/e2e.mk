@@ -4,7 +4,7 @@
 # They are nothing of pmixhost's, so they take none of its flags but the warnings: a sanitizer in
 # them would test libpmix and slow the measurements.
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
-E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/connect \
+E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/cleanup test/e2e/clients/connect \
 	test/e2e/clients/control test/e2e/clients/control_abroad test/e2e/clients/credential \
 	test/e2e/clients/die test/e2e/clients/ended test/e2e/clients/events test/e2e/clients/events_abroad \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
@@ -54,6 +54,10 @@ test_e2e_clients_control_abroad_SOURCES = test/e2e/clients/control_abroad.c test
 test_e2e_clients_control_abroad_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_control_abroad_LDFLAGS =
 test_e2e_clients_control_abroad_LDADD = $(PMIX_LIBS)
+test_e2e_clients_cleanup_SOURCES = test/e2e/clients/cleanup.c test/e2e/clients/client.h
+test_e2e_clients_cleanup_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_cleanup_LDFLAGS =
+test_e2e_clients_cleanup_LDADD = $(PMIX_LIBS)
 test_e2e_clients_control_SOURCES = test/e2e/clients/control.c test/e2e/clients/client.h
 test_e2e_clients_control_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_control_LDFLAGS =
