@@ -16,6 +16,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_group test/bench/bench_spawn
 E2E_CLIENTS += test/bench/bench_events
 E2E_CLIENTS += test/e2e/clients/questions
+E2E_CLIENTS += test/e2e/clients/waiting
 check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
@@ -30,6 +31,10 @@ test_e2e_clients_barrier_SOURCES = test/e2e/clients/barrier.c test/e2e/clients/c
 test_e2e_clients_barrier_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_barrier_LDFLAGS =
 test_e2e_clients_barrier_LDADD = $(PMIX_LIBS)
+test_e2e_clients_waiting_SOURCES = test/e2e/clients/waiting.c test/e2e/clients/client.h
+test_e2e_clients_waiting_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_waiting_LDFLAGS =
+test_e2e_clients_waiting_LDADD = $(PMIX_LIBS)
 test_e2e_clients_monitor_SOURCES = test/e2e/clients/monitor.c test/e2e/clients/client.h
 test_e2e_clients_monitor_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_monitor_LDFLAGS =

@@ -14,6 +14,9 @@
  *        FLAG plain: an error for all; optional, ft, notify: the others build the group without it
  *   group pair KEY ME OTHER ROUNDS
  *        two jobs, which find each other by what they publish, build a group of all their ranks
+ *   group lost HOST FLAG the ranks on HOST never join; all others are in the construct, say "there" and
+ *                        hear of its end when that host is lost: FLAG as above, or first (optional, but
+ *                        that host is the group's first, without which there is no group)
  *   group shrink         a member ends after the group was built with PMIX_GROUP_NOTIFY_TERMINATION: the
  *                        others hear of it, and can destruct the group without it
  */
@@ -311,6 +314,15 @@ static void end_by(const char *how)
     _exit(3);
 }
 
+static int flags_of(const char *flag)
+{
+    return !strcmp(flag, "plain")      ? CONTEXT
+           : !strcmp(flag, "optional") ? OPTIONAL | CONTEXT
+           : !strcmp(flag, "first")    ? OPTIONAL | CONTEXT
+           : !strcmp(flag, "ft")       ? TOLERANT | CONTEXT
+                                       : NOTIFY | CONTEXT;
+}
+
 static void die(const char *how, const char *when, const char *flag)
 {
     need(3);
@@ -318,10 +330,7 @@ static void die(const char *how, const char *when, const char *flag)
     uint32_t victim = me.size - 1;
     pmix_proc_t *procs = list_of(0, 1, &n);
     bool plain = !strcmp(flag, "plain");
-    int flags = plain                        ? CONTEXT
-                : !strcmp(flag, "optional")  ? OPTIONAL | CONTEXT
-                : !strcmp(flag, "ft")        ? TOLERANT | CONTEXT
-                                             : NOTIFY | CONTEXT;
+    int flags = flags_of(flag);
     listen_for_members();
     if (me.rank == victim)
         show_life();
@@ -355,6 +364,61 @@ static void die(const char *how, const char *when, const char *flag)
     say("construct %s: %s", flag, PMIx_Error_string(rc));
     say("ok %d", (int)me.rank);
     _exit(0);
+}
+
+static void lost(const char *host, const char *flag)
+{
+    size_t n, left = 0;
+    pmix_proc_t *procs = list_of(0, 1, &n), *rest = calloc(me.size, sizeof(*rest));
+    pmix_value_t *v = NULL;
+    listen_for_members();
+    fence();
+    bool here = false;
+    for (uint32_t r = 0; r < me.size; r++) {
+        if (!get(r, PMIX_HOSTNAME, &v))
+            fail("no PMIX_HOSTNAME of %u", r);
+        bool doomed = !strcmp(v->data.string, host);
+        PMIX_VALUE_RELEASE(v);
+        if (!doomed)
+            add(rest, &left, me.proc.nspace, r);
+        here = here || (doomed && r == me.rank);
+    }
+    if (here) {
+        say("there %u", me.rank);
+        for (;;)
+            pause();
+    }
+    pmix_info_t info[2];
+    size_t ninfo = 0;
+    const char *keys[] = {PMIX_GROUP_ASSIGN_CONTEXT_ID, PMIX_GROUP_OPTIONAL, PMIX_GROUP_FT_COLLECTIVE,
+                          PMIX_GROUP_NOTIFY_TERMINATION};
+    for (int i = 0; i < 4; i++)
+        if (flags_of(flag) & 1 << i) {
+            PMIX_INFO_LOAD(&info[ninfo], keys[i], NULL, PMIX_BOOL);
+            ninfo++;
+        }
+    struct built built;
+    answer_init(&built.answer);
+    pmix_status_t rc = PMIx_Group_construct_nb("test-lost", procs, n, info, ninfo, on_built, &built);
+    if (rc != PMIX_SUCCESS)
+        fail("PMIx_Group_construct_nb: %s", PMIx_Error_string(rc));
+    say("there %u", me.rank);
+    rc = answer_wait(&built.answer, "PMIx_Group_construct_nb");
+    say("construct %s: %s", flag, PMIx_Error_string(rc));
+    if (!strcmp(flag, "plain") || !strcmp(flag, "first")) {
+        if (rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS)
+            fail("%s", PMIx_Error_string(rc));
+    } else {
+        if (rc != PMIX_ERR_PARTIAL_SUCCESS)
+            fail("%s", PMIx_Error_string(rc));
+        wait_until_told(&told.updates, "PMIX_GROUP_MEMBERSHIP_UPDATE");
+        if (told.members != left || strcmp(told.group, "test-lost"))
+            fail("told of %zu members of %s", told.members, told.group);
+        destruct("test-lost");
+    }
+    must(fence_with(rest, left, 0, 60));
+    say("ok %d", (int)me.rank);
+    _exit(0); /* PMIx_Finalize is none of what is tested */
 }
 
 static void shrink(void)
@@ -441,7 +505,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "all";
     size_t n;
-    begin(90);
+    begin(!strcmp(what, "lost") ? 280 : 90);
     if (!strcmp(what, "all")) {
         all();
     } else if (!strcmp(what, "parts")) {
@@ -483,6 +547,8 @@ int main(int argc, char **argv)
         fence();
     } else if (!strcmp(what, "die") && argc > 3) {
         die(argv[2], argv[3], argc > 4 ? argv[4] : "plain");
+    } else if (!strcmp(what, "lost") && argc > 3) {
+        lost(argv[2], argv[3]);
     } else if (!strcmp(what, "shrink")) {
         shrink();
     } else if (!strcmp(what, "pair") && argc > 5) {

@@ -28,6 +28,12 @@ ok "a rank is killed before any other of its host enters the fence" eval "ended_
 CLIENT_LIMIT=15 client 2 2 die leave first
 ok "a rank leaves before any other of its host enters the fence" eval "ended_in_time && so_many_ok 4"
 
+for call in fence connect group lookup; do
+    for how in segv kill exit; do
+        client 3 1 waiting $call $how
+        ok "a rank ends while the others wait: $call, $how" eval "ended_in_time && so_many_ok 2"
+    done
+done
 client 3 2 nonpmi exits 5
 ok "a rank without PMIx exits while the others are in a fence" all_ok 5
 client 1 3 nonpmi exits 2

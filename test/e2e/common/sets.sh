@@ -49,6 +49,15 @@ if [[ $backend == slurm ]]; then
     run srun "$mpi" -N1 -n2 "$clients/sets" names "$expected" : -N1 -n3 "$clients/sets" names "$expected"
     verdicts=$output
     ok "the components of a het step are sets" all_ok 5
+    expected="both=1-3;last=4;sets.0=0-1;sets.1=2-4"
+    export PMIXHOST_PSETS="both=1-3;last=4"
+    run srun "$mpi" -N1 -n2 "$clients/sets" names "$expected" : -N2 -n3 "$clients/sets" names "$expected"
+    verdicts=$output
+    ok "process sets of the environment count the ranks of a het step through its components" all_ok 5
+    export PMIXHOST_PSETS="both=1-5"
+    run srun "$mpi" -N1 -n2 "$clients/sets" none : -N2 -n3 "$clients/sets" none
+    unset PMIXHOST_PSETS
+    like "and refuse a rank that no component has" "$output" "PMIXHOST_PSETS: .*there is no rank 5"
     pair="PMIXHOST_PSETS='ocean=0,2;both=1' srun $mpi -N2 -n3 --overlap $clients/connect sets k A B 'ice=0;snow=1-3' &
         PMIXHOST_PSETS='ice=0;snow=1-3' srun $mpi -N2 -n4 -r1 --overlap $clients/connect sets k B A 'ocean=0,2;both=1' & wait"
     run salloc -Q -N3 --ntasks-per-node=8 bash -c "$pair"
