@@ -20,7 +20,7 @@
 
 #include "client.h"
 
-enum { EVENT = 7001, LAST = 7002, MAX_RANKS = 64, KINDS = 8, ROUNDS = 20 };
+enum { EVENT = 7001, LAST = 7002, MAX_RANKS = 64, KINDS = 9, ROUNDS = 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -228,7 +228,8 @@ static const struct {
 } kinds[KINDS] = {{PMIX_RANGE_NAMESPACE, "namespace"}, {PMIX_RANGE_SESSION, "session"},
                   {PMIX_RANGE_GLOBAL, "global"},       {PMIX_RANGE_LOCAL, "local"},
                   {PMIX_RANGE_CUSTOM, "custom, one"},  {PMIX_RANGE_CUSTOM, "custom, two"},
-                  {PMIX_RANGE_RM, "rm"},               {PMIX_RANGE_PROC_LOCAL, "proc-local"}};
+                  {PMIX_RANGE_RM, "rm"},               {PMIX_RANGE_PROC_LOCAL, "proc-local"},
+                  {PMIX_RANGE_UNDEF, "none"}};
 
 static bool in_range(uint32_t kind, uint32_t source)
 {

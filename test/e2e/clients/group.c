@@ -17,6 +17,8 @@
  *   group lost HOST FLAG the ranks on HOST never join; all others are in the construct, say "there" and
  *                        hear of its end when that host is lost: FLAG as above, or first (optional, but
  *                        that host is the group's first, without which there is no group)
+ *   group called         the group of the even ranks by its name in PMIx_Job_control (a signal) and one member
+ *                        of it in PMIx_Abort
  *   group shrink         a member ends after the group was built with PMIX_GROUP_NOTIFY_TERMINATION: the
  *                        others hear of it, and can destruct the group without it
  */
@@ -421,6 +423,67 @@ static void lost(const char *host, const char *flag)
     _exit(0); /* PMIx_Finalize is none of what is tested */
 }
 
+static volatile sig_atomic_t signals;
+static void on_signal(int number)
+{
+    (void)number;
+    signals++;
+}
+
+static void called(void)
+{
+    need(4);
+    struct sigaction action = {.sa_handler = on_signal};
+    sigset_t block, before;
+    sigaction(SIGUSR1, &action, NULL);
+    sigemptyset(&block);
+    sigaddset(&block, SIGUSR1);
+    size_t n, left = 0;
+    pmix_proc_t *even = list_of(0, 2, &n), *rest = calloc(me.size, sizeof(*rest)), target;
+    uint32_t victim = even[1].rank; /* group rank 1 */
+    bool member = me.rank % 2 == 0;
+    for (uint32_t r = 0; r < me.size; r++)
+        if (r != victim)
+            add(rest, &left, me.proc.nspace, r);
+    if (me.rank == victim)
+        show_life();
+    if (member)
+        build("test-called", even, n, CONTEXT, NULL);
+    fence();
+    if (me.rank == 0) {
+        pmix_info_t info;
+        int number = SIGUSR1;
+        PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
+        PMIX_LOAD_PROCID(&target, "test-called", PMIX_RANK_WILDCARD);
+        me.doing = "PMIx_Job_control";
+        pmix_status_t rc = PMIx_Job_control(&target, 1, &info, 1, NULL, NULL);
+        if (rc != PMIX_SUCCESS)
+            fail("PMIx_Job_control: %s", PMIx_Error_string(rc));
+    }
+    me.doing = "waiting for the signal";
+    pthread_sigmask(SIG_BLOCK, &block, &before);
+    while (member && signals == 0)
+        sigsuspend(&before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    fence();
+    if (signals != member)
+        fail("%d signals came", (int)signals);
+    if (me.rank == victim)
+        for (;;)
+            pause();
+    if (me.rank == 0) {
+        PMIX_LOAD_PROCID(&target, "test-called", 1);
+        me.doing = "PMIx_Abort";
+        pmix_status_t rc = PMIx_Abort(7, "only one", &target, 1);
+        if (rc != PMIX_SUCCESS)
+            fail("PMIx_Abort: %s", PMIx_Error_string(rc));
+    }
+    wait_for_death();
+    must(fence_with(rest, left, 0, 60));
+    say("ok %d", (int)me.rank);
+    _exit(0); /* the group has a member that does not destruct it */
+}
+
 static void shrink(void)
 {
     need(3);
@@ -549,6 +612,8 @@ int main(int argc, char **argv)
         die(argv[2], argv[3], argc > 4 ? argv[4] : "plain");
     } else if (!strcmp(what, "lost") && argc > 3) {
         lost(argv[2], argv[3]);
+    } else if (!strcmp(what, "called")) {
+        called();
     } else if (!strcmp(what, "shrink")) {
         shrink();
     } else if (!strcmp(what, "pair") && argc > 5) {

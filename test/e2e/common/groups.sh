@@ -12,6 +12,8 @@ client 3 2 group parts
 ok "two groups at once, beside a fence of the same processes" all_ok 6
 client 2 3 group local
 ok "groups of the processes of one host" all_ok 6
+client 3 2 group called
+ok "a group's name stands for its members in PMIx_Job_control, a rank of it for one in PMIx_Abort" eval "ended_in_time && so_many_ok 5"
 client 3 1 group refused
 ok "a required directive that does not exist is refused on all hosts" all_ok 3
 client 3 1 group lonely 5
