@@ -19,6 +19,8 @@ void ControlAbroad::request(TimePoint now, JobControlAsk ask) {
         return own_.request(now, std::move(ask));
     if (!makes_sense(ask.order))
         return ask.reply(PMIX_ERR_BAD_PARAM);
+    if (pending_.size() >= max_pending)
+        return ask.reply(PMIX_ERR_OUT_OF_RESOURCE);
 
     struct Who {
         bool whole = false;
@@ -87,10 +89,10 @@ void ControlAbroad::on_part(TimePoint now, wire::ControlPart message) {
     order.what = std::move(message.order);
     order.deadline = now + std::chrono::milliseconds(message.timeout_ms);
     order.done = {answer, wire::ControlOutcome{PMIX_ERROR}};
-    own_.carry_out(std::move(order));
+    own_.carry_out(now, std::move(order));
 }
 
-void ControlAbroad::on_reply(const wire::ControlReply &message) {
+void ControlAbroad::on_reply(TimePoint now, const wire::ControlReply &message) {
     auto node = pending_.extract(message.id);
     if (!node)
         return; // its time was up
@@ -108,7 +110,7 @@ void ControlAbroad::on_reply(const wire::ControlReply &message) {
                       (*reply)(status_of(outcome));
                   },
                   wire::ControlOutcome{PMIX_ERROR}};
-    own_.carry_out(std::move(order));
+    own_.carry_out(now, std::move(order));
 }
 
 void ControlAbroad::on_session_gone() {

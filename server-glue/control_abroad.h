@@ -29,6 +29,7 @@ class ControlAbroad {
   public:
     // In one call: as many as a session has steps.
     static constexpr std::size_t max_namespaces = 4096;
+    static constexpr std::size_t max_pending = 10'000;
 
     ControlAbroad(ControlAbroadPort &port, JobControl &own, const Bytes &nspace)
         : port_(port), own_(own), nspace_(nspace) {}
@@ -36,7 +37,7 @@ class ControlAbroad {
     // Whatever the targets; those of this job alone never leave it.
     void request(TimePoint now, JobControlAsk ask);
     void on_part(TimePoint now, wire::ControlPart message);
-    void on_reply(const wire::ControlReply &message);
+    void on_reply(TimePoint now, const wire::ControlReply &message);
     void on_session_gone();
     TimePoint next_time() const;
     void on_time(TimePoint now);

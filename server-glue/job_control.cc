@@ -9,6 +9,10 @@
 
 namespace pmixhost {
 
+// What those behind a host get of the time it has itself.
+static Duration for_those_behind(Duration timeout) { return timeout * 4 / 5; }
+static constexpr Duration longest = std::chrono::hours(24);
+
 // What one message asks is bounded by what one upcall may hold.
 static bool are_signals(const std::vector<std::int32_t> &signals) {
     return !signals.empty() && signals.size() <= JobControlAsk::max_signals &&
@@ -78,10 +82,10 @@ void JobControl::request(TimePoint now, JobControlAsk ask) {
     auto reply = std::make_shared<StatusReply>(std::move(ask.reply));
     order.done = {[reply](wire::ControlOutcome outcome) { (*reply)(status_of(outcome)); },
                   wire::ControlOutcome{PMIX_ERROR}};
-    carry_out(std::move(order));
+    carry_out(now, std::move(order));
 }
 
-void JobControl::carry_out(Order order) {
+void JobControl::carry_out(TimePoint now, Order order) {
     if (order.what.notifies)
         port_.notify_checkpoint(order.what, order.target);
     auto &signals = order.what.signals;
@@ -102,42 +106,70 @@ void JobControl::carry_out(Order order) {
                               },
                               PMIX_ERROR});
     }
-    std::uint64_t id = next_id_++;
-    auto pending = pending_.try_emplace(id).first;
-    Pending &request = pending->second;
+    Pending pending;
     if (order.what.nspace == nspace_)
-        request.last = order.what.rank;
-    request.signals = std::move(signals);
-    request.whole = order.target.whole;
-    request.deadline = order.deadline;
-    request.done = std::move(order.done);
-    std::map<HostIndex, wire::SignalRanks> by_host;
-    auto add = [&](HostIndex host, Rank rank) {
-        if (host == self_)
-            request.local.push_back(rank);
-        else
-            by_host[host].ranks.push_back(rank);
-    };
-    if (request.whole) {
-        for (HostIndex host = 0; host < map_.host_count(); ++host) {
-            for (Rank rank : map_.ranks_on(host))
-                add(host, rank);
-        }
-    } else {
-        for (Rank rank : order.target.ranks)
-            add(map_.host_of(rank), rank);
+        pending.last = order.what.rank;
+    pending.signals = std::move(signals);
+    pending.whole = order.target.whole;
+    if (!pending.whole)
+        pending.ranks = std::move(order.target.ranks);
+    pending.timeout = order.deadline - now;
+    pending.done = std::move(order.done);
+    auto request = start(now, std::move(pending));
+    request->second.origin = self_;
+    request->second.number = request->first;
+    spread(request, self_, no_host, request->second.ranks);
+    if (request->second.waiting.empty())
+        finish(request);
+}
+
+JobControl::Iterator JobControl::start(TimePoint now, Pending pending) {
+    pending.timeout = std::clamp<Duration>(pending.timeout, Duration(0), longest);
+    pending.deadline = now + pending.timeout;
+    return pending_.emplace(next_id_++, std::move(pending)).first;
+}
+
+bool JobControl::has_target(const Pending &pending, HostIndex host) const {
+    return pending.whole || std::any_of(pending.ranks.begin(), pending.ranks.end(),
+                                        [&](Rank rank) { return map_.host_of(rank) == host; });
+}
+
+// Asks the neighbours of `at`, which is this host or one that has gone, for those of `ranks` that lie
+// behind them.
+void JobControl::spread(Iterator pending, HostIndex at, HostIndex coming_from,
+                        const std::vector<Rank> &ranks) {
+    Pending &request = pending->second;
+    std::map<HostIndex, std::vector<Rank>> by_neighbour;
+    for (Rank rank : ranks) {
+        if (HostIndex host = map_.host_of(rank); host != at)
+            by_neighbour[tree_.next_hop(at, host)].push_back(rank);
     }
-    for (auto &[host, message] : by_host) {
-        message.id = id;
+    auto ask = [&](HostIndex neighbour) {
+        std::vector<Rank> &there = by_neighbour[neighbour];
+        if (neighbour == coming_from || (!request.whole && there.empty()))
+            return;
+        wire::SignalRanks message;
+        message.id = pending->first;
         message.nspace = nspace_;
+        message.origin = request.origin;
+        message.number = request.number;
+        message.behind = at;
+        message.whole = request.whole;
+        message.ranks = there;
         message.signals = request.signals;
-        if (port_.send(host, wire::SignalRanks::type, share(wire::encode(message))))
-            request.waiting.emplace(host, message.ranks.size());
+        message.timeout_ms = static_cast<std::uint32_t>(
+            std::chrono::duration_cast<std::chrono::milliseconds>(for_those_behind(request.timeout)).count());
+        if (!port_.host_gone(neighbour) &&
+            port_.send(neighbour, wire::SignalRanks::type, share(wire::encode(message))))
+            request.waiting.emplace(neighbour, at);
         else
-            request.outcome.absent += message.ranks.size();
-    }
-    if (request.waiting.empty())
-        finish(pending);
+            spread(pending, neighbour, at, there);
+    };
+    if (HostIndex parent = tree_.parent(at); parent != no_host)
+        ask(parent);
+    HostIndex first = tree_.first_child(at);
+    for (std::uint32_t i = 0; i < tree_.child_count(at); ++i)
+        ask(first + i);
 }
 
 std::size_t JobControl::signal(const std::vector<Rank> &ranks, const std::vector<std::int32_t> &signals) {
@@ -151,27 +183,55 @@ std::size_t JobControl::signal(const std::vector<Rank> &ranks, const std::vector
     return good;
 }
 
-void JobControl::on_request(HostIndex from, const wire::SignalRanks &message) {
-    wire::SignalReply reply;
-    reply.id = message.id;
-    if (message.nspace == nspace_ && (are_signals(message.signals) || message.signals == std::vector<std::int32_t>{0}))
-        reply.signalled = static_cast<std::uint32_t>(signal(message.ranks, message.signals));
-    port_.send(from, wire::SignalReply::type, share(wire::encode(reply)));
+void JobControl::reply(HostIndex to, std::uint64_t id, wire::SignalReply message) {
+    message.id = id;
+    port_.send(to, wire::SignalReply::type, share(wire::encode(message)));
+}
+
+void JobControl::on_request(TimePoint now, HostIndex from, wire::SignalRanks message) {
+    HostIndex hosts = map_.host_count(), behind = message.behind;
+    if (from >= hosts || behind >= hosts || behind == self_ || message.origin == self_ ||
+        (tree_.parent(behind) != self_ && tree_.parent(self_) != behind))
+        return;
+    bool good = are_signals(message.signals) || message.signals == std::vector<std::int32_t>{0};
+    if (message.nspace != nspace_ || !good ||
+        std::any_of(message.ranks.begin(), message.ranks.end(),
+                    [this](Rank rank) { return map_.host_of(rank) == no_host; }))
+        return reply(from, message.id, {});
+    // Whoever asked before has gone: it cannot have had the answer.
+    if (auto done = remembered_.find({message.origin, message.number}); done != remembered_.end())
+        return reply(from, message.id, done->second);
+    for (auto &[id, pending] : pending_) {
+        if (pending.origin != message.origin || pending.number != message.number)
+            continue;
+        pending.asker = from;
+        pending.id_there = message.id;
+        return;
+    }
+    Pending pending;
+    pending.asker = from;
+    pending.id_there = message.id;
+    pending.origin = message.origin;
+    pending.number = message.number;
+    pending.signals = std::move(message.signals);
+    pending.whole = message.whole != 0;
+    pending.ranks = std::move(message.ranks);
+    pending.timeout = std::chrono::milliseconds(message.timeout_ms);
+    auto request = start(now, std::move(pending));
+    spread(request, self_, behind, request->second.ranks);
+    if (request->second.waiting.empty())
+        finish(request);
 }
 
 void JobControl::on_reply(HostIndex from, const wire::SignalReply &message) {
     auto pending = pending_.find(message.id);
-    if (pending == pending_.end())
+    if (pending == pending_.end() || pending->second.waiting.erase(from) == 0)
         return; // its time was up
-    Pending &request = pending->second;
-    auto asked = request.waiting.find(from);
-    if (asked == request.waiting.end())
-        return;
-    std::size_t good = std::min<std::size_t>(message.signalled, asked->second);
-    request.outcome.signalled += good;
-    request.outcome.absent += asked->second - good;
-    request.waiting.erase(asked);
-    if (request.waiting.empty())
+    auto &outcome = pending->second.outcome;
+    outcome.signalled += message.signalled;
+    outcome.lost |= message.lost;
+    outcome.late |= message.late;
+    if (pending->second.waiting.empty())
         finish(pending);
 }
 
@@ -182,9 +242,10 @@ void JobControl::on_host_gone(HostIndex host, bool lost) {
         auto asked = request.waiting.find(host);
         if (asked == request.waiting.end())
             continue;
-        request.outcome.absent += asked->second;
-        request.outcome.lost |= lost;
+        HostIndex behind = asked->second;
         request.waiting.erase(asked);
+        request.outcome.lost |= lost && has_target(request, host);
+        spread(pending, host, behind, request.ranks);
         if (request.waiting.empty())
             finish(pending);
     }
@@ -193,17 +254,29 @@ void JobControl::on_host_gone(HostIndex host, bool lost) {
 void JobControl::finish(Iterator pending, bool in_time) {
     Pending request = std::move(pending->second);
     pending_.erase(pending);
-    auto last = std::stable_partition(request.local.begin(), request.local.end(),
-                                      [&](Rank rank) { return rank != request.last; });
-    std::vector<Rank> caller(last, request.local.end());
-    request.local.erase(last, request.local.end());
+    std::vector<Rank> local, caller;
+    for (Rank rank : request.whole ? map_.ranks_on(self_) : std::span<const Rank>(request.ranks)) {
+        if (map_.host_of(rank) == self_)
+            (rank == request.last ? caller : local).push_back(rank);
+    }
     wire::ControlOutcome outcome = request.outcome;
-    std::size_t good = signal(request.local, request.signals) + signal(caller, request.signals);
-    outcome.signalled += good;
-    outcome.absent += request.local.size() + caller.size() - good;
     outcome.late |= !in_time;
-    if (request.whole && outcome.signalled > 0)
-        outcome.absent = 0;
+    std::size_t all = request.whole ? map_.rank_count() : request.ranks.size();
+    outcome.signalled += signal(local, request.signals);
+    if (request.asker != no_host) {
+        wire::SignalReply message{0, static_cast<std::uint32_t>(std::min<std::uint64_t>(outcome.signalled, all)),
+                                  outcome.lost, outcome.late};
+        Place place{request.origin, request.number};
+        remembered_.emplace(place, message);
+        oldest_.push_back(place);
+        if (oldest_.size() > max_remembered) {
+            remembered_.erase(oldest_.front());
+            oldest_.pop_front();
+        }
+        return reply(request.asker, request.id_there, message);
+    }
+    outcome.signalled = std::min<std::uint64_t>(outcome.signalled + signal(caller, request.signals), all);
+    outcome.absent = request.whole && outcome.signalled > 0 ? 0 : all - outcome.signalled;
     request.done(outcome);
 }
 

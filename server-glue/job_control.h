@@ -2,9 +2,12 @@
 // process of the job or, by way of the session, of another one (control_abroad.h). Pure: messages and
 // time in, messages, signals and one answer out.
 //
-// Nothing is signalled unless all of the request makes sense. Other hosts' processes come first, and
-// their daemons say how it went; those of this host are last, the caller at the very end, because
-// they may be what keeps this daemon alive. A request may hold several signals: each process gets
+// Nothing is signalled unless all of the request makes sense. It goes along the tree of the step's hosts
+// from where it was asked, around hosts that have gone, to where it has targets: no host sends more than
+// its neighbours in the tree. The processes behind a host come first and are counted there, then
+// its own, because they may be what keeps its daemon alive; the caller comes at the very end. A host
+// that is asked again, because who asked it has gone, does it once.
+// A request may hold several signals: each process gets
 // them in their order. The event is sent first; with it alone, processes count that are there.
 //
 // The answer: SUCCESS (all named processes that the job has were signalled), NOT_FOUND (none of them
@@ -14,9 +17,11 @@
 
 #include "common/event_loop.h"
 #include "common/job_map.h"
+#include "common/transport/tree.h"
 #include "common/wire/messages.h"
 #include "server-glue/upcalls.h"
 
+#include <deque>
 #include <map>
 #include <set>
 
@@ -27,6 +32,7 @@ class JobControlPort {
     virtual ~JobControlPort() = default;
     // False when the host is gone.
     virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
+    virtual bool host_gone(HostIndex host) = 0;
     // A process of this host; false when it does not run.
     virtual bool signal_local(Rank rank, int signal) = 0;
     // Ends the whole job with the RM's means.
@@ -44,8 +50,11 @@ class JobControl {
   public:
     static constexpr Duration patience = std::chrono::seconds(30); // without PMIX_TIMEOUT
 
-    JobControl(JobControlPort &port, const Bytes &nspace, const JobMap &map, HostIndex self)
-        : port_(port), nspace_(nspace), map_(map), self_(self) {}
+    static constexpr std::size_t max_remembered = 1024; // requests of other hosts that are done
+
+    JobControl(JobControlPort &port, const Bytes &nspace, const JobMap &map, HostIndex self,
+               std::uint32_t radix)
+        : port_(port), nspace_(nspace), map_(map), self_(self), tree_(map.host_count(), radix) {}
 
     struct Order {
         wire::ControlTarget target; // its namespace is not looked at
@@ -57,11 +66,11 @@ class JobControl {
     // Does it make sense?
     pmix_status_t check(const wire::ControlTarget &target) const;
     // What check() allows, and makes_sense().
-    void carry_out(Order order);
+    void carry_out(TimePoint now, Order order);
     // All of these: targets in this job alone.
     void request(TimePoint now, JobControlAsk ask);
 
-    void on_request(HostIndex from, const wire::SignalRanks &message);
+    void on_request(TimePoint now, HostIndex from, wire::SignalRanks message);
     void on_reply(HostIndex from, const wire::SignalReply &message);
     // `lost`: not because its processes had all ended.
     void on_host_gone(HostIndex host, bool lost);
@@ -70,25 +79,38 @@ class JobControl {
 
   private:
     struct Pending {
+        HostIndex asker = no_host; // no_host: `done` is told
+        std::uint64_t id_there = 0;
+        HostIndex origin = 0;
+        std::uint64_t number = 0;
         std::optional<Rank> last;
         std::vector<std::int32_t> signals;
         bool whole = false; // ended processes do not count
-        std::vector<Rank> local;
-        std::map<HostIndex, std::size_t> waiting; // and how many processes they have
+        std::vector<Rank> ranks; // of this host and of those behind it
+        std::map<HostIndex, HostIndex> waiting; // for whom, and which neighbour it is behind
         wire::ControlOutcome outcome;
+        Duration timeout{};
         TimePoint deadline;
         OneShot<wire::ControlOutcome> done;
     };
     using Iterator = std::map<std::uint64_t, Pending>::iterator;
+    using Place = std::pair<HostIndex, std::uint64_t>; // origin and number
+    Iterator start(TimePoint now, Pending pending);
+    void spread(Iterator pending, HostIndex at, HostIndex coming_from, const std::vector<Rank> &ranks);
+    bool has_target(const Pending &pending, HostIndex host) const;
     // How many of `ranks` got all of the signals.
     std::size_t signal(const std::vector<Rank> &ranks, const std::vector<std::int32_t> &signals);
     void finish(Iterator pending, bool in_time = true);
+    void reply(HostIndex to, std::uint64_t id, wire::SignalReply message);
 
     JobControlPort &port_;
     const Bytes nspace_;
     const JobMap &map_;
     const HostIndex self_;
+    Tree tree_;
     std::map<std::uint64_t, Pending> pending_;
+    std::map<Place, wire::SignalReply> remembered_;
+    std::deque<Place> oldest_; // of those
     std::uint64_t next_id_ = 1;
 };
 

@@ -19,7 +19,7 @@ void SessionControl::on_request(TimePoint now, StepId step, HostIndex from, wire
     it.order.nspace = port_.nspace_of(step); // whatever it says
     it.patience = now + grace;
     it.deadline = now + std::chrono::milliseconds(message.timeout_ms);
-    if (requests_.size() > max_requests)
+    if (requests_.size() > max_requests || message.targets.size() > max_targets)
         return refuse(request, PMIX_ERR_OUT_OF_RESOURCE);
     if (!makes_sense(it.order))
         return refuse(request, PMIX_ERR_BAD_PARAM);

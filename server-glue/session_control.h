@@ -39,6 +39,7 @@ class SessionControl {
   public:
     using StepId = SessionControlPort::StepId;
     static constexpr std::size_t max_requests = 10'000;
+    static constexpr std::size_t max_targets = 4096; // namespaces of one
     // How long steps that were called, or shall come by themselves, are waited for.
     static constexpr Duration grace = std::chrono::seconds(5);
 

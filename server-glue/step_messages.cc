@@ -67,7 +67,7 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
         with<wire::KillRanks>(log_, payload, [&](auto m) { kill_ranks(m); });
         break;
     case wire::SignalRanks::type:
-        with<wire::SignalRanks>(log_, payload, [&](auto m) { control_.on_request(from, m); });
+        with<wire::SignalRanks>(log_, payload, [&](auto m) { control_.on_request(now, from, std::move(m)); });
         break;
     case wire::SignalReply::type:
         with<wire::SignalReply>(log_, payload, [&](auto m) { control_.on_reply(from, m); });
@@ -122,7 +122,7 @@ void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
             log_, payload, [&](auto m) { control_abroad_.on_part(loop_.now(), std::move(m)); });
         break;
     case wire::ControlReply::type:
-        with<wire::ControlReply>(log_, payload, [&](const auto &m) { control_abroad_.on_reply(m); });
+        with<wire::ControlReply>(log_, payload, [&](const auto &m) { control_abroad_.on_reply(loop_.now(), m); });
         break;
     case wire::EventAbroad::type:
         with<wire::EventAbroad>(log_, payload, [&](auto m) { events_.on_abroad(std::move(m)); });

@@ -95,7 +95,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
                   on_launch_failed(failure, std::move(task));
               }}),
       collectives_(*this, step_.self, settings_.transport_radix), modex_(*this, step_.self),
-      control_(*this, step_.nspace, step_.map, step_.self),
+      control_(*this, step_.nspace, step_.map, step_.self, settings_.transport_radix),
       control_abroad_(*this, control_, step_.nspace),
       publish_(*this, step_.map.hosts()[step_.self], {settings_.publish_timeout, settings_.publish_wait}),
       spawn_([this](std::uint8_t type, SharedBytes payload) {

@@ -165,30 +165,45 @@ struct KillRanks {
 struct SignalRanks {
     static constexpr std::uint8_t type = 29;
     static constexpr const char *name = "SignalRanks";
-    static constexpr const char *text = "a process controls these processes of its own job";
+    static constexpr const char *text =
+        "signal these processes of this host and of those behind it; passed on along the tree";
     std::uint64_t id = 0;
     Bytes nspace;
+    std::uint32_t origin = 0;
+    std::uint64_t number = 0;
+    std::uint32_t behind = 0;
+    std::uint8_t whole = 0;
     std::vector<std::uint32_t> ranks;
     std::vector<std::int32_t> signals;
+    std::uint32_t timeout_ms = 0;
     static constexpr auto fields() {
         return std::make_tuple(
             field(&SignalRanks::id, "id", "chosen by the asking daemon"),
             field(&SignalRanks::nspace, "nspace", "namespace of the processes"),
-            field(&SignalRanks::ranks, "ranks", "those on the addressed host"),
+            field(&SignalRanks::origin, "origin", "host where it begins"),
+            field(&SignalRanks::number, "number", "of that host; what comes again is done once"),
+            field(&SignalRanks::behind, "behind", "the neighbour in the tree that is not to be asked"),
+            field(&SignalRanks::whole, "whole", "1: all processes there"),
+            field(&SignalRanks::ranks, "ranks", "else these, on the host or behind it"),
             field(&SignalRanks::signals, "signals",
-                  "signal numbers, for each process in this order; 0 alone: are they there?"));
+                  "signal numbers, for each process in this order; 0 alone: are they there?"),
+            field(&SignalRanks::timeout_ms, "timeout_ms", "when to answer with what there is"));
     }
 };
 struct SignalReply {
     static constexpr std::uint8_t type = 30;
     static constexpr const char *name = "SignalReply";
-    static constexpr const char *text = "how many of them there were";
+    static constexpr const char *text = "how many of them there were, in that part of the tree";
     std::uint64_t id = 0;
     std::uint32_t signalled = 0;
+    std::uint8_t lost = 0;
+    std::uint8_t late = 0;
     static constexpr auto fields() {
         return std::make_tuple(
             field(&SignalReply::id, "id", "as in SignalRanks"),
-            field(&SignalReply::signalled, "signalled", "processes that got all of the signals"));
+            field(&SignalReply::signalled, "signalled", "processes that got all of the signals"),
+            field(&SignalReply::lost, "lost", "1: a host of theirs is lost"),
+            field(&SignalReply::late, "late", "1: not all have answered in time"));
     }
 };
 

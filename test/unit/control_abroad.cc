@@ -19,7 +19,7 @@ constexpr pmix_status_t unanswered = -12345;
 struct Daemon final : JobControlPort, ControlAbroadPort {
     Bytes nspace;
     JobMap map = *JobMap::create({"a"}, {{0, 1, 2}});
-    JobControl own{*this, nspace, map, 0};
+    JobControl own{*this, nspace, map, 0, 2};
     ControlAbroad abroad{*this, own, nspace};
     std::deque<std::pair<std::uint8_t, SharedBytes>> to_session;
     bool session_there = true;
@@ -32,6 +32,7 @@ struct Daemon final : JobControlPort, ControlAbroadPort {
 
     explicit Daemon(Bytes name) : nspace(std::move(name)) {}
     bool send(HostIndex, std::uint8_t, SharedBytes) override { return false; }
+    bool host_gone(HostIndex) override { return true; }
     bool signal_local(Rank rank, int signal) override {
         if (!ended.contains(rank))
             signalled.emplace_back(rank, signal);
@@ -92,7 +93,7 @@ struct World final : SessionControlPort {
         if (type == wire::ControlPart::type)
             at(step).abroad.on_part(now, *wire::decode<wire::ControlPart>(*payload));
         else
-            at(step).abroad.on_reply(*wire::decode<wire::ControlReply>(*payload));
+            at(step).abroad.on_reply(now, *wire::decode<wire::ControlReply>(*payload));
         return true;
     }
     void call_steps(const std::set<Bytes> &known, std::function<void(TimePoint, CalledSteps)> done) override {
@@ -347,6 +348,17 @@ void time_is_kept_and_nothing_is_done_later(void **) {
     assert_true(world.session.next_time() == TimePoint::max());
 }
 
+void as_many_requests_as_are_kept(void **) {
+    World world({"own", "b"});
+    world.deaf = {2};
+    for (std::size_t i = 0; i < ControlAbroad::max_pending; ++i) {
+        auto ask = world.asking({all_of("b")}, {SIGUSR1});
+        ask.reply = {};
+        world.at(1).abroad.request(world.now, std::move(ask));
+    }
+    assert_int_equal(world.ask({all_of("b")}, {SIGUSR1}), PMIX_ERR_OUT_OF_RESOURCE);
+}
+
 void a_session_that_dies(void **) {
     World world({"own", "b"});
     world.deaf = {2};
@@ -374,6 +386,11 @@ void what_a_session_says_is_looked_at(void **) {
     assert_int_equal(world.at(2).to_session.size(), 6);
     world.exchange(); // answers to nothing that the session has asked
     world.session.on_request(world.now, 1, 0, {1, {}, 0, {{"b", 1, {}}}, 1000});
+    wire::ControlRequest many{2, {"x", 0, {SIGKILL}, 0, {}}, 0, {}, 1000};
+    for (int i = 0; i < 5000; ++i)
+        many.targets.push_back({"nobody " + std::to_string(i), 1, {}});
+    world.session.on_request(world.now, 1, 0, many);
+    assert_int_equal(world.calls.size(), 0);
     assert_true(world.session.next_time() == TimePoint::max());
 }
 
@@ -390,6 +407,7 @@ int main() {
         cmocka_unit_test(everyone),
         cmocka_unit_test(a_step_that_goes_meanwhile),
         cmocka_unit_test(time_is_kept_and_nothing_is_done_later),
+        cmocka_unit_test(as_many_requests_as_are_kept),
         cmocka_unit_test(a_session_that_dies),
         cmocka_unit_test(what_a_session_says_is_looked_at),
     };

@@ -2,6 +2,8 @@
 #include "server-glue/job_control.h"
 
 #include <csignal>
+#include <deque>
+#include <memory>
 
 #include "test/unit/check.h"
 
@@ -26,7 +28,8 @@ struct World final : JobControlPort {
     int ends = 0;
     std::vector<std::pair<Bytes, wire::ControlTarget>> notified;
 
-    explicit World(HostIndex self = 0) : control(*this, "job", map, self) {}
+    explicit World(HostIndex self = 0) : control(*this, "job", map, self, 2) {}
+    bool host_gone(HostIndex host) override { return gone_hosts.contains(host); }
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
         if (gone_hosts.contains(to))
             return false;
@@ -68,7 +71,7 @@ struct World final : JobControlPort {
         control.request(start, std::move(ask));
     }
     void reply(HostIndex from, std::uint32_t count) {
-        control.on_reply(from, {sent.at(from).id, count});
+        control.on_reply(from, {sent.at(from).id, count, 0, 0});
     }
 };
 
@@ -92,13 +95,25 @@ void others_come_first_and_the_caller_last(void **) {
 void the_asked_host_counts(void **) {
     World world(1);
     world.ended = {3};
-    world.control.on_request(0, {7, "job", {2, 3}, {SIGUSR1}});
-    world.control.on_request(0, {8, "another", {2, 3}, {SIGUSR1}});
-    world.control.on_request(0, {9, "job", {2}, {SIGUSR1, 0}});
-    world.control.on_request(0, {10, "job", {2}, {}});
-    assert_int_equal(world.replies.size(), 4);
+    auto asked = [&](std::uint64_t id, Bytes nspace, std::vector<std::uint32_t> ranks,
+                     std::vector<std::int32_t> signals, HostIndex behind = 0) {
+        wire::SignalRanks message;
+        message.id = message.number = id;
+        message.nspace = std::move(nspace);
+        message.behind = behind;
+        message.ranks = std::move(ranks);
+        message.signals = std::move(signals);
+        world.control.on_request(start, 0, message);
+    };
+    asked(7, "job", {2, 3}, {SIGUSR1});
+    asked(8, "another", {2, 3}, {SIGUSR1});
+    asked(9, "job", {2}, {SIGUSR1, 0});
+    asked(10, "job", {2}, {});
+    asked(11, "job", {2, 6}, {SIGUSR1});
+    asked(12, "job", {2}, {SIGUSR1}, 2); // no neighbour
+    assert_int_equal(world.replies.size(), 5);
     assert_int_equal(world.replies[0].signalled, 1);
-    for (int i : {1, 2, 3})
+    for (int i : {1, 2, 3, 4})
         assert_int_equal(world.replies[i].signalled, 0);
     assert_int_equal(world.signalled.size(), 1);
 }
@@ -167,9 +182,156 @@ void the_event_of_a_checkpoint(void **) {
     world.ask({6}, {}, "job", "nobody");
     assert_int_equal(world.status, PMIX_ERR_NOT_FOUND);
     assert_int_equal(world.notified.size(), 2);
-    World asked(1);
-    asked.control.on_request(0, {7, "job", {2, 3}, {0}});
-    assert_int_equal(asked.replies.at(0).signalled, 2);
+}
+
+// Hosts with one rank each, and what is under way between them.
+struct Network {
+    struct Host final : JobControlPort {
+        Network &net;
+        HostIndex self;
+        JobControl control;
+        std::vector<int> signals;
+        std::size_t sent = 0;
+        Host(Network &all, HostIndex host) : net(all), self(host), control(*this, "job", all.map, host, 2) {}
+        bool host_gone(HostIndex host) override { return net.known_gone.contains(host); }
+        bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
+            ++sent;
+            net.queue.push_back({self, to, type, std::move(payload)});
+            return true;
+        }
+        bool signal_local(Rank, int signal) override {
+            signals.push_back(signal);
+            return true;
+        }
+        void end_job(std::string, StatusReply) override {}
+        void notify_checkpoint(const wire::ControlOrder &, const wire::ControlTarget &) override {}
+    };
+    struct Message {
+        HostIndex from, to;
+        std::uint8_t type;
+        SharedBytes payload;
+    };
+    JobMap map;
+    std::deque<Message> queue;
+    std::set<HostIndex> dead, known_gone;
+    std::vector<std::unique_ptr<Host>> hosts;
+    pmix_status_t status = unanswered;
+
+    static JobMap map_of(Rank count) {
+        std::vector<std::string> names;
+        std::vector<std::vector<Rank>> ranks;
+        for (Rank rank = 0; rank < count; ++rank) {
+            names.push_back("h" + std::to_string(rank));
+            ranks.push_back({rank});
+        }
+        return *JobMap::create(names, ranks);
+    }
+    explicit Network(Rank count) : map(map_of(count)) {
+        for (HostIndex host = 0; host < count; ++host)
+            hosts.push_back(std::make_unique<Host>(*this, host));
+    }
+    void ask(HostIndex at, std::vector<Rank> ranks) {
+        JobControlAsk ask;
+        ask.caller = {"job", at, false};
+        for (Rank rank : ranks)
+            ask.targets.push_back({"job", rank, false});
+        ask.order.signals = {SIGUSR1};
+        ask.reply = {[this](pmix_status_t s) { status = s; }, PMIX_ERROR};
+        status = unanswered;
+        hosts[at]->control.request(start, std::move(ask));
+    }
+    bool step() {
+        if (queue.empty())
+            return false;
+        Message message = std::move(queue.front());
+        queue.pop_front();
+        if (dead.contains(message.to) || dead.contains(message.from))
+            return true;
+        auto &control = hosts[message.to]->control;
+        if (message.type == wire::SignalRanks::type)
+            control.on_request(start, message.from, *wire::decode<wire::SignalRanks>(*message.payload));
+        else
+            control.on_reply(message.from, *wire::decode<wire::SignalReply>(*message.payload));
+        return true;
+    }
+    void run() {
+        while (step())
+            ;
+    }
+    void die(HostIndex host, bool lost) {
+        dead.insert(host);
+        known_gone.insert(host);
+        for (auto &other : hosts) {
+            if (!dead.contains(other->self))
+                other->control.on_host_gone(host, lost);
+        }
+    }
+};
+
+void no_host_sends_more_than_its_neighbours(void **) {
+    Network net(1000);
+    net.ask(777, {});
+    net.run();
+    assert_int_equal(net.status, PMIX_SUCCESS);
+    for (auto &host : net.hosts) {
+        assert_int_equal(host->signals.size(), 1);
+        assert_in_range(host->sent, 1, 3);
+    }
+    for (auto &host : net.hosts)
+        host->sent = 0;
+    net.ask(999, {998, 3}); // and nobody who is not on the way
+    net.run();
+    assert_int_equal(net.status, PMIX_SUCCESS);
+    std::size_t busy = 0;
+    for (auto &host : net.hosts)
+        busy += host->sent > 0;
+    assert_in_range(busy, 3, 20);
+    assert_int_equal(net.hosts[998]->signals.size(), 2);
+    assert_int_equal(net.hosts[3]->signals.size(), 2);
+    assert_int_equal(net.hosts[999]->signals.size(), 1);
+}
+
+void hosts_in_the_middle_that_go(void **) {
+    for (bool lost : {false, true}) {
+        for (std::size_t steps = 0; steps < 40; ++steps) {
+            Network net(15);
+            net.ask(0, {});
+            for (std::size_t i = 0; i < steps; ++i)
+                net.step();
+            net.die(1, lost); // has 3 and 4 below it
+            net.run();
+            if (!lost || net.status != PMIX_ERR_LOST_CONNECTION) // it may have answered before
+                assert_int_equal(net.status, PMIX_SUCCESS);
+            if (net.hosts[1]->signals.empty() && lost)
+                assert_int_equal(net.status, PMIX_ERR_LOST_CONNECTION);
+            for (auto &host : net.hosts) {
+                if (host->self != 1)
+                    assert_int_equal(host->signals.size(), 1); // once
+            }
+        }
+    }
+    Network net(15); // it had gone before; its rank is named
+    net.dead = net.known_gone = {1};
+    net.ask(14, {1, 3, 4, 8});
+    net.run();
+    assert_int_equal(net.status, PMIX_ERR_PARTIAL_SUCCESS);
+    for (HostIndex host : {3, 4, 8})
+        assert_int_equal(net.hosts[host]->signals.size(), 1);
+}
+
+void a_silent_host_does_not_take_the_others_with_it(void **) {
+    Network net(15);
+    net.dead = {3}; // nobody knows
+    net.ask(0, {});
+    net.run();
+    assert_int_equal(net.status, unanswered);
+    TimePoint at = net.hosts[1]->control.next_time();
+    assert_true(at < net.hosts[0]->control.next_time());
+    net.hosts[1]->control.on_time(at);
+    net.run();
+    assert_int_equal(net.status, PMIX_ERR_TIMEOUT);
+    for (auto &host : net.hosts) // but for those behind it
+        assert_int_equal(host->signals.size(), host->self == 3 || host->self == 7 || host->self == 8 ? 0 : 1);
 }
 
 void to_kill_the_whole_job_is_the_resource_managers(void **) {
@@ -192,6 +354,9 @@ int main() {
         cmocka_unit_test(ended_processes),
         cmocka_unit_test(hosts_that_go_and_hosts_that_are_silent),
         cmocka_unit_test(the_event_of_a_checkpoint),
+        cmocka_unit_test(no_host_sends_more_than_its_neighbours),
+        cmocka_unit_test(hosts_in_the_middle_that_go),
+        cmocka_unit_test(a_silent_host_does_not_take_the_others_with_it),
         cmocka_unit_test(to_kill_the_whole_job_is_the_resource_managers),
     };
     return cmocka_run_group_tests_name("job control", tests, nullptr, nullptr);

@@ -64,6 +64,14 @@ for how in kill terminate; do
     ok "$how the whole job" eval "failed && ended_in_time && so_many_ok 0"
     [[ $how == terminate ]] || is "and the exit status says so" "$status" 137
 done
+configure '[transport]' 'radix = 2' # so that some hosts are behind others
+client 4 2 control signal 10 all
+ok "SIGUSR1 to all, by way of other hosts" all_ok 8
+client 4 2 control signal 10 0 6 7
+ok "SIGUSR1 to some, by way of other hosts" all_ok 8
+client 4 2 control whole terminate
+ok "terminate the whole job, by way of other hosts" eval "failed && ended_in_time && so_many_ok 0"
+configure
 client 2 1 control cleanup "$CLIENT_DIR/litter"
 ok "the library keeps its share of the directives: a file is removed at the end" \
     eval "all_ok 2 && [[ ! -e $CLIENT_DIR/litter ]]"
