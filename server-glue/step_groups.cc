@@ -197,14 +197,14 @@ void StepServer::tell_of_failed(const wire::HostReport &report) {
     tell_of_invited(ranks);
     for (const auto &[group, failed] : groups_.affected(step_.nspace, ranks))
         tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, group->name, members_here(group->members), failed);
-    for (const auto &[ask, signature] : building_groups_) {
-        if (!ask->tells_of_ends)
+    for (const Building &building : building_groups_) {
+        if (!building.ask->tells_of_ends)
             continue;
         std::vector<Rank> failed;
         std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(failed),
-                     [&](Rank rank) { return signature.contains(step_.nspace, rank); });
+                     [&](Rank rank) { return building.signature.contains(step_.nspace, rank); });
         if (!failed.empty())
-            tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, ask->name, members_here(signature), failed);
+            tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, building.ask->name, members_here(building.signature), failed);
     }
 }
 
