@@ -81,6 +81,11 @@ constexpr Option options[] = {
      .min = 1 * second, .max = 24 * hour, .zero = true,
      .text = "How long PMIx_Spawn (MPI_Comm_spawn) may take, until all programs run, when the program "
              "set no PMIX_TIMEOUT. What has not started by then is ended. 0 means no limit."},
+    {.key = "allocation.timeout", .member = &Settings::allocation_timeout, .user = true,
+     .min = 1 * second, .max = 30 * 24 * hour, .zero = true,
+     .text = "How long PMIx_Allocation_request may wait for an allocation when the program set no "
+             "PMIX_TIMEOUT. What the resource manager has not granted by then is taken back. 0 means no "
+             "limit."},
     {.key = "slurm.srun", .member = &Settings::slurm_srun, .path = Option::Path::program,
      .text = "The srun with which pmixhost starts steps of its own in a job's allocation: the "
              "session's daemon, and programs that a task spawns. Empty: the srun in "

@@ -39,6 +39,8 @@ struct Settings {
     std::chrono::milliseconds events_keep_time{120'000};
     // [spawn]
     std::chrono::milliseconds spawn_timeout{120'000}; // until the spawned programs run
+    // [allocation]
+    std::chrono::milliseconds allocation_timeout{300'000}; // until a requested allocation is there
     // [slurm]
     std::string slurm_srun; // empty: the one in the usual places
     // [start]

@@ -32,6 +32,8 @@ EXTRA_plugins_slurm_mpi_pmixhost_la_DEPENDENCIES = plugins/slurm/shim.map
 pmixhostlib_LTLIBRARIES += plugins/slurm/backend_slurm.la
 plugins_slurm_backend_slurm_la_SOURCES = \
 	plugins/slurm/backend.cc \
+	plugins/slurm/allocations.h plugins/slurm/allocations.cc \
+	plugins/slurm/allocation_calls.h plugins/slurm/allocation_calls.cc \
 	plugins/slurm/backend_step.h plugins/slurm/backend_step.cc \
 	plugins/slurm/contact_socket.h plugins/slurm/contact_socket.cc \
 	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \

@@ -1,6 +1,8 @@
 # server-glue/: the PMIx server. A library, so that tests can use its parts, and the daemon.
 noinst_LTLIBRARIES += server-glue/libglue.la
 server_glue_libglue_la_SOURCES = \
+	server-glue/allocation_service.h server-glue/allocation_service.cc \
+	server-glue/upcalls_allocation.cc server-glue/step_rm.cc \
 	server-glue/backend_loader.h server-glue/backend_loader.cc \
 	server-glue/central_roles.h \
 	server-glue/central_server.h server-glue/central_server.cc \

@@ -366,6 +366,7 @@ void StepServer::on_task_gone(Rank rank, std::optional<int> wait_status) {
     collectives_.on_local_process_gone();
     modex_.on_local_process_gone(step_.nspace, rank);
     publish_.on_process_ended(rank);
+    allocations_.on_process_ended(step_.nspace, rank);
     if (!publish_.used())
         tell_session_of(rank);
     arm_timer();

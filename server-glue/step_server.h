@@ -8,6 +8,7 @@
 #include "common/status_page.h"
 #include "common/transport/mesh.h"
 #include "common/worker.h"
+#include "server-glue/allocation_service.h"
 #include "server-glue/collective.h"
 #include "server-glue/control_abroad.h"
 #include "server-glue/credential_service.h"
@@ -41,7 +42,8 @@ class StepServer final : private UpcallHandler,
                          private EventPort,
                          private ProcessSetPort,
                          private ProcessTablePort,
-                         private QueryPort {
+                         private QueryPort,
+                         private AllocationPort {
   public:
     struct Start {
         EventLoop &loop;
@@ -83,6 +85,7 @@ class StepServer final : private UpcallHandler,
     void job_control(JobControlAsk request) override;
     void log(LogAsk request) override;
     void query(QueryAsk request) override;
+    void allocate(AllocationAsk request) override;
     void get_credential(CredentialAsk request) override { credentials_.get(std::move(request)); }
     void validate_credential(ValidationAsk request) override {
         credentials_.validate(std::move(request));
@@ -161,6 +164,12 @@ class StepServer final : private UpcallHandler,
     void ask_rm(RmQuestion question, TimePoint deadline,
                 std::function<void(Result<RmAnswer>)> done) override;
     void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
+
+    // AllocationPort
+    void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
+                  std::function<void(Result<RmAllocated>)> done) override;
+    void abandon_allocation(std::uint64_t id) override;
+    void refused(const Process &caller, pmix_status_t status, const std::string &why) override;
 
     void begin();
     // A collective in which this host's processes take part; `reply` gets what the others brought.
@@ -266,6 +275,7 @@ class StepServer final : private UpcallHandler,
     ContextIds context_ids_;
     ProcessTable table_;
     QueryService queries_{*this};
+    AllocationService allocations_{*this, settings_.allocation_timeout};
     struct Reply {
         DataReply answer;
         CollectiveKind kind = CollectiveKind::fence;

@@ -44,6 +44,8 @@ std::vector<Process> processes_of(const pmix_proc_t *procs, std::size_t count);
 // Adds the process or the array of processes that the value is; false when it is none.
 bool read_processes(const pmix_value_t &value, std::vector<Process> &out);
 StatusReply status_reply(pmix_op_cbfunc_t callback, void *data);
+// The library frees nothing of what it is given.
+QueryReply list_reply(pmix_info_cbfunc_t callback, void *data);
 // A whole number, whatever integer type the caller gave it; nullopt when it is none.
 std::optional<long long> number_of(const pmix_value_t &value);
 // A directive that is there without a value means true (as PMIX_INFO_TRUE has it).
@@ -57,6 +59,7 @@ std::optional<std::chrono::seconds> seconds_of(const pmix_value_t &value);
 void in_library_thread(std::function<void()> what);
 
 // Each file of upcalls enters its own.
+void add_allocation_upcall(pmix_server_module_t &module);
 void add_connect_upcalls(pmix_server_module_t &module);
 void add_control_upcalls(pmix_server_module_t &module);
 void add_data_upcalls(pmix_server_module_t &module);

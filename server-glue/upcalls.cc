@@ -51,6 +51,18 @@ StatusReply status_reply(pmix_op_cbfunc_t callback, void *data) {
     return {[callback, data](pmix_status_t status) { callback(status, data); }, PMIX_ERROR};
 }
 
+QueryReply list_reply(pmix_info_cbfunc_t callback, void *data) {
+    auto answer = [callback, data](pmix_status_t status, std::shared_ptr<InfoList> found) {
+        in_library_thread([callback, data, status, found] {
+            auto *kept = new std::shared_ptr<InfoList>(found);
+            callback(
+                status, found ? found->data() : nullptr, found ? found->size() : 0, data,
+                [](void *object) { delete static_cast<std::shared_ptr<InfoList> *>(object); }, kept);
+        });
+    };
+    return {answer, PMIX_ERROR, nullptr};
+}
+
 std::optional<long long> number_of(const pmix_value_t &value) {
     switch (value.type) {
     case PMIX_INT: return value.data.integer;
@@ -204,6 +216,7 @@ pmix_server_module_t make_module() {
     module.abort = on_abort;
     module.fence_nb = on_fence;
     module.direct_modex = on_direct_modex;
+    add_allocation_upcall(module);
     add_connect_upcalls(module);
     add_control_upcalls(module);
     add_data_upcalls(module);

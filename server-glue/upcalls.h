@@ -180,6 +180,18 @@ struct QueryAsk {
     std::vector<Query> queries;
     QueryReply reply;
 };
+struct AllocationAsk {
+    static constexpr std::size_t max_text = 1024, max_host_list = 64 * 1024;
+    Process caller;
+    std::uint8_t directive = 0;
+    // What was not said is empty or 0.
+    std::string request_id, allocation, host_list, queue;
+    std::uint64_t hosts = 0, cpus = 0, seconds = 0, megabytes = 0;
+    std::vector<std::string> unsupported; // keys of what was passed over, or is why it is refused
+    pmix_status_t refused = PMIX_SUCCESS;
+    std::optional<std::chrono::seconds> timeout;
+    QueryReply reply;
+};
 struct ClientEvent {
     Process client;
     StatusReply reply;
@@ -205,6 +217,7 @@ class UpcallHandler {
     virtual void get_credential(CredentialAsk request) = 0;
     virtual void validate_credential(ValidationAsk request) = 0;
     virtual void query(QueryAsk request) = 0;
+    virtual void allocate(AllocationAsk request) = 0;
     // Of a process of this host; those of this host have it already.
     virtual void notify(NotifyAsk request) = 0;
 };

@@ -72,15 +72,7 @@ pmix_status_t on_query(pmix_proc_t *, pmix_query_t *queries, std::size_t count, 
         }
         if (keys == 0)
             return PMIX_ERR_BAD_PARAM;
-        auto answer = [callback, data](pmix_status_t status, std::shared_ptr<InfoList> found) {
-            in_library_thread([callback, data, status, found] {
-                auto *kept = new std::shared_ptr<InfoList>(found);
-                callback(
-                    status, found ? found->data() : nullptr, found ? found->size() : 0, data,
-                    [](void *object) { delete static_cast<std::shared_ptr<InfoList> *>(object); }, kept);
-            });
-        };
-        ask.reply = {answer, PMIX_ERROR, nullptr};
+        ask.reply = list_reply(callback, data);
         post(upcalls, std::move(ask), &UpcallHandler::query);
         return PMIX_SUCCESS;
     });

@@ -17,6 +17,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 E2E_CLIENTS += test/bench/bench_events
 E2E_CLIENTS += test/e2e/clients/questions
 E2E_CLIENTS += test/e2e/clients/waiting
+E2E_CLIENTS += test/e2e/clients/allocate
 check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
@@ -39,6 +40,10 @@ test_e2e_clients_monitor_SOURCES = test/e2e/clients/monitor.c test/e2e/clients/c
 test_e2e_clients_monitor_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_monitor_LDFLAGS =
 test_e2e_clients_monitor_LDADD = $(PMIX_LIBS)
+test_e2e_clients_allocate_SOURCES = test/e2e/clients/allocate.c test/e2e/clients/client.h
+test_e2e_clients_allocate_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_allocate_LDFLAGS =
+test_e2e_clients_allocate_LDADD = $(PMIX_LIBS)
 test_e2e_clients_questions_SOURCES = test/e2e/clients/questions.c test/e2e/clients/client.h
 test_e2e_clients_questions_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_questions_LDFLAGS =

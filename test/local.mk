@@ -17,7 +17,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex 
 	test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 GLUE_TESTS += test/unit/session_events
-GLUE_TESTS += test/unit/slow_calls
+GLUE_TESTS += test/unit/slow_calls test/unit/allocation_service
 GLUE_TESTS += test/unit/group_parts test/unit/group_invitations
 check_PROGRAMS += $(GLUE_TESTS)
 TESTS += $(GLUE_TESTS)
@@ -86,6 +86,9 @@ test_unit_process_set_LDADD = $(GLUE_TEST_LDADD)
 test_unit_event_loop_SOURCES = test/unit/event_loop.cc
 test_unit_event_loop_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_event_loop_LDADD = $(GLUE_TEST_LDADD)
+test_unit_allocation_service_SOURCES = test/unit/allocation_service.cc
+test_unit_allocation_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_allocation_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_slow_calls_SOURCES = test/unit/slow_calls.cc
 test_unit_slow_calls_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_slow_calls_LDADD = $(GLUE_TEST_LDADD)

@@ -129,6 +129,14 @@ class LocalBackend final : public RmBackend {
         });
     }
 
+    void allocate(std::uint64_t, RmAllocation, TimePoint,
+                  std::function<void(Result<RmAllocated>)> done) override {
+        loop_.post([done = std::move(done)] {
+            done(error(ErrorKind::unsupported, "pmixhost run has no allocations"));
+        });
+    }
+    void abandon_allocation(std::uint64_t) override {}
+
     void stop() override {
         // The daemon may have heard of a task's end before this backend, and leave because of it.
         leaving_ = true;

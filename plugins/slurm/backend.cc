@@ -5,6 +5,7 @@
 #include "common/slow_calls.h"
 #include "common/small_file.h"
 #include "common/worker.h"
+#include "plugins/slurm/allocation_calls.h"
 #include "plugins/slurm/backend_step.h"
 #include "plugins/slurm/contact_socket.h"
 #include "plugins/slurm/rm_answers.h"
@@ -78,6 +79,25 @@ Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t st
                            slurm_strerror(why));
     }
     return killed ? Result<void>() : result;
+}
+
+// Those that are no programs of srun (batch, extern) are left out.
+Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
+    initialise_slurm();
+    job_step_info_response_msg_t *answer = nullptr;
+    if (get_job_steps(job, &answer) != SLURM_SUCCESS)
+        return error(ErrorKind::unreachable, "the steps of job {} cannot be looked up: {}", job,
+                     slurm_strerror(errno));
+    std::vector<RunningStep> steps;
+    for (std::uint32_t i = 0; i < answer->job_step_count; ++i) {
+        const job_step_info_t &step = answer->job_steps[i];
+        auto nodes = expand_host_list(step.nodes ? step.nodes : "", TaskMap::max_hosts);
+        if (step.step_id.step_id > SLURM_MAX_NORMAL_STEP_ID || !nodes || nodes->empty())
+            continue;
+        steps.push_back({step.step_id.step_id, step.name ? step.name : "", std::move(*nodes)});
+    }
+    slurm_free_job_step_info_response_msg(answer);
+    return steps;
 }
 
 // pmixhostd's own path: what serves the session must be of the same build.
@@ -220,8 +240,26 @@ class SlurmBackend final : public RmBackend {
             std::move(done));
     }
 
+    void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
+                  std::function<void(Result<RmAllocated>)> done) override {
+        bool own = request.allocation.empty() || request.allocation == std::to_string(step_.leader_job);
+        if (own && request.kind != RmAllocation::Kind::create && step_.jobs.size() > 1)
+            return loop_.post([done = std::move(done)] {
+                done(error(ErrorKind::unsupported, "a heterogeneous job cannot be changed"));
+            });
+        if (!allocations_)
+            allocations_.emplace(loop_, log_, step_.leader_job,
+                                 allocation_calls(initialise_slurm, running_steps));
+        allocations_->allocate(id, std::move(request), deadline, std::move(done));
+    }
+    void abandon_allocation(std::uint64_t id) override {
+        if (allocations_)
+            allocations_->abandon(id);
+    }
+
     void stop() override {
         alive_.reset();
+        allocations_.reset();
         lifeline_watch_.reset();
         again_.reset();
         contacts_.reset();
@@ -342,6 +380,7 @@ class SlurmBackend final : public RmBackend {
     std::list<EventLoop::Handle> pauses_;
     std::optional<Worker> ender_, reporter_;
     std::optional<SlowCalls> sender_, asker_;
+    std::optional<Allocations> allocations_;
     std::optional<ReadyMessage> running_report_;
     UniqueFd session_srun_; // its pidfd
     bool reported_ = false;
@@ -353,25 +392,6 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
     if (!step)
         return step.failure();
     return std::unique_ptr<RmBackend>(std::make_unique<SlurmBackend>(context, std::move(*step)));
-}
-
-// Those that are no programs of srun (batch, extern) are left out.
-Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
-    initialise_slurm();
-    job_step_info_response_msg_t *answer = nullptr;
-    if (get_job_steps(job, &answer) != SLURM_SUCCESS)
-        return error(ErrorKind::unreachable, "the steps of job {} cannot be looked up: {}", job,
-                     slurm_strerror(errno));
-    std::vector<RunningStep> steps;
-    for (std::uint32_t i = 0; i < answer->job_step_count; ++i) {
-        const job_step_info_t &step = answer->job_steps[i];
-        auto nodes = expand_host_list(step.nodes ? step.nodes : "", TaskMap::max_hosts);
-        if (step.step_id.step_id > SLURM_MAX_NORMAL_STEP_ID || !nodes || nodes->empty())
-            continue;
-        steps.push_back({step.step_id.step_id, step.name ? step.name : "", std::move(*nodes)});
-    }
-    slurm_free_job_step_info_response_msg(answer);
-    return steps;
 }
 
 class SessionContact final : public InvitationSource {

@@ -34,6 +34,23 @@ ok "no daemon stays for the answer" until_true 30 no_daemon
 on_host head pkill -CONT -x slurmctld
 wait "$job"
 
+rm -f "$test_dir/go"
+: >"$test_dir/out"
+TEST_LIMIT=200 run bash -c "srun $mpi -n1 $PMIXHOST_CLIENTS/allocate release id=1 await=$test_dir/go \
+    new reqid=lost timeout=2 release id=1 timeout=2 >$test_dir/out 2>&1" &
+job=$!
+ok "another job runs" until_true 60 in_file '^release NOT-FOUND'
+on_host head pkill -STOP -x slurmctld
+touch "$test_dir/go"
+ok "an allocation that cannot be asked for ends in time" until_true 30 in_file '^ok 0'
+is "and its caller is told" "$(sed -n 's/ after.*//p' <<<"$output")" "release NOT-FOUND
+new TIMEOUT
+release TIMEOUT"
+ok "and no daemon stays for it" until_true 30 no_daemon
+on_host head pkill -CONT -x slurmctld
+wait "$job"
+ok "nor does an allocation that nobody knows of" until_true 60 no_jobs
+
 run srun "$mpi" -n2 "$PMIXHOST_CLIENTS/hello"
 ok "and the next job runs" passed
 done_testing

@@ -1,0 +1,179 @@
+// PMIx_Allocation_request: what makes sense, one answer for each, and who is given up.
+#include "server-glue/allocation_service.h"
+
+#include <cstring>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+const TimePoint start{};
+
+struct World final : AllocationPort {
+    std::map<std::uint64_t, RmAllocation> asked;
+    std::map<std::uint64_t, std::function<void(Result<RmAllocated>)>> done;
+    std::vector<std::uint64_t> abandoned;
+    TimePoint deadline;
+    std::string log;
+    std::vector<pmix_status_t> answers;
+    std::shared_ptr<InfoList> found;
+    AllocationService service{*this, 300s}; // last: it answers what still waits
+
+    void allocate(std::uint64_t id, RmAllocation request, TimePoint until,
+                  std::function<void(Result<RmAllocated>)> then) override {
+        asked[id] = std::move(request);
+        deadline = until;
+        done[id] = std::move(then);
+    }
+    void abandon_allocation(std::uint64_t id) override { abandoned.push_back(id); }
+    void refused(const Process &, pmix_status_t, const std::string &why) override { log += why + ";"; }
+
+    AllocationAsk ask(std::uint8_t directive, Rank caller = 0) {
+        AllocationAsk ask;
+        ask.caller = {"job", caller, false};
+        ask.directive = directive;
+        ask.reply = {[this](pmix_status_t status, std::shared_ptr<InfoList> list) {
+                         answers.push_back(status);
+                         found = std::move(list);
+                     },
+                     PMIX_ERROR, nullptr};
+        return ask;
+    }
+    pmix_status_t told(AllocationAsk ask) {
+        answers.clear();
+        service.request(start, std::move(ask));
+        return answers.size() == 1 ? answers[0] : 1;
+    }
+};
+
+const pmix_value_t *value_of(InfoList &list, const char *key) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        if (PMIX_CHECK_KEY(&list.data()[i], key))
+            return &list.data()[i].value;
+    }
+    return nullptr;
+}
+
+void a_new_allocation_is_told_with_what_it_has(void **) {
+    World world;
+    auto ask = world.ask(PMIX_ALLOC_NEW);
+    ask.request_id = "mine";
+    ask.hosts = 2;
+    ask.seconds = 90;
+    world.service.request(start, std::move(ask));
+    assert_int_equal(world.asked.size(), 1);
+    const RmAllocation &request = world.asked[1];
+    assert_true(request.kind == RmAllocation::Kind::create && request.hosts == 2 && request.seconds == 90);
+    assert_true(world.deadline == start + 300s);
+    assert_true(world.answers.empty());
+    world.done[1](RmAllocated{"77", {"a", "b"}, 8, 120});
+    assert_int_equal(world.answers.size(), 1);
+    assert_int_equal(world.answers[0], PMIX_SUCCESS);
+    assert_string_equal(value_of(*world.found, PMIX_ALLOC_ID)->data.string, "77");
+    assert_string_equal(value_of(*world.found, PMIX_ALLOC_REQ_ID)->data.string, "mine");
+    assert_string_equal(value_of(*world.found, PMIX_ALLOC_NODE_LIST)->data.string, "a,b");
+    assert_int_equal(value_of(*world.found, PMIX_ALLOC_NUM_NODES)->data.uint64, 2);
+    assert_int_equal(value_of(*world.found, PMIX_ALLOC_NUM_CPUS)->data.uint64, 8);
+    assert_int_equal(value_of(*world.found, PMIX_ALLOC_TIME)->data.uint32, 120);
+    world.done[1](error(ErrorKind::timeout, "late")); // an RM that speaks twice
+    assert_int_equal(world.answers.size(), 1);
+}
+
+void timeouts_are_the_callers(void **) {
+    World world;
+    auto ask = world.ask(PMIX_ALLOC_NEW);
+    ask.timeout = 7s;
+    world.service.request(start, std::move(ask));
+    assert_true(world.deadline == start + 7s);
+    ask = world.ask(PMIX_ALLOC_NEW);
+    ask.timeout = 0s;
+    world.service.request(start, std::move(ask));
+    assert_true(world.deadline == TimePoint::max());
+}
+
+void what_makes_no_sense_is_refused_at_once(void **) {
+    World world;
+    assert_int_equal(world.told(world.ask(PMIX_ALLOC_REAQUIRE)), PMIX_ERR_NOT_SUPPORTED);
+    assert_int_equal(world.told(world.ask(PMIX_ALLOC_EXTERNAL)), PMIX_ERR_NOT_SUPPORTED);
+    assert_int_equal(world.told(world.ask(0)), PMIX_ERR_NOT_SUPPORTED);
+    assert_int_equal(world.told(world.ask(PMIX_ALLOC_EXTEND)), PMIX_ERR_BAD_PARAM);
+    assert_int_equal(world.told(world.ask(PMIX_ALLOC_RELEASE)), PMIX_ERR_BAD_PARAM);
+    auto ask = world.ask(PMIX_ALLOC_NEW);
+    ask.allocation = "12";
+    assert_int_equal(world.told(std::move(ask)), PMIX_ERR_BAD_PARAM);
+    ask = world.ask(PMIX_ALLOC_EXTEND);
+    ask.seconds = 60;
+    ask.hosts = 1;
+    assert_int_equal(world.told(std::move(ask)), PMIX_ERR_NOT_SUPPORTED);
+    ask = world.ask(PMIX_ALLOC_RELEASE);
+    ask.host_list = "a";
+    ask.seconds = 60;
+    assert_int_equal(world.told(std::move(ask)), PMIX_ERR_NOT_SUPPORTED);
+    ask = world.ask(PMIX_ALLOC_NEW);
+    ask.unsupported = {PMIX_ALLOC_FABRIC};
+    ask.refused = PMIX_ERR_NOT_SUPPORTED;
+    world.log.clear();
+    assert_int_equal(world.told(std::move(ask)), PMIX_ERR_NOT_SUPPORTED);
+    assert_string_equal(world.log.c_str(), "pmix.alloc.net is not offered;");
+    assert_true(world.asked.empty());
+}
+
+void failures_have_a_status(void **) {
+    const std::pair<ErrorKind, pmix_status_t> all[] = {
+        {ErrorKind::unsupported, PMIX_ERR_NOT_SUPPORTED}, {ErrorKind::invalid, PMIX_ERR_BAD_PARAM},
+        {ErrorKind::not_found, PMIX_ERR_NOT_FOUND},       {ErrorKind::denied, PMIX_ERR_NO_PERMISSIONS},
+        {ErrorKind::exists, PMIX_ERR_RESOURCE_BUSY},      {ErrorKind::limit, PMIX_ERR_OUT_OF_RESOURCE},
+        {ErrorKind::timeout, PMIX_ERR_TIMEOUT},           {ErrorKind::unreachable, PMIX_ERR_UNREACH}};
+    World world;
+    std::uint64_t id = 0;
+    for (const auto &[kind, status] : all) {
+        world.answers.clear();
+        auto ask = world.ask(PMIX_ALLOC_RELEASE);
+        ask.allocation = "12";
+        world.service.request(start, std::move(ask));
+        world.done[++id](error(kind, "no"));
+        assert_int_equal(world.answers.size(), 1);
+        assert_int_equal(world.answers[0], status);
+    }
+}
+
+void only_so_many_wait(void **) {
+    World world;
+    for (std::size_t i = 0; i < AllocationService::max_waiting; ++i)
+        world.service.request(start, world.ask(PMIX_ALLOC_NEW));
+    assert_int_equal(world.told(world.ask(PMIX_ALLOC_NEW)), PMIX_ERR_OUT_OF_RESOURCE);
+    world.done[1](error(ErrorKind::timeout, "late"));
+    assert_int_equal(world.told(world.ask(PMIX_ALLOC_NEW)), 1); // waits
+}
+
+void who_ends_is_given_up(void **) {
+    World world;
+    world.service.request(start, world.ask(PMIX_ALLOC_NEW, 0));
+    world.service.request(start, world.ask(PMIX_ALLOC_NEW, 1));
+    world.service.on_process_ended("other", 1);
+    assert_true(world.abandoned.empty());
+    world.service.on_process_ended("job", 1);
+    assert_true((world.abandoned == std::vector<std::uint64_t>{2}));
+    assert_int_equal(world.answers.size(), 1); // to nobody, but once
+    world.done[2](RmAllocated{"77", {}, 0, 0});
+    assert_int_equal(world.answers.size(), 1);
+    world.done[1](RmAllocated{"78", {}, 0, 0});
+    assert_int_equal(world.answers.back(), PMIX_SUCCESS);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_allocation_is_told_with_what_it_has),
+        cmocka_unit_test(timeouts_are_the_callers),
+        cmocka_unit_test(what_makes_no_sense_is_refused_at_once),
+        cmocka_unit_test(failures_have_a_status),
+        cmocka_unit_test(only_so_many_wait),
+        cmocka_unit_test(who_ends_is_given_up),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

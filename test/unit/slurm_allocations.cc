@@ -1,0 +1,210 @@
+// Allocations that processes ask for, with a Slurm that does what the test says: what is granted, waited
+// for, taken back.
+#include "plugins/slurm/allocation_calls.h"
+
+#include <atomic>
+#include <future>
+#include <optional>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace pmixhost::slurm;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct World {
+    std::unique_ptr<EventLoop> loop = make_loop();
+    Log log{2, LogLevel::error, "test"};
+    std::atomic<int> looks_until_granted{0};
+    std::atomic<int> cancelled{0};
+    std::atomic<bool> dead{false}; // the job waits no more, and was not granted
+    std::promise<void> opening;
+    std::shared_future<void> open = opening.get_future().share();
+    std::atomic<bool> deaf{false}; // submit waits for `open`
+    std::promise<void> submitting;
+    std::optional<Allocations> allocations;
+    std::optional<Result<RmAllocated>> outcome;
+
+    World() {
+        Allocations::Slurm slurm;
+        slurm.submit = [this](const RmAllocation &request) -> Result<std::uint32_t> {
+            if (request.queue == "nowhere")
+                return error(ErrorKind::not_found, "no queue");
+            if (deaf) {
+                submitting.set_value();
+                open.wait();
+            }
+            return std::uint32_t{77};
+        };
+        slurm.look = [this](std::uint32_t) -> Result<Allocations::Slurm::State> {
+            Allocations::Slurm::State state;
+            if (dead)
+                return error(ErrorKind::limit, "cancelled");
+            state.waits = looks_until_granted-- > 0;
+            if (!state.waits)
+                state.granted.allocation = "77";
+            return state;
+        };
+        slurm.cancel = [this](std::uint32_t job) -> Result<void> {
+            if (job == 77)
+                ++cancelled;
+            return {};
+        };
+        slurm.change = [](const RmAllocation &request, std::uint32_t own) -> Result<RmAllocated> {
+            RmAllocated changed;
+            changed.allocation = request.allocation.empty() ? std::to_string(own) : request.allocation;
+            return changed;
+        };
+        allocations.emplace(*loop, log, 12, slurm);
+    }
+    static std::unique_ptr<EventLoop> make_loop() {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        assert_true(made.ok());
+        return std::move(*made);
+    }
+    void ask(RmAllocation request, TimePoint deadline = TimePoint::max()) {
+        allocations->allocate(1, std::move(request), deadline, [this](Result<RmAllocated> result) {
+            assert_false(outcome.has_value());
+            outcome = std::move(result);
+            loop->stop();
+        });
+    }
+    // Runs the loop until that has happened.
+    void until(std::function<bool()> condition) {
+        std::function<void()> look = [&] {
+            if (condition())
+                return loop->stop();
+            timer = loop->after(1ms, look);
+        };
+        look();
+        loop->run();
+    }
+    EventLoop::Handle timer;
+};
+
+RmAllocation of_queue(const char *name) {
+    RmAllocation request;
+    request.queue = name;
+    return request;
+}
+
+void what_is_granted_is_told(void **) {
+    World world;
+    world.looks_until_granted = 2;
+    world.ask({});
+    world.loop->run();
+    assert_true(world.outcome->ok());
+    assert_string_equal((*world.outcome)->allocation.c_str(), "77");
+    world.allocations.reset();
+    assert_int_equal(world.cancelled.load(), 0); // it stays
+}
+
+void what_is_refused_is_told(void **) {
+    World world;
+    world.ask(of_queue("nowhere"));
+    world.loop->run();
+    assert_true(world.outcome->failure().kind == ErrorKind::not_found);
+    world.allocations.reset();
+    assert_int_equal(world.cancelled.load(), 0);
+}
+
+void what_ends_in_the_queue_is_told(void **) {
+    World world;
+    world.dead = true;
+    world.ask({});
+    world.loop->run();
+    assert_true(world.outcome->failure().kind == ErrorKind::limit);
+}
+
+void what_comes_too_late_is_taken_back(void **) {
+    World world;
+    world.looks_until_granted = INT32_MAX;
+    world.ask({}, world.loop->now() + 20ms);
+    world.loop->run();
+    assert_true(world.outcome->failure().kind == ErrorKind::timeout);
+    world.until([&] { return world.cancelled == 1; });
+}
+
+void an_answer_after_the_deadline_is_taken_back(void **) {
+    World world;
+    world.deaf = true;
+    world.ask({}, world.loop->now() + 20ms);
+    world.loop->run();
+    assert_true(world.outcome->failure().kind == ErrorKind::timeout);
+    assert_int_equal(world.cancelled.load(), 0); // nothing is known of it yet
+    world.opening.set_value();
+    world.until([&] { return world.cancelled == 1; });
+}
+
+void the_abandoned_is_taken_back(void **) {
+    World world;
+    world.looks_until_granted = INT32_MAX;
+    world.ask({});
+    world.until([&] { return world.looks_until_granted < INT32_MAX; });
+    world.allocations->abandon(1);
+    world.until([&] { return world.cancelled == 1; });
+    assert_false(world.outcome.has_value());
+    world.allocations->abandon(1);
+    world.allocations->abandon(9);
+}
+
+void who_leaves_takes_back_what_waits(void **) {
+    World world;
+    world.looks_until_granted = INT32_MAX;
+    world.ask({});
+    world.until([&] { return world.looks_until_granted < INT32_MAX; });
+    world.allocations.reset();
+    assert_int_equal(world.cancelled.load(), 1);
+    assert_false(world.outcome.has_value());
+}
+
+void changes_are_not_waited_for(void **) {
+    World world;
+    RmAllocation request;
+    request.kind = RmAllocation::Kind::extend;
+    world.ask(request);
+    world.loop->run();
+    assert_string_equal((*world.outcome)->allocation.c_str(), "12");
+}
+
+void a_job_is_a_number(void **) {
+    assert_int_equal(*job_number("12"), 12);
+    assert_int_equal(*job_number("4294967295"), UINT32_MAX);
+    for (const char *bad : {"", "0", "12x", "-1", "+1", " 1", "12_3", "0x1", "4294967296", "--all"})
+        assert_true(job_number(bad).failure().kind == ErrorKind::not_found);
+}
+
+void seconds_are_minutes(void **) {
+    assert_int_equal(minutes_of(1), 1);
+    assert_int_equal(minutes_of(60), 1);
+    assert_int_equal(minutes_of(61), 2);
+    assert_int_equal(minutes_of(UINT32_MAX), 71582789);
+}
+
+void hosts_are_taken_from_others(void **) {
+    auto left = without({"a", "b", "c"}, {"b"});
+    assert_true((*left == std::vector<std::string>{"a", "c"}));
+    assert_true(without({"a", "b"}, {"b", "a"})->empty());
+    assert_true(without({"a"}, {"z"}).failure().kind == ErrorKind::not_found);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_granted_is_told),
+        cmocka_unit_test(what_is_refused_is_told),
+        cmocka_unit_test(what_ends_in_the_queue_is_told),
+        cmocka_unit_test(what_comes_too_late_is_taken_back),
+        cmocka_unit_test(an_answer_after_the_deadline_is_taken_back),
+        cmocka_unit_test(the_abandoned_is_taken_back),
+        cmocka_unit_test(who_leaves_takes_back_what_waits),
+        cmocka_unit_test(changes_are_not_waited_for),
+        cmocka_unit_test(a_job_is_a_number),
+        cmocka_unit_test(seconds_are_minutes),
+        cmocka_unit_test(hosts_are_taken_from_others),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
