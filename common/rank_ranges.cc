@@ -25,6 +25,37 @@ void RankRanges::add(Rank first, Rank last) {
     ranges_.emplace(first, last);
 }
 
+bool RankRanges::overlaps(Rank first, Rank last) const {
+    auto next = ranges_.upper_bound(last); // none from here on
+    return next != ranges_.begin() && std::prev(next)->second >= first;
+}
+
+void RankRanges::add_all(const RankRanges &others) {
+    for (const auto &[first, last] : others.ranges_)
+        add(first, last);
+}
+
+void RankRanges::subtract(const RankRanges &others) {
+    std::map<Rank, Rank> left;
+    auto other = others.ranges_.begin();
+    for (const auto &range : ranges_) {
+        Rank first = range.first, last = range.second;
+        while (other != others.ranges_.end() && other->second < first)
+            ++other;
+        bool some = true; // of first..last is still to be looked at
+        for (auto each = other; some && each != others.ranges_.end() && each->first <= last; ++each) {
+            if (each->first > first)
+                left.emplace(first, each->first - 1);
+            some = each->second < last;
+            if (some)
+                first = each->second + 1;
+        }
+        if (some)
+            left.emplace(first, last);
+    }
+    ranges_ = std::move(left);
+}
+
 std::vector<wire::RankRange> RankRanges::take_all() {
     std::vector<wire::RankRange> out;
     for (const auto &[first, last] : std::exchange(ranges_, {}))

@@ -37,6 +37,7 @@ struct Settings {
     // [events]
     std::uint32_t events_keep = 512;                      // for late registrants, on each host
     std::chrono::milliseconds events_keep_time{120'000};
+    std::chrono::milliseconds events_time_warning{60'000}; // before the allocation's end; 0: none
     // [spawn]
     std::chrono::milliseconds spawn_timeout{120'000}; // until the spawned programs run
     // [allocation]

@@ -214,10 +214,19 @@ void DataStore::on_process_ended(const Bytes &nspace, std::uint32_t rank) {
     }
 }
 
-std::set<DataStore::ProcessId> DataStore::processes_of(const Bytes &nspace) const {
+void DataStore::on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks) {
+    for (const auto &range : ranks) {
+        for (const ProcessId &process : processes_of(nspace, range))
+            on_process_ended(nspace, process.second);
+    }
+}
+
+// Those of whom there is anything.
+std::set<DataStore::ProcessId> DataStore::processes_of(const Bytes &nspace, wire::RankRange range) const {
     std::set<ProcessId> processes;
     auto collect = [&](const auto &index) {
-        for (auto at = index.lower_bound({nspace, 0}); at != index.end() && at->first.first == nspace; ++at)
+        for (auto at = index.lower_bound({nspace, range.first});
+             at != index.end() && at->first.first == nspace && at->first.second <= range.last; ++at)
             processes.insert(at->first);
     };
     collect(by_publisher_);

@@ -49,6 +49,7 @@ class DataStore {
     void cancel(std::uint64_t id);
 
     void on_process_ended(const Bytes &nspace, std::uint32_t rank);
+    void on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks);
     // All processes of that namespace on that host have ended, or can be heard of no more.
     void on_host_ended(const Bytes &nspace, const Bytes &host);
     void on_nspace_ended(const Bytes &nspace);
@@ -87,7 +88,7 @@ class DataStore {
     // Of what the process has published.
     template <typename Condition> std::size_t erase_of(const ProcessId &process, Condition condition);
     // Its processes that have published or wait.
-    std::set<ProcessId> processes_of(const Bytes &nspace) const;
+    std::set<ProcessId> processes_of(const Bytes &nspace, wire::RankRange range = {0, UINT32_MAX}) const;
 
     Limits limits_;
     Answer answer_;

@@ -32,7 +32,8 @@ void EventService::reach(HostIndex at, HostIndex coming_from, const Hosts &hosts
     });
     if (!wanted)
         return;
-    if (!lost_.contains(at) && !port_.host_gone(at)) {
+    bool may_be_there = !lost_.contains(at) && !port_.host_gone(at);
+    if (may_be_there && (type != wire::OrderlyEnds::type || port_.connected(at))) {
         if (type == wire::EventNotice::type && !has_room(at, payload->size()))
             return;
         if (port_.send(at, type, payload))
@@ -197,7 +198,7 @@ void EventService::on_report(HostIndex from, wire::HostReport report, SharedByte
         port_.deliver(report);
 }
 
-void EventService::tell_ends(std::uint64_t time, bool leaving) {
+void EventService::tell_ends(std::uint64_t time) {
     if (!ends_to_tell())
         return;
     wire::OrderlyEnds ends;
@@ -209,21 +210,12 @@ void EventService::tell_ends(std::uint64_t time, bool leaving) {
         up = tree_.parent(up);
     if (up != no_host) {
         ends.up = 1;
-        if (!leaving || port_.connected(up))
-            port_.send(up, wire::OrderlyEnds::type, share(wire::encode(ends)));
-        return;
+        if (port_.connected(up) && port_.send(up, wire::OrderlyEnds::type, share(wire::encode(ends))))
+            return;
     }
-    if (!leaving) {
-        originate(ends);
-        return port_.deliver(ends);
-    }
-    ends.origin = self_;
-    ends.sequence = ++sequence_;
-    auto payload = share(wire::encode(ends));
-    each_neighbour(self_, [&](HostIndex neighbour) {
-        if (port_.connected(neighbour))
-            port_.send(neighbour, wire::OrderlyEnds::type, payload);
-    });
+    ends.up = 0; // as far as connections go
+    originate(ends);
+    port_.deliver(ends);
 }
 
 void EventService::on_ends(HostIndex from, wire::OrderlyEnds ends, SharedBytes payload) {

@@ -17,8 +17,7 @@
 //
 // Ends of processes that are in order come in masses when a job ends, and nobody may be left to hear of
 // them. They go up the tree, which gathers them on the way, and from its root, or whoever is nearest to
-// it, along the tree. A host whose processes have all ended tells it over connections that are there,
-// or not at all.
+// it, along the tree. No connection is made for them: who would be connected with has most likely left.
 //
 // The host of a process that notifies is not delivered to: libpmix has done that by itself before it
 // makes the upcall (contrib/doc/decisions/libpmix.md).
@@ -70,8 +69,7 @@ class EventService {
     // `certain`: its exit code is known to be 0.
     void note_orderly_end(Rank rank, bool certain) { (certain ? orderly_ends_ : uncertain_ends_).add(rank, rank); }
     bool ends_to_tell() const { return !orderly_ends_.empty() || !uncertain_ends_.empty(); }
-    // `leaving`: no process of this host is left.
-    void tell_ends(std::uint64_t time, bool leaving);
+    void tell_ends(std::uint64_t time);
     // The connection with `host` broke. Told once for each host, whoever else sees it.
     void report_lost(HostIndex host, std::uint64_t time);
     // From the daemon of `from`.

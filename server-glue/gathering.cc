@@ -163,14 +163,23 @@ void Gatherings::enter(Join join) {
     settle(key, number);
 }
 
+static bool has_any(const Members &members, const RankRanges &ended) {
+    if (members.all)
+        return !ended.empty();
+    return std::any_of(members.ranks.begin(), members.ranks.end(),
+                       [&](Rank rank) { return ended.contains(rank); });
+}
+static bool has_any(const Signature &signature, const Bytes &nspace, const RankRanges &ended) {
+    return std::any_of(signature.members.begin(), signature.members.end(),
+                       [&](const Members &members) { return members.nspace == nspace && has_any(members, ended); });
+}
+
 bool Gatherings::hopeless(const Signature &signature, const Meeting &meeting) const {
     return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
         auto ended = ended_.find(members.nspace);
         if (meeting.joined.contains(members.nspace) || ended == ended_.end())
             return false;
-        return members.all || std::any_of(members.ranks.begin(), members.ranks.end(), [&](Rank rank) {
-                   return ended->second.contains(rank);
-               });
+        return has_any(members, ended->second);
     });
 }
 
@@ -180,9 +189,7 @@ bool Gatherings::names_the_dead(const Signature &signature) const {
     return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
         auto ended = ended_.find(members.nspace);
         return ended != ended_.end() && !sizes_.contains(members.nspace) &&
-               std::any_of(ended->second.begin(), ended->second.end(), [&](Rank rank) {
-                   return signature.contains(members.nspace, rank);
-               });
+               has_any(members, ended->second);
     });
 }
 
@@ -230,19 +237,25 @@ template <typename Condition> void Gatherings::fail_where(Condition condition, s
         settle(key, number);
 }
 
-void Gatherings::on_process_ended(const Bytes &nspace, Rank rank) {
+void Gatherings::on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks) {
+    RankRanges now_ended;
+    for (const auto &range : ranks)
+        now_ended.add(range.first, range.last);
+    RankRanges &ended = ended_[nspace];
     auto size = sizes_.find(nspace);
-    if (size == sizes_.end() || rank < size->second) // no more of them than there can be
-        ended_[nspace].insert(rank);
+    for (const auto &[first, last] : now_ended.ranges()) {
+        if (size == sizes_.end() || last < size->second) // no more of them than there can be
+            ended.add(first, last);
+    }
     fail_where(
         [&](const Signature &signature, const Meeting &meeting) {
-            return signature.contains(nspace, rank) && !meeting.joined.contains(nspace);
+            return !meeting.joined.contains(nspace) && has_any(signature, nspace, now_ended);
         },
         PMIX_ERR_PROC_TERM_WO_SYNC);
     std::list<Join> failed;
     for (auto at = unmatched_.begin(); at != unmatched_.end();) {
         auto now = at++;
-        if (now->message.part.info.nspace != nspace && now->signature.contains(nspace, rank))
+        if (now->message.part.info.nspace != nspace && has_any(now->signature, nspace, now_ended))
             failed.splice(failed.end(), unmatched_, now);
     }
     for (const auto &join : failed)

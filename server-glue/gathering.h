@@ -11,6 +11,7 @@
 // never been: the next one takes its place.
 #pragma once
 
+#include "common/rank_ranges.h"
 #include "common/wire/messages.h"
 #include "server-glue/signature.h"
 
@@ -38,7 +39,7 @@ class Gatherings {
 
     // Fails (invalid, limit) on what cannot be; that is the caller's to answer.
     Result<void> join(const Member &member, wire::GatheringJoin message);
-    void on_process_ended(const Bytes &nspace, Rank rank);
+    void on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks);
     // What it has joined cannot come to an end any more.
     void on_member_gone(const Member &member);
     // The last of its members has gone (`step` 0: it never had any). Who names it from now on is not left waiting, unless it comes
@@ -78,7 +79,7 @@ class Gatherings {
 
     Answer answer_;
     std::map<Bytes, Rank> sizes_;
-    std::map<Bytes, std::set<Rank>> ended_; // processes, as far as their hosts told
+    std::map<Bytes, RankRanges> ended_; // processes, as far as their hosts told
     std::set<Bytes> gone_;                  // namespaces
     // The last join of each signature that was answered, as its namespace numbers them: a failure that
     // crossed with the answer is no new join.

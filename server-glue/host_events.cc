@@ -102,6 +102,14 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message) {
     return events;
 }
 
+// There is no code for a limit; the one for preemption says the same: the RM will take the nodes away.
+HostEvent time_warning_event(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace) {
+    auto info = base({}, time);
+    info->add(PMIX_NSPACE, nspace);
+    info->add(PMIX_TIME_REMAINING, seconds_left);
+    return {PMIX_JCTRL_PREEMPT_ALERT, process(nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, std::move(info)};
+}
+
 Result<wire::EventAbroad> abroad(const HostEvent &event) {
     auto packed = pack_infos(event.info->data(), event.info->size());
     if (!packed)

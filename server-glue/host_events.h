@@ -28,6 +28,9 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
 // Of a job that a process of this one has spawned. In the job's name, for all of the spawning one.
 std::vector<HostEvent> events_of(const wire::JobEvent &message);
 
+// The allocation's time is nearly up, for the processes of this job.
+HostEvent time_warning_event(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace);
+
 // For the processes of other namespaces.
 Result<wire::EventAbroad> abroad(const HostEvent &event);
 // PMIX_JCTRL_CHECKPOINT for processes of this namespace alone, in the name of who asked for it.

@@ -50,6 +50,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/step_control.cc \
 	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \
+	server-glue/time_warning.h server-glue/time_warning.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \
 	server-glue/task_door.h server-glue/task_door.cc \
 	server-glue/task_table.h \

@@ -89,7 +89,8 @@ void PublishService::on_session_gone() {
 void PublishService::on_process_ended(Rank rank) {
     std::erase_if(pending_, [rank](const auto &entry) { return entry.second.caller == rank; });
     if (used_)
-        port_.send_to_session(wire::ProcessEnded::type, share(wire::encode(wire::ProcessEnded{rank})));
+        port_.send_to_session(wire::ProcessesEnded::type,
+                              share(wire::encode(wire::ProcessesEnded{{{rank, rank}}})));
 }
 
 TimePoint PublishService::next_time() const {

@@ -14,6 +14,8 @@ bool SessionEvents::is_for(const Kept &event, const Bytes &nspace) const {
 }
 
 void SessionEvents::give(StepId id, Step &step) {
+    if (step.host == no_host)
+        return; // nobody is there at the moment
     std::uint64_t &heard = heard_[step.nspace];
     if (heard >= last_)
         return;
@@ -32,8 +34,9 @@ void SessionEvents::give(StepId id, Step &step) {
 
 void SessionEvents::heard(TimePoint, StepId id, const Bytes &nspace, HostIndex host) {
     auto [at, fresh] = steps_.try_emplace(id, Step{nspace, host});
-    if (!fresh)
+    if (!fresh && at->second.host != no_host)
         return;
+    at->second.host = host;
     port_.appoint(id, host);
     give(id, at->second);
 }
@@ -91,9 +94,9 @@ void SessionEvents::on_host_gone(StepId id, HostIndex host, const std::vector<Ho
     if (found == steps_.end() || found->second.host != host)
         return;
     auto next = std::find_if(others.begin(), others.end(), [host](HostIndex one) { return one != host; });
+    found->second.host = next == others.end() ? no_host : *next; // another one may just be connecting
     if (next == others.end())
         return;
-    found->second.host = *next;
     port_.appoint(id, *next);
     give(id, found->second);
 }

@@ -96,12 +96,11 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
             reply({step, from, m.id}, store_.unpublish({nspace, m.rank, {}}, m), {});
         });
         break;
-    case wire::ProcessEnded::type:
-        with<wire::ProcessEnded>(log_, payload,
-                                 [&](const auto &m) {
-                                     store_.on_process_ended(nspace, m.rank);
-                                     gatherings_.on_process_ended(nspace, m.rank);
-                                 });
+    case wire::ProcessesEnded::type:
+        with<wire::ProcessesEnded>(log_, payload, [&](const auto &m) {
+            store_.on_processes_ended(nspace, m.ranks);
+            gatherings_.on_processes_ended(nspace, m.ranks);
+        });
         break;
     case wire::NamespaceEnded::type:
         with<wire::NamespaceEnded>(log_, payload, [&](const auto &m) {

@@ -21,12 +21,12 @@ void StepServer::note_orderly_end(Rank rank, bool certain) {
 void StepServer::report_orderly_ends_soon() {
     if (!orderly_ends_timer_)
         orderly_ends_timer_ =
-            loop_.after(orderly_ends_together, [this] { report_orderly_ends(false); });
+            loop_.after(orderly_ends_together, [this] { report_orderly_ends(); });
 }
 
-void StepServer::report_orderly_ends(bool leaving) {
+void StepServer::report_orderly_ends() {
     orderly_ends_timer_.reset();
-    events_.tell_ends(static_cast<std::uint64_t>(std::time(nullptr)), leaving);
+    events_.tell_ends(static_cast<std::uint64_t>(std::time(nullptr)));
 }
 
 void StepServer::deliver(const wire::OrderlyEnds &ends) {

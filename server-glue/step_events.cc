@@ -202,6 +202,23 @@ void StepServer::on_job_event(const wire::JobEvent &job) {
     }
 }
 
+void StepServer::ask_time_left(std::function<void(Result<std::uint32_t>)> done) {
+    ask_rm({RmQuestion::Kind::time_remaining, {}}, loop_.now() + QueryService::patience,
+           [this, done = std::move(done)](Result<RmAnswer> answer) {
+               done(answer ? Result<std::uint32_t>(answer->seconds) : Result<std::uint32_t>(answer.failure()));
+               arm_timer();
+           });
+}
+
+void StepServer::warn_of_time(std::uint32_t seconds_left) {
+    log_.info("{} seconds are left of the allocation", seconds_left);
+    auto event = time_warning_event(seconds_left, static_cast<std::uint64_t>(std::time(nullptr)), step_.nspace);
+    if (auto message = abroad(event))
+        events_.on_abroad(std::move(*message));
+    else
+        log_.warning("{}", message.failure().text);
+}
+
 void StepServer::come_to_session() {
     if (!ending_)
         send_to_session(wire::HearEvents::type, share(wire::encode(wire::HearEvents{})));

@@ -128,6 +128,8 @@ void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
         with<wire::EventAbroad>(log_, payload, [&](auto m) { events_.on_abroad(std::move(m)); });
         break;
     case wire::SpeakForStep::type:
+        if (ending_)
+            break; // the next one is asked
         speaks_ = true;
         tell_session_of_ends();
         break;

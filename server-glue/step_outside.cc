@@ -200,33 +200,30 @@ void StepServer::tell_session_of(const wire::OrderlyEnds &ends) {
 
 // Not the reason to have a session; it is told when there is another one.
 void StepServer::tell_session_of(Rank ended) {
-    untold_ends_.insert(ended);
+    untold_ends_.add(ended, ended);
     if (mesh_->connected(session_peer()))
         tell_session_of_ends();
 }
 
 void StepServer::tell_session_of_ends() {
-    if (speaks_) {
-        for (const auto &range : untold_elsewhere_.take_all()) {
-            for (Rank rank = range.first; rank <= range.last; ++rank)
-                untold_ends_.insert(untold_ends_.end(), rank);
-        }
-    }
-    for (Rank rank : std::exchange(untold_ends_, {})) {
-        if (told_ends_.insert(rank).second)
-            mesh_->send(session_peer(), wire::ProcessEnded::type,
-                        share(wire::encode(wire::ProcessEnded{rank})));
-    }
+    if (speaks_)
+        untold_ends_.add_all(std::exchange(untold_elsewhere_, {}));
+    RankRanges news = std::exchange(untold_ends_, {});
+    news.subtract(told_ends_);
+    if (news.empty())
+        return;
+    told_ends_.add_all(news);
+    mesh_->send(session_peer(), wire::ProcessesEnded::type,
+                share(wire::encode(wire::ProcessesEnded{news.take_all()})));
 }
 
 // The next one has not heard of anything.
 void StepServer::on_session_lost() {
     speaks_ = false;
-    for (Rank rank : std::exchange(told_ends_, {})) {
-        if (step_.map.host_of(rank) == step_.self)
-            untold_ends_.insert(rank);
-        else
-            untold_elsewhere_.add(rank, rank);
+    untold_elsewhere_.add_all(std::exchange(told_ends_, {}));
+    for (Rank rank : step_.map.ranks_on(step_.self)) {
+        if (untold_elsewhere_.contains(rank))
+            untold_ends_.add(rank, rank);
     }
 }
 

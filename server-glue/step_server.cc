@@ -83,7 +83,7 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
              {[this](Rank rank, std::optional<int> status) { on_task_gone(rank, status); },
               [this] {
                   report_ends();
-                  report_orderly_ends(true);
+                  report_orderly_ends();
                   end({});
               },
               [this] {
@@ -171,6 +171,10 @@ void StepServer::begin() {
                     for (auto &event : std::exchange(early_events_, {}))
                         event();
                     tell_of_terminated();
+                    if (step_.self == 0) {
+                        time_warning_.start();
+                        arm_timer();
+                    }
                     if (step_.parent && !backend_.capabilities().calls_steps)
                         come_to_session();
                 });
@@ -242,7 +246,7 @@ void StepServer::end(Result<void> result) {
 
 void StepServer::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
     // The session may have to be started first.
-    std::size_t left = events_abroad_ ? mesh_->queued_bytes() : mesh_->unsent_bytes();
+    std::size_t left = mesh_->unsent_bytes() + (events_abroad_ ? mesh_->queued_bytes(session_peer()) : 0);
     if (left == 0 || loop_.now() >= limit)
         return then();
     timer = loop_.after(std::chrono::milliseconds(5), [this, limit, &timer, then = std::move(then)] {
@@ -469,7 +473,7 @@ void StepServer::arm_timer() {
     timer_.arm(std::min(
         {collectives_.next_time(), modex_.next_time(), control_.next_time(),
          control_abroad_.next_time(), publish_.next_time(),
-         table_.next_time(), queries_.next_time()}));
+         table_.next_time(), queries_.next_time(), time_warning_.next_time()}));
 }
 
 void StepServer::on_time() {
@@ -480,6 +484,7 @@ void StepServer::on_time() {
     publish_.on_time(loop_.now());
     table_.on_time(loop_.now());
     queries_.on_time(loop_.now());
+    time_warning_.on_time(loop_.now());
     arm_timer();
 }
 

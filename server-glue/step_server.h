@@ -24,6 +24,7 @@
 #include "server-glue/process_sets.h"
 #include "server-glue/publish_service.h"
 #include "server-glue/query_service.h"
+#include "server-glue/time_warning.h"
 #include "server-glue/recent_names.h"
 #include "server-glue/upcalls.h"
 
@@ -43,7 +44,8 @@ class StepServer final : private UpcallHandler,
                          private ProcessSetPort,
                          private ProcessTablePort,
                          private QueryPort,
-                         private AllocationPort {
+                         private AllocationPort,
+                         private TimeWarningPort {
   public:
     struct Start {
         EventLoop &loop;
@@ -164,6 +166,10 @@ class StepServer final : private UpcallHandler,
     void ask_rm(RmQuestion question, TimePoint deadline,
                 std::function<void(Result<RmAnswer>)> done) override;
     void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
+    // TimeWarningPort
+    void ask_time_left(std::function<void(Result<std::uint32_t>)> done) override;
+    void warn_of_time(std::uint32_t seconds_left) override;
+    TimePoint time_now() const override { return loop_.now(); }
 
     // AllocationPort
     void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
@@ -213,7 +219,7 @@ class StepServer final : private UpcallHandler,
     void report_ends();
     void note_orderly_end(Rank rank, bool certain);
     void report_orderly_ends_soon();
-    void report_orderly_ends(bool leaving);
+    void report_orderly_ends();
     void tell_of_terminated();
     void tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                             PmixLibrary::Done done);
@@ -276,6 +282,7 @@ class StepServer final : private UpcallHandler,
     ProcessTable table_;
     QueryService queries_{*this};
     AllocationService allocations_{*this, settings_.allocation_timeout};
+    TimeWarning time_warning_{*this, settings_.events_time_warning}; // of the first host alone
     struct Reply {
         DataReply answer;
         CollectiveKind kind = CollectiveKind::fence;
@@ -290,8 +297,7 @@ class StepServer final : private UpcallHandler,
     std::array<EventLoop::Handle, central_role_count> reach_again_;
     // Processes that have ended, for the session: of this host, and of others as long as this one does not
     // speak for the step; and what the session has been told.
-    std::set<Rank> untold_ends_, told_ends_;
-    RankRanges untold_elsewhere_;
+    RankRanges untold_ends_, untold_elsewhere_, told_ends_;
     bool speaks_ = false;
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] { on_time(); }};

@@ -13,7 +13,7 @@ include test/fuzz.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
 	test/unit/gathering test/unit/control_abroad test/unit/job_control test/unit/log_service test/unit/task_watch \
-	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges \
+	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/time_warning \
 	test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 GLUE_TESTS += test/unit/session_events
@@ -71,6 +71,9 @@ test_unit_event_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_session_events_SOURCES = test/unit/session_events.cc
 test_unit_session_events_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_session_events_LDADD = $(GLUE_TEST_LDADD)
+test_unit_time_warning_SOURCES = test/unit/time_warning.cc
+test_unit_time_warning_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_time_warning_LDADD = $(GLUE_TEST_LDADD)
 test_unit_rank_ranges_SOURCES = test/unit/rank_ranges.cc
 test_unit_rank_ranges_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_rank_ranges_LDADD = $(GLUE_TEST_LDADD)

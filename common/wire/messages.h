@@ -444,13 +444,22 @@ struct DataReply {
                                field(&DataReply::found, "found", "of a lookup"));
     }
 };
-struct ProcessEnded {
-    static constexpr std::uint8_t type = 36;
-    static constexpr const char *name = "ProcessEnded";
-    static constexpr const char *text = "to the session: a process of this host has ended";
-    std::uint32_t rank = 0;
+struct RankRange {
+    static constexpr const char *name = "RankRange";
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
     static constexpr auto fields() {
-        return std::make_tuple(field(&ProcessEnded::rank, "rank", "of the connection's namespace"));
+        return std::make_tuple(field(&RankRange::first, "first", "a rank"),
+                               field(&RankRange::last, "last", "the last one that follows on it"));
+    }
+};
+struct ProcessesEnded {
+    static constexpr std::uint8_t type = 36;
+    static constexpr const char *name = "ProcessesEnded";
+    static constexpr const char *text = "to the session: processes have ended";
+    std::vector<RankRange> ranks;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&ProcessesEnded::ranks, "ranks", "of the connection's namespace"));
     }
 };
 struct SpeakForStep {
@@ -732,15 +741,6 @@ struct HostReport {
     }
 };
 
-struct RankRange {
-    static constexpr const char *name = "RankRange";
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    static constexpr auto fields() {
-        return std::make_tuple(field(&RankRange::first, "first", "a rank"),
-                               field(&RankRange::last, "last", "the last one that follows on it"));
-    }
-};
 struct OrderlyEnds {
     static constexpr std::uint8_t type = 58;
     static constexpr const char *name = "OrderlyEnds";
@@ -885,7 +885,7 @@ struct TableReply {
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
                                ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
-                               DataReply, ProcessEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
+                               DataReply, ProcessesEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
                                StepOver, EventNotice, HostReport, OrderlyEnds, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
                                NamespaceEnded, ControlRequest, ControlReply, ControlCancel, ControlPart,
                                ControlPartReply, SpeakForStep>;

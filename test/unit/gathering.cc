@@ -122,7 +122,7 @@ void the_dead_are_not_waited_for(void **) {
     Session s;
     Signature ab = all_of({"a", "b"}), bc = all_of({"b", "c"});
     s.join(1, 0, ab);
-    s.gatherings.on_process_ended("b", 1);
+    s.gatherings.on_processes_ended("b", {{1, 1}});
     assert_int_equal(s.status(1, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
     s.join(3, 0, bc);
     assert_int_equal(s.status(3, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
@@ -144,7 +144,7 @@ void the_end_of_a_process_is_remembered(void **) {
     s.join(3, 0, bc);
     assert_int_equal(s.status(3, 0), PMIX_SUCCESS);
     s.join(2, 1, ab);
-    s.gatherings.on_process_ended("b", 1);
+    s.gatherings.on_processes_ended("b", {{1, 1}});
     s.join(3, 1, bc); // b cannot come again
     assert_int_equal(s.status(3, 1), PMIX_ERR_PROC_TERM_WO_SYNC);
     s.join(1, 0, ab); // b was there already
@@ -155,7 +155,7 @@ void the_end_of_a_process_is_remembered(void **) {
     s.join(3, 2, one); // without the one that ended
     assert_int_equal(s.status(3, 2), 1);
     // Of one that has not been here, too.
-    s.gatherings.on_process_ended("d", 1);
+    s.gatherings.on_processes_ended("d", {{1, 1}});
     s.join(3, 3, all_of({"c", "d"}));
     assert_int_equal(s.status(3, 3), PMIX_ERR_PROC_TERM_WO_SYNC);
 }
@@ -164,7 +164,7 @@ void the_end_of_a_process_is_remembered(void **) {
 void an_early_end_is_remembered(void **) {
     Session s;
     Signature ab = all_of({"a", "b"}), one = ab;
-    s.gatherings.on_process_ended("b", 1);
+    s.gatherings.on_processes_ended("b", {{1, 1}});
     s.join(1, 0, ab);
     assert_int_equal(s.status(1, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
     one.members[1] = {"b", 0, {1}};

@@ -65,6 +65,42 @@ void as_a_set_does(void **) {
     }
 }
 
+void without_others_as_a_set(void **) {
+    std::uint64_t random = 11;
+    auto next = [&](Rank limit) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<Rank>((random >> 33) % limit);
+    };
+    for (int round = 0; round < 500; ++round) {
+        RankRanges one, other;
+        std::set<Rank> left, taken;
+        for (int i = 0; i < 8; ++i) {
+            Rank first = next(60), last = first + next(12);
+            (i % 2 == 0 ? one : other).add(first, last);
+            for (Rank rank = first; rank <= last; ++rank)
+                (i % 2 == 0 ? left : taken).insert(rank);
+        }
+        for (Rank rank = 0; rank < 80; ++rank) {
+            assert_int_equal(one.contains(rank), left.contains(rank));
+            bool any = false;
+            for (Rank r = rank; r <= rank + 5; ++r)
+                any = any || left.contains(r);
+            assert_int_equal(one.overlaps(rank, rank + 5), any);
+        }
+        one.subtract(other);
+        for (Rank rank : taken)
+            left.erase(rank);
+        assert_true(one.take(1000) == std::vector<Rank>(left.begin(), left.end()));
+    }
+    RankRanges all;
+    all.add(0, UINT_MAX);
+    RankRanges ends;
+    ends.add(0, 0);
+    ends.add(UINT_MAX, UINT_MAX);
+    all.subtract(ends);
+    assert_string_equal(text(all.take_all()).c_str(), "1-4294967294 ");
+}
+
 } // namespace
 
 int main() {
@@ -72,6 +108,7 @@ int main() {
         cmocka_unit_test(ranges_that_touch_become_one),
         cmocka_unit_test(some_are_taken_at_a_time),
         cmocka_unit_test(as_a_set_does),
+        cmocka_unit_test(without_others_as_a_set),
     };
     return cmocka_run_group_tests_name("ranges of ranks", tests, nullptr, nullptr);
 }

@@ -166,6 +166,16 @@ void the_next_host_hears_for_its_step(void **) {
     // It speaks for its step, too.
     std::vector<std::pair<Session::StepId, HostIndex>> speakers{{1, 4}, {2, 0}, {1, 6}};
     assert_true(session.appointed == speakers);
+
+    // None is left, but one is just connecting.
+    session.broken.insert({1, 6});
+    session.events.on_host_gone(1, 6, {});
+    session.notify(2, 5);
+    session.heard(1, 7);
+    assert_true(session.of(1) == (Codes{1, 2, 3, 4, 5}));
+    assert_int_equal(session.got.back().host, 7);
+    speakers.push_back({1, 7});
+    assert_true(session.appointed == speakers);
 }
 
 void what_is_told_once_is_bounded(void **) {
