@@ -76,7 +76,8 @@ void ControlAbroad::request(TimePoint now, JobControlAsk ask) {
 void ControlAbroad::on_part(TimePoint now, wire::ControlPart message) {
     auto answer = [this, id = message.id, act = message.act](wire::ControlOutcome outcome) {
         wire::ControlPartReply reply{id, act, outcome};
-        port_.send_to_session(wire::ControlPartReply::type, share(wire::encode(reply)));
+        if (port_.session_is_there()) // a new one does not know of it
+            port_.send_to_session(wire::ControlPartReply::type, share(wire::encode(reply)));
     };
     wire::ControlOutcome outcome;
     outcome.refused = message.target.nspace == nspace_ ? own_.check(message.target) : PMIX_ERR_NOT_FOUND;

@@ -19,6 +19,7 @@ class ControlAbroadPort {
     virtual ~ControlAbroadPort() = default;
     // Queued until there is a connection. False when the session cannot be reached.
     virtual bool send_to_session(std::uint8_t type, SharedBytes payload) = 0;
+    virtual bool session_is_there() = 0;
     // Is that job known to have ended?
     virtual bool has_ended(const Bytes &nspace) const = 0;
     // Jobs that processes of this host have spawned and that run.

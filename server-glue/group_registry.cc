@@ -2,6 +2,7 @@
 #include "server-glue/group_registry.h"
 
 #include <algorithm>
+#include <set>
 
 namespace pmixhost {
 
@@ -50,8 +51,13 @@ Result<std::vector<Process>> GroupRegistry::expand(std::vector<Process> processe
     if (groups_.empty())
         return processes;
     std::vector<Process> out;
+    std::set<const Group *> whole;
     for (auto &process : processes) {
+        if (out.size() > max_expanded)
+            return error(ErrorKind::limit, "more than {} processes are named by groups", max_expanded);
         const Group *group = find(process.nspace);
+        if (group && process.wildcard && !whole.insert(group).second)
+            continue; // each once
         if (!group)
             out.push_back(std::move(process));
         else if (process.wildcard && !group->members.empty()) // or it would stand for everybody

@@ -23,6 +23,7 @@ class GroupRegistry {
     static constexpr std::size_t max_groups = 100'000;
     // Of all groups together (MemberList::runs): some 100 MB at most.
     static constexpr std::size_t max_runs = 4'000'000;
+    static constexpr std::size_t max_expanded = 4'000'000; // processes
 
     // Takes the place of one of the same name. False when there are too many, or too many members.
     bool add(Group group);

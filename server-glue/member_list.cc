@@ -6,20 +6,21 @@
 namespace pmixhost {
 
 MemberList::MemberList(const std::vector<Process> &processes) {
+    std::map<std::string_view, std::uint32_t> known;
     for (const auto &process : processes)
-        add(process);
+        add(process, known);
     index();
     runs_.shrink_to_fit();
 }
 
-void MemberList::add(const Process &process) {
+void MemberList::add(const Process &process, std::map<std::string_view, std::uint32_t> &known) {
     // The last one's is the likely one.
     std::uint32_t at = runs_.empty() ? 0 : runs_.back().nspace;
     if (at >= nspaces_.size() || nspaces_[at].name != process.nspace) {
-        auto found = std::find_if(nspaces_.begin(), nspaces_.end(),
-                                  [&](const Namespace &each) { return each.name == process.nspace; });
-        at = static_cast<std::uint32_t>(found - nspaces_.begin());
-        if (found == nspaces_.end())
+        auto [found, fresh] =
+            known.try_emplace(process.nspace, static_cast<std::uint32_t>(nspaces_.size()));
+        at = found->second;
+        if (fresh)
             nspaces_.push_back({process.nspace, false, {}});
     }
     std::size_t position = size_++;

@@ -6,7 +6,9 @@
 #include "server-glue/signature.h"
 
 #include <initializer_list>
+#include <map>
 #include <span>
+#include <string_view>
 
 namespace pmixhost {
 
@@ -47,7 +49,8 @@ class MemberList {
         bool all = false;
         std::vector<Range> ranges;
     };
-    void add(const Process &process);
+    // `known`: where each of nspaces_ is, by the names of the processes themselves.
+    void add(const Process &process, std::map<std::string_view, std::uint32_t> &known);
     void index();
     const Namespace *find(const Bytes &nspace) const;
     static bool contains(const Namespace &nspace, Rank rank);

@@ -4,6 +4,7 @@
 #include "common/config_options.h"
 #include "server-glue/host_events.h"
 
+#include <algorithm>
 #include <csignal>
 #include <fmt/ranges.h>
 
@@ -18,7 +19,8 @@ void StepServer::job_control(JobControlAsk request) {
         return request.reply(request.refused);
     auto targets = groups_.expand(std::move(request.targets));
     if (!targets)
-        return request.reply(PMIX_ERR_NOT_FOUND);
+        return request.reply(targets.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                        : PMIX_ERR_NOT_FOUND);
     request.targets = std::move(*targets);
     control_abroad_.request(loop_.now(), std::move(request));
     arm_timer();
@@ -38,6 +40,23 @@ void StepServer::notify_checkpoint(const wire::ControlOrder &order, const wire::
         return log_.warning("{}", event.failure().text);
     events_.on_abroad(std::move(*event));
     watch_events();
+    bool own = order.nspace == step_.nspace && step_.map.host_of(order.rank) == step_.self;
+    if (!own || (!target.whole && std::find(target.ranks.begin(), target.ranks.end(), order.rank) == target.ranks.end()))
+        return;
+    // The library keeps from a process what comes in its own name.
+    wire::ControlTarget caller;
+    caller.ranks = {order.rank};
+    auto to_caller = checkpoint_event(order, caller, step_.nspace);
+    if (!to_caller)
+        return log_.warning("{}", to_caller.failure().text);
+    wire::EventNotice notice;
+    notice.status = to_caller->status;
+    notice.nspace = step_.nspace + ".server";
+    notice.rank = step_.self;
+    notice.range = to_caller->range;
+    notice.info_count = to_caller->info_count;
+    notice.info = std::move(to_caller->info);
+    deliver(notice);
 }
 
 void StepServer::end_job(std::string why, StatusReply reply) {

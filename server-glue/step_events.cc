@@ -143,7 +143,6 @@ void StepServer::deliver(const wire::EventNotice &notice) {
 
 void StepServer::deliver(const wire::HostReport &report) {
     tell_session_of(report);
-    tell_of_failed(report);
     if (report.lost != 0)
         table_.note_lost(report.host);
     for (const auto &ended : report.processes)
@@ -159,6 +158,7 @@ void StepServer::deliver(const wire::HostReport &report) {
             tell_of_terminated({ended.rank}, ended, time, std::move(done));
         });
     }
+    tell_of_failed(report); // last: there may be more of these than the library is given at once
 }
 
 // --- other namespaces -------------------------------------------------------------------------------

@@ -115,6 +115,7 @@ class StepServer final : private UpcallHandler,
     std::vector<Bytes> children() const override { return {children_.begin(), children_.end()}; }
     // CollectivePort, ModexPort, JobControlPort, ControlAbroadPort, SessionPort and EventPort
     bool send_to_session(std::uint8_t type, SharedBytes payload) override;
+    bool session_is_there() override { return mesh_->connected(session_peer()); }
     Owner owner_of(Rank rank) override;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
     void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;

@@ -46,7 +46,8 @@ void StepServer::abort(AbortRequest request) {
     bool whole = request.targets.empty();
     auto targets = groups_.expand(std::move(request.targets));
     if (!targets)
-        return request.reply(PMIX_ERR_NOT_FOUND);
+        return request.reply(targets.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                        : PMIX_ERR_NOT_FOUND);
     request.targets = std::move(*targets);
     for (const auto &target : request.targets) {
         if (target.nspace != step_.nspace ||

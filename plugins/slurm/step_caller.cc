@@ -11,8 +11,8 @@
 
 namespace pmixhost::slurm {
 
-// With the session's growing intervals, up to 30 s, this is some five minutes of a step that is starting.
-static constexpr int max_tries = 16;
+// Of a step that is starting, or has no pmixhost.
+static constexpr auto patience = std::chrono::minutes(5);
 // The hosts that are tried in one round, for when the first has left its step.
 static constexpr std::size_t max_hosts = 4;
 // A step with an order of hosts of its own (-m arbitrary): up to so many places are tried.
@@ -37,7 +37,7 @@ void StepCaller::begin() {
     calls_.run(
         {}, TimePoint::max(),
         [job = job_, base = base_, slurm = slurm_, known = known_, memory = memory_] {
-            return Result<Round>(round(job, base, slurm, known, *memory));
+            return Result<Round>(round(job, base, slurm, known, *memory, Clock::now()));
         },
         [this, for_whom](const Result<Round> &result) {
             if (!result)
@@ -52,7 +52,7 @@ void StepCaller::begin() {
 }
 
 StepCaller::Round StepCaller::round(std::uint32_t job, const std::string &base, const Slurm &slurm,
-                                    const std::set<Bytes> &known, Memory &memory) {
+                                    const std::set<Bytes> &known, Memory &memory, TimePoint now) {
     Round result;
     auto steps = slurm.steps(job);
     if (!steps) {
@@ -60,16 +60,17 @@ StepCaller::Round StepCaller::round(std::uint32_t job, const std::string &base, 
         return result;
     }
     result.called.known = true;
-    std::erase_if(memory.tries, [&](const auto &entry) {
+    std::erase_if(memory.first_tries, [&](const auto &entry) {
         return std::none_of(steps->begin(), steps->end(),
                             [&](const RunningStep &step) { return step.step == entry.first; });
     });
     for (const auto &step : *steps) {
-        int &tries = memory.tries[step.step];
-        if (step.name == session_step_name || known.contains(namespace_of(job, step.step)) ||
-            tries >= max_tries)
+        if (step.name == session_step_name || known.contains(namespace_of(job, step.step))) {
+            memory.first_tries.erase(step.step);
             continue;
-        ++tries;
+        }
+        if (now - memory.first_tries.try_emplace(step.step, now).first->second > patience)
+            continue;
         auto at = [&](const std::string &node, std::size_t place) {
             auto path = contact_path(base, geteuid(), job, step.step, static_cast<std::uint32_t>(place));
             return path && slurm.forward(node, *path, std::string(session_call)).ok();

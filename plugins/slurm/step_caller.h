@@ -2,7 +2,7 @@
 // and slurmd brings each a session_call (server-glue/central_roles.h) to its daemon's contact socket.
 //
 // Both block, and happen in a thread. A step without pmixhost, or one whose daemons are only starting,
-// cannot be reached: it is tried a few times and then no more.
+// cannot be reached: it is tried for five minutes and then no more.
 #pragma once
 
 #include "common/bytes.h"
@@ -42,7 +42,7 @@ class StepCaller {
     void call(std::set<Bytes> known, std::function<void(CalledSteps)> done);
 
     struct Memory { // the thread's own
-        std::map<std::uint32_t, int> tries;
+        std::map<std::uint32_t, TimePoint> first_tries; // of the steps that are not known
     };
     struct Round {
         CalledSteps called;
@@ -50,7 +50,7 @@ class StepCaller {
     };
     // What the thread does.
     static Round round(std::uint32_t job, const std::string &base, const Slurm &slurm,
-                                          const std::set<Bytes> &known, Memory &memory);
+                                          const std::set<Bytes> &known, Memory &memory, TimePoint now);
 
   private:
     void begin();

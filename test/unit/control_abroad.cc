@@ -45,6 +45,7 @@ struct Daemon final : JobControlPort, ControlAbroadPort {
     void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &) override {
         checkpoints.push_back(order.nspace + ":" + std::to_string(order.rank) + " " + order.checkpoint);
     }
+    bool session_is_there() override { return true; }
     bool send_to_session(std::uint8_t type, SharedBytes payload) override {
         if (session_there)
             to_session.emplace_back(type, std::move(payload));

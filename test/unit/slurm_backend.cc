@@ -278,19 +278,19 @@ static void steps_that_do_not_know_of_the_session_are_called(void **) {
     };
     StepCaller::Memory memory;
     std::set<Bytes> known = {namespace_of(12, 0)};
-    auto round = StepCaller::round(12, "/tmp", slurm, known, memory);
+    auto round = StepCaller::round(12, "/tmp", slurm, known, memory, TimePoint());
     assert_int_equal(round.said.size(), 3);
     assert_true(round.called.known);
     assert_true((round.called.names == std::set<Bytes>{namespace_of(12, 1), namespace_of(12, 2)}));
     assert_true(reached == (std::vector<std::string>{"n2 12.1.0", "n1 12.2.2"}));
-    for (int i = 0; i < 30; ++i)
-        StepCaller::round(12, "/tmp", slurm, known, memory);
-    assert_in_range(sent["n1 12.4.0"], 12, 20); // it is not tried for ever
+    for (int i = 1; i <= 30; ++i) // one a half minute
+        StepCaller::round(12, "/tmp", slurm, known, memory, TimePoint() + i * std::chrono::seconds(30));
+    assert_int_equal(sent["n1 12.4.0"], 11); // it is not tried for ever
     assert_int_equal(sent.count("n1 12.0.0") + sent.count("n1 12.3.0"), 0);
     slurm.steps = [](std::uint32_t) -> Result<std::vector<RunningStep>> {
         return error(ErrorKind::unreachable, "slurmctld sleeps");
     };
-    round = StepCaller::round(12, "/tmp", slurm, known, memory);
+    round = StepCaller::round(12, "/tmp", slurm, known, memory, TimePoint());
     assert_int_equal(round.said.size(), 1);
     assert_true(!round.called.known && round.called.names.empty());
 }
@@ -303,14 +303,14 @@ static void a_step_that_starts_slowly_is_called_in_the_end(void **) {
     };
     bool reached = false;
     slurm.forward = [&](const std::string &, const std::string &, const std::string &) -> Result<void> {
-        if (rounds < 10) // as the session asks: after more than a minute
+        if (rounds < 100) // however often it is asked for
             return error(ErrorKind::unreachable, "nobody");
         reached = true;
         return {};
     };
     StepCaller::Memory memory;
-    for (; rounds < 12; ++rounds)
-        StepCaller::round(12, "/tmp", slurm, {}, memory);
+    for (; rounds < 102; ++rounds)
+        StepCaller::round(12, "/tmp", slurm, {}, memory, TimePoint() + rounds * std::chrono::seconds(2));
     assert_true(reached);
 }
 

@@ -5,6 +5,7 @@
  *        control whole kill|terminate       the job ends so, by targets NULL
  *        control pause RANK                 it stands still, and goes on after a resume
  *        control refused                    what is not there or not offered
+ *        control checkpoint                 all of the job get the event, rank 0 too
  *        control several NUMBER RANK        two signals in one call
  *        control cleanup FILE               the library removes FILE at the end */
 #include "client.h"
@@ -192,10 +193,59 @@ static void refused(void)
     fence();
 }
 
+static sem_t asked;
+static int times;
+
+static void on_checkpoint(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                          size_t ninfo, pmix_info_t *results, size_t nresults,
+                          pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    (void)id, (void)status, (void)source, (void)results, (void)nresults;
+    for (size_t i = 0; i < ninfo; i++)
+        times += PMIX_CHECK_KEY(&info[i], PMIX_JOB_CTRL_CHECKPOINT) && !strcmp(info[i].value.data.string, "noon");
+    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+    sem_post(&asked);
+}
+
+static void on_registered(pmix_status_t status, size_t id, void *cbdata)
+{
+    (void)id;
+    answer_op(status, cbdata);
+}
+
+static void checkpoint(void)
+{
+    pmix_status_t code = PMIX_JCTRL_CHECKPOINT;
+    struct answer registered;
+    answer_init(&registered);
+    sem_init(&asked, 0, 0);
+    PMIx_Register_event_handler(&code, 1, NULL, 0, on_checkpoint, on_registered, &registered);
+    if (answer_wait(&registered, "PMIx_Register_event_handler") != PMIX_SUCCESS)
+        fail("register: %s", PMIx_Error_string(registered.status));
+    fence();
+    if (me.rank == 0) {
+        pmix_info_t infos[2];
+        bool yes = true;
+        PMIX_INFO_LOAD(&infos[0], PMIX_JOB_CTRL_CHECKPOINT, "noon", PMIX_STRING);
+        PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_CHECKPOINT_EVENT, &yes, PMIX_BOOL);
+        expect("a checkpoint of all", ask(NULL, 0, infos, 2), PMIX_SUCCESS);
+    }
+    me.doing = "waiting for PMIX_JCTRL_CHECKPOINT";
+    while (sem_wait(&asked) != 0 && errno == EINTR)
+        ;
+    fence();
+    if (times != 1)
+        fail("asked %d times", times);
+}
+
 int main(int argc, char **argv)
 {
     begin(40);
     const char *what = argc > 1 ? argv[1] : "";
+    if (!strcmp(what, "checkpoint")) {
+        checkpoint();
+        pass();
+    }
     if (!strcmp(what, "signal") && argc > 3) {
         int number = atoi(argv[2]);
         read_targets(argv + 3, argc - 3);

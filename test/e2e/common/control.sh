@@ -48,6 +48,8 @@ for shape in 1x3 3x2; do
     done
     client "$h" "$p" control signal 40 0 1 2
     ok "a real-time signal to three of them, $shape" all_ok "$n"
+    client "$h" "$p" control checkpoint
+    ok "the event of a checkpoint comes to all of the job, who asked for it too, $shape" all_ok "$n"
     client "$h" "$p" control several 12 $((n - 1))
     ok "two signals in one call, $shape" all_ok "$n"
     client "$h" "$p" control pause $((n - 1))
