@@ -12,7 +12,7 @@ E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/c
 	test/e2e/clients/fence_timeout test/e2e/clients/group test/e2e/clients/group_invite test/e2e/clients/hello test/e2e/clients/jobinfo \
 	test/e2e/clients/knock test/e2e/clients/linger test/e2e/clients/locality test/e2e/clients/log \
 	test/e2e/clients/modex test/e2e/clients/nonpmi test/e2e/clients/publish \
-	test/e2e/clients/monitor test/e2e/clients/rounds test/e2e/clients/query test/e2e/clients/sets test/e2e/clients/spawn \
+	test/e2e/clients/monitor test/e2e/clients/time_left test/e2e/clients/query test/e2e/clients/sets test/e2e/clients/spawn \
 	test/bench/bench_init test/bench/bench_fence test/bench/bench_modex test/bench/bench_group test/bench/bench_spawn
 E2E_CLIENTS += test/bench/bench_events
 E2E_CLIENTS += test/e2e/clients/questions
@@ -48,10 +48,10 @@ test_e2e_clients_questions_SOURCES = test/e2e/clients/questions.c test/e2e/clien
 test_e2e_clients_questions_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_questions_LDFLAGS =
 test_e2e_clients_questions_LDADD = $(PMIX_LIBS)
-test_e2e_clients_rounds_SOURCES = test/e2e/clients/rounds.c test/e2e/clients/client.h
-test_e2e_clients_rounds_CFLAGS = $(E2E_CFLAGS)
-test_e2e_clients_rounds_LDFLAGS =
-test_e2e_clients_rounds_LDADD = $(PMIX_LIBS)
+test_e2e_clients_time_left_SOURCES = test/e2e/clients/time_left.c test/e2e/clients/client.h
+test_e2e_clients_time_left_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_time_left_LDFLAGS =
+test_e2e_clients_time_left_LDADD = $(PMIX_LIBS)
 test_e2e_clients_query_SOURCES = test/e2e/clients/query.c test/e2e/clients/sets.h test/e2e/clients/client.h
 test_e2e_clients_query_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_query_LDFLAGS =

@@ -1,9 +1,6 @@
-/* A job that works in rounds until it is told that its time is up, or to stop, for what happens to it
- * meanwhile.
- * usage: rounds warned SECONDS   until PMIX_JCTRL_PREEMPT_ALERT: with at most SECONDS left, once at each rank
- *        rounds until FILE       until there is such a file in $CLIENT_DIR; rank 0 counts in FILE.rounds */
-#include <sys/stat.h>
-
+/* A job waits until it is told that its time is nearly up: PMIX_JCTRL_PREEMPT_ALERT, with at most SECONDS
+ * left, once at each rank.
+ * usage: time_left SECONDS */
 #include "client.h"
 
 static sem_t warned, registered;
@@ -52,48 +49,13 @@ static void until_warned(uint32_t seconds)
         fail("warned %d times", times);
 }
 
-static bool is_there(const char *name)
-{
-    char path[4096];
-    struct stat found;
-    snprintf(path, sizeof(path), "%s/%s", getenv("CLIENT_DIR"), name);
-    return stat(path, &found) == 0;
-}
-
-/* Rank 0 looks, and all others learn it by the round's fence. */
-static void until_there(const char *name)
-{
-    char counter[4096], key[64];
-    snprintf(counter, sizeof(counter), "%s/%s.rounds", getenv("CLIENT_DIR"), name);
-    uint64_t enough = 0;
-    for (int round = 1; !enough; round++) {
-        snprintf(key, sizeof(key), "enough.%d", round);
-        if (me.rank == 0) {
-            put_u64(key, is_there(name));
-            must(PMIx_Commit());
-        }
-        fence_collect();
-        enough = get_u64(0, key);
-        if (me.rank == 0) {
-            FILE *out = fopen(counter, "w");
-            if (!out || fprintf(out, "%d\n", round) < 0 || fclose(out) != 0)
-                fail("%s: %s", counter, strerror(errno));
-            struct timespec pause = {0, 50000000}; /* between two looks */
-            nanosleep(&pause, NULL);
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
     sem_init(&warned, 0, 0);
     sem_init(&registered, 0, 0);
-    if (argc < 3)
-        fail("usage: rounds warned SECONDS | until FILE");
+    if (argc < 2)
+        fail("usage: time_left SECONDS");
     begin(150);
-    if (!strcmp(argv[1], "warned"))
-        until_warned((uint32_t)atoi(argv[2]));
-    else
-        until_there(argv[2]);
+    until_warned((uint32_t)atoi(argv[1]));
     pass();
 }
