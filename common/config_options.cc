@@ -79,8 +79,8 @@ constexpr Option options[] = {
      .text = "How long an event is kept for them."},
     {.key = "events.time_warning", .member = &Settings::events_time_warning, .user = true,
      .min = 1 * second, .max = 24 * hour, .zero = true,
-     .text = "How long before the end of its allocation's time a job is told of it, by the event "
-             "PMIX_JCTRL_PREEMPT_ALERT with PMIX_TIME_REMAINING. 0 means never."},
+     .text = "How long before the end of its allocation's time a job is told of it, by the events "
+             "PMIX_ALLOC_TIMEOUT_WARNING and PMIX_JCTRL_PREEMPT_ALERT with PMIX_TIME_REMAINING. 0 means never."},
     {.key = "spawn.timeout", .member = &Settings::spawn_timeout, .user = true,
      .min = 1 * second, .max = 24 * hour, .zero = true,
      .text = "How long PMIx_Spawn (MPI_Comm_spawn) may take, until all programs run, when the program "

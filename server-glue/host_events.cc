@@ -102,12 +102,18 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message) {
     return events;
 }
 
-// There is no code for a limit; the one for preemption says the same: the RM will take the nodes away.
-HostEvent time_warning_event(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace) {
+#ifndef PMIX_ALLOC_TIMEOUT_WARNING // newer than 6.1
+#define PMIX_ALLOC_TIMEOUT_WARNING -194
+#endif
+
+std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time,
+                                           const std::string &nspace) {
     auto info = base({}, time);
     info->add(PMIX_NSPACE, nspace);
     info->add(PMIX_TIME_REMAINING, seconds_left);
-    return {PMIX_JCTRL_PREEMPT_ALERT, process(nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, std::move(info)};
+    pmix_proc_t job = process(nspace, PMIX_RANK_UNDEF);
+    return {{PMIX_ALLOC_TIMEOUT_WARNING, job, PMIX_RANGE_SESSION, info},
+            {PMIX_JCTRL_PREEMPT_ALERT, job, PMIX_RANGE_SESSION, info}};
 }
 
 Result<wire::EventAbroad> abroad(const HostEvent &event) {

@@ -28,8 +28,10 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
 // Of a job that a process of this one has spawned. In the job's name, for all of the spawning one.
 std::vector<HostEvent> events_of(const wire::JobEvent &message);
 
-// The allocation's time is nearly up, for the processes of this job.
-HostEvent time_warning_event(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace);
+// The allocation's time is nearly up, for the processes of this job: by the code that newer headers have for
+// it, and by the one for preemption, which says the same in effect.
+std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time,
+                                           const std::string &nspace);
 
 // For the processes of other namespaces.
 Result<wire::EventAbroad> abroad(const HostEvent &event);

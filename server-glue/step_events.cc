@@ -212,11 +212,13 @@ void StepServer::ask_time_left(std::function<void(Result<std::uint32_t>)> done) 
 
 void StepServer::warn_of_time(std::uint32_t seconds_left) {
     log_.info("{} seconds are left of the allocation", seconds_left);
-    auto event = time_warning_event(seconds_left, static_cast<std::uint64_t>(std::time(nullptr)), step_.nspace);
-    if (auto message = abroad(event))
-        events_.on_abroad(std::move(*message));
-    else
-        log_.warning("{}", message.failure().text);
+    auto now = static_cast<std::uint64_t>(std::time(nullptr));
+    for (const auto &event : time_warning_events(seconds_left, now, step_.nspace)) {
+        if (auto message = abroad(event))
+            events_.on_abroad(std::move(*message));
+        else
+            log_.warning("{}", message.failure().text);
+    }
 }
 
 void StepServer::come_to_session() {

@@ -249,7 +249,7 @@ static void local(void)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct {
-    int updates, failures;
+    int updates, failures, deaths;
     size_t members;
     pmix_proc_t failed;
     char group[PMIX_MAX_NSLEN + 1];
@@ -269,7 +269,9 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
         else if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_MEMBERSHIP))
             told.members = info[i].value.data.darray->size;
     }
-    if (status == PMIX_GROUP_MEMBER_FAILED)
+    if (status == PMIX_ERR_PROC_ABORTED)
+        told.deaths++;
+    else if (status == PMIX_GROUP_MEMBER_FAILED)
         told.failures++;
     else
         told.updates++;
@@ -286,10 +288,10 @@ static void on_registered(pmix_status_t status, size_t id, void *data)
 
 static void listen_for_members(void)
 {
-    pmix_status_t codes[] = {PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_MEMBER_FAILED};
+    pmix_status_t codes[] = {PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_MEMBER_FAILED, PMIX_ERR_PROC_ABORTED};
     struct answer registered;
     answer_init(&registered);
-    PMIx_Register_event_handler(codes, 2, NULL, 0, on_event, on_registered, &registered);
+    PMIx_Register_event_handler(codes, 3, NULL, 0, on_event, on_registered, &registered);
     if (answer_wait(&registered, "PMIx_Register_event_handler") != PMIX_SUCCESS)
         fail("PMIx_Register_event_handler: %s", PMIx_Error_string(registered.status));
 }
@@ -350,8 +352,10 @@ static void die(const char *how, const char *when, const char *flag)
             must(PMIx_Group_construct_nb("test-die", procs, n, &info, 1, on_built, &built));
         end_by(how);
     }
-    if (!strcmp(when, "before") || !strcmp(when, "after"))
+    if (!strcmp(when, "before"))
         wait_for_death();
+    if (!strcmp(when, "after")) /* its server knows it, too, and says so where the group meets */
+        wait_until_told(&told.deaths, "PMIX_ERR_PROC_ABORTED");
     pmix_status_t rc = construct("test-die", procs, n, flags, 0, &id);
     if (plain && (rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS))
         fail("%s", PMIx_Error_string(rc));

@@ -1,5 +1,5 @@
-/* A job waits until it is told that its time is nearly up: PMIX_JCTRL_PREEMPT_ALERT, with at most SECONDS
- * left, once at each rank.
+/* A job waits until it is told that its time is nearly up: PMIX_JCTRL_PREEMPT_ALERT, and the code that newer
+ * headers have for it, with at most SECONDS left, each once at each rank.
  * usage: time_left SECONDS */
 #include "client.h"
 
@@ -37,15 +37,16 @@ static void wait_for(sem_t *what, const char *doing)
 
 static void until_warned(uint32_t seconds)
 {
-    pmix_status_t code = PMIX_JCTRL_PREEMPT_ALERT;
-    PMIx_Register_event_handler(&code, 1, NULL, 0, on_warning, on_registered, NULL);
+    pmix_status_t codes[] = {PMIX_JCTRL_PREEMPT_ALERT, -194 /* PMIX_ALLOC_TIMEOUT_WARNING */};
+    PMIx_Register_event_handler(codes, 2, NULL, 0, on_warning, on_registered, NULL);
     wait_for(&registered, "PMIx_Register_event_handler");
     fence();
     wait_for(&warned, "waiting for the warning");
+    wait_for(&warned, "waiting for the warning by its other code");
     if (left > seconds)
         fail("%u seconds are left", left);
     fence();
-    if (times != 1)
+    if (times != 2)
         fail("warned %d times", times);
 }
 
