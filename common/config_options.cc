@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t second = 1000, minute = 60 * second, hour = 60 * minute;
 constexpr std::uint64_t kib = 1u << 10, gib = 1u << 30;
+constexpr std::string_view job_records[] = {"comment", "off"};
 constexpr std::string_view log_levels[] = {"error", "warning", "info", "debug"};
 constexpr std::uint16_t first_user_port = 1024;
 constexpr std::size_t max_names = 64;
@@ -109,6 +110,10 @@ constexpr Option options[] = {
              "the step's end). Must be on a local file system."},
     {.key = "log.level", .member = &Settings::log_level, .user = true, .words = log_levels,
      .text = "How much the daemon says."},
+    {.key = "log.job_record", .member = &Settings::log_job_record, .words = job_records,
+     .text = "Where PMIx_Log writes what a program wants to have in the record of its job "
+             "(PMIX_LOG_JOB_RECORD): behind the job's comment, which squeue -o %k and sacct show, up to "
+             "1 KiB in all; or nowhere, then such a request is refused."},
     {.key = "log.file", .member = &Settings::log_file, .path = Option::Path::log_pattern,
      .text = "Where the daemon writes its log; empty means to the standard error of the step. In "
              "the name, %j stands for the job, %s for the step, %n for the host, %u for the user "

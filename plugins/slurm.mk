@@ -37,6 +37,7 @@ plugins_slurm_backend_slurm_la_SOURCES = \
 	plugins/slurm/backend_step.h plugins/slurm/backend_step.cc \
 	plugins/slurm/contact_socket.h plugins/slurm/contact_socket.cc \
 	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
+	plugins/slurm/job_record.h plugins/slurm/job_record.cc \
 	plugins/slurm/rm_answers.h plugins/slurm/rm_answers.cc \
 	plugins/slurm/task_map.cc plugins/slurm/session_step.h plugins/slurm/session_step.cc \
 	plugins/slurm/spawn_command.h plugins/slurm/spawn_command.cc \

@@ -46,7 +46,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_request.h server-glue/spawn_request.cc \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
-	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_events.cc \
+	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_events.cc server-glue/step_log.cc \
 	server-glue/step_control.cc \
 	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \

@@ -20,22 +20,58 @@ static std::string prefix(const LogAsk &ask, int fd) {
     return out;
 }
 
-pmix_status_t log_entries(LogAsk &ask,
-                          const std::function<bool(int fd, const std::string &text)> &write) {
+static pmix_status_t status_of(const LogAsk &ask, std::size_t tried) {
     pmix_status_t first = PMIX_SUCCESS;
     std::size_t good = 0;
-    for (auto &entry : ask.entries) {
-        if (entry.fd >= 0)
-            entry.status = write(entry.fd, prefix(ask, entry.fd) + entry.text) ? PMIX_SUCCESS
-                                                                               : PMIX_ERR_OUT_OF_RESOURCE;
-        if (entry.status == PMIX_SUCCESS)
+    for (std::size_t i = 0; i < tried; ++i) {
+        if (ask.entries[i].status == PMIX_SUCCESS)
             ++good;
         else if (first == PMIX_SUCCESS)
-            first = entry.status;
-        if (good > 0 && ask.once)
-            return PMIX_SUCCESS;
+            first = ask.entries[i].status;
     }
+    if (good > 0 && ask.once)
+        return PMIX_SUCCESS;
     return first != PMIX_SUCCESS && good > 0 ? PMIX_ERR_PARTIAL_SUCCESS : first;
+}
+
+using LogDone = std::function<void(pmix_status_t, LogAsk &)>;
+
+static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared_ptr<const LogPlaces> places,
+                     std::shared_ptr<const LogDone> done) {
+    for (; place < ask->entries.size(); ++place) {
+        auto &entry = ask->entries[place];
+        if (entry.job_record) {
+            return places->record(record_line(*ask, entry.text), [=](pmix_status_t status) {
+                auto &recorded = ask->entries[place];
+                recorded.job_record = false;
+                recorded.status = status;
+                log_from(place, ask, places, done);
+            });
+        }
+        if (entry.fd >= 0)
+            entry.status = places->write(entry.fd, prefix(*ask, entry.fd) + entry.text)
+                               ? PMIX_SUCCESS
+                               : PMIX_ERR_OUT_OF_RESOURCE;
+        if (entry.status == PMIX_SUCCESS && ask->once) {
+            ++place;
+            break;
+        }
+    }
+    (*done)(status_of(*ask, place), *ask);
+}
+
+void log_entries(std::shared_ptr<LogAsk> ask, LogPlaces places, LogDone done) {
+    log_from(0, std::move(ask), std::make_shared<const LogPlaces>(std::move(places)),
+             std::make_shared<const LogDone>(std::move(done)));
+}
+
+std::string record_line(const LogAsk &ask, const std::string &text) {
+    std::string line = fmt::format("[{}:{}] ", ask.caller.nspace, ask.caller.rank);
+    for (char c : text)
+        line += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c;
+    while (line.back() == ' ')
+        line.pop_back();
+    return line;
 }
 
 } // namespace pmixhost

@@ -4,13 +4,26 @@
 
 #include "server-glue/upcalls.h"
 
+#include <functional>
+
 namespace pmixhost {
 
-// Writes the entries that have an fd and sets every entry's status: SUCCESS, OUT_OF_RESOURCE when
-// `write` gives false, or what it was. With `once`, stops at the first that succeeds.
+struct LogPlaces {
+    // To the caller's standard output or error: at once, false when it does not go.
+    std::function<bool(int fd, const std::string &text)> write;
+    // To the record of the job, which may take the RM a while. `done` comes once, with a status.
+    std::function<void(const std::string &text, std::function<void(pmix_status_t)> done)> record;
+};
+
+// Takes the entries to their places, one after the other, and sets every entry's status: SUCCESS,
+// OUT_OF_RESOURCE when `write` gives false, what `record` said, or what it was. With `once`, stops at the
+// first that succeeds.
 //
-// Returns SUCCESS when all succeeded (with `once`: one), PARTIAL_SUCCESS when some did, else the
-// status of the first.
-pmix_status_t log_entries(LogAsk &ask, const std::function<bool(int fd, const std::string &text)> &write);
+// `done` gets SUCCESS when all succeeded (with `once`: one), PARTIAL_SUCCESS when some did, else the
+// status of the first; from within when nothing had to be recorded. It gets the request too.
+void log_entries(std::shared_ptr<LogAsk> ask, LogPlaces places, std::function<void(pmix_status_t, LogAsk &)> done);
+
+// One line for a record that others write to as well: who says it, and no control characters.
+std::string record_line(const LogAsk &ask, const std::string &text);
 
 } // namespace pmixhost

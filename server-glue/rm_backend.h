@@ -181,6 +181,10 @@ class RmBackend {
     // Its `done` does not come any more.
     virtual void abandon_allocation(std::uint64_t id) = 0;
 
+    // Appends a line to the record that the RM keeps of the job. Others may do so at the same time.
+    // Errors: unsupported, limit (it is full), denied, unreachable, timeout.
+    virtual void record(std::string line, TimePoint deadline, std::function<void(Result<void>)> done) = 0;
+
     // The daemon will exit; nothing is called after this. Does not wait for an RM that does not answer,
     // unless it is asked to end something.
     virtual void stop() = 0;
@@ -193,7 +197,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 6;
+    static constexpr std::uint32_t current_abi = 7;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     // Fails where the start document lacks or garbles something; the text names it.

@@ -2,7 +2,6 @@
 #include "server-glue/step_server.h"
 
 #include "common/transport/invitation.h"
-#include "server-glue/log_service.h"
 #include "server-glue/supervisor.h"
 #include "server-glue/user_terminal.h"
 
@@ -338,21 +337,6 @@ void StepServer::spawn(SpawnAsk ask) {
                     [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
         mesh_->invite(session_peer());
     spawn_.spawn(std::move(ask.request), std::move(ask.answer));
-}
-
-void StepServer::log(LogAsk request) {
-    if (request.refused != PMIX_SUCCESS)
-        return request.reply(request.refused);
-    pid_t pid = request.caller.nspace == step_.nspace ? tasks_.watch().pid_of(request.caller.rank) : 0;
-    auto status = log_entries(request, [pid](int fd, const std::string &text) {
-        return write_for(pid, fd, text);
-    });
-    for (const auto &entry : request.entries) {
-        if (entry.status != PMIX_SUCCESS)
-            log_.info("rank {} could not log to {}: {}", request.caller.rank, printable(entry.channel),
-                      PMIx_Error_string(entry.status));
-    }
-    request.reply(status);
 }
 
 // --- what the RM says -------------------------------------------------------------------------------

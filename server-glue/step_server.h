@@ -85,6 +85,7 @@ class StepServer final : private UpcallHandler,
     void unpublish(UnpublishAsk request) override;
     void spawn(SpawnAsk request) override;
     void job_control(JobControlAsk request) override;
+    void record(const std::string &text, std::function<void(pmix_status_t)> done);
     void log(LogAsk request) override;
     void query(QueryAsk request) override;
     void allocate(AllocationAsk request) override;

@@ -134,13 +134,15 @@ struct JobControlAsk {
 };
 struct LogAsk {
     static constexpr std::size_t max_text = 64 * 1024; // of one entry: what a pipe holds
+    static constexpr std::size_t max_record = 1024;
     static constexpr std::size_t max_request = 1024 * 1024;
     static constexpr std::size_t max_entries = 1000;
     struct Entry {
         std::string channel; // the entry's key
         int fd = -1;         // 1 or 2: the caller's standard output or error
         std::string text;
-        pmix_status_t status = PMIX_SUCCESS; // without fd: how it went
+        pmix_status_t status = PMIX_SUCCESS; // without a place to go to: how it went
+        bool job_record = false;
     };
     Process caller;
     std::vector<Entry> entries;

@@ -14,7 +14,9 @@ using namespace upcall;
 LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
     LogAsk::Entry entry;
     entry.channel.assign(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
-    bool ours = PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) || PMIX_CHECK_KEY(&info, PMIX_LOG_STDERR);
+    bool record = PMIX_CHECK_KEY(&info, PMIX_LOG_JOB_RECORD);
+    bool ours = record || PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) || PMIX_CHECK_KEY(&info, PMIX_LOG_STDERR);
+    std::size_t limit = record ? LogAsk::max_record : LogAsk::max_text;
     if (PMIX_CHECK_KEY(&info, PMIX_LOG_SYSLOG) || PMIX_CHECK_KEY(&info, PMIX_LOG_LOCAL_SYSLOG)) {
         // With PMIX_LOG_ONCE it tries the host before, and then not syslog.
         entry.status = once ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
@@ -23,10 +25,12 @@ LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
     } else if (info.value.type != PMIX_STRING || !info.value.data.string) {
         entry.status = PMIX_ERR_BAD_PARAM;
     } else {
-        std::size_t size = strnlen(info.value.data.string, LogAsk::max_text + 1);
+        std::size_t size = strnlen(info.value.data.string, limit + 1);
         entry.status = PMIX_ERR_OUT_OF_RESOURCE;
-        if (size <= LogAsk::max_text) {
-            entry.fd = PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) ? 1 : 2;
+        if (size <= limit) {
+            entry.job_record = record;
+            if (!record)
+                entry.fd = PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) ? 1 : 2;
             entry.text.assign(info.value.data.string, size);
         }
     }

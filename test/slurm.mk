@@ -5,7 +5,7 @@ EXTRA_DIST += test/unit/slurm_symbols.sh
 if HAVE_SLURM
 SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_exit_report test/unit/slurm_prefork \
 	test/unit/slurm_backend test/unit/slurm_plugin test/unit/slurm_spawn
-SLURM_TESTS += test/unit/slurm_allocations
+SLURM_TESTS += test/unit/slurm_allocations test/unit/slurm_job_record
 check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
 TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
 SLURM_TEST_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS) $(CMOCKA_CFLAGS)
@@ -44,6 +44,10 @@ test_unit_slurm_allocations_SOURCES = test/unit/slurm_allocations.cc \
 test_unit_slurm_allocations_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_allocations_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
+
+test_unit_slurm_job_record_SOURCES = test/unit/slurm_job_record.cc plugins/slurm/job_record.cc
+test_unit_slurm_job_record_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_unit_slurm_job_record_LDADD = common/libcommon.la $(SLURM_LIBS) $(FMT_LIBS) $(CMOCKA_LIBS)
 
 test_unit_slurm_spawn_SOURCES = test/unit/slurm_spawn.cc \
 	plugins/slurm/exit_report.cc plugins/slurm/spawn_command.cc plugins/slurm/srun_ear.cc

@@ -129,6 +129,12 @@ class LocalBackend final : public RmBackend {
         });
     }
 
+    void record(std::string, TimePoint, std::function<void(Result<void>)> done) override {
+        loop_.post([done = std::move(done)] {
+            done(error(ErrorKind::unsupported, "pmixhost run keeps no record of jobs"));
+        });
+    }
+
     void allocate(std::uint64_t, RmAllocation, TimePoint,
                   std::function<void(Result<RmAllocated>)> done) override {
         loop_.post([done = std::move(done)] {

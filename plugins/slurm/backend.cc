@@ -8,6 +8,7 @@
 #include "plugins/slurm/allocation_calls.h"
 #include "plugins/slurm/backend_step.h"
 #include "plugins/slurm/contact_socket.h"
+#include "plugins/slurm/job_record.h"
 #include "plugins/slurm/rm_answers.h"
 #include "plugins/slurm/session_step.h"
 #include "plugins/slurm/slurm_abi.h"
@@ -257,6 +258,25 @@ class SlurmBackend final : public RmBackend {
             allocations_->abandon(id);
     }
 
+    void record(std::string line, TimePoint deadline, std::function<void(Result<void>)> done) override {
+        if (loop_.now() < record_full_until_)
+            return loop_.post([done = std::move(done)] {
+                done(error(ErrorKind::limit, "the job's comment is full"));
+            });
+        if (!recorder_)
+            recorder_.emplace(loop_, max_questions);
+        recorder_->run(
+            line, deadline,
+            [line, job = step_.leader_job] {
+                return append_to_comment(line, comment_calls(job, initialise_slurm));
+            },
+            [this, done = std::move(done)](Result<void> recorded) {
+                if (!recorded && recorded.failure().kind == ErrorKind::limit)
+                    record_full_until_ = loop_.now() + 1min;
+                done(std::move(recorded));
+            });
+    }
+
     void stop() override {
         alive_.reset();
         allocations_.reset();
@@ -268,6 +288,7 @@ class SlurmBackend final : public RmBackend {
         ender_.reset();
         reporter_.reset();
         asker_.reset();
+        recorder_.reset();
     }
 
   private:
@@ -379,7 +400,8 @@ class SlurmBackend final : public RmBackend {
     std::unique_ptr<ContactSocket> contacts_;
     std::list<EventLoop::Handle> pauses_;
     std::optional<Worker> ender_, reporter_;
-    std::optional<SlowCalls> sender_, asker_;
+    std::optional<SlowCalls> sender_, asker_, recorder_;
+    TimePoint record_full_until_{};
     std::optional<Allocations> allocations_;
     std::optional<ReadyMessage> running_report_;
     UniqueFd session_srun_; // its pidfd

@@ -13,12 +13,23 @@ namespace {
 struct Written {
     std::vector<std::pair<int, std::string>> lines;
     bool works = true;
+    std::vector<std::string> recorded;
+    std::function<void(pmix_status_t)> recording; // waits for the RM
+    pmix_status_t status = 1;                     // there is no answer yet
     pmix_status_t log(LogAsk &ask) {
-        return log_entries(ask, [this](int fd, const std::string &text) {
+        LogPlaces places;
+        places.write = [this](int fd, const std::string &text) {
             if (works)
                 lines.emplace_back(fd, text);
             return works;
-        });
+        };
+        places.record = [this](const std::string &text, std::function<void(pmix_status_t)> done) {
+            recorded.push_back(text);
+            recording = std::move(done);
+        };
+        log_entries(std::make_shared<LogAsk>(std::move(ask)), std::move(places),
+                    [this](pmix_status_t all, LogAsk &) { status = all; });
+        return status;
     }
 };
 
@@ -64,6 +75,30 @@ void labels(void **) {
     assert_string_equal(written.lines[1].second.c_str(), "2001-09-09T01:46:40Z stderr: to err");
 }
 
+void the_record_is_waited_for(void **) {
+    LogAsk::Entry record{"record", -1, "two\nlines ", PMIX_SUCCESS};
+    record.job_record = true;
+    Written written;
+    LogAsk ask = ask_of({out, record, err});
+    ask.caller = {"job", 7, false};
+    assert_int_equal(written.log(ask), 1);
+    assert_int_equal(written.lines.size(), 1); // in their order
+    assert_string_equal(written.recorded.at(0).c_str(), "[job:7] two lines");
+    written.recording(PMIX_ERR_TIMEOUT);
+    assert_int_equal(written.status, PMIX_ERR_PARTIAL_SUCCESS);
+    assert_int_equal(written.lines.size(), 2);
+
+    for (pmix_status_t how : {PMIX_SUCCESS, PMIX_ERR_TIMEOUT}) { // once: the next one where it fails
+        Written once;
+        LogAsk either = ask_of({mail, record, err});
+        either.once = true;
+        assert_int_equal(once.log(either), 1);
+        once.recording(how);
+        assert_int_equal(once.status, PMIX_SUCCESS);
+        assert_int_equal(once.lines.size(), how == PMIX_SUCCESS ? 0 : 1);
+    }
+}
+
 // Where nobody reads, nothing waits.
 void a_full_pipe_is_not_waited_for(void **) {
     int ends[2];
@@ -90,6 +125,7 @@ int main() {
         cmocka_unit_test(one_status_for_all),
         cmocka_unit_test(once_is_once),
         cmocka_unit_test(labels),
+        cmocka_unit_test(the_record_is_waited_for),
         cmocka_unit_test(a_full_pipe_is_not_waited_for),
     };
     return cmocka_run_group_tests_name("log", tests, nullptr, nullptr);

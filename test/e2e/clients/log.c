@@ -73,11 +73,10 @@ int main(int argc, char **argv)
         expect("16 KiB", log_one(PMIX_LOG_STDOUT, large), PMIX_SUCCESS);
     } else if (!strcmp(what, "statuses")) {
         expect("e-mail", log_one(PMIX_LOG_EMAIL, "nobody"), PMIX_ERR_NOT_SUPPORTED);
-        expect("the job record", log_one(PMIX_LOG_JOB_RECORD, "x"), PMIX_ERR_NOT_SUPPORTED);
         expect("a global store", log_one(PMIX_LOG_GLOBAL_DATASTORE, "x"), PMIX_ERR_NOT_SUPPORTED);
         expect("another channel", log_one("test.channel", "x"), PMIX_ERR_NOT_SUPPORTED);
         expect("syslog", log_one(PMIX_LOG_SYSLOG, "a test of PMIx_Log"), PMIX_SUCCESS);
-        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_JOB_RECORD, "x", PMIX_STRING);
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_GLOBAL_DATASTORE, "x", PMIX_STRING);
         PMIX_INFO_LOAD(&infos[1], PMIX_LOG_STDERR, err, PMIX_STRING);
         expect("one of two", put_out(infos, 2, NULL, 0), PMIX_ERR_PARTIAL_SUCCESS);
         int number = 7;
@@ -88,6 +87,23 @@ int main(int argc, char **argv)
         PMIX_INFO_REQUIRED(&directives[0]);
         expect("a required directive", put_out(&infos[1], 1, directives, 1),
                PMIX_ERR_NOT_SUPPORTED);
+    } else if (!strcmp(what, "record")) {
+        char line[64], large[1026];
+        snprintf(line, sizeof(line), "step %u\nis done", me.rank);
+        expect("the job's record", log_one(PMIX_LOG_JOB_RECORD, line), PMIX_SUCCESS);
+        fence();
+        memset(large, 'x', sizeof(large) - 1);
+        large[1025] = 0;
+        expect("more than 1 KiB", log_one(PMIX_LOG_JOB_RECORD, large), PMIX_ERR_OUT_OF_RESOURCE);
+        large[1000] = 0;
+        expect("more than 1 KiB in all", log_one(PMIX_LOG_JOB_RECORD, large), PMIX_ERR_OUT_OF_RESOURCE);
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_STDERR, err, PMIX_STRING);
+        PMIX_INFO_LOAD(&infos[1], PMIX_LOG_JOB_RECORD, large, PMIX_STRING);
+        expect("one of two", put_out(infos, 2, NULL, 0), PMIX_ERR_PARTIAL_SUCCESS);
+        PMIX_INFO_LOAD(&directives[0], PMIX_LOG_ONCE, NULL, PMIX_BOOL);
+        expect("once", put_out(infos, 2, directives, 1), PMIX_SUCCESS);
+    } else if (!strcmp(what, "no-record")) {
+        expect("the job's record", log_one(PMIX_LOG_JOB_RECORD, "x"), PMIX_ERR_NOT_SUPPORTED);
     } else if (!strcmp(what, "monitor")) {
         uint32_t seconds = 5;
         PMIX_INFO_LOAD(&directives[0], PMIX_MONITOR_ID, "beat", PMIX_STRING);
@@ -95,7 +111,7 @@ int main(int argc, char **argv)
         expect("heartbeats", monitor(PMIX_MONITOR_HEARTBEAT, directives, 2), PMIX_SUCCESS);
         PMIx_Heartbeat();
     } else {
-        fail("usage: log say|once|labelled|large|statuses|monitor [TEXT]");
+        fail("usage: log say|once|labelled|large|statuses|record|no-record|monitor [TEXT]");
     }
     fence();
     pass();

@@ -103,6 +103,22 @@ like "a line with channel and time" "$output" \
     '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z stdout: hear out 1'
 client 2 1 log large
 ok "what no pipe holds is refused" all_ok 2
+if [[ $backend == slurm ]]; then
+    job_options=(-J recorded --comment "of the user")
+    client 3 1 log record hear
+    ok "what goes to the job's record is told to be there, and refused when it gets too long" all_ok 3
+    job_options=()
+    comment=$(as_user root squeue -h -t all -n recorded -o %k)
+    like "it is behind the job's comment" "$comment" '^of the user; \['
+    ok "with the words of all hosts" eval '((        $(grep -o "\[[^ ]*:[0-2]\] step [0-2] is done" <<<"$comment" | sort -u | wc -l) == 3))'
+    configure '[log]' 'job_record = "off"'
+    client 1 1 log no-record
+    ok "a site that keeps no record refuses it" all_ok 1
+    configure
+else
+    client 1 1 log no-record
+    ok "there is no record of jobs" all_ok 1
+fi
 client 2 2 log monitor
 ok "the library monitors heartbeats" all_ok 4
 for what in heartbeat size access modify; do

@@ -1,0 +1,51 @@
+// The part of StepServer that writes what processes log (PMIx_Log).
+#include "server-glue/step_server.h"
+
+#include "server-glue/log_service.h"
+#include "server-glue/user_terminal.h"
+
+#include <pmix.h>
+
+namespace pmixhost {
+
+// What the RM has not recorded by then is told to be late.
+static constexpr auto record_patience = std::chrono::seconds(30);
+
+void StepServer::log(LogAsk request) {
+    if (request.refused != PMIX_SUCCESS)
+        return request.reply(request.refused);
+    pid_t pid = request.caller.nspace == step_.nspace ? tasks_.watch().pid_of(request.caller.rank) : 0;
+    LogPlaces places;
+    places.write = [pid](int fd, const std::string &text) { return write_for(pid, fd, text); };
+    places.record = [this](const std::string &text, std::function<void(pmix_status_t)> done) {
+        record(text, std::move(done));
+    };
+    log_entries(std::make_shared<LogAsk>(std::move(request)), std::move(places),
+                [this](pmix_status_t status, LogAsk &ask) {
+                    for (const auto &entry : ask.entries) {
+                        if (entry.status != PMIX_SUCCESS)
+                            log_.info("rank {} could not log to {}: {}", ask.caller.rank,
+                                      printable(entry.channel), PMIx_Error_string(entry.status));
+                    }
+                    ask.reply(status);
+                });
+}
+
+void StepServer::record(const std::string &text, std::function<void(pmix_status_t)> done) {
+    if (settings_.log_job_record == "off")
+        return done(PMIX_ERR_NOT_SUPPORTED);
+    backend_.record(text, loop_.now() + record_patience, [this, done = std::move(done)](Result<void> recorded) {
+        if (recorded)
+            return done(PMIX_SUCCESS);
+        log_.info("the job's record: {}", recorded.failure().text);
+        switch (recorded.failure().kind) {
+        case ErrorKind::unsupported: return done(PMIX_ERR_NOT_SUPPORTED);
+        case ErrorKind::limit: return done(PMIX_ERR_OUT_OF_RESOURCE);
+        case ErrorKind::denied: return done(PMIX_ERR_NO_PERMISSIONS);
+        case ErrorKind::timeout: return done(PMIX_ERR_TIMEOUT);
+        default: return done(PMIX_ERR_UNREACH);
+        }
+    });
+}
+
+} // namespace pmixhost
