@@ -110,6 +110,10 @@ constexpr Option options[] = {
              "the step's end). Must be on a local file system."},
     {.key = "log.level", .member = &Settings::log_level, .user = true, .words = log_levels,
      .text = "How much the daemon says."},
+    {.key = "log.mail", .member = &Settings::log_mail, .path = Option::Path::program,
+     .text = "The program that sends what PMIx_Log is asked to mail (PMIX_LOG_EMAIL), called as "
+             "sendmail(8) is: PROGRAM -i -- RECIPIENT ..., with the message as its standard input, as the "
+             "job's user and on the host of the process. Empty: such a request is refused."},
     {.key = "log.job_record", .member = &Settings::log_job_record, .words = job_records,
      .text = "Where PMIx_Log writes what a program wants to have in the record of its job "
              "(PMIX_LOG_JOB_RECORD): behind the job's comment, which squeue -o %k and sacct show, up to "

@@ -52,6 +52,7 @@ struct Settings {
     std::string directory_base = "/tmp"; // where private per-step directories are made
     // [log]
     std::string log_level = "warning";
+    std::string log_mail; // the program for PMIX_LOG_EMAIL; empty: refused
     std::string log_job_record = "comment"; // where PMIX_LOG_JOB_RECORD goes
     std::string log_file; // empty: stderr; %j job, %s step, %n host, %u user
 };

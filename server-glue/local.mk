@@ -26,6 +26,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/job_starter.h \
 	server-glue/launcher_server.h server-glue/launcher_server.cc \
 	server-glue/local_tasks.h server-glue/local_tasks.cc \
+	server-glue/mail.h server-glue/mail.cc \
 	server-glue/log_service.h server-glue/log_service.cc \
 	server-glue/modex.h server-glue/modex.cc \
 	server-glue/one_shot.h \

@@ -40,14 +40,17 @@ static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared
                      std::shared_ptr<const LogDone> done) {
     for (; place < ask->entries.size(); ++place) {
         auto &entry = ask->entries[place];
-        if (entry.job_record) {
-            return places->record(record_line(*ask, entry.text), [=](pmix_status_t status) {
-                auto &recorded = ask->entries[place];
-                recorded.job_record = false;
-                recorded.status = status;
-                log_from(place, ask, places, done);
-            });
-        }
+        auto go_on = [=](pmix_status_t status) {
+            auto &taken = ask->entries[place];
+            taken.job_record = false;
+            taken.mail.reset();
+            taken.status = status;
+            log_from(place, ask, places, done);
+        };
+        if (entry.job_record)
+            return places->record(record_line(*ask, entry.text), go_on);
+        if (entry.mail)
+            return places->mail(entry.mail, go_on);
         if (entry.fd >= 0)
             entry.status = places->write(entry.fd, prefix(*ask, entry.fd) + entry.text)
                                ? PMIX_SUCCESS

@@ -13,14 +13,16 @@ struct LogPlaces {
     std::function<bool(int fd, const std::string &text)> write;
     // To the record of the job, which may take the RM a while. `done` comes once, with a status.
     std::function<void(const std::string &text, std::function<void(pmix_status_t)> done)> record;
+    // By e-mail, in the same manner.
+    std::function<void(std::shared_ptr<const Mail> mail, std::function<void(pmix_status_t)> done)> mail;
 };
 
 // Takes the entries to their places, one after the other, and sets every entry's status: SUCCESS,
-// OUT_OF_RESOURCE when `write` gives false, what `record` said, or what it was. With `once`, stops at the
+// OUT_OF_RESOURCE when `write` gives false, what `record` or `mail` said, or what it was. With `once`, stops at the
 // first that succeeds.
 //
 // `done` gets SUCCESS when all succeeded (with `once`: one), PARTIAL_SUCCESS when some did, else the
-// status of the first; from within when nothing had to be recorded. It gets the request too.
+// status of the first; from within when nothing had to be waited for. It gets the request too.
 void log_entries(std::shared_ptr<LogAsk> ask, LogPlaces places, std::function<void(pmix_status_t, LogAsk &)> done);
 
 // One line for a record that others write to as well: who says it, and no control characters.

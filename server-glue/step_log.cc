@@ -10,6 +10,9 @@ namespace pmixhost {
 
 // What the RM has not recorded by then is told to be late.
 static constexpr auto record_patience = std::chrono::seconds(30);
+static constexpr auto mail_patience = std::chrono::seconds(30);
+// That wait for the program.
+static constexpr std::size_t max_letters = 16;
 
 void StepServer::log(LogAsk request) {
     if (request.refused != PMIX_SUCCESS)
@@ -19,6 +22,9 @@ void StepServer::log(LogAsk request) {
     places.write = [pid](int fd, const std::string &text) { return write_for(pid, fd, text); };
     places.record = [this](const std::string &text, std::function<void(pmix_status_t)> done) {
         record(text, std::move(done));
+    };
+    places.mail = [this](std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done) {
+        mail(std::move(letter), std::move(done));
     };
     log_entries(std::make_shared<LogAsk>(std::move(request)), std::move(places),
                 [this](pmix_status_t status, LogAsk &ask) {
@@ -46,6 +52,26 @@ void StepServer::record(const std::string &text, std::function<void(pmix_status_
         default: return done(PMIX_ERR_UNREACH);
         }
     });
+}
+
+void StepServer::mail(std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done) {
+    if (settings_.log_mail.empty())
+        return done(PMIX_ERR_NOT_SUPPORTED);
+    if (!mailer_)
+        mailer_.emplace(loop_, max_letters);
+    mailer_->run(
+        {}, loop_.now() + mail_patience,
+        [letter = std::move(letter), program = settings_.log_mail] {
+            return send_mail(program, *letter, mail_patience);
+        },
+        [this, done = std::move(done)](Result<void> sent) {
+            if (sent)
+                return done(PMIX_SUCCESS);
+            log_.warning("{}", sent.failure().text);
+            done(sent.failure().kind == ErrorKind::timeout ? PMIX_ERR_TIMEOUT
+                 : sent.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                           : PMIX_ERROR);
+        });
 }
 
 } // namespace pmixhost

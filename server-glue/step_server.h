@@ -5,6 +5,7 @@
 
 #include "common/deadline_timer.h"
 #include "common/settings.h"
+#include "common/slow_calls.h"
 #include "common/status_page.h"
 #include "common/transport/mesh.h"
 #include "common/worker.h"
@@ -86,6 +87,7 @@ class StepServer final : private UpcallHandler,
     void spawn(SpawnAsk request) override;
     void job_control(JobControlAsk request) override;
     void record(const std::string &text, std::function<void(pmix_status_t)> done);
+    void mail(std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done);
     void log(LogAsk request) override;
     void query(QueryAsk request) override;
     void allocate(AllocationAsk request) override;
@@ -257,6 +259,7 @@ class StepServer final : private UpcallHandler,
     ControlAbroad control_abroad_;
     PublishService publish_;
     SpawnService spawn_;
+    std::optional<SlowCalls> mailer_;
     CredentialService credentials_;
     EventService events_;
     std::vector<wire::EndedProcess> ends_; // not yet reported

@@ -9,6 +9,7 @@
 #include "common/transport/credential.h"
 #include "common/wire/messages.h"
 #include "server-glue/info_list.h"
+#include "server-glue/mail.h"
 #include "server-glue/one_shot.h"
 #include "server-glue/signature.h"
 #include "server-glue/spawn_service.h"
@@ -143,6 +144,7 @@ struct LogAsk {
         std::string text;
         pmix_status_t status = PMIX_SUCCESS; // without a place to go to: how it went
         bool job_record = false;
+        std::shared_ptr<const Mail> mail = nullptr;
     };
     Process caller;
     std::vector<Entry> entries;

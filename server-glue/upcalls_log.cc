@@ -11,9 +11,55 @@ namespace {
 
 using namespace upcall;
 
+// PMIX_LOG_EMAIL is an array of what the mail is made of.
+pmix_status_t read_mail(const pmix_value_t &value, LogAsk::Entry &entry) {
+    if (value.type != PMIX_DATA_ARRAY || !value.data.darray || value.data.darray->type != PMIX_INFO)
+        return PMIX_ERR_BAD_PARAM;
+    Mail mail;
+    const auto *infos = static_cast<const pmix_info_t *>(value.data.darray->array);
+    for (std::size_t i = 0; infos && i < value.data.darray->size; ++i) {
+        const pmix_info_t &info = infos[i];
+        bool text = PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL_MSG);
+        std::string *place = text                                                  ? &mail.text
+                             : PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL_SUBJECT)     ? &mail.subject
+                             : PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL_SENDER_ADDR) ? &mail.sender
+                                                                                 : nullptr;
+        bool to = PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL_ADDR);
+        if (!place && !to) { // the server is the program's to know
+            if (PMIX_INFO_IS_REQUIRED(&info))
+                return PMIX_ERR_NOT_SUPPORTED;
+            continue;
+        }
+        if (info.value.type != PMIX_STRING || !info.value.data.string)
+            return PMIX_ERR_BAD_PARAM;
+        std::size_t size = strnlen(info.value.data.string, LogAsk::max_text + 1);
+        if (size > LogAsk::max_text)
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        std::string said(info.value.data.string, size);
+        if (to) {
+            auto addresses = mail_addresses(said);
+            if (!addresses)
+                return addresses.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_BAD_PARAM;
+            mail.recipients = std::move(*addresses);
+        } else if (!text && !is_header_text(said)) {
+            return PMIX_ERR_BAD_PARAM;
+        } else {
+            *place = std::move(said);
+        }
+    }
+    if (mail.recipients.empty())
+        return PMIX_ERR_BAD_PARAM;
+    entry.mail = std::make_shared<const Mail>(std::move(mail));
+    return PMIX_SUCCESS;
+}
+
 LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
     LogAsk::Entry entry;
     entry.channel.assign(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+    if (PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL)) {
+        entry.status = read_mail(info.value, entry);
+        return entry;
+    }
     bool record = PMIX_CHECK_KEY(&info, PMIX_LOG_JOB_RECORD);
     bool ours = record || PMIX_CHECK_KEY(&info, PMIX_LOG_STDOUT) || PMIX_CHECK_KEY(&info, PMIX_LOG_STDERR);
     std::size_t limit = record ? LogAsk::max_record : LogAsk::max_text;
@@ -67,7 +113,7 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t cou
         std::size_t bytes = 0;
         for (std::size_t i = 0; data && i < count; ++i) {
             ask.entries.push_back(entry_of(data[i], ask.once));
-            bytes += ask.entries.back().text.size();
+            bytes += ask.entries.back().text.size() + (ask.entries.back().mail ? ask.entries.back().mail->text.size() : 0);
         }
         if (bytes > LogAsk::max_request || ask.entries.size() > LogAsk::max_entries) {
             ask.entries.clear();

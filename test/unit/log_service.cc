@@ -1,6 +1,7 @@
 // PMIx_Log: which entries are written, and the one status for all of them.
 #include "server-glue/log_service.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server-glue/user_terminal.h"
@@ -25,6 +26,10 @@ struct Written {
         };
         places.record = [this](const std::string &text, std::function<void(pmix_status_t)> done) {
             recorded.push_back(text);
+            recording = std::move(done);
+        };
+        places.mail = [this](std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done) {
+            recorded.push_back(mail_message(*letter));
             recording = std::move(done);
         };
         log_entries(std::make_shared<LogAsk>(std::move(ask)), std::move(places),
@@ -99,6 +104,51 @@ void the_record_is_waited_for(void **) {
     }
 }
 
+void a_letter_is_one_that_can_be_sent(void **) {
+    auto list = mail_addresses("a@b.c, d@e");
+    assert_true(list && *list == (std::vector<std::string>{"a@b.c", "d@e"}));
+    for (const char *bad : {"", "a@b,", "-oQ/tmp@x", "a@b, -x", "a@b\nBcc: c@d", "a b@c"})
+        assert_false(mail_addresses(bad).ok());
+    std::string many = "a@b";
+    for (int i = 0; i < 50; ++i)
+        many += ",a@b";
+    assert_false(mail_addresses(many).ok());
+    assert_true(is_header_text("what a day"));
+    assert_false(is_header_text("a\r\nBcc: b"));
+    assert_false(is_header_text(std::string(1001, 'x')));
+
+    Mail mail{{"a@b", "c@d"}, "me@x", "done", "all is well"};
+    assert_string_equal(mail_message(mail).c_str(),
+                        "From: me@x\nTo: a@b, c@d\nSubject: done\n\nall is well\n");
+    assert_true(send_mail("/bin/true", mail, std::chrono::seconds(30)).ok());
+    assert_false(send_mail("/bin/false", mail, std::chrono::seconds(30)).ok());
+    assert_false(send_mail("/nowhere/sendmail", mail, std::chrono::seconds(30)).ok());
+    mail.text.assign(60'000, 'x');
+    assert_true(send_mail("/bin/true", mail, std::chrono::seconds(30)).ok()); // that does not read it
+
+    LogAsk::Entry letter{"mail", -1, "", PMIX_SUCCESS};
+    letter.mail = std::make_shared<const Mail>(mail);
+    Written written;
+    LogAsk ask = ask_of({letter, out});
+    assert_int_equal(written.log(ask), 1);
+    written.recording(PMIX_SUCCESS);
+    assert_int_equal(written.status, PMIX_SUCCESS);
+    assert_int_equal(written.lines.size(), 1);
+}
+
+void a_program_that_hangs_is_ended(void **) {
+    char script[] = "/tmp/pmixhost-mail.XXXXXX";
+    int fd = mkstemp(script);
+    assert_true(fd >= 0);
+    std::string text = "#!/bin/sh\nexec sleep 1000\n";
+    assert_int_equal(write(fd, text.data(), text.size()), text.size());
+    fchmod(fd, 0700);
+    close(fd);
+    auto late = send_mail(script, {{"a@b"}, {}, {}, "x"}, std::chrono::milliseconds(300));
+    unlink(script);
+    assert_true(!late && late.failure().kind == ErrorKind::timeout);
+}
+
 // Where nobody reads, nothing waits.
 void a_full_pipe_is_not_waited_for(void **) {
     int ends[2];
@@ -126,6 +176,8 @@ int main() {
         cmocka_unit_test(once_is_once),
         cmocka_unit_test(labels),
         cmocka_unit_test(the_record_is_waited_for),
+        cmocka_unit_test(a_letter_is_one_that_can_be_sent),
+        cmocka_unit_test(a_program_that_hangs_is_ended),
         cmocka_unit_test(a_full_pipe_is_not_waited_for),
     };
     return cmocka_run_group_tests_name("log", tests, nullptr, nullptr);

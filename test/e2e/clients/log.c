@@ -38,6 +38,23 @@ static pmix_status_t monitor(const char *what, pmix_info_t *directives, size_t n
                                 &nresults);
 }
 
+static pmix_status_t mail(const char *to, const char *subject, const char *text)
+{
+    pmix_info_t info, *parts;
+    pmix_data_array_t array;
+    PMIX_INFO_CREATE(parts, 4);
+    int port = 25;
+    PMIX_INFO_LOAD(&parts[0], PMIX_LOG_EMAIL_ADDR, to, PMIX_STRING);
+    PMIX_INFO_LOAD(&parts[1], PMIX_LOG_EMAIL_SUBJECT, subject, PMIX_STRING);
+    PMIX_INFO_LOAD(&parts[2], PMIX_LOG_EMAIL_MSG, text, PMIX_STRING);
+    PMIX_INFO_LOAD(&parts[3], PMIX_LOG_EMAIL_SRVR_PORT, &port, PMIX_INT32);
+    array.type = PMIX_INFO;
+    array.array = parts;
+    array.size = 4;
+    PMIX_INFO_LOAD(&info, PMIX_LOG_EMAIL, &array, PMIX_DATA_ARRAY);
+    return put_out(&info, 1, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
     begin(40);
@@ -72,7 +89,7 @@ int main(int argc, char **argv)
         large[most / 4 + 1] = 0;
         expect("16 KiB", log_one(PMIX_LOG_STDOUT, large), PMIX_SUCCESS);
     } else if (!strcmp(what, "statuses")) {
-        expect("e-mail", log_one(PMIX_LOG_EMAIL, "nobody"), PMIX_ERR_NOT_SUPPORTED);
+        expect("e-mail", mail("nobody@site", "news", "nothing"), PMIX_ERR_NOT_SUPPORTED);
         expect("a global store", log_one(PMIX_LOG_GLOBAL_DATASTORE, "x"), PMIX_ERR_NOT_SUPPORTED);
         expect("another channel", log_one("test.channel", "x"), PMIX_ERR_NOT_SUPPORTED);
         expect("syslog", log_one(PMIX_LOG_SYSLOG, "a test of PMIx_Log"), PMIX_SUCCESS);
@@ -102,6 +119,13 @@ int main(int argc, char **argv)
         expect("one of two", put_out(infos, 2, NULL, 0), PMIX_ERR_PARTIAL_SUCCESS);
         PMIX_INFO_LOAD(&directives[0], PMIX_LOG_ONCE, NULL, PMIX_BOOL);
         expect("once", put_out(infos, 2, directives, 1), PMIX_SUCCESS);
+    } else if (!strcmp(what, "mail")) {
+        expect("a mail", mail("op@site, boss@site", "news", "all is well"), PMIX_SUCCESS);
+        expect("a mail to nobody", mail("", "news", "x"), PMIX_ERR_BAD_PARAM);
+        expect("an option as an address", mail("-oQ/tmp", "news", "x"), PMIX_ERR_BAD_PARAM);
+        expect("a subject of two lines", mail("op@site", "news\nBcc: all@site", "x"), PMIX_ERR_BAD_PARAM);
+        expect("no array", log_one(PMIX_LOG_EMAIL, "op@site"), PMIX_ERR_BAD_PARAM);
+        expect("a mail that is refused", mail("refused@site", "news", "x"), PMIX_ERROR);
     } else if (!strcmp(what, "no-record")) {
         expect("the job's record", log_one(PMIX_LOG_JOB_RECORD, "x"), PMIX_ERR_NOT_SUPPORTED);
     } else if (!strcmp(what, "monitor")) {
@@ -111,7 +135,7 @@ int main(int argc, char **argv)
         expect("heartbeats", monitor(PMIX_MONITOR_HEARTBEAT, directives, 2), PMIX_SUCCESS);
         PMIx_Heartbeat();
     } else {
-        fail("usage: log say|once|labelled|large|statuses|record|no-record|monitor [TEXT]");
+        fail("usage: log say|once|labelled|large|statuses|record|no-record|mail|monitor [TEXT]");
     }
     fence();
     pass();

@@ -119,6 +119,25 @@ else
     client 1 1 log no-record
     ok "there is no record of jobs" all_ok 1
 fi
+post=$test_dir/post
+mkdir -p "$post"
+chmod 1777 "$post"
+cat >"$test_dir/sendmail" <<'END'
+#!/bin/sh
+case $* in *refused*) exit 67 ;; esac
+{ echo "for $*"; cat; } >"$(mktemp "${0%/*}/post/letter.XXXXXX")"
+END
+chmod 755 "$test_dir/sendmail"
+configure '[log]' "mail = \"$test_dir/sendmail\""
+client 2 1 log mail
+ok "a mail goes where the site says, and what is none is refused" all_ok 2
+configure
+is "one from each, and no other" "$(cat "$post"/letter.* 2>/dev/null | sort -u)" "
+Subject: news
+To: op@site, boss@site
+all is well
+for -i -- op@site boss@site"
+is "that is two" "$(cat "$post"/letter.* 2>/dev/null | grep -c '^Subject')" 2
 client 2 2 log monitor
 ok "the library monitors heartbeats" all_ok 4
 for what in heartbeat size access modify; do
