@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t second = 1000, minute = 60 * second, hour = 60 * minute;
 constexpr std::uint64_t kib = 1u << 10, gib = 1u << 30;
 constexpr std::string_view job_records[] = {"comment", "off"};
+constexpr std::string_view on_off[] = {"on", "off"};
 constexpr std::string_view log_levels[] = {"error", "warning", "info", "debug"};
 constexpr std::uint16_t first_user_port = 1024;
 constexpr std::size_t max_names = 64;
@@ -39,6 +40,11 @@ constexpr Option options[] = {
      .min = 100, .max = 1 * hour,
      .text = "A host that is silent for this long is taken for dead, and every operation that "
              "waits for it ends with an error."},
+    {.key = "transport.frame_tags", .member = &Settings::transport_frame_tags, .words = on_off,
+     .text = "Whether everything that one daemon sends to another has a tag by which the other sees "
+             "that nobody on the network between them has changed, added, repeated or removed anything; "
+             "a connection on which that is not so is cut, and the host is taken for lost. Where two "
+             "hosts have different values, tags are on between them. What is sent is not encrypted."},
     {.key = "fence.timeout", .member = &Settings::fence_timeout, .user = true,
      .min = 100, .max = 30 * 24 * hour, .zero = true,
      .text = "How long a fence may take when the program set no PMIX_TIMEOUT. MPI_Init and "
@@ -104,7 +110,20 @@ constexpr Option options[] = {
      .text = "A daemon that does nothing at all for this long, not even what it does by the clock, is "
              "killed by the process that watches it, and the step is ended with a message. Time in "
              "which both are stopped, as by scontrol suspend, does not count. 0 means never; set that "
-             "before you look at a daemon with a debugger. Under the local backend nothing watches."},
+             "before you look at a daemon with a debugger. Where it stood is written to a file first; see "
+             "daemon.evidence_directory. Under the local backend nothing watches."},
+    {.key = "daemon.evidence_directory", .member = &Settings::daemon_evidence_directory,
+     .path = Option::Path::directory_or_empty,
+     .text = "The directory on each host for the files that say where a daemon that hung stood: each of "
+             "its threads, what it waits for, and its calls. They are written as the job's user, who alone "
+             "can read them, are at most 256 KiB long, and outlive the step; of each user the last 8 of a "
+             "host are kept. Empty: the directory of log.file if that is set, else directory.base."},
+    {.key = "daemon.library_timeout", .member = &Settings::daemon_library_timeout, .user = true,
+     .min = 1 * second, .max = 1 * hour, .zero = true,
+     .text = "A daemon whose PMIx library (libpmix) does not answer for this long ends the step with a "
+             "message: the tasks of its host would wait for ever. The library removes the files that a task "
+             "has registered for it (PMIX_REGISTER_CLEANUP) and answers nothing meanwhile: the time must "
+             "cover that. Time in which the daemon is stopped does not count. 0 means never."},
     {.key = "directory.base", .member = &Settings::directory_base, .path = Option::Path::directory,
      .text = "The directory in which each step's private directory is made (mode 0700, removed at "
              "the step's end). Must be on a local file system."},
@@ -346,6 +365,7 @@ std::string allowed_values(const Option &option) {
                 case Option::Path::log_pattern:
                     return "an absolute path, in which %j, %s, %n, %u and %% have a meaning, or "
                            "\"\"";
+                case Option::Path::directory_or_empty:
                 case Option::Path::program:
                     return "an absolute path, or empty";
                 case Option::Path::none:

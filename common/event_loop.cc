@@ -70,6 +70,7 @@ struct EventLoop::State {
     std::mutex mutex; // guards posted and ended
     std::deque<Callback> posted;
     bool stop_wanted = false;
+    bool stopped = false; // this run(), by a stop(); the loop's thread alone
 
     ~State() {
         if (wake_event)
@@ -93,8 +94,10 @@ struct EventLoop::State {
         }
         for (auto &callback : batch)
             guarded(state->on_exception, callback);
-        if (stop)
+        if (stop) {
+            state->stopped = true;
             event_base_loopbreak(state->base);
+        }
     }
 };
 
@@ -104,6 +107,7 @@ EventLoop::~EventLoop() = default;
 Result<std::unique_ptr<EventLoop>> EventLoop::create(OnException on_exception) {
     auto state = std::make_unique<State>();
     state->on_exception = std::move(on_exception);
+    evthread_use_pthreads(); // a base that is made before this has no lock
     state->base = event_base_new();
     if (!state->base)
         return error(ErrorKind::system, "event loop: libevent gave no event base");
@@ -176,7 +180,17 @@ EventLoop::Handle EventLoop::on_signal(int signal, Callback callback) {
     return handle;
 }
 
-void EventLoop::run() { event_base_loop(state_->base, EVLOOP_NO_EXIT_ON_EMPTY); }
+Result<void> EventLoop::run() {
+    state_->stopped = false;
+    errno = 0;
+    int code = event_base_loop(state_->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    int why = errno;
+    if (state_->stopped)
+        return {};
+    if (code < 0 && why != 0)
+        return system_error("the event loop cannot wait for events any more", why);
+    return error(ErrorKind::system, "the event loop has ended without having been stopped");
+}
 
 void EventLoop::stop() {
     {

@@ -56,8 +56,10 @@ class EventLoop {
     [[nodiscard]] Handle on_signal(int signal, Callback callback);
 
     TimePoint now() const { return Clock::now(); }
-    // Until stop(). Must be called in the thread that is then the loop's. May be called again.
-    void run();
+    // Until stop(), and only then without an error: a loop that cannot wait for events any more ends
+    // as well, and whoever depends on it must not take that for an orderly end. Must be called in the
+    // thread that is then the loop's. May be called again after an orderly end.
+    Result<void> run();
     // Any thread. Ends the run() that is under way after what was posted before; without one, the
     // next. Each run() takes one: further calls before it ends change nothing.
     void stop();

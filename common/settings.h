@@ -22,6 +22,7 @@ struct Settings {
     std::uint32_t transport_radix = 32;            // children of a daemon in the tree, 2..256
     std::chrono::milliseconds transport_connect_timeout{30'000};
     std::chrono::milliseconds transport_dead_after{20'000}; // silence that means a dead host
+    std::string transport_frame_tags = "on"; // "off": none, unless the other side wants them
     // [fence]
     std::chrono::milliseconds fence_timeout{300'000}; // when the caller gave no PMIX_TIMEOUT; 0: none
     std::uint64_t fence_max_bytes = 64ull << 20;      // one host's contribution
@@ -48,6 +49,8 @@ struct Settings {
     std::chrono::milliseconds start_timeout{30'000}; // a task's wait for its environment
     // [daemon]
     std::chrono::milliseconds daemon_hang_timeout{30'000}; // a server that stands still; 0: none
+    std::string daemon_evidence_directory; // empty: log_file's directory, else directory_base
+    std::chrono::milliseconds daemon_library_timeout{20'000}; // libpmix gives no answer; 0: for ever
     // [directory]
     std::string directory_base = "/tmp"; // where private per-step directories are made
     // [log]

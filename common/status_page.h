@@ -1,7 +1,10 @@
 // The status page: 4096 bytes of memory shared by whoever starts pmixhostd (the Slurm shim,
 // `pmixhost run`), pmixhostd and the tasks' hooks. pmixhostd writes why it cannot serve; a task that
-// finds the door shut reads it and tells the user; a supervisor sees whether the server lives. Plain memory, so that it outlives the writer
-// and works between fork and exec.
+// finds the door shut reads it and tells the user; a supervisor sees whether the server lives. Plain
+// memory, so that it outlives the writer and works between fork and exec.
+//
+// The user's own processes can write it at any time, and root reads it: whatever is read is copied once,
+// and only the copy is looked at.
 #pragma once
 
 #include <atomic>
@@ -18,8 +21,11 @@ struct StatusPage {
     enum State : std::uint32_t { starting = 0, serving = 1, failed = 2, ended = 3 };
 
     std::atomic<std::uint32_t> state;
-    std::uint32_t length; // of text; set before state becomes `failed`
-    char text[size - 8 - 4 - 128]; // not terminated
+    std::atomic<std::uint32_t> length; // of text; set before state becomes `failed`
+    char text[size - 8 - 4 - 4 - 128]; // not terminated
+    // Not 0: the server's event loop has ended, and with it the heartbeat; what is left to do has a
+    // deadline of its own (supervisor.h).
+    std::atomic<std::uint32_t> leaving;
     // Counted up by the server's event loop, for its supervisor: one that stands still hangs.
     std::atomic<std::uint32_t> heartbeat;
     // The daemon's private directory, for whoever started it to remove should the daemon be killed.
@@ -31,21 +37,28 @@ struct StatusPage {
             return;
         std::size_t n = why.size() < sizeof text ? why.size() : sizeof text;
         std::memcpy(text, why.data(), n);
-        length = static_cast<std::uint32_t>(n);
+        length.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);
         state.store(failed, std::memory_order_release);
     }
     // Longer paths are not noted, and so not removed.
     void note_directory(std::string_view path) {
-        if (path.size() < sizeof directory)
-            std::memcpy(directory, path.data(), path.size());
+        if (path.size() >= sizeof directory)
+            return;
+        std::memcpy(directory, path.data(), path.size());
+        directory[path.size()] = '\0';
     }
-    // Empty unless failed. The page is writable by the user's own processes, so it is untrusted:
-    // bounded here, and control characters become spaces.
+    // Empty when none was noted.
+    std::string noted_directory() const {
+        std::string path(directory, sizeof directory);
+        path.resize(std::strlen(path.c_str()));
+        return path;
+    }
+    // Empty unless failed. Bounded here, and control characters become spaces.
     std::string failure() const {
         if (state.load(std::memory_order_acquire) != failed)
             return {};
-        std::size_t n = length < sizeof text ? length : sizeof text;
-        std::string why(text, n);
+        std::size_t n = length.load(std::memory_order_relaxed);
+        std::string why(text, n < sizeof text ? n : sizeof text);
         for (char &c : why) {
             if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
                 c = ' ';

@@ -1,7 +1,9 @@
 // The event loop: posts, timers, and what stop() means for this run and the next.
 #include "common/event_loop.h"
 
+#include <filesystem>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "test/unit/check.h"
@@ -25,7 +27,7 @@ void posts_run_in_order_from_any_thread(void **) {
             loop->post([&seen, i] { seen.push_back(i); });
         loop->stop();
     });
-    loop->run();
+    assert_true(loop->run().ok());
     other.join();
     assert_int_equal(seen.size(), 100);
     for (int i = 0; i < 100; ++i)
@@ -42,7 +44,7 @@ void a_loop_can_run_again(void **) {
             late = true;
             loop->stop();
         });
-        loop->run();
+        assert_true(loop->run().ok());
         assert_true(posted && late);
     }
 }
@@ -56,13 +58,13 @@ void a_stop_before_the_run_ends_it(void **) {
         late = true;
         loop->stop();
     });
-    loop->run();
+    assert_true(loop->run().ok());
     assert_false(late);
     auto soon = loop->after(1ms, [&] {
         late = true;
         loop->stop();
     });
-    loop->run(); // two stops ended one run
+    assert_true(loop->run().ok()); // two stops ended one run
     assert_true(late);
 }
 
@@ -75,9 +77,26 @@ void a_handle_may_be_dropped_in_its_own_callback(void **) {
         timer.reset();
         loop->stop();
     });
-    loop->run();
+    assert_true(loop->run().ok());
     assert_int_equal(fired, 1);
     assert_false(static_cast<bool>(timer));
+}
+
+// The descriptor that libevent waits with, closed as by somebody who closes a number twice.
+void a_loop_that_cannot_wait_ends_with_an_error(void **) {
+    auto loop = make_loop();
+    int closed = 0;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (std::filesystem::read_symlink(entry.path(), gone).string() == "anon_inode:[eventpoll]")
+            closed = std::stoi(entry.path().filename().string());
+    }
+    assert_true(closed > 0);
+    auto late = loop->after(60s, [] { fail_msg("it waited"); });
+    ::close(closed);
+    auto ran = loop->run();
+    assert_false(ran.ok());
+    assert_non_null(strstr(ran.failure().text.c_str(), "the event loop"));
 }
 
 } // namespace
@@ -88,6 +107,7 @@ int main() {
         cmocka_unit_test(a_loop_can_run_again),
         cmocka_unit_test(a_stop_before_the_run_ends_it),
         cmocka_unit_test(a_handle_may_be_dropped_in_its_own_callback),
+        cmocka_unit_test(a_loop_that_cannot_wait_ends_with_an_error),
     };
     return cmocka_run_group_tests_name("event loop", tests, nullptr, nullptr);
 }

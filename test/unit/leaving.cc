@@ -1,0 +1,150 @@
+// The supervisor of a server that says in the status page that it leaves: not a hang, but not without
+// end either. And what the page says to whoever does not trust those who write it.
+#include "server-glue/supervisor.h"
+
+#include <csignal>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+StatusPage *make_page() {
+    void *memory = mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    return static_cast<StatusPage *>(memory);
+}
+
+// A server that has left its loop, and ends `takes` later with this code.
+pid_t leaving_server(StatusPage *page, TaskTable *table, bool orderly, std::chrono::milliseconds takes,
+                     int code) {
+    pid_t server = fork();
+    if (server == 0) {
+        page->heartbeat.store(1);
+        if (orderly)
+            table->orderly_end.store(1);
+        page->leaving.store(1);
+        std::this_thread::sleep_for(takes);
+        _exit(code);
+    }
+    return server;
+}
+
+struct Outcome {
+    int code;
+    std::string page, log;
+};
+Outcome outcome(bool orderly, std::chrono::milliseconds takes, std::chrono::milliseconds patience) {
+    StatusPage *page = make_page();
+    TaskTable *table = TaskTable::create();
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    StartDocument document;
+    assert_true(document.add("host", "n1").ok());
+    Outcome seen;
+    {
+        Log log(ends[1], LogLevel::debug, "test");
+        EvidencePlace nowhere; // there is no program that would write it
+        pid_t server = leaving_server(page, table, orderly, takes, 5);
+        seen.code = supervise(server, document, page, *table, 200ms, nowhere, log, patience);
+    }
+    char text[4096];
+    ssize_t length = read(ends[0], text, sizeof text);
+    seen.log.assign(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+    close(ends[0]);
+    close(ends[1]);
+    seen.page = page->failure();
+    munmap(page, StatusPage::size);
+    return seen;
+}
+
+// Without a heartbeat for five times as long as would be a hang.
+void leaving_is_not_hanging(void **) {
+    auto seen = outcome(false, 1s, 20s);
+    assert_int_equal(seen.code, 1);
+    assert_string_equal(seen.page.c_str(), "pmixhostd on n1 exited with status 5");
+    seen = outcome(true, 1s, 20s);
+    assert_int_equal(seen.code, 0);
+    assert_string_equal(seen.page.c_str(), "");
+    assert_string_equal(seen.log.c_str(), "");
+}
+
+void leaving_has_an_end(void **) {
+    auto begin = std::chrono::steady_clock::now();
+    auto seen = outcome(false, 60s, 500ms);
+    assert_string_equal(seen.page.c_str(), "pmixhostd on n1 took longer than 0.5 s to leave and was killed");
+    // Its step is over and well: there is nothing to be ended, but the log tells.
+    seen = outcome(true, 60s, 500ms);
+    assert_int_equal(seen.code, 0);
+    assert_string_equal(seen.page.c_str(), "");
+    assert_non_null(strstr(seen.log.c_str(), "took longer than 0.5 s to leave"));
+    assert_true(std::chrono::steady_clock::now() - begin < 30s);
+}
+
+// Somebody writes it while it is read: nothing is looked at twice.
+void a_page_that_changes_is_read_once(void **) {
+    StatusPage *page = make_page();
+    (page->fail)("x"); // cmocka has a macro of this name
+    page->note_directory("/tmp/pmixhost-1000.aBc");
+    std::atomic<bool> over = false;
+    std::thread user([&] {
+        while (!over) {
+            // Volatile: the compiler would leave all but the last out. Each lasts as long as an atomic store.
+            volatile char *slash = page->directory + 4;
+            *slash = '\0';
+            page->length.store(5);
+            *slash = '/';
+            page->length.store(0xffff'ffff);
+        }
+    });
+    bool bounded = true, whole = true;
+    auto end = std::chrono::steady_clock::now() + 500ms;
+    while (std::chrono::steady_clock::now() < end) {
+        std::string why;
+        try {
+            why = page->failure();
+        } catch (const std::exception &) { // no string is as long as that
+            bounded = false;
+        }
+        bounded = bounded && why.size() <= sizeof page->text;
+    }
+    end = std::chrono::steady_clock::now() + 1s;
+    while (whole && std::chrono::steady_clock::now() < end) {
+        for (int i = 0; i < 1000; ++i) {
+            std::string path = page->noted_directory();
+            whole = whole && path.find('\0') == std::string::npos;
+        }
+    }
+    over = true;
+    user.join();
+    assert_true(bounded);
+    assert_true(whole);
+    munmap(page, StatusPage::size);
+}
+
+void an_unterminated_directory_is_bounded(void **) {
+    StatusPage *page = make_page();
+    std::memset(page->directory, 'x', sizeof page->directory);
+    assert_int_equal(page->noted_directory().size(), sizeof page->directory);
+    page->note_directory("/a");
+    assert_string_equal(page->noted_directory().c_str(), "/a");
+    munmap(page, StatusPage::size);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(leaving_is_not_hanging),
+        cmocka_unit_test(leaving_has_an_end),
+        cmocka_unit_test(a_page_that_changes_is_read_once),
+        cmocka_unit_test(an_unterminated_directory_is_bounded),
+    };
+    return cmocka_run_group_tests_name("leaving", tests, nullptr, nullptr);
+}
