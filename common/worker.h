@@ -1,44 +1,28 @@
-// One thread for calls that block (munge, the RM's library): jobs run in order there, their
-// completions in the event-loop thread. The destructor drops what has not begun and waits for the
-// job that runs.
+// One thread for calls that block for a while (munge, the RM's library), where nobody needs a deadline and
+// nobody asks without bounds: SlowCalls without either. Jobs run in order, their completions in the
+// event-loop thread.
 #pragma once
 
-#include "common/event_loop.h"
-
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <thread>
+#include "common/slow_calls.h"
 
 namespace pmixhost {
 
 class Worker {
   public:
-    // Starts the thread with all signals blocked. `loop` must outlive the worker.
-    explicit Worker(EventLoop &loop);
-    ~Worker();
-    Worker(const Worker &) = delete;
+    // `loop` must outlive the worker. The destructor does not wait: what runs goes on without us, so a
+    // job must own all that it uses, and nobody is answered any more.
+    explicit Worker(EventLoop &loop) : calls_(loop, SIZE_MAX) {}
 
-    // `work` runs in the worker's thread and returns what is then posted to the loop.
-    void run(std::function<EventLoop::Callback()> work);
-
-    // The usual case: `work` gives a value that `done` gets in the loop's thread.
+    // `work` gives a Result that `done` gets in the loop's thread, once and never from within: a failure
+    // also when there is no thread (limit) or when `work` throws.
     template <typename Work, typename Done> void run(Work work, Done done) {
-        run(std::function<EventLoop::Callback()>(
-            [work = std::move(work), done = std::move(done)]() mutable -> EventLoop::Callback {
-                auto value = std::make_shared<decltype(work())>(work());
-                return [done = std::move(done), value] { done(std::move(*value)); };
-            }));
+        calls_.run_alone(TimePoint::max(), std::move(work), std::move(done));
     }
+    // See SlowCalls.
+    bool finish(Duration limit) { return calls_.finish(limit); }
 
   private:
-    void loop_of_thread();
-    EventLoop &loop_;
-    std::mutex mutex_; // guards jobs_ and ending_
-    std::condition_variable wake_;
-    std::deque<std::function<EventLoop::Callback()>> jobs_;
-    bool ending_ = false;
-    std::thread thread_;
+    SlowCalls calls_;
 };
 
 } // namespace pmixhost

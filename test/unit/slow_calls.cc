@@ -19,7 +19,9 @@ struct World {
     std::optional<SlowCalls> calls;
     std::vector<std::string> said;
 
-    explicit World(std::size_t max_waiting = 8) { calls.emplace(*loop, max_waiting); }
+    explicit World(std::size_t max_waiting = 8, SlowCalls::Threads threads = {1, 0}) {
+        calls.emplace(*loop, max_waiting, threads);
+    }
     static std::unique_ptr<EventLoop> make_loop() {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         assert_true(made.ok());
@@ -58,7 +60,7 @@ void calls_run_in_order(void **) {
     for (int i = 0; i < 5; ++i)
         world.calls->run({}, TimePoint::max(), at_once(i), world.hear("a", 5));
     assert_true(world.said.empty()); // never from within
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"a0", "a1", "a2", "a3", "a4"}));
 }
 
@@ -66,7 +68,7 @@ void failures_come_back(void **) {
     World world;
     world.calls->run({}, TimePoint::max(),
                      []() -> Result<int> { return error(ErrorKind::denied, "no"); }, world.hear("a", 1));
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_string_equal(world.said[0].c_str(), "a failed");
 }
 
@@ -77,12 +79,12 @@ void callers_do_not_wait_longer_than_they_want(void **) {
     world.calls->run({}, soon, gate.call(1), world.hear("runs", 2));
     bool begun = false;
     world.calls->run({}, soon, [&begun]() -> Result<int> { return begun = true; }, world.hear("waits", 2));
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"runs late", "waits late"}));
     // The one that waited in vain is never begun, and the thread goes on with the next.
     world.calls->run({}, TimePoint::max(), at_once(3), world.hear("next", 3));
     gate.opening.set_value();
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_string_equal(world.said.back().c_str(), "next3");
     assert_false(begun);
 }
@@ -92,10 +94,10 @@ void only_so_many_may_wait(void **) {
     Gate gate;
     for (int i = 0; i < 4; ++i)
         world.calls->run({}, TimePoint::max(), gate.call(i), world.hear("a", i < 3 ? 4 : 1));
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"a refused"}));
     gate.opening.set_value();
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"a refused", "a0", "a1", "a2"}));
 }
 
@@ -108,11 +110,11 @@ void the_same_question_is_asked_once(void **) {
     for (int i = 0; i < 3; ++i)
         world.calls->run("same", TimePoint::max(), ask, world.hear("same", 4));
     gate.opening.set_value();
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"other0", "same1", "same1", "same1"}));
     // What has been answered is asked anew.
     world.calls->run("same", TimePoint::max(), ask, world.hear("same", 5));
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_string_equal(world.said.back().c_str(), "same2");
 }
 
@@ -126,8 +128,48 @@ void each_has_a_deadline_of_its_own(void **) {
         gate.opening.set_value();
     });
     world.calls->run("same", TimePoint::max(), at_once(1), world.hear("patient", 3));
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"hurried late", "first0", "patient1"}));
+}
+
+void a_stuck_call_stops_no_other_thread(void **) {
+    World world(8, {2, 0});
+    Gate gate;
+    world.calls->run({}, TimePoint::max(), gate.call(0), world.hear("stuck", 4));
+    for (int i = 1; i <= 3; ++i)
+        world.calls->run({}, TimePoint::max(), at_once(i), [&, i](Result<int> value) {
+            world.hear("a", 4)(std::move(value));
+            if (i == 3)
+                gate.opening.set_value();
+        });
+    assert_true(world.loop->run().ok());
+    assert_true((world.said == std::vector<std::string>{"a1", "a2", "a3", "stuck0"}));
+}
+
+void threads_that_are_stuck_are_left_behind(void **) {
+    World world(8, {2, 3});
+    Gate gate;
+    // Four calls: two threads, and the two that take their places.
+    for (int i = 0; i < 4; ++i) {
+        world.calls->run({}, world.loop->now() + 10ms, gate.call(i), world.hear("stuck", i % 2 ? i + 1 : 9));
+        if (i % 2)
+            assert_true(world.loop->run().ok());
+    }
+    world.calls->run({}, world.loop->now() + 10s, at_once(4), world.hear("next", 5));
+    assert_true(world.loop->run().ok());
+    assert_string_equal(world.said.back().c_str(), "next4");
+    // No fourth one may be left behind: what waits then has its time and no more.
+    world.calls->run({}, world.loop->now() + 10ms, gate.call(5), world.hear("stuck", 6));
+    assert_true(world.loop->run().ok());
+    world.calls->run({}, world.loop->now() + 10ms, gate.call(6), world.hear("stuck", 7));
+    assert_true(world.loop->run().ok());
+    world.calls->run({}, world.loop->now() + 10ms, at_once(7), world.hear("refused", 8));
+    assert_true(world.loop->run().ok());
+    assert_string_equal(world.said.back().c_str(), "refused late");
+    gate.opening.set_value();
+    world.calls->run({}, world.loop->now() + 10s, at_once(8), world.hear("free", 9));
+    assert_true(world.loop->run().ok());
+    assert_string_equal(world.said.back().c_str(), "free8");
 }
 
 void who_leaves_does_not_wait(void **) {
@@ -158,7 +200,7 @@ void a_callback_may_end_its_owner(void **) {
         world.loop->stop();
     });
     world.calls->run("q", TimePoint::max(), at_once(1), [&](Result<int>) { fail_msg("answered"); });
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_false(world.calls.has_value());
 }
 
@@ -172,6 +214,8 @@ int main() {
         cmocka_unit_test(only_so_many_may_wait),
         cmocka_unit_test(the_same_question_is_asked_once),
         cmocka_unit_test(each_has_a_deadline_of_its_own),
+        cmocka_unit_test(a_stuck_call_stops_no_other_thread),
+        cmocka_unit_test(threads_that_are_stuck_are_left_behind),
         cmocka_unit_test(who_leaves_does_not_wait),
         cmocka_unit_test(a_callback_may_end_its_owner),
     };
