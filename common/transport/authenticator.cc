@@ -20,6 +20,9 @@ Result<Bytes> munge_prove(uid_t uid, const Bytes &statement) {
         return error(ErrorKind::system, "munge: no memory");
     if (munge_ctx_set(context.get(), MUNGE_OPT_UID_RESTRICTION, uid) != EMUNGE_SUCCESS)
         return error(ErrorKind::system, "munge: {}", munge_ctx_strerror(context.get()));
+    // The statement has a secret in it: whatever the site's default, munge must encrypt it.
+    if (munge_ctx_set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128) != EMUNGE_SUCCESS)
+        return error(ErrorKind::system, "munge: {}", munge_ctx_strerror(context.get()));
     char *credential = nullptr;
     munge_err_t code = munge_encode(&credential, context.get(), statement.data(),
                                     static_cast<int>(statement.size()));

@@ -19,13 +19,14 @@ class Authenticator {
     virtual void verify(Bytes proof, Done done) = 0;     // gives the statement
 };
 
-// Credentials of munge that only `uid` can decode; a credential is accepted once (munge keeps the
-// replay cache) and only from `uid`. munged is asked in a thread of its own.
+// Credentials of munge, encrypted, that only `uid` can decode; a credential is accepted once (munge
+// keeps the replay cache) and only from `uid`. munged is asked in a thread of its own.
 std::unique_ptr<Authenticator> make_munge_authenticator(EventLoop &loop, uid_t uid);
 
 // For RMs without a credential service, where daemons got a common secret at their start: the
 // proof is the secret before the statement. Only for contact addresses that came over a private
-// channel, as from `pmixhost run`: the dialed side learns the secret.
+// channel, as from `pmixhost run`: the dialed side learns the secret, and so does who can read the
+// connection, which is root where all hosts are on one machine.
 std::unique_ptr<Authenticator> make_secret_authenticator(Bytes secret);
 
 } // namespace pmixhost

@@ -1,6 +1,7 @@
 // See link.h.
 #include "common/transport/link.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -8,6 +9,16 @@
 #include <sys/uio.h>
 
 namespace pmixhost {
+
+// How much of a large message goes into its tag before the kernel is offered it.
+static constexpr std::size_t tag_piece = 256u << 10;
+
+static Error no_tag(const FrameTags &tags, std::string_view part) {
+    return error(ErrorKind::denied,
+                 "the {} of frame {} does not have its tag: on the network between the hosts, frames are "
+                 "changed, added, repeated or left out (transport.frame_tags)",
+                 part, tags.frames());
+}
 
 static void tune(int fd, Duration dead_after) {
     int on = 1;
@@ -51,29 +62,67 @@ void Link::on_ready(unsigned ready) {
         read_some();
 }
 
+void Link::set_keys(const FrameKey &sending, const FrameKey &receiving) {
+    tags_out_ = std::make_unique<FrameTags>(sending);
+    tags_in_ = std::make_unique<FrameTags>(receiving);
+}
+
 void Link::send(std::uint8_t type, SharedBytes payload) {
     if (failed_)
         return;
-    queued_bytes_ += payload->size() + wire::frame_header_size;
+    Outgoing frame;
     auto header =
         wire::encode_header({.type = type, .length = static_cast<std::uint32_t>(payload->size())});
-    queue_.push_back({header, std::move(payload)});
+    std::copy(header.begin(), header.end(), frame.head.begin());
+    frame.head_size = header.size();
+    if (tags_out_) {
+        frame.head_size += FrameTags::size;
+        frame.tail_size = payload->empty() ? 0 : FrameTags::size;
+    } else {
+        frame.begun = true;
+        frame.ready = payload->size();
+    }
+    frame.payload = std::move(payload);
+    queued_bytes_ += frame.size();
+    queue_.push_back(std::move(frame));
     // Errors surface through the loop, never inside the caller's send().
     if (queue_.size() == 1)
         write_some();
 }
 
+// Makes tags, over at most so many more bytes of the payload. For the frames in their order.
+void Link::prepare(Outgoing &frame, std::size_t bytes) {
+    if (frame.complete())
+        return;
+    if (!frame.begun) {
+        auto tag = tags_out_->of_header({frame.head.data(), wire::frame_header_size});
+        std::copy(tag.begin(), tag.end(), frame.head.begin() + wire::frame_header_size);
+        frame.begun = true;
+    }
+    auto piece = std::string_view(*frame.payload).substr(frame.ready, bytes);
+    tags_out_->add(piece);
+    frame.ready += piece.size();
+    if (frame.complete() && frame.tail_size > 0)
+        frame.tail = tags_out_->of_payload();
+}
+
 void Link::write_some() {
     while (!queue_.empty()) {
-        iovec parts[16];
+        iovec parts[24];
         int count = 0;
         std::size_t skip = sent_of_first_;
-        for (const auto &frame : queue_) {
-            if (count + 2 > 16)
+        for (auto &frame : queue_) {
+            if (count + 3 > 24)
                 break;
+            // A large message goes into its tag as the kernel takes it, not all at once: others want
+            // the loop too.
+            if (frame.ready + frame.head_size <= skip || !frame.begun)
+                prepare(frame, tag_piece);
             for (auto [data, size] :
-                 {std::pair{frame.header.data(), frame.header.size()},
-                  std::pair{const_cast<const char *>(frame.payload->data()), frame.payload->size()}}) {
+                 {std::pair{const_cast<const char *>(frame.head.data()), frame.head_size},
+                  std::pair{frame.payload->data(), frame.ready},
+                  std::pair{const_cast<const char *>(frame.tail.data()),
+                            frame.complete() ? frame.tail_size : 0}}) {
                 if (skip >= size) {
                     skip -= size;
                     continue;
@@ -81,6 +130,8 @@ void Link::write_some() {
                 parts[count++] = {const_cast<char *>(data) + skip, size - skip};
                 skip = 0;
             }
+            if (!frame.complete())
+                break;
         }
         msghdr message{};
         message.msg_iov = parts;
@@ -97,7 +148,7 @@ void Link::write_some() {
         queued_bytes_ -= static_cast<std::size_t>(n);
         std::size_t done = sent_of_first_ + static_cast<std::size_t>(n);
         while (!queue_.empty()) {
-            std::size_t size = wire::frame_header_size + queue_.front().payload->size();
+            std::size_t size = queue_.front().size();
             if (done < size)
                 break;
             done -= size;
@@ -132,20 +183,49 @@ void Link::read_some() {
     }
 }
 
+// The header of the next frame is in input_, with its tag.
+Result<void> Link::begin_incoming() {
+    const char *head = input_.data() + consumed_;
+    if (tags_in_ && !FrameTags::same(tags_in_->of_header({head, wire::frame_header_size}),
+                                     head + wire::frame_header_size))
+        return no_tag(*tags_in_, "header");
+    auto header = wire::decode_header(head, limit_);
+    if (!header)
+        return header.failure();
+    incoming_ = Incoming{.header = *header};
+    return {};
+}
+
 // Every whole message in input_, in order.
 void Link::hand_over() {
     auto alive = alive_;
-    while (!held_ && input_.size() - consumed_ >= wire::frame_header_size) {
-        auto header = wire::decode_header(input_.data() + consumed_, limit_);
-        if (!header)
-            return fail(header.failure());
-        std::size_t whole = wire::frame_header_size + header->length;
-        if (input_.size() - consumed_ < whole)
+    while (!held_) {
+        if (!incoming_) {
+            std::size_t head = wire::frame_header_size + (tags_in_ ? FrameTags::size : 0);
+            if (input_.size() - consumed_ < head)
+                break;
+            if (auto begun = begin_incoming(); !begun)
+                return fail(begun.failure());
+            consumed_ += head;
+        }
+        std::size_t length = incoming_->header.length;
+        std::size_t tail = tags_in_ && length > 0 ? FrameTags::size : 0;
+        auto have = std::string_view(input_).substr(consumed_);
+        if (tail > 0) {
+            auto piece = have.substr(0, length).substr(incoming_->in_tag);
+            tags_in_->add(piece);
+            incoming_->in_tag += piece.size();
+        }
+        if (have.size() < length + tail)
             break;
-        Bytes payload = input_.substr(consumed_ + wire::frame_header_size, header->length);
-        consumed_ += whole;
+        if (tail > 0 && !FrameTags::same(tags_in_->of_payload(), have.data() + length))
+            return fail(no_tag(*tags_in_, "message"));
+        auto type = incoming_->header.type;
+        Bytes payload(have.substr(0, length));
+        consumed_ += length + tail;
+        incoming_.reset();
         auto on_message = callbacks_.on_message; // a callback may replace the callbacks
-        on_message(header->type, std::move(payload));
+        on_message(type, std::move(payload));
         if (!*alive || failed_)
             return;
     }

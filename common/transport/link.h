@@ -4,10 +4,12 @@
 
 #include "common/bytes.h"
 #include "common/event_loop.h"
+#include "common/transport/frame_tag.h"
 #include "common/unique_fd.h"
 #include "common/wire/frame.h"
 
 #include <deque>
+#include <optional>
 
 namespace pmixhost {
 
@@ -16,8 +18,9 @@ class Link {
     struct Callbacks {
         // A whole message. The link may be destroyed from within.
         std::function<void(std::uint8_t type, Bytes payload)> on_message;
-        // The peer closed, the connection broke, or it sent what is no frame. Called once; no
-        // further call of any kind follows. The link may be destroyed from within.
+        // The peer closed, the connection broke, or what came is no frame; `denied`: a frame came
+        // without its tag. Called once; no further call of any kind follows. The link may be
+        // destroyed from within.
         std::function<void(Error why)> on_closed;
     };
     // `fd`: a connected (or connecting, with `connecting`) non-blocking stream socket.
@@ -30,6 +33,8 @@ class Link {
     void set_callbacks(Callbacks callbacks) { callbacks_ = std::move(callbacks); }
     // Frames longer than this are refused; starts at wire::unauthenticated_limit.
     void set_limit(std::uint32_t bytes) { limit_ = bytes; }
+    // From the next frame on, in each direction, frames have tags. Once; allowed from within on_message.
+    void set_keys(const FrameKey &sending, const FrameKey &receiving);
     // Reads nothing and hands over nothing until release(): what the peer sends stays with the
     // kernel. For a handshake whose verdict is still being looked for.
     void hold() {
@@ -44,9 +49,22 @@ class Link {
 
   private:
     struct Outgoing {
-        std::array<char, wire::frame_header_size> header;
+        std::array<char, wire::frame_header_size + FrameTags::size> head{}; // the header, its tag
+        std::size_t head_size = 0;
         SharedBytes payload;
+        FrameTags::Tag tail{}; // the tag of the payload
+        std::size_t tail_size = 0;
+        std::size_t ready = 0; // bytes of the payload that may go out: they are in the tag
+        bool begun = false;
+        std::size_t size() const { return head_size + payload->size() + tail_size; }
+        bool complete() const { return begun && ready == payload->size(); }
     };
+    struct Incoming {
+        wire::FrameHeader header;
+        std::size_t in_tag = 0; // bytes of the payload
+    };
+    void prepare(Outgoing &frame, std::size_t bytes);
+    Result<void> begin_incoming();
     void on_ready(unsigned ready);
     void write_some();
     void read_some();
@@ -63,10 +81,12 @@ class Link {
 
     std::deque<Outgoing> queue_;
     std::size_t sent_of_first_ = 0; // bytes of queue_.front() that are out
+    std::unique_ptr<FrameTags> tags_out_, tags_in_;
     std::size_t queued_bytes_ = 0;
 
     Bytes input_; // bytes read and not yet consumed
     std::size_t consumed_ = 0;
+    std::optional<Incoming> incoming_; // the frame whose header is consumed
     // Set by the destructor: tells a method on the stack that its object is gone.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     bool failed_ = false;

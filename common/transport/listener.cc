@@ -8,6 +8,9 @@
 
 namespace pmixhost {
 
+static constexpr int backlog = 4096; // the kernel takes what its own limit allows
+static constexpr int batch = 64;
+
 static Result<UniqueFd> bind_one(int family, std::uint16_t port) {
     UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd)
@@ -30,7 +33,7 @@ static Result<UniqueFd> bind_one(int family, std::uint16_t port) {
     }
     if (rc != 0)
         return system_error("bind", errno);
-    if (::listen(fd.get(), 512) != 0)
+    if (::listen(fd.get(), backlog) != 0)
         return system_error("listen", errno);
     return fd;
 }
@@ -43,7 +46,7 @@ static Result<UniqueFd> bind_any_family(std::uint16_t port) {
 }
 
 Result<std::unique_ptr<Listener>> Listener::open(EventLoop &loop, PortRange ports,
-                                                 std::function<void(UniqueFd)> on_accept) {
+                                                 OnAccept on_accept) {
     Result<UniqueFd> fd = error(ErrorKind::limit, "no port tried");
     if (ports.first == 0) {
         fd = bind_any_family(0);
@@ -73,8 +76,9 @@ Result<std::unique_ptr<Listener>> Listener::open(EventLoop &loop, PortRange port
 
 void Listener::watch(EventLoop &loop) {
     watch_ = loop.watch(fd_.get(), EventLoop::readable, [this, &loop](unsigned) {
-        for (int i = 0; i < 64; ++i) {
-            UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        for (int i = 0; i < batch; ++i) {
+            PeerAddress from;
+            UniqueFd peer = accept_from(fd_.get(), from);
             if (!peer && (errno == EMFILE || errno == ENFILE)) {
                 // No descriptor is free: look again later, rather than be woken for ever.
                 watch_ = loop.after(std::chrono::milliseconds(100), [this, &loop] { watch(loop); });
@@ -82,7 +86,7 @@ void Listener::watch(EventLoop &loop) {
             }
             if (!peer)
                 return;
-            on_accept_(std::move(peer));
+            on_accept_(std::move(peer), from);
         }
     });
 }

@@ -1,8 +1,10 @@
 // The daemon's TCP listener: IPv6 and IPv4 in one socket where the kernel has IPv6, on a port of
-// the configured range. Accepts and hands over; who the stranger is, the mesh finds out.
+// the configured range. Accepts and hands over, 64 at most before the loop goes on with other things; who the
+// stranger is, the mesh finds out.
 #pragma once
 
 #include "common/event_loop.h"
+#include "common/local/peer_address.h"
 #include "common/settings.h"
 #include "common/unique_fd.h"
 
@@ -10,8 +12,8 @@ namespace pmixhost {
 
 class Listener {
   public:
-    static Result<std::unique_ptr<Listener>> open(EventLoop &loop, PortRange ports,
-                                                  std::function<void(UniqueFd)> on_accept);
+    using OnAccept = std::function<void(UniqueFd, const PeerAddress &from)>;
+    static Result<std::unique_ptr<Listener>> open(EventLoop &loop, PortRange ports, OnAccept on_accept);
     std::uint16_t port() const { return port_; }
 
   private:
@@ -19,7 +21,7 @@ class Listener {
     void watch(EventLoop &loop);
     UniqueFd fd_;
     std::uint16_t port_;
-    std::function<void(UniqueFd)> on_accept_;
+    OnAccept on_accept_;
     EventLoop::Handle watch_;
 };
 

@@ -7,23 +7,33 @@
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <utility>
 
 namespace pmixhost {
 
 using namespace std::chrono_literals;
 
-static constexpr std::size_t max_strangers = 64;
+static constexpr StrangerLimits::Bounds stranger_bounds{512, 256};
 static constexpr auto stranger_patience = 5s;
 static constexpr auto address_patience = 3s;
 // Munge is asked four times for a connection, one question after the other on each host.
 static constexpr auto handshake_patience = 20s;
 static constexpr auto redial_pause = 500ms;
+static constexpr std::size_t secret_size = 32;
 
 // An accepted connection that has not yet proved anything.
 struct Mesh::Stranger {
     std::unique_ptr<Link> link;
+    PeerAddress from;
     EventLoop::Handle timer;
     bool verifying = false;
+};
+
+struct Mesh::Awaited {
+    explicit Awaited(std::size_t &count) : count(count) { ++count; }
+    ~Awaited() { --count; }
+    Awaited(const Awaited &) = delete;
+    std::size_t &count;
 };
 
 // An attempt to connect to a host whose contact message came.
@@ -38,7 +48,8 @@ struct Mesh::Dial {
     EventLoop::Handle watch;
     EventLoop::Handle timer;
     std::unique_ptr<Link> link; // while the handshake goes on
-    Bytes nonce;
+    wire::Introduction hello;
+    Bytes proof; // of that statement, until Hello is out; empty: there is none
     std::uint64_t attempt = 0;
     bool introduced = false; // Hello is out: the other side may take the link for open
 };
@@ -50,6 +61,7 @@ struct Mesh::Peer {
     std::deque<std::pair<std::uint8_t, SharedBytes>> queue;
     std::unique_ptr<Dial> dial;
     bool invited = false;
+    std::optional<Awaited> awaited; // since then
     std::uint64_t invitation = 0; // the last one
     bool said_farewell = false;
     bool gone = false;
@@ -75,7 +87,7 @@ Mesh::Mesh(EventLoop &loop, Log &log, const Settings &settings, std::string step
            Callbacks callbacks)
     : loop_(loop), log_(log), settings_(settings), step_key_(std::move(step_key)), self_(self),
       host_count_(host_count), authenticator_(std::move(authenticator)),
-      callbacks_(std::move(callbacks)), cookie_(random_bytes(16)) {}
+      callbacks_(std::move(callbacks)), cookie_(random_bytes(16)), limits_(stranger_bounds) {}
 
 Mesh::~Mesh() { *alive_ = false; }
 
@@ -93,7 +105,9 @@ Result<std::unique_ptr<Mesh>> Mesh::create(EventLoop &loop, Log &log, const Sett
         return addresses.failure();
     mesh->addresses_ = std::move(*addresses);
     auto listener = Listener::open(loop, settings.transport_ports,
-                                   [raw = mesh.get()](UniqueFd fd) { raw->accept(std::move(fd)); });
+                                   [raw = mesh.get()](UniqueFd fd, const PeerAddress &from) {
+                                       raw->accept(std::move(fd), from);
+                                   });
     if (!listener)
         return listener.failure();
     mesh->listener_ = std::move(*listener);
@@ -116,7 +130,25 @@ wire::Introduction Mesh::introduction(HostIndex dialer, HostIndex listener, Byte
     introduction.listener_cookie = std::move(cookie);
     introduction.dialer_nonce = std::move(nonce);
     introduction.reply = reply;
+    introduction.secret = random_bytes(secret_size);
+    introduction.wants_tags = settings_.transport_frame_tags == "on";
     return introduction;
+}
+
+// The handshake is over: what follows has tags, if one side wants them. This side's last frame of the
+// handshake has been sent, the other's has been read.
+void Mesh::set_keys(Link &link, HostIndex host, const wire::Introduction &hello,
+                    const wire::Introduction &welcome) {
+    if (hello.wants_tags != welcome.wants_tags && !std::exchange(told_of_tags_, true))
+        log_.warning("this host and host {} have different values of transport.frame_tags: frames between "
+                     "them have tags", host);
+    if (!hello.wants_tags && !welcome.wants_tags)
+        return;
+    auto keys = frame_keys(wire::encode(hello), wire::encode(welcome));
+    if (hello.dialer == self_)
+        link.set_keys(keys.from_dialer, keys.from_listener);
+    else
+        link.set_keys(keys.from_listener, keys.from_dialer);
 }
 
 // --- wanting a connection -------------------------------------------------------------------------
@@ -143,6 +175,7 @@ void Mesh::invite(HostIndex host) {
     if (p.gone || p.invited || !p.links.empty() || p.dial || !listener_)
         return;
     p.invited = true;
+    p.awaited.emplace(awaited_);
     std::uint64_t invitation = p.invitation = next_id_++;
     Contact contact;
     contact.host = self_;
@@ -247,18 +280,16 @@ void Mesh::farewell() {
 
 // --- the listening side ---------------------------------------------------------------------------
 
-void Mesh::accept(UniqueFd fd) {
-    // Those that were invited come as strangers too, and must not push each other out.
-    auto expected = std::count_if(peers_.begin(), peers_.end(), [](const auto &entry) {
-        return entry.second->invited && entry.second->links.empty() && !entry.second->gone;
-    });
-    if (strangers_.size() >= max_strangers + static_cast<std::size_t>(expected)) {
-        auto victim = std::find_if(strangers_.begin(), strangers_.end(),
-                                   [](const auto &entry) { return !entry.second->verifying; });
-        strangers_.erase(victim == strangers_.end() ? strangers_.begin() : victim);
-    }
+void Mesh::accept(UniqueFd fd, const PeerAddress &from) {
     std::uint64_t id = next_id_++;
+    // Those that were invited come as strangers too, and must not push each other out.
+    if (auto gone = limits_.add(id, from.source(), awaited_)) {
+        if (*gone == id)
+            return log_.debug("a connection from {} was closed: too many are being looked at", from.text());
+        strangers_.erase(*gone);
+    }
     auto stranger = std::make_unique<Stranger>();
+    stranger->from = from;
     stranger->link = std::make_unique<Link>(
         loop_, std::move(fd), settings_.transport_dead_after,
         Link::Callbacks{[this, id](std::uint8_t type, Bytes payload) { on_hello(id, type, payload); },
@@ -270,8 +301,19 @@ void Mesh::accept(UniqueFd fd) {
 }
 
 void Mesh::drop_stranger(std::uint64_t id, const Error &why) {
-    log_.debug("a connection to the listening port was closed: {}", why.text);
-    strangers_.erase(id);
+    auto found = strangers_.find(id);
+    if (found == strangers_.end())
+        return;
+    log_.debug("a connection from {} was closed: {}", found->second->from.text(), why.text);
+    strangers_.erase(found);
+    limits_.remove(id);
+}
+
+void Mesh::refuse_stranger(std::uint64_t id, const Error &why) {
+    if (auto missed = refused_.admit(loop_.now()))
+        log_.warning("a connection from {} was refused: {}{}", strangers_.at(id)->from.text(), why.text,
+                     not_logged(*missed));
+    drop_stranger(id, why);
 }
 
 void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
@@ -284,6 +326,7 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
     if (!hello)
         return drop_stranger(id, hello.failure());
     found->second->verifying = true;
+    limits_.spare(id);
     found->second->timer = loop_.after(handshake_patience, [this, id] {
         drop_stranger(id, error(ErrorKind::timeout, "its proof could not be checked in time"));
     });
@@ -291,18 +334,17 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
     authenticator_->verify(std::move(hello->proof), [this, alive, id](Result<Bytes> statement) {
         if (alive.expired() || !strangers_.contains(id))
             return;
-        if (!statement) {
-            log_.warning("a connection was refused: {}", statement.failure().text);
-            return drop_stranger(id, statement.failure());
-        }
+        if (!statement)
+            return refuse_stranger(id, statement.failure());
         auto intro = wire::decode<wire::Introduction>(*statement);
         if (!intro || intro->step_key != step_key_ || intro->listener != self_ ||
             intro->dialer >= host_count_ || intro->dialer == self_ ||
-            intro->listener_cookie != cookie_ || intro->reply != 0)
+            intro->listener_cookie != cookie_ || intro->reply != 0 ||
+            intro->secret.size() != secret_size)
             return drop_stranger(id, error(ErrorKind::denied, "its proof is for something else"));
         HostIndex dialer = intro->dialer;
         auto answer = introduction(dialer, self_, cookie_, intro->dialer_nonce, true);
-        authenticator_->prove(wire::encode(answer), [this, alive, id, dialer](Result<Bytes> proof) {
+        auto proved = [this, alive, id, dialer, hello = *intro, answer](Result<Bytes> proof) {
             if (alive.expired())
                 return;
             auto found = strangers_.find(id);
@@ -314,9 +356,12 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
             }
             auto link = std::move(found->second->link);
             strangers_.erase(found);
+            limits_.remove(id);
             link->send(wire::Welcome::type, share(wire::encode(wire::Welcome{std::move(*proof)})));
+            set_keys(*link, dialer, hello, answer);
             established(dialer, std::move(link));
-        });
+        };
+        authenticator_->prove(wire::encode(answer), std::move(proved));
     });
 }
 
@@ -369,6 +414,36 @@ void Mesh::dial_next(HostIndex host) {
     dial.fd.reset();
     dial.introduced = false;
     dial.attempt = next_id_++;
+    if (!dial.proof.empty())
+        return dial_address(host);
+    // Before the connection is made: the other side lets go first of who says nothing.
+    dial.hello = introduction(self_, host, dial.contact.cookie, random_bytes(16), false);
+    dial.timer = loop_.after(handshake_patience, [this, host] {
+        arm_deadline(host);
+        dial_failed(host, error(ErrorKind::timeout, "no proof within {} s", handshake_patience.count()));
+    });
+    std::weak_ptr<bool> alive = alive_;
+    auto statement = wire::encode(dial.hello);
+    authenticator_->prove(statement, [this, alive, host, attempt = dial.attempt](Result<Bytes> proof) {
+        if (alive.expired())
+            return;
+        Peer &p = peer(host);
+        if (!p.dial || p.dial->attempt != attempt)
+            return;
+        if (!proof) {
+            log_.error("cannot introduce myself to host {}: {}", host, proof.failure().text);
+            arm_deadline(host);
+            p.dial->timer = loop_.after(redial_pause, [this, host] { dial_next(host); });
+            return;
+        }
+        p.dial->proof = std::move(*proof);
+        dial_address(host);
+    });
+}
+
+// The next one that there is, with the proof.
+void Mesh::dial_address(HostIndex host) {
+    Dial &dial = *peer(host).dial;
     while (dial.next_address < dial.contact.addresses.size()) {
         const Bytes &text = dial.contact.addresses[dial.next_address++];
         sockaddr_storage address;
@@ -413,8 +488,6 @@ void Mesh::dial_connected(HostIndex host) {
     if (failure != 0)
         return dial_failed(host, system_error("connect", failure));
     dial.watch.reset();
-    dial.nonce = random_bytes(16);
-    std::uint64_t attempt = dial.attempt;
     dial.link = std::make_unique<Link>(
         loop_, std::move(dial.fd), settings_.transport_dead_after,
         Link::Callbacks{
@@ -423,21 +496,8 @@ void Mesh::dial_connected(HostIndex host) {
     dial.timer = loop_.after(handshake_patience, [this, host] {
         dial_failed(host, error(ErrorKind::timeout, "no Welcome within {} s", handshake_patience.count()));
     });
-    std::weak_ptr<bool> alive = alive_;
-    auto intro = introduction(self_, host, dial.contact.cookie, dial.nonce, false);
-    authenticator_->prove(wire::encode(intro), [this, alive, host, attempt](Result<Bytes> proof) {
-        if (alive.expired())
-            return;
-        Peer &p = peer(host);
-        if (!p.dial || p.dial->attempt != attempt || !p.dial->link)
-            return;
-        if (!proof) {
-            log_.error("cannot introduce myself to host {}: {}", host, proof.failure().text);
-            return dial_failed(host, proof.failure());
-        }
-        p.dial->introduced = true;
-        p.dial->link->send(wire::Hello::type, share(wire::encode(wire::Hello{std::move(*proof)})));
-    });
+    dial.introduced = true;
+    dial.link->send(wire::Hello::type, share(wire::encode(wire::Hello{std::exchange(dial.proof, Bytes())})));
 }
 
 void Mesh::on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload) {
@@ -459,12 +519,19 @@ void Mesh::on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload) {
         Peer &p = peer(host);
         if (!p.dial || p.dial->attempt != attempt || !p.dial->link)
             return;
-        auto wanted = introduction(self_, host, p.dial->contact.cookie, p.dial->nonce, true);
-        if (!statement || *statement != wire::encode(wanted)) {
+        auto intro = statement ? wire::decode<wire::Introduction>(*statement) : statement.failure();
+        auto wanted = p.dial->hello; // but for what the other side adds
+        wanted.reply = 1;
+        if (intro) {
+            wanted.secret = intro->secret;
+            wanted.wants_tags = intro->wants_tags;
+        }
+        if (!intro || intro->secret.size() != secret_size || *statement != wire::encode(wanted)) {
             log_.warning("host {} did not prove that it belongs to this step", host);
             return dial_failed(host, error(ErrorKind::denied, "no valid proof"));
         }
         auto link = std::move(p.dial->link);
+        set_keys(*link, host, p.dial->hello, wanted);
         p.dial.reset();
         established(host, std::move(link));
     });
@@ -479,6 +546,7 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
     std::uint64_t id = next_id_++;
     log_.debug("connected to host {}", host);
     p.was_connected = true;
+    p.awaited.reset();
     link->set_limit(wire::frame_limit);
     link->set_callbacks(link_callbacks(host, id));
     Link &raw = *link;
@@ -511,6 +579,10 @@ Link::Callbacks Mesh::link_callbacks(HostIndex host, std::uint64_t id) {
             [this, host, id](Error why) {
                 Peer &p = peer(host);
                 p.links.erase(id);
+                if (why.kind == ErrorKind::denied) { // no end of it counts as orderly then
+                    log_.error("host {}: {}", host, why.text);
+                    return host_gone(host, Gone::lost, why);
+                }
                 if (p.links.empty())
                     return host_gone(host, p.said_farewell ? Gone::left : Gone::lost, why);
                 if (p.said_farewell)
@@ -539,6 +611,7 @@ void Mesh::host_gone(HostIndex host, Gone how, const Error &why) {
     if (p.gone)
         return;
     p.gone = true;
+    p.awaited.reset();
     p.queue.clear();
     p.queue_bytes = 0;
     p.links.clear();

@@ -3,15 +3,22 @@
 //
 // Opening (dialer D, listener L):
 //   L hands D a contact message through the backend (contact.h)         - that is invite()
-//   D connects and sends   Hello{proof(Introduction{step, D, L, cookie of L, nonce of D, 0})}
-//   L answers              Welcome{proof(Introduction{step, D, L, cookie of L, nonce of D, 1})}
+//   D connects and sends   Hello{proof(Introduction{step, D, L, cookie of L, nonce of D, 0, ...})}
+//   L answers              Welcome{proof(Introduction{step, D, L, cookie of L, nonce of D, 1, ...})}
 // Each proof shows the same uid (authenticator.h); the cookie and the nonce bind it to this
-// listener and this attempt. A stranger who connects gets no byte, is closed at its first wrong
-// frame or after a few seconds, and at most 64 strangers are held at once, the oldest goes first.
+// listener and this attempt. D has its proof before it connects, so that it speaks at once. Each Introduction also
+// has a fresh secret and says whether its side wants tags (transport.frame_tags). If one does, all further
+// frames have tags, under keys made of both Introductions (frame_tag.h): nobody on the wire can read the
+// secrets or take the wish away, as far as proofs keep what they say to themselves. A stranger who
+// connects gets no byte, and is closed at its first wrong frame or after a few seconds. At most 512 strangers
+// are held at once, 256 of one address, and as many more as hosts are invited; who says nothing makes room
+// (common/local/stranger_limits.h), so that a flood keeps no dialer out.
 //
 // All in the loop's thread.
 #pragma once
 
+#include "common/base/rate_limit.h"
+#include "common/local/stranger_limits.h"
 #include "common/log.h"
 #include "common/settings.h"
 #include "common/transport/authenticator.h"
@@ -84,15 +91,18 @@ class Mesh {
     struct Peer;
     struct Stranger;
     struct Dial;
+    struct Awaited;
     Mesh(EventLoop &loop, Log &log, const Settings &settings, std::string step_key, HostIndex self,
          HostIndex host_count, std::unique_ptr<Authenticator> authenticator, Callbacks callbacks);
 
     Peer &peer(HostIndex host);
     void arm_deadline(HostIndex host);
-    void accept(UniqueFd fd);
+    void accept(UniqueFd fd, const PeerAddress &from);
     void on_hello(std::uint64_t stranger, std::uint8_t type, const Bytes &payload);
     void drop_stranger(std::uint64_t stranger, const Error &why);
+    void refuse_stranger(std::uint64_t stranger, const Error &why);
     void dial_next(HostIndex host);
+    void dial_address(HostIndex host);
     void dial_connected(HostIndex host);
     void dial_failed(HostIndex host, const Error &why);
     void on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload);
@@ -102,6 +112,8 @@ class Mesh {
     void cut(HostIndex host);
     wire::Introduction introduction(HostIndex dialer, HostIndex listener, Bytes cookie, Bytes nonce,
                                     bool reply) const;
+    void set_keys(Link &link, HostIndex host, const wire::Introduction &hello,
+                  const wire::Introduction &welcome);
     Link::Callbacks link_callbacks(HostIndex host, std::uint64_t link_id);
 
     EventLoop &loop_;
@@ -116,9 +128,13 @@ class Mesh {
     std::unique_ptr<Listener> listener_;
     Bytes cookie_;
     std::vector<Bytes> addresses_;
+    bool told_of_tags_ = false; // that another host has another value of transport.frame_tags
     std::size_t dialing_ = 0; // counted by each Dial
+    std::size_t awaited_ = 0; // invited and not here yet: counted by each Awaited
     std::map<HostIndex, std::unique_ptr<Peer>> peers_;
     std::map<std::uint64_t, std::unique_ptr<Stranger>> strangers_;
+    StrangerLimits limits_; // of strangers_, by their addresses
+    RateLimit refused_;
     std::uint64_t next_id_ = 1;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); // for answers that come late
 };

@@ -2,9 +2,13 @@
 // sender is follows from the connection, never from the message.
 //
 //   0  u16 magic 0x5058 ("PX")
-//   2  u8  version of the protocol, 1
+//   2  u8  version of the protocol, 2
 //   3  u8  type, see messages.h
 //   4  u32 length of the message that follows, at most FrameLimits
+//
+// Once a connection is open its frames have tags (transport/frame_tag.h), unless both sides do without:
+//
+//   header | 16 bytes, tag of the header | message | 16 bytes, tag of the message; none if it is empty
 #pragma once
 
 #include "common/bytes.h"
@@ -15,7 +19,7 @@
 namespace pmixhost::wire {
 
 inline constexpr std::uint16_t frame_magic = 0x5058;
-inline constexpr std::uint8_t protocol_version = 1;
+inline constexpr std::uint8_t protocol_version = 2;
 inline constexpr std::size_t frame_header_size = 8;
 // Before a peer has proved who it is it gets no more than this.
 inline constexpr std::uint32_t unauthenticated_limit = 8192;

@@ -38,6 +38,8 @@ struct Introduction {
     Bytes listener_cookie;
     Bytes dialer_nonce;
     std::uint8_t reply = 0;
+    Bytes secret;
+    std::uint8_t wants_tags = 0;
     static constexpr auto fields() {
         return std::make_tuple(
             field(&Introduction::step_key, "step_key", "cluster-wide name of the step"),
@@ -46,7 +48,11 @@ struct Introduction {
             field(&Introduction::listener_cookie, "listener_cookie",
                   "16 random bytes from the contact message of the dialed daemon"),
             field(&Introduction::dialer_nonce, "dialer_nonce", "16 random bytes of this attempt"),
-            field(&Introduction::reply, "reply", "0 in a Hello, 1 in a Welcome"));
+            field(&Introduction::reply, "reply", "0 in a Hello, 1 in a Welcome"),
+            field(&Introduction::secret, "secret",
+                  "32 random bytes of who makes the proof, for the keys of the tags"),
+            field(&Introduction::wants_tags, "wants_tags",
+                  "1: the frames that follow have tags, whatever the other side wants"));
     }
 };
 

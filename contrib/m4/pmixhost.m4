@@ -59,6 +59,22 @@ AC_DEFUN([PMIXHOST_REPORT_MISSING], [
         apt-get install$pmixhost_missing])])
 ])
 
+# libdw of elfutils, with which pmixhost-evidence names the calls of a daemon that hangs. Not required.
+AC_DEFUN([PMIXHOST_LIBDW], [
+  AC_ARG_WITH([libdw],
+    [AS_HELP_STRING([--without-libdw], [list addresses, not calls, of a daemon that hangs])],
+    [], [with_libdw=check])
+  have_libdw=no
+  AS_IF([test "x$with_libdw" != xno],
+    [PKG_CHECK_MODULES([LIBDW], [libdw >= 0.158], [have_libdw=yes], [have_libdw=no])])
+  AS_IF([test $have_libdw = no && test "x$with_libdw" = xyes],
+    [AC_MSG_ERROR([--with-libdw: libdw was not found; on Debian: apt-get install libdw-dev])])
+  AS_IF([test $have_libdw = yes],
+    [AC_DEFINE([PMIXHOST_HAVE_LIBDW], [1], [backtraces by libdw])
+     PMIXHOST_LIBDW_TEXT="by libdw"],
+    [PMIXHOST_LIBDW_TEXT="as addresses only (libdw-dev is not there)"])
+])
+
 # Slurm: the shim is built for exactly the version of the headers found, because Slurm refuses a
 # plugin of any other version, and because the hooks' structures differ between versions.
 AC_DEFUN([PMIXHOST_SLURM], [

@@ -3,7 +3,9 @@
 #include "common/transport/mesh.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "test/unit/check.h"
@@ -24,22 +26,27 @@ struct Node {
 
 struct World {
     std::unique_ptr<EventLoop> loop;
-    Log log{2, LogLevel::error, "test"};
+    Log log;
     Settings settings;
     std::vector<std::unique_ptr<Node>> nodes;
     bool timed_out = false;
 
-    explicit World(HostIndex size, std::vector<Bytes> secrets = {}) {
+    using Authenticators = std::function<std::unique_ptr<Authenticator>(HostIndex)>;
+    explicit World(HostIndex size, std::vector<Bytes> secrets = {}, Authenticators authenticator = nullptr,
+                   int log_fd = 2)
+        : log(log_fd, LogLevel::error, "test") {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         loop = std::move(*made);
         settings.transport_interfaces = {"lo"};
         settings.transport_connect_timeout = 1500ms;
+        settings.transport_frame_tags = "off"; // frames are made by hand here; with tags: frame_tags.cc
         for (HostIndex h = 0; h < size; ++h) {
             nodes.push_back(std::make_unique<Node>());
             Node *node = nodes.back().get();
             auto mesh = Mesh::create(
                 *loop, log, settings, "step", h, size,
-                make_secret_authenticator(secrets.empty() ? Bytes("secret") : secrets[h]),
+                authenticator ? authenticator(h)
+                              : make_secret_authenticator(secrets.empty() ? Bytes("secret") : secrets[h]),
                 {[node](HostIndex from, std::uint8_t type, Bytes payload) {
                      assert_int_equal(type, note);
                      node->received.emplace_back(from, std::move(payload));
@@ -72,7 +79,7 @@ struct World {
                 again = loop->after(1ms, look);
         };
         again = loop->after(0ms, look);
-        loop->run();
+        assert_true(loop->run().ok());
         again.reset();
         assert_false(timed_out);
     }
@@ -180,6 +187,7 @@ UniqueFd link_by_hand(World &world) {
     intro.listener = 0;
     intro.listener_cookie = contact->cookie;
     intro.dialer_nonce = Bytes(16, 'n');
+    intro.secret = Bytes(32, 's');
     send_frame(fd.get(), wire::Hello::type, wire::encode(wire::Hello{"secret" + wire::encode(intro)}));
     char welcome;
     world.run_until([&] { return ::recv(fd.get(), &welcome, 1, MSG_DONTWAIT | MSG_PEEK) == 1; });
@@ -270,6 +278,7 @@ void a_stranger_gets_nothing(void **) {
     intro.dialer = 1;
     intro.listener = 0;
     intro.listener_cookie = Bytes(16, 'c');
+    intro.secret = Bytes(32, 's');
     hello = wire::encode(wire::Hello{"secret" + wire::encode(intro)});
     header = wire::encode_header({.type = wire::Hello::type,
                                   .length = static_cast<std::uint32_t>(hello.size())});
@@ -287,6 +296,63 @@ void a_crowd_of_strangers_keeps_nobody_out(void **) {
     world.run_until([&] { return world.nodes[1]->received.size() == 1; });
 }
 
+// Takes its time to prove anything, as munge does, and as long as that lasts strangers come.
+class Flooded final : public Authenticator {
+  public:
+    Flooded(std::function<EventLoop &()> loop, std::function<void()> flood)
+        : loop_(std::move(loop)), flood_(std::move(flood)), real_(make_secret_authenticator("secret")) {}
+    void prove(Bytes statement, Done done) override {
+        flood_();
+        slow_.push_back(loop_().after(100ms, [this, statement, done] { real_->prove(statement, done); }));
+    }
+    void verify(Bytes proof, Done done) override {
+        flood_();
+        slow_.push_back(loop_().after(100ms, [this, proof, done] { real_->verify(proof, done); }));
+    }
+
+  private:
+    std::function<EventLoop &()> loop_;
+    std::function<void()> flood_;
+    std::unique_ptr<Authenticator> real_;
+    std::vector<EventLoop::Handle> slow_;
+};
+
+// All from one address, and more than the listener holds.
+void a_flood_during_the_handshake_keeps_nobody_out(void **) {
+    std::vector<UniqueFd> crowd;
+    World *raw = nullptr;
+    World world(2, {}, [&](HostIndex) {
+        return std::make_unique<Flooded>([&]() -> EventLoop & { return *raw->loop; },
+                                         [&] {
+                                             for (int i = 0; i < 300; ++i)
+                                                 crowd.push_back(stranger((*raw)[0].port()));
+                                         });
+    });
+    raw = &world;
+    world[0].send(1, note, share("x")); // host 1 dials host 0
+    world.run_until([&] { return world.nodes[1]->received.size() == 1; });
+    assert_true(crowd.size() >= 900);
+}
+
+void strangers_fill_no_log(void **) {
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    UniqueFd log_read(ends[0]), log_write(ends[1]);
+    World world(2, {}, nullptr, log_write.get());
+    world.log.set_level(LogLevel::warning);
+    for (int i = 0; i < 50; ++i) {
+        UniqueFd forger = stranger(world[0].port());
+        send_frame(forger.get(), wire::Hello::type, wire::encode(wire::Hello{"no proof"}));
+        world.run_until([&] { return closed_without_a_byte(forger.get()); });
+    }
+    std::string lines(1 << 16, '\0');
+    ssize_t n = ::read(log_read.get(), lines.data(), lines.size());
+    assert_true(n > 0);
+    lines.resize(static_cast<std::size_t>(n));
+    assert_int_equal(std::count(lines.begin(), lines.end(), '\n'), 5);
+    assert_non_null(std::strstr(lines.c_str(), "a connection from 127.0.0.1 port "));
+}
+
 // What CentralServer bounds.
 void connections_that_are_being_made_are_counted(void **) {
     World w(3);
@@ -301,6 +367,10 @@ void connections_that_are_being_made_are_counted(void **) {
 } // namespace
 
 int main() {
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
     const CMUnitTest tests[] = {
         cmocka_unit_test(connections_that_are_being_made_are_counted),
         cmocka_unit_test(messages_arrive_in_order),
@@ -313,6 +383,8 @@ int main() {
         cmocka_unit_test(an_unreachable_host_is_lost_in_time),
         cmocka_unit_test(a_stranger_gets_nothing),
         cmocka_unit_test(a_crowd_of_strangers_keeps_nobody_out),
+        cmocka_unit_test(a_flood_during_the_handshake_keeps_nobody_out),
+        cmocka_unit_test(strangers_fill_no_log),
     };
     return cmocka_run_group_tests_name("mesh", tests, nullptr, nullptr);
 }

@@ -72,6 +72,10 @@ All numbers are big-endian. Each message is preceded by a frame header of {} byt
 | 3 | u8 | type of the message |
 | 4 | u32 | length of the message that follows; at most {} before the peer has proved who it is, {} afterwards |
 
+Once a connection is open, each header is followed by 16 bytes, its tag, and each message that is not
+empty by 16 bytes, its tag (`common/transport/frame_tag.h`), unless neither side wants tags. The header's
+tag is checked before its length is believed.
+
 `bytes` is a u32 length and that many bytes; `list of T` is a u32 count and that many T; a structure is
 its fields one after the other. A message with bytes missing or left over is refused. How a
 connection is opened: `common/transport/mesh.h`.
