@@ -53,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         if (count == 0 || (count < 0 && errno != EAGAIN))
             loop->stop();
     });
-    loop->run();
+    if (!loop->run())
+        __builtin_trap();
     fuzz_expect(knocks == (size >= 8 && std::memcmp(data, "PMH1", 4) == 0 ? 1 : 0));
     return 0;
 }

@@ -1,0 +1,186 @@
+// See connection_guard.h.
+#include "server-glue/library/connection_guard.h"
+
+#include <cerrno>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// So that a flood of strangers does not keep the loop from its other work.
+constexpr int accepts_at_once = 16;
+// Without a free descriptor, or where the kernel says "readable" and it is not all there.
+constexpr auto look_again = 50ms;
+constexpr int taken_looks = 3;
+
+std::uint16_t port_of_peer(int fd) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    if (getpeername(fd, reinterpret_cast<sockaddr *>(&peer), &size) != 0)
+        return 0;
+    // The port is at the same place in both families.
+    return ntohs(reinterpret_cast<const sockaddr_in &>(peer).sin_port);
+}
+
+// From how many bytes on the kernel says that the connection is readable.
+void set_low_water(int fd, std::size_t bytes) {
+    int value = static_cast<int>(bytes);
+    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
+}
+
+bool peer_is_through(int fd) {
+    pollfd poll{fd, POLLRDHUP, 0};
+    return ::poll(&poll, 1, 0) > 0 && (poll.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+} // namespace
+
+ConnectionGuard::ConnectionGuard(EventLoop &loop, Log &log, std::unique_ptr<ListenerTakeover> takeover,
+                                 SocketOwners owners, DescriptorRange range, Names names,
+                                 std::function<void(Error)> on_broken, GuardLimits limits)
+    : loop_(loop), log_(log), takeover_(std::move(takeover)), owners_(std::move(owners)), range_(range),
+      names_(std::move(names)), on_broken_(std::move(on_broken)), limits_(limits) {}
+
+Result<std::unique_ptr<ConnectionGuard>>
+ConnectionGuard::open(EventLoop &loop, Log &log, std::unique_ptr<ListenerTakeover> takeover, DescriptorRange range,
+                      Names names, std::function<void(Error)> on_broken, GuardLimits limits) {
+    auto owners = SocketOwners::open();
+    if (!owners)
+        return owners.failure();
+    std::unique_ptr<ConnectionGuard> guard(new ConnectionGuard(loop, log, std::move(takeover), std::move(*owners),
+                                                               range, std::move(names), std::move(on_broken), limits));
+    guard->watch_listener();
+    return guard;
+}
+
+void ConnectionGuard::watch_listener() {
+    listener_watch_ = loop_.watch(takeover_->listener(), EventLoop::readable, [this](unsigned) { accept(); });
+}
+
+void ConnectionGuard::accept() {
+    for (int i = 0; i < accepts_at_once; ++i) {
+        UniqueFd fd(::accept4(takeover_->listener(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (fd) {
+            judge(std::move(fd));
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+            listener_watch_ = loop_.after(look_again, [this] { watch_listener(); });
+        if (errno != ECONNABORTED && errno != EINTR)
+            return;
+    }
+}
+
+void ConnectionGuard::judge(UniqueFd fd) {
+    std::uint16_t port = port_of_peer(fd.get());
+    auto peer = owners_.peer_of(fd.get());
+    if (!peer) {
+        // It went, or never was of this host: nothing to say of one that closes its own connection.
+        if (peer.failure().kind != ErrorKind::not_found)
+            log_.error("nobody can be let in: {}", peer.failure().text);
+        return;
+    }
+    if (peer->uid != geteuid())
+        return refuse(*peer, port, fmt::format("only uid {} may connect here", geteuid()));
+    if (waiting_.size() >= limits_.waiting) {
+        refuse(waiting_.front().peer, waiting_.front().port,
+               fmt::format("{} connections wait already that say nothing", waiting_.size()));
+        waiting_.pop_front();
+    }
+    waiting_.push_back({std::move(fd), *peer, port, {}, {}});
+    Place waiting = std::prev(waiting_.end());
+    waiting->timer = loop_.after(limits_.hello, [this, waiting] {
+        refuse(waiting->peer, waiting->port, "it did not say who it is in time");
+        waiting_.erase(waiting);
+    });
+    set_low_water(waiting->fd.get(), hello_header_size);
+    await(waiting);
+}
+
+void ConnectionGuard::await(Place waiting) {
+    waiting->watch = loop_.watch(waiting->fd.get(), EventLoop::readable, [this, waiting](unsigned) { look(waiting); });
+}
+
+// Looks at the message without taking it: the library reads it.
+void ConnectionGuard::look(Place waiting) {
+    char bytes[max_hello];
+    ssize_t there = recv(waiting->fd.get(), bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+    std::string_view message(bytes, there > 0 ? static_cast<std::size_t>(there) : 0);
+    std::size_t wanted = hello_header_size;
+    if (message.size() >= wanted) {
+        auto size = hello_size(message);
+        if (!size) {
+            refuse(waiting->peer, waiting->port, size.failure().text);
+            waiting_.erase(waiting);
+            return;
+        }
+        wanted = *size;
+    }
+    if (message.size() < wanted) {
+        if (there == 0 || peer_is_through(waiting->fd.get())) {
+            waiting_.erase(waiting);
+            return;
+        }
+        set_low_water(waiting->fd.get(), wanted);
+        return look_later(waiting);
+    }
+    auto hello = parse_hello(message.substr(0, wanted));
+    Result<void> verdict = hello ? admissible(*hello, waiting->peer.uid, names_.owner_of(hello->nspace, hello->rank),
+                                              names_.known(hello->nspace))
+                                 : Result<void>(hello.failure());
+    if (verdict)
+        hand_over(waiting);
+    else
+        refuse(waiting->peer, waiting->port, verdict.failure().text);
+    waiting_.erase(waiting);
+}
+
+// The kernel wakes us when what was asked for is there; should it do so earlier, we are not woken at
+// once again.
+void ConnectionGuard::look_later(Place waiting) {
+    waiting->watch = loop_.after(look_again, [this, waiting] { await(waiting); });
+}
+
+void ConnectionGuard::hand_over(Place waiting) {
+    set_low_water(waiting->fd.get(), 1);
+    auto moved = range_.move_up(std::move(waiting->fd));
+    Result<void> given = moved ? takeover_->hand_over(std::move(*moved)) : Result<void>(moved.failure());
+    if (!given)
+        refuse(waiting->peer, waiting->port, given.failure().text);
+    if (!taken_timer_)
+        look_whether_taken(taken_looks);
+}
+
+void ConnectionGuard::look_whether_taken(int looks) {
+    taken_timer_ = loop_.after(limits_.look, [this, looks] {
+        taken_timer_.reset();
+        if (takeover_->all_taken())
+            return;
+        if (looks > 1)
+            return look_whether_taken(looks - 1);
+        listener_watch_.reset();
+        auto on_broken = std::move(on_broken_); // which may end this
+        on_broken(error(ErrorKind::unsupported,
+                        "libpmix has not taken a connection from the guard before it for {} s: it hangs, or this "
+                        "version of it takes connections in a way that pmixhostd does not know",
+                        std::chrono::duration_cast<std::chrono::seconds>(limits_.look * taken_looks).count()));
+    });
+}
+
+void ConnectionGuard::refuse(const SocketOwner &peer, std::uint16_t port, const std::string &why) {
+    auto missed = refusals_.admit(loop_.now());
+    if (!missed)
+        return;
+    auto pid = holder_of(peer);
+    log_.warning("a connection of uid {}, {}, from port {} to the PMIx server was refused: {}{}", peer.uid,
+                 pid ? fmt::format("process {}", *pid) : "whose process the kernel does not show", port, why,
+                 not_logged(*missed));
+}
+
+} // namespace pmixhost

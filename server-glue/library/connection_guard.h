@@ -1,0 +1,87 @@
+// The guard before libpmix' server: who may speak to it at all. In every pmixhostd that has one.
+//
+// The daemon owns the listening socket (listener_takeover.h). Of each connection, in the event loop and
+// before the library sees it:
+//   1. whose the peer is says the kernel (socket_owner.h). It must be the daemon's own user, who is the
+//      job's; root is not. Anyone else is closed at once, without a byte.
+//   2. its first message is awaited, without blocking, for `GuardLimits::hello`; of at most `GuardLimits::waiting`,
+//      the one that has waited longest goes for a new one. They are all the user's own: strangers take
+//      no room.
+//   3. what it says must be true as far as can be known (hello.h), because the library damages its own
+//      state where it finds it wrong.
+//   4. only then it is handed to the library, whole message unread, under a number that the library may
+//      close twice (descriptor_range.h).
+// A library that does not take what it is handed is reported once, by on_broken.
+//
+// Refusals are logged, a few lines a minute, with uid and port, and with the pid where the kernel tells
+// it: of the user's own processes.
+#pragma once
+
+#include "common/base/rate_limit.h"
+#include "common/event_loop.h"
+#include "common/local/socket_owner.h"
+#include "common/log.h"
+#include "server-glue/library/descriptor_range.h"
+#include "server-glue/library/hello.h"
+#include "server-glue/library/listener_takeover.h"
+
+#include <functional>
+#include <list>
+
+namespace pmixhost {
+
+struct GuardLimits {
+    Duration hello = std::chrono::seconds(30); // until its first message is there
+    std::size_t waiting = 512;
+    // A library that has not taken a connection in three looks at this interval does not take any.
+    // Looks, since this process may have been stopped in between.
+    Duration look = std::chrono::seconds(5);
+};
+
+class ConnectionGuard {
+  public:
+    // What the server has registered (hello.h, admissible).
+    struct Names {
+        std::function<std::optional<ProcessOwner>(const std::string &nspace, Rank rank)> owner_of;
+        std::function<bool(const std::string &nspace)> known;
+    };
+    // Begins. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.
+    static Result<std::unique_ptr<ConnectionGuard>>
+    open(EventLoop &loop, Log &log, std::unique_ptr<ListenerTakeover> takeover, DescriptorRange range, Names names,
+         std::function<void(Error)> on_broken, GuardLimits limits = {});
+    ConnectionGuard(const ConnectionGuard &) = delete;
+
+  private:
+    struct Waiting {
+        UniqueFd fd;
+        SocketOwner peer;
+        std::uint16_t port;
+        EventLoop::Handle watch, timer;
+    };
+    using Place = std::list<Waiting>::iterator;
+    ConnectionGuard(EventLoop &loop, Log &log, std::unique_ptr<ListenerTakeover> takeover, SocketOwners owners,
+                    DescriptorRange range, Names names, std::function<void(Error)> on_broken, GuardLimits limits);
+    void watch_listener();
+    void accept();
+    void judge(UniqueFd fd);
+    void await(Place waiting);
+    void look(Place waiting);
+    void look_later(Place waiting);
+    void hand_over(Place waiting);
+    void look_whether_taken(int looks);
+    void refuse(const SocketOwner &peer, std::uint16_t port, const std::string &why);
+
+    EventLoop &loop_;
+    Log &log_;
+    std::unique_ptr<ListenerTakeover> takeover_;
+    SocketOwners owners_;
+    DescriptorRange range_;
+    Names names_;
+    std::function<void(Error)> on_broken_;
+    const GuardLimits limits_;
+    RateLimit refusals_;
+    std::list<Waiting> waiting_; // the oldest first
+    EventLoop::Handle listener_watch_, taken_timer_;
+};
+
+} // namespace pmixhost

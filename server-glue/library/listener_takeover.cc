@@ -1,0 +1,100 @@
+// See listener_takeover.h.
+#include "server-glue/library/listener_takeover.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+// listen() has no argument that could lead to an object of ours.
+thread_local ListenerTakeover *taking = nullptr;
+
+// On its way through the socket pair.
+struct Handover {
+    std::uint64_t magic;
+    int fd;
+};
+constexpr std::uint64_t handover_magic = 0x706d69786866640aULL;
+
+// Not the function of that name, which would come back here.
+int listen_for_real(int fd) { return static_cast<int>(syscall(SYS_listen, fd, SOMAXCONN)); }
+
+int socket_option(int fd, int option) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+} // namespace
+
+Result<std::unique_ptr<ListenerTakeover>> ListenerTakeover::create() {
+    int ends[2];
+    // Whole messages or nothing.
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+        return system_error("socketpair", errno);
+    std::unique_ptr<ListenerTakeover> takeover(new ListenerTakeover);
+    takeover->own_end_.reset(ends[0]);
+    takeover->librarys_end_.reset(ends[1]);
+    return takeover;
+}
+
+ListenerTakeover::Scope::Scope(ListenerTakeover &takeover) { taking = &takeover; }
+ListenerTakeover::Scope::~Scope() { taking = nullptr; }
+
+bool ListenerTakeover::wants(int fd) {
+    if (!taking || taking->listener_)
+        return false;
+    int family = socket_option(fd, SO_DOMAIN);
+    return family == AF_INET || family == AF_INET6;
+}
+
+int ListenerTakeover::take(int fd) {
+    ListenerTakeover &self = *taking;
+    UniqueFd real(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    // The longest queue that the kernel allows: what is in it has yet to be judged.
+    if (!real || listen_for_real(real.get()) != 0 || fcntl(real.get(), F_SETFL, O_NONBLOCK) != 0)
+        return -1;
+    if (dup3(self.librarys_end_.get(), fd, O_CLOEXEC) < 0)
+        return -1;
+    self.librarys_end_.reset();
+    self.listener_ = std::move(real);
+    return 0;
+}
+
+int ListenerTakeover::accept(int fd) {
+    Handover handover{};
+    ssize_t size = -1;
+    if (socket_option(fd, SO_DOMAIN) == AF_UNIX && socket_option(fd, SO_TYPE) == SOCK_SEQPACKET)
+        size = recv(fd, &handover, sizeof handover, MSG_DONTWAIT);
+    else
+        errno = EINVAL;
+    if (size < 0)
+        return -1;
+    if (size != sizeof handover || handover.magic != handover_magic) {
+        errno = size == 0 ? EAGAIN : EINVAL; // our end is closed: the daemon ends
+        return -1;
+    }
+    return handover.fd;
+}
+
+Result<void> ListenerTakeover::hand_over(UniqueFd connection) {
+    Handover handover{handover_magic, connection.get()};
+    if (send(own_end_.get(), &handover, sizeof handover, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        return error(ErrorKind::limit, "libpmix does not take the connections that it is given");
+    connection.release();
+    return {};
+}
+
+bool ListenerTakeover::all_taken() const {
+    int unread = 0;
+    return ioctl(own_end_.get(), SIOCOUTQ, &unread) != 0 || unread == 0;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,55 @@
+// Takes the socket on which libpmix listens away from it, so that it hears only of connections that
+// are handed to it.
+//
+// How: PMIx_server_init makes a TCP socket and calls listen(). pmixhostd has a listen() of its own
+// (listener_interposition.cc), which the dynamic linker prefers: in the thread and for the time of a
+// Scope it keeps the library's socket for us, listening, and puts a stand-in in its place, under the
+// same number: one end of a socket pair. The library waits for that one to become readable and calls
+// accept(); pmixhostd's accept() takes from it the number of a connection that hand_over() has sent.
+// Nothing of the library is changed or looked into, and whatever it does else with the stand-in fails.
+//
+// Tried with OpenPMIx 4.2.2 (a thread with select and accept); the source of 5.0.7 was read (an event and
+// accept; EAGAIN is nothing to both). What of a library does not come this way is noticed: listener() stays empty when it never called
+// listen() here, and all_taken() stays false when it takes in another way.
+#pragma once
+
+#include "common/result.h"
+#include "common/unique_fd.h"
+
+#include <memory>
+
+namespace pmixhost {
+
+class ListenerTakeover {
+  public:
+    static Result<std::unique_ptr<ListenerTakeover>> create();
+    ListenerTakeover(const ListenerTakeover &) = delete;
+
+    // While it lives, the first listen() on an internet socket in this thread is the library's.
+    class Scope {
+      public:
+        explicit Scope(ListenerTakeover &takeover);
+        ~Scope();
+        Scope(const Scope &) = delete;
+    };
+
+    // The library's listening socket (non-blocking, close-on-exec), or -1. It is this object's.
+    int listener() const { return listener_.get(); }
+
+    // Gives the library a connection, and with it the ownership. limit: it has not taken so many that no
+    // more fit. Any thread, one at a time.
+    Result<void> hand_over(UniqueFd connection);
+    // Has the library taken all that was handed to it?
+    bool all_taken() const;
+
+    // For listener_interposition.cc alone.
+    static bool wants(int fd); // is this listen() the library's, in this thread?
+    static int take(int fd);   // as listen(2)
+    static int accept(int fd); // as accept(2); `fd` is no listening socket
+
+  private:
+    ListenerTakeover() = default;
+    UniqueFd own_end_, librarys_end_, listener_;
+};
+
+} // namespace pmixhost

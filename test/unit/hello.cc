@@ -1,0 +1,177 @@
+// The first message of a PMIx process: what is read of it, and what is let in.
+#include "test/unit/hello.h"
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace pmixhost::test;
+
+namespace {
+
+constexpr ProcessOwner owner{1000, 100};
+
+std::string refusal(const HelloText &text, uid_t peer = 1000, std::optional<ProcessOwner> registered = owner,
+                    bool known = true) {
+    auto hello = parse_hello(text.message());
+    if (!hello)
+        return hello.failure().text;
+    auto verdict = admissible(*hello, peer, registered, known);
+    return verdict ? "" : verdict.failure().text;
+}
+bool says(const std::string &text, const char *words) { return text.find(words) != std::string::npos; }
+
+void a_clients_is_read(void **) {
+    HelloText text;
+    text.rank = 0x01020304;
+    std::string message = text.message();
+    auto size = hello_size(message.substr(0, hello_header_size));
+    assert_true(size.ok());
+    assert_int_equal(*size, message.size());
+    auto hello = parse_hello(message);
+    assert_true(hello.ok());
+    assert_string_equal(hello->psec.c_str(), "native");
+    assert_string_equal(hello->nspace.c_str(), "slurm.1.0");
+    assert_int_equal(hello->rank, 0x01020304);
+    assert_string_equal(hello->version.c_str(), "4.2.2");
+    assert_string_equal(hello->bfrops.c_str(), "v41");
+    assert_string_equal(hello->gds.c_str(), "hash");
+    assert_false(hello->uid.has_value());
+}
+
+void release_2_0_ends_with_its_version(void **) {
+    HelloText text;
+    text.version = "2.0.3";
+    text.after = "";
+    assert_true(parse_hello(text.message()).ok());
+    text.version = "2.1.0";
+    assert_false(parse_hello(text.message()).ok());
+}
+
+void every_kind_is_read_and_no_other(void **) {
+    for (int kind = 0; kind < 256; ++kind) {
+        HelloText text;
+        text.kind = static_cast<std::uint8_t>(kind);
+        text.blob = "what a tool tells the host";
+        auto hello = parse_hello(text.message());
+        assert_int_equal(hello.ok(), kind <= 10);
+        if (hello && kind > 0)
+            assert_int_equal(*hello->uid, 1000);
+    }
+}
+
+void no_length_is_trusted(void **) {
+    std::string rest = HelloText().rest();
+    for (std::size_t cut = 0; cut < rest.size(); ++cut)
+        assert_false(parse_hello(with_header(rest.substr(0, cut))).ok());
+    std::string message = HelloText().message();
+    assert_false(parse_hello(message + "x").ok());
+    assert_false(parse_hello(message.substr(0, message.size() - 1)).ok());
+    for (std::uint32_t length : {9u, 0x7fffffffu, 0xffffffffu}) {
+        std::string lies = z("native") + be32(length) + native_credential(1000, 100) + '\0';
+        assert_false(parse_hello(with_header(lies)).ok());
+    }
+    assert_false(hello_size(native_order(0xffffffffu) + native_order(0xffffffffu) + native_order(max_hello) +
+                            native_order(0))
+                     .ok());
+    assert_false(hello_size("GET / HTTP/1.1\r\n").ok());
+    assert_false(hello_size("").ok());
+}
+
+void versions_that_the_library_misreads_are_refused(void **) {
+    for (const char *version : {"", "4", "4.", "4.2", "4.2.", "x.2.2", "4..2", "-1.2.2", "4.2.x", "99999.1.1"}) {
+        HelloText text;
+        text.version = version;
+        assert_true(says(refusal(text), "no version"));
+    }
+    HelloText text;
+    text.version = "5.0.7rc1";
+    assert_string_equal(refusal(text).c_str(), "");
+}
+
+void a_registered_process_is_let_in(void **) {
+    assert_string_equal(refusal(HelloText()).c_str(), "");
+    for (std::uint8_t kind : {5, 8}) {
+        HelloText text;
+        text.kind = kind;
+        assert_string_equal(refusal(text).c_str(), "");
+    }
+}
+
+void a_process_that_is_none_is_not(void **) {
+    for (std::uint8_t kind : {0, 5, 8}) {
+        HelloText text;
+        text.kind = kind;
+        assert_true(says(refusal(text, 1000, std::nullopt), "no process of this host"));
+        assert_true(says(refusal(text, 1000, std::nullopt, false), "no process of this host"));
+    }
+}
+
+// What the library would find wrong only after it had begun to take the peer for the process.
+void a_credential_must_be_right(void **) {
+    HelloText text;
+    text.credential = native_credential(0, 100);
+    assert_true(says(refusal(text), "claims uid 0 and is of uid 1000"));
+    text.credential = native_credential(1000, 0);
+    assert_true(says(refusal(text), "its group is 0"));
+    text.credential = native_credential(1000, 100) + "x";
+    assert_true(says(refusal(text), "9 bytes"));
+    text.credential = "";
+    assert_true(says(refusal(text), "0 bytes"));
+    text = {};
+    assert_true(says(refusal(text, 1001), "is a process of uid 1000"));
+    assert_true(says(refusal(text, 1001, ProcessOwner{1001, 100}), "claims uid 1000 and is of uid 1001"));
+    assert_true(says(refusal(text, 1000, ProcessOwner{1001, 100}), "process of uid 1001"));
+}
+
+void a_client_uses_the_module_that_it_was_given(void **) {
+    for (const char *psec : {"munge", "none", "", "native,munge", "dummy_handshake"}) {
+        HelloText text;
+        text.psec = psec;
+        assert_true(says(refusal(text), "security module"));
+    }
+}
+
+void a_tool_states_the_truth_and_takes_no_jobs_name(void **) {
+    for (std::uint8_t kind : {1, 2, 3, 4, 6, 7, 9, 10}) {
+        HelloText text;
+        text.kind = kind;
+        assert_string_equal(refusal(text, 1000, std::nullopt, false).c_str(), "");
+        assert_true(says(refusal(text, 1001, std::nullopt, false), "claims uid 1000 and is of uid 1001"));
+        assert_true(says(refusal(text, 1000, std::nullopt, true), "the name of a job"));
+        text.psec = "munge";
+        text.credential = "MUNGE:...:";
+        assert_string_equal(refusal(text, 1000, std::nullopt, false).c_str(), "");
+        text.psec = "none";
+        assert_true(says(refusal(text, 1000, std::nullopt, false), "security module"));
+        text.psec = "native";
+        text.credential = native_credential(1000, 7);
+        assert_true(says(refusal(text, 1000, std::nullopt, false), "its group is 7"));
+    }
+}
+
+void what_is_shown_of_it_has_no_control_characters(void **) {
+    HelloText text;
+    text.nspace = "a\nb\033[2J";
+    std::string why = refusal(text, 1000, std::nullopt);
+    assert_true(says(why, "no process of this host"));
+    assert_int_equal(why.find_first_of("\n\033"), std::string::npos);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_clients_is_read),
+        cmocka_unit_test(release_2_0_ends_with_its_version),
+        cmocka_unit_test(every_kind_is_read_and_no_other),
+        cmocka_unit_test(no_length_is_trusted),
+        cmocka_unit_test(versions_that_the_library_misreads_are_refused),
+        cmocka_unit_test(a_registered_process_is_let_in),
+        cmocka_unit_test(a_process_that_is_none_is_not),
+        cmocka_unit_test(a_credential_must_be_right),
+        cmocka_unit_test(a_client_uses_the_module_that_it_was_given),
+        cmocka_unit_test(a_tool_states_the_truth_and_takes_no_jobs_name),
+        cmocka_unit_test(what_is_shown_of_it_has_no_control_characters),
+    };
+    return cmocka_run_group_tests_name("hello", tests, nullptr, nullptr);
+}
