@@ -1,0 +1,11 @@
+// Names of the system calls in which a daemon is likely to be found.
+#pragma once
+
+#include <string_view>
+
+namespace pmixhost {
+
+// Empty: none of them. Numbers are those of the machine this is built for.
+std::string_view syscall_name(long number);
+
+} // namespace pmixhost
