@@ -14,6 +14,7 @@ pmix_status_t CredentialService::status_of(const Error &why) {
     switch (why.kind) {
     case ErrorKind::denied: return PMIX_ERR_INVALID_CRED;
     case ErrorKind::unsupported: return PMIX_ERR_NOT_SUPPORTED;
+    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
     default: return PMIX_ERROR;
     }
 }

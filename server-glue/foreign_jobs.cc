@@ -59,7 +59,7 @@ std::vector<Bytes> ForeignJobs::names() const {
 
 Rank ForeignJobs::size_of(const Bytes &nspace) const {
     auto found = jobs_.find(nspace);
-    return found == jobs_.end() ? 0 : found->second.step.map.rank_count();
+    return found == jobs_.end() ? 0 : found->second.step->map.rank_count();
 }
 
 void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
@@ -76,28 +76,20 @@ void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
         return done();
     }
     step->session_id = session_id_;
-    auto nodes = library.node_regex(step->map.hosts());
-    std::vector<std::vector<Rank>> ranks_by_host;
-    for (HostIndex h = 0; h < step->map.host_count(); ++h)
-        ranks_by_host.emplace_back(step->map.ranks_on(h).begin(), step->map.ranks_on(h).end());
-    auto ranks = library.rank_regex(ranks_by_host);
-    if (!nodes || !ranks) {
-        log_.error("{}", !nodes ? nodes.failure().text : ranks.failure().text);
-        return done();
-    }
-    InfoList list = job_info(*step, {nodes->get(), ranks->get()}, {}, {});
+    auto kept = std::make_shared<const StepInfo>(std::move(*step));
     Job &job = jobs_[info.nspace];
-    job.step = std::move(*step);
+    job.step = kept;
     job.waiting.push_back(std::move(done));
-    library.register_nspace(info.nspace, 0, std::move(list), [this, nspace = info.nspace](pmix_status_t status) {
-        if (status != PMIX_SUCCESS)
-            log_.error("the PMIx library does not take the namespace {}: {}", printable(nspace),
-                       PMIx_Error_string(status));
-        Job &known = jobs_.at(nspace);
-        known.registered = true;
-        for (auto &waiting : std::exchange(known.waiting, {}))
-            waiting();
-    });
+    library.register_nspace(
+        info.nspace, 0, [kept] { return job_info(*kept, {}, {}); },
+        [this, nspace = info.nspace](Result<void> registered) {
+            if (!registered)
+                log_.error("{}", registered.failure().text);
+            Job &known = jobs_.at(nspace);
+            known.registered = true;
+            for (auto &waiting : std::exchange(known.waiting, {}))
+                waiting();
+        });
 }
 
 } // namespace pmixhost

@@ -32,7 +32,7 @@ class ForeignJobs {
     Log &log_;
     std::uint32_t session_id_;
     struct Job {
-        StepInfo step;
+        std::shared_ptr<const StepInfo> step;
         bool registered = false;
         std::vector<std::function<void()>> waiting; // until it is
     };

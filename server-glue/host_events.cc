@@ -179,27 +179,23 @@ Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count) {
     return out;
 }
 
-Result<std::vector<pmix_info_t>> unpack_infos(const Bytes &packed, std::size_t count) {
-    std::vector<pmix_info_t> info;
+Result<std::shared_ptr<InfoList>> unpack_infos(const Bytes &packed, std::size_t count) {
+    auto list = std::make_shared<InfoList>();
     if (count == 0)
-        return info;
+        return list;
     if (count > packed.size()) // each takes a byte at least
         return error(ErrorKind::invalid, "{} values in {} bytes", count, packed.size());
-    info.resize(count);
-    for (auto &one : info)
-        PMIX_INFO_CONSTRUCT(&one);
+    pmix_info_t *infos = list->add_empty(count);
     pmix_data_buffer_t buffer;
     PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
     pmix_byte_object_t object{const_cast<char *>(packed.data()), packed.size()};
     auto got = static_cast<std::int32_t>(count);
     pmix_status_t status = PMIx_Data_embed(&buffer, &object);
     if (status == PMIX_SUCCESS)
-        status = PMIx_Data_unpack(nullptr, &buffer, info.data(), &got, PMIX_INFO);
+        status = PMIx_Data_unpack(nullptr, &buffer, infos, &got, PMIX_INFO);
     PMIX_DATA_BUFFER_DESTRUCT(&buffer);
     if (status == PMIX_SUCCESS && got == static_cast<std::int32_t>(count))
-        return info;
-    for (auto &one : info)
-        PMIX_INFO_DESTRUCT(&one);
+        return list;
     return error(ErrorKind::invalid, "{} packed values cannot be read", count);
 }
 

@@ -45,7 +45,7 @@ std::size_t most_kept_bytes(std::uint32_t events_keep);
 
 // As PMIx_Data_pack makes it.
 Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count);
-// The other way. What it gives are `count` infos, to be destructed.
-Result<std::vector<pmix_info_t>> unpack_infos(const Bytes &packed, std::size_t count);
+// The other way; never null.
+Result<std::shared_ptr<InfoList>> unpack_infos(const Bytes &packed, std::size_t count);
 
 } // namespace pmixhost

@@ -86,6 +86,13 @@ void InfoList::append_all(InfoList &&others) {
     infos_.insert(infos_.end(), others.infos_.begin(), others.infos_.end());
     others.infos_.clear();
 }
+pmix_info_t *InfoList::add_empty(std::size_t count) {
+    std::size_t before = infos_.size();
+    infos_.resize(before + count);
+    for (std::size_t i = before; i < infos_.size(); ++i)
+        PMIX_INFO_CONSTRUCT(&infos_[i]);
+    return infos_.data() + before;
+}
 void InfoList::add_process_infos(const char *key, const std::vector<ProcessInfo> &processes) {
     auto *copies = static_cast<pmix_proc_info_t *>(
         empty_array(key, PMIX_PROC_INFO, processes.size(), sizeof(pmix_proc_info_t)));

@@ -45,11 +45,14 @@ class InfoList {
     };
     void add_process_infos(const char *key, const std::vector<ProcessInfo> &processes);
     void append_all(InfoList &&others);
+    // Adds so many that have neither key nor value, to be filled by the caller; valid until the next add.
+    pmix_info_t *add_empty(std::size_t count);
     // What PMIx_generate_regex or _ppn gave: only the library knows its length.
     void add_regex(const char *key, const char *regex);
 
     pmix_info_t *data() { return infos_.empty() ? nullptr : infos_.data(); }
     std::size_t size() const { return infos_.size(); }
+    const std::vector<pmix_info_t> &all() const { return infos_; }
 
   private:
     pmix_info_t &append(const char *key);

@@ -2,6 +2,7 @@
 #include "server-glue/job_info.h"
 
 #include "common/topology.h"
+#include "server-glue/pmix_library.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -123,9 +124,16 @@ void add_this_host(InfoList &info, const StepInfo &step, const std::vector<Local
 
 } // namespace
 
-InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
-                  const std::vector<LocalTask> &tasks, const JobDirectories &directories) {
+Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks,
+                          const JobDirectories &directories) {
     const JobMap &map = step.map;
+    std::vector<std::vector<Rank>> ranks_by_host;
+    for (HostIndex h = 0; h < map.host_count(); ++h)
+        ranks_by_host.emplace_back(map.ranks_on(h).begin(), map.ranks_on(h).end());
+    auto node_map = PmixLibrary::node_regex(map.hosts());
+    auto process_map = PmixLibrary::rank_regex(ranks_by_host);
+    if (!node_map || !process_map)
+        return !node_map ? node_map.failure() : process_map.failure();
     const auto &allocated = step.allocated_hosts.empty() ? map.hosts() : step.allocated_hosts;
     std::uint32_t slots = std::max<std::uint32_t>(step.universe_size, map.rank_count());
 
@@ -156,8 +164,8 @@ InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
     info.add_rank(PMIX_NPROC_OFFSET, 0);
     info.add(PMIX_NODE_LIST, fmt::format("{}", fmt::join(map.hosts(), ",")));
     info.add(PMIX_ALLOCATED_NODELIST, fmt::format("{}", fmt::join(allocated, ",")));
-    info.add_regex(PMIX_NODE_MAP, regexes.nodes);
-    info.add_regex(PMIX_PROC_MAP, regexes.ranks);
+    info.add_regex(PMIX_NODE_MAP, node_map->get());
+    info.add_regex(PMIX_PROC_MAP, process_map->get());
     if (!step.mapping_policy.empty())
         info.add(PMIX_MAPBY, step.mapping_policy);
     if (!step.ranking_policy.empty())

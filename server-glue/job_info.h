@@ -18,18 +18,13 @@ struct LocalTask {
     std::string locality; // as PMIx_server_generate_locality_string gives it
 };
 
-// What the server library makes of the maps.
-struct JobRegexes {
-    const char *nodes; // PMIx_generate_regex of the host names
-    const char *ranks; // PMIx_generate_ppn of the ranks by host
-};
-
 struct JobDirectories {
     std::string session; // PMIX_TMPDIR
     std::string nspace;  // PMIX_NSDIR
 };
 
-InfoList job_info(const StepInfo &step, const JobRegexes &regexes,
-                  const std::vector<LocalTask> &tasks, const JobDirectories &directories);
+// In the library thread, which alone asks libpmix for what the maps are written in.
+Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks,
+                          const JobDirectories &directories);
 
 } // namespace pmixhost

@@ -15,6 +15,8 @@ namespace {
 
 // More at once would be a task that spawns in a loop without end.
 constexpr std::size_t max_children = 4096;
+// For the RM to say where jobs can be started; of spawn.timeout if that is less.
+constexpr std::chrono::milliseconds starter_patience = std::chrono::minutes(2);
 
 int status_of(ErrorKind kind) {
     switch (kind) {
@@ -22,6 +24,7 @@ int status_of(ErrorKind kind) {
     case ErrorKind::not_found: return PMIX_ERR_JOB_ALLOC_FAILED;
     case ErrorKind::denied: return PMIX_ERR_NO_PERMISSIONS;
     case ErrorKind::unreachable: return PMIX_ERR_UNREACH;
+    case ErrorKind::timeout: return PMIX_ERR_TIMEOUT;
     default: return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     }
 }
@@ -47,7 +50,8 @@ LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settin
                   if (how == Mesh::Gone::lost)
                       end_children();
               },
-              [](StepId) {}}) {}
+              [](StepId) {}}),
+      starters_(loop, max_children) {}
 
 void LauncherServer::on_invitation(const std::string &message) {
     if (message.empty())
@@ -73,19 +77,45 @@ void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, 
 }
 
 void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest request) {
+    if (starter_ || ending_ || step_over_)
+        return start(step, from, std::move(request));
+    auto limit = starter_patience;
+    if (settings_.spawn_timeout.count() > 0)
+        limit = std::min(limit, settings_.spawn_timeout);
+    std::uint64_t number = next_early_++;
+    early_[number] = {step, from, std::move(request)};
+    starters_.run("starter", loop_.now() + limit, make_starter_,
+                  [this, number, limit](Result<std::shared_ptr<JobStarter>> made) {
+                      if (made && !starter_)
+                          starter_ = std::move(*made);
+                      auto node = early_.extract(number);
+                      if (!node)
+                          return; // its step is ending
+                      Early &early = node.mapped();
+                      if (starter_)
+                          return start(early.step, early.from, std::move(early.request));
+                      const Error &why = made.failure();
+                      refuse(early.step, early.from, early.request, status_of(why.kind),
+                             why.kind == ErrorKind::timeout
+                                 ? fmt::format("the resource manager has not answered within {} s",
+                                               static_cast<double>(limit.count()) / 1000.0)
+                                 : why.text);
+                  });
+}
+
+void LauncherServer::refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status,
+                            const std::string &reason) {
+    tell_user(fmt::format("PMIx_Spawn of rank {} of {}: {}", request.rank, printable(request.nspace),
+                          printable(reason, 1000)));
+    reply(step, from, request.id, status, {}, reason);
+}
+
+void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest request) {
     auto refuse = [&](int status, const std::string &reason) {
-        tell_user(fmt::format("PMIx_Spawn of rank {} of {}: {}", request.rank, printable(request.nspace),
-                              printable(reason, 1000)));
-        reply(step, from, request.id, status, {}, reason);
+        this->refuse(step, from, request, status, reason);
     };
     if (ending_ || step_over_)
         return reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
-    if (!starter_) {
-        auto made = make_starter_();
-        if (!made)
-            return refuse(status_of(made.failure().kind), made.failure().text);
-        starter_ = std::move(*made);
-    }
     if (children_.size() >= max_children)
         return refuse(PMIX_ERR_OUT_OF_RESOURCE, "too many jobs have been spawned at once");
     // By the connection, not by what the message says.
@@ -204,6 +234,8 @@ void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int st
 void LauncherServer::end_children() {
     if (std::exchange(ending_, true))
         return;
+    for (const auto &[number, early] : std::exchange(early_, {}))
+        start(early.step, early.from, early.request); // says that the step is ending
     for (auto &[number, child] : children_)
         child.job->signal(SIGTERM);
 }

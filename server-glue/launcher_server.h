@@ -8,9 +8,10 @@
 // are ended (SIGTERM to their commands) when a host of the step was lost, a task ended badly, whoever
 // started the launcher says so, or has gone.
 //
-// All in the loop's thread.
+// All in the loop's thread, but for what makes the starter, which may have to wait for the RM.
 #pragma once
 
+#include "common/slow_calls.h"
 #include "server-glue/central_server.h"
 #include "server-glue/child_job.h"
 
@@ -21,8 +22,8 @@ namespace pmixhost {
 class LauncherServer {
   public:
     // Makes the starter, with the first request that it succeeds for; the others are refused with the
-    // reason why there is none.
-    using MakeStarter = std::function<Result<std::unique_ptr<JobStarter>>()>;
+    // reason why there is none. It is called in a thread, and owns all that it uses.
+    using MakeStarter = std::function<Result<std::shared_ptr<JobStarter>>()>;
     // `on_end` is called once, when the step is over and so are its children.
     LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
                    MakeStarter make_starter, CentralServer::Authenticators authenticators, std::function<void()> on_end);
@@ -45,8 +46,17 @@ class LauncherServer {
         bool tell_start = false, tell_end = false; // as in SpawnPlan
         EventLoop::Handle timer;
     };
+    // A request that came before there was a starter.
+    struct Early {
+        StepId step = 0;
+        HostIndex from = 0;
+        wire::SpawnRequest request;
+    };
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
     void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
+    void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status,
+                const std::string &reason);
+    void start(StepId step, HostIndex from, wire::SpawnRequest request);
     void on_event(std::uint64_t child, SpawnEvent event);
     void on_end(std::uint64_t child, int wait_status, const std::string &said);
     void tell(const Child &child, std::uint8_t what, int wait_status = 0);
@@ -59,12 +69,15 @@ class LauncherServer {
     Log &log_;
     const Settings &settings_;
     MakeStarter make_starter_;
-    std::unique_ptr<JobStarter> starter_;
+    std::shared_ptr<JobStarter> starter_;
     std::function<void()> on_end_;
     CentralServer peers_;
     std::map<std::uint64_t, Child> children_;
     std::uint64_t next_child_ = 1;
+    std::map<std::uint64_t, Early> early_;
+    std::uint64_t next_early_ = 1;
     bool step_over_ = false, ending_ = false;
+    SlowCalls starters_;
 };
 
 } // namespace pmixhost

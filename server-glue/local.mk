@@ -10,6 +10,8 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/collective.h server-glue/collective.cc \
 	server-glue/control_abroad.h server-glue/control_abroad.cc \
 	server-glue/credential_service.h server-glue/credential_service.cc \
+	server-glue/daemon/own_evidence.h server-glue/daemon/own_evidence.cc \
+	server-glue/daemon/evidence.h server-glue/daemon/evidence.cc \
 	server-glue/data_store.h server-glue/data_store.cc \
 	server-glue/event_service.h server-glue/event_service.cc \
 	server-glue/foreign_jobs.h server-glue/foreign_jobs.cc \
@@ -25,6 +27,13 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/job_info.h server-glue/job_info.cc \
 	server-glue/job_starter.h \
 	server-glue/launcher_server.h server-glue/launcher_server.cc \
+	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
+	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \
+	server-glue/library/hello.h server-glue/library/hello.cc \
+	server-glue/library/listener_takeover.h server-glue/library/listener_takeover.cc \
+	server-glue/library/library_thread.h server-glue/library/library_thread.cc \
+	server-glue/library/library_watch.h server-glue/library/library_watch.cc \
+	server-glue/library/library_watchdog.h \
 	server-glue/local_tasks.h server-glue/local_tasks.cc \
 	server-glue/mail.h server-glue/mail.cc \
 	server-glue/log_service.h server-glue/log_service.cc \
@@ -48,7 +57,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_events.cc server-glue/step_log.cc \
-	server-glue/step_control.cc \
+	server-glue/step_control.cc server-glue/daemon/step_library.cc \
 	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \
 	server-glue/time_warning.h server-glue/time_warning.cc \
@@ -65,9 +74,31 @@ server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 server_glue_libglue_la_LIBADD = common/libcommon.la $(PMIX_LIBS) -ldl
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
-server_glue_pmixhostd_SOURCES = server-glue/pmixhostd.cc server-glue/timer_guard.cc
+server_glue_pmixhostd_SOURCES = server-glue/pmixhostd.cc server-glue/timer_guard.cc \
+	server-glue/library/listener_interposition.cc server-glue/library/reply_interposition.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la
+
+# What a daemon that stands still is looked at with (server-glue/daemon/evidence.h); a program, so that
+# it can be killed, and so that only it is linked with libdw.
+noinst_LTLIBRARIES += server-glue/libevidence.la
+server_glue_libevidence_la_SOURCES = \
+	server-glue/daemon/backtrace.h server-glue/daemon/backtrace.cc \
+	server-glue/daemon/evidence_file.h server-glue/daemon/evidence_file.cc \
+	server-glue/daemon/evidence_report.h server-glue/daemon/evidence_report.cc \
+	server-glue/daemon/memory_map.h server-glue/daemon/memory_map.cc \
+	server-glue/daemon/socket_list.h server-glue/daemon/socket_list.cc \
+	server-glue/daemon/stopped_thread.h server-glue/daemon/stopped_thread.cc \
+	server-glue/daemon/syscall_names.h server-glue/daemon/syscall_names.cc \
+	server-glue/daemon/thread_snapshot.h server-glue/daemon/thread_snapshot.cc
+server_glue_libevidence_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(LIBDW_CFLAGS)
+server_glue_libevidence_la_LIBADD = $(LIBDW_LIBS)
+
+pmixhostlibexec_PROGRAMS += server-glue/pmixhost-evidence
+server_glue_pmixhost_evidence_SOURCES = server-glue/daemon/evidence_program.cc \
+	common/result.cc common/small_file.cc
+server_glue_pmixhost_evidence_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
+server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
 
 # On the way of every process that PMIx_Spawn makes: linked with nothing that it could wait for.
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task

@@ -53,7 +53,7 @@ void LocalTasks::knock(TaskDoor::Knock knock) {
                                   step_.map.hosts()[step_.self]));
     if (gone_.contains(knock.rank))
         return knock.answer(error(ErrorKind::denied, "rank {} has ended already", knock.rank));
-    if (auto added = watch_.add(knock.rank, knock.pid); !added) {
+    if (auto added = watch_.add(knock.rank, knock.pid, std::move(knock.pidfd)); !added) {
         bool dead = added.failure().kind == ErrorKind::not_found;
         knock.answer(added.failure());
         if (dead)
@@ -98,38 +98,36 @@ void LocalTasks::register_when_complete() {
 void LocalTasks::register_nspace() {
     registering_ = true;
     patience_.reset();
-    std::vector<LocalTask> tasks;
-    for (Rank rank : step_.map.ranks_on(step_.self)) {
-        LocalTask task{rank, {}, {}};
+    auto ranks = step_.map.ranks_on(step_.self);
+    // What binds the tasks is looked at now, what libpmix makes of it in the library thread.
+    using Binding = std::pair<Rank, std::shared_ptr<const CpuSet>>;
+    std::vector<Binding> bindings;
+    for (Rank rank : ranks) {
+        Binding &binding = bindings.emplace_back(rank, nullptr);
         pid_t pid = door_ ? watch_.pid_of(rank) : ::getpid();
         if (pid > 0) {
-            if (auto cpus = CpuSet::of_process(pid)) {
-                task.cpuset = library_->cpuset_string(*cpus);
-                task.locality = library_->locality_string(*cpus);
-            }
+            if (auto cpus = CpuSet::of_process(pid))
+                binding.second = std::make_shared<CpuSet>(std::move(*cpus));
         }
-        tasks.push_back(std::move(task));
     }
-    std::vector<std::vector<Rank>> ranks_by_host;
-    for (HostIndex h = 0; h < step_.map.host_count(); ++h)
-        ranks_by_host.emplace_back(step_.map.ranks_on(h).begin(), step_.map.ranks_on(h).end());
-    auto nodes = library_->node_regex(step_.map.hosts());
-    auto ranks = library_->rank_regex(ranks_by_host);
-    if (!nodes || !ranks)
-        return callbacks_.on_failure(!nodes ? nodes.failure() : ranks.failure());
-    InfoList info = job_info(step_, {nodes->get(), ranks->get()}, tasks,
-                             {step_.session_directory.empty() ? directory_ : step_.session_directory,
-                              directory_});
-    library_->register_nspace(
-        step_.nspace, static_cast<int>(tasks.size()), std::move(info), [this](pmix_status_t status) {
-            if (status != PMIX_SUCCESS)
-                return callbacks_.on_failure(error(ErrorKind::system,
-                                                   "the PMIx library does not take the job: {}",
-                                                   PMIx_Error_string(status)));
-            registered_ = true;
-            callbacks_.on_serving();
-            answer_all();
-        });
+    JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory,
+                               directory_};
+    // The step's description does not change, and stays until the daemon ends.
+    auto describe = [&step = step_, bindings, directories] {
+        std::vector<LocalTask> tasks;
+        for (const auto &[rank, cpus] : bindings)
+            tasks.push_back({rank, cpus ? PmixLibrary::cpuset_string(*cpus) : std::string(),
+                             cpus ? PmixLibrary::locality_string(*cpus) : std::string()});
+        return job_info(step, tasks, directories);
+    };
+    library_->register_nspace(step_.nspace, static_cast<int>(ranks.size()), std::move(describe),
+                              [this](Result<void> done) {
+                                  if (!done)
+                                      return callbacks_.on_failure(done.failure());
+                                  registered_ = true;
+                                  callbacks_.on_serving();
+                                  answer_all();
+                              });
 }
 
 void LocalTasks::answer_all() {
@@ -144,7 +142,8 @@ void LocalTasks::answer(Rank rank, gid_t gid, TaskDoor::Answer reply) {
             if (status != PMIX_SUCCESS)
                 return (*shared)(error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank,
                                        PMIx_Error_string(status)));
-            (*shared)(library_->environment(step_.nspace, rank));
+            library_->environment(step_.nspace, rank,
+                                  [shared](auto environment) { (*shared)(std::move(environment)); });
         });
 }
 
@@ -189,12 +188,13 @@ void LocalTasks::send_stand_ins() {
     for (Rank rank : gone_) {
         if (connected_.contains(rank) || !stood_in_.insert(rank).second)
             continue;
-        auto environment = library_->environment(step_.nspace, rank);
-        auto sent = environment ? send_stand_in(*environment) : Result<void>(environment.failure());
-        if (!sent)
-            log_.error("no stand-in for rank {}, which ended before PMIx_Init: {}; others that wait "
-                       "for it will wait for their timeout",
-                       rank, sent.failure().text);
+        library_->environment(step_.nspace, rank, [this, rank = rank](auto environment) {
+            auto sent = environment ? send_stand_in(*environment) : Result<void>(environment.failure());
+            if (!sent)
+                log_.error("no stand-in for rank {}, which ended before PMIx_Init: {}; others that wait "
+                           "for it will wait for their timeout",
+                           rank, sent.failure().text);
+        });
     }
 }
 

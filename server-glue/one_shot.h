@@ -1,5 +1,6 @@
 // An answer that is given exactly once. Moving moves the duty; giving it twice is impossible (the
-// second call does nothing), and forgetting it answers with the default at destruction.
+// second call does nothing), and forgetting it answers with the default at destruction. Who answers by
+// other means (an upcall by its status) disarms it.
 #pragma once
 
 #include <functional>
@@ -27,6 +28,7 @@ template <typename... Args> class OneShot {
     ~OneShot() { settle(); }
 
     bool pending() const { return static_cast<bool>(answer_); }
+    void disarm() { answer_ = nullptr; }
     void operator()(Args... args) {
         if (auto answer = std::exchange(answer_, nullptr))
             answer(std::move(args)...);

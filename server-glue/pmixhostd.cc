@@ -9,6 +9,7 @@
 #include "common/config.h"
 #include "config.h"
 #include "server-glue/backend_loader.h"
+#include "server-glue/library/descriptor_range.h"
 #include "server-glue/pmix_library.h"
 #include "server-glue/role_process.h"
 #include "server-glue/stand_in.h"
@@ -35,6 +36,7 @@ struct Begin {
     std::vector<std::string> notes;
     UniqueFd door;
     StatusPage *page = nullptr;
+    EvidencePlace evidence; // should something in it hang
 };
 
 Result<int> descriptor(const StartDocument &document, std::string_view key) {
@@ -137,6 +139,12 @@ std::string log_path(const Settings &settings, const StartDocument &document) {
     return path;
 }
 
+// "12.0"; empty under an RM that has no such numbers.
+std::string step_name(const StartDocument &document) {
+    auto job = document.text("slurm.job_id"), step = document.text("slurm.step_id");
+    return job && step ? *job + "." + *step : std::string();
+}
+
 // Shows the supervisor that the event loop goes round.
 class Heart {
   public:
@@ -159,6 +167,7 @@ class Heart {
 
 int serve(Begin b, Log &log, TaskTable *table) {
     PmixLibrary::set_environment(b.settings); // no other thread yet
+    DescriptorRange::of_process().prepare();
     auto refuse = [&](const Error &why) {
         log.error("{}", why.text);
         if (b.page)
@@ -181,8 +190,9 @@ int serve(Begin b, Log &log, TaskTable *table) {
     // A task that finds the door shut reads the page at once, so the reason must be there before.
     UniqueFd door_shuts_last(b.door ? ::fcntl(b.door.get(), F_DUPFD_CLOEXEC, 0) : -1);
     int exit_code = 0;
-    auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table,
-                                      std::move(b.door), b.document.has("live_on"), directory ? *directory : std::string()},
+    auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table, std::move(b.door),
+                                      b.document.has("live_on"), directory ? *directory : std::string(),
+                                      std::move(b.evidence)},
                                      [&](Result<void> result) {
                                          if (!result) {
                                              log.error("{}", result.failure().text);
@@ -205,10 +215,19 @@ int serve(Begin b, Log &log, TaskTable *table) {
             });
     }
     Heart heart(**loop, table ? b.page : nullptr, b.settings.daemon_hang_timeout);
-    (*loop)->run();
+    if (auto ran = (*loop)->run(); !ran) {
+        // The supervisor ends the step with this line.
+        log.error("{}", ran.failure().text);
+        if (b.page)
+            b.page->fail(ran.failure().text);
+        exit_code = 1;
+    }
     if (exit_code == 0 && table)
         table->orderly_end.store(1, std::memory_order_release);
+    if (b.page)
+        b.page->leaving.store(1, std::memory_order_release); // the heart stands still
     (*server)->leave();
+    log.flush();
     // Not through destructors: libpmix' threads may be calling up this very moment, requests that were
     // posted and not handled would be answered to a library that has ended, and nothing is left that
     // the kernel does not clean up.
@@ -234,22 +253,35 @@ int run(Result<StartDocument> document) {
     auto level = parse_log_level(started->settings.log_level);
     UniqueFd log_file;
     if (!started->settings.log_file.empty())
+        // Not blocking: it may be a FIFO that nobody reads.
         log_file.reset(::open(log_path(started->settings, started->document).c_str(),
-                              O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+                              O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
     Log log(log_file ? log_file.get() : 2, level ? *level : LogLevel::warning,
             fmt::format("pmixhostd[{} {}]", host, ::getpid()));
-    for (const auto &note : started->notes)
-        log.warning("{}", note);
+    // Once this process does not fork itself any more.
+    auto begin_log = [&] {
+        log.do_not_wait();
+        for (const auto &note : started->notes)
+            log.warning("{}", note);
+    };
 
-    if (started->document.has("role"))
-        return serve_role(started->document, started->settings, log);
-    if (!started->door)
+    if (started->document.has("role")) {
+        begin_log();
+        int code = serve_role(started->document, started->settings, log);
+        log.flush();
+        _exit(code); // a thread may still be in the RM's library, which must not be unloaded under it
+    }
+    started->evidence = evidence_place(started->settings, log_path(started->settings, started->document), host,
+                                       step_name(started->document));
+    if (!started->door) {
+        begin_log();
         return serve(std::move(*started), log, nullptr); // whoever starts the tasks watches this one
+    }
 
     TaskTable *table = TaskTable::create();
     if (!table)
         return 1;
-    pid_t server = fork();
+    pid_t server = fork(); // there is one thread
     if (server < 0) {
         if (started->page)
             started->page->fail("pmixhostd cannot fork: process limit reached?");
@@ -257,11 +289,15 @@ int run(Result<StartDocument> document) {
     }
     if (server == 0) {
         ::signal(SIGCHLD, SIG_IGN); // stand-ins need no reaping
+        let_parent_trace();         // should we hang
+        begin_log();
         return serve(std::move(*started), log, table);
     }
     started->door.reset();
+    log.do_not_wait();
     return supervise(server, started->document, started->page, *table,
-                     started->settings.daemon_hang_timeout, log);
+                     started->settings.daemon_hang_timeout,
+                     started->evidence, log);
 }
 
 } // namespace

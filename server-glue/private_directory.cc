@@ -41,11 +41,11 @@ Result<PrivateDirectory> PrivateDirectory::create_in(const std::string &base) {
 
 PrivateDirectory::~PrivateDirectory() { remove(); }
 
-void PrivateDirectory::remove() {
-    if (path_.empty())
-        return;
-    std::error_code ignored; // nothing is left to do about it
-    std::filesystem::remove_all(std::exchange(path_, {}), ignored);
+bool PrivateDirectory::remove() {
+    std::error_code failed;
+    if (!path_.empty())
+        std::filesystem::remove_all(std::exchange(path_, {}), failed);
+    return !failed;
 }
 
 } // namespace pmixhost

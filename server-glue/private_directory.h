@@ -20,8 +20,8 @@ class PrivateDirectory {
     }
     PrivateDirectory &operator=(PrivateDirectory &&) = delete;
     ~PrivateDirectory();
-    // Now rather than in the destructor.
-    void remove();
+    // Now rather than in the destructor. False: something of it is left.
+    bool remove();
     const std::string &path() const { return path_; }
 
   private:

@@ -197,7 +197,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 7;
+    static constexpr std::uint32_t current_abi = 8;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     // Fails where the start document lacks or garbles something; the text names it.
@@ -207,8 +207,9 @@ struct BackendModule {
     Result<std::unique_ptr<InvitationSource>> (*session_invitations)(
         BackendContext context, const Settings &settings,
         std::function<void(std::string)> on_invitation);
-    // For the launcher; null: this RM starts no jobs.
-    Result<std::unique_ptr<JobStarter>> (*create_starter)(BackendContext context,
+    // For the launcher; null: this RM starts no jobs. Called in a thread, since it may wait for the RM;
+    // what it is given lives as long as the call.
+    Result<std::unique_ptr<JobStarter>> (*create_starter)(const StartDocument &document,
                                                           const Settings &settings);
 };
 

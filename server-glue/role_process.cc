@@ -50,25 +50,27 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
     }
     auto ended = loop.on_signal(SIGTERM, [&loop] { loop.stop(); });
     auto interrupted = loop.on_signal(SIGINT, [&loop] { loop.stop(); });
-    loop.run();
+    auto served = loop.run();
     source.reset(); // it hands invitations to the session
-    return {};
+    return served;
 }
 
-Result<std::unique_ptr<JobStarter>> make_starter(EventLoop &loop, const StartDocument &document,
-                                                 const Settings &settings, Log &log) {
+Result<std::shared_ptr<JobStarter>> make_starter(const StartDocument &document, const Settings &settings) {
     auto module = load_backend(document);
     if (!module)
         return module.failure();
     if (!(*module)->create_starter)
         return error(ErrorKind::unsupported, "the backend {} starts no jobs", (*module)->name);
-    return (*module)->create_starter({loop, log, document}, settings);
+    auto made = (*module)->create_starter(document, settings);
+    if (!made)
+        return made.failure();
+    return std::shared_ptr<JobStarter>(std::move(*made));
 }
 
 Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, const Settings &settings,
                             Log &log) {
     LauncherServer launcher(
-        loop, log, settings, [&] { return make_starter(loop, document, settings, log); },
+        loop, log, settings, [document, settings] { return make_starter(document, settings); },
         [&loop](const Bytes &secret) { return authenticator(loop, secret); }, [&loop] { loop.stop(); });
     // Whoever started this process is its parent, and says by the end of the stream that its step is
     // over. Its own end is another matter.
@@ -86,8 +88,7 @@ Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, cons
             launcher.on_step_over();
         });
     auto ended = loop.on_signal(SIGTERM, [&launcher] { launcher.end_children(); });
-    loop.run();
-    return {};
+    return loop.run();
 }
 
 } // namespace

@@ -61,8 +61,7 @@ void StepServer::tell_of_terminated() {
 void StepServer::tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how,
                                     std::uint64_t time, PmixLibrary::Done done) {
     auto notify = [&](pmix_status_t code, const HostEvent &event, PmixLibrary::Done then) {
-        library_->notify(code, event.source, event.range, event.info->data(), event.info->size(),
-                         std::move(then));
+        library_->notify(code, event.source, event.range, event.info, std::move(then));
     };
     auto event = terminated_event(ranks, how, time, step_.map, step_.nspace);
     if (inviters_.empty()) {
@@ -79,9 +78,10 @@ void StepServer::tell_of_terminated(const std::vector<Rank> &ranks, const wire::
     }
     if (others.empty())
         return;
-    event.info->add_processes(PMIX_EVENT_CUSTOM_RANGE, others);
-    event.range = PMIX_RANGE_CUSTOM;
-    notify(PMIX_PROC_TERMINATED, event, [](pmix_status_t) {});
+    auto narrow = terminated_event(ranks, how, time, step_.map, step_.nspace);
+    narrow.info->add_processes(PMIX_EVENT_CUSTOM_RANGE, others);
+    narrow.range = PMIX_RANGE_CUSTOM;
+    notify(PMIX_PROC_TERMINATED, narrow, [](pmix_status_t) {});
 }
 
 } // namespace pmixhost

@@ -26,11 +26,8 @@ void StepServer::notify(NotifyAsk ask) {
     if (ask.status == PMIX_GROUP_INVITED && ask.source.nspace == step_.nspace)
         inviters_.insert(ask.source.rank);
     if (GroupInvitations::is_of_interest(ask.status)) {
-        if (auto info = unpack_infos(ask.info, ask.info_count)) {
-            hear_of_group(ask.status, ask.source, *info);
-            for (auto &one : *info)
-                PMIX_INFO_DESTRUCT(&one);
-        }
+        if (auto info = unpack_infos(ask.info, ask.info_count))
+            hear_of_group(ask.status, ask.source, **info);
     }
     // What a monitor finds comes from the library alone: once from each, and from that of its host first.
     bool known = Upcalls::is_monitors(ask.status) &&
@@ -127,17 +124,11 @@ void StepServer::deliver(const wire::EventNotice &notice) {
                          info.failure().text);
             return done(PMIX_ERR_UNPACK_FAILURE);
         }
-        if (notice.info.size() > most_kept_bytes(settings_.events_keep)) {
-            pmix_info_t &flag = info->emplace_back();
-            bool yes = true;
-            PMIX_INFO_LOAD(&flag, PMIX_EVENT_DO_NOT_CACHE, &yes, PMIX_BOOL);
-        }
-        library_->notify(notice.status, source, notice.range, info->data(), info->size(),
-                         std::move(done));
+        if (notice.info.size() > most_kept_bytes(settings_.events_keep))
+            (*info)->add(PMIX_EVENT_DO_NOT_CACHE, true);
+        library_->notify(notice.status, source, notice.range, *info, std::move(done));
         if (GroupInvitations::is_of_interest(notice.status))
-            hear_of_group(notice.status, upcall::process_of(source), *info);
-        for (auto &one : *info)
-            PMIX_INFO_DESTRUCT(&one);
+            hear_of_group(notice.status, upcall::process_of(source), **info);
     });
 }
 
@@ -149,8 +140,7 @@ void StepServer::deliver(const wire::HostReport &report) {
         table_.note_ended(ended);
     for (auto &event : events_of(report, step_.map, step_.nspace)) {
         to_library(sizeof(pmix_info_t) * event.info->size(), [this, event](PmixLibrary::Done done) {
-            library_->notify(event.code, event.source, event.range, event.info->data(),
-                             event.info->size(), std::move(done));
+            library_->notify(event.code, event.source, event.range, event.info, std::move(done));
         });
     }
     for (const auto &ended : report.processes) {

@@ -151,9 +151,9 @@ void StepServer::group_done(GroupAsk &ask, const Signature &signature, const Byt
 }
 
 void StepServer::hear_of_group(pmix_status_t code, Process source,
-                               const std::vector<pmix_info_t> &info) {
+                               const InfoList &info) {
     GroupEvent event{code, std::move(source), {}, {}};
-    for (const auto &one : info) {
+    for (const auto &one : info.all()) {
         if (PMIX_CHECK_KEY(&one, PMIX_GROUP_ID) && one.value.type == PMIX_STRING &&
             one.value.data.string)
             event.group = one.value.data.string;
@@ -239,8 +239,7 @@ void StepServer::tell_members(pmix_status_t code, const Bytes &group,
     pmix_proc_t from = named(source.nspace, source.rank);
     to_library(bytes,
                [this, code, from, info](PmixLibrary::Done done) {
-                   library_->notify(code, from, PMIX_RANGE_CUSTOM, info->data(), info->size(),
-                                    std::move(done));
+                   library_->notify(code, from, PMIX_RANGE_CUSTOM, info, std::move(done));
                });
 }
 

@@ -20,6 +20,8 @@ static constexpr auto no_task_patience = std::chrono::minutes(10);
 // How long the end waits for peers that do not read.
 static constexpr auto session_start_patience = std::chrono::seconds(5);
 static constexpr auto sending_patience = std::chrono::seconds(5);
+// For what libpmix has still to do, where this object ends at all: the process mostly ends before.
+static constexpr auto ending_patience = std::chrono::seconds(5);
 // And for files that are to be removed, when the file system does not answer.
 static constexpr auto cleaning_patience = std::chrono::seconds(30);
 
@@ -41,10 +43,14 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start,
         return directory.failure();
     EventLoop &loop = start.loop;
     Log &log = start.log;
+    auto library_thread = LibraryThread::start(
+        [&log](const std::string &what) { log.error("internal error in a call of libpmix: {}", what); });
+    if (!library_thread)
+        return library_thread.failure();
     const Settings &settings = start.settings;
     RmBackend &backend = start.backend;
     std::unique_ptr<StepServer> server(
-        new StepServer(std::move(start), std::move(*directory), std::move(on_end)));
+        new StepServer(std::move(start), std::move(*library_thread), std::move(*directory), std::move(on_end)));
     StepServer *raw = server.get();
     const StepInfo &step = backend.step();
     auto mesh = Mesh::create(
@@ -72,12 +78,13 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start,
     return server;
 }
 
-StepServer::StepServer(Start start, PrivateDirectory directory,
-                       std::function<void(Result<void>)> on_end)
+StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_thread,
+                       PrivateDirectory directory, std::function<void(Result<void>)> on_end)
     : loop_(start.loop), log_(start.log), settings_(start.settings), backend_(start.backend),
       step_(start.backend.step()), page_(start.page), on_end_(std::move(on_end)),
       live_on_(start.live_on),
       door_(std::move(start.door)), directory_(std::move(directory)),
+      library_thread_(std::move(library_thread)),
       tasks_(loop_, log_, step_, directory_.path(), start.table,
              {[this](Rank rank, std::optional<int> status) { on_task_gone(rank, status); },
               [this] {
@@ -104,13 +111,15 @@ StepServer::StepServer(Start start, PrivateDirectory directory,
       events_(*this, step_.map, step_.nspace, step_.self, settings_.transport_radix),
       foreign_(log_, step_.session_id), context_ids_(step_.number, step_.self),
       table_(*this, step_.map, step_.self, settings_.transport_radix),
-      upcalls_(loop_, *this, {settings_.fence_max_bytes, settings_.publish_max_bytes, max_event_bytes}),
-      worker_(loop_) {}
+      upcalls_(loop_, *library_thread_, *this,
+               {settings_.fence_max_bytes, settings_.publish_max_bytes, max_event_bytes}),
+      evidence_(loop_, log_, std::move(start.evidence)) {}
 
 StepServer::~StepServer() {
     // In this order: what waits is answered, then no more upcalls, then nothing that could answer one.
     replies_.clear();
     library_.reset();
+    library_thread_->end(ending_patience);
 }
 
 void StepServer::on_supervisor_gone() {
@@ -130,7 +139,9 @@ void StepServer::on_supervisor_gone() {
 }
 
 void StepServer::leave() {
-    directory_.remove(); // first: whoever hears that the daemon has left may remove it too
+    // First: whoever hears that the daemon has left may remove it too, and need not if it is gone.
+    if (directory_.remove() && page_)
+        page_->note_directory({});
     backend_.stop();
 }
 
@@ -150,33 +161,7 @@ void StepServer::begin() {
                       no_task_patience.count()));
     });
 
-    PmixLibrary::Options options{step_.nspace + ".server", step_.self, directory_.path(),
-                                 step_.map.hosts()[step_.self]};
-    worker_.run(
-                [this, options] {
-                    auto library = PmixLibrary::start(loop_, options, Upcalls::module());
-                    if (library)
-                        Upcalls::listen_to_monitors();
-                    return library;
-                },
-                [this](Result<std::unique_ptr<PmixLibrary>> library) {
-                    if (!library)
-                        return end(library.failure());
-                    library_ = std::move(*library);
-                    tasks_.set_library(*library_);
-                    sets_.define(step_.nspace, step_.process_sets);
-                    for (auto &ask : std::exchange(early_asks_, {}))
-                        ask_library(ask.token, ask.nspace, ask.rank);
-                    for (auto &event : std::exchange(early_events_, {}))
-                        event();
-                    tell_of_terminated();
-                    if (step_.self == 0) {
-                        time_warning_.start();
-                        arm_timer();
-                    }
-                    if (step_.parent && !backend_.capabilities().calls_steps)
-                        come_to_session();
-                });
+    start_library();
 }
 
 void StepServer::send_contact(HostIndex host, Bytes message, TimePoint deadline,
@@ -232,8 +217,9 @@ void StepServer::end(Result<void> result) {
         if (!std::exchange(ending->cleaned, true))
             go_on();
     };
-    if (library_ && tasks_.any_started() && tasks_.watch().running() == 0) {
+    if (library_ && !library_stuck_ && tasks_.any_started() && tasks_.watch().running() == 0) {
         ending->cleaned = false;
+        stop_cleaning_ = cleaned;
         library_->end_nspace(step_.nspace, [cleaned](pmix_status_t) { cleaned(); });
         cleaning_end_ = loop_.after(cleaning_patience, cleaned);
     }

@@ -8,17 +8,18 @@
 #include "common/slow_calls.h"
 #include "common/status_page.h"
 #include "common/transport/mesh.h"
-#include "common/worker.h"
 #include "server-glue/allocation_service.h"
 #include "server-glue/collective.h"
 #include "server-glue/control_abroad.h"
 #include "server-glue/credential_service.h"
+#include "server-glue/daemon/own_evidence.h"
 #include "server-glue/event_service.h"
 #include "server-glue/foreign_jobs.h"
 #include "server-glue/group_invitations.h"
 #include "server-glue/group_parts.h"
 #include "server-glue/group_registry.h"
 #include "server-glue/job_control.h"
+#include "server-glue/library/library_watch.h"
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
 #include "server-glue/private_directory.h"
@@ -58,6 +59,7 @@ class StepServer final : private UpcallHandler,
         UniqueFd door;    // may be empty, when the backend starts the tasks
         bool live_on;     // the job goes on when it loses processes or hosts
         std::string directory; // to make; empty: a fresh name in settings.directory_base
+        EvidencePlace evidence; // should the library hang
     };
     // Begins everything; on_end is called once, when the daemon has nothing more to do (a failure:
     // with its text, which is in the status page already).
@@ -71,7 +73,8 @@ class StepServer final : private UpcallHandler,
     void leave();
 
   private:
-    StepServer(Start start, PrivateDirectory directory, std::function<void(Result<void>)> on_end);
+    StepServer(Start start, std::unique_ptr<LibraryThread> library_thread, PrivateDirectory directory,
+               std::function<void(Result<void>)> on_end);
 
     // UpcallHandler
     void client_connected(ClientEvent event) override;
@@ -182,6 +185,9 @@ class StepServer final : private UpcallHandler,
     void refused(const Process &caller, pmix_status_t status, const std::string &why) override;
 
     void begin();
+    void start_library();
+    void on_library(Result<std::unique_ptr<PmixLibrary>> library);
+    void on_library_stuck(const std::string &why);
     // A collective in which this host's processes take part; `reply` gets what the others brought.
     void enter(const Signature &signature, Bytes data, pmix_status_t refused, pmix_status_t local_status,
                std::optional<std::chrono::milliseconds> timeout, DataReply reply);
@@ -198,7 +204,7 @@ class StepServer final : private UpcallHandler,
     wire::GroupPart group_part(const Signature &signature);
     void group_done(GroupAsk &ask, const Signature &signature, const Bytes &parts);
     // An event between processes that may be about a group.
-    void hear_of_group(pmix_status_t code, Process source, const std::vector<pmix_info_t> &info);
+    void hear_of_group(pmix_status_t code, Process source, const InfoList &info);
     // Members of groups that want to know, or of one that is being built by invitation, have ended.
     void tell_of_failed(const wire::HostReport &report);
     void tell_of_invited(const std::vector<Rank> &ended);
@@ -250,6 +256,7 @@ class StepServer final : private UpcallHandler,
     bool live_on_;
     UniqueFd door_;
     PrivateDirectory directory_;
+    std::unique_ptr<LibraryThread> library_thread_; // early: what follows may hold answers
 
     std::unique_ptr<Mesh> mesh_;
     LocalTasks tasks_;
@@ -318,7 +325,10 @@ class StepServer final : private UpcallHandler,
 
     Upcalls upcalls_;
     std::unique_ptr<PmixLibrary> library_;
-    Worker worker_; // starts the library; last, so that it ends first
+    std::optional<LibraryWatch> library_watch_;
+    bool library_stuck_ = false;
+    OwnEvidence evidence_;
+    std::function<void()> stop_cleaning_; // while the end waits for libpmix
 };
 
 } // namespace pmixhost

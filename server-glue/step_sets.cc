@@ -8,9 +8,11 @@
 namespace pmixhost {
 
 void StepServer::define_set(const std::string &name, const Bytes &nspace, const std::vector<Rank> &ranks) {
-    if (pmix_status_t status = library_->define_process_set(name, nspace, ranks); status != PMIX_SUCCESS)
-        log_.warning("the PMIx library does not take the process set {}: {}", printable(name),
-                     PMIx_Error_string(status));
+    library_->define_process_set(name, nspace, ranks, [this, name](pmix_status_t status) {
+        if (status != PMIX_SUCCESS)
+            log_.warning("the PMIx library does not take the process set {}: {}", printable(name),
+                         PMIx_Error_string(status));
+    });
 }
 
 void StepServer::delete_set(const std::string &name) { library_->delete_process_set(name); }

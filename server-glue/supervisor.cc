@@ -32,13 +32,20 @@ static std::string how_it_ended(int status) {
     return fmt::format("exited with status {}", WEXITSTATUS(status));
 }
 
-// Returns when the server has ended (false) or hangs (true). Counts looks, not time: when the RM stops
-// the step, this process may be stopped a moment later than the server, and continued earlier; the
-// time between costs one look at most.
-static bool hangs(int server_fd, const StatusPage &page, std::chrono::milliseconds timeout) {
+// Returns when the server has ended (false), or hangs or does not get away (true). Counts looks, not
+// time: when the RM stops the step, this process may be stopped a moment later than the server, and
+// continued earlier; the time between costs one look at most.
+static bool hangs(int server_fd, const StatusPage &page, std::chrono::milliseconds timeout,
+                  std::chrono::milliseconds patience) {
     auto interval = static_cast<int>(timeout.count() / beats_in_hang_timeout);
     std::uint32_t last = page.heartbeat.load(std::memory_order_relaxed);
+    bool leaving = false;
     for (int missed = 0; missed < beats_in_hang_timeout; ++missed) {
+        if (!leaving && page.leaving.load(std::memory_order_acquire) != 0) {
+            leaving = true;
+            missed = 0;
+            interval = static_cast<int>(patience.count() / beats_in_hang_timeout);
+        }
         pollfd server{server_fd, POLLIN, 0};
         if (::poll(&server, 1, interval) > 0)
             return false;
@@ -50,14 +57,27 @@ static bool hangs(int server_fd, const StatusPage &page, std::chrono::millisecon
     return true;
 }
 
-// Kills a server that hangs; true when it was so. It may be in a state that not even SIGKILL ends.
-static bool ended_a_hang(pid_t server, const StatusPage &page, std::chrono::milliseconds timeout) {
+static double in_seconds(std::chrono::milliseconds time) {
+    return static_cast<double>(time.count()) / 1000.0;
+}
+
+// Ends a server that hangs; true when it was so. `evidence` becomes the file that says where it stood.
+static bool ended_a_hang(pid_t server, const StatusPage &page, std::chrono::milliseconds timeout,
+                         std::chrono::milliseconds patience, const EvidencePlace &place, const Log &log,
+                         std::string &evidence) {
     UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, server, 0)));
-    if (!fd || !hangs(fd.get(), page, timeout))
+    if (!fd || !hangs(fd.get(), page, timeout, patience))
         return false;
-    ::kill(server, SIGKILL); // our child, not waited for: the pid is still its own
-    pollfd end{fd.get(), POLLIN, 0};
-    ::poll(&end, 1, 5000);
+    Suspect suspect;
+    suspect.pid = server;
+    suspect.found = page.leaving.load(std::memory_order_acquire) != 0
+                        ? fmt::format("it took longer than {} s to leave", in_seconds(patience))
+                        : fmt::format("its event loop stood still for {} s (daemon.hang_timeout)",
+                                      in_seconds(timeout));
+    suspect.finder = "the supervisor";
+    suspect.heartbeat = page.heartbeat.load(std::memory_order_relaxed);
+    evidence = capture_evidence(place, std::move(suspect), log);
+    end_with_core(server, fd.get());
     return true;
 }
 
@@ -105,26 +125,37 @@ static Result<void> with_backend(const StartDocument &document, Log &log, Ask as
         result = std::move(answer);
         (*loop)->stop();
     });
-    (*loop)->run();
+    auto ran = (*loop)->run();
     (*backend)->stop();
-    return result;
+    return ran ? result : ran;
 }
 
 int supervise(pid_t server, const StartDocument &document, StatusPage *page, const TaskTable &table,
-              std::chrono::milliseconds hang_timeout, Log &log) {
-    bool hung = page && hang_timeout > 0ms && ended_a_hang(server, *page, hang_timeout);
+              std::chrono::milliseconds hang_timeout, const EvidencePlace &place, Log &log,
+              std::chrono::milliseconds patience) {
+    std::string evidence;
+    bool hung = page && hang_timeout > 0ms &&
+                ended_a_hang(server, *page, hang_timeout, patience, place, log, evidence);
     int status = 0;
     while (waitpid(server, &status, hung ? WNOHANG : 0) < 0) {
         if (errno != EINTR)
             return 1;
     }
-    if (table.orderly_end.load(std::memory_order_acquire) == 1)
-        return 0;
+    bool left = page && page->leaving.load(std::memory_order_acquire) != 0;
     std::string host = document.text("host").ok() ? *document.text("host") : "this host";
     std::string text =
-        hung ? fmt::format("pmixhostd on {} hung for {} s (daemon.hang_timeout) and was killed", host,
-                           static_cast<double>(hang_timeout.count()) / 1000.0)
-             : fmt::format("pmixhostd on {} {}", host, how_it_ended(status));
+        !hung  ? fmt::format("pmixhostd on {} {}", host, how_it_ended(status))
+        : left ? fmt::format("pmixhostd on {} took longer than {} s to leave and was killed", host,
+                             in_seconds(patience))
+               : fmt::format("pmixhostd on {} hung for {} s (daemon.hang_timeout) and was killed", host,
+                             in_seconds(hang_timeout));
+    if (!evidence.empty())
+        text += fmt::format("; where it stood is in {}:{}", host, evidence);
+    if (table.orderly_end.load(std::memory_order_acquire) == 1) {
+        if (hung)
+            log.warning("{}", text); // its tasks had ended
+        return 0;
+    }
     if (page) {
         if (auto why = page->failure(); !why.empty())
             text = fmt::format("pmixhostd on {}: {}", host, why);

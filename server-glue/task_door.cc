@@ -1,6 +1,7 @@
 // See task_door.h.
 #include "server-glue/task_door.h"
 
+#include "common/local/peer_process.h"
 #include "common/wire/codec.h"
 
 #include <cerrno>
@@ -11,7 +12,9 @@ namespace pmixhost {
 
 static constexpr std::uint32_t door_magic = 0x504d4831; // "PMH1"
 static constexpr auto visitor_patience = std::chrono::seconds(10);
-static constexpr std::size_t max_visitors = 8192;
+static constexpr std::size_t max_visitors = 8192; // with those that wait for their answer
+static constexpr StrangerLimits::Bounds silent_bounds{256, 32};
+static constexpr int batch = 64;
 static constexpr std::size_t max_parting_words = 4096;
 
 struct TaskDoor::Visitor {
@@ -30,7 +33,7 @@ struct TaskDoor::Visitor {
 TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid,
                    std::function<void(Knock)> on_knock, Parted on_parted)
     : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)),
-      on_parted_(std::move(on_parted)) {
+      on_parted_(std::move(on_parted)), silent_(silent_bounds) {
     fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
     watch_door();
 }
@@ -42,9 +45,11 @@ void TaskDoor::watch_door() {
 TaskDoor::~TaskDoor() { *alive_ = false; }
 
 void TaskDoor::accept() {
-    for (int i = 0; i < 1024; ++i) {
+    for (int i = 0; i < batch; ++i) {
         UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!peer && (errno == EMFILE || errno == ENFILE)) {
+            if (make_room())
+                continue;
             // No descriptor is free: look again later, rather than be woken for ever.
             watch_ = loop_.after(std::chrono::milliseconds(100), [this] { watch_door(); });
             return;
@@ -55,19 +60,35 @@ void TaskDoor::accept() {
         socklen_t length = sizeof who;
         if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
             who.uid != uid_ || visitors_.size() >= max_visitors) {
-            log_.warning("the task door was closed to process {} of uid {}", who.pid, who.uid);
+            if (auto missed = refused_.admit(loop_.now()))
+                log_.warning("the task door was closed to process {} of uid {}{}", who.pid, who.uid,
+                             not_logged(*missed));
             continue;
         }
         std::uint64_t id = next_++;
+        if (auto gone = silent_.add(id, std::to_string(who.pid)))
+            visitors_.erase(*gone); // never the newcomer: all of them are silent
         auto visitor = std::make_unique<Visitor>();
         visitor->pid = who.pid;
         visitor->gid = who.gid;
-        visitor->timer = loop_.after(visitor_patience, [this, id] { visitors_.erase(id); });
+        visitor->timer = loop_.after(visitor_patience, [this, id] { drop(id); });
         visitor->watch =
             loop_.watch(peer.get(), EventLoop::readable, [this, id](unsigned) { read(id); });
         visitor->fd = std::move(peer);
         visitors_.emplace(id, std::move(visitor));
     }
+}
+
+bool TaskDoor::make_room() {
+    auto gone = silent_.evict();
+    if (gone)
+        visitors_.erase(*gone);
+    return gone.has_value();
+}
+
+void TaskDoor::drop(std::uint64_t id) {
+    visitors_.erase(id);
+    silent_.remove(id);
 }
 
 void TaskDoor::read(std::uint64_t id) {
@@ -79,10 +100,8 @@ void TaskDoor::read(std::uint64_t id) {
     ssize_t n = ::recv(visitor.fd.get(), buffer, 8 - visitor.request.size(), 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0) {
-        visitors_.erase(found);
-        return;
-    }
+    if (n <= 0)
+        return drop(id);
     visitor.request.append(buffer, static_cast<std::size_t>(n));
     if (visitor.request.size() < 8)
         return;
@@ -92,10 +111,9 @@ void TaskDoor::read(std::uint64_t id) {
     std::uint32_t magic = 0, rank = 0;
     reader.get(magic);
     reader.get(rank);
-    if (magic != door_magic) {
-        visitors_.erase(found);
-        return;
-    }
+    if (magic != door_magic)
+        return drop(id);
+    silent_.remove(id);
     visitor.rank = rank;
     std::weak_ptr<bool> alive = alive_;
     Answer answer(
@@ -123,7 +141,10 @@ void TaskDoor::read(std::uint64_t id) {
             write(id);
         },
         error(ErrorKind::unreachable, "pmixhostd ended before it had an answer"));
-    on_knock_({rank, visitor.pid, visitor.gid, std::move(answer)});
+    auto process = peer_pidfd(visitor.fd.get(), visitor.pid);
+    if (!process && process.failure().kind == ErrorKind::system && make_room())
+        process = peer_pidfd(visitor.fd.get(), visitor.pid);
+    on_knock_({rank, visitor.pid, visitor.gid, std::move(process), std::move(answer)});
 }
 
 void TaskDoor::write(std::uint64_t id) {

@@ -1,9 +1,14 @@
 // The task door: where each task of this host, just before its exec, gets the environment it needs
 // (protocol: contrib/doc/task-door.md). Who asks, the kernel tells.
+//
+// Other users are closed at once. At most 256 visitors that have not said what they want are held, 32 of one
+// process, and each for 10 s: the oldest makes room, so that whoever says nothing keeps no task out.
 #pragma once
 
+#include "common/base/rate_limit.h"
 #include "common/event_loop.h"
 #include "common/job_map.h"
+#include "common/local/stranger_limits.h"
 #include "common/log.h"
 #include "common/unique_fd.h"
 #include "server-glue/one_shot.h"
@@ -20,6 +25,7 @@ class TaskDoor {
         Rank rank;
         pid_t pid; // of the process that asks, which is the one that will execute the program
         gid_t gid;
+        Result<UniqueFd> pidfd; // of that very process; fails (not_found) when it has ended
         Answer answer;
     };
     // What a task said after it had its environment, until it closed or said its last: for spawned
@@ -36,6 +42,8 @@ class TaskDoor {
     struct Visitor;
     void watch_door();
     void accept();
+    bool make_room();
+    void drop(std::uint64_t id);
     void read(std::uint64_t id);
     void write(std::uint64_t id);
     void listen_on(std::uint64_t id);
@@ -48,6 +56,8 @@ class TaskDoor {
     Parted on_parted_;
     std::map<std::uint64_t, std::unique_ptr<Visitor>> visitors_;
     std::uint64_t next_ = 1;
+    StrangerLimits silent_; // those of visitors_ that have not said what they want, by their pids
+    RateLimit refused_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     EventLoop::Handle watch_;
 };

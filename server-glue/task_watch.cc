@@ -1,6 +1,8 @@
 // See task_watch.h.
 #include "server-glue/task_watch.h"
 
+#include "common/local/peer_process.h"
+
 #include <cerrno>
 #include <charconv>
 #include <dirent.h>
@@ -52,16 +54,25 @@ static std::optional<int> wait_status_of(int pidfd, int stat) {
 }
 
 Result<void> TaskWatch::add(Rank rank, pid_t pid) {
+    UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (fd)
+        return add(rank, pid, std::move(fd));
+    return add(rank, pid, errno == ESRCH ? error(ErrorKind::not_found, "process {} has ended", pid)
+                                         : system_error("pidfd_open", errno));
+}
+
+Result<void> TaskWatch::add(Rank rank, pid_t pid, Result<UniqueFd> pidfd) {
     if (tasks_.contains(rank))
         return error(ErrorKind::denied, "rank {} is running already, as process {}", rank,
                      tasks_.at(rank).pid);
-    UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (!fd)
-        return errno == ESRCH ? error(ErrorKind::not_found, "process {} has ended", pid)
-                              : system_error("pidfd_open", errno);
+    if (!pidfd)
+        return pidfd.failure();
     UniqueFd memory(::open(fmt::format("/proc/{}/statm", pid).c_str(), O_RDONLY | O_CLOEXEC));
     UniqueFd stat(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
-    Task task{pid, std::move(fd), std::move(memory), std::move(stat), {}};
+    // Not waited for even now: so these files are its own.
+    if (is_reaped(pidfd->get()))
+        return error(ErrorKind::not_found, "process {} has ended", pid);
+    Task task{pid, std::move(*pidfd), std::move(memory), std::move(stat), {}};
     task.watch = loop_.watch(task.fd.get(), EventLoop::readable, [this, rank](unsigned) {
         const Task &it = tasks_.at(rank);
         ended(rank, wait_status_of(it.fd.get(), it.stat.get()));

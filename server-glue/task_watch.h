@@ -19,8 +19,10 @@ class TaskWatch {
     using OnEnd = std::function<void(Rank, std::optional<int> wait_status)>;
     TaskWatch(EventLoop &loop, OnEnd on_end) : loop_(loop), on_end_(std::move(on_end)) {}
 
-    // Watches `pid` from now on. Fails (not_found) when it has ended already, (denied) when this
-    // rank is watched already.
+    // Watches a process from now on. Fails (not_found) when it has ended and is waited for already,
+    // (denied) when this rank is watched already, and as `pidfd` has failed.
+    Result<void> add(Rank rank, pid_t pid, Result<UniqueFd> pidfd);
+    // `pid` is known to be of the task now: a child of who says so.
     Result<void> add(Rank rank, pid_t pid);
     // The task is known to have ended (a backend said so); on_end is called unless it was.
     void ended(Rank rank, std::optional<int> wait_status);

@@ -48,12 +48,15 @@ bool read_processes(const pmix_value_t &value, std::vector<Process> &out) {
 StatusReply status_reply(pmix_op_cbfunc_t callback, void *data) {
     if (!callback)
         return {};
-    return {[callback, data](pmix_status_t status) { callback(status, data); }, PMIX_ERROR};
+    return {[callback, data](pmix_status_t status) {
+                in_library_thread([callback, data, status] { callback(status, data); });
+            },
+            PMIX_ERROR};
 }
 
 QueryReply list_reply(pmix_info_cbfunc_t callback, void *data) {
     auto answer = [callback, data](pmix_status_t status, std::shared_ptr<InfoList> found) {
-        in_library_thread([callback, data, status, found] {
+        in_progress_thread([callback, data, status, found] {
             auto *kept = new std::shared_ptr<InfoList>(found);
             callback(
                 status, found ? found->data() : nullptr, found ? found->size() : 0, data,
@@ -88,16 +91,6 @@ std::optional<std::chrono::seconds> seconds_of(const pmix_value_t &value) {
     return std::chrono::seconds(std::clamp<long long>(*seconds, 0, INT32_MAX));
 }
 
-void in_library_thread(std::function<void()> what) {
-    auto *owned = new std::function<void()>(std::move(what));
-    auto run = [](pmix_status_t, void *data) {
-        std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()> *>(data));
-        (*body)();
-    };
-    if (PMIx_server_deliver_inventory(nullptr, 0, nullptr, 0, run, owned) != PMIX_SUCCESS)
-        delete owned; // the library has ended, and its clients with it
-}
-
 } // namespace upcall
 
 namespace {
@@ -106,10 +99,12 @@ DataReply data_reply(pmix_modex_cbfunc_t callback, void *data) {
     if (!callback)
         return {};
     return {[callback, data](pmix_status_t status, Bytes bytes) {
-                auto *owned = new Bytes(std::move(bytes));
-                callback(
-                    status, owned->empty() ? nullptr : owned->data(), owned->size(), data,
-                    [](void *object) { delete static_cast<Bytes *>(object); }, owned);
+                in_library_thread([callback, data, status, bytes = std::move(bytes)]() mutable {
+                    auto *owned = new Bytes(std::move(bytes));
+                    callback(
+                        status, owned->empty() ? nullptr : owned->data(), owned->size(), data,
+                        [](void *object) { delete static_cast<Bytes *>(object); }, owned);
+                });
             },
             PMIX_ERROR, Bytes()};
 }
@@ -177,7 +172,8 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *, int status, const char m
 pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[],
                        std::size_t ninfo, char *blob, std::size_t size,
                        pmix_modex_cbfunc_t callback, void *data) {
-    // The blob is the host's to free once it takes the request on (libpmix 4.2.2 does not).
+    // The blob is the host's to free, whatever the upcall returns (libpmix 4.2.2 and 5.0.7 never do).
+    std::unique_ptr<char, void (*)(void *)> owner(blob, std::free);
     return guarded([&](Upcalls &upcalls) {
         auto directives = directives_of(info, ninfo);
         FenceRequest request;
@@ -185,13 +181,18 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
         request.refused = directives.refused;
         if (request.refused == PMIX_SUCCESS && size > upcalls.limits.fence_bytes)
             request.refused = PMIX_ERR_OUT_OF_RESOURCE;
-        if (request.refused == PMIX_SUCCESS && blob)
-            request.data.assign(blob, size);
+        if (request.refused == PMIX_SUCCESS && blob) {
+            try {
+                request.data.assign(blob, size);
+            } catch (const std::bad_alloc &) {
+                request.refused = PMIX_ERR_OUT_OF_RESOURCE; // the other hosts must hear of it
+            }
+        }
+        owner.reset(); // there may be no room for both
         request.local_status = directives.local_status;
         request.timeout = directives.timeout;
         request.reply = data_reply(callback, data);
         post(upcalls, std::move(request), &UpcallHandler::fence);
-        std::free(blob);
         return static_cast<pmix_status_t>(PMIX_SUCCESS);
     });
 }
@@ -231,7 +232,8 @@ pmix_server_module_t make_module() {
 
 } // namespace
 
-Upcalls::Upcalls(EventLoop &l, UpcallHandler &h, Limits most) : loop(l), handler(h), limits(most) {
+Upcalls::Upcalls(EventLoop &l, LibraryThread &t, UpcallHandler &h, Limits most)
+    : loop(l), library(t), handler(h), limits(most) {
     the_upcalls.store(this, std::memory_order_release);
 }
 Upcalls::~Upcalls() { the_upcalls.store(nullptr, std::memory_order_release); }

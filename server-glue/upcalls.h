@@ -1,5 +1,6 @@
 // The pmix_server_module_t that libpmix calls, in its own thread. Each callback copies what it was
-// given into a Request and posts it to the event loop; the handler answers there, exactly once.
+// given into a Request and posts it to the event loop; the handler answers there, exactly once. The
+// answer is given to libpmix in the library thread, for it takes locks of libpmix.
 // The module table has no user pointer, so one file-scope pointer (in upcalls.cc) leads from it to
 // the Upcalls object.
 #pragma once
@@ -9,6 +10,7 @@
 #include "common/transport/credential.h"
 #include "common/wire/messages.h"
 #include "server-glue/info_list.h"
+#include "server-glue/library/library_thread.h"
 #include "server-glue/mail.h"
 #include "server-glue/one_shot.h"
 #include "server-glue/signature.h"
@@ -234,18 +236,21 @@ class Upcalls {
         std::uint64_t publish_bytes; // of one call
         std::uint64_t event_bytes;   // under way in this daemon
     };
-    Upcalls(EventLoop &loop, UpcallHandler &handler, Limits limits);
+    // `loop`, `library` and `handler` outlive it.
+    Upcalls(EventLoop &loop, LibraryThread &library, UpcallHandler &handler, Limits limits);
     // After PMIx_server_finalize: no upcall may come any more.
     ~Upcalls();
     Upcalls(const Upcalls &) = delete;
 
     static pmix_server_module_t *module();
     // What the library's monitors find it tells the processes of this host alone; from now on it comes to
-    // UpcallHandler::notify as well, of whichever host it is. Once, when the library has started; waits.
-    static void listen_to_monitors();
+    // UpcallHandler::notify as well, of whichever host it is. Once, when the library has started; any
+    // thread. `done` comes in libpmix' thread.
+    static void listen_to_monitors(std::function<void(pmix_status_t)> done);
     static bool is_monitors(pmix_status_t code);
 
     EventLoop &loop;
+    LibraryThread &library;
     UpcallHandler &handler;
     const Limits limits;
     const std::shared_ptr<EventGate> events = std::make_shared<EventGate>();

@@ -124,7 +124,7 @@ pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t tar
         if (ask.everyone && !ask.targets.empty())
             return PMIX_ERR_BAD_PARAM;
         ask.reply = {[callback, data](pmix_status_t status) {
-                         in_library_thread([callback, data, status] {
+                         in_progress_thread([callback, data, status] {
                              callback(status, nullptr, 0, data, nullptr, nullptr);
                          });
                      },

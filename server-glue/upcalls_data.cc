@@ -174,7 +174,7 @@ LookupReply lookup_reply(pmix_lookup_cbfunc_t callback, void *data, OwnerWanted 
     if (!callback)
         return {};
     return {[callback, data, owner](pmix_status_t status, std::vector<wire::Found> found) {
-                in_library_thread([callback, data, owner, status, found = std::move(found)] {
+                in_progress_thread([callback, data, owner, status, found = std::move(found)] {
                     answer_lookup(callback, data, status, found, owner);
                 });
             },

@@ -81,9 +81,9 @@ bool Upcalls::is_monitors(pmix_status_t code) {
     return code == PMIX_MONITOR_HEARTBEAT_ALERT || code == PMIX_MONITOR_FILE_ALERT;
 }
 
-void Upcalls::listen_to_monitors() {
-    pmix_status_t codes[] = {PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT};
-    PMIx_Register_event_handler(codes, 2, nullptr, 0, on_alert, nullptr, nullptr);
+void Upcalls::listen_to_monitors(std::function<void(pmix_status_t)> done) {
+    PmixLibrary::register_handler({PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT}, on_alert,
+                                  std::move(done));
 }
 
 void upcall::add_event_upcalls(pmix_server_module_t &module) {

@@ -13,14 +13,16 @@ GroupReply group_reply(pmix_info_cbfunc_t callback, void *data) {
     if (!callback)
         return {};
     return {[callback, data](pmix_status_t status, GroupAnswer answer) {
-                auto *results = new InfoList;
-                if (answer.context_id)
-                    results->add(PMIX_GROUP_CONTEXT_ID, *answer.context_id);
-                if (!answer.endpoints.empty())
-                    results->add_bytes(PMIX_GROUP_ENDPT_DATA, answer.endpoints);
-                callback(
-                    status, results->data(), results->size(), data,
-                    [](void *object) { delete static_cast<InfoList *>(object); }, results);
+                in_library_thread([callback, data, status, answer = std::move(answer)] {
+                    auto *results = new InfoList;
+                    if (answer.context_id)
+                        results->add(PMIX_GROUP_CONTEXT_ID, *answer.context_id);
+                    if (!answer.endpoints.empty())
+                        results->add_bytes(PMIX_GROUP_ENDPT_DATA, answer.endpoints);
+                    callback(
+                        status, results->data(), results->size(), data,
+                        [](void *object) { delete static_cast<InfoList *>(object); }, results);
+                });
             },
             PMIX_ERROR, GroupAnswer()};
 }

@@ -105,7 +105,7 @@ void read_directive(const pmix_info_t &info, LogAsk &ask) {
 
 void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t count,
             const pmix_info_t directives[], std::size_t ndirs, pmix_op_cbfunc_t callback, void *cbdata) {
-    guarded([&](Upcalls &upcalls) -> pmix_status_t {
+    pmix_status_t status = guarded([&](Upcalls &upcalls) -> pmix_status_t {
         LogAsk ask;
         ask.caller = process_of(*client);
         for (std::size_t i = 0; directives && i < ndirs; ++i)
@@ -123,6 +123,10 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t cou
         post(upcalls, std::move(ask), &UpcallHandler::log);
         return PMIX_SUCCESS;
     });
+    if (status == PMIX_SUCCESS || !callback)
+        return;
+    // There is no status to return, and perhaps no memory: this needs none.
+    in_library_thread([callback, cbdata] { callback(PMIX_ERR_NOMEM, cbdata); });
 }
 
 } // namespace

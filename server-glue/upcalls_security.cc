@@ -52,7 +52,7 @@ pmix_status_t on_get_credential(const pmix_proc_t *, const pmix_info_t info[], s
         if (pmix_status_t status = read(info, count, ask.timeout); status != PMIX_SUCCESS)
             return status;
         ask.reply = {[callback, data](pmix_status_t status, Bytes credential) {
-                         in_library_thread([callback, data, status, credential]() mutable {
+                         in_progress_thread([callback, data, status, credential]() mutable {
                              pmix_byte_object_t object{credential.data(), credential.size()};
                              InfoList results;
                              results.add(PMIX_CRED_TYPE, credential_type);
@@ -76,7 +76,7 @@ pmix_status_t on_validate_credential(const pmix_proc_t *, const pmix_byte_object
             return status;
         ask.credential.assign(credential->bytes, credential->size);
         ask.reply = {[callback, data](pmix_status_t status, Identity identity) {
-                         in_library_thread([callback, data, status, identity] {
+                         in_progress_thread([callback, data, status, identity] {
                              InfoList results;
                              if (status == PMIX_SUCCESS) {
                                  results.add(PMIX_USERID, static_cast<std::uint32_t>(identity.uid));

@@ -1,8 +1,12 @@
 // The watch over tasks: their end is heard of, and seen even before it is reported.
+#include "common/local/peer_process.h"
 #include "server-glue/task_watch.h"
 
 #include <csignal>
+#include <linux/sched.h>
 #include <pthread.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,7 +71,7 @@ void an_end_is_seen_before_it_is_reported(void **) {
     assert_true(world.watch->ending(3)); // the loop has not run yet
     assert_true(world.watch->has(3));
     auto limit = world.loop->after(10s, [&] { world.loop->stop(); });
-    world.loop->run();
+    assert_true(world.loop->run().ok());
     assert_int_equal(world.ended.size(), 1);
     assert_false(world.watch->has(3));
     assert_true(world.status.has_value()); // it is not reaped yet
@@ -103,11 +107,81 @@ void *outlive(void *data) {
     waitpid(pid, nullptr, 0);
 }
 
+// A socket whose other end a process made that has ended and been waited for. Another one has its pid now,
+// if this kernel and user may choose pids; 0 if not.
+struct Reused {
+    UniqueFd connection;
+    pid_t dead = 0, other = 0;
+    Reused() {
+        UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr address{AF_UNIX, {}};
+        sockaddr_storage name{};
+        socklen_t length = sizeof name;
+        assert_int_equal(::bind(listener.get(), &address, sizeof(sa_family_t)), 0);
+        assert_int_equal(::getsockname(listener.get(), reinterpret_cast<sockaddr *>(&name), &length), 0);
+        assert_int_equal(::listen(listener.get(), 1), 0);
+        dead = fork();
+        if (dead == 0) {
+            int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+            _exit(::connect(fd, reinterpret_cast<sockaddr *>(&name), length));
+        }
+        connection.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        int status = 1;
+        assert_int_equal(waitpid(dead, &status, 0), dead);
+        assert_int_equal(status, 0);
+        clone_args args{};
+        args.exit_signal = SIGCHLD;
+        args.set_tid = reinterpret_cast<std::uint64_t>(&dead);
+        args.set_tid_size = 1;
+        other = static_cast<pid_t>(syscall(SYS_clone3, &args, sizeof args));
+        if (other == 0) {
+            for (;;)
+                pause();
+        }
+        if (other < 0)
+            other = 0;
+    }
+    ~Reused() {
+        if (other > 0) {
+            kill(other, SIGKILL);
+            waitpid(other, nullptr, 0);
+        }
+    }
+};
+
+void the_next_process_with_the_same_pid_is_another_one(void **) {
+    Reused reused;
+    if (reused.other == 0)
+        skip();
+    assert_int_equal(reused.other, reused.dead);
+    for (auto lookup : {PeerLookup::by_kernel, PeerLookup::by_pid}) {
+        World world;
+        auto added = world.watch->add(0, reused.dead, peer_pidfd(reused.connection.get(), reused.dead, lookup));
+        assert_false(added.ok());
+        assert_true(added.failure().kind == ErrorKind::not_found);
+    }
+}
+
+void a_peer_that_lives_is_found(void **) {
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    UniqueFd ours(ends[0]), its(ends[1]);
+    for (auto lookup : {PeerLookup::by_kernel, PeerLookup::by_pid}) {
+        World world;
+        assert_true(world.watch->add(0, getpid(), peer_pidfd(ours.get(), getpid(), lookup)).ok());
+    }
+    its.reset();
+    auto closed = peer_pidfd(ours.get(), getpid(), PeerLookup::by_pid);
+    assert_true(!closed && closed.failure().kind == ErrorKind::not_found);
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(an_end_is_seen_before_it_is_reported),
+        cmocka_unit_test(the_next_process_with_the_same_pid_is_another_one),
+        cmocka_unit_test(a_peer_that_lives_is_found),
 #ifndef __SANITIZE_THREAD__ // whose runtime does not know a process whose first thread has ended
         cmocka_unit_test(threads_may_outlive_the_first),
 #endif

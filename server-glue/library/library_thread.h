@@ -1,0 +1,45 @@
+// The one thread in which this program calls libpmix. Every such call can wait: for a lock of the
+// library, for its progress thread (PMIX_WAIT_THREAD), or for the lock of its event base, which each
+// PMIx_server_* function and each answer to an upcall takes. The event loop must never wait for any
+// of them, so it hands the calls over here, and what they give is posted back to it.
+//
+// Jobs run one after the other, in the order of run(). A job that blocks for ever keeps all later ones
+// from beginning, and nothing else: library_watch.h sees it.
+#pragma once
+
+#include "common/event_loop.h"
+
+namespace pmixhost {
+
+class LibraryThread {
+  public:
+    using Job = std::function<void()>;
+    // Starts the thread, with all signals blocked. `on_exception` hears, in that thread, of what a
+    // job threw; the thread goes on with the next one. Failure: limit (no thread to be had).
+    static Result<std::unique_ptr<LibraryThread>>
+    start(std::function<void(const std::string &what)> on_exception);
+    // As end(5 s).
+    ~LibraryThread();
+    LibraryThread(const LibraryThread &) = delete;
+
+    // Any thread; does not wait. `name`: what is called, for messages; a literal. With up to
+    // `reserved` jobs waiting, one that is as small as two pointers takes no memory. With no memory
+    // left for it the process ends: neither the call nor its answer may be lost.
+    // False after end(): the job is dropped.
+    static constexpr std::size_t reserved = 256;
+    bool run(const char *name, Job job) noexcept;
+
+    // Any thread: the name of the job that runs; null: none.
+    const char *running() const;
+
+    // Runs what waits, then ends the thread. False when that takes longer than `patience`: the job
+    // that runs is left behind, with all that waits; what they use must stay.
+    bool end(Duration patience);
+
+  private:
+    struct State;
+    explicit LibraryThread(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    std::shared_ptr<State> state_; // the thread's too
+};
+
+} // namespace pmixhost

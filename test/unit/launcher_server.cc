@@ -1,0 +1,157 @@
+// The launcher while the RM does not say where jobs can be started: it goes on hearing, and requests are
+// answered in time.
+#include "server-glue/launcher_server.h"
+
+#include "common/transport/invitation.h"
+
+#include <atomic>
+#include <future>
+#include <optional>
+#include <pmix_common.h>
+#include <unistd.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+class NoHosts final : public JobStarter {
+  public:
+    const SpawnSite &site() const override { return site_; }
+    Result<JobCommand> command(const SpawnPlan &) override { return error(ErrorKind::system, "no command"); }
+    Error explain(const std::string &) const override { return error(ErrorKind::system, "no word"); }
+
+  private:
+    SpawnSite site_;
+};
+
+// A daemon of a step of one host, and its launcher.
+struct World {
+    std::unique_ptr<EventLoop> loop;
+    Log log{2, LogLevel::error, "test"};
+    Settings settings;
+    std::promise<void> opening;
+    std::shared_future<void> open = opening.get_future().share();
+    std::shared_ptr<std::atomic<int>> asked = std::make_shared<std::atomic<int>>(0);
+    std::optional<LauncherServer> launcher;
+    std::unique_ptr<Mesh> daemon;
+    std::vector<wire::SpawnReply> replies;
+    bool ended = false;
+    EventLoop::Handle limit;
+
+    World(std::chrono::milliseconds spawn_timeout, bool has_hosts) {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        loop = std::move(*made);
+        settings.transport_interfaces = {"lo"};
+        settings.spawn_timeout = spawn_timeout;
+        auto make_starter = [open = open, asked = asked,
+                             has_hosts]() -> Result<std::shared_ptr<JobStarter>> {
+            ++*asked;
+            open.wait();
+            if (!has_hosts)
+                return error(ErrorKind::not_found, "there is no allocation");
+            return std::static_pointer_cast<JobStarter>(std::make_shared<NoHosts>());
+        };
+        launcher.emplace(
+            *loop, log, settings, make_starter,
+            [](const Bytes &) { return make_secret_authenticator("secret"); },
+            [this] {
+                ended = true;
+                loop->stop();
+            });
+        const HostIndex size = 1 + central_role_count;
+        auto mesh = Mesh::create(
+            *loop, log, settings, "step", 0, size, make_secret_authenticator("secret"),
+            {[this](HostIndex, std::uint8_t type, Bytes payload) {
+                 assert_int_equal(type, wire::SpawnReply::type);
+                 replies.push_back(*wire::decode<wire::SpawnReply>(payload));
+                 loop->stop();
+             },
+             [](HostIndex, Mesh::Gone, const Error &) {},
+             [this](HostIndex, Bytes contact, TimePoint, std::function<void(Result<void>)> done) {
+                 Invitation invitation;
+                 invitation.contact = std::move(contact);
+                 invitation.step_key = "step";
+                 invitation.host_count = 1;
+                 invitation.nspace = "parent";
+                 loop->post([this, message = wire::encode(invitation), done] {
+                     launcher->on_invitation(message);
+                     done({});
+                 });
+             }});
+        assert_true(mesh.ok());
+        daemon = std::move(*mesh);
+        limit = loop->after(30s, [] { fail_msg("nothing came"); });
+    }
+    void ask(std::uint64_t id) {
+        wire::SpawnRequest request;
+        request.id = id;
+        request.nspace = "parent";
+        daemon->send(peer_of(CentralRole::launcher, 1), wire::SpawnRequest::type, share(wire::encode(request)));
+    }
+    void run_until_replies(std::size_t count) {
+        while (replies.size() < count)
+            assert_true(loop->run().ok());
+    }
+};
+
+void a_request_does_not_wait_longer_than_for_a_spawn(void **) {
+    World world(300ms, true);
+    world.ask(1);
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].id, 1);
+    assert_int_equal(world.replies[0].status, PMIX_ERR_TIMEOUT);
+    assert_non_null(strstr(world.replies[0].reason.c_str(), "has not answered within 0.3 s"));
+    world.opening.set_value();
+    world.ask(2);
+    world.run_until_replies(2);
+    assert_int_equal(world.replies[1].id, 2);
+    assert_int_not_equal(world.replies[1].status, PMIX_ERR_TIMEOUT); // there is nothing to be started
+}
+
+void who_is_told_to_end_ends(void **) {
+    World world(0ms, true);
+    world.ask(1);
+    auto stop = world.loop->after(10ms, [&] { world.loop->stop(); });
+    while (*world.asked == 0) {
+        assert_true(world.loop->run().ok());
+        stop = world.loop->after(10ms, [&] { world.loop->stop(); });
+    }
+    stop.reset();
+    world.launcher->end_children(); // SIGTERM, while the RM is asked
+    world.run_until_replies(1);
+    assert_int_equal(world.replies[0].status, PMIX_ERR_JOB_CANCELED);
+    world.launcher->on_step_over();
+    if (!world.ended)
+        assert_true(world.loop->run().ok());
+    assert_true(world.ended);
+    world.launcher.reset(); // does not wait
+    world.opening.set_value();
+}
+
+void requests_of_one_moment_ask_the_rm_once_more_at_most(void **) {
+    World world(20s, false);
+    for (std::uint64_t id = 1; id <= 10; ++id)
+        world.ask(id);
+    auto open = world.loop->after(300ms, [&] { world.opening.set_value(); });
+    world.run_until_replies(10);
+    for (const auto &reply : world.replies) {
+        assert_int_equal(reply.status, PMIX_ERR_JOB_ALLOC_FAILED);
+        assert_string_equal(reply.reason.c_str(), "there is no allocation");
+    }
+    assert_true(*world.asked <= 2);
+}
+
+} // namespace
+
+int main() {
+    alarm(120); // a loop that waits is a failure
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_does_not_wait_longer_than_for_a_spawn),
+        cmocka_unit_test(who_is_told_to_end_ends),
+        cmocka_unit_test(requests_of_one_moment_ask_the_rm_once_more_at_most),
+    };
+    return cmocka_run_group_tests_name("launcher server", tests, nullptr, nullptr);
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# libpmix is called in the library thread alone (server-glue/library/library_thread.h), so no file but those
+# of that layer calls what can wait for a lock of it. Elsewhere only what works on the caller's memory.
+cd "${top_srcdir:-${srcdir:-.}}" || exit 1
+echo 1..2
+result() { # STATUS NUMBER TEXT
+	if [ "$1" = 0 ]; then echo "ok $2 - $3"; else echo "not ok $2 - $3"; fi
+}
+
+# A process of its own: stand_in.cc.
+calls=$(grep -rnE 'PMIx_[A-Za-z_]+ *\(' --include='*.cc' --include='*.h' common plugins server-glue tools |
+	grep -vE '^server-glue/(pmix_library\.cc|library/[a-z_]+\.(cc|h)|stand_in\.cc):' |
+	sed -E 's,//.*,,; s,"([^"\\]|\\.)*",,g' |
+	grep -E 'PMIx_[A-Za-z_]+ *\(' |
+	grep -vE 'PMIx_(Error_string|Data_(pack|unpack|embed))\b')
+[ -z "$calls" ]
+status=$?
+result $status 1 "only the library layer calls libpmix"
+[ $status = 0 ] || echo "$calls" | sed 's/^/# /'
+
+# The callbacks that libpmix gives with an upcall are such calls too: each stands in what is handed over
+# (that of lookup in a function that is called from there).
+given=$(awk '
+	FNR == 1 { depth = 0; inside = 0 }
+	{ line = $0; sub(/\/\/.*/, "", line); gsub(/"([^"\\]|\\.)*"/, "", line) }
+	line ~ /in_(library|progress)_thread\(/ && !inside { inside = 1; base = depth }
+	line ~ /[^_a-z]callback\(/ && !inside { print FILENAME ":" FNR ": " $0 }
+	{
+		opened = gsub(/[({]/, "", line); closed = gsub(/[)}]/, "", line)
+		depth += opened - closed
+		if (inside && depth <= base) inside = 0
+	}' server-glue/upcalls*.cc |
+	grep -v 'callback(status, out, count, data);')
+[ -z "$given" ]
+status=$?
+result $status 2 "answers are given to libpmix in the library thread"
+[ $status = 0 ] || echo "$given" | sed 's/^/# /'

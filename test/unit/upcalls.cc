@@ -1,0 +1,298 @@
+// Upcalls that run out of memory, at every single point where they take some: each request is answered
+// exactly once, by the status of the upcall or by its callback, never by both and never by neither. And
+// answers are given to libpmix in the library thread, never in the loop's.
+//
+// libpmix itself is not started; what the upcalls need of it stands here.
+#include "server-glue/upcalls.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <future>
+#include <malloc.h>
+#include <new>
+#include <pmix.h>
+#include <thread>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+// The allocation of this thread, counted from 0, that fails; negative: none. `failed`: it has.
+static thread_local long fails_at = -1;
+static thread_local bool failed = false;
+void *operator new(std::size_t size) {
+    if (fails_at >= 0 && fails_at-- == 0) {
+        failed = true;
+        throw std::bad_alloc();
+    }
+    if (void *memory = std::malloc(size))
+        return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+
+// In libpmix' place: its progress thread is the caller's, and how a handler is registered is looked at.
+static bool with_callback = false;
+extern "C" {
+pmix_status_t PMIx_server_deliver_inventory(pmix_info_t *, std::size_t, pmix_info_t *, std::size_t,
+                                            pmix_op_cbfunc_t callback, void *data) {
+    callback(PMIX_SUCCESS, data);
+    return PMIX_SUCCESS;
+}
+pmix_status_t PMIx_Register_event_handler(pmix_status_t *, std::size_t, pmix_info_t *, std::size_t,
+                                          pmix_notification_fn_t, pmix_hdlr_reg_cbfunc_t callback,
+                                          void *data) {
+    with_callback = callback != nullptr;
+    if (callback)
+        callback(PMIX_SUCCESS, 1, data);
+    return PMIX_SUCCESS;
+}
+}
+
+namespace {
+
+// Drops whatever comes, which answers it.
+class Handler final : public UpcallHandler {
+  public:
+    void client_connected(ClientEvent) override { ++seen; }
+    void client_finalized(ClientEvent) override { ++seen; }
+    void abort(AbortRequest) override { ++seen; }
+    void fence(FenceRequest request) override {
+        ++seen;
+        refused = request.refused;
+    }
+    void connect(ConnectRequest) override { ++seen; }
+    void group(GroupAsk) override { ++seen; }
+    void direct_modex(ModexAsk) override { ++seen; }
+    void publish(PublishAsk) override { ++seen; }
+    void lookup(LookupAsk) override { ++seen; }
+    void unpublish(UnpublishAsk) override { ++seen; }
+    void spawn(SpawnAsk) override { ++seen; }
+    void job_control(JobControlAsk) override { ++seen; }
+    void log(LogAsk) override { ++seen; }
+    void get_credential(CredentialAsk) override { ++seen; }
+    void validate_credential(ValidationAsk) override { ++seen; }
+    void query(QueryAsk) override { ++seen; }
+    void allocate(AllocationAsk) override { ++seen; }
+    void notify(NotifyAsk) override { ++seen; }
+    int seen = 0;
+    pmix_status_t refused = PMIX_SUCCESS;
+};
+
+struct World {
+    Handler handler;
+    std::unique_ptr<EventLoop> loop;
+    std::unique_ptr<LibraryThread> thread;
+    std::unique_ptr<Upcalls> upcalls;
+    int answers = 0; // what follows: the library thread's, until all_is_handled()
+    bool in_the_loop = false;
+
+    World() {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        auto started = LibraryThread::start([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        assert_true(made.ok() && started.ok());
+        loop = std::move(*made);
+        thread = std::move(*started);
+        upcalls = std::make_unique<Upcalls>(*loop, *thread, handler, Upcalls::Limits{64u << 20, 1u << 20, 1u << 20});
+    }
+    void all_is_handled() {
+        loop->stop();
+        assert_true(loop->run().ok());
+        std::promise<void> through;
+        thread->run("end", [&] { through.set_value(); });
+        through.get_future().wait();
+    }
+    void answered() {
+        ++answers;
+        in_the_loop = in_the_loop || std::this_thread::get_id() == main_thread;
+    }
+    std::thread::id main_thread = std::this_thread::get_id();
+};
+
+void on_status(pmix_status_t, void *data) { static_cast<World *>(data)->answered(); }
+void on_data(pmix_status_t, const char *, std::size_t, void *data, pmix_release_cbfunc_t release, void *object) {
+    static_cast<World *>(data)->answered();
+    if (release)
+        release(object);
+}
+void on_list(pmix_status_t, pmix_info_t *, std::size_t, void *data, pmix_release_cbfunc_t release, void *object) {
+    static_cast<World *>(data)->answered();
+    if (release)
+        release(object);
+}
+void on_found(pmix_status_t, pmix_pdata_t *, std::size_t, void *data) { static_cast<World *>(data)->answered(); }
+void on_spawned(pmix_status_t, char *, void *data) { static_cast<World *>(data)->answered(); }
+void on_credential(pmix_status_t, pmix_byte_object_t *, pmix_info_t *, std::size_t, void *data) {
+    static_cast<World *>(data)->answered();
+}
+void on_valid(pmix_status_t, pmix_info_t *, std::size_t, void *data) { static_cast<World *>(data)->answered(); }
+
+constexpr const char *long_name = "a-namespace-that-is-longer-than-what-a-string-has-room-for";
+
+pmix_proc_t process() {
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, long_name, 0);
+    return proc;
+}
+
+// What libpmix gives is made before memory runs out.
+using Call = std::function<pmix_status_t(World &)>;
+enum class Status {
+    answers,    // another one than PMIX_SUCCESS is the answer
+    means_nothing // always answered by the callback
+};
+
+void runs_out_of_memory(const char *what, Status status_means, const Call &call) {
+    for (long n = 0;; ++n) {
+        World world;
+        failed = false;
+        fails_at = n;
+        pmix_status_t status = call(world);
+        fails_at = -1;
+        bool was = failed;
+        world.all_is_handled();
+        bool by_status = status_means == Status::answers && status != PMIX_SUCCESS;
+        if (world.answers + (by_status ? 1 : 0) != 1)
+            fail_msg("%s, allocation %ld: status %d and %d answers", what, n, status, world.answers);
+        assert_false(world.in_the_loop);
+        if (by_status)
+            assert_true(was && world.handler.seen == 0);
+        if (!was) {
+            assert_int_equal(world.handler.seen, 1);
+            assert_true(n > 2); // or it has not been tried
+            return;
+        }
+    }
+}
+
+pmix_server_module_t &module() { return *Upcalls::module(); }
+
+void requests_are_answered_once(void **) {
+    pmix_proc_t proc = process();
+    std::vector<pmix_proc_t> procs(3, proc);
+    std::string text(100, 'x');
+    std::vector<char *> keys{text.data(), nullptr};
+    pmix_info_t info;
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_LOAD_KEY(info.key, PMIX_JOB_CTRL_SIGNAL);
+    info.value.type = PMIX_INT;
+    info.value.data.integer = 10;
+    pmix_query_t query{keys.data(), nullptr, 0};
+    pmix_app_t app{};
+    app.cmd = text.data();
+    pmix_byte_object_t credential{text.data(), text.size()};
+    (void)module(); // is made at the first call
+
+    auto ask = [](const char *what, const Call &call) { runs_out_of_memory(what, Status::answers, call); };
+    ask("client_connected2", [&](World &w) { return module().client_connected2(&proc, nullptr, nullptr, 0, on_status, &w); });
+    ask("client_finalized", [&](World &w) { return module().client_finalized(&proc, nullptr, on_status, &w); });
+    ask("abort", [&](World &w) {
+        return module().abort(&proc, nullptr, 1, text.c_str(), procs.data(), procs.size(), on_status, &w);
+    });
+    ask("fence", [&](World &w) {
+        auto *blob = static_cast<char *>(std::calloc(1, 100));
+        return module().fence_nb(procs.data(), procs.size(), nullptr, 0, blob, 100, on_data, &w);
+    });
+    ask("direct_modex", [&](World &w) { return module().direct_modex(&proc, nullptr, 0, on_data, &w); });
+    ask("connect", [&](World &w) { return module().connect(procs.data(), procs.size(), nullptr, 0, on_status, &w); });
+    ask("group", [&](World &w) {
+        return module().group(PMIX_GROUP_CONSTRUCT, text.data(), procs.data(), procs.size(), nullptr, 0, on_list, &w);
+    });
+    ask("lookup", [&](World &w) { return module().lookup(&proc, keys.data(), nullptr, 0, on_found, &w); });
+    ask("unpublish", [&](World &w) { return module().unpublish(&proc, keys.data(), nullptr, 0, on_status, &w); });
+    ask("query", [&](World &w) { return module().query(&proc, &query, 1, on_list, &w); });
+    ask("allocate", [&](World &w) {
+        return module().allocate(&proc, PMIX_ALLOC_NEW, &info, 1, on_list, &w);
+    });
+    ask("job_control", [&](World &w) {
+        return module().job_control(&proc, procs.data(), procs.size(), &info, 1, on_list, &w);
+    });
+    ask("get_credential", [&](World &w) { return module().get_credential(&proc, nullptr, 0, on_credential, &w); });
+    ask("validate_credential",
+        [&](World &w) { return module().validate_credential(&proc, &credential, nullptr, 0, on_valid, &w); });
+    // libpmix frees twice what it gave to a spawn whose upcall fails.
+    runs_out_of_memory("spawn", Status::means_nothing, [&](World &w) {
+        pmix_status_t status = module().spawn(&proc, nullptr, 0, &app, 1, on_spawned, &w);
+        assert_int_equal(status, PMIX_SUCCESS);
+        return status;
+    });
+    PMIX_LOAD_KEY(info.key, PMIX_LOG_STDERR);
+    info.value.type = PMIX_STRING;
+    info.value.data.string = text.data();
+    // It returns nothing.
+    runs_out_of_memory("log", Status::means_nothing, [&](World &w) {
+        module().log(&proc, &info, 1, nullptr, 0, on_status, &w);
+        return PMIX_SUCCESS;
+    });
+}
+
+// Large memory is mapped, and counted.
+void the_data_of_a_fence_is_freed(void **) {
+    constexpr std::size_t size = 8u << 20;
+    pmix_proc_t proc = process();
+    (void)module();
+    for (long n = -1; n < 3; ++n) {
+        World world;
+        auto before = mallinfo2().hblkhd;
+        auto *blob = static_cast<char *>(std::malloc(size));
+        std::memset(blob, 1, size);
+        fails_at = n;
+        module().fence_nb(&proc, 1, nullptr, 0, blob, size, on_data, &world);
+        fails_at = -1;
+        world.all_is_handled();
+        assert_int_equal(mallinfo2().hblkhd, before);
+    }
+}
+
+// The other hosts wait for this one: they must hear that it cannot.
+void a_fence_whose_data_finds_no_memory_is_refused(void **) {
+    pmix_proc_t proc = process();
+    (void)module();
+    bool refused = false;
+    for (long n = 0; n < 20 && !refused; ++n) {
+        World world;
+        auto *blob = static_cast<char *>(std::calloc(1, 1000));
+        fails_at = n;
+        pmix_status_t status = module().fence_nb(&proc, 1, nullptr, 0, blob, 1000, on_data, &world);
+        fails_at = -1;
+        world.all_is_handled();
+        refused = status == PMIX_SUCCESS && world.handler.refused == PMIX_ERR_OUT_OF_RESOURCE;
+    }
+    assert_true(refused);
+}
+
+void monitors_are_listened_to_without_waiting(void **) {
+    pmix_status_t told = PMIX_ERROR;
+    Upcalls::listen_to_monitors([&](pmix_status_t status) { told = status; });
+    assert_true(with_callback);
+    assert_int_equal(told, PMIX_SUCCESS);
+}
+
+void an_answer_is_given_once(void **) {
+    int answers = 0;
+    {
+        OneShot<int> once([&](int) { ++answers; }, 1);
+        once(2);
+        once(3);
+        OneShot<int> forgotten([&](int) { ++answers; }, 1);
+        OneShot<int> disarmed([&](int) { ++answers; }, 1);
+        disarmed.disarm();
+        assert_false(disarmed.pending());
+    }
+    assert_int_equal(answers, 2);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_is_given_once),
+        cmocka_unit_test(requests_are_answered_once),
+        cmocka_unit_test(the_data_of_a_fence_is_freed),
+        cmocka_unit_test(a_fence_whose_data_finds_no_memory_is_refused),
+        cmocka_unit_test(monitors_are_listened_to_without_waiting),
+    };
+    return cmocka_run_group_tests_name("upcalls", tests, nullptr, nullptr);
+}
