@@ -35,6 +35,7 @@ plugins_slurm_backend_slurm_la_SOURCES = \
 	plugins/slurm/allocations.h plugins/slurm/allocations.cc \
 	plugins/slurm/allocation_calls.h plugins/slurm/allocation_calls.cc \
 	plugins/slurm/backend_step.h plugins/slurm/backend_step.cc \
+	plugins/slurm/contact_sender.h plugins/slurm/contact_sender.cc \
 	plugins/slurm/contact_socket.h plugins/slurm/contact_socket.cc \
 	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
 	plugins/slurm/job_record.h plugins/slurm/job_record.cc \

@@ -46,7 +46,8 @@ int run_command(const Words &words) {
     Launcher launcher(**loop, options);
     if (auto started = launcher.start(environ); !started)
         return complain(started.failure().text, exit_failure);
-    (*loop)->run();
+    if (auto ran = (*loop)->run(); !ran)
+        return complain(ran.failure().text, exit_failure);
     int code = launcher.exit_code();
     return code == 0 && failures > 0 ? exit_failure : code;
 }

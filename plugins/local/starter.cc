@@ -85,15 +85,15 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     return command;
 }
 
-Result<std::unique_ptr<JobStarter>> create_starter(BackendContext backend, const Settings &) {
+Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &) {
     StarterContext context;
-    auto pmixhost = backend.document.text("local.pmixhost");
+    auto pmixhost = document.text("local.pmixhost");
     if (!pmixhost)
         return pmixhost.failure();
     context.pmixhost = std::move(*pmixhost);
-    if (auto tmpdir = backend.document.text("local.tmpdir"))
+    if (auto tmpdir = document.text("local.tmpdir"))
         context.tmpdir = *tmpdir;
-    if (auto config = backend.document.text("config"))
+    if (auto config = document.text("config"))
         context.config = *config;
     std::error_code failed;
     auto daemon = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -103,7 +103,7 @@ Result<std::unique_ptr<JobStarter>> create_starter(BackendContext backend, const
     for (char **variable = environ; *variable; ++variable)
         context.environment.emplace_back(*variable);
     SpawnSite site;
-    for (auto &host : backend.document.all("local.host_name"))
+    for (auto &host : document.all("local.host_name"))
         site.hosts.push_back({std::move(host), slots_per_host});
     site.read_file = read_small_file;
     return std::unique_ptr<JobStarter>(

@@ -16,6 +16,6 @@ struct StarterContext {
 // Fails (limit) where the description of the programs is too long.
 Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &context);
 
-Result<std::unique_ptr<JobStarter>> create_starter(BackendContext context, const Settings &settings);
+Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings);
 
 } // namespace pmixhost::local

@@ -1,10 +1,10 @@
 // See allocations.h.
 #include "plugins/slurm/allocations.h"
 
+#include "common/base/start_thread.h"
+
 #include <algorithm>
-#include <csignal>
 #include <future>
-#include <thread>
 
 namespace pmixhost::slurm {
 
@@ -23,20 +23,15 @@ Allocations::~Allocations() {
         return;
     auto over = std::make_shared<std::promise<void>>();
     auto future = over->get_future();
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-        std::thread([cancel = slurm_.cancel, jobs = cancelling_, over] {
-            for (std::uint32_t job : jobs)
-                (void)cancel(job);
-            over->set_value();
-        }).detach();
+    auto started = start_thread([cancel = slurm_.cancel, jobs = cancelling_, over] {
+        for (std::uint32_t job : jobs)
+            (void)cancel(job);
+        over->set_value();
+    });
+    if (started)
         future.wait_for(leave_patience);
-    } catch (const std::system_error &failure) {
-        log_.warning("pending allocations stay in Slurm's queue: {}", failure.what());
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    else
+        log_.warning("pending allocations stay in Slurm's queue: {}", started.failure().text);
 }
 
 void Allocations::allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,

@@ -7,6 +7,7 @@
 #include "common/worker.h"
 #include "plugins/slurm/allocation_calls.h"
 #include "plugins/slurm/backend_step.h"
+#include "plugins/slurm/contact_sender.h"
 #include "plugins/slurm/contact_socket.h"
 #include "plugins/slurm/job_record.h"
 #include "plugins/slurm/rm_answers.h"
@@ -22,7 +23,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <poll.h>
@@ -33,10 +33,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration first_pause = 50ms;
-constexpr Duration longest_pause = 1s;
 constexpr std::chrono::milliseconds report_limit = 2s;
 constexpr std::size_t max_questions = 64; // that wait for slurmctld
+// For srun to hear why its step ends, and for slurmctld to hear that it shall, from a daemon that leaves.
+constexpr Duration last_words = 5s;
 
 // libslurm reads slurm.conf once per process.
 void initialise_slurm() {
@@ -145,42 +145,30 @@ class SlurmBackend final : public RmBackend {
 
     void send_contact(HostIndex host, std::string message, TimePoint deadline,
                       std::function<void(Result<void>)> done) override {
-        auto sending = std::make_shared<Sending>();
-        sending->done = std::move(done);
-        sending->deadline = deadline;
-        sending->message = std::move(message);
         if (host >= step_.node_of.size())
-            return finish(sending, error(ErrorKind::not_found, "there is no host {}", host));
-        if (sending->message.size() > max_contact)
-            return finish(sending, error(ErrorKind::limit, "a contact message of {} bytes",
-                                         sending->message.size()));
+            return fail(std::move(done), error(ErrorKind::not_found, "there is no host {}", host));
+        if (message.size() > max_contact)
+            return fail(std::move(done),
+                        error(ErrorKind::limit, "a contact message of {} bytes", message.size()));
         auto path = path_of(host);
         if (!path)
-            return finish(sending, path.failure());
-        sending->node = step_.node_of[host];
-        sending->path = std::move(*path);
-        attempt(sending);
+            return fail(std::move(done), path.failure());
+        sender().send({step_.node_of[host], std::move(*path), std::move(message), deadline}, std::move(done));
     }
 
     void reach(CentralRole role, std::string invitation, TimePoint start_after, TimePoint deadline,
                std::function<void(Result<void>)> done) override {
-        auto sending = std::make_shared<Sending>();
-        sending->done = std::move(done);
-        sending->deadline = deadline;
-        sending->message = std::move(invitation);
         if (role == CentralRole::launcher) {
             if (!step_.report)
-                return finish(sending, error(ErrorKind::unreachable, "srun gave no address"));
-            return to_srun({SrunMessage::Kind::invitation, 0, std::move(sending->message)},
-                           std::move(sending->done));
+                return fail(std::move(done), error(ErrorKind::unreachable, "srun gave no address"));
+            return to_srun({SrunMessage::Kind::invitation, 0, std::move(invitation)}, std::move(done));
         }
         auto path = session_path(step_.settings.directory_base, geteuid(), step_.leader_job);
         if (!path)
-            return finish(sending, path.failure());
-        sending->node = step_.session_node;
-        sending->path = std::move(*path);
-        sending->start_after = start_after;
-        attempt(sending);
+            return fail(std::move(done), path.failure());
+        sender().send({step_.session_node, std::move(*path), std::move(invitation), deadline, start_after,
+                       [this] { return start_one_session(); }},
+                      std::move(done));
     }
 
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
@@ -191,19 +179,23 @@ class SlurmBackend final : public RmBackend {
             report = step_.report;
         reported_ = true;
         ender_->run(
-            [report, end = std::move(end), this] {
+            [report, end = std::move(end), jobs = step_.jobs, step = step_.name.step_id]() -> Result<StepEnded> {
+                StepEnded ended;
                 if (report) {
                     MungeSealer sealer;
                     auto sent = send_exit_report(*report, {end.exit_status, end.text}, sealer,
                                                  report_limit);
                     if (!sent)
-                        log_.warning("srun does not hear why the step ends ({}): {}",
-                                     sent.failure().text, end.text);
+                        ended.unheard = fmt::format("srun does not hear why the step ends ({}): {}",
+                                                    sent.failure().text, end.text);
                 }
-                return kill_steps(step_.jobs, step_.name.step_id);
+                ended.killed = kill_steps(jobs, step);
+                return ended;
             },
-            [this, done = std::move(done), alive = std::weak_ptr(alive_)](Result<void> killed) {
-                done(std::move(killed));
+            [this, done = std::move(done), alive = std::weak_ptr(alive_)](Result<StepEnded> ended) {
+                if (ended && !ended->unheard.empty())
+                    log_.warning("{}", ended->unheard);
+                done(ended ? ended->killed : ended.failure());
                 if (!alive.expired())
                     kill_again();
             });
@@ -219,8 +211,9 @@ class SlurmBackend final : public RmBackend {
         if (!step_.report)
             return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
         if (report.status == 0 && running_report_) {
-            auto sent = running_report_->send();
-            return loop_.post([done, sent] { done(sent); });
+            if (running_report_->send())
+                return loop_.post([done] { done({}); });
+            running_report_.reset(); // its connections are closed
         }
         if (report.status == 0)
             report.text = std::to_string(step_.info.self); // srun waits for all hosts
@@ -283,8 +276,10 @@ class SlurmBackend final : public RmBackend {
         lifeline_watch_.reset();
         again_.reset();
         contacts_.reset();
-        pauses_.clear();
         sender_.reset();
+        if (ender_ && !ender_->finish(last_words))
+            log_.warning("slurmctld or srun has not answered within {} s; the daemon leaves",
+                         std::chrono::duration_cast<std::chrono::seconds>(last_words).count());
         ender_.reset();
         reporter_.reset();
         asker_.reset();
@@ -297,7 +292,7 @@ class SlurmBackend final : public RmBackend {
     void kill_again() {
         again_ = loop_.after(1s, [this] {
             if (ender_)
-                ender_->run([this] { return kill_steps(step_.jobs, step_.name.step_id); },
+                ender_->run([jobs = step_.jobs, step = step_.name.step_id] { return kill_steps(jobs, step); },
                             [](Result<void>) {});
         });
     }
@@ -333,12 +328,9 @@ class SlurmBackend final : public RmBackend {
             std::move(done));
     }
 
-    struct Sending {
-        std::string node, path, message;
-        TimePoint deadline;
-        Duration pause = first_pause;
-        std::optional<TimePoint> start_after; // of the session, when there is none yet
-        std::function<void(Result<void>)> done;
+    struct StepEnded {
+        std::string unheard; // why srun does not know; empty: it does
+        Result<void> killed;
     };
 
     Result<std::string> path_of(HostIndex host) const {
@@ -346,33 +338,13 @@ class SlurmBackend final : public RmBackend {
                             host);
     }
 
-    void attempt(std::shared_ptr<Sending> sending) {
+    // Each host has one message at a time, and so has the session.
+    ContactSender &sender() {
         if (!sender_)
-            sender_.emplace(loop_, SIZE_MAX);
-        // Not timed: one that could still arrive must not be said to have failed.
-        sender_->run(
-            {}, TimePoint::max(),
-            [node = sending->node, path = sending->path, message = sending->message] {
-                return forward(node, path, message);
-            },
-            [this, sending](Result<void> sent) {
-                // Until its daemon has made the socket, a host refuses.
-                if (sent || loop_.now() + sending->pause >= sending->deadline)
-                    return sending->done(std::move(sent));
-                log_.debug("{}; once more", sent.failure().text);
-                if (sending->start_after && loop_.now() >= *sending->start_after) {
-                    sending->start_after.reset();
-                    if (auto started = start_one_session(); !started)
-                        return sending->done(started.failure());
-                }
-                auto at = pauses_.emplace(pauses_.end());
-                *at = loop_.after(sending->pause, [this, sending, at] {
-                    pauses_.erase(at);
-                    attempt(sending);
-                });
-                sending->pause = std::min(2 * sending->pause, longest_pause);
-            });
+            sender_.emplace(loop_, log_, 2 * step_.node_of.size() + max_questions, forward);
+        return *sender_;
     }
+
     // One srun of ours at a time: it may have to wait for slurmctld.
     Result<void> start_one_session() {
         pollfd running{session_srun_.get(), POLLIN, 0};
@@ -387,8 +359,8 @@ class SlurmBackend final : public RmBackend {
     }
 
     // Never from within the call.
-    void finish(std::shared_ptr<Sending> sending, Result<void> result) {
-        loop_.post([sending, result] { sending->done(result); });
+    void fail(std::function<void(Result<void>)> done, Result<void> failure) {
+        loop_.post([done = std::move(done), failure] { done(failure); });
     }
 
     EventLoop &loop_;
@@ -398,9 +370,9 @@ class SlurmBackend final : public RmBackend {
     UniqueFd lifeline_;
     EventLoop::Handle lifeline_watch_, again_;
     std::unique_ptr<ContactSocket> contacts_;
-    std::list<EventLoop::Handle> pauses_;
     std::optional<Worker> ender_, reporter_;
-    std::optional<SlowCalls> sender_, asker_, recorder_;
+    std::optional<ContactSender> sender_;
+    std::optional<SlowCalls> asker_, recorder_;
     TimePoint record_full_until_{};
     std::optional<Allocations> allocations_;
     std::optional<ReadyMessage> running_report_;
@@ -482,9 +454,9 @@ Result<SpawnSite> allocation_of(std::uint32_t job_id) {
     return site;
 }
 
-Result<std::unique_ptr<JobStarter>> create_starter(BackendContext backend, const Settings &settings) {
+Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings) {
     SpawnContext context;
-    auto job = backend.document.number("slurm.job_id", UINT32_MAX);
+    auto job = document.number("slurm.job_id", UINT32_MAX);
     auto srun = srun_path(settings);
     if (!job || !srun)
         return !job ? job.failure() : srun.failure();
@@ -493,7 +465,7 @@ Result<std::unique_ptr<JobStarter>> create_starter(BackendContext backend, const
     std::string daemon = own_program();
     context.task_program = daemon.substr(0, daemon.rfind('/')) + "/pmixhost-task";
     auto text = [&](std::string_view key) {
-        auto value = backend.document.text(key);
+        auto value = document.text(key);
         return value ? *value : std::string();
     };
     context.output = text("slurm.output");

@@ -6,10 +6,12 @@
 #include "plugins/slurm/task_map.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <unordered_map>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 namespace pmixhost::slurm {
@@ -186,6 +188,8 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
         if (!fd)
             return fd.failure();
         step.lifeline_fd = static_cast<int>(*fd);
+        if (fcntl(step.lifeline_fd, F_SETFD, FD_CLOEXEC) != 0)
+            return system_error(fmt::format("start document: slurm.lifeline_fd {}", *fd), errno);
     }
 
     StepInfo &info = step.info;

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -60,6 +61,17 @@ Result<UniqueFd> own_directory(const std::string &path) {
     return fd;
 }
 
+// Whoever has the lock has it for as long as a few system calls take, unless it was stopped in the middle of
+// them: the caller decides what to do when it is not had after a moment.
+bool lock(int directory) {
+    for (int attempt = 0; ::flock(directory, LOCK_EX | LOCK_NB) != 0; ++attempt) {
+        if (attempt == 100)
+            return false;
+        ::poll(nullptr, 0, 1);
+    }
+    return true;
+}
+
 bool somebody_listens(const std::string &path) { // false where there is nothing
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     sockaddr_un address = address_of(path);
@@ -92,18 +104,19 @@ void sweep(const std::string &directory, int directory_fd) {
     closedir(list);
 }
 
+} // namespace
+
 // A listening socket at `path`, which is DIRECTORY/NAME. not_found: the directory went meanwhile.
-Result<UniqueFd> listen_in(const std::string &directory, const std::string &name,
-                           const std::string &path, ContactSocket::Sharing sharing) {
+Result<ContactSocket::Socket> ContactSocket::listen_in(const std::string &directory, const std::string &name,
+                                                       const std::string &path, Sharing sharing) {
     auto directory_fd = own_directory(directory);
     if (!directory_fd)
         return directory_fd.failure();
+    // It ends with the descriptor. A daemon that shall be there in any case does without.
+    if (!lock(directory_fd->get()) && sharing == Sharing::first_only)
+        return error(ErrorKind::timeout, "{} is locked by another process", directory);
     sweep(directory, directory_fd->get()); // so what is left there listens
-    bool first_only = sharing == ContactSocket::Sharing::first_only;
-    // Two that start at once look one after the other; the lock ends with the descriptor.
-    if (first_only && ::flock(directory_fd->get(), LOCK_EX) != 0)
-        return system_error(directory, errno);
-    if (first_only && somebody_listens(path))
+    if (sharing == Sharing::first_only && somebody_listens(path))
         return error(ErrorKind::exists, "{} is taken", path);
 
     // Under a name of its own until it listens: a name that is there must not refuse.
@@ -115,16 +128,16 @@ Result<UniqueFd> listen_in(const std::string &directory, const std::string &name
         return system_error("socket", errno);
     ::unlink(first.c_str());
     sockaddr_un address = address_of(first);
+    struct stat status {};
     if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0 ||
-        ::listen(fd.get(), backlog) != 0 || ::rename(first.c_str(), path.c_str()) != 0) {
+        ::lstat(first.c_str(), &status) != 0 || ::listen(fd.get(), backlog) != 0 ||
+        ::rename(first.c_str(), path.c_str()) != 0) {
         int code = errno;
         ::unlink(first.c_str());
         return system_error(path, code);
     }
-    return fd;
+    return Socket{std::move(fd), status.st_dev, status.st_ino};
 }
-
-} // namespace
 
 std::string contact_directory(const std::string &base, uid_t uid) {
     return fmt::format("{}/.pmixhost-{}", base, uid);
@@ -154,21 +167,33 @@ Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32
 
 struct ContactSocket::Visitor {
     UniqueFd fd;
+    pid_t pid = 0;
     std::string bytes;
     EventLoop::Handle watch, timer;
 };
 
-ContactSocket::ContactSocket(EventLoop &loop, Log &log, std::string path, UniqueFd fd,
+ContactSocket::ContactSocket(EventLoop &loop, Log &log, std::string path, Socket socket,
                              std::function<void(std::string)> on_message)
-    : loop_(loop), log_(log), path_(std::move(path)), fd_(std::move(fd)),
+    : loop_(loop), log_(log), path_(std::move(path)), socket_(std::move(socket)),
       on_message_(std::move(on_message)) {
-    watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { accept(); });
+    watch();
 }
 
+void ContactSocket::watch() {
+    watch_ = loop_.watch(socket_.fd.get(), EventLoop::readable, [this](unsigned) { accept(); });
+}
+
+// Another one may have taken the name over.
 ContactSocket::~ContactSocket() {
-    ::unlink(path_.c_str());
+    std::string directory = path_.substr(0, path_.rfind('/'));
+    UniqueFd held(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    [[maybe_unused]] bool locked = held && lock(held.get()); // without it all but surely right
+    struct stat status {};
+    if (::lstat(path_.c_str(), &status) == 0 && status.st_dev == socket_.device &&
+        status.st_ino == socket_.inode)
+        ::unlink(path_.c_str());
     // The last one of this user on this host takes the directory along; it is not empty otherwise.
-    ::rmdir(path_.substr(0, path_.rfind('/')).c_str());
+    ::rmdir(directory.c_str());
 }
 
 Result<std::unique_ptr<ContactSocket>>
@@ -177,32 +202,39 @@ ContactSocket::open(EventLoop &loop, Log &log, const std::string &path,
     std::size_t slash = path.rfind('/');
     std::string directory = path.substr(0, slash), name = path.substr(slash + 1);
     // The daemon of a step that ends may remove the directory just now: then make it once more.
-    Result<UniqueFd> fd = error(ErrorKind::system, "{}: it goes away again and again", directory);
+    Result<Socket> socket = error(ErrorKind::system, "{}: it goes away again and again", directory);
     for (int attempt = 0; attempt < directory_attempts; ++attempt) {
-        fd = listen_in(directory, name, path, sharing);
-        if (fd || fd.failure().kind != ErrorKind::not_found)
+        socket = listen_in(directory, name, path, sharing);
+        if (socket || socket.failure().kind != ErrorKind::not_found)
             break;
     }
-    if (!fd)
-        return fd.failure();
+    if (!socket)
+        return socket.failure();
     return std::unique_ptr<ContactSocket>(
-        new ContactSocket(loop, log, path, std::move(*fd), std::move(on_message)));
+        new ContactSocket(loop, log, path, std::move(*socket), std::move(on_message)));
 }
 
 void ContactSocket::accept() {
-    UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    UniqueFd fd(::accept4(socket_.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd && (errno == EMFILE || errno == ENFILE)) // look again later, rather than be woken for ever
+        watch_ = loop_.after(100ms, [this] { watch(); });
     if (!fd)
         return;
     ucred peer{};
     socklen_t length = sizeof peer;
     if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
-        (peer.uid != 0 && peer.uid != geteuid()))
+        (peer.uid != 0 && peer.uid != geteuid())) {
+        if (auto missed = refused_.admit(loop_.now()))
+            log_.warning("{} was closed to process {} of uid {}{}", path_, peer.pid, peer.uid,
+                         not_logged(*missed));
         return;
+    }
     if (visitors_.size() == max_visitors)
         visitors_.pop_front();
     auto visitor = std::make_unique<Visitor>();
     Visitor *v = visitor.get();
     v->fd = std::move(fd);
+    v->pid = peer.pid;
     v->timer = loop_.after(visit_limit, [this, v] { drop(v); });
     v->watch = loop_.watch(v->fd.get(), EventLoop::readable, [this, v](unsigned) {
         char buffer[header_size + max_contact];
@@ -217,7 +249,9 @@ void ContactSocket::accept() {
         uid_t sender = get_u32(v->bytes);
         std::size_t size = get_u32(std::string_view(v->bytes).substr(4));
         if ((sender != 0 && sender != geteuid()) || size > max_contact) {
-            log_.warning("a contact message of {} bytes from uid {} was dropped", size, sender);
+            if (auto missed = garbled_.admit(loop_.now()))
+                log_.warning("a contact message of {} bytes from uid {}, brought by process {}, was dropped{}",
+                             size, sender, v->pid, not_logged(*missed));
             return drop(v);
         }
         if (v->bytes.size() < header_size + size)

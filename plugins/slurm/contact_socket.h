@@ -6,15 +6,17 @@
 // JOB is the step's leading job, HOST the receiver's index in the step's list of hosts: hosts of
 // one machine, and components that share a host, do not collide. The directory is made on first use
 // with mode 0700; the socket goes when the daemon ends, and the directory with the last socket. What a
-// killed daemon left behind, the next one of this user removes.
+// killed daemon left behind, the next one of this user removes. Whoever makes, replaces or removes a name
+// holds the lock of the directory (flock), so that nobody removes the socket of another one.
 //
 // slurmd connects as the sending user (which munge has told it) and writes
 //     u32be uid of the sender | u32be length | bytes
-// Wrong uids and anything over max_contact are dropped.
+// Wrong uids and anything over max_contact are dropped. At most 64 visitors are held, the oldest goes first.
 //
 // Lives in the event-loop thread.
 #pragma once
 
+#include "common/base/rate_limit.h"
 #include "common/event_loop.h"
 #include "common/log.h"
 #include "common/unique_fd.h"
@@ -49,18 +51,27 @@ class ContactSocket {
 
   private:
     struct Visitor;
-    ContactSocket(EventLoop &loop, Log &log, std::string path, UniqueFd fd,
+    struct Socket { // that listens, and what it is in the file system
+        UniqueFd fd;
+        dev_t device = 0;
+        ino_t inode = 0;
+    };
+    ContactSocket(EventLoop &loop, Log &log, std::string path, Socket socket,
                   std::function<void(std::string)> on_message);
+    static Result<Socket> listen_in(const std::string &directory, const std::string &name,
+                                    const std::string &path, Sharing sharing);
+    void watch();
     void accept();
     void drop(Visitor *visitor);
 
     EventLoop &loop_;
     Log &log_;
     std::string path_;
-    UniqueFd fd_;
+    Socket socket_;
     std::function<void(std::string)> on_message_;
     std::list<std::unique_ptr<Visitor>> visitors_; // oldest first
     EventLoop::Handle watch_;
+    RateLimit refused_, garbled_;
 };
 
 } // namespace pmixhost::slurm

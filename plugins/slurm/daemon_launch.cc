@@ -2,6 +2,7 @@
 #include "plugins/slurm/daemon_launch.h"
 
 #include "common/unique_fd.h"
+#include "config.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -32,6 +33,26 @@ struct Prepared {
     int go;   // a byte: begin; end of file: give up
     int born; // the middle process writes here
 };
+
+// fork() without the handlers of pthread_atfork.
+pid_t bare_fork() {
+#ifdef HAVE__FORK
+    return _Fork();
+#elif defined(__s390__)
+    return static_cast<pid_t>(::syscall(SYS_clone, 0, SIGCHLD, 0, 0, 0));
+#else
+    return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+#endif
+}
+
+// 32-bit machines have calls with 16-bit numbers under the plain names.
+#ifdef SYS_setresuid32
+constexpr long call_setgroups = SYS_setgroups32, call_setresgid = SYS_setresgid32,
+               call_setresuid = SYS_setresuid32, call_setuid = SYS_setuid32;
+#else
+constexpr long call_setgroups = SYS_setgroups, call_setresgid = SYS_setresgid,
+               call_setresuid = SYS_setresuid, call_setuid = SYS_setuid;
+#endif
 
 [[noreturn]] void give_up(const Prepared &prepared, const char *what) {
     const char *why = strerrordesc_np(errno);
@@ -103,11 +124,11 @@ void keep_only(const Prepared &prepared) {
 void become(const Prepared &prepared) {
     const User &user = prepared.launch.user;
     if (geteuid() == 0) {
-        if (setgroups(user.groups.size(), user.groups.data()) != 0)
+        if (::syscall(call_setgroups, user.groups.size(), user.groups.data()) != 0)
             give_up(prepared, "cannot set the user's groups");
-        if (setresgid(user.gid, user.gid, user.gid) != 0)
+        if (::syscall(call_setresgid, user.gid, user.gid, user.gid) != 0)
             give_up(prepared, "cannot set the user's group");
-        if (setresuid(user.uid, user.uid, user.uid) != 0)
+        if (::syscall(call_setresuid, user.uid, user.uid, user.uid) != 0)
             give_up(prepared, "cannot become the user");
     }
     uid_t real, effective, saved;
@@ -118,7 +139,9 @@ void become(const Prepared &prepared) {
                    real_group == user.gid && effective_group == user.gid &&
                    saved_group == user.gid;
     // Nobody but root himself may be able to go back.
-    bool could_return = user.uid != 0 && (setuid(0) == 0 || seteuid(0) == 0);
+    constexpr uid_t as_it_is = static_cast<uid_t>(-1);
+    bool could_return = user.uid != 0 && (::syscall(call_setuid, 0) == 0 ||
+                                          ::syscall(call_setresuid, as_it_is, 0, as_it_is) == 0);
     if (!is_user || could_return) {
         errno = EPERM;
         give_up(prepared, "cannot become the user");
@@ -146,6 +169,7 @@ void become(const Prepared &prepared) {
     // The kernel shows a door's visitors who listened last.
     if (launch.door >= 0 && ::listen(launch.door, 4096) != 0)
         give_up(prepared, "cannot listen at the task door");
+    alarm(launch.lifetime); // outlives the exec
     ::execve(launch.path.c_str(), prepared.arguments.data(), prepared.environment.data());
     give_up(prepared, prepared.cannot_execute.c_str());
 }
@@ -184,10 +208,10 @@ Result<pid_t> launch_daemon(const DaemonLaunch &launch) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t middle = fork();
+    pid_t middle = bare_fork();
     if (middle == 0) {
         ::close(go->second.get());
-        pid_t daemon = fork();
+        pid_t daemon = bare_fork();
         if (daemon == 0)
             run_daemon(prepared);
         bool told =

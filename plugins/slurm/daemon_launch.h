@@ -2,8 +2,10 @@
 // full of descriptors) into a clean process of the job's user that executes pmixhostd.
 //
 // It is forked twice, because slurmstepd waits for any child it has and would take this one for a
-// task. What runs between fork and exec uses only calls that are safe after a fork of a process
-// with threads: all it needs is prepared before.
+// task. No handler of pthread_atfork runs: slurmstepd's threads may hold what such a handler waits for.
+// So what runs between fork and exec uses only calls that are safe in a signal handler, and the
+// kernel's own ones to become the user (libc's would ask the other threads, which are not there): all it
+// needs is prepared before.
 #pragma once
 
 #include "common/result.h"
@@ -25,6 +27,7 @@ struct DaemonLaunch {
     int door = -1;                        // one of them: listens once more, as the user
     std::string host;                     // begins the text of a failure
     StatusPage *page = nullptr;           // where a failure after the fork is written
+    unsigned lifetime = 0;                // seconds until SIGALRM ends the process; 0: for ever
     // Puts the process into the step's container; it does nothing before that has succeeded.
     std::function<bool(pid_t)> contain;
 };

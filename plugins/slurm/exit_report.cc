@@ -161,6 +161,12 @@ Sending begin_connect(const std::string &address, std::uint16_t port) {
     return {std::move(fd)};
 }
 
+// A frame is small against the buffer of a connection on which next to nothing was sent.
+bool write_at_once(int fd, const std::string &frame) {
+    return ::send(fd, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           static_cast<ssize_t>(frame.size());
+}
+
 // The whole frame is there, or can no longer become one.
 using Progress = SrunConnection::Progress;
 
@@ -178,6 +184,8 @@ Progress progress_of(std::string_view bytes) {
 
 Progress SrunConnection::receive() {
     char buffer[4096];
+    if (Progress progress = progress_of(bytes_); progress != Progress::more)
+        return progress;
     for (;;) {
         ssize_t n = ::recv(fd_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
@@ -190,6 +198,12 @@ Progress SrunConnection::receive() {
         if (Progress progress = progress_of(bytes_); progress != Progress::more)
             return progress;
     }
+}
+
+std::string SrunConnection::take_frame() {
+    std::string frame = bytes_.substr(0, header_size + get_u32(std::string_view(bytes_).substr(8)));
+    bytes_.erase(0, frame.size());
+    return frame;
 }
 
 Result<std::string> MungeSealer::seal(std::string_view payload) {
@@ -327,7 +341,8 @@ Result<SrunMessage> open_message(std::string_view frame, const Cookie &cookie, u
     switch (message.kind) {
     case SrunMessage::Kind::exit_report: known = message.status >= 0 && message.status <= 255; break;
     case SrunMessage::Kind::launched: break;
-    case SrunMessage::Kind::note: known = message.status == 0; break;
+    case SrunMessage::Kind::note:
+    case SrunMessage::Kind::kept: known = message.status == 0; break;
     case SrunMessage::Kind::invitation: most = max_invitation; break;
     default: known = false;
     }
@@ -401,14 +416,15 @@ Result<void> send_to_srun(const ReportTarget &target, const SrunMessage &message
 Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const SrunMessage &message,
                                            Sealer &sealer, std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
+    auto kept = make_message(target.cookie, {SrunMessage::Kind::kept, 0, ""}, sealer);
+    auto frame = make_message(target.cookie, message, sealer);
+    if (!kept || !frame)
+        return !kept ? kept.failure() : frame.failure();
     std::vector<Sending> connecting;
     for (const auto &address : target.addresses) {
         if (connecting.size() < max_addresses)
             connecting.push_back(begin_connect(address, target.port));
     }
-    auto frame = make_message(target.cookie, message, sealer);
-    if (!frame)
-        return frame.failure();
     ReadyMessage ready;
     ready.frame_ = std::move(*frame);
     for (;;) {
@@ -428,7 +444,7 @@ Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const Sru
             int failure = 0;
             socklen_t length = sizeof failure;
             getsockopt(connecting[i].fd.get(), SOL_SOCKET, SO_ERROR, &failure, &length);
-            if (failure == 0) {
+            if (failure == 0 && write_at_once(connecting[i].fd.get(), *kept)) {
                 ready.connections_.push_back(std::move(connecting[i].fd));
                 deadline = std::min(deadline, Clock::now() + std::chrono::milliseconds(200));
             } else {
@@ -443,10 +459,10 @@ Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const Sru
 
 Result<void> ReadyMessage::send() {
     bool sent = false;
-    // A frame is small against the buffer of a connection on which nothing was sent yet.
     for (auto &connection : std::exchange(connections_, {})) {
-        ssize_t n = ::send(connection.get(), frame_.data(), frame_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-        sent = sent || n == static_cast<ssize_t>(frame_.size());
+        char byte; // the other side says nothing: what there is to read is its end
+        bool open = ::recv(connection.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+        sent = (open && write_at_once(connection.get(), frame_)) || sent;
     }
     if (!sent)
         return error(ErrorKind::unreachable, "srun has closed its connection");
@@ -495,10 +511,11 @@ Result<ExitReportListener> ExitReportListener::open(PortRange range) {
 ReportTarget ExitReportListener::target() const { return {port_, cookie_, own_addresses()}; }
 
 std::optional<SrunConnection> ExitReportListener::accept() {
-    UniqueFd fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    PeerAddress from;
+    UniqueFd fd = accept_from(socket_.get(), from);
     if (!fd)
         return std::nullopt;
-    return SrunConnection(std::move(fd));
+    return SrunConnection(std::move(fd), from);
 }
 
 std::optional<ExitReport> ExitReportListener::collect(Sealer &sealer,
@@ -520,7 +537,7 @@ std::optional<ExitReport> ExitReportListener::collect(Sealer &sealer,
                 ++i;
                 continue;
             }
-            std::string bytes = connections[i].bytes();
+            std::string bytes = progress == Progress::whole ? connections[i].take_frame() : "";
             connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(i));
             if (progress != Progress::whole)
                 continue;

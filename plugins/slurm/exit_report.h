@@ -7,8 +7,9 @@
 // addresses of srun's host, at most max_addresses. A sender cannot know which of them leads to
 // srun, so it sends to each that takes the connection; srun uses the first report that is genuine.
 //
-// One message per connection, then the sender closes. Big-endian:
-//     u32 magic 0x504d5852 ("PMXR") | u32 version 2 | u32 length | length bytes
+// One message per connection, then the sender closes; only a message of kind 5 has others behind it.
+// Big-endian:
+//     u32 magic 0x504d5852 ("PMXR") | u32 version 3 | u32 length | length bytes
 // The bytes (at most max_credential) are a munge credential that only the sender's own uid may
 // open, whose payload is
 //     16 bytes cookie | u32 kind | i32 status | u32 length | body
@@ -17,9 +18,11 @@
 //             could not be started (a PMIx status, and a text)
 //     kind 3  an invitation (server-glue/invitation.h), at most max_invitation bytes
 //     kind 4  a line for the user; the step goes on (status 0)
+//     kind 5  this connection is kept for what comes later (status 0): srun closes others that are silent
 // srun takes it when munge names its own uid or root as the sender and the cookie is its own.
 #pragma once
 
+#include "common/local/peer_address.h"
 #include "common/result.h"
 #include "common/settings.h"
 #include "common/unique_fd.h"
@@ -37,7 +40,7 @@
 namespace pmixhost::slurm {
 
 inline constexpr std::uint32_t exit_report_magic = 0x504d5852;
-inline constexpr std::uint32_t exit_report_version = 2;
+inline constexpr std::uint32_t exit_report_version = 3;
 inline constexpr std::size_t max_report_text = 1024;
 inline constexpr std::size_t max_invitation = 4096;
 inline constexpr std::size_t max_credential = 8192;
@@ -51,7 +54,7 @@ struct ExitReport {
 };
 
 struct SrunMessage {
-    enum class Kind : std::uint32_t { exit_report = 1, launched = 2, invitation = 3, note = 4 };
+    enum class Kind : std::uint32_t { exit_report = 1, launched = 2, invitation = 3, note = 4, kept = 5 };
     Kind kind = Kind::exit_report;
     int status = 0;
     std::string body;
@@ -94,7 +97,7 @@ Result<void> send_to_srun(const ReportTarget &target, const SrunMessage &message
                           std::chrono::milliseconds limit);
 
 // A message that is sealed and has its connections, so that to send it takes no time: what must be out
-// before the RM ends this process is prepared before.
+// before the RM ends this process is prepared before. On each connection it is said at once who keeps it.
 class ReadyMessage {
   public:
     // Blocking, like send_to_srun.
@@ -112,14 +115,17 @@ class ReadyMessage {
 class SrunConnection {
   public:
     enum class Progress { more, whole, bad };
-    explicit SrunConnection(UniqueFd fd) : fd_(std::move(fd)) {}
+    explicit SrunConnection(UniqueFd fd, PeerAddress from = {}) : fd_(std::move(fd)), from_(from) {}
     int fd() const { return fd_.get(); }
-    // Reads what is there.
+    const PeerAddress &from() const { return from_; }
+    // Reads until there is a whole frame, which may be there already, or nothing more to read.
     Progress receive();
-    const std::string &bytes() const { return bytes_; }
+    // The first whole frame, which is then no longer there.
+    std::string take_frame();
 
   private:
     UniqueFd fd_;
+    PeerAddress from_;
     std::string bytes_;
 };
 
@@ -135,7 +141,7 @@ class ExitReportListener {
     std::optional<ExitReport> collect(Sealer &sealer, std::chrono::milliseconds limit);
     // For who waits in poll(2) itself.
     int fd() const { return socket_.get(); }
-    std::optional<SrunConnection> accept();
+    std::optional<SrunConnection> accept(); // errno tells why there is none
     const Cookie &cookie() const { return cookie_; }
 
   private:

@@ -23,6 +23,7 @@ namespace pmixhost::slurm {
 namespace {
 
 constexpr int door_backlog = 4096;
+constexpr unsigned cleaning_seconds = 30;
 
 // What the daemon is given besides the document.
 struct Channels {
@@ -214,7 +215,7 @@ DaemonPath daemon_path(const std::string &plugin_directory) {
 }
 
 std::string directory_left(const StatusPage &page, uid_t uid) {
-    std::string path(page.directory, strnlen(page.directory, sizeof page.directory));
+    std::string path = page.noted_directory();
     std::size_t slash = path.rfind('/');
     bool ours = path.starts_with('/') && path.find("/..") == std::string::npos &&
                 path.substr(slash + 1).starts_with(fmt::format("pmixhost-{}.", uid));
@@ -225,15 +226,16 @@ void clean_up(const Prepared &prepared) {
     if (!prepared.page || !prepared.user)
         return;
     std::string path = directory_left(*prepared.page, prepared.uid);
-    struct stat status {};
-    if (path.empty() || lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-        status.st_uid != prepared.uid)
+    if (path.empty())
         return;
     DaemonLaunch launch;
     launch.user = *prepared.user;
     launch.path = "/bin/rm";
     launch.arguments = {"-rf", "--one-file-system", "--", path};
     launch.environment = {"PATH=/usr/bin:/bin"};
+    // Not in the step's container: that is over when Slurm calls fini, and a process in it would keep
+    // Slurm from removing it.
+    launch.lifetime = cleaning_seconds;
     (void)launch_daemon(launch);
 }
 

@@ -47,9 +47,12 @@ Surroundings slurmstepd_surroundings(void *step);
 Prepared prepare_step(const Surroundings &surroundings, char *const *environment);
 
 // At the step's end, when all of its processes are gone: removes the daemon's private directory if
-// it was killed before it could. As the user, by a process of its own that is not waited for.
+// it was killed before it could. As the user, by a process of its own that is not waited for and has
+// half a minute: the user chose where the directory is, so root does not touch the path, not even to look
+// whether there is something (a dead file server would keep slurmstepd).
 void clean_up(const Prepared &prepared);
-// The directory that clean_up() would remove: none unless its name is one of pmixhostd's.
+// The directory that clean_up() would remove: none unless its name is one of pmixhostd's. A daemon that has
+// removed it itself has struck out the name.
 std::string directory_left(const StatusPage &page, uid_t uid);
 
 // Where this plugin was loaded from; empty if that is not known.

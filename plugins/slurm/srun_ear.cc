@@ -3,6 +3,7 @@
 
 #include "common/spawn_channel.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -15,7 +16,9 @@ namespace pmixhost::slurm {
 
 namespace {
 
-constexpr std::size_t max_connections = 1024; // each host of a spawned step keeps one until it runs
+constexpr StrangerLimits::Bounds stranger_bounds{256, 128}; // srun needs descriptors of its own
+constexpr auto pause_without_descriptor = std::chrono::milliseconds(100);
+constexpr int batch = 64;
 constexpr int max_notes = 100;
 constexpr std::size_t stack_bytes = 256u << 10;
 
@@ -27,7 +30,7 @@ void put_length(std::string &out, std::size_t length) {
 } // namespace
 
 SrunEar::SrunEar(ExitReportListener listener, Parts parts)
-    : listener_(std::move(listener)), parts_(std::move(parts)) {}
+    : listener_(std::move(listener)), parts_(std::move(parts)), strangers_(stranger_bounds) {}
 
 // srun ends without having waited: the launcher hears it by the end of its channel.
 SrunEar::~SrunEar() {
@@ -71,57 +74,113 @@ void SrunEar::listen() {
 
 // Waits once and takes what is there. False when `wake_fd` has something to read.
 bool SrunEar::round(int wake_fd, int timeout_ms) {
+    auto now = Clock::now();
+    drop_the_late(now);
+    if (auto deadline = next_deadline()) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(std::max(*deadline - now, {})).count();
+        timeout_ms = timeout_ms < 0 ? static_cast<int>(left) : std::min(timeout_ms, static_cast<int>(left));
+    }
     std::vector<pollfd> polls{{wake_fd, POLLIN, 0},
                               {launcher_ ? launcher_->channel.get() : -1, POLLIN, 0},
-                              {connections_.size() < max_connections ? listener_.fd() : -1, POLLIN, 0}};
-    const std::size_t fixed = polls.size();
-    for (const auto &connection : connections_)
-        polls.push_back({connection.fd(), POLLIN, 0});
+                              {now >= accept_again_ ? listener_.fd() : -1, POLLIN, 0}};
+    for (const auto &[id, visitor] : visitors_)
+        polls.push_back({visitor.connection.fd(), POLLIN, 0});
     int ready = ::poll(polls.data(), polls.size(), timeout_ms);
     if (ready <= 0)
         return ready == 0 || errno == EINTR;
     if (polls[0].revents)
         return false; // the rest is for drain()
-    std::vector<std::string> frames;
-    std::vector<SrunConnection> open;
-    for (std::size_t i = 0; i < connections_.size(); ++i) {
-        auto progress = polls[fixed + i].revents ? connections_[i].receive()
-                                                 : SrunConnection::Progress::more;
-        if (progress == SrunConnection::Progress::more)
-            open.push_back(std::move(connections_[i]));
-        else if (progress == SrunConnection::Progress::whole)
-            frames.push_back(connections_[i].bytes());
+    auto state = polls.begin() + 3;
+    for (auto next = visitors_.begin(); next != visitors_.end(); ++state) {
+        auto at = next++;
+        if (!state->revents || hear(at->first, at->second))
+            continue;
+        strangers_.remove(at->first);
+        kept_ -= at->second.kept;
+        visitors_.erase(at);
     }
-    connections_ = std::move(open);
     if (polls[1].revents)
         launcher_ended();
-    if (polls[2].revents) {
-        if (auto connection = listener_.accept())
-            connections_.push_back(std::move(*connection));
-    }
-    for (const auto &frame : frames)
-        take(frame);
+    if (polls[2].revents)
+        accept();
     return true;
+}
+
+// Some, and then those that are here already are heard again.
+void SrunEar::accept() {
+    for (int i = 0; i < batch; ++i) {
+        auto connection = listener_.accept();
+        if (!connection && (errno == EMFILE || errno == ENFILE)) {
+            if (auto gone = strangers_.evict())
+                visitors_.erase(*gone);
+            else
+                accept_again_ = Clock::now() + pause_without_descriptor;
+            return;
+        }
+        if (!connection)
+            return;
+        StrangerLimits::Id id = next_id_++;
+        if (auto gone = strangers_.add(id, connection->from().source()))
+            visitors_.erase(*gone); // never the newcomer: all of them are silent
+        visitors_.emplace(id, Visitor{std::move(*connection), Clock::now() + parts_.patience});
+    }
+}
+
+void SrunEar::drop_the_late(Clock::time_point now) {
+    std::erase_if(visitors_, [&](const auto &entry) {
+        bool late = !entry.second.kept && entry.second.until <= now;
+        if (late)
+            strangers_.remove(entry.first);
+        return late;
+    });
+}
+
+std::optional<SrunEar::Clock::time_point> SrunEar::next_deadline() const {
+    std::optional<Clock::time_point> next;
+    if (accept_again_ > Clock::now())
+        next = accept_again_;
+    auto first = std::find_if(visitors_.begin(), visitors_.end(), [](const auto &entry) { return !entry.second.kept; });
+    if (first != visitors_.end())
+        next = next ? std::min(*next, first->second.until) : first->second.until;
+    return next;
+}
+
+// Reads from a visitor. False when that was all that it has to say.
+bool SrunEar::hear(StrangerLimits::Id id, Visitor &visitor) {
+    for (;;) {
+        auto progress = visitor.connection.receive();
+        if (progress != SrunConnection::Progress::whole)
+            return progress == SrunConnection::Progress::more;
+        if (!take(visitor.connection.take_frame()))
+            return false;
+        if (visitor.kept)
+            continue;
+        if (kept_ >= parts_.hosts * max_addresses)
+            return false;
+        visitor.kept = true;
+        ++kept_;
+        strangers_.remove(id);
+    }
 }
 
 // Takes what has been sent by now.
 void SrunEar::drain(std::chrono::milliseconds limit) {
-    auto deadline = std::chrono::steady_clock::now() + limit;
+    auto deadline = Clock::now() + limit;
     for (;;) {
         pollfd waiting{listener_.fd(), POLLIN, 0};
-        if (connections_.empty() && ::poll(&waiting, 1, 0) <= 0)
+        if (visitors_.empty() && ::poll(&waiting, 1, 0) <= 0)
             return;
-        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline -
-                                                                 std::chrono::steady_clock::now());
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
         if (left.count() <= 0 || !round(-1, static_cast<int>(left.count())))
             return;
     }
 }
 
-void SrunEar::take(const std::string &frame) {
+// False where the connection has said all.
+bool SrunEar::take(const std::string &frame) {
     auto message = open_message(frame, listener_.cookie(), geteuid(), *parts_.sealer);
     if (!message)
-        return;
+        return false;
     switch (message->kind) {
     case SrunMessage::Kind::exit_report:
         if (!report_)
@@ -144,7 +203,10 @@ void SrunEar::take(const std::string &frame) {
     case SrunMessage::Kind::invitation:
         invite(message->body);
         break;
+    case SrunMessage::Kind::kept:
+        return true;
     }
+    return false;
 }
 
 void SrunEar::invite(const std::string &invitation) {

@@ -3,15 +3,22 @@
 //   exit report   kept until the step is over, when srun asks for it
 //   launched      written to whoever started this srun for PMIx_Spawn (common/spawn_channel.h)
 //   note          shown to the user at once, 100 of them at most
+//   kept          the connection may be silent from now on
 //   invitation    handed to the launcher, a pmixhostd beside srun, which is started for the first one
 // It begins with the launch and ends before srun does: when the step is over, and then the launcher,
 // which waits for the jobs that it started. Should there be no thread, what has come by then is read
 // when the step is over, and nothing can be spawned.
+//
+// Anybody can connect. Who has not said a whole message has 10 s for it; at most 256 such connections are
+// held, 128 of one address, and the oldest makes room for the next (common/local/stranger_limits.h).
 #pragma once
+
+#include "common/local/stranger_limits.h"
 
 #include "plugins/slurm/exit_report.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <pthread.h>
 #include <set>
@@ -33,6 +40,7 @@ class SrunEar {
         UniqueFd spawn_channel; // empty unless this srun was started for PMIx_Spawn
         std::size_t hosts = 0;  // that have to say `launched` before it is told
         std::function<void(const std::string &)> complain; // to the user
+        std::chrono::milliseconds patience = std::chrono::seconds(10); // with a stranger
     };
     SrunEar(ExitReportListener listener, Parts parts);
     ~SrunEar();
@@ -44,11 +52,21 @@ class SrunEar {
     std::optional<ExitReport> finish(std::chrono::milliseconds limit);
 
   private:
+    using Clock = std::chrono::steady_clock;
+    struct Visitor {
+        SrunConnection connection;
+        Clock::time_point until; // to say its message
+        bool kept = false;       // a sender of this step's: has as long as it likes
+    };
     static void *thread_main(void *self) noexcept;
     void listen();
     bool round(int wake_fd, int timeout_ms);
+    void accept();
+    void drop_the_late(Clock::time_point now);
+    std::optional<Clock::time_point> next_deadline() const;
+    bool hear(StrangerLimits::Id id, Visitor &visitor);
     void drain(std::chrono::milliseconds limit);
-    void take(const std::string &frame);
+    bool take(const std::string &frame);
     void invite(const std::string &invitation);
     void write_channel(const char *data, std::size_t size);
     void launcher_ended();
@@ -59,7 +77,11 @@ class SrunEar {
     UniqueFd wake_read_, wake_write_;
     pthread_t thread_{};
     bool has_thread_ = false;
-    std::vector<SrunConnection> connections_;
+    std::map<StrangerLimits::Id, Visitor> visitors_; // oldest first
+    StrangerLimits strangers_;                       // those of visitors_ that are not kept
+    StrangerLimits::Id next_id_ = 1;
+    std::size_t kept_ = 0;
+    Clock::time_point accept_again_{}; // no descriptor was free
     std::optional<ExitReport> report_;
     std::optional<LauncherProcess> launcher_;
     bool launcher_failed_ = false;

@@ -48,10 +48,10 @@ void test_messages_arrive_as_sent(void **) {
 void test_bytes_are_those_of_the_document(void **) {
     Bytes bytes = encode_control(TaskStarted{2, 0x01020304});
     assert_int_equal(bytes.size(), 16);
-    assert_memory_equal(bytes.data(), "PX\x01\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04", 16);
+    assert_memory_equal(bytes.data(), "PX\x02\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04", 16);
     bytes = encode_control(SignalTasks{9, {3}});
     assert_int_equal(bytes.size(), 20);
-    assert_memory_equal(bytes.data(), "PX\x01\x07\0\0\0\x0c\0\0\0\x09\0\0\0\x01\0\0\0\x03", 20);
+    assert_memory_equal(bytes.data(), "PX\x02\x07\0\0\0\x0c\0\0\0\x09\0\0\0\x01\0\0\0\x03", 20);
 }
 
 void test_pieces_of_any_size(void **) {
@@ -77,21 +77,21 @@ void test_what_is_too_long_is_cut(void **) {
 
 void test_hostile_frames_are_errors(void **) {
     const std::string hostile[] = {
-        "XX\x01\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04"s,  // magic
-        "PX\x02\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04"s,  // version
-        "PX\x01\0\0\0\0\0"s,                                // no type 0
-        "PX\x01\x09\0\0\0\0"s,                              // nor 9
-        "PX\x01\xff\0\0\0\0"s,                              //
-        "PX\x01\x04\xff\xff\xff\xff"s,                      // 4 GiB to come
-        "PX\x01\x04\0\x01\0\x01"s,                          // one over the limit
-        "PX\x01\x01\0\0\0\0"s,                              // a body that is too short
-        "PX\x01\x01\0\0\0\x07\0\0\0\x02\x01\x02\x03"s,      //
-        "PX\x01\x01\0\0\0\x09\0\0\0\x02\x01\x02\x03\x04!"s, // too long
-        "PX\x01\x05\0\0\0\x04\xff\xff\xff\xff"s,            // a text beyond its message
-        "PX\x01\x05\0\0\0\x05\0\0\0\0!"s,                   // bytes after the text
-        "PX\x01\x07\0\0\0\x08\0\0\0\x09\xff\xff\xff\xff"s,  // a list beyond its message
-        "PX\x01\x07\0\0\0\x0a\0\0\0\x09\0\0\0\x02\0\0"s,    //
-        "PX\x01\x08\0\0\0\0"s,                              //
+        "XX\x02\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04"s,  // magic
+        "PX\x01\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04"s,  // version
+        "PX\x02\0\0\0\0\0"s,                                // no type 0
+        "PX\x02\x09\0\0\0\0"s,                              // nor 9
+        "PX\x02\xff\0\0\0\0"s,                              //
+        "PX\x02\x04\xff\xff\xff\xff"s,                      // 4 GiB to come
+        "PX\x02\x04\0\x01\0\x01"s,                          // one over the limit
+        "PX\x02\x01\0\0\0\0"s,                              // a body that is too short
+        "PX\x02\x01\0\0\0\x07\0\0\0\x02\x01\x02\x03"s,      //
+        "PX\x02\x01\0\0\0\x09\0\0\0\x02\x01\x02\x03\x04!"s, // too long
+        "PX\x02\x05\0\0\0\x04\xff\xff\xff\xff"s,            // a text beyond its message
+        "PX\x02\x05\0\0\0\x05\0\0\0\0!"s,                   // bytes after the text
+        "PX\x02\x07\0\0\0\x08\0\0\0\x09\xff\xff\xff\xff"s,  // a list beyond its message
+        "PX\x02\x07\0\0\0\x0a\0\0\0\x09\0\0\0\x02\0\0"s,    //
+        "PX\x02\x08\0\0\0\0"s,                              //
     };
     for (const auto &bytes : hostile) {
         ControlDecoder decoder;
@@ -140,7 +140,7 @@ struct Pair {
             print_error("nothing happened\n");
             loop->stop();
         });
-        loop->run();
+        assert_true(loop->run().ok());
     }
 };
 

@@ -53,7 +53,7 @@ struct World {
     void settle() {
         for (int round = 0; round < 8; ++round) {
             loop->stop();
-            loop->run();
+            assert_true(loop->run().ok());
         }
     }
     std::string got() {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <poll.h>
 #include <string>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -328,6 +329,35 @@ void test_a_wrong_configuration_starts_nothing(void **) {
     expect_in(result.err, ":2: log.level is 3");
 }
 
+// A full pipe is what a terminal under Ctrl-S and a file on a dead server are too.
+void test_a_log_that_nobody_reads_stops_nothing(void **) {
+    std::string fifo = scratch() + "-log", path = scratch() + "-conf";
+    assert_int_equal(::mkfifo(fifo.c_str(), 0600), 0);
+    UniqueFd full(::open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    char page[4096] = {};
+    while (::write(full.get(), page, sizeof page) > 0) {
+    }
+    std::string text = "[log]\nlevel = \"debug\"\nfile = \"" + fifo + "\"\n";
+    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    assert_true(::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    ::setenv("PMIXHOST_LOG_LEVLE", "debug", 1); // each daemon has something to say about that
+    auto result = run({"--config", path, "-N", "2", "-n", "2", "echo", "done"});
+    assert_int_equal(result.code(), 0);
+    expect_lines(result.out, {"done", "done"});
+    // And with one who reads it is there.
+    UniqueFd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    while (::read(reader.get(), page, sizeof page) > 0) {
+    }
+    assert_int_equal(run({"--config", path, "echo", "done"}).code(), 0);
+    ::unsetenv("PMIXHOST_LOG_LEVLE");
+    ssize_t n = ::read(reader.get(), page, sizeof page);
+    assert_true(n > 0);
+    expect_in(std::string(page, static_cast<std::size_t>(n)), "pmixhostd[host0 ");
+    ::unlink(path.c_str());
+    ::unlink(fifo.c_str());
+    expect_nothing_left();
+}
+
 } // namespace
 
 int main() {
@@ -361,6 +391,7 @@ int main() {
         cmocka_unit_test(test_nothing_is_left_when_a_daemon_hangs),
         cmocka_unit_test(test_nothing_is_left_when_the_launcher_is_killed),
         cmocka_unit_test(test_a_wrong_configuration_starts_nothing),
+        cmocka_unit_test(test_a_log_that_nobody_reads_stops_nothing),
     };
     int failed = cmocka_run_group_tests_name("local_run", tests, nullptr, nullptr);
     std::error_code ignored;

@@ -1,12 +1,15 @@
 // What the Slurm backend makes of a start document, and the socket on which slurmd calls.
 #include "common/log.h"
 #include "plugins/slurm/backend_step.h"
+#include "plugins/slurm/contact_sender.h"
 #include "plugins/slurm/contact_socket.h"
 #include "plugins/slurm/step_caller.h"
 #include "plugins/slurm/task_map.h"
 #include "server-glue/central_roles.h"
 
 #include <fcntl.h>
+#include <future>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -96,6 +99,21 @@ static void wrong_documents_are_refused(void **) {
     assert_false(read_start_document(empty).ok());
 }
 
+// The programs that the daemon starts (a session, a mailer) would keep it open.
+static void the_lifeline_is_the_daemons_alone(void **) {
+    int line[2];
+    assert_int_equal(pipe(line), 0);
+    auto d = document("pmixhost1 job=12 step=3 hosts=n[1-2] ranks=0+1x2");
+    assert_true(d.add("slurm.lifeline_fd", std::to_string(line[0])).ok());
+    auto step = read_start_document(d);
+    assert_true(step.ok());
+    assert_int_equal(step->lifeline_fd, line[0]);
+    assert_int_equal(fcntl(line[0], F_GETFD), FD_CLOEXEC);
+    close(line[0]);
+    close(line[1]);
+    assert_false(read_start_document(d).ok());
+}
+
 static void cpus_are_counted(void **) {
     assert_int_equal(sum_of_cpus("4"), 4);
     assert_int_equal(sum_of_cpus("4(x2),8"), 16);
@@ -164,7 +182,7 @@ static std::string frame(uid_t uid, std::size_t size, const std::string &message
 
 static void run_for(Fixture *f, Duration duration) {
     auto timer = f->loop->after(duration, [f] { f->loop->stop(); });
-    f->loop->run();
+    assert_true(f->loop->run().ok());
 }
 
 static void genuine_messages_arrive(void **state) {
@@ -214,6 +232,47 @@ static void the_socket_goes_with_its_daemon_and_leftovers_go_too(void **state) {
     assert_true(open_in(f, 3).ok());
 }
 
+// Two of the same name, as when a job is started again before the old daemon has ended.
+static void a_socket_that_another_one_took_over_stays(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    auto first = open_in(f), second = open_in(f);
+    assert_true(first.ok() && second.ok());
+    first->reset();
+    assert_true(static_cast<bool>(call(path_in(f, 0))));
+    second->reset();
+    assert_int_not_equal(access(contact_directory(f->base, geteuid()).c_str(), F_OK), 0);
+}
+
+// The number that the next descriptor will have: there are none from a limit of that on.
+static rlim_t next_descriptor() { return static_cast<rlim_t>(UniqueFd(dup(0)).get()); }
+
+static Duration processor_time() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static void without_descriptors_it_waits_and_does_not_spin(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    auto socket = open_in(f);
+    assert_true(socket.ok());
+    UniqueFd caller = call(path_in(f, 0));
+    say(caller, frame(geteuid(), 5, "hello"));
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    rlimit none{next_descriptor(), before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    auto begin = processor_time();
+    run_for(f, 500ms);
+    auto used = processor_time() - begin;
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_true(f->messages.empty());
+    assert_true(used < 200ms);
+    run_for(f, 300ms);
+    assert_int_equal(f->messages.size(), 1);
+}
+
 static void a_directory_of_somebody_else_is_refused(void **state) {
     auto *f = static_cast<Fixture *>(*state);
     std::string directory = contact_directory(f->base, geteuid());
@@ -250,6 +309,74 @@ static void long_paths_are_refused_with_advice(void **) {
 extern "C" const char *__lsan_default_suppressions();
 extern "C" __attribute__((visibility("default"))) const char *__lsan_default_suppressions() { return "leak:slurm_hostlist_create"; }
 #endif
+
+// ------------------------------------------------------------------------- contacts on their way
+
+// A host that does not answer holds up neither the others nor, in the end, what is sent to itself.
+static void a_stuck_host_does_not_hold_up_the_others(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    std::promise<void> opening;
+    auto open = opening.get_future().share();
+    auto running = std::make_shared<std::atomic<int>>(0);
+    std::vector<std::string> said;
+    auto hear = [&](std::string who, std::size_t until) {
+        return [&, who, until](Result<void> sent) {
+            said.push_back(who + (sent ? " sent" : " failed"));
+            if (said.size() == until)
+                f->loop->stop();
+        };
+    };
+    {
+        ContactSender sender(*f->loop, f->log, 64, [open, running](const std::string &node, auto &, auto &) -> Result<void> {
+            ++*running;
+            if (node == "stuck")
+                open.wait();
+            --*running;
+            return {};
+        });
+        auto now = f->loop->now();
+        for (int i = 0; i < 3; ++i)
+            sender.send({"stuck", "p", "m", now + 300ms}, hear("stuck", 4));
+        sender.send({"well", "p", "m", now + 10s}, hear("well", 1));
+        assert_true(f->loop->run().ok());
+        assert_true(said == std::vector<std::string>{"well sent"});
+        assert_true(f->loop->run().ok());
+        assert_int_equal(said.size(), 4);
+        // Twice as many as there are threads are stuck, and those behind them are sent all the same.
+        for (std::size_t i = 0; i < ContactSender::threads.at_once; ++i)
+            sender.send({"stuck", "p", "m", f->loop->now() + 100ms}, hear("stuck", 9));
+        sender.send({"well", "p", "m", f->loop->now() + 10s}, hear("well", 9));
+        assert_true(f->loop->run().ok());
+        assert_string_equal(said.back().c_str(), "well sent");
+        assert_int_equal(std::count(said.begin(), said.end(), "stuck failed"), 7);
+    }
+    opening.set_value();
+    while (*running > 0)
+        sched_yield(); // a sanitizer would find the threads
+}
+
+static void a_host_that_refuses_is_tried_again(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    std::atomic<int> tried = 0, missing = 0;
+    ContactSender sender(*f->loop, f->log, 64, [&](auto &, auto &, auto &) -> Result<void> {
+        if (++tried < 3)
+            return error(ErrorKind::unreachable, "nobody");
+        return {};
+    });
+    bool sent = false;
+    sender.send({"n1", "p", "m", f->loop->now() + 10s, f->loop->now(), [&]() -> Result<void> {
+                     ++missing;
+                     return {};
+                 }},
+                [&](Result<void> result) {
+                    sent = result.ok();
+                    f->loop->stop();
+                });
+    assert_true(f->loop->run().ok());
+    assert_true(sent);
+    assert_int_equal(tried, 3);
+    assert_int_equal(missing, 1);
+}
 
 // ---------------------------------------------------------------------- calling the other steps
 
@@ -322,9 +449,14 @@ int main() {
         cmocka_unit_test(components_that_share_a_host_are_told_apart),
         cmocka_unit_test(wrong_documents_are_refused),
         cmocka_unit_test(cpus_are_counted),
+        cmocka_unit_test(the_lifeline_is_the_daemons_alone),
         cmocka_unit_test_setup_teardown(genuine_messages_arrive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_socket_goes_with_its_daemon_and_leftovers_go_too,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_socket_that_another_one_took_over_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_descriptors_it_waits_and_does_not_spin, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stuck_host_does_not_hold_up_the_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_host_that_refuses_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_directory_of_somebody_else_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test(long_paths_are_refused_with_advice),

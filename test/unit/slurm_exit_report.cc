@@ -96,8 +96,8 @@ static void a_forged_report_is_dropped_and_a_genuine_one_behind_it_is_taken(void
     UniqueFd garbage, silent, oversize, cut;
     send_raw(target, "", silent);
     send_raw(target, "GET / HTTP/1.1\r\n\r\n", garbage);
-    send_raw(target, std::string("PMXR\0\0\0\1\0\1\0\0", 12), oversize);
-    send_raw(target, std::string("PMXR\0\0\0\1\0\0\0\x40short", 17), cut);
+    send_raw(target, std::string("PMXR\0\0\0\3\0\1\0\0", 12), oversize);
+    send_raw(target, std::string("PMXR\0\0\0\3\0\0\0\x40short", 17), cut);
     assert_true(send_exit_report(forged, {9, "forged cookie"}, sealer, 1s).ok());
     assert_true(send_exit_report(target, {9, "wrong uid"}, stranger, 1s).ok());
     assert_true(send_exit_report(target, {5, "root"}, root, 1s).ok());
@@ -129,7 +129,7 @@ static void frames_are_checked_byte_by_byte(void **) {
     std::string payload(reinterpret_cast<const char *>(cookie.data()), cookie.size());
     auto with = [&](std::string tail, char kind = 1) {
         std::string sealed = *sealer.seal(payload + std::string("\0\0\0", 3) + kind + tail);
-        std::string bytes("PMXR\0\0\0\2\0\0\0", 11);
+        std::string bytes("PMXR\0\0\0\3\0\0\0", 11);
         bytes += static_cast<char>(sealed.size());
         return open_frame(bytes + sealed, cookie, geteuid(), sealer).ok();
     };
@@ -139,7 +139,7 @@ static void frames_are_checked_byte_by_byte(void **) {
     assert_false(with(std::string("\0\0\1\0\0\0\0\1x", 9))); // status 256
     assert_false(with(std::string("\0\0\0\1\xff\xff\xff\xffx", 9)));
     assert_false(with(""));
-    for (char kind : {'\0', '\2', '\3', '\4'})
+    for (char kind : {'\0', '\2', '\3', '\4', '\5'})
         assert_false(with(std::string("\0\0\0\1\0\0\0\1x", 9), kind)); // no exit report
     // A long text is cut, not refused.
     auto cut = make_frame(cookie, {1, std::string(5000, 'a')}, sealer);

@@ -5,18 +5,37 @@
 #include "plugins/slurm/task_map.h"
 #include "test/unit/slurm_fakes.h"
 
+#include "plugins/slurm/daemon_launch.h"
+
+#include <atomic>
 #include <csignal>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <thread>
 
 #include "test/unit/check.h"
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
 using namespace std::chrono_literals;
+
+// In the place of libc's, for everything in this program: what looks at paths as root.
+static std::atomic<int> looked_at_paths = 0;
+extern "C" {
+__attribute__((visibility("default"))) int lstat(const char *path, struct stat *status) noexcept {
+    ++looked_at_paths;
+    return fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+__attribute__((visibility("default"))) int stat(const char *path, struct stat *status) noexcept {
+    ++looked_at_paths;
+    return fstatat(AT_FDCWD, path, status, 0);
+}
+}
 
 static constexpr StepName the_step{12, 3, {}};
 
@@ -378,10 +397,71 @@ static void a_directory_that_was_left_behind_is_removed(void **) {
     prepared.uid = user.uid;
     prepared.user = user;
     prepared.page = &page;
+    looked_at_paths = 0;
     clean_up(prepared);
+    assert_int_equal(looked_at_paths, 0); // that is the user's part
     for (int i = 0; i < 500 && access(path.c_str(), F_OK) == 0; ++i)
         usleep(10'000);
     assert_int_equal(rmdir(base), 0);
+}
+
+// Where it cannot be removed, for a file server is dead, say, nothing of ours stays.
+static void what_cleans_up_does_not_live_for_ever(void **) {
+    int told[2];
+    assert_int_equal(pipe(told), 0);
+    DaemonLaunch launch;
+    launch.user = some_user();
+    launch.path = "/bin/sleep";
+    launch.arguments = {"300"};
+    launch.descriptors = {told[1]};
+    launch.lifetime = 1;
+    auto begin = std::chrono::steady_clock::now();
+    auto started = launch_daemon(launch);
+    assert_true(started.ok());
+    close(told[1]);
+    pollfd end{told[0], POLLIN, 0}; // ends with the process
+    assert_int_equal(poll(&end, 1, 60'000), 1);
+    assert_true(std::chrono::steady_clock::now() - begin < 60s);
+    close(told[0]);
+}
+
+static int handlers_run = 0;
+static void note_handler() { ++handlers_run; }
+// Those of libraries in slurmstepd may wait for a lock that one of its threads holds.
+static void no_handler_of_pthread_atfork_runs(void **) {
+    assert_int_equal(pthread_atfork(note_handler, note_handler, note_handler), 0);
+    DaemonLaunch launch;
+    launch.user = some_user();
+    launch.path = "/bin/true";
+    assert_true(launch_daemon(launch).ok());
+    assert_int_equal(handlers_run, 0);
+}
+
+// Becoming the user must not wait for threads that are only in the parent.
+static void a_process_with_busy_threads_can_start_it(void **) {
+    std::atomic<bool> over = false;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&over] {
+            while (!over) // takes and gives back what libc keeps of threads
+                std::thread([] {}).join();
+        });
+    for (int i = 0; i < 20; ++i) {
+        int told[2];
+        assert_int_equal(pipe(told), 0);
+        DaemonLaunch launch;
+        launch.user = some_user();
+        launch.path = "/bin/true";
+        launch.descriptors = {told[1]};
+        assert_true(launch_daemon(launch).ok());
+        close(told[1]);
+        pollfd end{told[0], POLLIN, 0};
+        assert_int_equal(poll(&end, 1, 60'000), 1);
+        close(told[0]);
+    }
+    over = true;
+    for (auto &thread : threads)
+        thread.join();
 }
 
 static void timeouts_are_read_as_in_the_configuration(void **) {
@@ -417,6 +497,9 @@ int main() {
         cmocka_unit_test(only_root_says_where_the_daemon_is),
         cmocka_unit_test(only_directories_of_pmixhostd_are_removed),
         cmocka_unit_test(a_directory_that_was_left_behind_is_removed),
+        cmocka_unit_test(what_cleans_up_does_not_live_for_ever),
+        cmocka_unit_test(no_handler_of_pthread_atfork_runs),
+        cmocka_unit_test(a_process_with_busy_threads_can_start_it),
         cmocka_unit_test(timeouts_are_read_as_in_the_configuration),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <arpa/inet.h>
 #include <fmt/ranges.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <slurm/slurm_errno.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -110,7 +114,7 @@ struct Fixture {
     int launchers = 0;
     std::vector<std::string> complaints; // read after the thread's end
 
-    Fixture() {
+    explicit Fixture(std::chrono::milliseconds patience = 10s) {
         auto listener = ExitReportListener::open({});
         assert_true(listener.ok());
         target = listener->target();
@@ -122,6 +126,7 @@ struct Fixture {
         parts.sealer = std::make_unique<PlainSealer>();
         parts.spawn_channel.reset(ends[1]);
         parts.hosts = 2;
+        parts.patience = patience;
         parts.complain = [this](const std::string &text) { complaints.push_back(text); };
         int pair[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
@@ -211,6 +216,74 @@ void notes_are_shown_and_are_no_exit_reports(void **) {
     assert_string_equal(f.complaints[0].c_str(), "the daemon on n1 was killed");
 }
 
+UniqueFd stranger(const ReportTarget &target) {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(target.port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    return fd;
+}
+
+void many_strangers_do_not_make_it_deaf(void **) {
+    Fixture f;
+    f.ear->begin();
+    // One host waits with what it will have to say.
+    auto ready = ReadyMessage::prepare(f.target, {SrunMessage::Kind::launched, 0, "0"}, f.sealer, 2s);
+    assert_true(ready.ok());
+    std::vector<UniqueFd> crowd;
+    for (int i = 0; i < 1100; ++i) {
+        crowd.push_back(stranger(f.target));
+        if (i % 2) // some say a little
+            assert_int_equal(::send(crowd.back().get(), "PMXR", 4, MSG_NOSIGNAL), 4);
+    }
+    f.say(SrunMessage::Kind::launched, 0, "1");
+    for (int i = 0; i < 300; ++i)
+        crowd.push_back(stranger(f.target));
+    // By now most of them have been closed.
+    pollfd first{crowd.front().get(), POLLIN, 0};
+    assert_int_equal(::poll(&first, 1, 5000), 1);
+    assert_true(ready->send().ok());
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
+    crowd.clear();
+    assert_false(f.ear->finish(1s).has_value());
+}
+
+void strangers_have_a_deadline(void **) {
+    Fixture f(100ms);
+    f.ear->begin();
+    auto ready = ReadyMessage::prepare(f.target, {SrunMessage::Kind::launched, 7, "late"}, f.sealer, 2s);
+    assert_true(ready.ok());
+    UniqueFd silent = stranger(f.target), cut = stranger(f.target);
+    assert_int_equal(::send(cut.get(), "PMXR\0\0\0\3\0\0\0\x40short", 17, MSG_NOSIGNAL), 17);
+    for (int fd : {silent.get(), cut.get()}) {
+        pollfd closed{fd, POLLIN, 0};
+        assert_int_equal(::poll(&closed, 1, 5000), 1);
+    }
+    assert_true(ready->send().ok()); // it was said who that is
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 7 late");
+    (void)f.ear->finish(1s);
+}
+
+// Then there is time to say it on another one.
+void a_ready_message_tells_when_its_connection_was_closed(void **) {
+    auto listener = ExitReportListener::open({});
+    assert_true(listener.ok());
+    ReportTarget target = listener->target();
+    target.addresses = {"127.0.0.1"};
+    PlainSealer sealer;
+    auto ready = ReadyMessage::prepare(target, {SrunMessage::Kind::launched, 0, ""}, sealer, 2s);
+    assert_true(ready.ok());
+    {
+        auto connection = listener->accept();
+        assert_true(connection && connection->receive() == SrunConnection::Progress::whole);
+        auto said = open_message(connection->take_frame(), listener->cookie(), geteuid(), sealer);
+        assert_true(said && said->kind == SrunMessage::Kind::kept);
+    }
+    assert_false(ready->send().ok());
+}
+
 void lines_of_the_channel_are_understood(void **) {
     auto event = parse_spawn_event("launched -190 some text");
     assert_true(event && event->kind == SpawnEvent::Kind::launched && event->status == -190);
@@ -224,6 +297,10 @@ void lines_of_the_channel_are_understood(void **) {
 } // namespace
 
 int main() {
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_becomes_a_command),
         cmocka_unit_test(variables_of_a_step_are_not_handed_on),
@@ -233,6 +310,9 @@ int main() {
         cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
         cmocka_unit_test(one_launcher_gets_all_invitations),
         cmocka_unit_test(notes_are_shown_and_are_no_exit_reports),
+        cmocka_unit_test(many_strangers_do_not_make_it_deaf),
+        cmocka_unit_test(strangers_have_a_deadline),
+        cmocka_unit_test(a_ready_message_tells_when_its_connection_was_closed),
         cmocka_unit_test(lines_of_the_channel_are_understood),
     };
     return cmocka_run_group_tests_name("slurm spawn", tests, nullptr, nullptr);
