@@ -22,7 +22,15 @@ check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
 .PHONY: e2e-clients
-e2e-clients: $(E2E_CLIENTS) test/e2e/clients/mpi.stamp
+e2e-clients: $(E2E_CLIENTS) test/e2e/clients/stuck.la test/e2e/clients/mpi.stamp
+
+# Preloaded into the daemon.
+check_LTLIBRARIES += test/e2e/clients/stuck.la
+test_e2e_clients_stuck_la_SOURCES = test/e2e/clients/stuck.c
+test_e2e_clients_stuck_la_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_stuck_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+test_e2e_clients_stuck_la_LIBADD = -ldl
+e2e-clients: $(E2E_CLIENTS) test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
 
 test_e2e_clients_abort_SOURCES = test/e2e/clients/abort.c test/e2e/clients/client.h
 test_e2e_clients_abort_CFLAGS = $(E2E_CFLAGS)
@@ -192,7 +200,10 @@ test_bench_bench_modex_LDADD = $(PMIX_LIBS)
 # One rule for all MPI programs: without an mpicc there are none, and their tests are skipped.
 MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic
 MPI_SOURCES = $(MPI_CLIENTS:%=$(srcdir)/test/e2e/clients/%.c)
-check_DATA = test/e2e/clients/mpi.stamp
+check_DATA = test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
+test/e2e/clients/break_loop.so: test/e2e/clients/break_loop.c
+	@$(MKDIR_P) test/e2e/clients
+	$(AM_V_CC)$(CC) $(PMIXHOST_WARN) -shared -fPIC -o $@ $(srcdir)/test/e2e/clients/break_loop.c
 test/e2e/clients/mpi.stamp: $(MPI_SOURCES)
 	@$(MKDIR_P) test/e2e/clients
 	@mpicc=$$(command -v $${MPICC:-mpicc}) || { echo "no mpicc: no MPI clients"; exit 0; }; \
@@ -200,9 +211,9 @@ test/e2e/clients/mpi.stamp: $(MPI_SOURCES)
 		echo "  MPICC    test/e2e/clients/$$p"; \
 		$$mpicc -O1 -o test/e2e/clients/$$p $(srcdir)/test/e2e/clients/$$p.c || exit 1; \
 	done; touch $@
-CLEANFILES += test/e2e/clients/mpi.stamp $(MPI_CLIENTS:%=test/e2e/clients/%)
+CLEANFILES += test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so $(MPI_CLIENTS:%=test/e2e/clients/%)
 
 # The scripts by their folders: a list of them would forget the new ones.
 EXTRA_DIST += test/e2e/common test/e2e/slurm test/e2e/local
-EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/run-local \
+EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/break_loop.c test/e2e/run-local \
 	test/e2e/not-yet test/bench/bench test/bench/events test/bench/spawn test/coverage-check

@@ -5,22 +5,34 @@ LOG_DRIVER = env CMOCKA_MESSAGE_OUTPUT=TAP AM_TAP_AWK='$(AWK)' $(SHELL) \
 	$(top_srcdir)/contrib/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 
-noinst_HEADERS = test/unit/check.h
+noinst_HEADERS = test/unit/check.h test/unit/hello.h
 include test/config.mk
 include test/slurm.mk
 include test/e2e.mk
 include test/fuzz.mk
+include test/fault.mk
 
-GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/modex test/unit/data_store \
+GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/gathering test/unit/control_abroad test/unit/job_control test/unit/log_service test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/time_warning \
 	test/unit/spawn_plan \
 	test/unit/wire_document test/sim/collectives
 GLUE_TESTS += test/unit/session_events
 GLUE_TESTS += test/unit/slow_calls test/unit/allocation_service
+GLUE_TESTS += test/unit/strangers test/unit/task_door
+GLUE_TESTS += test/unit/launcher_server
+GLUE_TESTS += test/unit/leaving
+GLUE_TESTS += test/unit/log
+GLUE_TESTS += test/unit/worker
 GLUE_TESTS += test/unit/group_parts test/unit/group_invitations
+GLUE_TESTS += test/unit/connection_guard test/unit/hello test/unit/library_guard test/unit/socket_owner
+GLUE_TESTS += test/unit/evidence
+GLUE_TESTS += test/unit/timer_guard
+GLUE_TESTS += test/unit/library_thread test/unit/upcalls
+GLUE_TESTS += test/unit/library_watch
 check_PROGRAMS += $(GLUE_TESTS)
-TESTS += $(GLUE_TESTS)
+TESTS += $(GLUE_TESTS) test/unit/library_calls.sh
+EXTRA_DIST += test/unit/library_calls.sh
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
 GLUE_TEST_LDADD = server-glue/libglue.la $(CMOCKA_LIBS)
 test_unit_wire_SOURCES = test/unit/wire.cc
@@ -38,12 +50,35 @@ test_unit_control_abroad_LDADD = $(GLUE_TEST_LDADD)
 test_unit_job_control_SOURCES = test/unit/job_control.cc
 test_unit_job_control_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_job_control_LDADD = $(GLUE_TEST_LDADD)
+test_unit_library_thread_SOURCES = test/unit/library_thread.cc
+test_unit_library_thread_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_library_thread_LDADD = $(GLUE_TEST_LDADD)
+test_unit_library_watch_SOURCES = test/unit/library_watch.cc
+test_unit_library_watch_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_library_watch_LDADD = $(GLUE_TEST_LDADD)
+# With the guard, as pmixhostd is, and a module, as backends are.
+test_unit_timer_guard_SOURCES = test/unit/timer_guard.cc server-glue/timer_guard.cc
+test_unit_timer_guard_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_timer_guard_LDADD = common/libcommon.la $(CMOCKA_LIBS) -ldl
+test_unit_timer_guard_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+EXTRA_test_unit_timer_guard_DEPENDENCIES = test/unit/timer_module.la
+check_LTLIBRARIES += test/unit/timer_module.la
+test_unit_timer_module_la_SOURCES = test/unit/timer_module.cc
+test_unit_timer_module_la_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_timer_module_la_LIBADD = common/libcommon.la
+test_unit_timer_module_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+test_unit_upcalls_SOURCES = test/unit/upcalls.cc
+test_unit_upcalls_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_upcalls_LDADD = $(GLUE_TEST_LDADD)
 test_unit_log_service_SOURCES = test/unit/log_service.cc
 test_unit_log_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_log_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_mesh_SOURCES = test/unit/mesh.cc
 test_unit_mesh_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_mesh_LDADD = $(GLUE_TEST_LDADD)
+test_unit_frame_tags_SOURCES = test/unit/frame_tags.cc
+test_unit_frame_tags_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_frame_tags_LDADD = $(GLUE_TEST_LDADD)
 test_unit_data_store_SOURCES = test/unit/data_store.cc
 test_unit_data_store_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_data_store_LDADD = $(GLUE_TEST_LDADD)
@@ -92,13 +127,47 @@ test_unit_event_loop_LDADD = $(GLUE_TEST_LDADD)
 test_unit_allocation_service_SOURCES = test/unit/allocation_service.cc
 test_unit_allocation_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_allocation_service_LDADD = $(GLUE_TEST_LDADD)
+test_unit_strangers_SOURCES = test/unit/strangers.cc
+test_unit_strangers_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_strangers_LDADD = $(GLUE_TEST_LDADD)
+test_unit_task_door_SOURCES = test/unit/task_door.cc
+test_unit_task_door_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_task_door_LDADD = $(GLUE_TEST_LDADD)
+test_unit_leaving_SOURCES = test/unit/leaving.cc
+test_unit_leaving_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_leaving_LDADD = $(GLUE_TEST_LDADD)
+test_unit_launcher_server_SOURCES = test/unit/launcher_server.cc
+test_unit_launcher_server_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_launcher_server_LDADD = $(GLUE_TEST_LDADD)
+test_unit_log_SOURCES = test/unit/log.cc
+test_unit_log_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_log_LDADD = $(GLUE_TEST_LDADD)
+test_unit_worker_SOURCES = test/unit/worker.cc
+test_unit_worker_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_worker_LDADD = $(GLUE_TEST_LDADD) -ldl
 test_unit_slow_calls_SOURCES = test/unit/slow_calls.cc
 test_unit_slow_calls_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_slow_calls_LDADD = $(GLUE_TEST_LDADD)
+test_unit_evidence_SOURCES = test/unit/evidence.cc
+test_unit_evidence_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_BUILDDIR='"$(abs_top_builddir)"'
+test_unit_evidence_LDADD = server-glue/libevidence.la $(GLUE_TEST_LDADD)
+EXTRA_test_unit_evidence_DEPENDENCIES = server-glue/pmixhost-evidence
 test_unit_spawn_plan_SOURCES = test/unit/spawn_plan.cc
 test_unit_spawn_plan_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_PMIX_CFLAGS='"$(PMIX_CFLAGS)"'
 test_unit_spawn_plan_LDADD = $(GLUE_TEST_LDADD)
 test_unit_wire_document_SOURCES = test/unit/wire_document.cc
 test_unit_wire_document_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
 test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)
+test_unit_connection_guard_SOURCES = test/unit/connection_guard.cc
+test_unit_connection_guard_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_connection_guard_LDADD = $(GLUE_TEST_LDADD)
+test_unit_hello_SOURCES = test/unit/hello.cc
+test_unit_hello_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_hello_LDADD = $(GLUE_TEST_LDADD)
+test_unit_library_guard_SOURCES = test/unit/library_guard.cc
+test_unit_library_guard_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_library_guard_LDADD = $(GLUE_TEST_LDADD)
+test_unit_socket_owner_SOURCES = test/unit/socket_owner.cc
+test_unit_socket_owner_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_socket_owner_LDADD = $(GLUE_TEST_LDADD)
 EXTRA_DIST += contrib/doc

@@ -29,7 +29,7 @@ test_unit_slurm_prefork_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
 # The same sources as the module, which exports nothing to link with.
 test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
-	plugins/slurm/backend_step.cc plugins/slurm/contact_socket.cc \
+	plugins/slurm/backend_step.cc plugins/slurm/contact_sender.cc plugins/slurm/contact_socket.cc \
 	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
 	plugins/slurm/spawn_command.cc plugins/slurm/step_caller.cc \
 	plugins/slurm/task_map.cc

@@ -2,7 +2,10 @@
  * usage: knock tcp HOST PORT BYTES      BYTES of rubbish
  *        knock door NAME RANK           asks the task door, an abstract socket, for RANK's
  *                                       environment (contrib/doc/task-door.md)
- * Prints "no connection", or "got N bytes: TEXT" after the other side closed or 8 silent seconds. */
+ *        knock flood HOST PORT COUNT    COUNT connections that say nothing; what is closed is made
+ *                                       anew, until the port is gone or this is ended
+ * Prints "no connection", or "got N bytes: TEXT" after the other side closed or 8 silent seconds; of a
+ * flood, "N at once" when all have been made, and "N in all" when the port is gone. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -13,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -33,7 +37,9 @@ static int connect_tcp(const char *host, const char *port)
         fd = socket(a->ai_family, a->ai_socktype, 0);
         if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0)
             return fd;
+        int why = errno;
         close(fd);
+        errno = why;
         fd = -1;
     }
     return fd;
@@ -49,6 +55,42 @@ static int connect_abstract(const char *name)
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
     return connect(fd, (struct sockaddr *)&address, size) == 0 ? fd : -1;
+}
+
+static int flood(const char *host, const char *port, int count)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    int *fds = malloc((size_t)count * sizeof *fds);
+    if (!fds)
+        return 1;
+    for (int i = 0; i < count; i++)
+        fds[i] = -1;
+    for (long made = 0, round = 0;; round++) {
+        for (int i = 0; i < count; i++) {
+            char byte;
+            if (fds[i] >= 0 && recv(fds[i], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN)
+                continue;
+            if (fds[i] >= 0)
+                close(fds[i]);
+            fds[i] = connect_tcp(host, port);
+            if (fds[i] < 0 && made > 0 && errno == ECONNREFUSED) {
+                printf("%ld in all\n", made);
+                return 0;
+            }
+            if (fds[i] < 0)
+                return no_connection();
+            made++;
+        }
+        if (round == 0) {
+            printf("%d at once\n", count);
+            fflush(stdout);
+        }
+        usleep(1000);
+    }
 }
 
 int main(int argc, char **argv)
@@ -74,6 +116,8 @@ int main(int argc, char **argv)
         unsigned request[2] = {htonl(0x504d4831), htonl((unsigned)atoi(argv[3]))};
         if (write(fd, request, sizeof(request)) < 0)
             printf("not even heard; ");
+    } else if (argc == 5 && !strcmp(argv[1], "flood")) {
+        return flood(argv[2], argv[3], atoi(argv[4]));
     } else {
         fprintf(stderr, "usage: see knock.c\n");
         return 2;

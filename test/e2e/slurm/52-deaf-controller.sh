@@ -51,6 +51,20 @@ on_host head pkill -CONT -x slurmctld
 wait "$job"
 ok "nor does an allocation that nobody knows of" until_true 60 no_jobs
 
+rm -f "$test_dir/go"
+: >"$test_dir/out"
+TEST_LIMIT=200 run bash -c "srun $mpi -n1 bash -c 'echo begun; until [ -e $test_dir/go ]; do sleep 0.1; done
+    exec $PMIXHOST_CLIENTS/spawn status=ERROR' >$test_dir/out 2>&1" &
+job=$!
+ok "a job that is to spawn runs" until_true 60 in_file '^begun'
+on_host head pkill -STOP -x slurmctld
+touch "$test_dir/go"
+ok "its launcher asks slurmctld for the allocation" until_true 30 on_host head pgrep -x pmixhostd
+on_host head pkill -TERM -x pmixhostd
+ok "and hears all the same that it is to end its jobs" until_true 30 in_file '^refused'
+on_host head pkill -CONT -x slurmctld
+wait "$job"
+
 run srun "$mpi" -n2 "$PMIXHOST_CLIENTS/hello"
 ok "and the next job runs" passed
 done_testing

@@ -65,16 +65,57 @@ processes() { on_host "$victim" pgrep -x pmixhostd; }
 server() { on_host "$victim" ps -o pid=,ppid= -C pmixhostd | awk '{p[$1]=$2} END {for (i in p) if (p[i] in p) print i}'; }
 supervisor() { on_host "$victim" ps -o pid=,ppid= -C pmixhostd | awk '{p[$1]=$2} END {for (i in p) if (!(p[i] in p)) print i}'; }
 
-broken() { # WHAT SECONDS REGEX
+ended() { # WHAT SECONDS REGEX
     ok "$1: the step ends in $2 s" end_of_job "$2"
     ok "$1: srun reports failure" failed
     like "$1: a line says why" "$output" "$3"
+}
+broken() { # WHAT SECONDS REGEX
+    ended "$@"
     well_again "$1"
 }
+
+# What the line names, on the victim, for the user alone, says of each of THREADS what it is and in which
+# calls. The file goes.
+evidence_is_there() { # WHAT THREADS
+    local path text thread missing=
+    path=$(sed -n "s|.*where it stood is in $victim:\\(/[^ ;]*\\).*|\\1|p" <<<"$output" | head -n 1)
+    like "$1: the line names a file beside the log" "$path" "^$test_dir/pmixhost-evidence-[0-9]+-$victim-.*\.txt$"
+    is "$1: it is the user's alone" "$(on_host "$victim" stat -c '%U %a' "$path")" "$TEST_USER 600"
+    text=$(on_host "$victim" cat "$path")
+    like "$1: it says how that was found" "$text" 'found: .*stood still for 3 s'
+    for thread in $2; do
+        grep -qE "^thread $thread \"[^\"]+\" " <<<"$text" || missing+=" $thread"
+        # Of a stripped library not every step has a name.
+        grep -A4 "^calls of thread $thread \"" <<<"$text" | grep -qE '^  #[0-3] +[^ ]+\+0x[0-9a-f]+ [^ ]' ||
+            missing+=" calls-of-$thread"
+    done
+    is "$1: it has each thread with its calls" "$missing" ""
+    like "$1: one of them is the event loop" "$text" '#[0-9]+ .*event_base_loop'
+    like "$1: it has the connections to the other daemons" "$text" 'TCP [0-9.]+:[0-9]+ to .* unread'
+    ok "$1: it is not too long" test "${#text}" -le 262144
+    like "$1: the log has each thread in short" "$(cat "$test_dir/$victim.log")" "thread [0-9]+ \"[^\"]+\" was stopped by a signal"
+    on_host "$victim" rm -f "$path"
+}
+threads_of() { on_host "$victim" ls "/proc/$1/task" | xargs; } # PID
 
 begin_job
 on_host "$victim" kill -KILL "$(server)"
 broken "the server is killed" 20 "pmixhost:.*$victim"
+
+# One server cannot wait for events any more, as when a library closes a number twice. The daemons of this
+# job are started through a script that makes it so.
+plugins=$(sed -n 's/^PluginDir=\([^:]*\).*/\1/p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
+cat >"$test_dir/pmixhostd" <<EOF
+#!/bin/sh
+BREAK_LOOP=$CLIENT_DIR/break LD_PRELOAD=$clients/break_loop.so exec ${plugins%/lib/slurm}/libexec/pmixhost/pmixhostd "\$@"
+EOF
+chmod 755 "$test_dir/pmixhostd"
+echo "$test_dir/pmixhostd" >"$plugins/pmixhostd.path"
+begin_job
+rm -f "$plugins/pmixhostd.path"
+as_user "$TEST_USER" touch "$CLIENT_DIR/break"
+broken "an event loop fails" 20 'pmixhost:.* the event loop cannot wait for events any more: Bad file descriptor'
 
 begin_job
 on_host "$victim" kill -KILL "$(supervisor)"
@@ -94,9 +135,16 @@ end_of_job 30
 well_again "server and supervisor are killed"
 
 export PMIXHOST_DAEMON_HANG_TIMEOUT=3s
+mkdir -p "${PMIXHOST_CONFIG_FILE%/*}"
+printf '[log]\nfile = "%s/%%n.log"\n' "$test_dir" >"$PMIXHOST_CONFIG_FILE"
 begin_job
-on_host "$victim" kill -STOP "$(server)"
-broken "the server hangs" 20 "pmixhost:.*$victim hung for 3 s"
+hung=$(server)
+threads=$(threads_of "$hung")
+on_host "$victim" kill -STOP "$hung"
+ended "the server hangs" 25 "pmixhost:.*$victim hung for 3 s"
+evidence_is_there "the server hangs" "$threads"
+rm -f "$PMIXHOST_CONFIG_FILE"
+well_again "the server hangs"
 
 # As scontrol suspend does it, for longer than the hang timeout; then they have as long again to be
 # found out.
