@@ -17,7 +17,7 @@ constexpr const char *keys_of_every_backend[] = {
     PMIX_QUERY_NUM_GROUPS,     PMIX_QUERY_GROUP_NAMES,     PMIX_QUERY_GROUP_MEMBERSHIP,
     PMIX_QUERY_NAMESPACES,     PMIX_QUERY_NAMESPACE_INFO,  PMIX_QUERY_JOB_STATUS,
     PMIX_QUERY_PROC_TABLE,     PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_SPAWN_SUPPORT,
-    PMIX_QUERY_SUPPORTED_KEYS,
+    PMIX_QUERY_SUPPORTED_KEYS, PMIX_JOB_SIZE,
 };
 
 const std::pair<const char *, RmQuestion::Kind> keys_of_the_rm[] = {
@@ -201,11 +201,13 @@ pmix_status_t QueryService::answer_now(const std::string &key, const Query &quer
         out.add_array(name, std::move(array));
         return PMIX_SUCCESS;
     }
-    if (key == PMIX_QUERY_JOB_STATUS || key == PMIX_QUERY_PROC_TABLE || key == PMIX_QUERY_LOCAL_PROC_TABLE) {
+    if (key == PMIX_QUERY_JOB_STATUS || key == PMIX_JOB_SIZE || is_table(key)) {
         if (auto bad = check_namespace(query); bad != PMIX_SUCCESS)
             return bad;
         if (key == PMIX_QUERY_JOB_STATUS)
             out.add_status(name, port_.first_bad_end());
+        else if (key == PMIX_JOB_SIZE)
+            out.add(name, std::uint32_t{step.map.rank_count()});
         else
             add_table(out, key, step, port_.local_table());
         return PMIX_SUCCESS;
@@ -254,8 +256,8 @@ pmix_status_t QueryService::about_sets(const std::string &key, const Query &quer
     }
     if (key == PMIX_QUERY_NUM_PSETS)
         out.add_size(name, names.size());
-    else
-        out.add_strings(name, names);
+    else // groups are an array of strings, sets are not: so say the headers of every version
+        out.add(name, fmt::format("{}", fmt::join(names, ",")));
     return PMIX_SUCCESS;
 }
 

@@ -86,12 +86,15 @@ static void look_at_sets(void)
     const pmix_value_t *v = answer_to(PMIX_QUERY_NUM_PSETS, NULL, NULL, PMIX_SIZE);
     if (v->data.size != nsets)
         fail("%zu process sets, not %zu", v->data.size, nsets);
-    v = answer_to(PMIX_QUERY_PSET_NAMES, NULL, NULL, PMIX_DATA_ARRAY);
-    if (v->data.darray->type != PMIX_STRING || v->data.darray->size != nsets)
-        fail("the names are %zu of type %d", v->data.darray->size, v->data.darray->type);
-    for (size_t i = 0; i < nsets; i++)
-        if (!find_set(((char **)v->data.darray->array)[i]))
-            fail("there is a set %s", ((char **)v->data.darray->array)[i]);
+    v = answer_to(PMIX_QUERY_PSET_NAMES, NULL, NULL, PMIX_STRING);
+    char *all = strdup(v->data.string), *rest = all;
+    size_t found = 0;
+    for (char *name; (name = strsep(&rest, ",")) && *name; found++)
+        if (!find_set(name))
+            fail("there is a set %s", name);
+    free(all);
+    if (found != nsets)
+        fail("the names are \"%s\"", v->data.string);
     for (size_t i = 0; i < nsets; i++) {
         v = answer_to(PMIX_QUERY_PSET_MEMBERSHIP, PMIX_PSET_NAME, sets[i].name, PMIX_DATA_ARRAY);
         if (!is_set(&sets[i], v, me.proc.nspace))
@@ -157,6 +160,9 @@ static void look_at_job(void)
     v = answer_to(PMIX_QUERY_JOB_STATUS, PMIX_NSPACE, me.proc.nspace, PMIX_STATUS);
     if (v->data.status != PMIX_SUCCESS)
         fail("the job's status is %s", PMIx_Error_string(v->data.status));
+    v = answer_to(PMIX_JOB_SIZE, NULL, NULL, PMIX_UINT32);
+    if (v->data.uint32 != me.size)
+        fail("the job's size is %u", v->data.uint32);
     v = answer_to(PMIX_QUERY_SPAWN_SUPPORT, NULL, NULL, PMIX_STRING);
     if (!is_in(v->data.string, PMIX_HOST) || is_in(v->data.string, PMIX_PRELOAD_BIN))
         fail("spawn supports %s", v->data.string);
