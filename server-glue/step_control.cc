@@ -22,8 +22,25 @@ void StepServer::job_control(JobControlAsk request) {
         return request.reply(targets.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
                                                                         : PMIX_ERR_NOT_FOUND);
     request.targets = std::move(*targets);
+    if (request.only_declares())
+        return note_declaration(request);
     control_abroad_.request(loop_.now(), std::move(request));
     arm_timer();
+}
+
+// No host need hear of it: Slurm is told by the job's own options (--requeue, a partition's PreemptMode).
+void StepServer::note_declaration(JobControlAsk &request) {
+    auto others = foreign_.names();
+    for (const Process &target : request.targets) {
+        bool known = target.nspace == step_.nspace
+                         ? target.wildcard || step_.map.host_of(target.rank) != no_host
+                         : children_.contains(target.nspace) ||
+                               std::find(others.begin(), others.end(), target.nspace) != others.end();
+        if (!known)
+            return request.reply(PMIX_ERR_NOT_FOUND);
+    }
+    log_.info("rank {} declares {}", request.caller.rank, fmt::join(request.declared, ", "));
+    request.reply(PMIX_SUCCESS);
 }
 
 bool StepServer::signal_local(Rank rank, int signal) {

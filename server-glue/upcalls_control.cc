@@ -33,6 +33,13 @@ void unsupported(const pmix_info_t &info, JobControlAsk &ask) {
         ask.refused = PMIX_ERR_NOT_SUPPORTED;
 }
 
+// Says what may be done to the job or how; nothing is to be done now. That it may not be preempted is no
+// declaration but a wish, which the RM cannot fulfil.
+bool declares(const pmix_info_t &info) {
+    return (PMIX_CHECK_KEY(&info, PMIX_JOB_CTRL_PREEMPTIBLE) && flag_of(info.value)) ||
+           PMIX_CHECK_KEY(&info, PMIX_JOB_CTRL_CHECKPOINT_METHOD);
+}
+
 // The RM makes no checkpoints: what can be done is to tell the processes, which make their own. A number
 // beside the event is the timeout: taken for a signal, it would kill them.
 pmix_status_t read_checkpoint(const Checkpoint &checkpoint, JobControlAsk &ask) {
@@ -95,6 +102,8 @@ pmix_status_t read(const pmix_info_t &info, JobControlAsk &ask, Checkpoint &chec
         ask.everyone = info.value.data.range == PMIX_RANGE_SESSION;
         if (!ask.everyone && info.value.data.range != PMIX_RANGE_NAMESPACE)
             return PMIX_ERR_BAD_PARAM;
+    } else if (declares(info)) {
+        ask.declared.emplace_back(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
     } else if (!PMIX_CHECK_KEY(&info, PMIX_JOB_CTRL_ID) && !is_librarys(info)) {
         unsupported(info, ask);
     }
@@ -115,7 +124,8 @@ pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t tar
             return status;
         if (ask.order.signals.size() > JobControlAsk::max_signals)
             return PMIX_ERR_BAD_PARAM;
-        if (ask.order.signals.empty() && !ask.order.notifies && ask.refused == PMIX_SUCCESS)
+        if (ask.order.signals.empty() && !ask.order.notifies && ask.declared.empty() &&
+            ask.refused == PMIX_SUCCESS)
             ask.refused = ask.unsupported.empty() ? PMIX_ERR_BAD_PARAM : PMIX_ERR_NOT_SUPPORTED;
         if (count > JobControlAsk::max_targets) // before they are copied
             return PMIX_ERR_OUT_OF_RESOURCE;

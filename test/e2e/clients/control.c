@@ -5,6 +5,7 @@
  *        control whole kill|terminate       the job ends so, by targets NULL
  *        control pause RANK                 it stands still, and goes on after a resume
  *        control refused                    what is not there or not offered
+ *        control declared                   what may be done to the job, which changes nothing now
  *        control checkpoint                 all of the job get the event, rank 0 too
  *        control several NUMBER RANK        two signals in one call
  *        control cleanup FILE               the library removes FILE at the end */
@@ -173,7 +174,9 @@ static void refused(void)
             expect("a required one beside a kill", ask(NULL, 0, infos, 2), PMIX_ERR_NOT_SUPPORTED);
         }
         int none = 0, deadly = SIGKILL;
-        bool yes = true;
+        bool yes = true, no = false;
+        PMIX_INFO_LOAD(&infos[0], PMIX_JOB_CTRL_PREEMPTIBLE, &no, PMIX_BOOL);
+        expect("not to be preempted", ask(NULL, 0, infos, 1), PMIX_ERR_NOT_SUPPORTED);
         PMIX_INFO_LOAD(&infos[0], PMIX_JOB_CTRL_CHECKPOINT, "x", PMIX_STRING);
         PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, &none, PMIX_INT);
         expect("a checkpoint by signal 0", ask(NULL, 0, infos, 2), PMIX_ERR_BAD_PARAM);
@@ -190,6 +193,35 @@ static void refused(void)
         expect("an optional one beside a signal", ask(&me.proc, 1, infos, 2), PMIX_SUCCESS);
         wait_for(SIGUSR1);
     }
+    fence();
+}
+
+/* What only declares is accepted; nothing is done. */
+static void declared(void)
+{
+    pmix_info_t infos[2];
+    pmix_proc_t who = me.proc;
+    bool yes = true;
+    int signal = SIGUSR1;
+    PMIX_INFO_LOAD(&infos[0], PMIX_JOB_CTRL_PREEMPTIBLE, &yes, PMIX_BOOL);
+    PMIX_INFO_REQUIRED(&infos[0]);
+    expect("preemptible", ask(NULL, 0, infos, 1), PMIX_SUCCESS);
+    expect("preemptible, this rank", ask(&who, 1, infos, 1), PMIX_SUCCESS);
+    who.rank = me.size;
+    expect("preemptible, a rank too many", ask(&who, 1, infos, 1), PMIX_ERR_NOT_FOUND);
+    catch(SIGUSR1);
+    PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_SIGNAL, &signal, PMIX_INT);
+    expect("beside a signal", ask(&me.proc, 1, infos, 2), PMIX_SUCCESS);
+    wait_for(SIGUSR1);
+    pmix_data_array_t *methods;
+    PMIX_DATA_ARRAY_CREATE(methods, 2, PMIX_INFO);
+    pmix_info_t *method = methods->array;
+    PMIX_INFO_LOAD(&method[0], PMIX_JOB_CTRL_CHECKPOINT_EVENT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&method[1], PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, &signal, PMIX_INT);
+    PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_CHECKPOINT_METHOD, methods, PMIX_DATA_ARRAY);
+    PMIX_DATA_ARRAY_FREE(methods);
+    expect("methods of checkpoints", ask(NULL, 0, infos, 2), PMIX_SUCCESS);
+    PMIX_INFO_DESTRUCT(&infos[1]);
     fence();
 }
 
@@ -306,6 +338,8 @@ int main(int argc, char **argv)
         pause_and_resume();
     } else if (!strcmp(what, "refused")) {
         refused();
+    } else if (!strcmp(what, "declared")) {
+        declared();
     } else if (!strcmp(what, "cleanup") && argc == 3) {
         pmix_info_t info;
         fence();

@@ -56,6 +56,8 @@ for shape in 1x3 3x2; do
     ok "pause and resume, $shape" all_ok "$n"
     client "$h" "$p" control refused
     ok "what is not there is not found, what is not offered is not supported, $shape" all_ok "$n"
+    client "$h" "$p" control declared
+    ok "a job says that it can be preempted and how its checkpoints are made, $shape" all_ok "$n"
 done
 for how in kill terminate; do
     client 3 2 control end "$how" 3
