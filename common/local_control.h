@@ -14,7 +14,8 @@
 //                        one could not be started (a PMIx status, two's complement)
 //   both
 //     6 Contact          u32 host | bytes, at most 4 KiB. To the launcher: the host it is for;
-//                        from the launcher: the host it is of
+//                        from the launcher: the host it is of; without bytes: there is no daemon
+//                        of that host any more
 //   launcher -> daemon
 //     7 SignalTasks      u32 signal | u32 count | count times u32 rank; none means all
 //     8 Terminate        u8 0: kill what is left and end

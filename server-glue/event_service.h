@@ -45,6 +45,7 @@ class EventPort {
     virtual std::size_t queued_bytes(HostIndex to) = 0;
     // It has lost an event, the first since its queue was empty.
     virtual void event_lost(HostIndex to) = 0;
+    // Is there a connection, or one that is being made and worth waiting for?
     virtual bool connected(HostIndex host) = 0;
     // Gives it to the processes of this host.
     virtual void deliver(const wire::EventNotice &notice) = 0;

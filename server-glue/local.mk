@@ -38,6 +38,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/mail.h server-glue/mail.cc \
 	server-glue/log_service.h server-glue/log_service.cc \
 	server-glue/modex.h server-glue/modex.cc \
+	server-glue/posted_heirs.h server-glue/posted_heirs.cc \
 	server-glue/one_shot.h \
 	server-glue/pmix_library.h server-glue/pmix_library.cc \
 	server-glue/private_directory.h server-glue/private_directory.cc \
@@ -56,7 +57,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_request.h server-glue/spawn_request.cc \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
-	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_events.cc server-glue/step_log.cc \
+	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_heirs.cc server-glue/step_events.cc server-glue/step_log.cc \
 	server-glue/step_control.cc server-glue/daemon/step_library.cc \
 	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \

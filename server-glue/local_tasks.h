@@ -59,6 +59,7 @@ class LocalTasks {
     // Ended, whatever the way.
     bool gone(Rank rank) const { return gone_.contains(rank); }
     bool connected(Rank rank) const { return connected_.contains(rank); }
+    bool any_finalized() const { return !finalized_.empty(); }
     bool finalized(Rank rank) const { return finalized_.contains(rank); }
     // A task that used PMIx has ended without having finalized it.
     bool any_ended_badly() const;

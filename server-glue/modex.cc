@@ -15,19 +15,32 @@ static std::uint32_t milliseconds_until(TimePoint now, TimePoint deadline) {
 
 void Modex::request(std::uint64_t id, const Bytes &nspace, Rank rank, TimePoint now,
                     TimePoint deadline) {
-    HostIndex host = port_.host_of(nspace, rank);
     // libpmix asks only for processes of other hosts; one of this host that it does not know is
     // one that never was.
-    if (host == no_host || host == self_)
+    if (port_.host_of(nspace, rank) == self_)
         return port_.answer(id, PMIX_ERR_NOT_FOUND, {});
+    ask(now, {id, {nspace, rank}, deadline});
+}
+
+void Modex::ask(TimePoint now, Asked asked) {
+    const auto &[nspace, rank] = asked.owner;
+    asked.host = port_.holder_of(nspace, rank);
+    if (asked.host == no_host || asked.tries++ == max_tries)
+        return port_.answer(asked.id, PMIX_ERR_NOT_FOUND, {});
     wire::ModexRequest message;
     message.id = next_++;
     message.nspace = nspace;
     message.rank = rank;
-    message.timeout_ms = milliseconds_until(now, deadline);
-    if (!port_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
-        return port_.answer(id, PMIX_ERR_LOST_CONNECTION, {});
-    asked_.emplace(message.id, Asked{id, host, deadline});
+    message.timeout_ms = milliseconds_until(now, asked.deadline);
+    HostIndex host = asked.host;
+    std::uint64_t id = asked.id;
+    asked_.emplace(message.id, std::move(asked));
+    if (host == self_)
+        return on_request(now, self_, message);
+    if (port_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
+        return;
+    asked_.erase(message.id);
+    port_.answer(id, PMIX_ERR_LOST_CONNECTION, {});
 }
 
 void Modex::reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data) {
@@ -35,13 +48,20 @@ void Modex::reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes dat
     message.id = id;
     message.status = status;
     message.data = std::move(data);
+    if (to == self_)
+        return on_reply(self_, std::move(message));
     port_.send(to, wire::ModexReply::type, share(wire::encode(message)));
 }
 
 void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message) {
-    if (port_.host_of(message.nspace, message.rank) != self_ ||
-        port_.local_process_gone(message.nspace, message.rank))
-        return reply(from, message.id, PMIX_ERR_NOT_FOUND, {});
+    HostIndex home = port_.host_of(message.nspace, message.rank);
+    if (home != self_) {
+        auto kept = port_.kept(message.nspace, message.rank);
+        if (kept.data)
+            return reply(from, message.id, PMIX_SUCCESS, *kept.data);
+        if (home == no_host || !kept.may_still_come)
+            return reply(from, message.id, PMIX_ERR_NOT_FOUND, {});
+    }
     if (served_ >= max_served)
         return reply(from, message.id, PMIX_ERR_OUT_OF_RESOURCE, {});
     TimePoint deadline = TimePoint::max();
@@ -50,10 +70,12 @@ void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &
     auto [question, fresh] = questions_.try_emplace({message.nspace, message.rank});
     question->second.waiting.push_back({from, message.id, deadline});
     ++served_;
-    if (!fresh)
+    if (!fresh || home != self_)
         return;
     question->second.token = next_++;
-    port_.ask_library(question->second.token, message.nspace, message.rank);
+    bool gone = port_.local_process_gone(message.nspace, message.rank);
+    port_.ask_library(question->second.token, message.nspace, message.rank,
+                      gone ? ModexPort::Wait::if_there : ModexPort::Wait::for_commit);
 }
 
 void Modex::reply_all(std::map<Owner, Question>::iterator question, std::int32_t status,
@@ -87,21 +109,43 @@ void Modex::on_reply(HostIndex from, wire::ModexReply message) {
 
 void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
     auto found = questions_.find({nspace, rank});
-    if (found != questions_.end())
-        reply_all(found, PMIX_ERR_NOT_FOUND, {});
+    if (found != questions_.end()) // what it has committed may just be on its way here
+        port_.ask_library(found->second.token, nspace, rank, ModexPort::Wait::if_there);
 }
 
-void Modex::on_host_gone(HostIndex host) {
-    std::vector<std::uint64_t> lost;
+void Modex::on_kept(const Bytes &nspace, Rank rank) {
+    auto found = questions_.find({nspace, rank});
+    auto kept = port_.kept(nspace, rank);
+    if (found != questions_.end() && kept.data)
+        reply_all(found, PMIX_SUCCESS, Bytes(*kept.data));
+}
+
+void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
+    std::vector<std::uint64_t> unanswered;
     for (const auto &[wire_id, asked] : asked_) {
         if (asked.host == host)
-            lost.push_back(wire_id);
+            unanswered.push_back(wire_id);
     }
-    for (std::uint64_t wire_id : lost) {
-        if (auto node = asked_.extract(wire_id))
+    for (std::uint64_t wire_id : unanswered) {
+        auto node = asked_.extract(wire_id);
+        if (!node)
+            continue;
+        if (orderly)
+            ask(now, std::move(node.mapped()));
+        else
             port_.answer(node.mapped().id, PMIX_ERR_LOST_CONNECTION, {});
     }
     forget([&](const Served &served) { return served.from == host; });
+    std::vector<Owner> waiting; // for what will perhaps not come any more
+    for (const auto &[owner, question] : questions_) {
+        if (port_.host_of(owner.first, owner.second) != self_ &&
+            !port_.kept(owner.first, owner.second).may_still_come)
+            waiting.push_back(owner);
+    }
+    for (const auto &owner : waiting) {
+        if (auto found = questions_.find(owner); found != questions_.end())
+            reply_all(found, PMIX_ERR_NOT_FOUND, {});
+    }
 }
 
 TimePoint Modex::next_time() const {

@@ -3,8 +3,9 @@
 //
 // The asked daemon waits until the process has committed something; the asker's deadline bounds the
 // wait on both sides. Of one process the library is asked once at a time, for all who wait: it keeps
-// a question that nobody waits for any more until it has an answer. A process that is gone, or goes while one waits, is NOT_FOUND; a host that is
-// gone is LOST_CONNECTION.
+// a question that nobody waits for any more until it has an answer. What a process had committed is there also
+// when it has ended; without that, it is NOT_FOUND. When its host has left in order its heir is asked
+// (posted_heirs.h), and NOT_FOUND is what nobody has; a host that was lost is LOST_CONNECTION.
 #pragma once
 
 #include "common/event_loop.h"
@@ -23,16 +24,27 @@ class ModexPort {
     virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
     // The answer to request(id): exactly once.
     virtual void answer(std::uint64_t id, std::int32_t status, Bytes data) = 0;
-    // Ask the server library; on_local_data(token) brings its answer, perhaps never.
-    virtual void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) = 0;
-    // no_host when there is no such process.
+    // `if_there`: of a process that will commit nothing more. NOT_FOUND when it has not.
+    enum class Wait { for_commit, if_there };
+    // Ask the server library; on_local_data(token) brings its answer, with for_commit perhaps never.
+    virtual void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) = 0;
+    // Where the process lives or lived. no_host when there is no such process.
     virtual HostIndex host_of(const Bytes &nspace, Rank rank) = 0;
+    // Who is to be asked for what it has posted: its host, or the heir of that. no_host: nobody has it.
+    virtual HostIndex holder_of(const Bytes &nspace, Rank rank) = 0;
+    // What is kept here for a host that has left.
+    struct Kept {
+        const Bytes *data;   // null: nothing
+        bool may_still_come; // from that host or another heir of it
+    };
+    virtual Kept kept(const Bytes &nspace, Rank rank) = 0;
     virtual bool local_process_gone(const Bytes &nspace, Rank rank) = 0;
 };
 
 class Modex {
   public:
     static constexpr std::size_t max_served = 100'000; // questions of others that wait here
+    static constexpr unsigned max_tries = 16;          // hosts that are asked, each having left
 
     Modex(ModexPort &port, HostIndex self) : port_(port), self_(self) {}
 
@@ -42,26 +54,32 @@ class Modex {
     void on_reply(HostIndex from, wire::ModexReply message);
     void on_local_data(std::uint64_t token, std::int32_t status, Bytes data);
     void on_local_process_gone(const Bytes &nspace, Rank rank);
-    void on_host_gone(HostIndex host);
+    // Another host has handed over what this process, which is not of this host, had posted.
+    void on_kept(const Bytes &nspace, Rank rank);
+    // `orderly`: it has left, its heir is asked instead.
+    void on_host_gone(TimePoint now, HostIndex host, bool orderly);
     TimePoint next_time() const;
     void on_time(TimePoint now);
 
   private:
+    using Owner = std::pair<Bytes, Rank>;
     struct Asked { // by us, of another host
         std::uint64_t id;
-        HostIndex host;
+        Owner owner;
         TimePoint deadline;
+        HostIndex host = no_host;
+        unsigned tries = 0;
     };
     struct Served { // asked by another host, waiting for the library here
         HostIndex from;
         std::uint64_t id;
         TimePoint deadline;
     };
-    struct Question { // to the library; perhaps nobody waits for it any more
-        std::uint64_t token;
+    struct Question { // to the library, or for what may be handed over; perhaps nobody waits any more
+        std::uint64_t token = 0;
         std::vector<Served> waiting;
     };
-    using Owner = std::pair<Bytes, Rank>;
+    void ask(TimePoint now, Asked asked);
     void reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data);
     void reply_all(std::map<Owner, Question>::iterator question, std::int32_t status,
                    const Bytes &data);

@@ -324,6 +324,19 @@ void PmixLibrary::posted_data(const std::string &nspace, Rank rank, DataDone don
     });
 }
 
+// The library answers what it can while it handles the request; what is handled behind it knows better.
+void PmixLibrary::posted_data_now(const std::string &nspace, Rank rank, DataDone done) {
+    auto once = std::make_shared<DataDone>(std::move(done));
+    auto answer = [once](pmix_status_t status, Bytes data) {
+        if (auto told = std::exchange(*once, nullptr))
+            told(status, std::move(data));
+    };
+    posted_data(nspace, rank, answer);
+    ask(thread_, [&loop = loop_, answer] {
+        loop.post([answer] { answer(PMIX_ERR_NOT_FOUND, {}); });
+    });
+}
+
 void PmixLibrary::notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
                          std::shared_ptr<InfoList> info, Done done) {
     auto *waiting = new Waiting{loop_, std::move(done), std::move(info)};

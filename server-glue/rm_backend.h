@@ -133,6 +133,8 @@ class BackendListener {
     // With starts_tasks, in a step with StepInfo::parent: what a task said on PMIXHOST_TASK_FD
     // (common/task_spec.h) until it closed. The task waits until `task` is dropped.
     virtual void on_task_parted(Rank rank, std::string said, UniqueFd task) = 0;
+    // The daemon of that host has ended in order; a contact message did not find it.
+    virtual void on_daemon_left(HostIndex host) = 0;
 };
 
 class RmBackend {
@@ -146,8 +148,10 @@ class RmBackend {
     virtual Result<void> start(BackendListener &listener) = 0;
 
     // Hands `message` (at most 4 KiB) to the daemon on `host`, which may not be up yet: the
-    // backend retries until `deadline`. Errors: unreachable, timeout.
-    virtual void send_contact(HostIndex host, std::string message, TimePoint deadline,
+    // backend retries until `deadline`. With `has_begun` it is known to have been up, and nobody there means
+    // that it has left: not_found at once, or BackendListener::on_daemon_left after a success.
+    // Errors: unreachable, timeout, not_found.
+    virtual void send_contact(HostIndex host, std::string message, bool has_begun, TimePoint deadline,
                               std::function<void(Result<void>)> done) = 0;
 
     // Brings an encoded Invitation to the process of a central role, which is started when it does not

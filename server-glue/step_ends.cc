@@ -30,10 +30,14 @@ void StepServer::report_orderly_ends() {
 }
 
 void StepServer::deliver(const wire::OrderlyEnds &ends) {
-    for (const auto &range : ends.ranks)
+    for (const auto &range : ends.ranks) {
         terminated_.add(range.first, range.last);
-    for (const auto &range : ends.uncertain)
+        heirs_.ended_in_order(range.first, range.last);
+    }
+    for (const auto &range : ends.uncertain) {
         terminated_somehow_.add(range.first, range.last);
+        heirs_.ended_in_order(range.first, range.last);
+    }
     terminated_time_ = ends.time;
     tell_session_of(ends);
     tell_of_terminated();

@@ -38,10 +38,18 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
         with<wire::CollectiveProbe>(log_, payload, [&](auto m) { collectives_.on_probe(now, from, m); });
         break;
     case wire::ModexRequest::type:
-        with<wire::ModexRequest>(log_, payload, [&](auto m) { modex_.on_request(now, from, m); });
+        // A library that has forgotten the job knows nothing; who asks hears soon that this host has left.
+        if (!ending_)
+            with<wire::ModexRequest>(log_, payload, [&](auto m) { modex_.on_request(now, from, m); });
         break;
     case wire::ModexReply::type:
         with<wire::ModexReply>(log_, payload, [&](auto m) { modex_.on_reply(from, std::move(m)); });
+        break;
+    case wire::PostedByEnded::type:
+        with<wire::PostedByEnded>(log_, payload, [&](const auto &m) { on_posted_by_ended(from, m); });
+        break;
+    case wire::PostedKept::type:
+        with<wire::PostedKept>(log_, payload, [&](const auto &m) { on_posted_kept(from, m.kept != 0); });
         break;
     case wire::EventNotice::type: {
         auto shared = share(std::move(payload));
@@ -150,7 +158,7 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
             publish_.on_session_gone();
             control_abroad_.on_session_gone();
             collectives_.on_outside_gone();
-            modex_.on_host_gone(host);
+            modex_.on_host_gone(loop_.now(), host, false);
         } else {
             spawn_.on_launcher_gone();
         }
@@ -159,7 +167,13 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
     if (how == Mesh::Gone::lost && !ending_)
         log_.warning("{} is lost: {}", step_.map.hosts()[host], why.text);
     collectives_.on_host_gone(host);
-    modex_.on_host_gone(host);
+    if (how == Mesh::Gone::left)
+        heirs_.left(host);
+    else
+        heirs_.lost(host);
+    modex_.on_host_gone(loop_.now(), host, how == Mesh::Gone::left);
+    if (host == asked_heir_)
+        ask_heir();
     table_.on_host_gone(loop_.now(), host);
     control_.on_host_gone(host, how == Mesh::Gone::lost);
     if (how == Mesh::Gone::lost && !ending_ && mesh_->was_connected(host)) {

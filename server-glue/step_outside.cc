@@ -7,7 +7,7 @@
 
 namespace pmixhost {
 
-static constexpr auto posted_patience = std::chrono::milliseconds(200);
+static constexpr auto posted_patience = std::chrono::seconds(2); // for the library
 // A session or launcher that has taken an invitation and does not come is gone, about to go or busy.
 static constexpr auto invite_again = std::chrono::seconds(3);
 
@@ -39,7 +39,7 @@ void StepServer::connect(ConnectRequest request) {
 }
 
 // What the participants here have posted goes along, so that the other namespaces need not ask for it
-// one by one. Who has posted nothing yet is not waited for long; it can be asked later.
+// one by one. Who has posted nothing yet is not waited for; it can be asked later.
 void StepServer::collect_posted(const Signature &signature, std::function<void(Bytes)> then) {
     struct Collection {
         std::function<void(Bytes)> then;
@@ -65,7 +65,7 @@ void StepServer::collect_posted(const Signature &signature, std::function<void(B
     };
     all->timer = loop_.after(posted_patience, [all, finish] { finish(all); });
     for (Rank rank : ranks) {
-        library_->posted_data(
+        library_->posted_data_now(
             step_.nspace, rank, [this, all, rank, finish](pmix_status_t status, Bytes data) {
                 if (all->left == 0)
                     return; // too late

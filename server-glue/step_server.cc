@@ -101,6 +101,7 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                   on_launch_failed(failure, std::move(task));
               }}),
       collectives_(*this, step_.self, settings_.transport_radix), modex_(*this, step_.self),
+      heirs_(step_.map, step_.self, settings_.transport_radix),
       control_(*this, step_.nspace, step_.map, step_.self, settings_.transport_radix),
       control_abroad_(*this, control_, step_.nspace),
       publish_(*this, step_.map.hosts()[step_.self], {settings_.publish_timeout, settings_.publish_wait}),
@@ -168,7 +169,8 @@ void StepServer::send_contact(HostIndex host, Bytes message, TimePoint deadline,
                               std::function<void(Result<void>)> done) {
     HostIndex hosts = step_.map.host_count();
     if (host < hosts)
-        return backend_.send_contact(host, std::move(message), deadline, std::move(done));
+        return backend_.send_contact(host, std::move(message), all_have_begun_ || heirs_.has_left(host), deadline,
+                                     std::move(done));
     Invitation invitation;
     invitation.contact = std::move(message);
     invitation.step_key = step_.step_key;
@@ -201,6 +203,12 @@ void StepServer::end(Result<void> result) {
         over.badly = !live_on_ && (!result || tasks_.any_ended_badly());
         mesh_->send(launcher_peer(), wire::StepOver::type, share(wire::encode(over)));
     }
+    if (!result)
+        return finish_end(std::move(result));
+    hand_over([this] { finish_end({}); });
+}
+
+void StepServer::finish_end(Result<void> result) {
     mesh_->farewell();
     // What others wait for (the result of a fence, say) goes out first, and what processes wanted to be
     // removed at the end of their job is.
@@ -232,6 +240,9 @@ void StepServer::end(Result<void> result) {
 void StepServer::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
     // The session may have to be started first.
     std::size_t left = mesh_->unsent_bytes() + (events_abroad_ ? mesh_->queued_bytes(session_peer()) : 0);
+    // What the step's tree is told of the ends here, and what the heir gets.
+    if (HostIndex heir = heirs_.heir_of(step_.self); heir != no_host && mesh_->connecting(heir))
+        left += mesh_->queued_bytes(heir);
     if (left == 0 || loop_.now() >= limit)
         return then();
     timer = loop_.after(std::chrono::milliseconds(5), [this, limit, &timer, then = std::move(then)] {
@@ -252,10 +263,12 @@ void StepServer::client_finalized(ClientEvent event) {
         return event.reply(PMIX_SUCCESS);
     // The last client goes on only when everything is out: the RM may kill this daemon as soon as its
     // tasks have ended.
-    mesh_->farewell();
     auto reply = std::make_shared<StatusReply>(std::move(event.reply));
-    when_sent(loop_.now() + sending_patience, lingering_finalize_,
-              [reply] { (*reply)(PMIX_SUCCESS); });
+    hand_over([this, reply] {
+        mesh_->farewell();
+        when_sent(loop_.now() + sending_patience, lingering_finalize_,
+                  [reply] { (*reply)(PMIX_SUCCESS); });
+    });
 }
 
 void StepServer::fence(FenceRequest request) {
@@ -264,8 +277,19 @@ void StepServer::fence(FenceRequest request) {
     });
     if (!signature)
         return request.reply(PMIX_ERR_NOT_FOUND, {});
+    bool of_all = signature->members.size() == 1 && signature->members[0].all &&
+                  signature->members[0].nspace == step_.nspace;
+    if (!of_all || (all_have_begun_ && (posted_everywhere_ || !request.collects)))
+        return enter(*signature, std::move(request.data), request.refused, request.local_status, request.timeout,
+                     std::move(request.reply));
+    auto reply = std::make_shared<DataReply>(std::move(request.reply));
     enter(*signature, std::move(request.data), request.refused, request.local_status, request.timeout,
-          std::move(request.reply));
+          {[this, reply, collects = request.collects](pmix_status_t status, Bytes data) {
+               if (status == PMIX_SUCCESS)
+                   on_fence_of_all(collects);
+               (*reply)(status, std::move(data));
+           },
+           PMIX_ERROR, Bytes()});
 }
 
 void StepServer::enter(const Signature &signature, Bytes data, pmix_status_t refused,
@@ -421,12 +445,16 @@ void StepServer::answer(std::uint64_t id, std::int32_t status, Bytes data) {
         node.mapped().answer(status, std::move(data));
 }
 
-void StepServer::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) {
+void StepServer::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) {
     if (!library_) // it still starts; modex_ knows how long the asker waits
-        return early_asks_.push_back({token, nspace, rank});
-    library_->posted_data(nspace, rank, [this, token](pmix_status_t status, Bytes data) {
+        return early_asks_.push_back({token, nspace, rank, wait});
+    auto done = [this, token](pmix_status_t status, Bytes data) {
         modex_.on_local_data(token, status, std::move(data));
-    });
+    };
+    if (wait == Wait::if_there)
+        library_->posted_data_now(nspace, rank, done);
+    else
+        library_->posted_data(nspace, rank, done);
 }
 
 HostIndex StepServer::host_of(const Bytes &nspace, Rank rank) {

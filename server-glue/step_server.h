@@ -22,6 +22,7 @@
 #include "server-glue/library/library_watch.h"
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
+#include "server-glue/posted_heirs.h"
 #include "server-glue/private_directory.h"
 #include "server-glue/process_sets.h"
 #include "server-glue/publish_service.h"
@@ -109,6 +110,7 @@ class StepServer final : private UpcallHandler,
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }
+    void on_daemon_left(HostIndex host) override { mesh_->left(host); }
     void on_task_parted(Rank rank, std::string said, UniqueFd task) override {
         tasks_.parted(rank, said, std::move(task));
     }
@@ -130,15 +132,20 @@ class StepServer final : private UpcallHandler,
     bool host_gone(HostIndex host) override { return mesh_->gone(host); }
     std::size_t queued_bytes(HostIndex to) override { return mesh_->queued_bytes(to); }
     void event_lost(HostIndex to) override;
-    bool connected(HostIndex host) override { return mesh_->connected(host); }
+    // Of a process that was never one of PMIx nobody needs to hear.
+    bool connected(HostIndex host) override {
+        return mesh_->connected(host) || (tasks_.any_finalized() && mesh_->connecting(host));
+    }
     std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
     bool spans_outside(const Signature &signature) override;
     void join_outside(const Bytes &key, std::uint64_t sequence,
                       const std::vector<wire::Contribution> &contributions) override;
     void leave_outside(const Bytes &key, std::uint64_t sequence, std::int32_t status) override;
     void answer(std::uint64_t id, std::int32_t status, Bytes data) override;
-    void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank) override;
+    void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) override;
     HostIndex host_of(const Bytes &nspace, Rank rank) override;
+    HostIndex holder_of(const Bytes &nspace, Rank rank) override;
+    Kept kept(const Bytes &nspace, Rank rank) override;
     bool local_process_gone(const Bytes &nspace, Rank rank) override;
     void deliver(const wire::EventNotice &notice) override;
     void deliver(const wire::HostReport &report) override;
@@ -240,9 +247,19 @@ class StepServer final : private UpcallHandler,
     bool local_member_ending(const Signature &signature);
     void kill_ranks(const wire::KillRanks &message);
     void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
+    void note_declaration(JobControlAsk &request);
+    // What the processes of this host have posted goes to its heir, unless the others have it; then `then`.
+    void hand_over(std::function<void()> then);
+    void ask_heir();
+    void finish_handing_over();
+    void on_posted_by_ended(HostIndex from, const wire::PostedByEnded &message);
+    void on_posted_kept(HostIndex from, bool kept);
+    // A fence of the whole job is over, and with it the time when a daemon might not have begun.
+    void on_fence_of_all(bool collected);
     void arm_timer();
     void on_time();
     void end(Result<void> result);
+    void finish_end(Result<void> result);
     // Calls `then` when the mesh has nothing queued, or at `limit`.
     void when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then);
 
@@ -262,6 +279,14 @@ class StepServer final : private UpcallHandler,
     LocalTasks tasks_;
     Collectives collectives_;
     Modex modex_;
+    PostedHeirs heirs_;
+    bool all_have_begun_ = false;   // every daemon of the step
+    bool posted_everywhere_ = false; // by a fence that collects
+    bool handing_over_ = false; // or it is done: nothing of others is kept any more
+    SharedBytes last_will_;     // an encoded PostedByEnded
+    HostIndex asked_heir_ = no_host;
+    std::function<void()> stop_handing_over_; // goes on as if it were done
+    EventLoop::Handle handing_over_end_;
     JobControl control_;
     ControlAbroad control_abroad_;
     PublishService publish_;
@@ -319,6 +344,7 @@ class StepServer final : private UpcallHandler,
         std::uint64_t token;
         Bytes nspace;
         Rank rank;
+        Wait wait;
     };
     std::vector<EarlyAsk> early_asks_; // for the library, before it had started
     bool ending_ = false;

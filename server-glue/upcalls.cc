@@ -115,6 +115,7 @@ struct Directives {
     pmix_status_t refused = PMIX_SUCCESS;
     pmix_status_t local_status = PMIX_SUCCESS;
     std::optional<std::chrono::seconds> timeout;
+    bool collects = false;
 };
 Directives directives_of(const pmix_info_t *info, std::size_t count) {
     Directives out;
@@ -125,8 +126,9 @@ Directives directives_of(const pmix_info_t *info, std::size_t count) {
         else if (PMIX_CHECK_KEY(&directive, PMIX_LOCAL_COLLECTIVE_STATUS)) {
             if (directive.value.type == PMIX_STATUS)
                 out.local_status = directive.value.data.status;
-        } else if (PMIX_CHECK_KEY(&directive, PMIX_COLLECT_DATA) ||
-                   PMIX_CHECK_KEY(&directive, PMIX_COLLECT_GENERATED_JOB_INFO) ||
+        } else if (PMIX_CHECK_KEY(&directive, PMIX_COLLECT_DATA)) {
+            out.collects = flag_of(directive.value); // the library has done it
+        } else if (PMIX_CHECK_KEY(&directive, PMIX_COLLECT_GENERATED_JOB_INFO) ||
                    PMIX_CHECK_KEY(&directive, PMIX_REQUIRED_KEY) ||
                    PMIX_CHECK_KEY(&directive, PMIX_SORTED_PROC_ARRAY)) {
             continue; // the library has done it, or every fence does
@@ -191,6 +193,7 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
         owner.reset(); // there may be no room for both
         request.local_status = directives.local_status;
         request.timeout = directives.timeout;
+        request.collects = directives.collects;
         request.reply = data_reply(callback, data);
         post(upcalls, std::move(request), &UpcallHandler::fence);
         return static_cast<pmix_status_t>(PMIX_SUCCESS);

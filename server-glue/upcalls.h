@@ -44,6 +44,7 @@ struct FenceRequest {
     // participants.
     pmix_status_t refused = PMIX_SUCCESS;
     std::optional<std::chrono::seconds> timeout;
+    bool collects = false; // PMIX_COLLECT_DATA: it brings everywhere what the participants have posted
     DataReply reply;
 };
 struct ConnectRequest {
@@ -131,9 +132,11 @@ struct JobControlAsk {
     bool everyone = false;              // every job of the session
     wire::ControlOrder order;           // without who asks
     std::vector<std::string> unsupported; // keys of what was passed over, or is why it is refused
+    std::vector<std::string> declared;    // keys by which the caller only says what it can take
     pmix_status_t refused = PMIX_SUCCESS;
     std::optional<std::chrono::seconds> timeout;
     StatusReply reply;
+    bool only_declares() const { return order.signals.empty() && !order.notifies && !declared.empty(); }
 };
 struct LogAsk {
     static constexpr std::size_t max_text = 64 * 1024; // of one entry: what a pipe holds

@@ -180,6 +180,8 @@ void Launcher::on_message(HostIndex h, local::ControlMessage message) {
             return on_invitation(h, contact->host - static_cast<HostIndex>(hosts_.size()), contact->message);
         if (hosts_[contact->host].channel)
             hosts_[contact->host].channel->send(Contact{h, std::move(contact->message)});
+        else
+            hosts_[h].channel->send(Contact{contact->host, {}}); // its daemon has ended
     } else {
         say("error: {}: its daemon sent a message that only pmixhost run sends", options_.hosts[h]);
     }

@@ -192,8 +192,15 @@ void Mesh::invite(HostIndex host) {
             Peer &p = peer(host);
             // Not when the peer was forgotten and invited anew.
             if (p.invitation == invitation && p.links.empty() && !p.dial)
-                host_gone(host, Gone::lost, sent.failure());
+                host_gone(host, sent.failure().kind == ErrorKind::not_found ? Gone::left : Gone::lost,
+                          sent.failure());
         });
+}
+
+void Mesh::left(HostIndex host) {
+    Peer &p = peer(host);
+    if (p.links.empty() && !p.dial)
+        host_gone(host, Gone::left, error(ErrorKind::not_found, "its daemon has ended"));
 }
 
 bool Mesh::send(HostIndex host, std::uint8_t type, SharedBytes payload) {
@@ -210,6 +217,14 @@ bool Mesh::send(HostIndex host, std::uint8_t type, SharedBytes payload) {
     arm_deadline(host);
     invite(host);
     return true;
+}
+
+bool Mesh::connecting(HostIndex host) const {
+    auto found = peers_.find(host);
+    if (found == peers_.end() || found->second->gone)
+        return false;
+    const Peer &p = *found->second;
+    return p.links.empty() && (p.awaited || p.dial || !p.queue.empty());
 }
 
 bool Mesh::connected(HostIndex host) const {
@@ -271,6 +286,7 @@ std::size_t Mesh::queued_bytes(HostIndex host) const {
 }
 
 void Mesh::farewell() {
+    leaving_ = true;
     auto payload = share(wire::encode(wire::Farewell{}));
     for (auto &[host, p] : peers_) {
         for (auto &[id, link] : p->links)
@@ -560,6 +576,8 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
         p.queue.clear();
         p.queue_bytes = 0;
     }
+    if (leaving_)
+        raw.send(wire::Farewell::type, share(wire::encode(wire::Farewell{})));
     if (faults_ && faults_->cuts_at_open(host))
         return cut(host);
     raw.release(); // last: what it hands over may change everything

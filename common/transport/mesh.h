@@ -42,7 +42,7 @@ class Mesh {
         std::function<void(HostIndex from, std::uint8_t type, Bytes payload)> on_message;
         // Once per host. What was queued for it is dropped.
         std::function<void(HostIndex host, Gone how, const Error &why)> on_gone;
-        // Hands a contact message to the daemon of `host` (RmBackend::send_contact).
+        // Hands a contact message to the daemon of `host` (RmBackend::send_contact). not_found: it has left.
         std::function<void(HostIndex host, Bytes message, TimePoint deadline,
                            std::function<void(Result<void>)> done)>
             send_contact;
@@ -63,9 +63,13 @@ class Mesh {
     void invite(HostIndex host);
     // A contact message arrived through the backend. A malformed one is logged and dropped.
     void on_contact(const Bytes &message);
+    // The RM knows that the daemon of `host` has ended in order. Nothing while there is a connection.
+    void left(HostIndex host);
     // Queues until there is a connection. False if the host is gone.
     bool send(HostIndex host, std::uint8_t type, SharedBytes payload);
     bool connected(HostIndex host) const;
+    // Is a connection being made, by either side?
+    bool connecting(HostIndex host) const;
     bool gone(HostIndex host) const;
     // Has there been a connection, now or before? A host that is gone without one may only have ended
     // before it was first wanted.
@@ -78,7 +82,7 @@ class Mesh {
     std::size_t dialing() const { return dialing_; }
     // Every host there is a connection to.
     std::vector<HostIndex> connected_hosts() const;
-    // Tell all connected hosts that this daemon's leaving is no loss.
+    // Tell all hosts that are connected, or will be, that this daemon's leaving is no loss.
     void farewell();
     // Queued and not yet taken by the kernel, over all connections.
     std::size_t unsent_bytes() const;
@@ -128,6 +132,7 @@ class Mesh {
     std::unique_ptr<Listener> listener_;
     Bytes cookie_;
     std::vector<Bytes> addresses_;
+    bool leaving_ = false; // has said farewell
     bool told_of_tags_ = false; // that another host has another value of transport.frame_tags
     std::size_t dialing_ = 0; // counted by each Dial
     std::size_t awaited_ = 0; // invited and not here yet: counted by each Awaited

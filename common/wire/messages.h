@@ -154,6 +154,27 @@ struct ModexReply {
 };
 
 // --- control ------------------------------------------------------------------------------------
+struct PostedByEnded {
+    static constexpr std::uint8_t type = 22;
+    static constexpr const char *name = "PostedByEnded";
+    static constexpr const char *text =
+        "what the processes of a host that leaves had posted, to the heir of that host, which answers PostedKept";
+    Bytes posted;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&PostedByEnded::posted, "posted", "PostedData, one behind the other"));
+    }
+};
+
+struct PostedKept {
+    static constexpr std::uint8_t type = 23;
+    static constexpr const char *name = "PostedKept";
+    static constexpr const char *text = "the heir has it, or leaves too";
+    std::uint8_t kept = 0;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&PostedKept::kept, "kept", "0: the next one is to be asked"));
+    }
+};
+
 struct KillRanks {
     static constexpr std::uint8_t type = 28;
     static constexpr const char *name = "KillRanks";
@@ -889,7 +910,7 @@ struct TableReply {
 };
 
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
-                               ModexRequest, ModexReply, KillRanks, SignalRanks, SignalReply,
+                               ModexRequest, ModexReply, PostedByEnded, PostedKept, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessesEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
                                StepOver, EventNotice, HostReport, OrderlyEnds, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,

@@ -62,7 +62,7 @@ class LocalBackend final : public RmBackend {
         return {};
     }
 
-    void send_contact(HostIndex host, std::string message, TimePoint,
+    void send_contact(HostIndex host, std::string message, bool, TimePoint,
                       std::function<void(Result<void>)> done) override {
         // Answered from the loop, never from within the call.
         auto answer = [this, done = std::move(done)](Result<void> result) {
@@ -244,7 +244,10 @@ class LocalBackend final : public RmBackend {
     void on_message(ControlMessage message) {
         if (auto *contact = std::get_if<Contact>(&message)) {
             trip_at_contact();
-            listener_->on_contact(std::move(contact->message));
+            if (contact->message.empty())
+                listener_->on_daemon_left(contact->host);
+            else
+                listener_->on_contact(std::move(contact->message));
         } else if (auto *signal = std::get_if<SignalTasks>(&message)) {
             on_signal(static_cast<int>(signal->signal), signal->ranks);
         } else if (std::get_if<Terminate>(&message)) {

@@ -58,6 +58,9 @@ Result<void> forward(const std::string &node, std::string address, const std::st
     int code = slurm_forward_data(&nodes, address.data(),
                                   static_cast<std::uint32_t>(message.size()), message.data());
     slurm_xfree(reinterpret_cast<void **>(&nodes));
+    // slurmd's own answer; when it cannot be reached itself, the code is one of Slurm's.
+    if (code == ENOENT || code == ECONNREFUSED)
+        return error(ErrorKind::not_found, "there is no daemon on {}", node);
     if (code != SLURM_SUCCESS)
         return error(ErrorKind::unreachable, "the daemon on {} cannot be reached through slurmd: {}",
                      node, slurm_strerror(code));
@@ -143,7 +146,7 @@ class SlurmBackend final : public RmBackend {
         return {};
     }
 
-    void send_contact(HostIndex host, std::string message, TimePoint deadline,
+    void send_contact(HostIndex host, std::string message, bool has_begun, TimePoint deadline,
                       std::function<void(Result<void>)> done) override {
         if (host >= step_.node_of.size())
             return fail(std::move(done), error(ErrorKind::not_found, "there is no host {}", host));
@@ -153,7 +156,8 @@ class SlurmBackend final : public RmBackend {
         auto path = path_of(host);
         if (!path)
             return fail(std::move(done), path.failure());
-        sender().send({step_.node_of[host], std::move(*path), std::move(message), deadline}, std::move(done));
+        sender().send({step_.node_of[host], std::move(*path), std::move(message), deadline, has_begun},
+                      std::move(done));
     }
 
     void reach(CentralRole role, std::string invitation, TimePoint start_after, TimePoint deadline,
@@ -166,7 +170,7 @@ class SlurmBackend final : public RmBackend {
         auto path = session_path(step_.settings.directory_base, geteuid(), step_.leader_job);
         if (!path)
             return fail(std::move(done), path.failure());
-        sender().send({step_.session_node, std::move(*path), std::move(invitation), deadline, start_after,
+        sender().send({step_.session_node, std::move(*path), std::move(invitation), deadline, false, start_after,
                        [this] { return start_one_session(); }},
                       std::move(done));
     }

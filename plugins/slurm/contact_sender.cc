@@ -29,7 +29,8 @@ void ContactSender::attempted(std::shared_ptr<Sending> sending, Result<void> sen
     if (!sent && sent.failure().kind == ErrorKind::timeout)
         return sending->done(error(ErrorKind::unreachable, "the daemon on {} was not reached through slurmd in time",
                                    message.node));
-    if (sent || sent.failure().kind == ErrorKind::limit || loop_.now() + sending->pause >= message.deadline)
+    if (sent || sent.failure().kind == ErrorKind::limit ||
+        (message.once && sent.failure().kind == ErrorKind::not_found) || loop_.now() + sending->pause >= message.deadline)
         return sending->done(std::move(sent));
     log_.debug("{}; once more", sent.failure().text);
     if (message.on_missing && loop_.now() >= message.missing_after) {

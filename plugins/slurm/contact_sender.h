@@ -21,12 +21,13 @@ namespace pmixhost::slurm {
 class ContactSender {
   public:
     static constexpr SlowCalls::Threads threads{4, 8};
-    // Blocks; called in a thread. Fails where nobody listens at that path.
+    // Blocks; called in a thread. not_found where nobody listens at that path.
     using Forward = std::function<Result<void>(const std::string &node, const std::string &path,
                                                const std::string &message)>;
     struct Message {
         std::string node, path, bytes;
         TimePoint deadline;
+        bool once = false; // where nobody listens (not_found), there will be nobody
         // Once, when there was nobody to take it until then; a failure is the message's. Null: nothing.
         TimePoint missing_after = TimePoint::max();
         std::function<Result<void>()> on_missing = nullptr;

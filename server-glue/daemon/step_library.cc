@@ -34,7 +34,7 @@ void StepServer::on_library(Result<std::unique_ptr<PmixLibrary>> library) {
     tasks_.set_library(*library_);
     sets_.define(step_.nspace, step_.process_sets);
     for (auto &ask : std::exchange(early_asks_, {}))
-        ask_library(ask.token, ask.nspace, ask.rank);
+        ask_library(ask.token, ask.nspace, ask.rank, ask.wait);
     for (auto &event : std::exchange(early_events_, {}))
         event();
     tell_of_terminated();
@@ -50,6 +50,7 @@ void StepServer::on_library(Result<std::unique_ptr<PmixLibrary>> library) {
 // goes round, so the step can be ended in an orderly way.
 void StepServer::on_library_stuck(const std::string &why) {
     library_stuck_ = true;
+    finish_handing_over();
     if (auto stop = std::exchange(stop_cleaning_, nullptr)) {
         log_.error("{}", why);
         return stop();

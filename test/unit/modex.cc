@@ -20,6 +20,10 @@ struct Port final : ModexPort {
     std::vector<std::uint64_t> asked;
     std::set<Rank> gone_ranks;
     std::set<HostIndex> gone_hosts;
+    std::vector<std::uint64_t> asked_now;
+    std::map<Rank, HostIndex> heirs; // of those whose host has left
+    std::map<Rank, Bytes> kept_here;
+    std::set<Rank> on_its_way;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
         if (gone_hosts.contains(to))
             return false;
@@ -30,7 +34,17 @@ struct Port final : ModexPort {
         bool first = answers.emplace(id, std::pair{status, std::move(data)}).second;
         assert_true(first);
     }
-    void ask_library(std::uint64_t token, const Bytes &, Rank) override { asked.push_back(token); }
+    void ask_library(std::uint64_t token, const Bytes &, Rank, Wait wait) override {
+        (wait == Wait::if_there ? asked_now : asked).push_back(token);
+    }
+    HostIndex holder_of(const Bytes &nspace, Rank rank) override {
+        auto heir = heirs.find(rank);
+        return heir == heirs.end() ? host_of(nspace, rank) : heir->second;
+    }
+    Kept kept(const Bytes &, Rank rank) override {
+        auto found = kept_here.find(rank);
+        return {found == kept_here.end() ? nullptr : &found->second, on_its_way.contains(rank)};
+    }
     HostIndex host_of(const Bytes &nspace, Rank rank) override {
         return nspace == "job" && rank < 4 ? rank : no_host;
     }
@@ -111,12 +125,16 @@ void the_owner_goes(void **) {
     Modex modex(port, 1);
     modex.on_request(start, 0, {1, "job", 1, UINT32_MAX});
     modex.on_local_process_gone("job", 1);
+    assert_true(port.sent.empty()); // it may have committed something at its very end
+    assert_true(port.asked_now == port.asked);
+    modex.on_local_data(port.asked_now.at(0), PMIX_ERR_NOT_FOUND, {});
     auto reply = wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(0)));
     assert_int_equal(reply->status, PMIX_ERR_NOT_FOUND);
     port.gone_ranks.insert(1);
-    modex.on_request(start, 0, {2, "job", 1, UINT32_MAX}); // at once now
-    assert_int_equal(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(1)))->status,
-                     PMIX_ERR_NOT_FOUND);
+    modex.on_request(start, 0, {2, "job", 1, UINT32_MAX});
+    assert_int_equal(port.asked.size(), 1);
+    modex.on_local_data(port.asked_now.at(1), PMIX_SUCCESS, "blob"); // what it had committed is still there
+    assert_true(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(1)))->data == "blob");
 }
 
 void the_host_goes(void **) {
@@ -124,7 +142,7 @@ void the_host_goes(void **) {
     Modex modex(port, 0);
     modex.request(1, "job", 1, start, TimePoint::max());
     modex.request(2, "job", 2, start, TimePoint::max());
-    modex.on_host_gone(1);
+    modex.on_host_gone(start, 1, false);
     assert_int_equal(port.answers.at(1).first, PMIX_ERR_LOST_CONNECTION);
     assert_false(port.answers.contains(2));
     port.gone_hosts.insert(1);
@@ -144,6 +162,71 @@ void only_the_asked_host_may_answer(void **) {
                      PMIX_ERR_NOT_FOUND);
 }
 
+wire::ModexRequest request_in(const Port &port, std::size_t place, HostIndex to) {
+    assert_int_equal(std::get<0>(port.sent.at(place)), to);
+    return *wire::decode<wire::ModexRequest>(std::get<2>(port.sent.at(place)));
+}
+
+void a_host_that_leaves_has_an_heir(void **) {
+    Port port;
+    Modex modex(port, 3);
+    modex.request(1, "job", 2, start, start + 5s);
+    auto first = request_in(port, 0, 2);
+    port.heirs[2] = 1;
+    modex.on_host_gone(start + 1s, 2, true);
+    auto second = request_in(port, 1, 1);
+    assert_int_equal(second.rank, 2);
+    assert_int_equal(second.timeout_ms, 4000);
+    modex.on_reply(2, {first.id, PMIX_SUCCESS, "too late"});
+    assert_true(port.answers.empty());
+    modex.on_reply(1, {second.id, PMIX_SUCCESS, "blob"});
+    assert_true(port.answers.at(1).second == "blob");
+    modex.request(2, "job", 2, start, start + 5s); // the next one at once
+    request_in(port, 2, 1);
+    // The heir crashes; then nobody is left.
+    modex.on_host_gone(start, 1, false);
+    assert_int_equal(port.answers.at(2).first, PMIX_ERR_LOST_CONNECTION);
+    port.heirs[2] = no_host;
+    modex.request(3, "job", 2, start, start + 5s);
+    assert_int_equal(port.answers.at(3).first, PMIX_ERR_NOT_FOUND);
+}
+
+void the_heir_answers_and_waits_for_what_may_come(void **) {
+    Port port;
+    Modex modex(port, 0);
+    port.kept_here[1] = "kept";
+    modex.on_request(start, 3, {1, "job", 1, UINT32_MAX});
+    assert_true(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(0)))->data == "kept");
+    port.on_its_way.insert(2);
+    modex.on_request(start, 3, {2, "job", 2, UINT32_MAX});
+    assert_int_equal(port.sent.size(), 1);
+    port.heirs[2] = 0;
+    modex.request(9, "job", 2, start, start + 5s); // this host's own processes ask too
+    port.kept_here[2] = "handed over";
+    modex.on_kept("job", 2);
+    assert_true(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(1)))->data == "handed over");
+    assert_true(port.answers.at(9).second == "handed over");
+    assert_true(port.asked.empty() && port.asked_now.empty());
+    // What does not come until its host has left does not come.
+    port.on_its_way = {3};
+    modex.on_request(start, 2, {3, "job", 3, UINT32_MAX});
+    port.on_its_way.clear();
+    modex.on_host_gone(start, 3, true);
+    assert_int_equal(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(2)))->status, PMIX_ERR_NOT_FOUND);
+}
+
+void hosts_that_have_all_left_are_not_asked_for_ever(void **) {
+    Port port;
+    Modex modex(port, 0);
+    modex.request(1, "job", 1, start, TimePoint::max());
+    for (unsigned i = 1; i <= Modex::max_tries; ++i) {
+        assert_true(port.answers.empty());
+        assert_int_equal(port.sent.size(), i);
+        modex.on_host_gone(start, 1, true); // and the port names it again
+    }
+    assert_int_equal(port.answers.at(1).first, PMIX_ERR_NOT_FOUND);
+}
+
 } // namespace
 
 int main() {
@@ -155,6 +238,9 @@ int main() {
         cmocka_unit_test(the_owner_goes),
         cmocka_unit_test(the_host_goes),
         cmocka_unit_test(only_the_asked_host_may_answer),
+        cmocka_unit_test(a_host_that_leaves_has_an_heir),
+        cmocka_unit_test(the_heir_answers_and_waits_for_what_may_come),
+        cmocka_unit_test(hosts_that_have_all_left_are_not_asked_for_ever),
     };
     return cmocka_run_group_tests_name("direct modex", tests, nullptr, nullptr);
 }

@@ -364,7 +364,7 @@ static void a_host_that_refuses_is_tried_again(void **state) {
         return {};
     });
     bool sent = false;
-    sender.send({"n1", "p", "m", f->loop->now() + 10s, f->loop->now(), [&]() -> Result<void> {
+    sender.send({"n1", "p", "m", f->loop->now() + 10s, false, f->loop->now(), [&]() -> Result<void> {
                      ++missing;
                      return {};
                  }},

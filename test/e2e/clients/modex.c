@@ -4,8 +4,10 @@
  *        modex late         the data is committed only after it was asked for
  *        modex timeout      PMIX_TIMEOUT is honoured when it never comes
  *        modex nobody       a rank that the job does not have
- *        modex gone [ASKER [SECONDS]]   the owner had ended before it was asked; within SECONDS [10] an
- *                          error comes, where SECONDS are given PMIX_ERR_LOST_CONNECTION
+ *        modex gone [ASKER]   the owner had ended in order, without having posted anything, before it was
+ *                          asked: PMIX_ERR_NOT_FOUND, soon
+ *        modex left ASKER up|down|together   all have posted something and end in order, by rising or falling
+ *                          rank or all together; then ASKER asks for it
  *        modex going       the owner ends while it is being asked
  * The owner is the last rank, rank 0 asks (for "gone": ASKER). */
 #include "client.h"
@@ -87,11 +89,26 @@ int main(int argc, char **argv)
             wait_for_death();
             start = now();
             pmix_status_t rc = get_timed(owner, "never", 30, &v);
-            expect_gone(rc, now() - start, argc > 3 ? atof(argv[3]) : 10);
-            /* A daemon that has not yet left says so itself. */
-            if (argc > 3 && rc != PMIX_ERR_LOST_CONNECTION && rc != PMIX_ERR_NOT_FOUND)
-                fail("%s, although the host cannot be reached", PMIx_Error_string(rc));
+            if (rc != PMIX_ERR_NOT_FOUND || now() - start > 10)
+                fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
         }
+    } else if (!strcmp(what, "left") && argc == 4) {
+        uint32_t asker = (uint32_t)atoi(argv[2]);
+        put_u64("number", me.rank * 7 + 1);
+        must(PMIx_Commit());
+        mark("life", me.rank);
+        fence();
+        for (uint32_t i = 0; i < me.size; i++) {
+            bool before = !strcmp(argv[3], "up") ? i < me.rank : i > me.rank;
+            if (i != me.rank && i != asker && (me.rank == asker || (strcmp(argv[3], "together") && before)))
+                wait_for_mark("life", i);
+        }
+        start = now();
+        for (uint32_t i = 0; me.rank == asker && i < me.size; i++)
+            if (get_u64(i, "number") != i * 7 + 1)
+                fail("wrong number of rank %u", i);
+        if (now() - start > 10)
+            fail("only after %.1f s", now() - start);
     } else if (!strcmp(what, "going")) {
         if (me.rank == 0) {
             must(PMIx_Get_nb(&owner_proc, "never", NULL, 0, answer_value, &asked));

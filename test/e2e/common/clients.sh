@@ -85,11 +85,21 @@ client 3 2 modex nobody
 ok "direct modex of a rank that does not exist" all_ok 6
 client 3 1 modex gone
 ok "direct modex of a rank that has gone, asked by the root of the tree" all_ok 3
-# The owner's daemon has gone with its last task, and nobody can tell that from one not yet up.
-configure '[transport]' 'connect_timeout = "4s"'
-client 3 1 modex gone 1 6
-ok "direct modex of a rank that has gone, asked by a host that had no connection to it: within transport.connect_timeout" \
-    all_ok 3
+client 3 1 modex gone 1
+ok "direct modex of a rank that has gone, asked by a host that had no connection to it" all_ok 3
+for order in up down together; do
+    for asker in 0 2 5; do
+        client 3 2 modex left $asker $order
+        ok "what ranks had posted is there when they and their hosts have left, $order, asked by rank $asker, 3x2" all_ok 6
+    done
+done
+configure '[transport]' 'radix = 2' # so that some hosts are behind others
+for asker in 0 2 3; do
+    client 4 1 modex left $asker up
+    ok "what ranks had posted is there when they have left, rank $asker of a deeper tree" all_ok 4
+    client 4 1 modex left $asker together
+    ok "what ranks had posted is there when they have left together, rank $asker of a deeper tree" all_ok 4
+done
 configure
 client 3 1 modex going
 ok "direct modex of a rank that goes while it is asked" all_ok 3
