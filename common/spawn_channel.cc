@@ -38,6 +38,29 @@ void say(int fd, std::string line) {
 
 } // namespace
 
+static constexpr std::string_view fate_word = " fate";
+
+std::string ParentWord::text() const {
+    return fmt::format("{} {}{}", nspace, rank, shares_fate ? fate_word : "");
+}
+
+std::optional<ParentWord> ParentWord::parse(std::string_view text) {
+    ParentWord word;
+    if (text.ends_with(fate_word)) {
+        word.shares_fate = true;
+        text.remove_suffix(fate_word.size());
+    }
+    std::size_t space = text.find(' ');
+    if (space == text.npos || space == 0 || space > 255)
+        return std::nullopt;
+    word.nspace = text.substr(0, space);
+    text.remove_prefix(space + 1);
+    auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), word.rank);
+    if (code != std::errc() || stop != text.data() + text.size())
+        return std::nullopt;
+    return word;
+}
+
 UniqueFd take_spawn_channel() {
     int fd = descriptor(spawn_fd_variable);
     int type = 0;

@@ -20,8 +20,19 @@ namespace pmixhost {
 
 inline constexpr std::string_view spawn_fd_variable = "PMIXHOST_SPAWN_FD";
 inline constexpr std::string_view spawn_stderr_variable = "PMIXHOST_SPAWN_STDERR";
-// By which the job's daemons know the process that asked for it: "NSPACE RANK".
+// By which the job's daemons know the process that asked for it: a ParentWord.
 inline constexpr std::string_view parent_variable = "PMIXHOST_PARENT";
+
+// "NSPACE RANK", and behind it " fate" where the two jobs live and die together while they are connected.
+struct ParentWord {
+    std::string nspace;
+    std::uint32_t rank = 0;
+    bool shares_fate = false;
+
+    std::string text() const;
+    // Nothing for what is none. A namespace has 1 to 255 bytes.
+    static std::optional<ParentWord> parse(std::string_view text);
+};
 
 // The descriptor that this process' environment names, close-on-exec from then on; empty if it was
 // not started for PMIx_Spawn.

@@ -14,6 +14,8 @@ wire::NamespaceInfo describe(const StepInfo &step) {
     info.job_id = step.job_id;
     info.universe_size = step.universe_size;
     info.process_sets = format_process_sets(step.process_sets);
+    if (step.parent && step.parent->shares_fate)
+        info.shares_fate_with = step.parent->nspace;
     for (HostIndex host = 0; host < step.map.host_count(); ++host) {
         auto ranks = step.map.ranks_on(host);
         info.hosts.push_back({step.map.hosts()[host], {ranks.begin(), ranks.end()}});

@@ -46,16 +46,16 @@ LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settin
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
               },
-              [this](StepId, HostIndex, Mesh::Gone how) {
+              [this](StepId, HostIndex host, Mesh::Gone how) {
                   if (how == Mesh::Gone::lost)
-                      end_children();
+                      end_children(fmt::format("host {} of the step is lost", host));
               },
               [](StepId) {}}),
       starters_(loop, max_children) {}
 
 void LauncherServer::on_invitation(const std::string &message) {
     if (message.empty())
-        end_children();
+        end_children("the step was ended");
     else
         peers_.on_invitation(message);
 }
@@ -70,7 +70,7 @@ void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, 
     } else if (type == wire::StepOver::type) {
         auto over = wire::decode<wire::StepOver>(payload);
         if (over && over->badly)
-            end_children();
+            end_children(fmt::format("tasks of host {} of the step have ended badly", from));
     } else {
         log_.warning("a step's daemon sent a message of unknown type {}", type);
     }
@@ -231,9 +231,11 @@ void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int st
     peers_.send(step, host, wire::SpawnReply::type, share(wire::encode(message)));
 }
 
-void LauncherServer::end_children() {
+void LauncherServer::end_children(const std::string &why) {
     if (std::exchange(ending_, true))
         return;
+    if (!children_.empty())
+        log_.info("{}: the jobs that it spawned are ended", why);
     for (const auto &[number, early] : std::exchange(early_, {}))
         start(early.step, early.from, early.request); // says that the step is ending
     for (auto &[number, child] : children_)

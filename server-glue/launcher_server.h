@@ -32,7 +32,8 @@ class LauncherServer {
     void on_invitation(const std::string &message);
     // The step is over: no requests come any more.
     void on_step_over();
-    void end_children();
+    // `why` is for the log.
+    void end_children(const std::string &why);
 
   private:
     using StepId = CentralServer::StepId;

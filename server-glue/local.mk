@@ -49,6 +49,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/query_service.h server-glue/query_service.cc \
 	server-glue/role_process.h server-glue/role_process.cc \
 	server-glue/session_control.h server-glue/session_control.cc \
+	server-glue/shared_fate.h server-glue/shared_fate.cc \
 	server-glue/session_events.h server-glue/session_events.cc \
 	server-glue/session_server.h server-glue/session_server.cc \
 	server-glue/signature.h server-glue/signature.cc \
@@ -58,6 +59,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
 	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_heirs.cc server-glue/step_events.cc server-glue/step_log.cc \
+	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_fate.cc server-glue/step_events.cc server-glue/step_log.cc \
 	server-glue/step_control.cc server-glue/daemon/step_library.cc \
 	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \

@@ -5,7 +5,9 @@
 #include "server-glue/stand_in.h"
 
 #include <algorithm>
+#include <csignal>
 #include <pmix.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -43,7 +45,7 @@ void LocalTasks::parted(Rank rank, std::string_view said, UniqueFd connection) {
 
 bool LocalTasks::any_ended_badly() const {
     return std::any_of(gone_.begin(), gone_.end(), [this](Rank rank) {
-        return connected_.contains(rank) && !finalized_.contains(rank);
+        return connected_.contains(rank) && !finalized_.contains(rank) && !cut_off_.contains(rank);
     });
 }
 
@@ -168,6 +170,8 @@ bool LocalTasks::client_finalized(Rank rank) {
 
 void LocalTasks::task_gone(Rank rank, std::optional<int> wait_status) {
     gone_.insert(rank);
+    if (wait_status && WIFSIGNALED(*wait_status) && WTERMSIG(*wait_status) == SIGPIPE)
+        cut_off_.insert(rank);
     if (table_)
         table_->set(step_.map.local_rank(rank), 0);
     callbacks_.on_gone(rank, wait_status);

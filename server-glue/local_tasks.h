@@ -61,7 +61,8 @@ class LocalTasks {
     bool connected(Rank rank) const { return connected_.contains(rank); }
     bool any_finalized() const { return !finalized_.empty(); }
     bool finalized(Rank rank) const { return finalized_.contains(rank); }
-    // A task that used PMIx has ended without having finalized it.
+    // A task that used PMIx has ended without having finalized it. One that SIGPIPE ended does not count: it
+    // wrote to a process that was gone, as those of Open MPI 4.1 do in MPI_Finalize.
     bool any_ended_badly() const;
     TaskWatch &watch() { return watch_; }
 
@@ -90,7 +91,7 @@ class LocalTasks {
     TaskWatch watch_;
     EventLoop::Handle patience_;
     std::vector<Waiting> waiting_;
-    std::set<Rank> started_, connected_, finalized_, gone_, stood_in_, running_;
+    std::set<Rank> started_, connected_, finalized_, gone_, cut_off_, stood_in_, running_;
     bool patience_over_ = false;
     bool registering_ = false;
     bool registered_ = false;

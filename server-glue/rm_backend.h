@@ -49,6 +49,7 @@ struct StepInfo {
     struct Parent {
         std::string nspace;
         Rank rank = 0;
+        bool shares_fate = false;       // see shared_fate.h
     };
     std::optional<Parent> parent;       // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.
@@ -201,7 +202,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 8;
+    static constexpr std::uint32_t current_abi = 9;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     // Fails where the start document lacks or garbles something; the text names it.

@@ -84,10 +84,10 @@ Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, cons
     if (parent)
         parent_watch = loop.watch(parent.get(), EventLoop::readable, [&](unsigned) {
             parent_watch.reset();
-            launcher.end_children();
+            launcher.end_children("who started the launcher has gone");
             launcher.on_step_over();
         });
-    auto ended = loop.on_signal(SIGTERM, [&launcher] { launcher.end_children(); });
+    auto ended = loop.on_signal(SIGTERM, [&launcher] { launcher.end_children("SIGTERM"); });
     return loop.run();
 }
 

@@ -113,6 +113,11 @@ class Planner {
             return *no;
         if (auto no = complete_sets())
             return *no;
+        // Who names a personality is an MPI library. Who wants to be told of the end sees to it itself.
+        auto names_mpi = [](const auto &directive) { return directive.key == PMIX_PERSONALITY; };
+        plan_.shares_fate =
+            std::any_of(request_.directives.begin(), request_.directives.end(), names_mpi) &&
+            request_.lives_on == 0 && !plan_.tell_end;
         return std::move(plan_);
     }
 

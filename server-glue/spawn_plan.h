@@ -54,6 +54,7 @@ struct SpawnPlan {
     std::optional<std::chrono::seconds> timeout; // of the start; zero: no limit
     std::string parent_nspace;
     std::uint32_t parent_rank = 0;
+    bool shares_fate = false; // with the parent's job, while they are connected (shared_fate.h)
 
     std::uint32_t tasks() const { return static_cast<std::uint32_t>(host_of_rank.size()); }
 };

@@ -115,6 +115,7 @@ void StepServer::event_lost(HostIndex to) {
 }
 
 void StepServer::deliver(const wire::EventNotice &notice) {
+    note_fate(notice);
     to_library(notice.info.size() + sizeof notice, [this, notice](PmixLibrary::Done done) {
         pmix_proc_t source;
         PMIX_LOAD_PROCID(&source, notice.nspace.c_str(), notice.rank);
@@ -133,6 +134,7 @@ void StepServer::deliver(const wire::EventNotice &notice) {
 }
 
 void StepServer::deliver(const wire::HostReport &report) {
+    note_fate(report);
     tell_session_of(report);
     if (report.lost != 0)
         table_.note_lost(report.host);
@@ -180,7 +182,7 @@ void StepServer::report_abroad(const wire::HostReport &report) {
 // As if the other namespace had sent it: to every host of this step.
 void StepServer::on_job_event(const wire::JobEvent &job) {
     if (job.what == wire::JobEvent::ended)
-        on_child_ended(job.nspace);
+        on_child_ended(job);
     if (job.asked == 0)
         return;
     for (const auto &event : events_of(job)) {

@@ -125,14 +125,15 @@ void StepServer::on_gathering_done(wire::GatheringDone message) {
     collectives_.outside_done(message.signature, message.sequence, message.status, std::move(parts));
 }
 
-void StepServer::complete_with(CollectiveKind kind, DataReply reply, Contributions contributions) {
+void StepServer::complete_with(Reply whose, Contributions contributions) {
+    CollectiveKind kind = whose.kind;
     struct Waiting {
         DataReply reply;
         Bytes data;
         std::size_t left = 1;
     };
     auto waiting = std::make_shared<Waiting>();
-    waiting->reply = std::move(reply);
+    waiting->reply = std::move(whose.answer);
     auto one_less = [waiting] {
         if (--waiting->left == 0)
             waiting->reply(PMIX_SUCCESS, std::move(waiting->data));
@@ -154,6 +155,7 @@ void StepServer::complete_with(CollectiveKind kind, DataReply reply, Contributio
         if (kind == CollectiveKind::connect) {
             remember_posted(*part);
             sets_.connected(part->info.nspace, sets_of(part->info));
+            learn_kin(part->info);
         } else {
             waiting->data += part->data;
         }
@@ -162,12 +164,23 @@ void StepServer::complete_with(CollectiveKind kind, DataReply reply, Contributio
         ++waiting->left;
         foreign_.learn(*library_, part->info, one_less);
     }
+    if (whose.abroad) {
+        auto size_of = [this](const Bytes &nspace) {
+            return nspace == step_.nspace ? step_.map.rank_count() : foreign_.size_of(nspace);
+        };
+        if (kind == CollectiveKind::connect)
+            fate_.connected(*whose.abroad, size_of);
+        else
+            fate_.parted(*whose.abroad, size_of);
+    }
     one_less();
 }
 
 // Whoever waits for that job in the session hears of it. A job that never had to do with the session
 // is not known there, and nobody else can tell.
-void StepServer::on_child_ended(const Bytes &nspace) {
+void StepServer::on_child_ended(const wire::JobEvent &job) {
+    const Bytes &nspace = job.nspace;
+    fate_.on_job_ended(loop_.now(), nspace, job.exit_code);
     ended_children_.insert(nspace);
     children_.erase(nspace);
     if (mesh_->connected(session_peer()) || collectives_.waits_for(nspace))
@@ -267,7 +280,7 @@ void StepServer::on_foreign_modex(const wire::ModexRequest &message) {
         reply.data = std::move(data);
         send_to_session(wire::ModexReply::type, share(wire::encode(reply)));
     };
-    replies_.emplace(id, Reply{{answer, PMIX_ERROR, Bytes()}});
+    replies_.emplace(id, Reply{{answer, PMIX_ERROR, Bytes()}, CollectiveKind::fence, nullptr});
     modex_.request(id, message.nspace, message.rank, now, deadline);
 }
 

@@ -305,7 +305,10 @@ void StepServer::enter(const Signature &signature, Bytes data, pmix_status_t ref
                                    local_member_ending(signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     std::uint64_t id = next_id_++;
-    replies_.emplace(id, Reply{std::move(reply), signature.kind});
+    std::shared_ptr<const Signature> abroad;
+    if (!signature.of_group() && spans_outside(signature))
+        abroad = std::make_shared<const Signature>(signature);
+    replies_.emplace(id, Reply{std::move(reply), signature.kind, std::move(abroad)});
     collectives_.enter(now, id, signature, std::move(data), status, deadline);
     arm_timer();
 }
@@ -318,7 +321,7 @@ void StepServer::direct_modex(ModexAsk request) {
     if (limit.count() > 0)
         deadline = now + limit;
     std::uint64_t id = next_id_++;
-    replies_.emplace(id, Reply{std::move(request.reply)});
+    replies_.emplace(id, Reply{std::move(request.reply), CollectiveKind::fence, nullptr});
     modex_.request(id, request.target.nspace, request.target.rank, now, deadline);
     arm_timer();
 }
@@ -341,6 +344,7 @@ void StepServer::spawn(SpawnAsk ask) {
         return ask.answer(ask.refused, {});
     ask.request.nspace = ask.caller.nspace;
     ask.request.rank = ask.caller.rank;
+    ask.request.lives_on = live_on_ ? 1 : 0;
     // Who names a personality is an MPI library and will connect with the children: the connection to
     // the session is made while they start.
     if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(),
@@ -398,7 +402,7 @@ void StepServer::complete(std::uint64_t id, std::int32_t status, Contributions c
         return;
     if (status != PMIX_SUCCESS || !contributions)
         return node.mapped().answer(status, {});
-    complete_with(node.mapped().kind, std::move(node.mapped().answer), std::move(contributions));
+    complete_with(std::move(node.mapped()), std::move(contributions));
 }
 
 Result<std::vector<HostIndex>> StepServer::hosts_of(const Signature &signature) {
@@ -471,7 +475,7 @@ void StepServer::arm_timer() {
     timer_.arm(std::min(
         {collectives_.next_time(), modex_.next_time(), control_.next_time(),
          control_abroad_.next_time(), publish_.next_time(),
-         table_.next_time(), queries_.next_time(), time_warning_.next_time()}));
+         table_.next_time(), queries_.next_time(), time_warning_.next_time(), fate_.next_time()}));
 }
 
 void StepServer::on_time() {
@@ -483,6 +487,7 @@ void StepServer::on_time() {
     table_.on_time(loop_.now());
     queries_.on_time(loop_.now());
     time_warning_.on_time(loop_.now());
+    share_fate();
     arm_timer();
 }
 

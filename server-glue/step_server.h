@@ -27,6 +27,7 @@
 #include "server-glue/process_sets.h"
 #include "server-glue/publish_service.h"
 #include "server-glue/query_service.h"
+#include "server-glue/shared_fate.h"
 #include "server-glue/time_warning.h"
 #include "server-glue/recent_names.h"
 #include "server-glue/upcalls.h"
@@ -152,7 +153,12 @@ class StepServer final : private UpcallHandler,
     void deliver(const wire::OrderlyEnds &ends) override;
     void send_abroad(wire::EventAbroad event) override;
     void report_abroad(const wire::HostReport &report);
-    void on_child_ended(const Bytes &nspace);
+    void on_child_ended(const wire::JobEvent &job);
+    // Ends of processes and jobs that this one may share the fate of.
+    void learn_kin(const wire::NamespaceInfo &info);
+    void note_fate(const wire::EventNotice &notice);
+    void note_fate(const wire::HostReport &report);
+    void share_fate();
     void tell_session_of(const wire::HostReport &report);
     void tell_session_of(const wire::OrderlyEnds &ends);
     void tell_session_of(Rank ended);
@@ -200,8 +206,14 @@ class StepServer final : private UpcallHandler,
                std::optional<std::chrono::milliseconds> timeout, DataReply reply);
     void on_gathering_done(wire::GatheringDone message);
     void on_foreign_modex(const wire::ModexRequest &message);
+    struct Reply {
+        DataReply answer;
+        CollectiveKind kind = CollectiveKind::fence;
+        // Of one over several namespaces, once it has succeeded.
+        std::shared_ptr<const Signature> abroad;
+    };
     // Learns the namespaces among the parts, then answers.
-    void complete_with(CollectiveKind kind, DataReply reply, Contributions contributions);
+    void complete_with(Reply reply, Contributions contributions);
     // `then` gets what the participants of this host have posted: wire::PostedData, one behind the other.
     void collect_posted(const Signature &signature, std::function<void(Bytes)> then);
     // When the answer to a connect or group must be out that libpmix gives up after `timeout` (0: never).
@@ -320,14 +332,11 @@ class StepServer final : private UpcallHandler,
     QueryService queries_{*this};
     AllocationService allocations_{*this, settings_.allocation_timeout};
     TimeWarning time_warning_{*this, settings_.events_time_warning}; // of the first host alone
-    struct Reply {
-        DataReply answer;
-        CollectiveKind kind = CollectiveKind::fence;
-    };
     std::unordered_map<std::uint64_t, Reply> replies_; // of collectives and direct modexes
     // What processes of other namespaces had posted when they connected. Each is used once: who asks
     // again wants something newer.
     std::map<std::pair<Bytes, Rank>, Bytes> posted_elsewhere_;
+    SharedFate fate_{step_.nspace};
     // Namespaces of jobs that processes of this host spawned.
     std::set<Bytes> children_;
     RecentNames ended_children_{10'000};

@@ -198,7 +198,7 @@ test_bench_bench_modex_LDFLAGS =
 test_bench_bench_modex_LDADD = $(PMIX_LIBS)
 
 # One rule for all MPI programs: without an mpicc there are none, and their tests are skipped.
-MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic
+MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic mpi_family mpi_tree
 MPI_SOURCES = $(MPI_CLIENTS:%=$(srcdir)/test/e2e/clients/%.c)
 check_DATA = test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
 test/e2e/clients/break_loop.so: test/e2e/clients/break_loop.c

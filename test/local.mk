@@ -19,6 +19,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/frame_
 	test/unit/wire_document test/sim/collectives
 GLUE_TESTS += test/unit/session_events
 GLUE_TESTS += test/unit/posted_heirs
+GLUE_TESTS += test/unit/session_events test/unit/shared_fate
 GLUE_TESTS += test/unit/slow_calls test/unit/allocation_service
 GLUE_TESTS += test/unit/strangers test/unit/task_door
 GLUE_TESTS += test/unit/launcher_server
@@ -86,6 +87,9 @@ test_unit_frame_tags_LDADD = $(GLUE_TEST_LDADD)
 test_unit_data_store_SOURCES = test/unit/data_store.cc
 test_unit_data_store_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_data_store_LDADD = $(GLUE_TEST_LDADD)
+test_unit_shared_fate_SOURCES = test/unit/shared_fate.cc
+test_unit_shared_fate_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_shared_fate_LDADD = $(GLUE_TEST_LDADD)
 test_unit_gathering_SOURCES = test/unit/gathering.cc
 test_unit_gathering_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_gathering_LDADD = $(GLUE_TEST_LDADD)

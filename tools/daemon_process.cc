@@ -125,6 +125,8 @@ void describe_job(const RunOptions &options, const RunIdentity &identity, Writer
     document.add("local.secret", identity.secret);
     document.add("local.cwd", escape_line(identity.cwd));
     document.add("local.map_by", options.map_by);
+    if (options.live_on)
+        document.add("live_on", "1");
     if (!identity.parent.empty())
         document.add("local.parent", identity.parent);
     for (std::size_t host = 0; host < options.hosts.size(); ++host) {

@@ -20,7 +20,7 @@ constexpr std::uint64_t max_tasks = 100'000;
 // The options as they were written.
 struct Raw {
     std::string hosts = "1", tasks, wait = "0", kill_wait = "30", time_limit = "0", input = "0";
-    std::string kill_on_bad_exit = "0";
+    std::string kill_on_bad_exit; // empty: not said
 };
 
 bool valid_host(std::string_view name) {
@@ -210,10 +210,11 @@ Result<void> fill(RunOptions &options, const Raw &raw, const std::vector<std::st
                          printable(raw.input), next - 1);
         options.input = static_cast<Rank>(*rank);
     }
-    if (raw.kill_on_bad_exit != "0" && raw.kill_on_bad_exit != "1")
+    if (!raw.kill_on_bad_exit.empty() && raw.kill_on_bad_exit != "0" && raw.kill_on_bad_exit != "1")
         return error(ErrorKind::invalid, "--kill-on-bad-exit '{}'; allowed: 0, 1",
                      printable(raw.kill_on_bad_exit));
     options.kill_on_bad_exit = raw.kill_on_bad_exit == "1";
+    options.live_on = raw.kill_on_bad_exit == "0";
     struct {
         const char *name;
         const std::string &text;

@@ -22,6 +22,7 @@ struct RunOptions {
     bool unbuffered = false;
     std::optional<Rank> input = 0; // the task that gets our standard input
     bool kill_on_bad_exit = false;
+    bool live_on = false; // --kill-on-bad-exit=0 was said
     std::chrono::milliseconds wait{0};           // after the first task's end; 0: no limit
     std::chrono::milliseconds kill_wait{30'000}; // between a signal that ends and SIGKILL
     std::chrono::milliseconds time_limit{0};     // 0: none

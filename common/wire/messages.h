@@ -555,12 +555,15 @@ struct SpawnRequest {
     std::uint32_t rank = 0;
     std::vector<SpawnDirective> directives;
     std::vector<SpawnApp> apps;
+    std::uint8_t lives_on = 0;
     static constexpr auto fields() {
         return std::make_tuple(field(&SpawnRequest::id, "id", "chosen by the asking daemon"),
                                field(&SpawnRequest::nspace, "nspace", "namespace of the caller"),
                                field(&SpawnRequest::rank, "rank", "its rank"),
                                field(&SpawnRequest::directives, "directives", "of the whole job"),
-                               field(&SpawnRequest::apps, "apps", "the programs, in order"));
+                               field(&SpawnRequest::apps, "apps", "the programs, in order"),
+                               field(&SpawnRequest::lives_on, "lives_on",
+                                     "1: the caller's job asked to live on, and shares no fate"));
     }
 };
 struct SpawnReply {
@@ -618,13 +621,16 @@ struct NamespaceInfo {
     std::uint32_t universe_size = 0;
     std::vector<HostRanks> hosts;
     Bytes process_sets;
+    Bytes shares_fate_with;
     static constexpr auto fields() {
         return std::make_tuple(field(&NamespaceInfo::nspace, "nspace", "its name"),
                                field(&NamespaceInfo::job_id, "job_id", "PMIX_JOBID"),
                                field(&NamespaceInfo::universe_size, "universe_size", "PMIX_UNIV_SIZE"),
                                field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids"),
                                field(&NamespaceInfo::process_sets, "process_sets",
-                                     "as common/process_set.h has it"));
+                                     "as common/process_set.h has it"),
+                               field(&NamespaceInfo::shares_fate_with, "shares_fate_with",
+                                     "of its parent, if it does (server-glue/shared_fate.h)"));
     }
 };
 struct NamespacePart {

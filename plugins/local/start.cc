@@ -4,6 +4,7 @@
 #include "common/config_options.h"
 #include "common/config_values.h"
 #include "common/local_text.h"
+#include "common/spawn_channel.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -175,12 +176,11 @@ Result<StepInfo> parse_step(const StartDocument &document) {
     if (!process_sets)
         return error(ErrorKind::invalid, "start document: {}", process_sets.failure().text);
     step.process_sets = std::move(*process_sets);
-    if (auto parent = document.text("local.parent")) {
-        auto space = parent->find(' ');
-        auto rank = parse_number(space == std::string::npos ? "" : parent->substr(space + 1), UINT32_MAX);
-        if (!rank || space == 0 || space > 255)
-            return garbled("local.parent", *parent);
-        step.parent = StepInfo::Parent{parent->substr(0, space), static_cast<Rank>(*rank)};
+    if (auto text = document.text("local.parent")) {
+        auto parent = ParentWord::parse(*text);
+        if (!parent)
+            return garbled("local.parent", *text);
+        step.parent = StepInfo::Parent{parent->nspace, parent->rank, parent->shares_fate};
     }
     if (!step.parent) // else all of them are pmixhost-task, and the plan has named them
         add_program_sets(step.process_sets, step.apps);

@@ -81,7 +81,8 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
         command.environment.push_back(
             fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
     command.environment.push_back(
-        fmt::format("{}={} {}", parent_variable, plan.parent_nspace, plan.parent_rank));
+        fmt::format("{}={}", parent_variable,
+                    ParentWord{plan.parent_nspace, plan.parent_rank, plan.shares_fate}.text()));
     return command;
 }
 

@@ -2,6 +2,7 @@
 #include "plugins/slurm/backend_step.h"
 
 #include "common/config.h"
+#include "common/spawn_channel.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/task_map.h"
 
@@ -20,7 +21,6 @@ namespace {
 
 // Components of a het job are made one after the other and get numbers in a row, if with gaps.
 constexpr std::uint32_t het_job_span = 1024;
-constexpr std::size_t max_namespace = 255; // PMIX_MAX_NSLEN
 
 bool of_this_step(const TaskMap &map, const StepName &name) {
     auto &jobs = map.component_jobs;
@@ -195,14 +195,10 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     StepInfo &info = step.info;
     info.nspace = namespace_of(map->job_id, map->step_id);
     if (auto text = document.text("slurm.parent")) {
-        auto space = text->find(' ');
-        std::uint32_t rank = 0;
-        const char *end = text->data() + text->size();
-        auto [stop, code] = std::from_chars(text->data() + std::min(space, text->size() - 1) + 1, end, rank);
-        if (space == std::string::npos || space == 0 || space > max_namespace || code != std::errc() ||
-            stop != end)
+        auto parent = ParentWord::parse(*text);
+        if (!parent)
             return error(ErrorKind::invalid, "start document: slurm.parent is garbled");
-        info.parent = StepInfo::Parent{text->substr(0, space), rank};
+        info.parent = StepInfo::Parent{parent->nspace, parent->rank, parent->shares_fate};
     }
     info.job_id = fmt::format("{}.{}", map->job_id, map->step_id);
     info.session_id = map->job_id;

@@ -120,7 +120,7 @@ void who_is_told_to_end_ends(void **) {
         stop = world.loop->after(10ms, [&] { world.loop->stop(); });
     }
     stop.reset();
-    world.launcher->end_children(); // SIGTERM, while the RM is asked
+    world.launcher->end_children("the user wants it"); // SIGTERM, while the RM is asked
     world.run_until_replies(1);
     assert_int_equal(world.replies[0].status, PMIX_ERR_JOB_CANCELED);
     world.launcher->on_step_over();

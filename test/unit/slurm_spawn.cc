@@ -60,6 +60,9 @@ void a_plan_becomes_a_command(void **) {
     assert_false(has(command->environment, "SLURM_PROCID=1"));
     assert_false(has(command->environment, "SLURM_NTASKS=9"));
 
+    plan.shares_fate = true;
+    assert_true(has(spawn_command(plan, context)->environment, "PMIXHOST_PARENT=slurm.7.0 4 fate"));
+
     plan.oversubscribed = true;
     plan.cpus_per_task = 2;
     plan.binding = SpawnPlan::Binding::core;
@@ -73,6 +76,17 @@ void a_plan_becomes_a_command(void **) {
         assert_true(has(command->argv, word));
     plan.apps[0].argv.push_back(std::string(max_task_spec + 1, 'x'));
     assert_false(spawn_command(plan, context).ok());
+}
+
+void the_parents_word_is_read_with_care(void **) {
+    auto plain = ParentWord::parse("slurm.7.0 4"), fate = ParentWord::parse("slurm.7.0 4 fate");
+    assert_true(plain && plain->nspace == "slurm.7.0" && plain->rank == 4 && !plain->shares_fate);
+    assert_true(fate && fate->nspace == "slurm.7.0" && fate->rank == 4 && fate->shares_fate);
+    for (const char *none : {"", " ", "a", "a ", " 1", "a 1 ", "a x", "a 1 fat", "a fate", "a 4294967296"}) {
+        if (ParentWord::parse(none))
+            fail_msg("'%s'", none);
+    }
+    assert_false(ParentWord::parse(std::string(256, 'a') + " 1").has_value());
 }
 
 void variables_of_a_step_are_not_handed_on(void **) {
@@ -303,6 +317,7 @@ int main() {
     setrlimit(RLIMIT_NOFILE, &files);
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_becomes_a_command),
+        cmocka_unit_test(the_parents_word_is_read_with_care),
         cmocka_unit_test(variables_of_a_step_are_not_handed_on),
         cmocka_unit_test(sruns_words_have_a_meaning),
         cmocka_unit_test(a_launch_is_told_when_all_hosts_have),

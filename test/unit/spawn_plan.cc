@@ -292,6 +292,19 @@ void a_start_is_told_from_a_failure(void **) {
         assert_false(parse_start_report(said).running);
 }
 
+void what_mpi_spawns_shares_its_parents_fate(void **) {
+    auto shares = [](const wire::SpawnRequest &request) {
+        auto result = plan_spawn(request, three_hosts());
+        return std::get<SpawnPlan>(result).shares_fate;
+    };
+    auto by_mpi = ask(1, {text(PMIX_PERSONALITY, "ompi")});
+    assert_true(shares(by_mpi));
+    assert_false(shares(ask(1)));
+    assert_false(shares(ask(1, {text(PMIX_PERSONALITY, "ompi"), flag(PMIX_NOTIFY_COMPLETION)})));
+    by_mpi.lives_on = 1;
+    assert_false(shares(by_mpi));
+}
+
 } // namespace
 
 int main() {
@@ -308,6 +321,7 @@ int main() {
         cmocka_unit_test(the_callers_structures_are_copied_with_bounds),
         cmocka_unit_test(a_task_finds_its_program_again),
         cmocka_unit_test(a_start_is_told_from_a_failure),
+        cmocka_unit_test(what_mpi_spawns_shares_its_parents_fate),
     };
     return cmocka_run_group_tests_name("spawn plan", tests, nullptr, nullptr);
 }

@@ -49,6 +49,23 @@ job() {
     verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
 }
 
+# dynamic RANKS HOSTS PROGRAM ...: on three hosts, with room for jobs that these ranks spawn; sets $output,
+# $status and $too_late.
+dynamic() {
+    local ranks=$1 hosts=$2
+    shift 2
+    if [[ $backend == slurm ]]; then
+        run salloc -Q -N3 --ntasks-per-node=12 srun "$mpi" -N "$hosts" -n "$ranks" \
+            ${job_options[@]+"${job_options[@]}"} "$@"
+    else
+        local begin=$SECONDS
+        status=0 too_late=
+        output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" "$PMIXHOST_RUN" run --hosts 3 \
+            -n "$ranks" ${job_options[@]+"${job_options[@]}"} "$@" 2>&1 </dev/null) || status=$?
+        ((status != 124 || SECONDS - begin < TEST_LIMIT)) || too_late=yes
+    fi
+}
+
 client() { # HOSTS RANKS-PER-HOST CLIENT [ARGUMENT ...]
     local hosts=$1 per=$2 name=$3
     shift 3
