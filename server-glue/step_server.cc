@@ -355,7 +355,13 @@ void StepServer::spawn(SpawnAsk ask) {
 
 // --- what the RM says -------------------------------------------------------------------------------
 
-void StepServer::on_rm_gone(std::string why) { end(error(ErrorKind::unreachable, "{}", why)); }
+// An RM that ends in order has waited for the tasks before, but this daemon may hear of both at once: the
+// tasks' ends come first then, and all is well.
+void StepServer::on_rm_gone(std::string why) {
+    rm_gone_ = loop_.after(dying_patience, [this, why = std::move(why)] {
+        end(error(ErrorKind::unreachable, "{}", why));
+    });
+}
 
 void StepServer::want_environment(Rank rank,
                                   std::function<void(Result<std::vector<std::string>>)> done) {

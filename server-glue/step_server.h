@@ -348,7 +348,7 @@ class StepServer final : private UpcallHandler,
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] { on_time(); }};
     EventLoop::Handle idle_; // until the first task should have come
-    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_, alone_;
+    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_, alone_, rm_gone_;
     struct EarlyAsk {
         std::uint64_t token;
         Bytes nspace;

@@ -184,6 +184,8 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
         });
         !ended)
         log.error("the step could not be ended: {}", ended.failure().text);
+    // The RM's own process on this host, which should do it, may be what has died.
+    end_tasks(table);
     return 1;
 }
 

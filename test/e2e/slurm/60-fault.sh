@@ -178,6 +178,8 @@ stepd=$(on_host "$victim" pgrep -x slurmstepd | head -n 1)
 on_host "$victim" kill -KILL "$stepd"
 ok "slurmstepd is killed: the daemon beside it ends" \
     until_true 40 eval "[[ -z \$(on_host $victim pgrep -x pmixhostd) ]]"
+ok "slurmstepd is killed: so do the tasks of its host" \
+    until_true 10 eval "[[ -z \$(on_host $victim pgrep -x linger) ]]"
 end_of_job 20 || end_jobs
 well_again "slurmstepd is killed"
 
