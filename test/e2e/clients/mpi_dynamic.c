@@ -7,6 +7,8 @@
  *   mpi_dynamic multiple              MPI_Comm_spawn_multiple of two programs with different arguments
  *   mpi_dynamic self N                each rank spawns N children of its own, at the same time
  *   mpi_dynamic missing               a program that does not exist: an MPI error, and life goes on
+ *   mpi_dynamic refused N             a spawn of N children by all ranks, for which there is no room: each says
+ *                                   "told R" when it knows
  *   mpi_dynamic join PORT-FILE        MPI_Comm_join over a socket between ranks 0 and 1
  * The children are the same program, started with "child".
  */
@@ -177,6 +179,14 @@ int main(int argc, char **argv)
                                         MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE) == MPI_SUCCESS)
             fail("a missing program was spawned");
         MPI_Barrier(MPI_COMM_WORLD);
+    } else if (!strcmp(what, "refused") && argc > 2) {
+        MPI_Comm inter;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        if (MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, atoi(argv[2]), MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                           MPI_ERRCODES_IGNORE) == MPI_SUCCESS)
+            fail("there was room");
+        printf("told %d\n", rank);
+        fflush(stdout);
     } else if (!strcmp(what, "join") && argc > 2) {
         join(argv[2]);
     } else {

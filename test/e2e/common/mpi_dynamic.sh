@@ -11,18 +11,6 @@ if [[ ! -x $clients/mpi_dynamic ]]; then
     exit 0
 fi
 
-# dynamic RANKS HOSTS PROGRAM ...: in an allocation with room for the children
-dynamic() {
-    local ranks=$1 hosts=$2
-    shift 2
-    if [[ $backend == slurm ]]; then
-        run salloc -Q -N3 --ntasks-per-node=12 srun "$mpi" -N "$hosts" -n "$ranks" "$@"
-    else
-        status=0
-        output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" "$PMIXHOST_RUN" run --hosts 3 \
-            -n "$ranks" "$@" 2>&1 </dev/null) || status=$?
-    fi
-}
 children() { (($(grep -c '^child ok$' <<<"$output") == $1)); }
 parents() { (($(grep -c '^ok [0-9]*$' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
 
@@ -44,6 +32,9 @@ dynamic 2 2 "$clients/mpi_dynamic" missing
 ok "MPI_Comm_spawn of a missing program is an error that MPI programs can live with" \
     eval 'passed && parents 2'
 like "and the user is told" "$output" 'no/such/program'
+dynamic 1 1 "$clients/mpi_dynamic" refused 5000
+ok "MPI_Comm_spawn for which there is no room is an error that its root can live with" \
+    eval 'passed && parents 1 && grep -q "^told 0" <<<"$output"'
 dynamic 2 1 "$clients/mpi_dynamic" join "$test_dir/port"
 ok "MPI_Comm_join" eval 'passed && parents 2'
 
