@@ -1,7 +1,8 @@
 # The Slurm shim (mpi_pmixhost.so) and the Slurm backend. See contrib/doc/architecture.md.
 slurm_shim_files = \
 	plugins/slurm/app_list.h plugins/slurm/multi_prog.h plugins/slurm/srun_command.h \
-	plugins/slurm/daemon_launch.h plugins/slurm/exit_report.h plugins/slurm/hook_env.h \
+	plugins/slurm/daemon_cgroup.h plugins/slurm/daemon_launch.h plugins/slurm/exit_report.h \
+	plugins/slurm/hook_env.h \
 	plugins/slurm/identity.h plugins/slurm/prefork.h plugins/slurm/prelaunch.h \
 	plugins/slurm/launcher_start.h plugins/slurm/slurm_abi.h plugins/slurm/srun_ear.h \
 	plugins/slurm/task_hook.h plugins/slurm/task_map.h
@@ -11,10 +12,11 @@ if HAVE_SLURM
 # The shim is loaded into all of Slurm's daemons: no library of ours, no libfmt, no libslurm.
 noinst_LTLIBRARIES += plugins/slurm/libshim.la
 plugins_slurm_libshim_la_SOURCES = $(slurm_shim_files) \
-	common/process_set.cc common/result.cc common/spawn_channel.cc common/start_document.cc \
+	common/process_set.cc common/result.cc common/small_file.cc common/spawn_channel.cc common/start_document.cc \
 	common/task_spec.cc \
 	plugins/slurm/app_list.cc plugins/slurm/multi_prog.cc plugins/slurm/srun_command.cc \
-	plugins/slurm/daemon_launch.cc plugins/slurm/exit_report.cc plugins/slurm/hook_env.cc \
+	plugins/slurm/daemon_cgroup.cc plugins/slurm/daemon_launch.cc plugins/slurm/exit_report.cc \
+	plugins/slurm/hook_env.cc \
 	plugins/slurm/identity.cc plugins/slurm/launcher_start.cc plugins/slurm/prefork.cc \
 	plugins/slurm/prelaunch.cc plugins/slurm/srun_ear.cc \
 	plugins/slurm/task_hook.cc plugins/slurm/task_map.cc

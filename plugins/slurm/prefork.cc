@@ -7,15 +7,18 @@
 #include "plugins/slurm/hook_env.h"
 #include "plugins/slurm/slurm_abi.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 namespace pmixhost::slurm {
@@ -24,11 +27,15 @@ namespace {
 
 constexpr int door_backlog = 4096;
 constexpr unsigned cleaning_seconds = 30;
+// Where a cgroup has to be emptied of it.
+constexpr auto removing_patience = std::chrono::seconds(5), killing_patience = std::chrono::seconds(5);
 
 // What the daemon is given besides the document.
 struct Channels {
     UniqueFd door, page, document, lifeline;
 };
+
+UniqueFd hold(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
 Result<UniqueFd> make_door(std::string &name) {
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -160,7 +167,12 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
     launch.host = prepared.host;
     launch.page = prepared.page;
     launch.user = *user;
-    launch.contain = around.contain;
+    launch.contain = [&](pid_t pid) {
+        prepared.daemon = hold(pid);
+        if (prepared.daemon && !around.job_cgroup.empty())
+            prepared.cgroup = DaemonCgroup::make(around.job_cgroup, prepared.step, pid);
+        return prepared.cgroup || !around.contain || around.contain(pid);
+    };
     auto pid = launch_daemon(launch);
     if (!pid)
         return pid.failure();
@@ -222,21 +234,51 @@ std::string directory_left(const StatusPage &page, uid_t uid) {
     return ours ? path : std::string();
 }
 
-void clean_up(const Prepared &prepared) {
+static void await_end(const UniqueFd &process, std::chrono::milliseconds patience) {
+    auto deadline = std::chrono::steady_clock::now() + patience;
+    while (process) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        pollfd end{process.get(), POLLIN, 0};
+        int ready = ::poll(&end, 1, static_cast<int>(std::max<long long>(left.count(), 0)));
+        if (ready >= 0 || errno != EINTR)
+            return;
+    }
+}
+
+// The process that does it; none where there is nothing to do.
+static UniqueFd remove_directory(const Prepared &prepared) {
+    UniqueFd process;
     if (!prepared.page || !prepared.user)
-        return;
+        return process;
     std::string path = directory_left(*prepared.page, prepared.uid);
     if (path.empty())
-        return;
+        return process;
     DaemonLaunch launch;
     launch.user = *prepared.user;
     launch.path = "/bin/rm";
     launch.arguments = {"-rf", "--one-file-system", "--", path};
     launch.environment = {"PATH=/usr/bin:/bin"};
     // Not in the step's container: that is over when Slurm calls fini, and a process in it would keep
-    // Slurm from removing it.
+    // Slurm from removing it. Nor where slurmstepd is, if that can be helped: it would keep the job's.
+    launch.contain = [&](pid_t pid) {
+        process = hold(pid);
+        return !prepared.cgroup || prepared.cgroup->add(pid);
+    };
     launch.lifetime = cleaning_seconds;
     (void)launch_daemon(launch);
+    return process;
+}
+
+bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience) {
+    prepared.lifeline.reset();
+    if (!prepared.cgroup) {
+        remove_directory(prepared);
+        return true;
+    }
+    await_end(prepared.daemon, daemon_patience); // its supervisor, which ends last
+    prepared.cgroup->kill_all();
+    await_end(remove_directory(prepared), removing_patience);
+    return prepared.cgroup->end(killing_patience);
 }
 
 Surroundings slurmstepd_surroundings(void *step) {
@@ -257,6 +299,7 @@ Surroundings slurmstepd_surroundings(void *step) {
     }
     if (const char *file = getenv("SLURM_CONF"); around.slurm_conf_file.empty() && file)
         around.slurm_conf_file = file;
+    around.job_cgroup = own_job_cgroup();
     if (proctrack_g_add)
         around.contain = [step](pid_t pid) { return proctrack_g_add(step, pid) == SLURM_SUCCESS; };
     return around;

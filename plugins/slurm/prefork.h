@@ -6,6 +6,7 @@
 #include "common/result.h"
 #include "common/status_page.h"
 #include "common/unique_fd.h"
+#include "plugins/slurm/daemon_cgroup.h"
 #include "plugins/slurm/identity.h"
 
 #include <functional>
@@ -25,6 +26,8 @@ struct Prepared {
     std::optional<User> user;
     StatusPage *page = nullptr; // mapped for as long as the process lives
     UniqueFd lifeline;          // the daemon hears it close when slurmstepd ends
+    UniqueFd daemon;            // its pidfd
+    std::optional<DaemonCgroup> cgroup; // the daemon's own; none: it is in the step's container
 };
 
 // What prefork asks its surroundings; a test gives other answers.
@@ -37,7 +40,8 @@ struct Surroundings {
     std::vector<std::string> daemon_args; // after --start-fd N
     std::string slurm_conf_file;          // may be empty
     std::string spool;                    // may be empty
-    std::function<bool(pid_t)> contain;   // may be empty
+    std::string job_cgroup;               // may be empty: there is none
+    std::function<bool(pid_t)> contain;   // puts it into the step's container; may be empty
 };
 
 // The real ones. `step` is the opaque record that the hook got.
@@ -46,11 +50,15 @@ Surroundings slurmstepd_surroundings(void *step);
 // `environment` is the job's. Never fails: see Prepared::failure.
 Prepared prepare_step(const Surroundings &surroundings, char *const *environment);
 
-// At the step's end, when all of its processes are gone: removes the daemon's private directory if
-// it was killed before it could. As the user, by a process of its own that is not waited for and has
-// half a minute: the user chose where the directory is, so root does not touch the path, not even to look
-// whether there is something (a dead file server would keep slurmstepd).
-void clean_up(const Prepared &prepared);
+// At the step's end, when all of its tasks are gone. A daemon in a cgroup of its own is told, has
+// `daemon_patience` for its orderly end, and is then killed with all that it has left there. slurmstepd is there
+// for as long, and with it the job on this host.
+// Removes the daemon's private directory if it was killed before it could. As the user, by a process of its
+// own that has half a minute (five seconds where it is waited for, with a cgroup): the user chose where
+// the directory is, so root does not touch the path, not even to look whether there is something (a dead file
+// server would keep slurmstepd).
+// False: something of the daemon's could not be killed.
+bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience = std::chrono::seconds(30));
 // The directory that clean_up() would remove: none unless its name is one of pmixhostd's. A daemon that has
 // removed it itself has struck out the name.
 std::string directory_left(const StatusPage &page, uid_t uid);

@@ -63,8 +63,9 @@ PMIXHOST_EXPORT int init() { return SLURM_SUCCESS; }
 // In slurmstepd: the step is over.
 PMIXHOST_EXPORT int fini() {
     return guarded("fini", SLURM_SUCCESS, [] {
-        if (std::unique_ptr<Prepared> last(std::exchange(prepared_step, nullptr)); last)
-            clean_up(*last);
+        if (std::unique_ptr<Prepared> last(std::exchange(prepared_step, nullptr)); last && !clean_up(*last))
+            slurm_error("pmixhost: processes of pmixhostd of step %s cannot be killed",
+                        to_text(last->step).c_str());
         return SLURM_SUCCESS;
     });
 }

@@ -405,6 +405,99 @@ static void a_directory_that_was_left_behind_is_removed(void **) {
     assert_int_equal(rmdir(base), 0);
 }
 
+static void slurmstepd_says_where_the_job_is(void **) {
+    const char *mounts = "24 1 0:20 / / rw - ext4 /dev/vda rw\n"
+                         "31 30 0:27 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
+                         "32 30 0:28 / /sys/fs/cgroup/freezer rw shared:9 - cgroup cgroup rw,freezer\n"
+                         "33 30 0:29 /in /cg\\0402 rw - cgroup2 none rw\n"
+                         "34 30 0:29 /in /cg2 rw - cgroup2 none rw\n";
+    const std::string step = "0::/in/slurmstepd.scope/job_12/step_3/slurm\n";
+    assert_string_equal(job_cgroup("5:cpu:/\n4:freezer:/slurm/uid_7/job_12\n0::/\n", mounts).c_str(),
+                        "/sys/fs/cgroup/freezer/slurm/uid_7/job_12");
+    assert_string_equal(job_cgroup(step, mounts).c_str(), "/cg2/slurmstepd.scope/job_12");
+    // A hybrid has both, and version 1 is in use.
+    assert_string_equal(job_cgroup(step + "4:freezer:/job_12\n", mounts).c_str(),
+                        "/sys/fs/cgroup/freezer/job_12");
+    for (const char *none :
+         {"", "\n", "x", "4:freezer", "4:freezer:", "4:freezer:/", "4:freezer:/slurm/uid_7/job_12/step_3",
+          "4:cpu:/job_12", "4:freezer:/job_", "4:freezer:/job_1x", "4:unfreezer:/job_1", "0::/in/job_12/step_3/user",
+          "0::/in/job_12/step_3", "0::/in/job_12/slurm", "0::/elsewhere/job_12/step_3/slurm", "0::/slurm",
+          "1::/in/job_12/step_3/slurm"})
+        assert_string_equal(job_cgroup(none, mounts).c_str(), "");
+    assert_string_equal(job_cgroup(step, "").c_str(), "");
+    assert_string_equal(job_cgroup(step, "1 2 - cgroup2\n - cgroup2 a b\n").c_str(), "");
+}
+
+// A job's directory in a hierarchy of this machine; none where there is no such hierarchy or no right to.
+struct JobCgroup {
+    explicit JobCgroup(const std::string &hierarchy)
+        : above(fmt::format("/sys/fs/cgroup/{}/pmixhost-test-{}", hierarchy, getpid())), path(above + "/job_12") {
+        there = mkdir(above.c_str(), 0755) == 0 && mkdir(path.c_str(), 0755) == 0 &&
+                access((path + "/cgroup.procs").c_str(), W_OK) == 0;
+    }
+    ~JobCgroup() {
+        rmdir(path.c_str());
+        rmdir(above.c_str());
+    }
+    std::string above, path;
+    bool there = false;
+};
+
+static int exists(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
+
+static void the_daemon_has_a_cgroup_of_its_own(void **) {
+    bool any = false;
+    for (const char *hierarchy : {"freezer", "unified", "."}) {
+        JobCgroup job(hierarchy);
+        if (!job.there)
+            continue;
+        any = true;
+        const std::string own = job.path + "/pmixhost_3";
+        for (bool clings : {false, true}) {
+            FakeEnvironment environment;
+            fill(environment);
+            Surroundings s = around(clings ? "cling" : "serve");
+            s.job_cgroup = job.path;
+            bool contained = false;
+            s.contain = [&contained](pid_t) { return contained = true; };
+            Prepared prepared = prepare_step(s, environment.array);
+            assert_true(prepare_task(prepared, 0, &environment.array).ok());
+            assert_false(contained);
+            assert_true(exists(own));
+            char left[64];
+            snprintf(left, sizeof left, "/tmp/pmixhost-%u.cXXXXXX", static_cast<unsigned>(prepared.uid));
+            assert_non_null(mkdtemp(left));
+            assert_int_equal(chown(left, prepared.uid, prepared.user->gid), 0);
+            if (clings)
+                prepared.page->note_directory(left);
+            auto begin = std::chrono::steady_clock::now();
+            // One that ends when slurmstepd does is waited for, any other killed with all that it has left.
+            assert_true(clean_up(prepared, clings ? 100ms : 30'000ms));
+            assert_true(std::chrono::steady_clock::now() - begin < 20s);
+            assert_false(exists(own));
+            assert_int_equal(exists(left), !clings);
+            rmdir(left);
+        }
+    }
+    if (!any)
+        skip();
+}
+
+static void without_a_cgroup_the_daemon_is_in_the_steps_container(void **) {
+    for (const char *job : {"", "/nonexistent/job_12", "/proc/self"}) {
+        FakeEnvironment environment;
+        fill(environment);
+        Surroundings s = around("serve");
+        s.job_cgroup = job;
+        bool contained = false;
+        s.contain = [&contained](pid_t) { return contained = true; };
+        Prepared prepared = prepare_step(s, environment.array);
+        assert_true(prepare_task(prepared, 0, &environment.array).ok());
+        assert_true(contained);
+        assert_true(clean_up(prepared));
+    }
+}
+
 // Where it cannot be removed, for a file server is dead, say, nothing of ours stays.
 static void what_cleans_up_does_not_live_for_ever(void **) {
     int told[2];
@@ -497,6 +590,9 @@ int main() {
         cmocka_unit_test(only_root_says_where_the_daemon_is),
         cmocka_unit_test(only_directories_of_pmixhostd_are_removed),
         cmocka_unit_test(a_directory_that_was_left_behind_is_removed),
+        cmocka_unit_test(slurmstepd_says_where_the_job_is),
+        cmocka_unit_test(the_daemon_has_a_cgroup_of_its_own),
+        cmocka_unit_test(without_a_cgroup_the_daemon_is_in_the_steps_container),
         cmocka_unit_test(what_cleans_up_does_not_live_for_ever),
         cmocka_unit_test(no_handler_of_pthread_atfork_runs),
         cmocka_unit_test(a_process_with_busy_threads_can_start_it),

@@ -2,6 +2,7 @@
 // to be. The second argument after "--start-fd N" says how:
 //   serve   answers each task         refuse   answers with a refusal
 //   exit    leaves a reason and goes  silent   takes no connection
+//   cling   answers, stays when slurmstepd ends, and leaves a process of another session behind
 #include "common/start_document.h"
 #include "common/status_page.h"
 
@@ -101,6 +102,14 @@ int main(int argc, char **argv) {
         return 1;
     }
     std::string body = describe(*document, argc, argv);
+    if (mode == "cling") {
+        if (fork() == 0) {
+            setsid();
+            for (;;)
+                pause();
+        }
+        lifeline = -1;
+    }
     for (;;) {
         pollfd polls[2] = {{lifeline, POLLIN, 0}, {door, POLLIN, 0}};
         poll(polls, mode == "silent" ? 1 : 2, 60'000);

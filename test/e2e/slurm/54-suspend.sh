@@ -40,8 +40,8 @@ end_job
 ok "and goes on to its end" all_of_them_ok
 unlike "and nobody noticed" "$output" 'pmixhost'
 
-# Where Slurm holds a step's processes by cgroups, the daemons are suspended too, and resumed one host
-# after the other.
+# Where a daemon is in a step's container that Slurm can freeze, it is suspended too, and resumed one host after
+# the other.
 begin_job
 for host in $hosts; do on_host "$host" pkill -STOP pmixhostd; done
 sleep 6

@@ -1,0 +1,66 @@
+#!/bin/bash
+# Where Slurm tracks a step's processes by cgroups (proctrack/cgroup), as most sites do, it kills all that
+# it holds for the step when the last task has ended. The cluster of the other tests has none: this one is
+# a small one with cgroups.
+. "$(dirname "$0")/../lib.sh"
+
+plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
+own=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-cgroup.XXXXXX")
+if ! said=$("$PMIXHOST_CLUSTER" up --dir "$own" --hosts 2 --cgroup --plugin-dir "$plugin_dir" \
+    --share "$PMIXHOST_BUILD" --share "$PMIXHOST_SOURCE" 2>&1); then
+    rmdir "$own" 2>/dev/null
+    trap - EXIT
+    [[ $said == *"leave --cgroup out"* ]] || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
+    echo "1..0 # SKIP ${said##*--cgroup: }"
+    exit 0
+fi
+PMIXHOST_CLUSTER_DIR=$own
+on_cluster[-1]=$own
+test_dir=$own/work
+end_of_own() {
+    "$PMIXHOST_CLUSTER" down --dir "$own" 2>&1 | sed 's/^/# /'
+    test_end
+}
+trap end_of_own EXIT
+all_ok() { passed && (($(grep -c '^ok [0-9]*$' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
+# What a job has in the cgroups is gone with it: Slurm cannot remove a directory in which something is.
+cgroups_of_jobs() {
+    find /sys/fs/cgroup/*/"$(cat "$own/etc/cgroup")" -name 'job_*' 2>/dev/null
+}
+no_cgroups() { [[ -z $(cgroups_of_jobs) ]]; }
+
+# shellcheck disable=SC2016 # for the task's shell
+run_srun -N2 -n2 sh -c 'for pid in $(pgrep pmixhostd); do grep freezer /proc/$pid/cgroup; done'
+is "each host's two processes of the daemon are in a cgroup beside the step's, in the job's" \
+    "$(grep -c '/job_[0-9]*/pmixhost_0$' <<<"$output")" 4
+ok "nothing is left of it" no_litter 15
+ok "and no cgroup" until_true 15 no_cgroups
+
+run_srun -N2 -n4 "$PMIXHOST_CLIENTS/hello"
+is "a step on two hosts" "$(grep -c 'rank [0-3] of 4' <<<"$output")" 4
+run salloc -N2 bash -c "for i in 1 2 3 4; do srun $mpi --overlap -N2 -n2 $PMIXHOST_CLIENTS/hello & done; wait"
+is "four steps of a job at once" "$(grep -c 'rank [01] of 2' <<<"$output")" 8
+ok "nothing is left of them" no_litter 15
+ok "and no cgroup of theirs" until_true 15 no_cgroups
+
+as_user "$TEST_USER" touch "$test_dir/file"
+run_srun -N2 -n2 "$PMIXHOST_CLIENTS/cleanup" job exit ok "$test_dir/file" file="$test_dir/file"
+ok "the daemon comes to its end: a file goes that was to go with the job" \
+    eval 'all_ok 2 && until_true 15 [ ! -e "$test_dir/file" ]'
+
+run_srun -N2 -n2 sh -c 'kill -KILL $$'
+ok "a step that fails" failed
+ok "nothing is left of it either" no_litter 30
+ok "nor a cgroup" until_true 15 no_cgroups
+
+# As no daemon ever should be: slurmstepd waits for it, and then kills it. Its contact socket stays.
+no_processes() {
+    local host
+    for host in $(hosts_of_cluster); do ! litter "$host" | grep -q '^process' || return 1; done
+}
+# shellcheck disable=SC2016
+run_srun -N1 -n1 sh -c 'pkill -STOP pmixhostd'
+ok "a step does not wait for a daemon that is stopped" passed
+ok "which is killed in the end" until_true 60 no_processes
+ok "and its cgroup removed" until_true 15 no_cgroups
+done_testing
