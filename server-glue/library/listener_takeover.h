@@ -8,9 +8,10 @@
 // accept(); pmixhostd's accept() takes from it the number of a connection that hand_over() has sent.
 // Nothing of the library is changed or looked into, and whatever it does else with the stand-in fails.
 //
-// Tried with OpenPMIx 4.2.2 (a thread with select and accept); the source of 5.0.7 was read (an event and
-// accept; EAGAIN is nothing to both). What of a library does not come this way is noticed: listener() stays empty when it never called
-// listen() here, and all_taken() stays false when it takes in another way.
+// Tried with OpenPMIx 4.2.2 (a thread with select and accept) and 5.0.7 (an event and accept): the unit tests
+// of this folder, test/e2e/common/clients.sh and test/fault/local. EAGAIN is nothing to both. What of a library
+// does not come this way is noticed: listener() stays empty when it never called listen() here, and
+// all_taken() stays false when it takes in another way.
 #pragma once
 
 #include "common/result.h"
