@@ -59,8 +59,10 @@ in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S count=6 pmix.mapby=ppr:2
 like "PMIX_RANKBY node: ranks go from host to host" "$output" 'child 1 of 6 [^,]*, parent [^,]*, on n2'
 in_allocation -N3 --ntasks-per-node=4 -- '$R -N1 -n1 $S count=2 app:pmix.host=n2'
 is "information of the program alone" "$(lines 'on n[0-9]*')" "on n2 on n2 "
+in_allocation -N1 -n2 -- "srun --mpi=none -n1 --cpu-bind=cores /bin/sh -c 'echo bound to \$SLURM_CPU_BIND_TYPE'"
+bound=$(grep -o 'bound to [a-z_:]*' <<<"$output") # "cores", or what task/affinity has made of it
 in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.bindto=core -- /bin/sh -c 'echo bound to \$SLURM_CPU_BIND_TYPE'"
-like "PMIX_BINDTO is srun's --cpu-bind" "$output" 'bound to cores'
+is "PMIX_BINDTO is srun's --cpu-bind" "$(grep -o 'bound to [a-z_:]*' <<<"$output")" "${bound:-(Slurm itself did not run)}"
 in_allocation -N1 -n2 -- '$R -n1 $S pmix.wdir=/usr -- /bin/pwd'
 like "PMIX_WDIR" "$output" $'(^|\n)/usr($|\n)'
 in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.prefix=/nowhere -- /bin/sh -c 'echo \$PATH \$LD_LIBRARY_PATH'"
