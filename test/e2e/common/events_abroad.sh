@@ -21,7 +21,7 @@ if [[ $backend == slurm ]]; then
     pair "$one $abroad die A & $other -K0 $abroad die B & wait"
     ok "the end of a process is told to those who have connected with it" so_many_ok 6
     # Nobody's business beyond the step: no session is started.
-    run salloc -Q -N2 bash -c "srun --mpi=pmixhost -n2 -N2 $clients/events late; squeue -h -s -o %j"
+    run salloc -Q -N2 bash -c "srun --mpi=pmixhost -n2 -N2 $clients/events late; squeue -h -s -j \$SLURM_JOB_ID -o %j"
     unlike "events within a step start no session" "$output" 'FAIL|pmixhost-session'
 fi
 client 2 1 events_abroad spawn
