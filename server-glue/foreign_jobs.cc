@@ -64,13 +64,41 @@ Rank ForeignJobs::size_of(const Bytes &nspace) const {
     return found == jobs_.end() ? 0 : found->second.step->map.rank_count();
 }
 
+bool ForeignJobs::when_known(const Bytes &nspace, std::function<void()> then) {
+    auto known = jobs_.find(nspace);
+    if (known == jobs_.end())
+        return false;
+    if (known->second.registered)
+        then();
+    else
+        known->second.waiting.push_back(std::move(then));
+    return true;
+}
+
+void ForeignJobs::mark_unknown(PmixLibrary &library, const Bytes &nspace, std::function<void()> done) {
+    auto nothing = [] {
+        InfoList info;
+        info.add(PMIX_REGISTER_NODATA, true);
+        return Result<InfoList>(std::move(info));
+    };
+    library.register_nspace(nspace, 0, nothing, [this, done = std::move(done)](Result<void> registered) {
+        if (!registered)
+            log_.error("{}", registered.failure().text);
+        done();
+    });
+}
+
+bool ForeignJobs::room_for(const wire::NamespaceInfo &info) const {
+    std::size_t ranks = ranks_;
+    for (const auto &host : info.hosts)
+        ranks += host.ranks.size();
+    return jobs_.size() < max_jobs && ranks <= max_ranks;
+}
+
 void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
                         std::function<void()> done) {
-    if (auto known = jobs_.find(info.nspace); known != jobs_.end()) {
-        if (known->second.registered)
-            return done();
-        return known->second.waiting.push_back(std::move(done));
-    }
+    if (when_known(info.nspace, done))
+        return;
     auto step = step_of(info);
     if (!step) {
         log_.warning("what the namespace {} says of itself makes no sense: {}", printable(info.nspace),
@@ -81,6 +109,7 @@ void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
     auto kept = std::make_shared<const StepInfo>(std::move(*step));
     Job &job = jobs_[info.nspace];
     job.step = kept;
+    ranks_ += kept->map.rank_count();
     job.waiting.push_back(std::move(done));
     library.register_nspace(
         info.nspace, 0, [kept] { return job_info(*kept, {}, {}); },

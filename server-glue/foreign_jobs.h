@@ -23,12 +23,24 @@ class ForeignJobs {
     // `done` when the library knows it; at once when it has been known before. What makes no sense is
     // logged, and done.
     void learn(PmixLibrary &library, const wire::NamespaceInfo &info, std::function<void()> done);
+    // False when it is not known; else `then` is called, when the library knows it.
+    bool when_known(const Bytes &nspace, std::function<void()> then);
+    // The library knows that there is none of that name here, whatever it makes of the answer to who asked:
+    // from an error of a direct modex 4.2.2 makes a namespace that is never complete, and a connect with it
+    // would hang, should it exist one day.
+    void mark_unknown(PmixLibrary &library, const Bytes &nspace, std::function<void()> done);
+    // Is there room for this one, before anybody has asked for it?
+    bool room_for(const wire::NamespaceInfo &info) const;
     bool any() const { return !jobs_.empty(); }
     std::vector<Bytes> names() const;
     // 0 when it is not known.
     Rank size_of(const Bytes &nspace) const;
 
   private:
+    // Of those that nobody has asked for.
+    static constexpr std::size_t max_jobs = 1024;
+    static constexpr std::size_t max_ranks = 100'000;
+
     Log &log_;
     std::uint32_t session_id_;
     struct Job {
@@ -37,6 +49,7 @@ class ForeignJobs {
         std::vector<std::function<void()>> waiting; // until it is
     };
     std::map<Bytes, Job> jobs_;
+    std::size_t ranks_ = 0; // of all of them
 };
 
 } // namespace pmixhost

@@ -17,7 +17,7 @@ static void take_posted(const wire::GroupPart &part, GroupParts &out) {
     while (reader.ok() && !reader.at_end()) {
         wire::PostedData posted;
         reader.get(posted);
-        if (reader.ok())
+        if (reader.ok() && !posted.data.empty())
             out.posted.push_back({part.nspace, posted.rank, std::move(posted.data)});
     }
 }

@@ -17,11 +17,20 @@ struct JobCommand {
     std::vector<std::string> environment; // NAME=VALUE; the whole
 };
 
+// What the job's daemons will say of it (StepInfo).
+struct JobPlace {
+    std::vector<std::string> hosts; // each once, in the order of the node ids; empty: it cannot be told
+    std::string job_id;
+    std::uint32_t universe_size = 0;
+};
+
 class JobStarter {
   public:
     virtual ~JobStarter() = default;
     virtual const SpawnSite &site() const = 0;
     virtual Result<JobCommand> command(const SpawnPlan &plan) = 0;
+    // Once the job has that name. For the caller of PMIx_Spawn, who hears of it before the job's daemons do.
+    virtual JobPlace place(const SpawnPlan &plan, const std::string &nspace) const = 0;
     // The command ended without having made the job. `said`: its standard error. The kind: limit where
     // the allocation has no room, not_found where there is none, denied, unreachable; else system.
     virtual Error explain(const std::string &said) const = 0;

@@ -142,7 +142,8 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     child.id = request.id;
     child.tell_start = plan.tell_start;
     child.tell_end = plan.tell_end;
-    auto limit = plan.timeout ? std::chrono::milliseconds(*plan.timeout) : settings_.spawn_timeout;
+    child.plan = std::make_shared<const SpawnPlan>(std::move(plan));
+    auto limit = child.plan->timeout ? std::chrono::milliseconds(*child.plan->timeout) : settings_.spawn_timeout;
     if (limit.count() > 0)
         child.timer = loop_.after(limit, [this, number, limit] {
             auto found = children_.find(number);
@@ -202,8 +203,10 @@ void LauncherServer::answer(Child &child, int status, const std::string &reason)
     if (std::exchange(child.answered, true))
         return;
     child.timer.reset();
-    reply(child.step, child.host, child.id, status, status == PMIX_SUCCESS ? child.nspace : "", reason);
     child.ran = status == PMIX_SUCCESS;
+    reply(child.step, child.host, child.id, status, child.ran ? child.nspace : "", reason,
+          child.ran ? describe(child) : wire::NamespaceInfo());
+    child.plan.reset();
     if (child.ran)
         tell(child, wire::JobEvent::running);
 }
@@ -221,14 +224,41 @@ void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status
     peers_.send(child.step, child.host, wire::JobEvent::type, share(wire::encode(message)));
 }
 
-void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int status,
-                           const std::string &nspace, const std::string &reason) {
+wire::NamespaceInfo LauncherServer::describe(const Child &child) const {
+    JobPlace place = starter_->place(*child.plan, child.nspace);
+    wire::NamespaceInfo info;
+    std::map<std::string_view, std::size_t> index;
+    for (const auto &host : place.hosts) {
+        index[host] = info.hosts.size();
+        info.hosts.push_back({host, {}});
+    }
+    for (std::uint32_t rank = 0; rank < child.plan->tasks(); ++rank) {
+        auto host = index.find(child.plan->host_of_rank[rank]);
+        if (host == index.end())
+            return {};
+        info.hosts[host->second].ranks.push_back(rank);
+    }
+    info.nspace = child.nspace;
+    info.job_id = place.job_id;
+    info.universe_size = place.universe_size;
+    info.process_sets = format_process_sets(child.plan->process_sets);
+    return info;
+}
+
+void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
+                           const std::string &reason, wire::NamespaceInfo info) {
     wire::SpawnReply message;
     message.id = id;
     message.status = status;
     message.nspace = nspace;
     message.reason = reason.substr(0, 1024);
-    peers_.send(step, host, wire::SpawnReply::type, share(wire::encode(message)));
+    message.info = std::move(info);
+    Bytes bytes = wire::encode(message);
+    if (bytes.size() > wire::frame_limit) { // whoever wants to know asks the session
+        message.info = {};
+        bytes = wire::encode(message);
+    }
+    peers_.send(step, host, wire::SpawnReply::type, share(std::move(bytes)));
 }
 
 void LauncherServer::end_children(const std::string &why) {

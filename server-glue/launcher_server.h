@@ -43,6 +43,7 @@ class LauncherServer {
         HostIndex host = 0;
         std::uint64_t id = 0; // of the request
         std::string nspace;   // once it is known
+        std::shared_ptr<const SpawnPlan> plan; // until it is answered
         bool answered = false, ran = false;
         bool tell_start = false, tell_end = false; // as in SpawnPlan
         EventLoop::Handle timer;
@@ -62,8 +63,9 @@ class LauncherServer {
     void on_end(std::uint64_t child, int wait_status, const std::string &said);
     void tell(const Child &child, std::uint8_t what, int wait_status = 0);
     void answer(Child &child, int status, const std::string &reason);
+    wire::NamespaceInfo describe(const Child &child) const;
     void reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
-               const std::string &reason);
+               const std::string &reason, wire::NamespaceInfo info = {});
     void end_if_done();
 
     EventLoop &loop_;

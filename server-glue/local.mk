@@ -15,6 +15,8 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/data_store.h server-glue/data_store.cc \
 	server-glue/event_service.h server-glue/event_service.cc \
 	server-glue/foreign_jobs.h server-glue/foreign_jobs.cc \
+	server-glue/namespace_asks.h server-glue/namespace_asks.cc \
+	server-glue/step_finder.h server-glue/step_finder.cc \
 	server-glue/gathering.h server-glue/gathering.cc \
 	server-glue/group_invitations.h server-glue/group_invitations.cc \
 	server-glue/group_parts.h server-glue/group_parts.cc \
@@ -58,10 +60,9 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_request.h server-glue/spawn_request.cc \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
-	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_heirs.cc server-glue/step_events.cc server-glue/step_log.cc \
-	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_fate.cc server-glue/step_events.cc server-glue/step_log.cc \
+	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_heirs.cc server-glue/step_fate.cc server-glue/step_events.cc server-glue/step_log.cc \
 	server-glue/step_control.cc server-glue/daemon/step_library.cc \
-	server-glue/step_outside.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
+	server-glue/step_outside.cc server-glue/step_modex.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
 	server-glue/step_messages.cc server-glue/step_spawned.cc \
 	server-glue/time_warning.h server-glue/time_warning.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \

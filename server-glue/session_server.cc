@@ -9,6 +9,12 @@
 namespace pmixhost {
 
 static constexpr std::size_t max_relayed = 100'000;
+// Who asks for a namespace waits as long as it likes; no step is looked for longer than this.
+static constexpr auto find_patience = std::chrono::seconds(30);
+
+static TimePoint deadline_of(TimePoint now, std::uint32_t timeout_ms) {
+    return timeout_ms == UINT32_MAX ? TimePoint::max() : now + std::chrono::milliseconds(timeout_ms);
+}
 
 SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings,
                              CentralServer::Authenticators authenticators,
@@ -38,7 +44,15 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
           on_gathering_done(member, done);
           peers_.send(member.step, member.host, wire::GatheringDone::type, share(wire::encode(done)));
       }),
-      events_(*this, {settings.events_keep, SessionEvents::Limits{}.bytes, settings.events_keep_time}) {
+      events_(*this, {settings.events_keep, SessionEvents::Limits{}.bytes, settings.events_keep_time}),
+      finder_({[this](const Bytes &nspace) { return !peers_.connected_hosts(peers_.step_of(nspace)).empty(); },
+               [this](std::function<void(TimePoint, CalledSteps)> done) {
+                   std::set<Bytes> known;
+                   for (const auto &[nspace, step] : peers_.connected_steps())
+                       known.insert(nspace);
+                   SessionControlPort &port = *this;
+                   port.call_steps(known, std::move(done));
+               }}) {
     arm_idle();
 }
 
@@ -73,6 +87,7 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     Bytes nspace = peers_.nspace_of(step);
     events_.heard(now, step, nspace, from);
     control_.heard(now, nspace);
+    finder_.heard(nspace);
     switch (type) {
     case wire::PublishRequest::type:
         with<wire::PublishRequest>(log_, payload, [&](const auto &m) {
@@ -128,7 +143,13 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
         with<wire::ModexRequest>(log_, payload, [&](const auto &m) { relay(step, from, m); });
         break;
     case wire::ModexReply::type:
-        with<wire::ModexReply>(log_, payload, [&](const auto &m) { relay_back(step, m); });
+        with<wire::ModexReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
+        break;
+    case wire::NamespaceRequest::type:
+        with<wire::NamespaceRequest>(log_, payload, [&](const auto &m) { relay(step, from, m); });
+        break;
+    case wire::NamespaceReply::type:
+        with<wire::NamespaceReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
         break;
     case wire::EventAbroad::type:
         with<wire::EventAbroad>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });
@@ -158,39 +179,57 @@ void SessionServer::reply(const Asker &asker, std::int32_t status, std::vector<w
     peers_.send(asker.step, asker.host, wire::DataReply::type, share(wire::encode(message)));
 }
 
-// Who asks waits as long as it likes; this side only forgets in time.
-void SessionServer::relay(StepId step, HostIndex from, const wire::ModexRequest &message) {
-    auto refuse = [&](std::int32_t status) {
-        wire::ModexReply reply;
-        reply.id = message.id;
+// The answer to a question that cannot be put, or not be answered.
+void SessionServer::refuse(const Relayed &relayed, std::int32_t status) {
+    auto send = [&](auto reply) {
+        reply.id = relayed.asker.id;
         reply.status = status;
-        peers_.send(step, from, wire::ModexReply::type, share(wire::encode(reply)));
+        peers_.send(relayed.asker.step, relayed.asker.host, reply.type, share(wire::encode(reply)));
     };
-    StepId asked = peers_.step_of(message.nspace);
-    auto hosts = peers_.connected_hosts(asked);
-    if (hosts.empty())
-        return refuse(PMIX_ERR_LOST_CONNECTION);
-    if (relayed_.size() >= max_relayed)
-        return refuse(PMIX_ERR_OUT_OF_RESOURCE);
-    std::uint64_t id = next_id_++;
-    TimePoint deadline = message.timeout_ms == UINT32_MAX
-                             ? TimePoint::max()
-                             : loop_.now() + std::chrono::milliseconds(message.timeout_ms);
-    HostIndex host = hosts[message.rank % hosts.size()]; // any knows the way: the load is spread
-    relayed_.emplace(id, Relayed{{step, from, message.id}, asked, host, deadline});
-    wire::ModexRequest onward = message;
-    onward.id = id;
-    peers_.send(asked, host, wire::ModexRequest::type, share(wire::encode(onward)));
+    if (relayed.type == wire::ModexRequest::type)
+        send(wire::ModexReply());
+    else
+        send(wire::NamespaceReply());
 }
 
-void SessionServer::relay_back(StepId step, wire::ModexReply message) {
+// The step may have to be called first.
+template <typename Request>
+void SessionServer::relay(StepId step, HostIndex from, const Request &message) {
+    TimePoint deadline = loop_.now() + find_patience;
+    if constexpr (std::is_same_v<Request, wire::ModexRequest>)
+        deadline = deadline_of(loop_.now(), message.timeout_ms);
+    finder_.find(loop_.now(), message.nspace, deadline, [this, step, from, message, deadline](bool here) {
+        Relayed relayed{Request::type, {step, from, message.id}, 0, 0, deadline};
+        if (!here)
+            return refuse(relayed, PMIX_ERR_NOT_FOUND);
+        relay(std::move(relayed), message);
+    });
+}
+
+// Who asks waits as long as it likes; this side only forgets in time.
+template <typename Request> void SessionServer::relay(Relayed relayed, Request message) {
+    relayed.asked = peers_.step_of(message.nspace);
+    auto hosts = peers_.connected_hosts(relayed.asked);
+    if (hosts.empty())
+        return refuse(relayed, PMIX_ERR_LOST_CONNECTION);
+    if (relayed_.size() >= max_relayed)
+        return refuse(relayed, PMIX_ERR_OUT_OF_RESOURCE);
+    message.id = next_id_++;
+    relayed.asked_host = hosts[message.id % hosts.size()]; // any knows the way: the load is spread
+    peers_.send(relayed.asked, relayed.asked_host, Request::type, share(wire::encode(message)));
+    relayed_.emplace(message.id, relayed);
+}
+
+template <typename Reply> void SessionServer::relay_back(StepId step, Reply message) {
+    constexpr std::uint8_t asked = std::is_same_v<Reply, wire::ModexReply> ? wire::ModexRequest::type
+                                                                           : wire::NamespaceRequest::type;
     auto found = relayed_.find(message.id);
-    if (found == relayed_.end() || found->second.asked != step)
+    if (found == relayed_.end() || found->second.asked != step || found->second.type != asked)
         return;
     Asker asker = found->second.asker;
     relayed_.erase(found);
     message.id = asker.id;
-    peers_.send(asker.step, asker.host, wire::ModexReply::type, share(wire::encode(message)));
+    peers_.send(asker.step, asker.host, Reply::type, share(wire::encode(message)));
 }
 
 void SessionServer::call_steps(const std::set<Bytes> &known,
@@ -213,12 +252,8 @@ void SessionServer::on_gone(StepId step, HostIndex host, bool lost) {
         if (relayed.asked == step && relayed.asked_host == host)
             broken.push_back(id);
     }
-    for (std::uint64_t id : broken) {
-        wire::ModexReply reply;
-        reply.id = id;
-        reply.status = PMIX_ERR_LOST_CONNECTION;
-        relay_back(step, std::move(reply));
-    }
+    for (std::uint64_t id : broken)
+        refuse(relayed_.extract(id).mapped(), PMIX_ERR_LOST_CONNECTION);
     forget_askers(step, host);
     // Whether it left or was lost, no more of its processes will be heard of.
     if (auto name = host_names_.extract({step, host}))
@@ -260,19 +295,15 @@ void SessionServer::on_step_gone(StepId step) {
         lost.push_back(now->second);
         relayed_.erase(now);
     }
-    for (const auto &relayed : lost) {
-        wire::ModexReply reply;
-        reply.id = relayed.asker.id;
-        reply.status = PMIX_ERR_LOST_CONNECTION;
-        peers_.send(relayed.asker.step, relayed.asker.host, wire::ModexReply::type,
-                    share(wire::encode(reply)));
-    }
+    for (const auto &relayed : lost)
+        refuse(relayed, PMIX_ERR_LOST_CONNECTION);
     arm_timer();
     arm_idle();
 }
 
 void SessionServer::arm_timer() {
-    timer_.arm(std::min({store_.next_time(), events_.next_time(), control_.next_time()}));
+    timer_.arm(
+        std::min({store_.next_time(), events_.next_time(), control_.next_time(), finder_.next_time()}));
 }
 
 void SessionServer::arm_idle() {

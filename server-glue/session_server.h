@@ -9,6 +9,7 @@
 #include "server-glue/gathering.h"
 #include "server-glue/session_control.h"
 #include "server-glue/session_events.h"
+#include "server-glue/step_finder.h"
 
 #include <unordered_map>
 
@@ -56,8 +57,6 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
     void on_gone(StepId step, HostIndex host, bool lost);
     void on_step_gone(StepId step);
-    void relay(StepId step, HostIndex from, const wire::ModexRequest &message);
-    void relay_back(StepId step, wire::ModexReply message);
     void forget_askers(StepId step, HostIndex host);
     void reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found);
     void arm_timer();
@@ -73,13 +72,19 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     Gatherings gatherings_;
     SessionEvents events_;
     SessionControl control_{*this};
+    StepFinder finder_;
     std::set<Bytes> slow_; // namespaces of which the log says that they lose events
-    struct Relayed { // a direct modex between steps
+    struct Relayed { // a question of one step to another
+        std::uint8_t type; // of the request
         Asker asker;
         StepId asked;
         HostIndex asked_host;
         TimePoint deadline;
     };
+    template <typename Request> void relay(StepId step, HostIndex from, const Request &message);
+    template <typename Request> void relay(Relayed relayed, Request message);
+    template <typename Reply> void relay_back(StepId step, Reply message);
+    void refuse(const Relayed &relayed, std::int32_t status);
     std::map<std::uint64_t, Relayed> relayed_; // by our id
     std::map<std::uint64_t, Asker> askers_; // of lookups, by our id
     std::map<std::pair<StepId, HostIndex>, std::set<std::uint64_t>> asking_; // the same by host
@@ -89,6 +94,7 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
                              store_.on_time(loop_.now());
                              events_.on_time(loop_.now());
                              control_.on_time(loop_.now());
+                             finder_.on_time(loop_.now());
                              arm_timer();
                          }};
     EventLoop::Handle idle_;

@@ -21,7 +21,7 @@ void StepServer::hand_over(std::function<void()> then) {
         std::function<void()> then;
         void add(Rank rank, Bytes data, std::size_t limit) {
             if (posted.size() + data.size() <= limit)
-                posted += wire::encode(wire::PostedData{rank, std::move(data)});
+                posted += wire::encode(wire::PostedData{rank, {}, std::move(data)});
         }
     };
     auto ranks = step_.map.ranks_on(step_.self);

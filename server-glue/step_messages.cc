@@ -97,13 +97,7 @@ void StepServer::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
 
 void StepServer::on_launcher_message(std::uint8_t type, const Bytes &payload) {
     if (type == wire::SpawnReply::type)
-        with<wire::SpawnReply>(log_, payload, [&](auto m) {
-            if (m.status == 0)
-                children_.insert(m.nspace);
-            if (m.status == 0 && !backend_.capabilities().calls_steps)
-                come_to_session(); // as the children do
-            spawn_.on_reply(std::move(m));
-        });
+        with<wire::SpawnReply>(log_, payload, [&](auto m) { on_spawned(std::move(m)); });
     else if (type == wire::JobEvent::type)
         with<wire::JobEvent>(log_, payload, [&](const auto &m) { on_job_event(m); });
     else
@@ -124,6 +118,12 @@ void StepServer::on_session_message(std::uint8_t type, const Bytes &payload) {
     case wire::ModexReply::type:
         with<wire::ModexReply>(log_, payload,
                                [&](auto m) { modex_.on_reply(session_peer(), std::move(m)); });
+        break;
+    case wire::NamespaceRequest::type:
+        with<wire::NamespaceRequest>(log_, payload, [&](const auto &m) { on_namespace_request(m); });
+        break;
+    case wire::NamespaceReply::type:
+        with<wire::NamespaceReply>(log_, payload, [&](const auto &m) { namespace_asks_.on_reply(m); });
         break;
     case wire::ControlPart::type:
         with<wire::ControlPart>(
@@ -157,6 +157,7 @@ void StepServer::on_host_gone(HostIndex host, Mesh::Gone how, const Error &why) 
             on_session_lost();
             publish_.on_session_gone();
             control_abroad_.on_session_gone();
+            namespace_asks_.on_session_gone();
             collectives_.on_outside_gone();
             modex_.on_host_gone(loop_.now(), host, false);
         } else {

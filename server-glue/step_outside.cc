@@ -1,6 +1,5 @@
 // StepServer's dealings with processes of other namespaces: connect, disconnect, what a collective over
-// several namespaces brings, and direct modex from and to other steps. All of it goes through the
-// session.
+// several namespaces brings. All of it goes through the session.
 #include "server-glue/step_server.h"
 
 #include <algorithm>
@@ -70,7 +69,7 @@ void StepServer::collect_posted(const Signature &signature, std::function<void(B
                 if (all->left == 0)
                     return; // too late
                 if (status == PMIX_SUCCESS && all->data.size() + data.size() <= settings_.fence_max_bytes)
-                    all->data += wire::encode(wire::PostedData{rank, std::move(data)});
+                    all->data += wire::encode(wire::PostedData{rank, {}, std::move(data)});
                 if (--all->left == 0)
                     finish(all);
             });
@@ -82,7 +81,7 @@ void StepServer::remember_posted(const wire::NamespacePart &part) {
     while (reader.ok() && !reader.at_end()) {
         wire::PostedData posted;
         reader.get(posted);
-        if (reader.ok())
+        if (reader.ok() && !posted.data.empty())
             posted_elsewhere_[{part.info.nspace, posted.rank}] = std::move(posted.data);
     }
 }
@@ -176,6 +175,22 @@ void StepServer::complete_with(Reply whose, Contributions contributions) {
     one_less();
 }
 
+// The children's job information goes to their parent with the answer (libpmix takes it along, if it knows
+// the namespace by then).
+void StepServer::on_spawned(wire::SpawnReply message) {
+    if (message.status != 0)
+        return spawn_.on_reply(std::move(message));
+    children_.insert(message.nspace);
+    if (!backend_.capabilities().calls_steps)
+        come_to_session(); // as the children do
+    wire::NamespaceInfo info = std::exchange(message.info, {});
+    if (!library_ || info.nspace != message.nspace || !foreign_.room_for(info))
+        return spawn_.on_reply(std::move(message)); // who asks gets it
+    foreign_.learn(*library_, info, [this, message = std::move(message)]() mutable {
+        spawn_.on_reply(std::move(message));
+    });
+}
+
 // Whoever waits for that job in the session hears of it. A job that never had to do with the session
 // is not known there, and nobody else can tell.
 void StepServer::on_child_ended(const wire::JobEvent &job) {
@@ -261,27 +276,6 @@ void StepServer::reach_central(CentralRole role, Bytes invitation, TimePoint dea
     };
     TimePoint start_after = role == CentralRole::session ? session_start_time() : loop_.now();
     backend_.reach(role, invitation, start_after, deadline, std::move(passed));
-}
-
-// Another namespace asks for what one of ours has posted; perhaps on another host.
-void StepServer::on_foreign_modex(const wire::ModexRequest &message) {
-    TimePoint now = loop_.now();
-    HostIndex host = step_.map.host_of(message.rank);
-    if (message.nspace != step_.nspace || host == no_host || host == step_.self)
-        return modex_.on_request(now, session_peer(), message);
-    TimePoint deadline = TimePoint::max();
-    if (message.timeout_ms != UINT32_MAX)
-        deadline = now + std::chrono::milliseconds(message.timeout_ms);
-    std::uint64_t id = next_id_++;
-    auto answer = [this, asked = message.id](pmix_status_t status, Bytes data) {
-        wire::ModexReply reply;
-        reply.id = asked;
-        reply.status = status;
-        reply.data = std::move(data);
-        send_to_session(wire::ModexReply::type, share(wire::encode(reply)));
-    };
-    replies_.emplace(id, Reply{{answer, PMIX_ERROR, Bytes()}, CollectiveKind::fence, nullptr});
-    modex_.request(id, message.nspace, message.rank, now, deadline);
 }
 
 } // namespace pmixhost

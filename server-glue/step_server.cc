@@ -313,19 +313,6 @@ void StepServer::enter(const Signature &signature, Bytes data, pmix_status_t ref
     arm_timer();
 }
 
-void StepServer::direct_modex(ModexAsk request) {
-    if (auto known = posted_elsewhere_.extract({request.target.nspace, request.target.rank}))
-        return request.reply(PMIX_SUCCESS, std::move(known.mapped()));
-    TimePoint now = loop_.now(), deadline = TimePoint::max();
-    auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : settings_.modex_timeout;
-    if (limit.count() > 0)
-        deadline = now + limit;
-    std::uint64_t id = next_id_++;
-    replies_.emplace(id, Reply{std::move(request.reply), CollectiveKind::fence, nullptr});
-    modex_.request(id, request.target.nspace, request.target.rank, now, deadline);
-    arm_timer();
-}
-
 void StepServer::publish(PublishAsk request) {
     publish_.publish(loop_.now(), std::move(request));
     arm_timer();
@@ -455,33 +442,11 @@ void StepServer::answer(std::uint64_t id, std::int32_t status, Bytes data) {
         node.mapped().answer(status, std::move(data));
 }
 
-void StepServer::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) {
-    if (!library_) // it still starts; modex_ knows how long the asker waits
-        return early_asks_.push_back({token, nspace, rank, wait});
-    auto done = [this, token](pmix_status_t status, Bytes data) {
-        modex_.on_local_data(token, status, std::move(data));
-    };
-    if (wait == Wait::if_there)
-        library_->posted_data_now(nspace, rank, done);
-    else
-        library_->posted_data(nspace, rank, done);
-}
-
-HostIndex StepServer::host_of(const Bytes &nspace, Rank rank) {
-    if (nspace == step_.nspace)
-        return step_.map.host_of(rank);
-    return rank < foreign_.size_of(nspace) ? session_peer() : no_host; // which knows the way
-}
-
-bool StepServer::local_process_gone(const Bytes &nspace, Rank rank) {
-    return nspace == step_.nspace && tasks_.gone(rank);
-}
-
 void StepServer::arm_timer() {
     timer_.arm(std::min(
         {collectives_.next_time(), modex_.next_time(), control_.next_time(),
          control_abroad_.next_time(), publish_.next_time(),
-         table_.next_time(), queries_.next_time(), time_warning_.next_time(), fate_.next_time()}));
+         table_.next_time(), queries_.next_time(), time_warning_.next_time(), fate_.next_time(), namespace_asks_.next_time()}));
 }
 
 void StepServer::on_time() {
@@ -494,6 +459,7 @@ void StepServer::on_time() {
     queries_.on_time(loop_.now());
     time_warning_.on_time(loop_.now());
     share_fate();
+    namespace_asks_.on_time(loop_.now());
     arm_timer();
 }
 

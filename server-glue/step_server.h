@@ -23,6 +23,7 @@
 #include "server-glue/local_tasks.h"
 #include "server-glue/modex.h"
 #include "server-glue/posted_heirs.h"
+#include "server-glue/namespace_asks.h"
 #include "server-glue/private_directory.h"
 #include "server-glue/process_sets.h"
 #include "server-glue/publish_service.h"
@@ -212,6 +213,12 @@ class StepServer final : private UpcallHandler,
         // Of one over several namespaces, once it has succeeded.
         std::shared_ptr<const Signature> abroad;
     };
+    void on_namespace_request(const wire::NamespaceRequest &message);
+    // Of a namespace that the library knows.
+    void read_posted(ModexAsk request, TimePoint deadline);
+    // The answer is the status; the library keeps no wrong idea of the namespace.
+    void refuse_modex(ModexAsk request, pmix_status_t status);
+    void on_spawned(wire::SpawnReply message);
     // Learns the namespaces among the parts, then answers.
     void complete_with(Reply reply, Contributions contributions);
     // `then` gets what the participants of this host have posted: wire::PostedData, one behind the other.
@@ -319,6 +326,9 @@ class StepServer final : private UpcallHandler,
     bool events_dropped_ = false;         // since the library had nothing
     std::vector<UniqueFd> unstarted_; // tasks that could not execute their program, and wait
     ForeignJobs foreign_;
+    NamespaceAsks namespace_asks_{[this](std::uint8_t type, SharedBytes payload) {
+        return send_to_session(type, std::move(payload));
+    }};
     ProcessSets sets_{*this};
     GroupRegistry groups_;
     GroupInvitations invitations_;

@@ -200,15 +200,46 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
     });
 }
 
+// libpmix is through with a direct modex when it frees what it was given, in its progress thread.
+struct GivenModex {
+    Bytes bytes;
+    void *request;
+};
+DataReply modex_reply(pmix_modex_cbfunc_t callback, void *data) {
+    return {[callback, data](pmix_status_t status, Bytes bytes) {
+                in_library_thread([callback, data, status, bytes = std::move(bytes)]() mutable {
+                    auto *given = new GivenModex{std::move(bytes), data};
+                    callback(
+                        status, given->bytes.empty() ? nullptr : given->bytes.data(), given->bytes.size(), data,
+                        [](void *object) {
+                            std::unique_ptr<GivenModex> owner(static_cast<GivenModex *>(object));
+                            if (Upcalls *upcalls = current())
+                                upcalls->modexes.erase(owner->request);
+                        },
+                        given);
+                });
+            },
+            PMIX_ERROR, Bytes()};
+}
+
+// A namespace that is registered while processes of it are asked for makes libpmix put the same request
+// once more: there is one answer to both, or it would free the request twice.
 pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t info[], std::size_t ninfo,
                               pmix_modex_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) {
+        if (!callback || upcalls.modexes.contains(data))
+            return static_cast<pmix_status_t>(PMIX_SUCCESS);
         auto directives = directives_of(info, ninfo);
         if (directives.refused != PMIX_SUCCESS)
             return directives.refused;
-        post(upcalls,
-             ModexAsk{process_of(*proc), directives.timeout, data_reply(callback, data)},
-             &UpcallHandler::direct_modex);
+        auto entry = upcalls.modexes.insert(data).first;
+        try {
+            post(upcalls, ModexAsk{process_of(*proc), directives.timeout, modex_reply(callback, data)},
+                 &UpcallHandler::direct_modex);
+        } catch (...) {
+            upcalls.modexes.erase(entry);
+            throw;
+        }
         return static_cast<pmix_status_t>(PMIX_SUCCESS);
     });
 }

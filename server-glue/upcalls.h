@@ -22,6 +22,7 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace pmixhost {
 
@@ -257,6 +258,9 @@ class Upcalls {
     UpcallHandler &handler;
     const Limits limits;
     const std::shared_ptr<EventGate> events = std::make_shared<EventGate>();
+    // Direct modexes that libpmix has not been through with, by its own name of them. Its progress thread
+    // alone.
+    std::set<void *> modexes;
 };
 
 } // namespace pmixhost

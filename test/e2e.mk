@@ -18,6 +18,7 @@ E2E_CLIENTS += test/bench/bench_events
 E2E_CLIENTS += test/e2e/clients/questions
 E2E_CLIENTS += test/e2e/clients/waiting
 E2E_CLIENTS += test/e2e/clients/allocate
+E2E_CLIENTS += test/e2e/clients/family
 check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
@@ -168,6 +169,10 @@ test_e2e_clients_publish_SOURCES = test/e2e/clients/publish.c test/e2e/clients/c
 test_e2e_clients_publish_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_publish_LDFLAGS =
 test_e2e_clients_publish_LDADD = $(PMIX_LIBS)
+test_e2e_clients_family_SOURCES = test/e2e/clients/family.c test/e2e/clients/client.h
+test_e2e_clients_family_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_family_LDFLAGS =
+test_e2e_clients_family_LDADD = $(PMIX_LIBS)
 test_e2e_clients_spawn_SOURCES = test/e2e/clients/spawn.c test/e2e/clients/client.h
 test_e2e_clients_spawn_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_spawn_LDFLAGS =
@@ -198,7 +203,8 @@ test_bench_bench_modex_LDFLAGS =
 test_bench_bench_modex_LDADD = $(PMIX_LIBS)
 
 # One rule for all MPI programs: without an mpicc there are none, and their tests are skipped.
-MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic mpi_family mpi_tree
+MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic \
+	mpi_family mpi_siblings mpi_tree
 MPI_SOURCES = $(MPI_CLIENTS:%=$(srcdir)/test/e2e/clients/%.c)
 check_DATA = test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
 test/e2e/clients/break_loop.so: test/e2e/clients/break_loop.c

@@ -506,6 +506,62 @@ struct NamespaceEnded {
     }
 };
 
+// --- what is known of other namespaces (server-glue/namespace_asks.h) -------------------------------
+struct HostRanks {
+    static constexpr const char *name = "HostRanks";
+    Bytes host;
+    std::vector<std::uint32_t> ranks;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&HostRanks::host, "host", "name of the host"),
+                               field(&HostRanks::ranks, "ranks", "its ranks, by local rank"));
+    }
+};
+// What the processes of other namespaces may know of one.
+struct NamespaceInfo {
+    static constexpr const char *name = "NamespaceInfo";
+    Bytes nspace;
+    Bytes job_id;
+    std::uint32_t universe_size = 0;
+    std::vector<HostRanks> hosts;
+    Bytes process_sets;
+    Bytes shares_fate_with;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&NamespaceInfo::nspace, "nspace", "its name"),
+                               field(&NamespaceInfo::job_id, "job_id", "PMIX_JOBID"),
+                               field(&NamespaceInfo::universe_size, "universe_size", "PMIX_UNIV_SIZE"),
+                               field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids"),
+                               field(&NamespaceInfo::process_sets, "process_sets",
+                                     "as common/process_set.h has it"),
+                               field(&NamespaceInfo::shares_fate_with, "shares_fate_with",
+                                     "of its parent, if it does (server-glue/shared_fate.h)"));
+    }
+};
+struct NamespaceRequest {
+    static constexpr std::uint8_t type = 42;
+    static constexpr const char *name = "NamespaceRequest";
+    static constexpr const char *text =
+        "to the session, and from it to a daemon of that namespace: what may others know of it?";
+    std::uint64_t id = 0;
+    Bytes nspace;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&NamespaceRequest::id, "id", "chosen by who sends it"),
+                               field(&NamespaceRequest::nspace, "nspace", "its name"));
+    }
+};
+struct NamespaceReply {
+    static constexpr std::uint8_t type = 43;
+    static constexpr const char *name = "NamespaceReply";
+    static constexpr const char *text = "that, or why it is not told";
+    std::uint64_t id = 0;
+    std::int32_t status = 0;
+    NamespaceInfo info;
+    static constexpr auto fields() {
+        return std::make_tuple(field(&NamespaceReply::id, "id", "as in NamespaceRequest"),
+                               field(&NamespaceReply::status, "status", "0 or a PMIx status"),
+                               field(&NamespaceReply::info, "info", "empty where there is none"));
+    }
+};
+
 // --- spawn (server-glue/spawn_request.h) ---------------------------------------------------------
 // One directive of a spawn request, whatever pmix type its value had.
 struct SpawnDirective {
@@ -574,11 +630,13 @@ struct SpawnReply {
     std::int32_t status = 0;
     Bytes nspace;
     Bytes reason;
+    NamespaceInfo info;
     static constexpr auto fields() {
         return std::make_tuple(field(&SpawnReply::id, "id", "as in SpawnRequest"),
                                field(&SpawnReply::status, "status", "0 or a PMIx status"),
                                field(&SpawnReply::nspace, "nspace", "of the children"),
-                               field(&SpawnReply::reason, "reason", "for people; empty on success"));
+                               field(&SpawnReply::reason, "reason", "for people; empty on success"),
+                               field(&SpawnReply::info, "info", "of the children; empty where it is not told"));
     }
 };
 struct StepOver {
@@ -604,35 +662,6 @@ struct WantSession {
 };
 
 // --- operations over several namespaces, to and from the session (server-glue/gathering.h) ----------
-struct HostRanks {
-    static constexpr const char *name = "HostRanks";
-    Bytes host;
-    std::vector<std::uint32_t> ranks;
-    static constexpr auto fields() {
-        return std::make_tuple(field(&HostRanks::host, "host", "name of the host"),
-                               field(&HostRanks::ranks, "ranks", "its ranks, by local rank"));
-    }
-};
-// What the processes of other namespaces may know of one.
-struct NamespaceInfo {
-    static constexpr const char *name = "NamespaceInfo";
-    Bytes nspace;
-    Bytes job_id;
-    std::uint32_t universe_size = 0;
-    std::vector<HostRanks> hosts;
-    Bytes process_sets;
-    Bytes shares_fate_with;
-    static constexpr auto fields() {
-        return std::make_tuple(field(&NamespaceInfo::nspace, "nspace", "its name"),
-                               field(&NamespaceInfo::job_id, "job_id", "PMIX_JOBID"),
-                               field(&NamespaceInfo::universe_size, "universe_size", "PMIX_UNIV_SIZE"),
-                               field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids"),
-                               field(&NamespaceInfo::process_sets, "process_sets",
-                                     "as common/process_set.h has it"),
-                               field(&NamespaceInfo::shares_fate_with, "shares_fate_with",
-                                     "of its parent, if it does (server-glue/shared_fate.h)"));
-    }
-};
 struct NamespacePart {
     static constexpr const char *name = "NamespacePart";
     NamespaceInfo info;
@@ -647,10 +676,13 @@ struct NamespacePart {
 struct PostedData {
     static constexpr const char *name = "PostedData";
     std::uint32_t rank = 0;
+    Bytes cpuset;
     Bytes data;
     static constexpr auto fields() {
         return std::make_tuple(field(&PostedData::rank, "rank", "of the namespace whose part it is in"),
-                               field(&PostedData::data, "data", "the library's modex blob"));
+                               field(&PostedData::cpuset, "cpuset", "PMIX_CPUSET; empty: unknown"),
+                               field(&PostedData::data, "data",
+                                     "the library's modex blob; empty: not known here"));
     }
 };
 // The contribution of a host to the construction of a group; those of a namespace one behind the other.
@@ -920,7 +952,7 @@ using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, Collectiv
                                PublishRequest, LookupRequest, UnpublishRequest,
                                DataReply, ProcessesEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
                                StepOver, EventNotice, HostReport, OrderlyEnds, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
-                               NamespaceEnded, ControlRequest, ControlReply, ControlCancel, ControlPart,
+                               NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart,
                                ControlPartReply, SpeakForStep>;
 
 } // namespace pmixhost::wire

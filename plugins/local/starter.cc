@@ -16,12 +16,25 @@ namespace {
 // Virtual hosts have no CPUs of their own: what is asked for is started.
 constexpr std::uint32_t slots_per_host = 1024;
 
+// As its ranks first name them.
+std::vector<std::string> hosts_of(const SpawnPlan &plan) {
+    std::vector<std::string> hosts;
+    for (const auto &name : plan.host_of_rank) {
+        if (std::find(hosts.begin(), hosts.end(), name) == hosts.end())
+            hosts.push_back(name);
+    }
+    return hosts;
+}
+
 class LocalStarter final : public JobStarter {
   public:
     LocalStarter(StarterContext context, SpawnSite site)
         : context_(std::move(context)), site_(std::move(site)) {}
     const SpawnSite &site() const override { return site_; }
     Result<JobCommand> command(const SpawnPlan &plan) override { return run_command(plan, context_); }
+    JobPlace place(const SpawnPlan &plan, const std::string &nspace) const override {
+        return {hosts_of(plan), nspace, 0};
+    }
     Error explain(const std::string &said) const override {
         std::string reason = said.empty() ? "pmixhost run ended without a word" : said;
         while (!reason.empty() && reason.back() == '\n')
@@ -41,14 +54,10 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     auto spec = encode_task_spec(plan.apps);
     if (!spec)
         return spec.failure();
-    std::vector<std::string> hosts;
+    auto hosts = hosts_of(plan);
     std::vector<std::size_t> places;
-    for (const auto &name : plan.host_of_rank) {
-        auto found = std::find(hosts.begin(), hosts.end(), name);
-        places.push_back(static_cast<std::size_t>(found - hosts.begin()));
-        if (found == hosts.end())
-            hosts.push_back(name);
-    }
+    for (const auto &name : plan.host_of_rank)
+        places.push_back(static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), name) - hosts.begin()));
     JobCommand command;
     auto &argv = command.argv;
     argv = {context.pmixhost, "run", "--hosts", fmt::format("{}", fmt::join(hosts, ",")),

@@ -430,9 +430,27 @@ class SlurmStarter final : public JobStarter {
     SlurmStarter(SpawnContext context, SpawnSite site) : context_(std::move(context)), site_(std::move(site)) {}
     const SpawnSite &site() const override { return site_; }
     Result<JobCommand> command(const SpawnPlan &plan) override { return spawn_command(plan, context_); }
+    JobPlace place(const SpawnPlan &plan, const std::string &nspace) const override {
+        auto hosts = sorted_hosts(plan.host_of_rank);
+        auto name = std::string_view(nspace);
+        name.remove_prefix(std::min(name.size(), namespace_prefix.size()));
+        return {hosts ? std::move(*hosts) : std::vector<std::string>(), std::string(name), slots_for(plan)};
+    }
     Error explain(const std::string &said) const override { return explain_srun(said); }
 
   private:
+    // As srun's environment has them, which the step's daemons go by.
+    std::uint32_t slots_for(const SpawnPlan &plan) const {
+        static constexpr std::string_view variable = "SLURM_JOB_CPUS_PER_NODE=";
+        for (const auto &entry : context_.environment) {
+            if (!entry.starts_with(variable))
+                continue;
+            std::uint32_t slots = sum_of_cpus(std::string_view(entry).substr(variable.size()));
+            return slots == 0 ? 0 : std::max(slots, plan.tasks());
+        }
+        return 0;
+    }
+
     SpawnContext context_;
     SpawnSite site_;
 };

@@ -105,6 +105,25 @@ Result<std::vector<std::string>> expand_host_list(const std::string &text, std::
     return hosts;
 }
 
+Result<std::vector<std::string>> sorted_hosts(const std::vector<std::string> &host_of_rank) {
+    std::string text;
+    for (const auto &host : host_of_rank) {
+        if (!text.ends_with("," + host)) // most follow one another
+            text += "," + host;
+    }
+    HostList list = slurm_hostlist_create(text.empty() ? "" : text.c_str() + 1);
+    if (!list)
+        return error(ErrorKind::invalid, "'{}' is no host list", text.substr(0, 80));
+    slurm_hostlist_uniq(list);
+    std::vector<std::string> hosts;
+    while (char *host = slurm_hostlist_shift(list)) {
+        hosts.emplace_back(host);
+        std::free(host);
+    }
+    slurm_hostlist_destroy(list);
+    return hosts;
+}
+
 std::uint32_t sum_of_cpus(std::string_view text) {
     std::uint64_t sum = 0;
     while (!text.empty()) {

@@ -29,6 +29,9 @@ Result<SlurmStep> read_start_document(const StartDocument &document);
 
 // Slurm's host list, in order. Fails (invalid, limit).
 Result<std::vector<std::string>> expand_host_list(const std::string &text, std::size_t max);
+// Each once, in the order in which a step has them that is asked for with --distribution=arbitrary and
+// these as its host list.
+Result<std::vector<std::string>> sorted_hosts(const std::vector<std::string> &host_of_rank);
 // "4(x2),8" is 16; 0 for what cannot be read.
 std::uint32_t sum_of_cpus(std::string_view text);
 // A host of several het components has a daemon, and thus an entry, for each: the first keeps its

@@ -420,7 +420,7 @@ Result<TaskMap> decode_task_map(std::string_view text) {
 }
 
 std::string namespace_of(std::uint32_t job_id, std::uint32_t step_id) {
-    return fmt::format("slurm.{}.{}", job_id, step_id);
+    return fmt::format("{}{}.{}", namespace_prefix, job_id, step_id);
 }
 
 std::vector<std::string> split_for_environment(std::string_view text) {

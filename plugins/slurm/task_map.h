@@ -71,7 +71,8 @@ Result<std::string> encode_task_map(const TaskMap &map);
 // Fails (invalid, limit) with a text that names the key.
 Result<TaskMap> decode_task_map(std::string_view text);
 
-// The PMIx namespace of a step.
+// The PMIx namespace of a step: this, and JOB.STEP.
+inline constexpr std::string_view namespace_prefix = "slurm.";
 std::string namespace_of(std::uint32_t job_id, std::uint32_t step_id);
 
 // Cuts a text for the environment, where Slurm takes no entry of 128 KiB or more. The names are

@@ -21,6 +21,7 @@ class NoHosts final : public JobStarter {
   public:
     const SpawnSite &site() const override { return site_; }
     Result<JobCommand> command(const SpawnPlan &) override { return error(ErrorKind::system, "no command"); }
+    JobPlace place(const SpawnPlan &, const std::string &) const override { return {}; }
     Error explain(const std::string &) const override { return error(ErrorKind::system, "no word"); }
 
   private:
