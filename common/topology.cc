@@ -40,6 +40,19 @@ Result<CpuSet> CpuSet::of_process(pid_t pid) {
     return error(ErrorKind::system, "no memory for a CPU set");
 }
 
+Result<CpuSet> CpuSet::of_list(const std::string &list) {
+    constexpr std::size_t max_list = 64u << 10;
+    constexpr int max_cpu = 1 << 20;
+    hwloc_bitmap_t bitmap = hwloc_bitmap_alloc();
+    if (!bitmap)
+        return system_error("hwloc_bitmap_alloc", ENOMEM);
+    CpuSet set(bitmap);
+    if (list.empty() || list.size() > max_list || hwloc_bitmap_list_sscanf(bitmap, list.c_str()) != 0 ||
+        hwloc_bitmap_iszero(bitmap) || hwloc_bitmap_last(bitmap) < 0 || hwloc_bitmap_last(bitmap) > max_cpu)
+        return error(ErrorKind::invalid, "'{}' is no list of CPUs", list.substr(0, 80));
+    return set;
+}
+
 std::string CpuSet::list() const {
     char *text = nullptr;
     if (hwloc_bitmap_list_asprintf(&text, static_cast<hwloc_const_bitmap_t>(bitmap())) < 0)

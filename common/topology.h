@@ -14,6 +14,8 @@ class CpuSet {
   public:
     // As the kernel has it now; works for any process of the same user.
     static Result<CpuSet> of_process(pid_t pid);
+    // From hwloc's list form. Fails (invalid).
+    static Result<CpuSet> of_list(const std::string &list);
     // hwloc's list form: "0-3,8".
     std::string list() const;
     // A hwloc_bitmap_t, for interfaces that take one; stays this object's.

@@ -2,8 +2,11 @@
 #include "server-glue/foreign_jobs.h"
 
 #include "common/config_options.h"
+#include "common/topology.h"
 #include "server-glue/job_info.h"
 
+#include <algorithm>
+#include <fmt/ranges.h>
 #include <pmix.h>
 
 namespace pmixhost {
@@ -52,6 +55,23 @@ static Result<StepInfo> step_of(const wire::NamespaceInfo &info) {
     return step;
 }
 
+constexpr std::ptrdiff_t max_shown = 32; // of 4 MiB shared memory each, at least
+
+// What a job's processes of one host have in common there.
+static void add_host_of(InfoList &info, const StepInfo &step, HostIndex host) {
+    auto ranks = step.map.ranks_on(host);
+    info.add(PMIX_LOCAL_SIZE, static_cast<std::uint32_t>(ranks.size()));
+    info.add(PMIX_LOCAL_PEERS, fmt::format("{}", fmt::join(ranks, ",")));
+    info.add_rank(PMIX_LOCALLDR, *std::min_element(ranks.begin(), ranks.end()));
+}
+
+static Result<InfoList> foreign_job_info(const StepInfo &step, HostIndex here) {
+    auto info = job_info(step, {}, {});
+    if (info && here != no_host && !step.map.ranks_on(here).empty())
+        add_host_of(*info, step, here);
+    return info;
+}
+
 std::vector<Bytes> ForeignJobs::names() const {
     std::vector<Bytes> out;
     for (const auto &[name, job] : jobs_)
@@ -95,6 +115,74 @@ bool ForeignJobs::room_for(const wire::NamespaceInfo &info) const {
     return jobs_.size() < max_jobs && ranks <= max_ranks;
 }
 
+void ForeignJobs::show(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
+                       std::function<void()> done) {
+    auto found = jobs_.find(nspace);
+    if (found == jobs_.end() || found->second.shown == Job::Shown::never)
+        return done();
+    Job &job = found->second;
+    auto go_on = [this, &library, nspace, cpus, done = std::move(done)] {
+        if (jobs_.at(nspace).shown == Job::Shown::yes)
+            return update(library, nspace, cpus, done);
+        done();
+    };
+    if (job.shown == Job::Shown::yes)
+        return go_on();
+    job.showing.push_back(std::move(go_on));
+    if (job.shown == Job::Shown::starting)
+        return;
+    job.shown = Job::Shown::starting;
+    library.become_client(nspace, job.step->map.rank_count(), [this, nspace](Result<void> taken) {
+        if (!taken)
+            log_.info("processes of {} that are on this host are not known as local: {}", printable(nspace),
+                      taken.failure().text);
+        Job &known = jobs_.at(nspace);
+        auto shown = std::count_if(jobs_.begin(), jobs_.end(),
+                                   [](const auto &job) { return job.second.shown == Job::Shown::yes; });
+        known.shown = taken && shown < max_shown ? Job::Shown::yes : Job::Shown::never;
+        for (auto &waiting : std::exchange(known.showing, {}))
+            waiting();
+    });
+}
+
+// Of what is not there the clients ask the server, as ever.
+void ForeignJobs::update(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
+                         std::function<void()> done) {
+    const Job &job = jobs_.at(nspace);
+    auto describe = [step = job.step, here = job.here, cpus]() -> Result<InfoList> {
+        InfoList all, host;
+        host.add_rank(PMIX_RANK, PMIX_RANK_WILDCARD);
+        host.add(PMIX_UNIV_SIZE, std::max<std::uint32_t>(step->universe_size, step->map.rank_count()));
+        std::vector<Rank> ranks{0}; // the library looks through the ranks of the store for what is of none
+        if (here != no_host && !step->map.ranks_on(here).empty()) {
+            add_host_of(host, *step, here);
+            ranks.assign(step->map.ranks_on(here).begin(), step->map.ranks_on(here).end());
+        }
+        all.add_array(PMIX_PROC_DATA, std::move(host));
+        for (Rank rank : ranks) {
+            InfoList info;
+            info.add_rank(PMIX_RANK, rank);
+            info.add(PMIX_HOSTNAME, step->map.hosts()[step->map.host_of(rank)]);
+            info.add(PMIX_LOCAL_RANK, static_cast<std::uint16_t>(step->map.local_rank(rank)));
+            info.add(PMIX_NODE_RANK, static_cast<std::uint16_t>(step->map.local_rank(rank)));
+            auto list = cpus.find(rank);
+            auto set = list == cpus.end() ? Result<CpuSet>(error(ErrorKind::not_found, "")) : CpuSet::of_list(list->second);
+            if (set) {
+                info.add(PMIX_CPUSET, PmixLibrary::cpuset_string(*set));
+                info.add(PMIX_LOCALITY_STRING, PmixLibrary::locality_string(*set));
+            }
+            all.add_array(PMIX_PROC_DATA, std::move(info));
+        }
+        return all;
+    };
+    library.register_nspace(nspace, PmixLibrary::update, describe,
+                            [this, done = std::move(done)](Result<void> updated) {
+                                if (!updated)
+                                    log_.error("{}", updated.failure().text);
+                                done();
+                            });
+}
+
 void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
                         std::function<void()> done) {
     if (when_known(info.nspace, done))
@@ -110,16 +198,23 @@ void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
     Job &job = jobs_[info.nspace];
     job.step = kept;
     ranks_ += kept->map.rank_count();
+    auto own = std::find(kept->map.hosts().begin(), kept->map.hosts().end(), host_);
+    if (own != kept->map.hosts().end())
+        job.here = static_cast<HostIndex>(own - kept->map.hosts().begin());
     job.waiting.push_back(std::move(done));
     library.register_nspace(
-        info.nspace, 0, [kept] { return job_info(*kept, {}, {}); },
-        [this, nspace = info.nspace](Result<void> registered) {
-            if (!registered)
+        info.nspace, 0, [kept, here = job.here] { return foreign_job_info(*kept, here); },
+        [this, &library, nspace = info.nspace](Result<void> registered) {
+            if (!registered) {
                 log_.error("{}", registered.failure().text);
-            Job &known = jobs_.at(nspace);
-            known.registered = true;
-            for (auto &waiting : std::exchange(known.waiting, {}))
-                waiting();
+                jobs_.at(nspace).shown = Job::Shown::never;
+            }
+            show(library, nspace, {}, [this, nspace] {
+                Job &known = jobs_.at(nspace);
+                known.registered = true;
+                for (auto &waiting : std::exchange(known.waiting, {}))
+                    waiting();
+            });
         });
 }
 

@@ -18,11 +18,18 @@ std::vector<ProcessSet> sets_of(const wire::NamespaceInfo &info);
 
 class ForeignJobs {
   public:
-    ForeignJobs(Log &log, std::uint32_t session_id) : log_(log), session_id_(session_id) {}
+    // `host`: the name of this one.
+    ForeignJobs(Log &log, std::uint32_t session_id, std::string host)
+        : log_(log), session_id_(session_id), host_(std::move(host)) {}
 
     // `done` when the library knows it; at once when it has been known before. What makes no sense is
     // logged, and done.
     void learn(PmixLibrary &library, const wire::NamespaceInfo &info, std::function<void()> done);
+    // Which CPUs processes of a known one are bound to that are on this host, in hwloc's list form: they and
+    // ours then find each other as local, with their locality. `done` when they do, or cannot. Those that are
+    // of other hosts, or nobody, are left out.
+    void show(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
+              std::function<void()> done);
     // False when it is not known; else `then` is called, when the library knows it.
     bool when_known(const Bytes &nspace, std::function<void()> then);
     // The library knows that there is none of that name here, whatever it makes of the answer to who asked:
@@ -43,11 +50,18 @@ class ForeignJobs {
 
     Log &log_;
     std::uint32_t session_id_;
+    std::string host_;
     struct Job {
         std::shared_ptr<const StepInfo> step;
         bool registered = false;
         std::vector<std::function<void()>> waiting; // until it is
+        HostIndex here = no_host;                   // which of its hosts is this one
+        enum class Shown { no, starting, yes, never } shown = Shown::no;
+        std::vector<std::function<void()>> showing; // while it starts
     };
+    void update(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
+                std::function<void()> done);
+
     std::map<Bytes, Job> jobs_;
     std::size_t ranks_ = 0; // of all of them
 };

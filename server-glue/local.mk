@@ -29,6 +29,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/job_info.h server-glue/job_info.cc \
 	server-glue/job_starter.h \
 	server-glue/launcher_server.h server-glue/launcher_server.cc \
+	server-glue/library/inner_client.h server-glue/library/inner_client.cc \
 	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
 	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \
 	server-glue/library/hello.h server-glue/library/hello.cc \

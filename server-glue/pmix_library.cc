@@ -3,6 +3,7 @@
 
 #include "common/config_options.h"
 #include "server-glue/library/connection_guard.h"
+#include "server-glue/library/inner_client.h"
 
 #include <algorithm>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <netinet/tcp.h>
 #include <pmix.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace pmixhost {
 
@@ -281,6 +283,32 @@ void PmixLibrary::register_client(const std::string &nspace, Rank rank, uid_t ui
         pmix_proc_t proc;
         PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
         settle(PMIx_server_register_client(&proc, uid, gid, nullptr, on_done, waiting), waiting);
+    });
+}
+
+void PmixLibrary::become_client(const std::string &nspace, Rank rank, std::function<void(Result<void>)> done) {
+    static constexpr auto patience = std::chrono::seconds(10);
+    static constexpr std::size_t most = 256; // of two descriptors each
+    if (!InnerClient::possible() || !guard_ || inner_clients_.contains(nspace) || inner_clients_.size() >= most)
+        return loop_.post([done = std::move(done)] {
+            done(error(ErrorKind::unsupported, "not with this PMIx library, or not as often"));
+        });
+    inner_clients_[nspace]; // the place is taken
+    auto registered = [this, nspace, rank, done = std::move(done)](pmix_status_t status) {
+        if (status != PMIX_SUCCESS)
+            return done(pmix_error("PMIx_server_register_client", status));
+        auto client = InnerClient::start(
+            loop_, nspace, rank, [this](UniqueFd fd) { return guard_->hand_over(std::move(fd)); }, patience, done);
+        if (!client)
+            return done(client.failure());
+        inner_clients_[nspace] = std::move(*client);
+    };
+    // Nobody else is let in under that name: it is not among those that the guard knows.
+    auto *waiting = new Waiting{loop_, std::move(registered), {}};
+    thread_.run("PMIx_server_register_client", [nspace, rank, waiting] {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+        settle(PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, on_done, waiting), waiting);
     });
 }
 

@@ -19,6 +19,7 @@
 namespace pmixhost {
 
 class ConnectionGuard;
+class InnerClient;
 class ListenerTakeover;
 
 class PmixLibrary {
@@ -68,6 +69,12 @@ class PmixLibrary {
     // end of their job (PMIX_REGISTER_CLEANUP), in libpmix' own thread.
     void end_nspace(const std::string &nspace, Done done);
     void register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid, Done done);
+    // Makes this daemon a client of that namespace, which has been registered without processes here, under a
+    // rank that it does not have. From then on register_nspace(nspace, update, ...) with PMIX_PROC_DATA puts
+    // those where all clients of this host find them without asking (library/inner_client.h). Fails
+    // (unsupported) where the library is not known to work so.
+    void become_client(const std::string &nspace, Rank rank, std::function<void(Result<void>)> done);
+    static constexpr int update = -1; // libpmix' word for it
     // NAME=VALUE entries that a client needs; only what the library adds.
     void environment(const std::string &nspace, Rank rank, EnvironmentDone done);
     // What the process has posted; waits, perhaps for ever, until it has.
@@ -104,6 +111,7 @@ class PmixLibrary {
     std::unique_ptr<ListenerTakeover> takeover_; // until clients are admitted
     std::unique_ptr<ConnectionGuard> guard_;
     std::map<std::string, std::map<Rank, ProcessOwner>> registered_; // by namespace
+    std::map<std::string, std::unique_ptr<InnerClient>> inner_clients_; // by namespace
     std::string segment_size_; // NAME=VALUE, or empty
 };
 

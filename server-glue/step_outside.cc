@@ -2,10 +2,13 @@
 // several namespaces brings. All of it goes through the session.
 #include "server-glue/step_server.h"
 
+#include "common/topology.h"
+
 #include <algorithm>
 
 namespace pmixhost {
 
+static const std::string cpuset_prefix = "hwloc:"; // of PMIX_CPUSET
 static constexpr auto posted_patience = std::chrono::seconds(2); // for the library
 // A session or launcher that has taken an invitation and does not come is gone, about to go or busy.
 static constexpr auto invite_again = std::chrono::seconds(3);
@@ -47,13 +50,17 @@ void StepServer::collect_posted(const Signature &signature, std::function<void(B
         EventLoop::Handle timer;
     };
     std::vector<Rank> ranks;
+    auto all = std::make_shared<Collection>();
     for (Rank rank : step_.map.ranks_on(step_.self)) {
         if (signature.contains(step_.nspace, rank) && !tasks_.gone(rank))
             ranks.push_back(rank);
+        // Of all of this host: whoever is here as well shall know who is local.
+        pid_t pid = tasks_.watch().pid_of(rank);
+        if (auto cpus = pid > 0 ? CpuSet::of_process(pid) : Result<CpuSet>(error(ErrorKind::not_found, "")))
+            all->data += wire::encode(wire::PostedData{rank, cpuset_prefix + cpus->list(), {}});
     }
     if (ranks.empty() || !library_)
-        return then({});
-    auto all = std::make_shared<Collection>();
+        return then(std::move(all->data));
     all->then = std::move(then);
     all->left = ranks.size();
     auto finish = [](std::shared_ptr<Collection> each) { // by value: the timer owns what it is called with
@@ -76,14 +83,18 @@ void StepServer::collect_posted(const Signature &signature, std::function<void(B
     }
 }
 
-void StepServer::remember_posted(const wire::NamespacePart &part) {
+std::map<Rank, std::string> StepServer::remember_posted(const wire::NamespacePart &part) {
+    std::map<Rank, std::string> cpus;
     wire::Reader reader(part.data);
     while (reader.ok() && !reader.at_end()) {
         wire::PostedData posted;
         reader.get(posted);
         if (reader.ok() && !posted.data.empty())
             posted_elsewhere_[{part.info.nspace, posted.rank}] = std::move(posted.data);
+        if (reader.ok() && posted.cpuset.starts_with(cpuset_prefix))
+            cpus[posted.rank] = posted.cpuset.substr(cpuset_prefix.size());
     }
+    return cpus;
 }
 
 bool StepServer::spans_outside(const Signature &signature) {
@@ -151,8 +162,9 @@ void StepServer::complete_with(Reply whose, Contributions contributions) {
             log_.warning("{}", part.failure().text);
             continue;
         }
+        std::map<Rank, std::string> cpus;
         if (kind == CollectiveKind::connect) {
-            remember_posted(*part);
+            cpus = remember_posted(*part);
             sets_.connected(part->info.nspace, sets_of(part->info));
             learn_kin(part->info);
         } else {
@@ -161,7 +173,13 @@ void StepServer::complete_with(Reply whose, Contributions contributions) {
         if (kind == CollectiveKind::disconnect)
             sets_.disconnected(part->info.nspace);
         ++waiting->left;
-        foreign_.learn(*library_, part->info, one_less);
+        auto show = [this, nspace = part->info.nspace, cpus = std::move(cpus), one_less] {
+            foreign_.show(*library_, nspace, cpus, one_less);
+        };
+        if (kind == CollectiveKind::connect)
+            foreign_.learn(*library_, part->info, show);
+        else
+            foreign_.learn(*library_, part->info, one_less);
     }
     if (whose.abroad) {
         auto size_of = [this](const Bytes &nspace) {

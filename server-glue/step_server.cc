@@ -110,7 +110,7 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
       }),
       credentials_(loop_, log_),
       events_(*this, step_.map, step_.nspace, step_.self, settings_.transport_radix),
-      foreign_(log_, step_.session_id), context_ids_(step_.number, step_.self),
+      foreign_(log_, step_.session_id, step_.map.hosts()[step_.self]), context_ids_(step_.number, step_.self),
       table_(*this, step_.map, step_.self, settings_.transport_radix),
       upcalls_(loop_, *library_thread_, *this,
                {settings_.fence_max_bytes, settings_.publish_max_bytes, max_event_bytes}),

@@ -225,7 +225,8 @@ class StepServer final : private UpcallHandler,
     void collect_posted(const Signature &signature, std::function<void(Bytes)> then);
     // When the answer to a connect or group must be out that libpmix gives up after `timeout` (0: never).
     static std::chrono::milliseconds before_the_library(std::chrono::seconds timeout);
-    void remember_posted(const wire::NamespacePart &part);
+    // Where its processes are bound to, as far as they are told.
+    std::map<Rank, std::string> remember_posted(const wire::NamespacePart &part);
     void enter_group(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted);
     wire::GroupPart group_part(const Signature &signature);
     void group_done(GroupAsk &ask, const Signature &signature, const Bytes &parts);

@@ -149,12 +149,16 @@ void ConnectionGuard::look_later(Place waiting) {
 
 void ConnectionGuard::hand_over(Place waiting) {
     set_low_water(waiting->fd.get(), 1);
-    auto moved = range_.move_up(std::move(waiting->fd));
-    Result<void> given = moved ? takeover_->hand_over(std::move(*moved)) : Result<void>(moved.failure());
-    if (!given)
+    if (auto given = hand_over(std::move(waiting->fd)); !given)
         refuse(waiting->peer, waiting->port, given.failure().text);
+}
+
+Result<void> ConnectionGuard::hand_over(UniqueFd connection) {
+    auto moved = range_.move_up(std::move(connection));
+    Result<void> given = moved ? takeover_->hand_over(std::move(*moved)) : Result<void>(moved.failure());
     if (!taken_timer_)
         look_whether_taken(taken_looks);
+    return given;
 }
 
 void ConnectionGuard::look_whether_taken(int looks) {

@@ -51,6 +51,9 @@ class ConnectionGuard {
          std::function<void(Error)> on_broken, GuardLimits limits = {});
     ConnectionGuard(const ConnectionGuard &) = delete;
 
+    // Of this process itself (inner_client.h): without a judgement, at once.
+    Result<void> hand_over(UniqueFd own);
+
   private:
     struct Waiting {
         UniqueFd fd;

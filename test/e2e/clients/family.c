@@ -3,7 +3,7 @@
  *   family CHILDREN [DIRECTIVE=VALUE ...]
  *        The first rank spawns two jobs of CHILDREN processes, one after the other. Each rank of the parent
  *        reads the children's job information and what they have posted, as soon as it has their name,
- *        then all connect with the job. Each of the children reads what the other job, its sibling, is
+ *        then all connect with the job, and know who of it is on their host. Each of the children reads what the other job, its sibling, is
  *        and has posted; the two never connect.
  *   family strangers
  *        A namespace that is nobody's is not found, each time, nor is a rank that a job does not have, and
@@ -73,6 +73,24 @@ static void put_text(const char *key, char *text)
     must(PMIx_Put(PMIX_GLOBAL, key, &v));
 }
 
+/* Who of the job is on the host of that rank. */
+static void resolve(const char *nspace, uint32_t rank)
+{
+    pmix_proc_t *procs = NULL;
+    size_t count = 0, i = 0;
+    char *host = get_text(nspace, rank, "family.host");
+    me.doing = "PMIx_Resolve_peers";
+    pmix_status_t rc = PMIx_Resolve_peers(host, nspace, &procs, &count);
+    if (rc != PMIX_SUCCESS)
+        fail("PMIx_Resolve_peers of %s on %s: %s", nspace, host, PMIx_Error_string(rc));
+    while (i < count && procs[i].rank != rank)
+        i++;
+    if (i == count)
+        fail("rank %u of %s is not among its %zu processes on %s", rank, nspace, count, host);
+    PMIX_PROC_FREE(procs, count);
+    free(host);
+}
+
 /* What a job is, and what each of its processes has posted, is what its processes say. */
 static void read_all(const char *nspace, uint32_t size)
 {
@@ -89,6 +107,7 @@ static void read_all(const char *nspace, uint32_t size)
             fail("rank %u of %s posted '%s'", r, nspace, posted);
         free(posted);
     }
+    resolve(nspace, size - 1);
 }
 
 /* The children of the first job learn the name of the second. */
@@ -113,6 +132,59 @@ static char *hear_of_second(const char *parent)
     return strdup(data.value.data.string);
 }
 
+/* What a process says of itself, or "" */
+static char *own(const char *key)
+{
+    pmix_value_t *v = NULL;
+    if (!get(me.rank, key, &v) || v->type != PMIX_STRING)
+        return strdup("");
+    char *text = strdup(v->data.string);
+    PMIX_VALUE_RELEASE(v);
+    return text;
+}
+
+/* As MPI libraries ask: of what is not here already nobody is asked. */
+static char *there(const char *nspace, uint32_t rank, const char *key)
+{
+    pmix_proc_t proc;
+    pmix_value_t *v = NULL;
+    pmix_info_t info;
+    bool yes = true;
+    name(&proc, nspace, rank);
+    PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    me.doing = key;
+    pmix_status_t rc = PMIx_Get(&proc, key, &info, 1, &v);
+    if (rc != PMIX_SUCCESS)
+        return strdup("");
+    char *text = strdup(v->type == PMIX_STRING ? v->data.string : "?");
+    PMIX_VALUE_RELEASE(v);
+    return text;
+}
+
+/* Connected jobs know who of the other is on this host, and where there. */
+static void see_neighbours(const char *nspace, uint32_t size)
+{
+    char *host = own(PMIX_HOSTNAME), expected[4096] = "";
+    for (uint32_t r = 0; r < size; r++) {
+        char *its = get_text(nspace, r, "family.host"), number[16];
+        if (!strcmp(its, host)) {
+            snprintf(number, sizeof number, "%s%u", *expected ? "," : "", r);
+            strcat(expected, number);
+            char *told = get_text(nspace, r, "family.locality"), *seen = there(nspace, r, PMIX_LOCALITY_STRING);
+            if (strcmp(told, seen) != 0)
+                fail("the locality of rank %u of %s is '%s', it says '%s'", r, nspace, seen, told);
+            free(told);
+            free(seen);
+        }
+        free(its);
+    }
+    char *peers = there(nspace, PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS);
+    if (strcmp(peers, expected) != 0)
+        fail("of %s '%s' are on %s, PMIX_LOCAL_PEERS is '%s'", nspace, expected, host, peers);
+    free(peers);
+    free(host);
+}
+
 static void post_self(void)
 {
     char text[2048];
@@ -120,6 +192,8 @@ static void post_self(void)
     put_text("family.self", text);
     snprintf(text, sizeof text, "%s %u", me.proc.nspace, me.rank);
     put_text("family.rank", text);
+    put_text("family.host", own(PMIX_HOSTNAME));
+    put_text("family.locality", own(PMIX_LOCALITY_STRING));
     must(PMIx_Commit());
 }
 
@@ -142,6 +216,7 @@ static void child(char **argv)
     post_self();
     read_all(parent, (uint32_t)atoi(argv[4]));
     with(parent, true);
+    see_neighbours(parent, (uint32_t)atoi(argv[4]));
     if (!sibling)
         sibling = hear_of_second(parent);
     read_all(sibling, me.size);
@@ -192,6 +267,7 @@ static void meet(const char *key, char *nspace, uint32_t count)
         fail("%s is not %u processes", nspace, count);
     read_all(nspace, count);
     with(nspace, true);
+    see_neighbours(nspace, count);
 }
 
 static void expect_none(const char *nspace, uint32_t rank, const char *key)

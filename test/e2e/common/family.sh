@@ -1,13 +1,14 @@
 #!/bin/bash
 # What processes know of other jobs of their session that they have not connected with: a parent of its
-# children, children of their parent and of each other.
+# children, children of their parent and of each other; and what those who have connected know of who is
+# on their host.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
 TEST_LIMIT=150 # more than the clients give themselves
 
 client 1 1 family 1 pmix.mapby=node:oversubscribe
 ok "parent, child and its sibling read each other's job information and data" all_ok 3
 client 3 2 family 4 pmix.mapby=node:oversubscribe
-ok "the same on three hosts, six parents and four children each" all_ok 14
+ok "the same on three hosts, six parents and four children each, and who is local is known" all_ok 14
 client 3 1 family 5 "pmix.host=$(host_name 3),$(host_name 1)" pmix.mapby=slot:oversubscribe
 ok "children on some of the parent's hosts, in another order" all_ok 13
 client 2 2 family strangers
@@ -31,7 +32,13 @@ if [[ -x $clients/mpi_siblings ]]; then
     ok "MPI_Intercomm_create between two spawned jobs, over their parent" eval 'passed && parents 1 && children 4'
     family 3 3 "$clients/mpi_siblings" siblings 4
     ok "the same with parents and children on three hosts" eval 'passed && parents 3 && children 8'
+    family 2 1 "$clients/mpi_family" shared 3
+    ok "MPI_COMM_TYPE_SHARED joins parents and children" eval 'passed && parents 2 && children 3'
+    family 3 3 "$clients/mpi_family" shared 5
+    ok "the same on three hosts, those of each" eval 'passed && parents 3 && children 5'
 else
+    skip "MPI_COMM_TYPE_SHARED joins parents and children" "no mpicc"
+    skip "the same on three hosts, those of each" "no mpicc"
     skip "MPI_Intercomm_create between two spawned jobs, over their parent" "no mpicc"
     skip "the same with parents and children on three hosts" "no mpicc"
 fi

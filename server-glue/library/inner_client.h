@@ -1,0 +1,46 @@
+// This daemon as a client of its own libpmix server, in the name of a process of another step's namespace
+// that does not exist. Why: processes of this host look for what concerns their own host
+// (PMIX_LOCAL_PEERS and its kin) in the library's shared memory alone, when they ask with PMIX_OPTIONAL,
+// as Open MPI does; and the server puts nothing of a namespace there before a client of it has said which
+// store it reads. PMIx_Connect would pass it on only where one server serves both namespaces.
+//
+// What it says is the first message of a client (hello.h) and nothing else, over a socket pair, so it costs
+// no process and no port; what the server sends it, it throws away. The connection stays as long as this
+// object: when it ends, the server takes one from what every collective that names the whole namespace
+// waits for. In the loop's thread.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/result.h"
+#include "common/unique_fd.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace pmixhost {
+
+class InnerClient {
+  public:
+    // Whether the library does as this file says, which is known of 4.2 alone.
+    static bool possible();
+    // (nspace, rank) has been registered as a client. `hand_over` gives a connection to the library. `done`
+    // comes once, later: the server has taken it for a client, or why not, after `patience` at the latest.
+    static Result<std::unique_ptr<InnerClient>> start(EventLoop &loop, const std::string &nspace, Rank rank,
+                                                      const std::function<Result<void>(UniqueFd)> &hand_over,
+                                                      Duration patience, std::function<void(Result<void>)> done);
+    InnerClient(const InnerClient &) = delete;
+
+  private:
+    InnerClient(UniqueFd fd, std::function<void(Result<void>)> done) : fd_(std::move(fd)), done_(std::move(done)) {}
+    void read();
+    void finish(Result<void> result);
+
+    UniqueFd fd_;
+    std::function<void(Result<void>)> done_;
+    std::string answer_; // until it is there
+    EventLoop::Handle watch_, timer_;
+};
+
+} // namespace pmixhost
