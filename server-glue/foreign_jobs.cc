@@ -55,7 +55,7 @@ static Result<StepInfo> step_of(const wire::NamespaceInfo &info) {
     return step;
 }
 
-constexpr std::ptrdiff_t max_shown = 32; // of 4 MiB shared memory each, at least
+constexpr std::ptrdiff_t max_shown = 16; // of 8 MiB shared memory each, at least
 
 // What a job's processes of one host have in common there.
 static void add_host_of(InfoList &info, const StepInfo &step, HostIndex host) {
