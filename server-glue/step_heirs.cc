@@ -3,7 +3,9 @@
 
 namespace pmixhost {
 
-static constexpr auto handing_over_patience = std::chrono::seconds(5); // for the library and the heir
+static constexpr auto handing_over_patience = std::chrono::seconds(2); // for the library and the heirs
+// When the ancestors leave too, so does probably everybody; many hosts do not go on asking each other then.
+static constexpr unsigned max_heirs_asked = 4;
 
 void StepServer::on_fence_of_all(bool collected) {
     all_have_begun_ = true;
@@ -48,7 +50,7 @@ void StepServer::hand_over(std::function<void()> then) {
 
 // One after the other, as they may leave at the same time.
 void StepServer::ask_heir() {
-    asked_heir_ = heirs_.heir_of(step_.self);
+    asked_heir_ = heirs_asked_++ < max_heirs_asked ? heirs_.heir_of(step_.self) : no_host;
     while (asked_heir_ != no_host && !mesh_->send(asked_heir_, wire::PostedByEnded::type, last_will_)) {
         heirs_.lost(asked_heir_);
         asked_heir_ = heirs_.heir_of(step_.self);

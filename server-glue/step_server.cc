@@ -203,7 +203,8 @@ void StepServer::end(Result<void> result) {
         over.badly = !live_on_ && (!result || tasks_.any_ended_badly());
         mesh_->send(launcher_peer(), wire::StepOver::type, share(wire::encode(over)));
     }
-    if (!result)
+    // What its own processes had posted has been handed over before they ended; what others have, perhaps not.
+    if (!result || heirs_.all_kept().empty())
         return finish_end(std::move(result));
     hand_over([this] { finish_end({}); });
 }

@@ -305,6 +305,7 @@ class StepServer final : private UpcallHandler,
     bool handing_over_ = false; // or it is done: nothing of others is kept any more
     SharedBytes last_will_;     // an encoded PostedByEnded
     HostIndex asked_heir_ = no_host;
+    unsigned heirs_asked_ = 0;
     std::function<void()> stop_handing_over_; // goes on as if it were done
     EventLoop::Handle handing_over_end_;
     JobControl control_;

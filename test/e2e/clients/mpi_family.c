@@ -98,6 +98,10 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (aloof)
         _exit(0);
+    if (!strcmp(how, "well") && !single && !file) { /* or Open MPI may write to one who has finalized: SIGPIPE */
+        MPI_Comm_free(&all);
+        MPI_Comm_disconnect(&inter);
+    }
     MPI_Finalize();
     return chosen && !strcmp(how, "after") ? 5 : 0;
 }

@@ -32,9 +32,9 @@ if [[ -x $clients/mpi_siblings ]]; then
     ok "MPI_Intercomm_create between two spawned jobs, over their parent" eval 'passed && parents 1 && children 4'
     family 3 3 "$clients/mpi_siblings" siblings 4
     ok "the same with parents and children on three hosts" eval 'passed && parents 3 && children 8'
-    family 2 1 "$clients/mpi_family" shared 3
+    family 2 1 "$clients/mpi_siblings" shared 3
     ok "MPI_COMM_TYPE_SHARED joins parents and children" eval 'passed && parents 2 && children 3'
-    family 3 3 "$clients/mpi_family" shared 5
+    family 3 3 "$clients/mpi_siblings" shared 5
     ok "the same on three hosts, those of each" eval 'passed && parents 3 && children 5'
 else
     skip "MPI_COMM_TYPE_SHARED joins parents and children" "no mpicc"
