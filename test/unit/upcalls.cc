@@ -18,10 +18,11 @@
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
-// The allocation of this thread, counted from 0, that fails; negative: none. `failed`: it has.
+// The allocation of this thread, counted from 0, that fails; negative: none. `failed`: it has. Inlined, new and
+// free would look like a mismatch to the compiler.
 static thread_local long fails_at = -1;
 static thread_local bool failed = false;
-void *operator new(std::size_t size) {
+[[gnu::noinline]] void *operator new(std::size_t size) {
     if (fails_at >= 0 && fails_at-- == 0) {
         failed = true;
         throw std::bad_alloc();
@@ -30,8 +31,8 @@ void *operator new(std::size_t size) {
         return memory;
     throw std::bad_alloc();
 }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 
 // In libpmix' place: its progress thread is the caller's, and how a handler is registered is looked at.
 static bool with_callback = false;
