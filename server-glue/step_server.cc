@@ -20,6 +20,7 @@ static constexpr auto no_task_patience = std::chrono::minutes(10);
 // How long the end waits for peers that do not read.
 static constexpr auto session_start_patience = std::chrono::seconds(5);
 static constexpr auto sending_patience = std::chrono::seconds(5);
+static constexpr auto connecting_patience = std::chrono::seconds(1); // of that
 // For what libpmix has still to do, where this object ends at all: the process mostly ends before.
 static constexpr auto ending_patience = std::chrono::seconds(5);
 // And for files that are to be removed, when the file system does not answer.
@@ -241,9 +242,14 @@ void StepServer::finish_end(Result<void> result) {
 void StepServer::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
     // The session may have to be started first.
     std::size_t left = mesh_->unsent_bytes() + (events_abroad_ ? mesh_->queued_bytes(session_peer()) : 0);
-    // What the step's tree is told of the ends here, and what the heir gets.
-    if (HostIndex heir = heirs_.heir_of(step_.self); heir != no_host && mesh_->connecting(heir))
-        left += mesh_->queued_bytes(heir);
+    // For a moment also what the step's tree is told of the ends here, while that connection is being made;
+    // and who has been asked to come is told farewell, or it would take this host for lost.
+    if (loop_.now() < limit - sending_patience + connecting_patience) {
+        HostIndex heir = heirs_.heir_of(step_.self);
+        if (heir != no_host && mesh_->connecting(heir))
+            left += mesh_->queued_bytes(heir);
+        left += mesh_->dialing();
+    }
     if (left == 0 || loop_.now() >= limit)
         return then();
     timer = loop_.after(std::chrono::milliseconds(5), [this, limit, &timer, then = std::move(then)] {
