@@ -3,7 +3,7 @@
 
 namespace pmixhost {
 
-static constexpr auto handing_over_patience = std::chrono::seconds(2); // for the library and the heirs
+static constexpr auto handing_over_patience = std::chrono::seconds(5); // for the library and the heirs
 // When the ancestors leave too, so does probably everybody; many hosts do not go on asking each other then.
 static constexpr unsigned max_heirs_asked = 4;
 
