@@ -36,7 +36,7 @@ struct StatusPage {
         if (state.load(std::memory_order_acquire) == failed)
             return;
         std::size_t n = why.size() < sizeof text ? why.size() : sizeof text;
-        std::memcpy(text, why.data(), n);
+        why.copy(text, n);
         length.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);
         state.store(failed, std::memory_order_release);
     }
@@ -44,7 +44,7 @@ struct StatusPage {
     void note_directory(std::string_view path) {
         if (path.size() >= sizeof directory)
             return;
-        std::memcpy(directory, path.data(), path.size());
+        path.copy(directory, path.size());
         directory[path.size()] = '\0';
     }
     // Empty when none was noted.
