@@ -89,6 +89,9 @@ void leaving_has_an_end(void **) {
 
 // Somebody writes it while it is read: nothing is looked at twice.
 void a_page_that_changes_is_read_once(void **) {
+#ifdef __SANITIZE_THREAD__
+    return; // the race is what is tried
+#endif
     StatusPage *page = make_page();
     (page->fail)("x"); // cmocka has a macro of this name
     page->note_directory("/tmp/pmixhost-1000.aBc");

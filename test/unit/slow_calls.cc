@@ -3,11 +3,11 @@
 #include "common/slow_calls.h"
 
 #include <atomic>
-#include <future>
 #include <optional>
 #include <thread>
 
 #include "test/unit/check.h"
+#include "test/unit/gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -41,11 +41,10 @@ struct World {
 
 // Blocks until it is let go, however often it is asked.
 struct Gate {
-    std::promise<void> opening;
-    std::shared_future<void> open = opening.get_future().share();
+    std::shared_ptr<OneTimeGate> open = std::make_shared<OneTimeGate>();
     auto call(int value) {
         return [open = open, value]() -> Result<int> {
-            open.wait();
+            open->wait();
             return value;
         };
     }
@@ -83,7 +82,7 @@ void callers_do_not_wait_longer_than_they_want(void **) {
     assert_true((world.said == std::vector<std::string>{"runs late", "waits late"}));
     // The one that waited in vain is never begun, and the thread goes on with the next.
     world.calls->run({}, TimePoint::max(), at_once(3), world.hear("next", 3));
-    gate.opening.set_value();
+    gate.open->open();
     assert_true(world.loop->run().ok());
     assert_string_equal(world.said.back().c_str(), "next3");
     assert_false(begun);
@@ -96,7 +95,7 @@ void only_so_many_may_wait(void **) {
         world.calls->run({}, TimePoint::max(), gate.call(i), world.hear("a", i < 3 ? 4 : 1));
     assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"a refused"}));
-    gate.opening.set_value();
+    gate.open->open();
     assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"a refused", "a0", "a1", "a2"}));
 }
@@ -109,7 +108,7 @@ void the_same_question_is_asked_once(void **) {
     world.calls->run("other", TimePoint::max(), gate.call(0), world.hear("other", 4));
     for (int i = 0; i < 3; ++i)
         world.calls->run("same", TimePoint::max(), ask, world.hear("same", 4));
-    gate.opening.set_value();
+    gate.open->open();
     assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"other0", "same1", "same1", "same1"}));
     // What has been answered is asked anew.
@@ -125,7 +124,7 @@ void each_has_a_deadline_of_its_own(void **) {
     world.calls->run({}, TimePoint::max(), gate.call(0), world.hear("first", 3));
     world.calls->run("same", world.loop->now() + 10ms, at_once(1), [&](Result<int> value) {
         world.hear("hurried", 3)(std::move(value));
-        gate.opening.set_value();
+        gate.open->open();
     });
     world.calls->run("same", TimePoint::max(), at_once(1), world.hear("patient", 3));
     assert_true(world.loop->run().ok());
@@ -140,7 +139,7 @@ void a_stuck_call_stops_no_other_thread(void **) {
         world.calls->run({}, TimePoint::max(), at_once(i), [&, i](Result<int> value) {
             world.hear("a", 4)(std::move(value));
             if (i == 3)
-                gate.opening.set_value();
+                gate.open->open();
         });
     assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"a1", "a2", "a3", "stuck0"}));
@@ -166,7 +165,7 @@ void threads_that_are_stuck_are_left_behind(void **) {
     world.calls->run({}, world.loop->now() + 10ms, at_once(7), world.hear("refused", 8));
     assert_true(world.loop->run().ok());
     assert_string_equal(world.said.back().c_str(), "refused late");
-    gate.opening.set_value();
+    gate.open->open();
     world.calls->run({}, world.loop->now() + 10s, at_once(8), world.hear("free", 9));
     assert_true(world.loop->run().ok());
     assert_string_equal(world.said.back().c_str(), "free8");
@@ -174,23 +173,23 @@ void threads_that_are_stuck_are_left_behind(void **) {
 
 void who_leaves_does_not_wait(void **) {
     Gate gate;
-    std::promise<void> begun;
-    auto ended = std::make_shared<std::promise<void>>();
+    OneTimeGate begun;
+    auto ended = std::make_shared<OneTimeGate>();
     {
         World world;
         auto call = [&begun, open = gate.open, ended]() -> Result<int> {
-            begun.set_value();
-            open.wait();
-            ended->set_value_at_thread_exit();
+            begun.open();
+            open->wait();
+            OneTimeGate::open_at_thread_exit(ended);
             return 1;
         };
         world.calls->run({}, TimePoint::max(), call, [](Result<int>) { fail_msg("answered"); });
         world.calls->run({}, TimePoint::max(), at_once(2), [](Result<int>) { fail_msg("answered"); });
-        begun.get_future().wait();
+        begun.wait();
         world.calls.reset(); // would hang
     }
-    gate.opening.set_value();
-    ended->get_future().wait(); // or a sanitizer would find the thread at the end
+    gate.open->open();
+    ended->wait(); // or a sanitizer would find the thread at the end
 }
 
 void a_callback_may_end_its_owner(void **) {

@@ -9,12 +9,12 @@
 #include <csignal>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <future>
 #include <optional>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "test/unit/check.h"
+#include "test/unit/gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -84,12 +84,15 @@ void a_bare_start_tells_too(void **) {
 }
 
 void a_thread_has_all_signals_blocked_and_may_throw(void **) {
-    auto seen = std::make_shared<std::promise<std::string>>();
-    assert_true(start_thread([seen] {
-                    seen->set_value(signal_mask());
+    auto mask_of = std::make_shared<std::string>();
+    auto seen = std::make_shared<OneTimeGate>();
+    assert_true(start_thread([seen, mask_of] {
+                    *mask_of = signal_mask();
+                    seen->open();
                     throw std::bad_alloc();
                 }).ok());
-    std::string mask = seen->get_future().get();
+    seen->wait();
+    const std::string &mask = *mask_of;
     for (int signal : {SIGTERM, SIGINT, SIGUSR1, SIGCHLD})
         assert_true(mask.at(static_cast<std::size_t>(signal) - 1) == '1');
 }
@@ -127,17 +130,16 @@ void values_may_be_moved_only(void **) {
 
 void who_leaves_does_not_wait_for_a_stuck_job(void **) {
     auto loop = make_loop();
-    std::promise<void> opening;
-    auto open = opening.get_future().share();
-    auto ended = std::make_shared<std::promise<void>>();
+    auto open = std::make_shared<OneTimeGate>();
+    auto ended = std::make_shared<OneTimeGate>();
     std::atomic<bool> second = false;
     auto begin = std::chrono::steady_clock::now();
     {
         Worker worker(*loop);
         worker.run(
             [open, ended]() -> Result<int> {
-                open.wait();
-                ended->set_value_at_thread_exit();
+                open->wait();
+                OneTimeGate::open_at_thread_exit(ended);
                 return 1;
             },
             [](Result<int>) { fail_msg("answered"); });
@@ -145,8 +147,8 @@ void who_leaves_does_not_wait_for_a_stuck_job(void **) {
         assert_false(worker.finish(100ms));
     }
     assert_true(std::chrono::steady_clock::now() - begin < 10s);
-    opening.set_value();
-    ended->get_future().wait();
+    open->open();
+    ended->wait();
     assert_false(second);
 }
 
