@@ -183,6 +183,33 @@ litter() { # HOST
         awk "\$8 ~ /^@.*pmix/ { print \"socket \" \$8 }" /proc/net/unix'
 }
 
+# own_cluster NAME OPTION ...: from here on the script's cluster is a small one of its own, two hosts brought up
+# with OPTIONs, which goes when the script ends. False, with the reason in $said, when it does not start.
+own_cluster() {
+    local name=$1 plugin_dir own
+    shift
+    plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
+    own=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-$name.XXXXXX")
+    chmod 755 "$own"
+    if ! said=$("$PMIXHOST_CLUSTER" up --dir "$own" --hosts 2 --plugin-dir "$plugin_dir" --share "$PMIXHOST_BUILD" \
+        --share "$PMIXHOST_SOURCE" --share "${plugin_dir%/lib/slurm*}" "$@" 2>&1); then
+        "$PMIXHOST_CLUSTER" down --dir "$own" >/dev/null 2>&1 || true
+        rmdir "$own" 2>/dev/null || true
+        return 1
+    fi
+    PMIXHOST_CLUSTER_DIR=$own
+    on_cluster[-1]=$own
+    test_dir=$own/work
+    trap end_own_cluster EXIT
+}
+end_own_cluster() {
+    local code=$?
+    "$PMIXHOST_CLUSTER" down --dir "$PMIXHOST_CLUSTER_DIR" 2>&1 | sed 's/^/# /'
+    (exit "$code")
+    test_end
+}
+said=
+
 # Directories shared by all hosts that happen to lie under /tmp are not the host's own.
 prunes() {
     local path

@@ -5,12 +5,12 @@
 #include "common/transport/invitation.h"
 
 #include <atomic>
-#include <future>
 #include <optional>
 #include <pmix_common.h>
 #include <unistd.h>
 
 #include "test/unit/check.h"
+#include "test/unit/gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -33,8 +33,7 @@ struct World {
     std::unique_ptr<EventLoop> loop;
     Log log{2, LogLevel::error, "test"};
     Settings settings;
-    std::promise<void> opening;
-    std::shared_future<void> open = opening.get_future().share();
+    std::shared_ptr<OneTimeGate> opening = std::make_shared<OneTimeGate>();
     std::shared_ptr<std::atomic<int>> asked = std::make_shared<std::atomic<int>>(0);
     std::optional<LauncherServer> launcher;
     std::unique_ptr<Mesh> daemon;
@@ -47,10 +46,10 @@ struct World {
         loop = std::move(*made);
         settings.transport_interfaces = {"lo"};
         settings.spawn_timeout = spawn_timeout;
-        auto make_starter = [open = open, asked = asked,
+        auto make_starter = [opening = opening, asked = asked,
                              has_hosts]() -> Result<std::shared_ptr<JobStarter>> {
             ++*asked;
-            open.wait();
+            opening->wait();
             if (!has_hosts)
                 return error(ErrorKind::not_found, "there is no allocation");
             return std::static_pointer_cast<JobStarter>(std::make_shared<NoHosts>());
@@ -105,7 +104,7 @@ void a_request_does_not_wait_longer_than_for_a_spawn(void **) {
     assert_int_equal(world.replies[0].id, 1);
     assert_int_equal(world.replies[0].status, PMIX_ERR_TIMEOUT);
     assert_non_null(strstr(world.replies[0].reason.c_str(), "has not answered within 0.3 s"));
-    world.opening.set_value();
+    world.opening->open();
     world.ask(2);
     world.run_until_replies(2);
     assert_int_equal(world.replies[1].id, 2);
@@ -129,14 +128,14 @@ void who_is_told_to_end_ends(void **) {
         assert_true(world.loop->run().ok());
     assert_true(world.ended);
     world.launcher.reset(); // does not wait
-    world.opening.set_value();
+    world.opening->open();
 }
 
 void requests_of_one_moment_ask_the_rm_once_more_at_most(void **) {
     World world(20s, false);
     for (std::uint64_t id = 1; id <= 10; ++id)
         world.ask(id);
-    auto open = world.loop->after(300ms, [&] { world.opening.set_value(); });
+    auto open = world.loop->after(300ms, [&] { world.opening->open(); });
     world.run_until_replies(10);
     for (const auto &reply : world.replies) {
         assert_int_equal(reply.status, PMIX_ERR_JOB_ALLOC_FAILED);

@@ -3,12 +3,11 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <future>
 #include <new>
 #include <thread>
 #include <vector>
 
-#include "test/unit/check.h"
+#include "test/unit/library_gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -25,26 +24,6 @@ void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
-
-std::unique_ptr<LibraryThread> make_thread(std::function<void(const std::string &)> on_exception = {}) {
-    if (!on_exception)
-        on_exception = [](const std::string &what) { fail_msg("%s", what.c_str()); };
-    auto thread = LibraryThread::start(std::move(on_exception));
-    assert_true(thread.ok());
-    return std::move(*thread);
-}
-
-// Blocks until it is let go. Shared: a test that fails leaves it behind.
-struct Gate {
-    std::promise<void> opening, reached;
-    std::shared_future<void> open = opening.get_future().share();
-};
-LibraryThread::Job blocks(std::shared_ptr<Gate> gate) {
-    return [gate] {
-        gate->reached.set_value();
-        gate->open.wait();
-    };
-}
 
 void jobs_run_in_order_in_one_thread(void **) {
     auto thread = make_thread();
@@ -80,12 +59,12 @@ void who_asks_does_not_wait_for_a_job_that_blocks(void **) {
     auto gate = std::make_shared<Gate>();
     bool later = false;
     thread->run("PMIx_blocks", blocks(gate));
-    gate->reached.get_future().wait();
+    gate->reached.wait();
     thread->run("later", [&] { later = true; });
     assert_string_equal(thread->running(), "PMIx_blocks");
     assert_false(thread->end(20ms)); // nor does who ends it
     assert_false(thread->run("too late", [] { fail_msg("was run"); }));
-    gate->opening.set_value();
+    gate->opening.open();
     assert_true(thread->end(10s));
     assert_true(later);
     assert_null(thread->running());
@@ -93,20 +72,20 @@ void who_asks_does_not_wait_for_a_job_that_blocks(void **) {
 
 void a_thread_may_be_left_behind(void **) {
     auto gate = std::make_shared<Gate>();
-    auto ended = std::make_shared<std::promise<void>>();
+    auto ended = std::make_shared<OneTimeGate>();
     {
         auto thread = make_thread();
         thread->run("PMIx_blocks", blocks(gate));
-        thread->run("last", [ended] { ended->set_value(); });
-        gate->reached.get_future().wait();
+        thread->run("last", [ended] { ended->open(); });
+        gate->reached.wait();
         assert_false(thread->end(0s));
         std::thread opener([&] {
             std::this_thread::yield();
-            gate->opening.set_value();
+            gate->opening.open();
         });
         opener.join();
     }
-    ended->get_future().wait();
+    ended->wait();
 }
 
 // An answer that tells of a lack of memory must not need any.
@@ -114,13 +93,13 @@ void a_small_job_takes_no_memory(void **) {
     auto thread = make_thread();
     auto gate = std::make_shared<Gate>();
     thread->run("PMIx_blocks", blocks(gate));
-    gate->reached.get_future().wait();
+    gate->reached.wait();
     std::atomic<int> count = 0;
     std::size_t before = allocations;
     for (std::size_t i = 0; i < LibraryThread::reserved; ++i)
         thread->run("small", [at = &count, one = 1L] { *at += static_cast<int>(one); });
     assert_int_equal(allocations, before);
-    gate->opening.set_value();
+    gate->opening.open();
     assert_true(thread->end(10s));
     assert_int_equal(count, LibraryThread::reserved);
 }

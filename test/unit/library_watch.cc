@@ -1,37 +1,18 @@
 // The watch over libpmix: when a library that does not answer is taken for stuck.
 #include "server-glue/library/library_watch.h"
 
-#include <future>
 
-#include "test/unit/check.h"
+#include "test/unit/library_gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
 namespace {
 
-std::unique_ptr<LibraryThread> make_thread() {
-    auto thread = LibraryThread::start([](const std::string &what) { fail_msg("%s", what.c_str()); });
-    assert_true(thread.ok());
-    return std::move(*thread);
-}
-
 std::unique_ptr<EventLoop> make_loop() {
     auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
     assert_true(made.ok());
     return std::move(*made);
-}
-
-// Blocks until it is let go. Shared: a test that fails leaves it behind.
-struct Gate {
-    std::promise<void> opening, reached;
-    std::shared_future<void> open = opening.get_future().share();
-};
-LibraryThread::Job blocks(std::shared_ptr<Gate> gate) {
-    return [gate] {
-        gate->reached.set_value();
-        gate->open.wait();
-    };
 }
 
 using Verdict = LibraryWatchdog::Verdict;
@@ -92,7 +73,7 @@ void a_call_that_does_not_return_is_seen(void **) {
     assert_int_equal(asked, 2);
     assert_string_equal(said.c_str(), "libpmix has not answered for 0.4 s (daemon.library_timeout): "
                                       "PMIx_blocks does not return");
-    gate->opening.set_value();
+    gate->opening.open();
     assert_true(thread->end(10s));
 }
 

@@ -141,6 +141,34 @@ void leaving_is_told_from_loss(void **) {
     assert_false(world[0].send(2, note, share("x")));
 }
 
+// Somebody calls a daemon that is about to leave: the connection is made, and ends in order.
+void who_is_called_while_it_leaves_says_farewell(void **) {
+    World world(2);
+    world[1].farewell();
+    world[0].invite(1);
+    world.run_until([&] { return world[1].dialing() == 1; });
+    assert_true(world[0].connecting(1));
+    assert_false(world[0].connecting(0));
+    world.run_until([&] { return world[1].dialing() == 0 && world[1].unsent_bytes() == 0; });
+    world.nodes[1]->mesh.reset();
+    world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
+    assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::left);
+    assert_false(world[0].connecting(1));
+}
+
+void the_rm_knows_who_has_left(void **) {
+    World world(3);
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return world[0].connected(1); });
+    world[0].left(1); // there is a connection: nobody knows better
+    assert_true(world.nodes[0]->gone.empty());
+    world[0].left(2);
+    assert_int_equal(world.nodes[0]->gone.size(), 1);
+    assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::left);
+    assert_false(world[0].was_connected(2));
+    assert_false(world[0].send(2, note, share("x")));
+}
+
 void another_secret_is_refused(void **) {
     World world(2, {"secret", "other"});
     world.log.set_level(static_cast<LogLevel>(-1)); // it is to complain
@@ -377,6 +405,8 @@ int main() {
         cmocka_unit_test(both_may_dial_at_once),
         cmocka_unit_test(large_messages_pass_whole),
         cmocka_unit_test(leaving_is_told_from_loss),
+        cmocka_unit_test(who_is_called_while_it_leaves_says_farewell),
+        cmocka_unit_test(the_rm_knows_who_has_left),
         cmocka_unit_test(a_host_is_lost_with_the_first_link),
         cmocka_unit_test(a_host_has_left_with_the_last_link),
         cmocka_unit_test(another_secret_is_refused),

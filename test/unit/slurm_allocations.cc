@@ -3,10 +3,10 @@
 #include "plugins/slurm/allocation_calls.h"
 
 #include <atomic>
-#include <future>
 #include <optional>
 
 #include "test/unit/check.h"
+#include "test/unit/gate.h"
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
@@ -20,10 +20,9 @@ struct World {
     std::atomic<int> looks_until_granted{0};
     std::atomic<int> cancelled{0};
     std::atomic<bool> dead{false}; // the job waits no more, and was not granted
-    std::promise<void> opening;
-    std::shared_future<void> open = opening.get_future().share();
-    std::atomic<bool> deaf{false}; // submit waits for `open`
-    std::promise<void> submitting;
+    std::shared_ptr<OneTimeGate> opening = std::make_shared<OneTimeGate>();
+    std::atomic<bool> deaf{false}; // submit waits for `opening`
+    OneTimeGate submitting;
     std::optional<Allocations> allocations;
     std::optional<Result<RmAllocated>> outcome;
 
@@ -33,8 +32,8 @@ struct World {
             if (request.queue == "nowhere")
                 return error(ErrorKind::not_found, "no queue");
             if (deaf) {
-                submitting.set_value();
-                open.wait();
+                submitting.open();
+                opening->wait();
             }
             return std::uint32_t{77};
         };
@@ -134,7 +133,7 @@ void an_answer_after_the_deadline_is_taken_back(void **) {
     assert_true(world.loop->run().ok());
     assert_true(world.outcome->failure().kind == ErrorKind::timeout);
     assert_int_equal(world.cancelled.load(), 0); // nothing is known of it yet
-    world.opening.set_value();
+    world.opening->open();
     world.until([&] { return world.cancelled == 1; });
 }
 

@@ -8,13 +8,13 @@
 #include "server-glue/central_roles.h"
 
 #include <fcntl.h>
-#include <future>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include "test/unit/check.h"
+#include "test/unit/gate.h"
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
@@ -315,8 +315,7 @@ extern "C" __attribute__((visibility("default"))) const char *__lsan_default_sup
 // A host that does not answer holds up neither the others nor, in the end, what is sent to itself.
 static void a_stuck_host_does_not_hold_up_the_others(void **state) {
     auto *f = static_cast<Fixture *>(*state);
-    std::promise<void> opening;
-    auto open = opening.get_future().share();
+    auto opening = std::make_shared<OneTimeGate>();
     auto running = std::make_shared<std::atomic<int>>(0);
     std::vector<std::string> said;
     auto hear = [&](std::string who, std::size_t until) {
@@ -327,10 +326,10 @@ static void a_stuck_host_does_not_hold_up_the_others(void **state) {
         };
     };
     {
-        ContactSender sender(*f->loop, f->log, 64, [open, running](const std::string &node, auto &, auto &) -> Result<void> {
+        ContactSender sender(*f->loop, f->log, 64, [opening, running](const std::string &node, auto &, auto &) -> Result<void> {
             ++*running;
             if (node == "stuck")
-                open.wait();
+                opening->wait();
             --*running;
             return {};
         });
@@ -350,7 +349,7 @@ static void a_stuck_host_does_not_hold_up_the_others(void **state) {
         assert_string_equal(said.back().c_str(), "well sent");
         assert_int_equal(std::count(said.begin(), said.end(), "stuck failed"), 7);
     }
-    opening.set_value();
+    opening->open();
     while (*running > 0)
         sched_yield(); // a sanitizer would find the threads
 }
@@ -376,6 +375,30 @@ static void a_host_that_refuses_is_tried_again(void **state) {
     assert_true(sent);
     assert_int_equal(tried, 3);
     assert_int_equal(missing, 1);
+}
+
+// Of a daemon that was there nobody is left: to try again would find nobody for ever.
+static void a_daemon_that_has_left_is_not_tried_again(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    std::atomic<int> tried = 0;
+    std::vector<ErrorKind> failures;
+    ContactSender sender(*f->loop, f->log, 64, [&](const std::string &node, auto &, auto &) -> Result<void> {
+        ++tried;
+        return error(node == "left" ? ErrorKind::not_found : ErrorKind::unreachable, "nobody");
+    });
+    auto hear = [&](Result<void> result) {
+        failures.push_back(result.failure().kind);
+        f->loop->stop();
+    };
+    sender.send({"left", "p", "m", f->loop->now() + 10s, true}, hear);
+    assert_true(f->loop->run().ok());
+    assert_int_equal(tried, 1);
+    assert_true(failures.back() == ErrorKind::not_found);
+    // That slurmd itself cannot be reached says nothing of the daemon.
+    sender.send({"far", "p", "m", f->loop->now() + 200ms, true}, hear);
+    assert_true(f->loop->run().ok());
+    assert_true(tried > 2);
+    assert_true(failures.back() == ErrorKind::unreachable);
 }
 
 // ---------------------------------------------------------------------- calling the other steps
@@ -457,6 +480,7 @@ int main() {
         cmocka_unit_test_setup_teardown(without_descriptors_it_waits_and_does_not_spin, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stuck_host_does_not_hold_up_the_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_host_that_refuses_is_tried_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_daemon_that_has_left_is_not_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_directory_of_somebody_else_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test(long_paths_are_refused_with_advice),

@@ -7,13 +7,13 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <future>
 #include <malloc.h>
 #include <new>
 #include <pmix.h>
 #include <thread>
 
 #include "test/unit/check.h"
+#include "test/unit/gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -101,9 +101,9 @@ struct World {
     void all_is_handled() {
         loop->stop();
         assert_true(loop->run().ok());
-        std::promise<void> through;
-        thread->run("end", [&] { through.set_value(); });
-        through.get_future().wait();
+        OneTimeGate through;
+        thread->run("end", [&] { through.open(); });
+        through.wait();
     }
     void answered() {
         ++answers;

@@ -8,18 +8,7 @@ if (($(nproc) < 2)); then
     trap - EXIT
     exit 0
 fi
-plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
-own=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-cpu.XXXXXX")
-"$PMIXHOST_CLUSTER" up --dir "$own" --hosts 2 --cpus "$(nproc)" --plugin-dir "$plugin_dir" \
-    --share "$PMIXHOST_BUILD" --share "$PMIXHOST_SOURCE" --conf TaskPlugin=task/affinity 2>&1 | sed 's/^/# /'
-PMIXHOST_CLUSTER_DIR=$own
-on_cluster[-1]=$own
-test_dir=$own/work
-end_of_own() {
-    "$PMIXHOST_CLUSTER" down --dir "$own" 2>&1 | sed 's/^/# /'
-    test_end
-}
-trap end_of_own EXIT
+own_cluster cpu --cpus "$(nproc)" --conf TaskPlugin=task/affinity || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 all_ok() { passed && (($(grep -c '^ok [0-9]*$' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
 
 run_srun -N1 -n2 --cpu-bind=map_cpu:0,1 "$PMIXHOST_CLIENTS/locality" package

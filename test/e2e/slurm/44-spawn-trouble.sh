@@ -3,19 +3,7 @@
 # not, and none at all. On a cluster of its own, because of its configuration and its end.
 . "$(dirname "$0")/../lib.sh"
 
-plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
-own=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-trouble.XXXXXX")
-chmod 755 "$own"
-"$PMIXHOST_CLUSTER" up --dir "$own" --hosts 2 --plugin-dir "$plugin_dir" --share "$PMIXHOST_BUILD" \
-    --share "$PMIXHOST_SOURCE" --share "${plugin_dir%/lib/slurm*}" --conf MaxStepCount=5 2>&1 | sed 's/^/# /'
-PMIXHOST_CLUSTER_DIR=$own
-on_cluster[-1]=$own
-test_dir=$own/work
-end_of_own() {
-    "$PMIXHOST_CLUSTER" down --dir "$own" 2>&1 | sed 's/^/# /'
-    test_end
-}
-trap end_of_own EXIT
+own_cluster trouble --conf MaxStepCount=5 || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 spawn=$PMIXHOST_CLIENTS/spawn
 
 run salloc -Q -N1 -n4 srun "$mpi" -n1 "$spawn" times=8 status=ANY -- /bin/true

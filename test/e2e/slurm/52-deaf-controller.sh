@@ -3,19 +3,7 @@
 # one. On a cluster of its own, where Slurm itself would wait for minutes.
 . "$(dirname "$0")/../lib.sh"
 
-plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
-own=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-deaf.XXXXXX")
-chmod 755 "$own"
-"$PMIXHOST_CLUSTER" up --dir "$own" --hosts 2 --plugin-dir "$plugin_dir" --share "$PMIXHOST_BUILD" \
-    --share "$PMIXHOST_SOURCE" --share "${plugin_dir%/lib/slurm*}" --conf MessageTimeout=100 2>&1 | sed 's/^/# /'
-PMIXHOST_CLUSTER_DIR=$own
-on_cluster[-1]=$own
-test_dir=$own/work
-end_of_own() {
-    "$PMIXHOST_CLUSTER" down --dir "$own" 2>&1 | sed 's/^/# /'
-    test_end
-}
-trap end_of_own EXIT
+own_cluster deaf --conf MessageTimeout=100 || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 
 no_daemon() { ! on_host n1 pgrep -x pmixhostd >/dev/null && ! on_host n2 pgrep -x pmixhostd >/dev/null; }
 in_file() { output=$(cat "$test_dir/out" 2>&1) && grep -q "$@" <<<"$output"; }

@@ -4,28 +4,16 @@
 # a small one with cgroups.
 . "$(dirname "$0")/../lib.sh"
 
-plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
-own=$(mktemp -d "${TMPDIR:-/tmp}/pmixhost-cgroup.XXXXXX")
-if ! said=$("$PMIXHOST_CLUSTER" up --dir "$own" --hosts 2 --cgroup --plugin-dir "$plugin_dir" \
-    --share "$PMIXHOST_BUILD" --share "$PMIXHOST_SOURCE" 2>&1); then
-    rmdir "$own" 2>/dev/null
+if ! own_cluster cgroup --cgroup; then
     trap - EXIT
     [[ $said == *"leave --cgroup out"* ]] || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
     echo "1..0 # SKIP ${said##*--cgroup: }"
     exit 0
 fi
-PMIXHOST_CLUSTER_DIR=$own
-on_cluster[-1]=$own
-test_dir=$own/work
-end_of_own() {
-    "$PMIXHOST_CLUSTER" down --dir "$own" 2>&1 | sed 's/^/# /'
-    test_end
-}
-trap end_of_own EXIT
 all_ok() { passed && (($(grep -c '^ok [0-9]*$' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
 # What a job has in the cgroups is gone with it: Slurm cannot remove a directory in which something is.
 cgroups_of_jobs() {
-    find /sys/fs/cgroup/*/"$(cat "$own/etc/cgroup")" -name 'job_*' 2>/dev/null
+    find /sys/fs/cgroup/*/"$(cat "$PMIXHOST_CLUSTER_DIR/etc/cgroup")" -name 'job_*' 2>/dev/null
 }
 no_cgroups() { [[ -z $(cgroups_of_jobs) ]]; }
 

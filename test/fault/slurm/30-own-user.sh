@@ -27,9 +27,10 @@ after "one whose lengths lie" mode=lies times=12 wait=2
 after "one that is reset at once" mode=reset times=20
 after "half of one" mode=cut times=20
 # shellcheck disable=SC2016 # for the task's shell
-client_after '"$STRANGER" env mode=silent times=40 wait=60 >/dev/null 2>&1 &
-    "$STRANGER" env mode=drip times=10 wait=60 >/dev/null 2>&1 &
-    sleep 0.5
+client_after 'cd '"$test_dir"'
+    "$STRANGER" env mode=silent times=40 wait=60 ready=silent.$SLURM_PROCID >/dev/null 2>&1 &
+    "$STRANGER" env mode=drip times=10 wait=60 ready=drip.$SLURM_PROCID >/dev/null 2>&1 &
+    until [ -e silent.$SLURM_PROCID ] && [ -e drip.$SLURM_PROCID ]; do sleep 0.1; done
     exec "$HELLO"'
 ok "forty connections that say nothing, ten that say a byte a second: all get through PMIx_Init" all_ok 4
 begin=$SECONDS
