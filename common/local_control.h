@@ -47,9 +47,9 @@ struct TaskStarted {
     static constexpr const char *name = "TaskStarted";
     Rank rank = 0;
     std::uint32_t pid = 0;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&TaskStarted::rank, "rank", ""),
-                               wire::field(&TaskStarted::pid, "pid", ""));
+    static constexpr void fields(auto &&field) {
+        field(&TaskStarted::rank, "rank", "");
+        field(&TaskStarted::pid, "pid", "");
     }
 };
 struct TaskEnded {
@@ -57,9 +57,9 @@ struct TaskEnded {
     static constexpr const char *name = "TaskEnded";
     Rank rank = 0;
     std::uint32_t wait_status = 0;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&TaskEnded::rank, "rank", ""),
-                               wire::field(&TaskEnded::wait_status, "wait_status", ""));
+    static constexpr void fields(auto &&field) {
+        field(&TaskEnded::rank, "rank", "");
+        field(&TaskEnded::wait_status, "wait_status", "");
     }
 };
 struct TaskNotStarted {
@@ -68,10 +68,10 @@ struct TaskNotStarted {
     Rank rank = 0;
     std::uint8_t exit_code = 0;
     Bytes text;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&TaskNotStarted::rank, "rank", ""),
-                               wire::field(&TaskNotStarted::exit_code, "exit_code", ""),
-                               wire::field(&TaskNotStarted::text, "text", ""));
+    static constexpr void fields(auto &&field) {
+        field(&TaskNotStarted::rank, "rank", "");
+        field(&TaskNotStarted::exit_code, "exit_code", "");
+        field(&TaskNotStarted::text, "text", "");
     }
 };
 struct EndStep {
@@ -79,17 +79,17 @@ struct EndStep {
     static constexpr const char *name = "EndStep";
     std::uint8_t exit_code = 0;
     Bytes text;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&EndStep::exit_code, "exit_code", ""),
-                               wire::field(&EndStep::text, "text", ""));
+    static constexpr void fields(auto &&field) {
+        field(&EndStep::exit_code, "exit_code", "");
+        field(&EndStep::text, "text", "");
     }
 };
 struct DaemonFailed {
     static constexpr std::uint8_t type = 5;
     static constexpr const char *name = "DaemonFailed";
     Bytes text;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&DaemonFailed::text, "text", ""));
+    static constexpr void fields(auto &&field) {
+        field(&DaemonFailed::text, "text", "");
     }
 };
 struct Contact {
@@ -97,9 +97,9 @@ struct Contact {
     static constexpr const char *name = "Contact";
     HostIndex host = 0;
     Bytes message;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&Contact::host, "host", ""),
-                               wire::field(&Contact::message, "message", ""));
+    static constexpr void fields(auto &&field) {
+        field(&Contact::host, "host", "");
+        field(&Contact::message, "message", "");
     }
 };
 struct SignalTasks {
@@ -107,17 +107,17 @@ struct SignalTasks {
     static constexpr const char *name = "SignalTasks";
     std::uint32_t signal = 0;
     std::vector<Rank> ranks;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&SignalTasks::signal, "signal", ""),
-                               wire::field(&SignalTasks::ranks, "ranks", ""));
+    static constexpr void fields(auto &&field) {
+        field(&SignalTasks::signal, "signal", "");
+        field(&SignalTasks::ranks, "ranks", "");
     }
 };
 struct Terminate {
     static constexpr std::uint8_t type = 8;
     static constexpr const char *name = "Terminate";
     std::uint8_t reserved = 0;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&Terminate::reserved, "reserved", ""));
+    static constexpr void fields(auto &&field) {
+        field(&Terminate::reserved, "reserved", "");
     }
 };
 
@@ -126,9 +126,9 @@ struct Launched {
     static constexpr const char *name = "Launched";
     std::int32_t status = 0;
     Bytes text;
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&Launched::status, "status", ""),
-                               wire::field(&Launched::text, "text", ""));
+    static constexpr void fields(auto &&field) {
+        field(&Launched::status, "status", "");
+        field(&Launched::text, "text", "");
     }
 };
 

@@ -24,10 +24,10 @@ struct Members {
     Bytes nspace;
     std::uint8_t all = 0;             // 1: every rank of the namespace; ranks is empty then
     std::vector<std::uint32_t> ranks; // ascending, distinct
-    static constexpr auto fields() {
-        return std::make_tuple(wire::field(&Members::nspace, "nspace", "namespace"),
-                               wire::field(&Members::all, "all", "1: every rank of it"),
-                               wire::field(&Members::ranks, "ranks", "else these, ascending"));
+    static constexpr void fields(auto &&field) {
+        field(&Members::nspace, "nspace", "namespace");
+        field(&Members::all, "all", "1: every rank of it");
+        field(&Members::ranks, "ranks", "else these, ascending");
     }
 };
 
@@ -37,14 +37,11 @@ struct Signature {
     std::vector<Members> members; // ascending by nspace
     Bytes group = {};          // its name, for the two kinds of groups
     std::uint8_t tolerant = 0; // 1: it does without participants that have gone
-    static constexpr auto fields() {
-        return std::make_tuple(
-            wire::field(&Signature::kind, "kind",
-                        "1 fence, 2 connect, 3 disconnect, 4 group construct, 5 group destruct"),
-            wire::field(&Signature::members, "members", "per namespace"),
-            wire::field(&Signature::group, "group", "name of the group"),
-            wire::field(&Signature::tolerant, "tolerant",
-                        "1: goes on without participants that have gone"));
+    static constexpr void fields(auto &&field) {
+        field(&Signature::kind, "kind", "1 fence, 2 connect, 3 disconnect, 4 group construct, 5 group destruct");
+        field(&Signature::members, "members", "per namespace");
+        field(&Signature::group, "group", "name of the group");
+        field(&Signature::tolerant, "tolerant", "1: goes on without participants that have gone");
     }
     bool of_group() const {
         return kind == CollectiveKind::group_construct || kind == CollectiveKind::group_destruct;

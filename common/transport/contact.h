@@ -15,13 +15,11 @@ struct Contact {
     std::uint16_t port = 0;
     Bytes cookie;
     std::vector<Bytes> addresses;
-    static constexpr auto fields() {
-        return std::make_tuple(
-            wire::field(&Contact::host, "host", "index of the host that listens"),
-            wire::field(&Contact::port, "port", "its TCP port"),
-            wire::field(&Contact::cookie, "cookie", "16 random bytes that a Hello must repeat"),
-            wire::field(&Contact::addresses, "addresses",
-                        "numeric IPv4 or IPv6 addresses to try, in this order, at most 16"));
+    static constexpr void fields(auto &&field) {
+        field(&Contact::host, "host", "index of the host that listens");
+        field(&Contact::port, "port", "its TCP port");
+        field(&Contact::cookie, "cookie", "16 random bytes that a Hello must repeat");
+        field(&Contact::addresses, "addresses", "numeric IPv4 or IPv6 addresses to try, in this order, at most 16");
     }
     static Result<Contact> decode(std::string_view message);
 };

@@ -19,15 +19,13 @@ struct Invitation {
     std::uint32_t host_count = 0;
     Bytes nspace;
     Bytes secret; // only where the RM's way is private and daemons prove with a shared secret
-    static constexpr auto fields() {
-        return std::make_tuple(
-            wire::field(&Invitation::version, "version", "1"),
-            wire::field(&Invitation::contact, "contact", "a Contact: where the daemon listens"),
-            wire::field(&Invitation::step_key, "step_key", "cluster-wide name of its step"),
-            wire::field(&Invitation::host_count, "host_count", "hosts of the step"),
-            wire::field(&Invitation::nspace, "nspace", "namespace of the step"),
-            wire::field(&Invitation::secret, "secret",
-                        "the step's shared secret (local backend), else empty"));
+    static constexpr void fields(auto &&field) {
+        field(&Invitation::version, "version", "1");
+        field(&Invitation::contact, "contact", "a Contact: where the daemon listens");
+        field(&Invitation::step_key, "step_key", "cluster-wide name of its step");
+        field(&Invitation::host_count, "host_count", "hosts of the step");
+        field(&Invitation::nspace, "nspace", "namespace of the step");
+        field(&Invitation::secret, "secret", "the step's shared secret (local backend), else empty");
     }
     // Fails (invalid, limit) where it is none, or says what cannot be.
     static Result<Invitation> decode(std::string_view bytes);

@@ -16,25 +16,17 @@
 #include <concepts>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <vector>
 
 namespace pmixhost::wire {
 
-template <typename Message, typename Value> struct Field {
-    Value Message::*member;
-    const char *name;
-    const char *text;
-};
-template <typename Message, typename Value>
-constexpr Field<Message, Value> field(Value Message::*member, const char *name, const char *text) {
-    return {member, name, text};
-}
-
-// A struct that lists its fields: `static constexpr auto fields()` gives a tuple of Field.
+// A struct that lists its fields, each with its name and what it is for in the document:
+//     static constexpr void fields(auto &&field) {
+//         field(&Hello::proof, "proof", "a proof of an Introduction");
+//     }
 template <typename T>
-concept Described = requires { T::fields(); };
+concept Described = requires { T::fields([](auto, const char *, const char *) {}); };
 
 class Writer {
   public:
@@ -50,7 +42,7 @@ class Writer {
             put(static_cast<std::uint32_t>(value.size()));
             out_.append(value);
         } else if constexpr (Described<T>) {
-            std::apply([&](const auto &...f) { (put(value.*f.member), ...); }, T::fields());
+            T::fields([&](auto member, const char *, const char *) { put(value.*member); });
         } else {
             put(static_cast<std::uint32_t>(value.size()));
             for (const auto &element : value)
@@ -87,7 +79,7 @@ class Reader {
             if (take(length))
                 value.assign(taken_);
         } else if constexpr (Described<T>) {
-            std::apply([&](const auto &...f) { (get(value.*f.member), ...); }, T::fields());
+            T::fields([&](auto member, const char *, const char *) { get(value.*member); });
         } else {
             std::uint32_t count = 0;
             get(count);

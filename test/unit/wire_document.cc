@@ -38,14 +38,11 @@ template <typename T> std::string type_name() {
         return "list of " + type_name<typename T::value_type>();
 }
 
-template <typename Message, typename Value>
-std::string row(const Field<Message, Value> &field) {
-    return fmt::format("| `{}` | {} | {} |\n", field.name, type_name<Value>(), field.text);
-}
-
 template <typename Message> std::string fields_of() {
     std::string out = "\n| field | type | meaning |\n|---|---|---|\n";
-    std::apply([&](const auto &...field) { ((out += row(field)), ...); }, Message::fields());
+    Message::fields([&]<typename Value>(Value Message::*, const char *name, const char *text) {
+        out += fmt::format("| `{}` | {} | {} |\n", name, type_name<Value>(), text);
+    });
     return out;
 }
 
