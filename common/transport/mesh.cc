@@ -19,6 +19,9 @@ static constexpr auto address_patience = 3s;
 // Munge is asked four times for a connection, one question after the other on each host.
 static constexpr auto handshake_patience = 20s;
 static constexpr auto redial_pause = 500ms;
+// Who has taken a contact message dials at once, unless it ended before it read it: then nobody is there the
+// next time. The pause doubles.
+static constexpr Duration first_invitation_pause = 1s;
 static constexpr std::size_t secret_size = 32;
 
 // An accepted connection that has not yet proved anything.
@@ -63,6 +66,7 @@ struct Mesh::Peer {
     bool invited = false;
     std::optional<Awaited> awaited; // since then
     std::uint64_t invitation = 0; // the last one
+    EventLoop::Handle repeat;     // it brought no connection yet
     bool said_farewell = false;
     bool gone = false;
     bool was_connected = false;
@@ -176,24 +180,37 @@ void Mesh::invite(HostIndex host) {
         return;
     p.invited = true;
     p.awaited.emplace(awaited_);
-    std::uint64_t invitation = p.invitation = next_id_++;
+    p.invitation = next_id_++;
+    arm_deadline(host);
+    send_invitation(host, loop_.now() + settings_.transport_connect_timeout, first_invitation_pause);
+}
+
+void Mesh::send_invitation(HostIndex host, TimePoint deadline, Duration pause) {
     Contact contact;
     contact.host = self_;
     contact.port = listener_->port();
     contact.cookie = cookie_;
     contact.addresses = addresses_;
-    arm_deadline(host);
     std::weak_ptr<bool> alive = alive_;
     callbacks_.send_contact(
-        host, wire::encode(contact), loop_.now() + settings_.transport_connect_timeout,
-        [this, alive, host, invitation](Result<void> sent) {
-            if (alive.expired() || sent)
+        host, wire::encode(contact), deadline,
+        [this, alive, host, deadline, pause, invitation = peer(host).invitation](Result<void> sent) {
+            if (alive.expired())
                 return;
             Peer &p = peer(host);
             // Not when the peer was forgotten and invited anew.
-            if (p.invitation == invitation && p.links.empty() && !p.dial)
-                host_gone(host, sent.failure().kind == ErrorKind::not_found ? Gone::left : Gone::lost,
-                          sent.failure());
+            if (p.invitation != invitation || p.gone || !p.links.empty() || p.dial)
+                return;
+            bool repeated = pause != first_invitation_pause; // it had been taken once
+            if (!sent && (!repeated || sent.failure().kind == ErrorKind::not_found))
+                return host_gone(host, sent.failure().kind == ErrorKind::not_found ? Gone::left : Gone::lost,
+                                 sent.failure());
+            p.repeat = loop_.after(pause, [this, host, deadline, pause] {
+                Peer &p = peer(host);
+                p.repeat.reset();
+                if (p.links.empty() && !p.dial && !p.gone)
+                    send_invitation(host, deadline, 2 * pause);
+            });
         });
 }
 
@@ -563,6 +580,7 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
     log_.debug("connected to host {}", host);
     p.was_connected = true;
     p.awaited.reset();
+    p.repeat.reset();
     link->set_limit(wire::frame_limit);
     link->set_callbacks(link_callbacks(host, id));
     Link &raw = *link;
@@ -630,6 +648,7 @@ void Mesh::host_gone(HostIndex host, Gone how, const Error &why) {
         return;
     p.gone = true;
     p.awaited.reset();
+    p.repeat.reset();
     p.queue.clear();
     p.queue_bytes = 0;
     p.links.clear();

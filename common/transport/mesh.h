@@ -59,7 +59,7 @@ class Mesh {
 
     // For tests; before anything is sent.
     void set_faults(const std::vector<LinkFault> &faults) { faults_.emplace(loop_, faults); }
-    // Ask `host` to dial this daemon, unless there is a connection.
+    // Ask `host` to dial this daemon, unless there is a connection; again while none comes.
     void invite(HostIndex host);
     // A contact message arrived through the backend. A malformed one is logged and dropped.
     void on_contact(const Bytes &message);
@@ -101,6 +101,7 @@ class Mesh {
 
     Peer &peer(HostIndex host);
     void arm_deadline(HostIndex host);
+    void send_invitation(HostIndex host, TimePoint deadline, Duration pause);
     void accept(UniqueFd fd, const PeerAddress &from);
     void on_hello(std::uint64_t stranger, std::uint8_t type, const Bytes &payload);
     void drop_stranger(std::uint64_t stranger, const Error &why);

@@ -19,7 +19,8 @@ constexpr std::uint8_t note = 99; // a type that only this test knows
 
 struct Node {
     std::unique_ptr<Mesh> mesh;
-    Bytes contact; // the last contact message for it
+    Bytes contact;      // the last contact message for it
+    bool ended = false; // nobody takes them any more
     std::vector<std::pair<HostIndex, Bytes>> received;
     std::vector<std::pair<HostIndex, Mesh::Gone>> gone;
 };
@@ -57,7 +58,7 @@ struct World {
                          nodes[to]->contact = message;
                          if (nodes[to]->mesh)
                              nodes[to]->mesh->on_contact(message);
-                         done({});
+                         done(nodes[to]->ended ? Result<void>(error(ErrorKind::not_found, "nobody")) : Result<void>());
                      });
                  }});
             assert_true(mesh.ok());
@@ -154,6 +155,18 @@ void who_is_called_while_it_leaves_says_farewell(void **) {
     world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
     assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::left);
     assert_false(world[0].connecting(1));
+}
+
+// A contact message that a daemon had taken and did not read before it ended.
+void who_takes_a_message_and_ends_has_left(void **) {
+    World world(2);
+    world.nodes[1]->mesh.reset();
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return !world.nodes[1]->contact.empty(); });
+    assert_true(world.nodes[0]->gone.empty());
+    world.nodes[1]->ended = true;
+    world.run_until([&] { return !world.nodes[0]->gone.empty(); });
+    assert_true(world.nodes[0]->gone[0].second == Mesh::Gone::left);
 }
 
 void the_rm_knows_who_has_left(void **) {
@@ -406,6 +419,7 @@ int main() {
         cmocka_unit_test(large_messages_pass_whole),
         cmocka_unit_test(leaving_is_told_from_loss),
         cmocka_unit_test(who_is_called_while_it_leaves_says_farewell),
+        cmocka_unit_test(who_takes_a_message_and_ends_has_left),
         cmocka_unit_test(the_rm_knows_who_has_left),
         cmocka_unit_test(a_host_is_lost_with_the_first_link),
         cmocka_unit_test(a_host_has_left_with_the_last_link),
