@@ -3,11 +3,13 @@
 
 #include "common/config_options.h"
 #include "common/config_values.h"
+#include "common/local_control.h"
 #include "common/local_text.h"
 #include "common/spawn_channel.h"
 
 #include <algorithm>
 #include <fcntl.h>
+#include <sys/socket.h>
 
 namespace pmixhost::local {
 
@@ -187,21 +189,12 @@ Result<StepInfo> parse_step(const StartDocument &document) {
     return step;
 }
 
-} // namespace
-
-Result<LocalStart> parse_local_start(const StartDocument &document) {
-    LocalStart start;
+// What stands in the document beside the control channel.
+Result<void> read_start(const StartDocument &document, LocalStart &start) {
     auto step = parse_step(document);
     if (!step)
         return step.failure();
     start.step = std::move(*step);
-    auto control = document.text("local.control_fd");
-    if (!control)
-        return control.failure();
-    auto fd = take_fd(*control);
-    if (!fd || *control == "-1")
-        return garbled("local.control_fd", *control);
-    start.control = std::move(*fd);
     for (const auto &line : document.all("local.task")) {
         auto task = parse_task(line, start.step);
         if (!task)
@@ -241,6 +234,30 @@ Result<LocalStart> parse_local_start(const StartDocument &document) {
         } else if (ours) {
             start.faults.push_back(*fault);
         }
+    }
+    return {};
+}
+
+} // namespace
+
+// Once the channel is closed, `pmixhost run` ends this process, which may not have said why anywhere else yet.
+static void tell_failure(int channel, const Error &why) {
+    Bytes frame = encode_control(DaemonFailed{why.text});
+    [[maybe_unused]] ssize_t told = ::send(channel, frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+Result<LocalStart> parse_local_start(const StartDocument &document) {
+    LocalStart start;
+    auto control = document.text("local.control_fd");
+    if (!control)
+        return control.failure();
+    auto fd = take_fd(*control);
+    if (!fd || *control == "-1")
+        return garbled("local.control_fd", *control);
+    start.control = std::move(*fd);
+    if (auto read = read_start(document, start); !read) {
+        tell_failure(start.control.get(), read.failure());
+        return read.failure();
     }
     return start;
 }

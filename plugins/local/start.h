@@ -29,7 +29,7 @@ struct LocalStart {
     std::vector<Fault> faults; // of this host
 };
 
-// Takes over the descriptors that the document names, also when it fails.
+// Takes over the descriptors that the document names, also when it fails; the control channel hears why.
 Result<LocalStart> parse_local_start(const StartDocument &document);
 
 // Variables by which a task knows its place without PMIx: PMIXHOST_RANK, PMIXHOST_SIZE,

@@ -97,6 +97,31 @@ void test_what_is_missing_is_named(void **) {
     }
 }
 
+// Whoever started it may end it as soon as the channel is closed.
+void test_the_channel_hears_what_is_wrong(void **) {
+    int pair[2];
+    assert_int_equal(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    UniqueFd launcher(pair[0]);
+    Lines lines = right_document();
+    for (auto &[key, value] : lines) {
+        if (key == "local.control_fd")
+            value = std::to_string(pair[1]);
+    }
+    lines.emplace_back("local.fault", "link-drop,host=0");
+    assert_false(parse(lines).ok());
+    char heard[1000];
+    ssize_t size = ::recv(launcher.get(), heard, sizeof heard, 0);
+    assert_true(size > 0);
+    ControlDecoder decoder;
+    decoder.add({heard, static_cast<std::size_t>(size)});
+    auto message = decoder.next();
+    assert_true(message.ok() && *message);
+    auto *failed = std::get_if<DaemonFailed>(&**message);
+    assert_non_null(failed);
+    assert_non_null(strstr(failed->text.c_str(), "fault 'link-drop,host=0'"));
+    assert_int_equal(::recv(launcher.get(), heard, sizeof heard, 0), 0); // and it is closed
+}
+
 void test_what_is_wrong_is_refused(void **) {
     const std::pair<const char *, const char *> wrong[] = {
         {"host", "c"},
@@ -216,6 +241,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(test_a_right_document),
         cmocka_unit_test(test_what_is_missing_is_named),
+        cmocka_unit_test(test_the_channel_hears_what_is_wrong),
         cmocka_unit_test(test_what_is_wrong_is_refused),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_text_survives),
