@@ -312,46 +312,60 @@ extern "C" __attribute__((visibility("default"))) const char *__lsan_default_sup
 
 // ------------------------------------------------------------------------- contacts on their way
 
-// A host that does not answer holds up neither the others nor, in the end, what is sent to itself.
-static void a_stuck_host_does_not_hold_up_the_others(void **state) {
-    auto *f = static_cast<Fixture *>(*state);
-    auto opening = std::make_shared<OneTimeGate>();
-    auto running = std::make_shared<std::atomic<int>>(0);
-    std::vector<std::string> said;
-    auto hear = [&](std::string who, std::size_t until) {
-        return [&, who, until](Result<void> sent) {
-            said.push_back(who + (sent ? " sent" : " failed"));
-            if (said.size() == until)
-                f->loop->stop();
-        };
-    };
-    {
-        ContactSender sender(*f->loop, f->log, 64, [opening, running](const std::string &node, auto &, auto &) -> Result<void> {
+// Stands for slurm_forward_data: "stuck" holds its thread until the gate opens.
+struct StuckHost {
+    std::shared_ptr<OneTimeGate> opening = std::make_shared<OneTimeGate>();
+    std::shared_ptr<std::atomic<int>> running = std::make_shared<std::atomic<int>>(0);
+    ContactSender::Forward forward() {
+        return [opening = opening, running = running](const std::string &node, auto &, auto &) -> Result<void> {
             ++*running;
             if (node == "stuck")
                 opening->wait();
             --*running;
             return {};
-        });
-        auto now = f->loop->now();
-        for (int i = 0; i < 3; ++i)
-            sender.send({"stuck", "p", "m", now + 300ms}, hear("stuck", 4));
-        sender.send({"well", "p", "m", now + 10s}, hear("well", 1));
-        assert_true(f->loop->run().ok());
-        assert_true(said == std::vector<std::string>{"well sent"});
-        assert_true(f->loop->run().ok());
-        assert_int_equal(said.size(), 4);
-        // Twice as many as there are threads are stuck, and those behind them are sent all the same.
-        for (std::size_t i = 0; i < ContactSender::threads.at_once; ++i)
-            sender.send({"stuck", "p", "m", f->loop->now() + 100ms}, hear("stuck", 9));
-        sender.send({"well", "p", "m", f->loop->now() + 10s}, hear("well", 9));
-        assert_true(f->loop->run().ok());
-        assert_string_equal(said.back().c_str(), "well sent");
-        assert_int_equal(std::count(said.begin(), said.end(), "stuck failed"), 7);
+        };
     }
-    opening->open();
-    while (*running > 0)
-        sched_yield(); // a sanitizer would find the threads
+    ~StuckHost() {
+        opening->open();
+        while (*running > 0)
+            sched_yield(); // a sanitizer would find the threads
+    }
+};
+
+// Sends to each of the nodes in turn and runs until all have been answered.
+static std::vector<std::string> answers_of(Fixture &f, ContactSender &sender,
+                                           const std::vector<std::pair<std::string, Duration>> &nodes) {
+    std::vector<std::string> said;
+    for (const auto &[node, patience] : nodes) {
+        sender.send({node, "p", "m", f.loop->now() + patience}, [&, node = node](Result<void> sent) {
+            said.push_back(node + (sent ? " sent" : " failed"));
+            if (said.size() == nodes.size())
+                f.loop->stop();
+        });
+    }
+    assert_true(f.loop->run().ok());
+    return said;
+}
+
+static void a_stuck_host_does_not_hold_up_the_others(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    StuckHost host;
+    ContactSender sender(*f->loop, f->log, 64, host.forward());
+    for (int i = 0; i < 3; ++i)
+        sender.send({"stuck", "p", "m", f->loop->now() + 1h}, [](Result<void>) { fail_msg("stuck answered"); });
+    assert_true(answers_of(*f, sender, {{"well", 1h}}) == std::vector<std::string>{"well sent"});
+}
+
+// As many as there are threads, and those behind them are sent all the same once their time is up.
+static void a_stuck_host_is_given_up_in_time(void **state) {
+    auto *f = static_cast<Fixture *>(*state);
+    StuckHost host;
+    ContactSender sender(*f->loop, f->log, 64, host.forward());
+    std::vector<std::pair<std::string, Duration>> nodes(ContactSender::threads.at_once, {"stuck", 100ms});
+    nodes.push_back({"well", 1h});
+    auto said = answers_of(*f, sender, nodes);
+    assert_string_equal(said.back().c_str(), "well sent");
+    assert_int_equal(std::count(said.begin(), said.end(), "stuck failed"), ContactSender::threads.at_once);
 }
 
 static void a_host_that_refuses_is_tried_again(void **state) {
@@ -479,6 +493,7 @@ int main() {
         cmocka_unit_test_setup_teardown(a_socket_that_another_one_took_over_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_descriptors_it_waits_and_does_not_spin, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stuck_host_does_not_hold_up_the_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stuck_host_is_given_up_in_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_host_that_refuses_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_daemon_that_has_left_is_not_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_directory_of_somebody_else_is_refused, set_up,
