@@ -1,5 +1,6 @@
 // The local backend's part of the start document, its fault knobs and the text form of arguments:
 // each wrong or missing value is refused with its key.
+#include "common/local_control.h"
 #include "common/local_text.h"
 #include "plugins/local/fault.h"
 #include "plugins/local/start.h"
@@ -9,6 +10,7 @@
 
 #include <fcntl.h>
 #include <functional>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 using namespace pmixhost;
