@@ -17,7 +17,7 @@ const char *__lsan_default_suppressions() { return "leak:libpmix\n"; }
 namespace {
 
 void a_library_that_listens_beside_the_guard_is_refused(void **) {
-#ifdef __SANITIZE_THREAD__ // libpmix' own threads race when it ends
+#ifdef PMIXHOST_SANITIZES_THREADS // libpmix' own threads race when it ends
     return;
 #endif
     char directory[] = "/tmp/pmixhost-guard.XXXXXX";

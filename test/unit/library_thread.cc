@@ -2,26 +2,14 @@
 #include "server-glue/library/library_thread.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 #include <vector>
 
+#include "test/unit/counted_memory.h"
 #include "test/unit/library_gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
-
-// How often this thread has taken memory.
-static thread_local std::size_t allocations = 0;
-void *operator new(std::size_t size) {
-    ++allocations;
-    if (void *memory = std::malloc(size))
-        return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 

@@ -304,7 +304,7 @@ static void long_paths_are_refused_with_advice(void **) {
     assert_non_null(strstr(path.failure().text.c_str(), "directory.base"));
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PMIXHOST_SANITIZES_ADDRESSES
 // libslurm keeps some bytes of a host list that it cannot read.
 extern "C" const char *__lsan_default_suppressions();
 extern "C" __attribute__((visibility("default"))) const char *__lsan_default_suppressions() { return "leak:slurm_hostlist_create"; }

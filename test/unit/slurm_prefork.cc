@@ -113,7 +113,7 @@ static void the_daemon_is_a_clean_process_of_the_user(void **) {
         assert_string_equal(environment.get("AT_CAPS").c_str(), "0000000000000000");
     }
     assert_string_equal(environment.get("AT_BLOCKED").c_str(), "0000000000000000");
-#ifndef __SANITIZE_ADDRESS__ // which catches some in the stand-in
+#ifndef PMIXHOST_SANITIZES_ADDRESSES // which catches some in the stand-in
     assert_string_equal(environment.get("AT_CAUGHT").c_str(), "0000000000000000");
 #endif
     assert_string_equal(environment.get("AT_IGNORED").c_str(), "0000000000000000");
@@ -570,7 +570,7 @@ static void timeouts_are_read_as_in_the_configuration(void **) {
 }
 
 int main() {
-#ifdef __SANITIZE_THREAD__
+#ifdef PMIXHOST_SANITIZES_THREADS
     // The daemon's process is made with fork and system calls alone, which the thread sanitizer's own
     // thread and descriptors do not survive; there is one thread in it.
     puts("1..0 # SKIP the thread sanitizer cannot follow a bare fork");

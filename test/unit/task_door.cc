@@ -114,7 +114,7 @@ void silent_visitors_keep_no_task_out(void **) {
     getrlimit(RLIMIT_NOFILE, &before);
     // With fewer descriptors than the door would hold of them, too.
     rlimit few{static_cast<rlim_t>(UniqueFd(dup(0)).get() + 20), before.rlim_max};
-#ifndef __SANITIZE_ADDRESS__ // the sanitizers need descriptors themselves, to look at memory
+#ifndef PMIXHOST_SANITIZES_ADDRESSES // the sanitizers need descriptors themselves, to look at memory
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 #else
     (void)few;

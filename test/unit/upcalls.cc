@@ -8,31 +8,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <malloc.h>
-#include <new>
 #include <pmix.h>
 #include <thread>
 
 #include "test/unit/check.h"
+#include "test/unit/counted_memory.h"
 #include "test/unit/gate.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
-
-// The allocation of this thread, counted from 0, that fails; negative: none. `failed`: it has. Inlined, new and
-// free would look like a mismatch to the compiler.
-static thread_local long fails_at = -1;
-static thread_local bool failed = false;
-[[gnu::noinline]] void *operator new(std::size_t size) {
-    if (fails_at >= 0 && fails_at-- == 0) {
-        failed = true;
-        throw std::bad_alloc();
-    }
-    if (void *memory = std::malloc(size))
-        return memory;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 
 // In libpmix' place: its progress thread is the caller's, and how a handler is registered is looked at.
 static bool with_callback = false;

@@ -1,0 +1,31 @@
+// new and delete for a test, which count what a thread takes and can run out of memory. Include it once in a
+// program.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace pmixhost {
+
+// Of this thread. `fails_at`: the allocation, counted from 0, that fails; negative: none. `failed`: it has.
+inline thread_local std::size_t allocations = 0;
+inline thread_local long fails_at = -1;
+inline thread_local bool failed = false;
+
+} // namespace pmixhost
+
+// Inlined, new and free would look like a mismatch to the compiler.
+[[gnu::noinline]] void *operator new(std::size_t size) {
+    using namespace pmixhost;
+    ++allocations;
+    if (fails_at >= 0 && fails_at-- == 0) {
+        failed = true;
+        throw std::bad_alloc();
+    }
+    if (void *memory = std::malloc(size))
+        return memory;
+    throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
