@@ -31,9 +31,9 @@ AC_DEFUN([PMIXHOST_SANITIZER], [
     [], [enable_sanitizer=no])
   AS_CASE([$enable_sanitizer],
     [no], [PMIXHOST_SAN=; PMIXHOST_SANITIZER_TEXT="no sanitizer"],
-    [address], [PMIXHOST_SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined"
+    [address], [PMIXHOST_SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined -DPMIXHOST_SANITIZES_ADDRESSES"
                 PMIXHOST_SANITIZER_TEXT="address and undefined sanitizers"],
-    [thread], [PMIXHOST_SAN="-fsanitize=thread"; PMIXHOST_SANITIZER_TEXT="thread sanitizer"],
+    [thread], [PMIXHOST_SAN="-fsanitize=thread -DPMIXHOST_SANITIZES_THREADS"; PMIXHOST_SANITIZER_TEXT="thread sanitizer"],
     [AC_MSG_ERROR([--enable-sanitizer knows address and thread, not '$enable_sanitizer'])])
   AC_SUBST([PMIXHOST_SAN])
   AM_CONDITIONAL([SANITIZED], [test "x$enable_sanitizer" != xno])
