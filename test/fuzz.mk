@@ -9,7 +9,9 @@ if HAVE_SLURM
 FUZZERS += test/fuzz/task_map test/fuzz/exit_report
 endif
 check_PROGRAMS += $(FUZZERS)
+if !SANITIZES_THREADS
 TESTS += $(FUZZERS)
+endif
 
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 # What has main(), unless libFuzzer has it.

@@ -14,10 +14,9 @@ include test/fault.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/gathering test/unit/control_abroad test/unit/job_control test/unit/log_service test/unit/task_watch \
-	test/unit/event_loop test/unit/event_service test/unit/group_registry test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/time_warning \
+	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/time_warning \
 	test/unit/spawn_plan \
-	test/unit/wire_document test/sim/collectives
-GLUE_TESTS += test/unit/session_events
+	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs
 GLUE_TESTS += test/unit/session_events test/unit/shared_fate
 GLUE_TESTS += test/unit/slow_calls test/unit/allocation_service
@@ -26,14 +25,19 @@ GLUE_TESTS += test/unit/launcher_server
 GLUE_TESTS += test/unit/leaving
 GLUE_TESTS += test/unit/log
 GLUE_TESTS += test/unit/worker
-GLUE_TESTS += test/unit/group_parts test/unit/group_invitations
+GLUE_TESTS += test/unit/group_parts
 GLUE_TESTS += test/unit/connection_guard test/unit/hello test/unit/library_guard test/unit/socket_owner
 GLUE_TESTS += test/unit/evidence
 GLUE_TESTS += test/unit/timer_guard
 GLUE_TESTS += test/unit/library_thread test/unit/upcalls
 GLUE_TESTS += test/unit/library_watch
 GLUE_TESTS += test/unit/namespace_asks test/unit/inner_client
-check_PROGRAMS += $(GLUE_TESTS)
+# Large state machines without a thread: nothing for the thread sanitizer, under which they take minutes.
+LARGE_TESTS = test/sim/collectives test/unit/group_registry test/unit/group_invitations
+check_PROGRAMS += $(GLUE_TESTS) $(LARGE_TESTS)
+if !SANITIZES_THREADS
+TESTS += $(LARGE_TESTS)
+endif
 TESTS += $(GLUE_TESTS) test/unit/library_calls.sh
 EXTRA_DIST += test/unit/library_calls.sh
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)

@@ -37,6 +37,7 @@ AC_DEFUN([PMIXHOST_SANITIZER], [
     [AC_MSG_ERROR([--enable-sanitizer knows address and thread, not '$enable_sanitizer'])])
   AC_SUBST([PMIXHOST_SAN])
   AM_CONDITIONAL([SANITIZED], [test "x$enable_sanitizer" != xno])
+  AM_CONDITIONAL([SANITIZES_THREADS], [test "x$enable_sanitizer" = xthread])
 ])
 
 # PMIXHOST_PKG(VARIABLE, MODULES, DEBIAN PACKAGE)
