@@ -160,6 +160,7 @@ void LocalTasks::ended(Rank rank, std::optional<int> wait_status) {
 
 void LocalTasks::client_connected(Rank rank) {
     connected_.insert(rank);
+    finalized_.erase(rank); // it may come again
     send_stand_ins();
 }
 

@@ -19,6 +19,7 @@ E2E_CLIENTS += test/e2e/clients/questions
 E2E_CLIENTS += test/e2e/clients/waiting
 E2E_CLIENTS += test/e2e/clients/allocate
 E2E_CLIENTS += test/e2e/clients/family
+E2E_CLIENTS += test/e2e/clients/again
 check_PROGRAMS += $(E2E_CLIENTS)
 
 # make e2e-clients: all of them and nothing else, for the runners.
@@ -37,6 +38,10 @@ test_e2e_clients_abort_SOURCES = test/e2e/clients/abort.c test/e2e/clients/clien
 test_e2e_clients_abort_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_abort_LDFLAGS =
 test_e2e_clients_abort_LDADD = $(PMIX_LIBS)
+test_e2e_clients_again_SOURCES = test/e2e/clients/again.c test/e2e/clients/client.h
+test_e2e_clients_again_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_again_LDFLAGS =
+test_e2e_clients_again_LDADD = $(PMIX_LIBS)
 test_e2e_clients_barrier_SOURCES = test/e2e/clients/barrier.c test/e2e/clients/client.h
 test_e2e_clients_barrier_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_barrier_LDFLAGS =

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -17,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr int accepts_at_once = 16;
 // Without a free descriptor, or where the kernel says "readable" and it is not all there.
 constexpr auto look_again = 50ms;
+constexpr auto leaving_look = 1ms;
 constexpr int taken_looks = 3;
 
 std::uint16_t port_of_peer(int fd) {
@@ -128,36 +130,65 @@ void ConnectionGuard::look(Place waiting) {
             return;
         }
         set_low_water(waiting->fd.get(), wanted);
-        return look_later(waiting);
+        return look_later(waiting, look_again);
     }
     auto hello = parse_hello(message.substr(0, wanted));
-    Result<void> verdict = hello ? admissible(*hello, waiting->peer.uid, names_.owner_of(hello->nspace, hello->rank),
-                                              names_.known(hello->nspace))
+    auto registered = hello ? names_.owner_of(hello->nspace, hello->rank) : std::nullopt;
+    Result<void> verdict = hello ? admissible(*hello, waiting->peer.uid, registered, names_.known(hello->nspace))
                                  : Result<void>(hello.failure());
-    if (verdict)
-        hand_over(waiting);
-    else
+    if (verdict) {
+        Process process(hello->nspace, hello->rank);
+        if (!waiting->since)
+            waiting->since = loop_.now();
+        if (registered && leaves_still(process) && loop_.now() < *waiting->since + limits_.leaving)
+            return look_later(waiting, leaving_look);
+        hand_over(waiting, registered ? &process : nullptr);
+    } else {
         refuse(waiting->peer, waiting->port, verdict.failure().text);
+    }
     waiting_.erase(waiting);
+}
+
+// Has it closed the connection that it had before, and the library has not? A process may also have two at once.
+bool ConnectionGuard::leaves_still(const Process &process) const {
+    auto earlier = given_.find(process);
+    struct stat now {};
+    return earlier != given_.end() && fstat(earlier->second.number, &now) == 0 &&
+           now.st_ino == earlier->second.inode && peer_is_through(earlier->second.number);
 }
 
 // The kernel wakes us when what was asked for is there; should it do so earlier, we are not woken at
 // once again.
-void ConnectionGuard::look_later(Place waiting) {
-    waiting->watch = loop_.after(look_again, [this, waiting] { await(waiting); });
+void ConnectionGuard::look_later(Place waiting, Duration pause) {
+    waiting->watch = loop_.after(pause, [this, waiting] { await(waiting); });
 }
 
-void ConnectionGuard::hand_over(Place waiting) {
+void ConnectionGuard::hand_over(Place waiting, const Process *process) {
     set_low_water(waiting->fd.get(), 1);
-    if (auto given = hand_over(std::move(waiting->fd)); !given)
-        refuse(waiting->peer, waiting->port, given.failure().text);
+    auto given = give(std::move(waiting->fd));
+    if (!given)
+        return refuse(waiting->peer, waiting->port, given.failure().text);
+    if (process)
+        given_[*process] = *given;
 }
 
-Result<void> ConnectionGuard::hand_over(UniqueFd connection) {
+Result<void> ConnectionGuard::hand_over(UniqueFd own) {
+    auto given = give(std::move(own));
+    return given ? Result<void>() : given.failure();
+}
+
+Result<ConnectionGuard::Given> ConnectionGuard::give(UniqueFd connection) {
     auto moved = range_.move_up(std::move(connection));
-    Result<void> given = moved ? takeover_->hand_over(std::move(*moved)) : Result<void>(moved.failure());
+    if (!moved)
+        return moved.failure();
+    struct stat socket {};
+    fstat(moved->get(), &socket);
+    Given given{moved->get(), socket.st_ino};
+    auto taken = takeover_->hand_over(std::move(*moved));
     if (!taken_timer_)
         look_whether_taken(taken_looks);
+    if (!taken)
+        return taken.failure();
     return given;
 }
 

@@ -9,7 +9,9 @@
 //      no room.
 //   3. what it says must be true as far as can be known (hello.h), because the library damages its own
 //      state where it finds it wrong.
-//   4. only then it is handed to the library, whole message unread, under a number that the library may
+//   4. who comes again after PMIx_Finalize waits until the library has closed the connection that it left:
+//      when it closes that later, it forgets what the process has entered meanwhile (a fence, say).
+//   5. only then it is handed to the library, whole message unread, under a number that the library may
 //      close twice (descriptor_range.h).
 // A library that does not take what it is handed is reported once, by on_broken.
 //
@@ -27,6 +29,7 @@
 
 #include <functional>
 #include <list>
+#include <map>
 
 namespace pmixhost {
 
@@ -36,6 +39,8 @@ struct GuardLimits {
     // A library that has not taken a connection in three looks at this interval does not take any.
     // Looks, since this process may have been stopped in between.
     Duration look = std::chrono::seconds(5);
+    // At most so long does a process that comes again wait.
+    Duration leaving = std::chrono::seconds(2);
 };
 
 class ConnectionGuard {
@@ -60,7 +65,13 @@ class ConnectionGuard {
         SocketOwner peer;
         std::uint16_t port;
         EventLoop::Handle watch, timer;
+        std::optional<TimePoint> since = std::nullopt; // waits for the end of an earlier connection
     };
+    struct Given { // to the library
+        int number = -1;
+        ino_t inode = 0; // of the socket: the number may be another one's by now
+    };
+    using Process = std::pair<std::string, Rank>;
     using Place = std::list<Waiting>::iterator;
     ConnectionGuard(EventLoop &loop, Log &log, std::unique_ptr<ListenerTakeover> takeover, SocketOwners owners,
                     DescriptorRange range, Names names, std::function<void(Error)> on_broken, GuardLimits limits);
@@ -69,8 +80,10 @@ class ConnectionGuard {
     void judge(UniqueFd fd);
     void await(Place waiting);
     void look(Place waiting);
-    void look_later(Place waiting);
-    void hand_over(Place waiting);
+    void look_later(Place waiting, Duration pause);
+    bool leaves_still(const Process &process) const;
+    void hand_over(Place waiting, const Process *process);
+    Result<Given> give(UniqueFd connection);
     void look_whether_taken(int looks);
     void refuse(const SocketOwner &peer, std::uint16_t port, const std::string &why);
 
@@ -84,6 +97,7 @@ class ConnectionGuard {
     const GuardLimits limits_;
     RateLimit refusals_;
     std::list<Waiting> waiting_; // the oldest first
+    std::map<Process, Given> given_; // of registered processes, the last one of each
     EventLoop::Handle listener_watch_, taken_timer_;
 };
 

@@ -251,6 +251,47 @@ void one_that_goes_in_the_middle_is_forgotten(void **) {
     assert_string_equal(f.logged().c_str(), "");
 }
 
+// The library would take the end of the earlier connection for the end of what the process does now.
+void who_comes_again_waits_for_its_earlier_end(void **) {
+    Fixture f;
+    UniqueFd client = f.connect();
+    Fixture::say(client, own_hello().message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    UniqueFd taken = f.library_takes();
+    client.reset();
+    UniqueFd again = f.connect();
+    Fixture::say(again, own_hello().message());
+    f.settle();
+    assert_false(f.library_has_one());
+    taken.reset(); // now the library has seen it
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    f.library_takes();
+}
+
+void a_second_connection_of_a_process_does_not_wait(void **) {
+    Fixture f({.leaving = 1h});
+    UniqueFd client = f.connect(), child = f.connect();
+    Fixture::say(client, own_hello().message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    UniqueFd taken = f.library_takes();
+    Fixture::say(child, own_hello().message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    f.library_takes();
+}
+
+void an_earlier_end_is_not_waited_for_for_ever(void **) {
+    Fixture f({.leaving = 50ms});
+    UniqueFd client = f.connect();
+    Fixture::say(client, own_hello().message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    UniqueFd taken = f.library_takes();
+    client.reset();
+    UniqueFd again = f.connect();
+    Fixture::say(again, own_hello().message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    f.library_takes();
+}
+
 void a_library_that_takes_nothing_is_reported(void **) {
     Fixture f({.look = 10ms});
     UniqueFd client = f.connect();
@@ -316,6 +357,9 @@ int main() {
         cmocka_unit_test(a_stranger_gets_no_byte),
         cmocka_unit_test(what_is_not_true_is_not_let_in),
         cmocka_unit_test(one_that_goes_in_the_middle_is_forgotten),
+        cmocka_unit_test(who_comes_again_waits_for_its_earlier_end),
+        cmocka_unit_test(a_second_connection_of_a_process_does_not_wait),
+        cmocka_unit_test(an_earlier_end_is_not_waited_for_for_ever),
         cmocka_unit_test(a_library_that_takes_nothing_is_reported),
         cmocka_unit_test(one_that_takes_its_time_is_not),
         cmocka_unit_test(a_second_close_meets_nothing),

@@ -73,6 +73,11 @@ for shape in 2x1 3x2; do
     ok "directives of a fence, required and optional, $shape" all_ok $((h * p))
 done
 
+for shape in 1x4 4x1 4x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" again 6
+    ok "PMIx_Init again after PMIx_Finalize, six times, $shape" all_ok $((h * p))
+done
 client 4 2 modex pairs
 ok "direct modex of a rank of another host" all_ok 8
 client 2 2 modex all
