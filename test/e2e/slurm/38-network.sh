@@ -35,6 +35,9 @@ connections() { # the far ends
     done
 }
 
+# The session of a test before this one may just be leaving.
+until_true 40 eval '[[ -z $(listening) ]]'
+
 # ---------------------------------------------------------------------------------------- ports
 
 configure '[transport]' 'ports = "41000-41003"'
