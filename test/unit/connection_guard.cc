@@ -251,45 +251,43 @@ void one_that_goes_in_the_middle_is_forgotten(void **) {
     assert_string_equal(f.logged().c_str(), "");
 }
 
+// A client that has said its hello, and what the library has of it.
+struct LetIn {
+    UniqueFd client, taken;
+};
+LetIn let_in(Fixture &f) {
+    LetIn one{f.connect(), {}};
+    Fixture::say(one.client, own_hello().message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    one.taken = f.library_takes();
+    return one;
+}
+
 // The library would take the end of the earlier connection for the end of what the process does now.
 void who_comes_again_waits_for_its_earlier_end(void **) {
     Fixture f;
-    UniqueFd client = f.connect();
-    Fixture::say(client, own_hello().message());
-    assert_true(f.until([&] { return f.library_has_one(); }));
-    UniqueFd taken = f.library_takes();
-    client.reset();
+    auto first = let_in(f);
+    first.client.reset();
     UniqueFd again = f.connect();
     Fixture::say(again, own_hello().message());
     f.settle();
     assert_false(f.library_has_one());
-    taken.reset(); // now the library has seen it
+    first.taken.reset(); // now the library has seen it
     assert_true(f.until([&] { return f.library_has_one(); }));
     f.library_takes();
 }
 
 void a_second_connection_of_a_process_does_not_wait(void **) {
     Fixture f({.leaving = 1h});
-    UniqueFd client = f.connect(), child = f.connect();
-    Fixture::say(client, own_hello().message());
-    assert_true(f.until([&] { return f.library_has_one(); }));
-    UniqueFd taken = f.library_takes();
-    Fixture::say(child, own_hello().message());
-    assert_true(f.until([&] { return f.library_has_one(); }));
-    f.library_takes();
+    auto first = let_in(f);
+    let_in(f);
 }
 
 void an_earlier_end_is_not_waited_for_for_ever(void **) {
     Fixture f({.leaving = 50ms});
-    UniqueFd client = f.connect();
-    Fixture::say(client, own_hello().message());
-    assert_true(f.until([&] { return f.library_has_one(); }));
-    UniqueFd taken = f.library_takes();
-    client.reset();
-    UniqueFd again = f.connect();
-    Fixture::say(again, own_hello().message());
-    assert_true(f.until([&] { return f.library_has_one(); }));
-    f.library_takes();
+    auto first = let_in(f);
+    first.client.reset();
+    let_in(f);
 }
 
 void a_library_that_takes_nothing_is_reported(void **) {
