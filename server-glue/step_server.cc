@@ -210,33 +210,20 @@ void StepServer::end(Result<void> result) {
     hand_over([this] { finish_end({}); });
 }
 
+// What processes wanted to be removed at the end of their job is, and what others wait for (the result of a
+// fence, say) goes out. In this order: who asks for a connection meanwhile is told farewell as well.
 void StepServer::finish_end(Result<void> result) {
     mesh_->farewell();
-    // What others wait for (the result of a fence, say) goes out first, and what processes wanted to be
-    // removed at the end of their job is.
-    struct Ending {
-        Result<void> result;
-        bool sent = false, cleaned = true;
+    auto last = std::make_shared<std::optional<Result<void>>>(std::move(result));
+    auto cleaned = [this, last] {
+        if (auto end = std::exchange(*last, std::nullopt))
+            when_sent(loop_.now() + sending_patience, lingering_end_, [this, end = *end] { on_end_(end); });
     };
-    auto ending = std::make_shared<Ending>(Ending{std::move(result)});
-    auto go_on = [this, ending] {
-        if (ending->sent && ending->cleaned)
-            on_end_(std::move(ending->result));
-    };
-    auto cleaned = [ending, go_on] {
-        if (!std::exchange(ending->cleaned, true))
-            go_on();
-    };
-    if (library_ && !library_stuck_ && tasks_.any_started() && tasks_.watch().running() == 0) {
-        ending->cleaned = false;
-        stop_cleaning_ = cleaned;
-        library_->end_nspace(step_.nspace, [cleaned](pmix_status_t) { cleaned(); });
-        cleaning_end_ = loop_.after(cleaning_patience, cleaned);
-    }
-    when_sent(loop_.now() + sending_patience, lingering_end_, [ending, go_on] {
-        ending->sent = true;
-        go_on();
-    });
+    if (!library_ || library_stuck_ || !tasks_.any_started() || tasks_.watch().running() > 0)
+        return cleaned();
+    stop_cleaning_ = cleaned;
+    library_->end_nspace(step_.nspace, [cleaned](pmix_status_t) { cleaned(); });
+    cleaning_end_ = loop_.after(cleaning_patience, cleaned);
 }
 
 void StepServer::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
