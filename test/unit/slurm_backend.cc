@@ -364,7 +364,7 @@ static void a_stuck_host_is_given_up_in_time(void **state) {
     std::vector<std::pair<std::string, Duration>> nodes(ContactSender::threads.at_once, {"stuck", 100ms});
     nodes.push_back({"well", 1h});
     auto said = answers_of(*f, sender, nodes);
-    assert_string_equal(said.back().c_str(), "well sent");
+    assert_int_equal(std::count(said.begin(), said.end(), "well sent"), 1);
     assert_int_equal(std::count(said.begin(), said.end(), "stuck failed"), ContactSender::threads.at_once);
 }
 
