@@ -353,15 +353,25 @@ void PmixLibrary::posted_data(const std::string &nspace, Rank rank, DataDone don
 }
 
 // The library answers what it can while it handles the request; what is handled behind it knows better.
-void PmixLibrary::posted_data_now(const std::string &nspace, Rank rank, DataDone done) {
-    auto once = std::make_shared<DataDone>(std::move(done));
-    auto answer = [once](pmix_status_t status, Bytes data) {
-        if (auto told = std::exchange(*once, nullptr))
-            told(status, std::move(data));
+void PmixLibrary::posted_data_now(const std::string &nspace, std::vector<Rank> ranks, PostedDone done) {
+    struct Found {
+        PostedDone done; // null: answered
+        std::map<Rank, Bytes> data;
     };
-    posted_data(nspace, rank, answer);
-    ask(thread_, [&loop = loop_, answer] {
-        loop.post([answer] { answer(PMIX_ERR_NOT_FOUND, {}); });
+    auto found = std::make_shared<Found>(Found{std::move(done), {}});
+    thread_.run("PMIx_server_dmodex_request", [&loop = loop_, nspace, ranks = std::move(ranks), found] {
+        for (Rank rank : ranks) {
+            auto *waiting = new WaitingData{loop, [found, rank](pmix_status_t status, Bytes data) {
+                                                if (status == PMIX_SUCCESS && found->done)
+                                                    found->data.emplace(rank, std::move(data));
+                                            }};
+            pmix_proc_t proc;
+            PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+            settle(PMIx_server_dmodex_request(&proc, on_data, waiting), waiting);
+        }
+    });
+    ask(thread_, [&loop = loop_, found] {
+        loop.post([found] { std::exchange(found->done, nullptr)(std::move(found->data)); });
     });
 }
 

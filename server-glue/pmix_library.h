@@ -79,8 +79,9 @@ class PmixLibrary {
     void environment(const std::string &nspace, Rank rank, EnvironmentDone done);
     // What the process has posted; waits, perhaps for ever, until it has.
     void posted_data(const std::string &nspace, Rank rank, DataDone done);
-    // Without waiting: PMIX_ERR_NOT_FOUND when it has posted nothing.
-    void posted_data_now(const std::string &nspace, Rank rank, DataDone done);
+    // What those of them have posted that have posted anything; does not wait.
+    using PostedDone = std::function<void(std::map<Rank, Bytes>)>;
+    void posted_data_now(const std::string &nspace, std::vector<Rank> ranks, PostedDone done);
     // Gives an event to the clients of this host that registered for it. `info` must not change any more.
     // done: all has been queued for them. In the order of the calls.
     void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,

@@ -17,6 +17,19 @@
 
 namespace pmixhost {
 
+// By which data is known again that the other hosts have already.
+class PostedDigests {
+  public:
+    void add(Rank rank, std::string_view data) { digests_[rank] = std::hash<std::string_view>()(data); }
+    bool is(Rank rank, std::string_view data) const {
+        auto it = digests_.find(rank);
+        return it != digests_.end() && it->second == std::hash<std::string_view>()(data);
+    }
+
+  private:
+    std::map<Rank, std::size_t> digests_;
+};
+
 class PostedHeirs {
   public:
     static constexpr std::size_t max_bytes = 64u << 20; // that are kept for others

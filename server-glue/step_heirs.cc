@@ -7,45 +7,55 @@ static constexpr auto handing_over_patience = std::chrono::seconds(5); // for th
 // When the ancestors leave too, so does probably everybody; many hosts do not go on asking each other then.
 static constexpr unsigned max_heirs_asked = 4;
 
-void StepServer::on_fence_of_all(bool collected) {
+// What the processes here have posted before a fence of the whole job that collects; from its end on every host
+// has it. Asked before this host's part of the fence is out, so that nobody has gone on and posted more.
+std::shared_ptr<const PostedDigests> StepServer::digest_posted() {
+    auto digests = std::make_shared<PostedDigests>();
+    auto here = step_.map.ranks_on(step_.self);
+    if (library_ && heirs_.heir_of(step_.self) != no_host) {
+        library_->posted_data_now(step_.nspace, {here.begin(), here.end()}, [digests](std::map<Rank, Bytes> posted) {
+            for (const auto &[rank, data] : posted)
+                digests->add(rank, data);
+        });
+    }
+    return digests;
+}
+
+void StepServer::on_fence_of_all(std::shared_ptr<const PostedDigests> collected) {
     all_have_begun_ = true;
-    posted_everywhere_ = posted_everywhere_ || collected;
+    if (collected)
+        posted_everywhere_ = std::move(collected);
 }
 
 void StepServer::hand_over(std::function<void()> then) {
-    bool needed = !posted_everywhere_ || !heirs_.all_kept().empty();
-    if (handing_over_ || !library_ || library_stuck_ || !needed || heirs_.heir_of(step_.self) == no_host)
+    if (handing_over_ || !library_ || library_stuck_ || heirs_.heir_of(step_.self) == no_host)
         return then();
     handing_over_ = true;
-    struct HandingOver {
-        std::size_t missing;
-        Bytes posted;
-        std::function<void()> then;
-        void add(Rank rank, Bytes data, std::size_t limit) {
-            if (posted.size() + data.size() <= limit)
-                posted += wire::encode(wire::PostedData{rank, {}, std::move(data)});
-        }
-    };
-    auto ranks = step_.map.ranks_on(step_.self);
-    auto work = std::make_shared<HandingOver>(HandingOver{ranks.size(), {}, std::move(then)});
-    for (const auto &[rank, data] : heirs_.all_kept())
-        work->add(rank, data, PostedHeirs::max_bytes);
-    stop_handing_over_ = [this, work] {
+    stop_handing_over_ = [this, then = std::move(then)] {
         asked_heir_ = no_host;
-        if (auto go_on = std::exchange(work->then, nullptr))
-            go_on();
+        then();
     };
     handing_over_end_ = loop_.after(handing_over_patience, [this] { finish_handing_over(); });
-    for (Rank rank : ranks) {
-        library_->posted_data_now(step_.nspace, rank, [this, work, rank](pmix_status_t status, Bytes data) {
-            if (status == PMIX_SUCCESS)
-                work->add(rank, std::move(data), settings_.fence_max_bytes);
-            if (--work->missing > 0 || !stop_handing_over_)
-                return;
-            last_will_ = share(wire::encode(wire::PostedByEnded{std::move(work->posted)}));
-            ask_heir();
-        });
-    }
+    auto here = step_.map.ranks_on(step_.self);
+    library_->posted_data_now(step_.nspace, {here.begin(), here.end()}, [this](std::map<Rank, Bytes> posted) {
+        if (!stop_handing_over_)
+            return; // too late
+        Bytes all;
+        auto add = [&all](Rank rank, const Bytes &data, std::size_t limit) {
+            if (all.size() + data.size() <= limit)
+                all += wire::encode(wire::PostedData{rank, {}, data});
+        };
+        for (const auto &[rank, data] : heirs_.all_kept())
+            add(rank, data, PostedHeirs::max_bytes);
+        for (const auto &[rank, data] : posted) {
+            if (!posted_everywhere_ || !posted_everywhere_->is(rank, data))
+                add(rank, data, settings_.fence_max_bytes);
+        }
+        if (all.empty())
+            return finish_handing_over();
+        last_will_ = share(wire::encode(wire::PostedByEnded{std::move(all)}));
+        ask_heir();
+    });
 }
 
 // One after the other, as they may leave at the same time.

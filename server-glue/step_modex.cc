@@ -98,7 +98,12 @@ void StepServer::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank
         modex_.on_local_data(token, status, std::move(data));
     };
     if (wait == Wait::if_there)
-        library_->posted_data_now(nspace, rank, done);
+        library_->posted_data_now(nspace, {rank}, [done, rank](std::map<Rank, Bytes> posted) {
+            auto it = posted.find(rank);
+            if (it == posted.end())
+                return done(PMIX_ERR_NOT_FOUND, {});
+            done(PMIX_SUCCESS, std::move(it->second));
+        });
     else
         library_->posted_data(nspace, rank, done);
 }

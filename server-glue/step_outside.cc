@@ -44,10 +44,14 @@ void StepServer::connect(ConnectRequest request) {
 // one by one. Who has posted nothing yet is not waited for; it can be asked later.
 void StepServer::collect_posted(const Signature &signature, std::function<void(Bytes)> then) {
     struct Collection {
-        std::function<void(Bytes)> then;
+        std::function<void(Bytes)> then; // null: it has gone on
         Bytes data;
-        std::size_t left = 0; // ranks whose data is looked for
         EventLoop::Handle timer;
+        void finish() {
+            timer.reset();
+            if (auto go_on = std::exchange(then, nullptr))
+                go_on(std::move(data));
+        }
     };
     std::vector<Rank> ranks;
     auto all = std::make_shared<Collection>();
@@ -62,25 +66,17 @@ void StepServer::collect_posted(const Signature &signature, std::function<void(B
     if (ranks.empty() || !library_)
         return then(std::move(all->data));
     all->then = std::move(then);
-    all->left = ranks.size();
-    auto finish = [](std::shared_ptr<Collection> each) { // by value: the timer owns what it is called with
-        each->left = 0;
-        each->timer.reset();
-        auto go_on = std::exchange(each->then, nullptr);
-        go_on(std::move(each->data));
-    };
-    all->timer = loop_.after(posted_patience, [all, finish] { finish(all); });
-    for (Rank rank : ranks) {
-        library_->posted_data_now(
-            step_.nspace, rank, [this, all, rank, finish](pmix_status_t status, Bytes data) {
-                if (all->left == 0)
-                    return; // too late
-                if (status == PMIX_SUCCESS && all->data.size() + data.size() <= settings_.fence_max_bytes)
-                    all->data += wire::encode(wire::PostedData{rank, {}, std::move(data)});
-                if (--all->left == 0)
-                    finish(all);
-            });
-    }
+    all->timer = loop_.after(posted_patience, [all] {
+        auto kept = all; // the timer owns what it is called with
+        kept->finish();
+    });
+    library_->posted_data_now(step_.nspace, std::move(ranks), [this, all](std::map<Rank, Bytes> posted) {
+        for (auto &[rank, data] : posted) {
+            if (all->data.size() + data.size() <= settings_.fence_max_bytes)
+                all->data += wire::encode(wire::PostedData{rank, {}, std::move(data)});
+        }
+        all->finish();
+    });
 }
 
 std::map<Rank, std::string> StepServer::remember_posted(const wire::NamespacePart &part) {

@@ -273,14 +273,15 @@ void StepServer::fence(FenceRequest request) {
         return request.reply(PMIX_ERR_NOT_FOUND, {});
     bool of_all = signature->members.size() == 1 && signature->members[0].all &&
                   signature->members[0].nspace == step_.nspace;
-    if (!of_all || (all_have_begun_ && (posted_everywhere_ || !request.collects)))
+    if (!of_all || (all_have_begun_ && !request.collects))
         return enter(*signature, std::move(request.data), request.refused, request.local_status, request.timeout,
                      std::move(request.reply));
     auto reply = std::make_shared<DataReply>(std::move(request.reply));
+    auto collected = request.collects ? digest_posted() : nullptr;
     enter(*signature, std::move(request.data), request.refused, request.local_status, request.timeout,
-          {[this, reply, collects = request.collects](pmix_status_t status, Bytes data) {
+          {[this, reply, collected](pmix_status_t status, Bytes data) {
                if (status == PMIX_SUCCESS)
-                   on_fence_of_all(collects);
+                   on_fence_of_all(collected);
                (*reply)(status, std::move(data));
            },
            PMIX_ERROR, Bytes()});

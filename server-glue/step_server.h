@@ -268,14 +268,15 @@ class StepServer final : private UpcallHandler,
     void kill_ranks(const wire::KillRanks &message);
     void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
     void note_declaration(JobControlAsk &request);
-    // What the processes of this host have posted goes to its heir, unless the others have it; then `then`.
+    // What the processes of this host have posted, and the others do not have, goes to its heir; then `then`.
     void hand_over(std::function<void()> then);
     void ask_heir();
     void finish_handing_over();
     void on_posted_by_ended(HostIndex from, const wire::PostedByEnded &message);
     void on_posted_kept(HostIndex from, bool kept);
     // A fence of the whole job is over, and with it the time when a daemon might not have begun.
-    void on_fence_of_all(bool collected);
+    void on_fence_of_all(std::shared_ptr<const PostedDigests> collected);
+    std::shared_ptr<const PostedDigests> digest_posted();
     void arm_timer();
     void on_time();
     void end(Result<void> result);
@@ -301,7 +302,7 @@ class StepServer final : private UpcallHandler,
     Modex modex_;
     PostedHeirs heirs_;
     bool all_have_begun_ = false;   // every daemon of the step
-    bool posted_everywhere_ = false; // by a fence that collects
+    std::shared_ptr<const PostedDigests> posted_everywhere_; // by the last fence that collected; may be null
     bool handing_over_ = false; // or it is done: nothing of others is kept any more
     SharedBytes last_will_;     // an encoded PostedByEnded
     HostIndex asked_heir_ = no_host;

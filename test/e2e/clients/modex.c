@@ -6,8 +6,9 @@
  *        modex nobody       a rank that the job does not have
  *        modex gone [ASKER]   the owner had ended in order, without having posted anything, before it was
  *                          asked: PMIX_ERR_NOT_FOUND, soon
- *        modex left ASKER up|down|together   all have posted something and end in order, by rising or falling
- *                          rank or all together; then ASKER asks for it
+ *        modex left ASKER up|down|together [collected]   all have posted something and end in order, by rising or
+ *                          falling rank or all together; then ASKER asks for it; "collected": after a fence that
+ *                          has collected other data
  *        modex going       the owner ends while it is being asked
  * The owner is the last rank, rank 0 asks (for "gone": ASKER). */
 #include "client.h"
@@ -92,8 +93,13 @@ int main(int argc, char **argv)
             if (rc != PMIX_ERR_NOT_FOUND || now() - start > 10)
                 fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
         }
-    } else if (!strcmp(what, "left") && argc == 4) {
+    } else if (!strcmp(what, "left") && argc >= 4) {
         uint32_t asker = (uint32_t)atoi(argv[2]);
+        if (argc > 4) {
+            put_u64("other", me.rank);
+            must(PMIx_Commit());
+            fence_collect();
+        }
         put_u64("number", me.rank * 7 + 1);
         must(PMIx_Commit());
         mark("life", me.rank);

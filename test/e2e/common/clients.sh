@@ -98,6 +98,10 @@ for order in up down together; do
         ok "what ranks had posted is there when they and their hosts have left, $order, asked by rank $asker, 3x2" all_ok 6
     done
 done
+for asker in 0 2 5; do
+    client 3 2 modex left $asker together collected
+    ok "what ranks have posted after a fence that collected is there when they have left, asked by rank $asker" all_ok 6
+done
 configure '[transport]' 'radix = 2' # so that some hosts are behind others
 for asker in 0 2 3; do
     client 4 1 modex left $asker up
