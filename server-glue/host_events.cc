@@ -13,10 +13,16 @@ static pmix_proc_t process(const std::string &nspace, Rank rank) {
     return proc;
 }
 
+// Whom it is about comes first: programs written for PRRTE, its own tests among them, look no further.
 // Not for default handlers: what they do with any event, as those of Open MPI which end their process,
 // is not meant for the end of others.
-static std::shared_ptr<InfoList> base(const std::string &host, std::uint64_t time) {
+static std::shared_ptr<InfoList> about(const std::vector<pmix_proc_t> &affected, const std::string &host,
+                                       std::uint64_t time) {
     auto info = std::make_shared<InfoList>();
+    if (affected.size() == 1)
+        info->add_process(PMIX_EVENT_AFFECTED_PROC, affected.front());
+    else if (!affected.empty())
+        info->add_processes(PMIX_EVENT_AFFECTED_PROCS, affected);
     info->add(PMIX_EVENT_NON_DEFAULT, true);
     if (!host.empty())
         info->add(PMIX_HOSTNAME, host);
@@ -36,19 +42,17 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
     const std::string &host = map.hosts()[report.host];
     std::vector<HostEvent> events;
     if (report.lost != 0) {
-        auto info = base(host, report.time);
         std::vector<pmix_proc_t> procs;
         for (Rank rank : map.ranks_on(report.host))
             procs.push_back(process(nspace, rank));
-        info->add_processes(PMIX_EVENT_AFFECTED_PROCS, procs);
+        auto info = about(procs, host, report.time);
         // In the name of that host's server, for a range that the library need not look up.
         events.push_back({PMIX_EVENT_NODE_DOWN, process(nspace + ".server", report.host),
                           PMIX_RANGE_SESSION, std::move(info)});
         return events;
     }
     for (const auto &ended : report.processes) {
-        auto info = base(host, report.time);
-        info->add_process(PMIX_EVENT_AFFECTED_PROC, process(nspace, ended.rank));
+        auto info = about({process(nspace, ended.rank)}, host, report.time);
         add_how(*info, ended);
         events.push_back(
             {ended.code, process(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
@@ -61,14 +65,10 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
     HostIndex host = map.host_of(ranks.front());
     bool of_one_host = std::all_of(ranks.begin(), ranks.end(),
                                    [&](Rank rank) { return map.host_of(rank) == host; });
-    auto info = base(of_one_host ? map.hosts()[host] : std::string(), time);
     std::vector<pmix_proc_t> procs;
     for (Rank rank : ranks)
         procs.push_back(process(nspace, rank));
-    if (procs.size() == 1)
-        info->add_process(PMIX_EVENT_AFFECTED_PROC, procs.front());
-    else
-        info->add_processes(PMIX_EVENT_AFFECTED_PROCS, procs);
+    auto info = about(procs, of_one_host ? map.hosts()[host] : std::string(), time);
     add_how(*info, how);
     info->add(PMIX_EVENT_DO_NOT_CACHE, true);
     return {PMIX_EVENT_PROC_TERMINATED, procs.front(), PMIX_RANGE_NAMESPACE, std::move(info)};
@@ -85,9 +85,8 @@ static pmix_status_t term_status(int exit_code) {
 std::vector<HostEvent> events_of(const wire::JobEvent &message) {
     std::vector<HostEvent> events;
     auto add = [&](pmix_status_t code) -> InfoList & {
-        auto info = base({}, message.time);
+        auto info = about({process(message.nspace, PMIX_RANK_WILDCARD)}, {}, message.time);
         info->add(PMIX_NSPACE, message.nspace);
-        info->add_process(PMIX_EVENT_AFFECTED_PROC, process(message.nspace, PMIX_RANK_WILDCARD));
         events.push_back({code, process(message.nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, info});
         return *info;
     };
@@ -108,7 +107,7 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message) {
 
 std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time,
                                            const std::string &nspace) {
-    auto info = base({}, time);
+    auto info = about({}, {}, time);
     info->add(PMIX_NSPACE, nspace);
     info->add(PMIX_TIME_REMAINING, seconds_left);
     pmix_proc_t job = process(nspace, PMIX_RANK_UNDEF);
