@@ -88,9 +88,9 @@ void Collectives::enter(TimePoint now, std::uint64_t id, const Signature &signat
     instance.contributions.push_back({self_, std::move(data)});
     if (local_status != PMIX_SUCCESS)
         return fail(*record, sequence, local_status);
-    bool broken = record->parent != no_host && port_.host_gone(record->parent);
+    bool broken = record->parent != no_host && hosts_.host_gone(record->parent);
     for (HostIndex child : record->children) {
-        if (!port_.host_gone(child))
+        if (!hosts_.host_gone(child))
             continue;
         if (dispensable(*record, child))
             instance.arrived.insert(child);
@@ -125,7 +125,7 @@ void Collectives::advance(Record &record, std::uint64_t sequence) {
     up.contributions = std::move(instance.contributions);
     instance.contributions.clear();
     instance.up_sent = true;
-    port_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
+    hosts_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
 }
 
 void Collectives::complete_all(Record &record, std::uint64_t sequence,
@@ -181,7 +181,7 @@ void Collectives::fail(Record &record, std::uint64_t sequence, std::int32_t stat
         up.signature = record.key;
         up.sequence = sequence;
         up.status = status;
-        port_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
+        hosts_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
     }
     finish(record, sequence, status, nullptr);
 }
@@ -197,7 +197,7 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
             down.contributions = *contributions;
         auto payload = share(wire::encode(down));
         for (HostIndex child : record.children)
-            port_.send(child, wire::CollectiveDown::type, payload);
+            hosts_.send(child, wire::CollectiveDown::type, payload);
     }
     auto node = record.instances.extract(sequence);
     if (record.instances.empty())
@@ -227,7 +227,7 @@ bool Collectives::ends_with_the_dead(Record &record, std::uint64_t sequence) {
         instance.contributions.push_back({self_, std::move(*part)});
         record.next_sequence = std::max(record.next_sequence, sequence + 1);
         for (HostIndex child : record.children) {
-            if (port_.host_gone(child) && dispensable(record, child))
+            if (hosts_.host_gone(child) && dispensable(record, child))
                 instance.arrived.insert(child);
         }
         advance(record, sequence);
@@ -282,7 +282,7 @@ void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBy
         return;
     }
     for (HostIndex child : record->children)
-        port_.send(child, wire::CollectiveDown::type, payload);
+        hosts_.send(child, wire::CollectiveDown::type, payload);
     auto node = record->instances.extract(found);
     if (record->instances.empty())
         busy_.erase(record->order);
@@ -359,7 +359,7 @@ void Collectives::on_time(TimePoint now) {
                 auto probe = share(wire::encode(wire::CollectiveProbe{record->key, sequence}));
                 for (HostIndex child : record->children) {
                     if (!instance.arrived.contains(child))
-                        port_.send(child, wire::CollectiveProbe::type, probe);
+                        hosts_.send(child, wire::CollectiveProbe::type, probe);
                 }
             }
         }

@@ -31,6 +31,7 @@
 #include "common/event_loop.h"
 #include "common/transport/tree.h"
 #include "common/wire/messages.h"
+#include "server-glue/core/host_port.h"
 #include "server-glue/signature.h"
 
 #include <map>
@@ -42,19 +43,16 @@ namespace pmixhost {
 
 using Contributions = std::shared_ptr<const std::vector<wire::Contribution>>;
 
-// What a collective needs from its surroundings.
+// What a collective needs from its surroundings, beside the other hosts.
 class CollectivePort {
   public:
     virtual ~CollectivePort() = default;
-    // False when the host is gone.
-    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
     // The answer to enter(id): exactly once. status: 0 or a PMIx status.
     virtual void complete(std::uint64_t id, std::int32_t status, Contributions contributions) = 0;
     // The hosts of the members, ascending. Fails where a namespace or rank is unknown.
     virtual Result<std::vector<HostIndex>> hosts_of(const Signature &signature) = 0;
     // Is a local process of this signature gone (so that it can never enter)?
     virtual bool local_member_gone(const Signature &signature) = 0;
-    virtual bool host_gone(HostIndex host) = 0;
     // The contribution of this host to a tolerant collective, when none of its members is left to
     // enter; nullopt when there are.
     virtual std::optional<Bytes> part_of_the_dead(const Signature &) { return std::nullopt; }
@@ -73,8 +71,8 @@ class Collectives {
     // Signatures that are remembered (their counters must be); beyond it enter() refuses.
     static constexpr std::size_t max_signatures = 100'000;
 
-    Collectives(CollectivePort &port, HostIndex self, std::uint32_t radix)
-        : port_(port), self_(self), radix_(radix) {}
+    Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix)
+        : hosts_(hosts), port_(port), self_(self), radix_(radix) {}
 
     // All local participants have entered. `local_status`: 0, or why the local part is incomplete.
     // `deadline` may be TimePoint::max(). complete(id) may come from within.
@@ -145,6 +143,7 @@ class Collectives {
     // Need a tolerant collective not wait for this host, which has gone?
     static bool dispensable(const Record &record, HostIndex host);
 
+    HostPort &hosts_;
     CollectivePort &port_;
     HostIndex self_;
     std::uint32_t radix_;

@@ -68,7 +68,7 @@ void ControlAbroad::request(TimePoint now, JobControlAsk ask) {
     Bytes payload = wire::encode(message);
     if (payload.size() > wire::frame_limit)
         return pending.reply(PMIX_ERR_OUT_OF_RESOURCE);
-    if (!port_.send_to_session(wire::ControlRequest::type, share(std::move(payload))))
+    if (!hosts_.send_to_session(wire::ControlRequest::type, share(std::move(payload))))
         return pending.reply(PMIX_ERR_UNREACH);
     pending_.emplace(message.id, std::move(pending));
 }
@@ -76,8 +76,8 @@ void ControlAbroad::request(TimePoint now, JobControlAsk ask) {
 void ControlAbroad::on_part(TimePoint now, wire::ControlPart message) {
     auto answer = [this, id = message.id, act = message.act](wire::ControlOutcome outcome) {
         wire::ControlPartReply reply{id, act, outcome};
-        if (port_.session_is_there()) // a new one does not know of it
-            port_.send_to_session(wire::ControlPartReply::type, share(wire::encode(reply)));
+        if (hosts_.session_is_there()) // a new one does not know of it
+            hosts_.send_to_session(wire::ControlPartReply::type, share(wire::encode(reply)));
     };
     wire::ControlOutcome outcome;
     outcome.refused = message.target.nspace == nspace_ ? own_.check(message.target) : PMIX_ERR_NOT_FOUND;
@@ -134,7 +134,7 @@ void ControlAbroad::on_time(TimePoint now) {
         Pending pending = std::move(at->second);
         wire::ControlCancel cancel{at->first};
         pending_.erase(at);
-        port_.send_to_session(wire::ControlCancel::type, share(wire::encode(cancel)));
+        hosts_.send_to_session(wire::ControlCancel::type, share(wire::encode(cancel)));
         pending.reply(PMIX_ERR_TIMEOUT);
     }
 }

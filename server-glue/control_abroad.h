@@ -1,7 +1,7 @@
 // PMIx_Job_control of processes in other namespaces of the session, on the side of a step's daemon: a
 // request of a process of this host goes to the session (session_control.h), which has the other steps
 // do it, and the answer comes back; and what the session brings from others is done to this job. Pure:
-// what it needs of its surroundings is the port and this job's own JobControl.
+// what it needs of its surroundings are the ports and this job's own JobControl.
 //
 // Other jobs come first, then the caller's own: it may be what keeps this daemon alive. Where the others
 // refuse, or their time is up, the own job is not touched.
@@ -10,6 +10,7 @@
 // such a message from anybody else.
 #pragma once
 
+#include "server-glue/core/host_port.h"
 #include "server-glue/job_control.h"
 
 namespace pmixhost {
@@ -17,9 +18,6 @@ namespace pmixhost {
 class ControlAbroadPort {
   public:
     virtual ~ControlAbroadPort() = default;
-    // Queued until there is a connection. False when the session cannot be reached.
-    virtual bool send_to_session(std::uint8_t type, SharedBytes payload) = 0;
-    virtual bool session_is_there() = 0;
     // Is that job known to have ended?
     virtual bool has_ended(const Bytes &nspace) const = 0;
     // Jobs that processes of this host have spawned and that run.
@@ -32,8 +30,8 @@ class ControlAbroad {
     static constexpr std::size_t max_namespaces = 4096;
     static constexpr std::size_t max_pending = 10'000;
 
-    ControlAbroad(ControlAbroadPort &port, JobControl &own, const Bytes &nspace)
-        : port_(port), own_(own), nspace_(nspace) {}
+    ControlAbroad(HostPort &hosts, ControlAbroadPort &port, JobControl &own, const Bytes &nspace)
+        : hosts_(hosts), port_(port), own_(own), nspace_(nspace) {}
 
     // Whatever the targets; those of this job alone never leave it.
     void request(TimePoint now, JobControlAsk ask);
@@ -51,6 +49,7 @@ class ControlAbroad {
         StatusReply reply;
     };
 
+    HostPort &hosts_;
     ControlAbroadPort &port_;
     JobControl &own_;
     const Bytes nspace_;

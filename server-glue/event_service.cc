@@ -32,11 +32,11 @@ void EventService::reach(HostIndex at, HostIndex coming_from, const Hosts &hosts
     });
     if (!wanted)
         return;
-    bool may_be_there = !lost_.contains(at) && !port_.host_gone(at);
-    if (may_be_there && (type != wire::OrderlyEnds::type || port_.connected(at))) {
+    bool may_be_there = !lost_.contains(at) && !hosts_.host_gone(at);
+    if (may_be_there && (type != wire::OrderlyEnds::type || hosts_.connected(at))) {
         if (type == wire::EventNotice::type && !has_room(at, payload->size()))
             return;
-        if (port_.send(at, type, payload))
+        if (hosts_.send(at, type, payload))
             return;
     }
     each_neighbour(at, [&](HostIndex neighbour) {
@@ -47,7 +47,7 @@ void EventService::reach(HostIndex at, HostIndex coming_from, const Hosts &hosts
 
 // The queue has more than events in it, so that neither number alone says how many of them wait.
 bool EventService::has_room(HostIndex to, std::size_t bytes) {
-    std::size_t queued = port_.queued_bytes(to);
+    std::size_t queued = hosts_.queued_bytes(to);
     Sent &sent = sent_[to];
     if (queued == 0)
         sent = {};
@@ -206,11 +206,11 @@ void EventService::tell_ends(std::uint64_t time) {
     ends.ranks = orderly_ends_.take_all();
     ends.uncertain = uncertain_ends_.take_all();
     HostIndex up = tree_.parent(self_);
-    while (up != no_host && (lost_.contains(up) || port_.host_gone(up)))
+    while (up != no_host && (lost_.contains(up) || hosts_.host_gone(up)))
         up = tree_.parent(up);
     if (up != no_host) {
         ends.up = 1;
-        if (port_.connected(up) && port_.send(up, wire::OrderlyEnds::type, share(wire::encode(ends))))
+        if (hosts_.connected(up) && hosts_.send(up, wire::OrderlyEnds::type, share(wire::encode(ends))))
             return;
     }
     ends.up = 0; // as far as connections go

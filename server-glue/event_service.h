@@ -1,5 +1,5 @@
 // Events on their way between the daemons of a step: what a process notifies, and what the host itself
-// reports (ends of processes, loss of hosts). Pure: what it needs of its surroundings is the port.
+// reports (ends of processes, loss of hosts). Pure: what it needs of its surroundings are the ports.
 //
 // An event floods the tree of the step's hosts (common/transport/tree.h): the host it comes from
 // sends it to its neighbours in the tree, each of these to its others. So every byte crosses to a host
@@ -27,6 +27,7 @@
 #include "common/rank_ranges.h"
 #include "common/transport/tree.h"
 #include "common/wire/messages.h"
+#include "server-glue/core/host_port.h"
 #include "server-glue/upcalls.h"
 
 #include <map>
@@ -38,15 +39,8 @@ namespace pmixhost {
 class EventPort {
   public:
     virtual ~EventPort() = default;
-    // False when the host is gone.
-    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
-    virtual bool host_gone(HostIndex host) = 0;
-    // What is queued for it, events or not.
-    virtual std::size_t queued_bytes(HostIndex to) = 0;
-    // It has lost an event, the first since its queue was empty.
+    // That host has lost an event, the first since its queue was empty.
     virtual void event_lost(HostIndex to) = 0;
-    // Is there a connection, or one that is being made and worth waiting for?
-    virtual bool connected(HostIndex host) = 0;
     // Gives it to the processes of this host.
     virtual void deliver(const wire::EventNotice &notice) = 0;
     virtual void deliver(const wire::HostReport &report) = 0;
@@ -58,9 +52,9 @@ class EventService {
   public:
     static constexpr std::size_t max_waiting = 64u << 20;
 
-    EventService(EventPort &port, const JobMap &map, const std::string &nspace, HostIndex self,
+    EventService(HostPort &hosts, EventPort &port, const JobMap &map, const std::string &nspace, HostIndex self,
                  std::uint32_t radix)
-        : port_(port), map_(map), nspace_(nspace), self_(self), tree_(map.host_count(), radix) {}
+        : hosts_(hosts), port_(port), map_(map), nspace_(nspace), self_(self), tree_(map.host_count(), radix) {}
 
     // A process of this host notifies.
     void notify(NotifyAsk ask);
@@ -93,6 +87,7 @@ class EventService {
     bool has_room(HostIndex to, std::size_t bytes);
     template <typename Body> void each_neighbour(HostIndex of, Body body) const;
 
+    HostPort &hosts_;
     EventPort &port_;
     const JobMap &map_;
     const std::string &nspace_;

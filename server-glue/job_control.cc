@@ -159,8 +159,8 @@ void JobControl::spread(Iterator pending, HostIndex at, HostIndex coming_from,
         message.signals = request.signals;
         message.timeout_ms = static_cast<std::uint32_t>(
             std::chrono::duration_cast<std::chrono::milliseconds>(for_those_behind(request.timeout)).count());
-        if (!port_.host_gone(neighbour) &&
-            port_.send(neighbour, wire::SignalRanks::type, share(wire::encode(message))))
+        if (!hosts_.host_gone(neighbour) &&
+            hosts_.send(neighbour, wire::SignalRanks::type, share(wire::encode(message))))
             request.waiting.emplace(neighbour, at);
         else
             spread(pending, neighbour, at, there);
@@ -185,7 +185,7 @@ std::size_t JobControl::signal(const std::vector<Rank> &ranks, const std::vector
 
 void JobControl::reply(HostIndex to, std::uint64_t id, wire::SignalReply message) {
     message.id = id;
-    port_.send(to, wire::SignalReply::type, share(wire::encode(message)));
+    hosts_.send(to, wire::SignalReply::type, share(wire::encode(message)));
 }
 
 void JobControl::on_request(TimePoint now, HostIndex from, wire::SignalRanks message) {

@@ -19,6 +19,7 @@
 #include "common/job_map.h"
 #include "common/transport/tree.h"
 #include "common/wire/messages.h"
+#include "server-glue/core/host_port.h"
 #include "server-glue/upcalls.h"
 
 #include <deque>
@@ -30,9 +31,6 @@ namespace pmixhost {
 class JobControlPort {
   public:
     virtual ~JobControlPort() = default;
-    // False when the host is gone.
-    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
-    virtual bool host_gone(HostIndex host) = 0;
     // A process of this host; false when it does not run.
     virtual bool signal_local(Rank rank, int signal) = 0;
     // Ends the whole job with the RM's means.
@@ -52,9 +50,9 @@ class JobControl {
 
     static constexpr std::size_t max_remembered = 1024; // requests of other hosts that are done
 
-    JobControl(JobControlPort &port, const Bytes &nspace, const JobMap &map, HostIndex self,
+    JobControl(HostPort &hosts, JobControlPort &port, const Bytes &nspace, const JobMap &map, HostIndex self,
                std::uint32_t radix)
-        : port_(port), nspace_(nspace), map_(map), self_(self), tree_(map.host_count(), radix) {}
+        : hosts_(hosts), port_(port), nspace_(nspace), map_(map), self_(self), tree_(map.host_count(), radix) {}
 
     struct Order {
         wire::ControlTarget target; // its namespace is not looked at
@@ -103,6 +101,7 @@ class JobControl {
     void finish(Iterator pending, bool in_time = true);
     void reply(HostIndex to, std::uint64_t id, wire::SignalReply message);
 
+    HostPort &hosts_;
     JobControlPort &port_;
     const Bytes nspace_;
     const JobMap &map_;

@@ -9,6 +9,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/child_job.h server-glue/child_job.cc \
 	server-glue/collective.h server-glue/collective.cc \
 	server-glue/control_abroad.h server-glue/control_abroad.cc \
+	server-glue/core/host_port.h \
 	server-glue/credential_service.h server-glue/credential_service.cc \
 	server-glue/daemon/own_evidence.h server-glue/daemon/own_evidence.cc \
 	server-glue/daemon/evidence.h server-glue/daemon/evidence.cc \

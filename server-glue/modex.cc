@@ -37,7 +37,7 @@ void Modex::ask(TimePoint now, Asked asked) {
     asked_.emplace(message.id, std::move(asked));
     if (host == self_)
         return on_request(now, self_, message);
-    if (port_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
+    if (hosts_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
         return;
     asked_.erase(message.id);
     port_.answer(id, PMIX_ERR_LOST_CONNECTION, {});
@@ -50,7 +50,7 @@ void Modex::reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes dat
     message.data = std::move(data);
     if (to == self_)
         return on_reply(self_, std::move(message));
-    port_.send(to, wire::ModexReply::type, share(wire::encode(message)));
+    hosts_.send(to, wire::ModexReply::type, share(wire::encode(message)));
 }
 
 void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message) {

@@ -11,6 +11,7 @@
 #include "common/event_loop.h"
 #include "common/job_map.h"
 #include "common/wire/messages.h"
+#include "server-glue/core/host_port.h"
 
 #include <map>
 #include <vector>
@@ -20,8 +21,6 @@ namespace pmixhost {
 class ModexPort {
   public:
     virtual ~ModexPort() = default;
-    // False when the host is gone.
-    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
     // The answer to request(id): exactly once.
     virtual void answer(std::uint64_t id, std::int32_t status, Bytes data) = 0;
     // `if_there`: of a process that will commit nothing more. NOT_FOUND when it has not.
@@ -46,7 +45,7 @@ class Modex {
     static constexpr std::size_t max_served = 100'000; // questions of others that wait here
     static constexpr unsigned max_tries = 16;          // hosts that are asked, each having left
 
-    Modex(ModexPort &port, HostIndex self) : port_(port), self_(self) {}
+    Modex(HostPort &hosts, ModexPort &port, HostIndex self) : hosts_(hosts), port_(port), self_(self) {}
 
     void request(std::uint64_t id, const Bytes &nspace, Rank rank, TimePoint now,
                  TimePoint deadline);
@@ -85,6 +84,7 @@ class Modex {
                    const Bytes &data);
     template <typename Condition> void forget(Condition condition);
 
+    HostPort &hosts_;
     ModexPort &port_;
     HostIndex self_;
     std::uint64_t next_ = 1;

@@ -111,8 +111,8 @@ void ProcessTable::spread(Iterator pending, HostIndex at, HostIndex coming_from)
         request.timeout_ms = static_cast<std::uint32_t>(
             std::chrono::duration_cast<std::chrono::milliseconds>(for_those_behind(pending->second.timeout))
                 .count());
-        if (!lost_.contains(neighbour) && !port_.host_gone(neighbour) &&
-            port_.send(neighbour, wire::TableRequest::type, share(wire::encode(request))))
+        if (!lost_.contains(neighbour) && !hosts_.host_gone(neighbour) &&
+            hosts_.send(neighbour, wire::TableRequest::type, share(wire::encode(request))))
             waiting.emplace(neighbour, at);
         else
             spread(pending, neighbour, at);
@@ -165,7 +165,7 @@ void ProcessTable::finish(TimePoint now, Iterator pending) {
         return gather(now);
     }
     request.answer.id = id;
-    port_.send(request.asker, wire::TableReply::type, share(wire::encode(request.answer)));
+    hosts_.send(request.asker, wire::TableReply::type, share(wire::encode(request.answer)));
 }
 
 std::vector<ProcessEntry> ProcessTable::entries(const wire::TableReply &answer) const {

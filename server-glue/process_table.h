@@ -16,6 +16,7 @@
 #include "common/job_map.h"
 #include "common/transport/tree.h"
 #include "common/wire/messages.h"
+#include "server-glue/core/host_port.h"
 
 #include <functional>
 #include <map>
@@ -36,9 +37,6 @@ struct ProcessEntry {
 class ProcessTablePort {
   public:
     virtual ~ProcessTablePort() = default;
-    // False when the host is gone.
-    virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
-    virtual bool host_gone(HostIndex host) = 0;
     // Those of this host. Of one that has ended only `rank` and `state` are looked at.
     virtual std::vector<ProcessEntry> local_processes() = 0;
 };
@@ -49,8 +47,8 @@ class ProcessTable {
     // with several askers the longest holds for all.
     using Done = std::function<void(std::int32_t status, const std::vector<ProcessEntry> &)>;
 
-    ProcessTable(ProcessTablePort &port, const JobMap &map, HostIndex self, std::uint32_t radix)
-        : port_(port), map_(map), self_(self), tree_(map.host_count(), radix) {}
+    ProcessTable(HostPort &hosts, ProcessTablePort &port, const JobMap &map, HostIndex self, std::uint32_t radix)
+        : hosts_(hosts), port_(port), map_(map), self_(self), tree_(map.host_count(), radix) {}
 
     std::vector<ProcessEntry> local();
     void request(TimePoint now, Duration timeout, Done done);
@@ -86,6 +84,7 @@ class ProcessTable {
     std::vector<ProcessEntry> entries(const wire::TableReply &answer) const;
     void complete(ProcessEntry &entry) const;
 
+    HostPort &hosts_;
     ProcessTablePort &port_;
     const JobMap &map_;
     const HostIndex self_;

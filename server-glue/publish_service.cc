@@ -19,7 +19,7 @@ template <typename Message>
 void PublishService::send(std::uint64_t id, const Message &message, Pending pending) {
     auto [at, fresh] = pending_.emplace(id, std::move(pending));
     used_ = true;
-    if (!port_.send_to_session(Message::type, share(wire::encode(message)))) {
+    if (!hosts_.send_to_session(Message::type, share(wire::encode(message)))) {
         at->second.answer(PMIX_ERR_UNREACH);
         pending_.erase(at);
     }
@@ -89,8 +89,8 @@ void PublishService::on_session_gone() {
 void PublishService::on_process_ended(Rank rank) {
     std::erase_if(pending_, [rank](const auto &entry) { return entry.second.caller == rank; });
     if (used_)
-        port_.send_to_session(wire::ProcessesEnded::type,
-                              share(wire::encode(wire::ProcessesEnded{{{rank, rank}}})));
+        hosts_.send_to_session(wire::ProcessesEnded::type,
+                               share(wire::encode(wire::ProcessesEnded{{{rank, rank}}})));
 }
 
 TimePoint PublishService::next_time() const {

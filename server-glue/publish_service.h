@@ -1,9 +1,10 @@
 // Publish, lookup and unpublish on the side of a step's daemon: each goes to the session
 // (central_roles.h), which keeps the data, and the answer back. Pure: what it needs of its
-// surroundings is the port.
+// surroundings are the ports.
 #pragma once
 
 #include "common/event_loop.h"
+#include "server-glue/core/host_port.h"
 #include "server-glue/upcalls.h"
 
 #include <map>
@@ -15,11 +16,9 @@ struct Owner {
     std::uint32_t uid, gid;
 };
 
-class SessionPort {
+class PublishPort {
   public:
-    virtual ~SessionPort() = default;
-    // Queued until there is a connection. False when the session cannot be reached.
-    virtual bool send_to_session(std::uint8_t type, SharedBytes payload) = 0;
+    virtual ~PublishPort() = default;
     // The kernel's word, for a process of this host.
     virtual Owner owner_of(Rank rank) = 0;
 };
@@ -31,8 +30,8 @@ class PublishService {
         Duration wait;   // of a lookup that waits; 0: none
     };
     // `host`: the name of this node.
-    PublishService(SessionPort &port, std::string host, Limits limits)
-        : port_(port), host_(std::move(host)), limits_(limits) {}
+    PublishService(HostPort &hosts, PublishPort &port, std::string host, Limits limits)
+        : hosts_(hosts), port_(port), host_(std::move(host)), limits_(limits) {}
 
     void publish(TimePoint now, PublishAsk ask);
     void lookup(TimePoint now, LookupAsk ask);
@@ -55,7 +54,8 @@ class PublishService {
     };
     template <typename Message> void send(std::uint64_t id, const Message &message, Pending pending);
 
-    SessionPort &port_;
+    HostPort &hosts_;
+    PublishPort &port_;
     std::string host_;
     Limits limits_;
     std::map<std::uint64_t, Pending> pending_;

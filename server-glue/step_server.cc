@@ -101,18 +101,19 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
               [this](const TaskStartFailure &failure, UniqueFd task) {
                   on_launch_failed(failure, std::move(task));
               }}),
-      collectives_(*this, step_.self, settings_.transport_radix), modex_(*this, step_.self),
+      collectives_(*this, *this, step_.self, settings_.transport_radix), modex_(*this, *this, step_.self),
       heirs_(step_.map, step_.self, settings_.transport_radix),
-      control_(*this, step_.nspace, step_.map, step_.self, settings_.transport_radix),
-      control_abroad_(*this, control_, step_.nspace),
-      publish_(*this, step_.map.hosts()[step_.self], {settings_.publish_timeout, settings_.publish_wait}),
+      control_(*this, *this, step_.nspace, step_.map, step_.self, settings_.transport_radix),
+      control_abroad_(*this, *this, control_, step_.nspace),
+      publish_(*this, *this, step_.map.hosts()[step_.self],
+               {settings_.publish_timeout, settings_.publish_wait}),
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return mesh_->send(launcher_peer(), type, std::move(payload));
       }),
       credentials_(loop_, log_),
-      events_(*this, step_.map, step_.nspace, step_.self, settings_.transport_radix),
+      events_(*this, *this, step_.map, step_.nspace, step_.self, settings_.transport_radix),
       foreign_(log_, step_.session_id, step_.map.hosts()[step_.self]), context_ids_(step_.number, step_.self),
-      table_(*this, step_.map, step_.self, settings_.transport_radix),
+      table_(*this, *this, step_.map, step_.self, settings_.transport_radix),
       upcalls_(loop_, *library_thread_, *this,
                {settings_.fence_max_bytes, settings_.publish_max_bytes, max_event_bytes}),
       evidence_(loop_, log_, std::move(start.evidence)) {}

@@ -11,6 +11,7 @@
 #include "server-glue/allocation_service.h"
 #include "server-glue/collective.h"
 #include "server-glue/control_abroad.h"
+#include "server-glue/core/host_port.h"
 #include "server-glue/credential_service.h"
 #include "server-glue/daemon/own_evidence.h"
 #include "server-glue/event_service.h"
@@ -40,11 +41,12 @@ namespace pmixhost {
 
 class StepServer final : private UpcallHandler,
                          private BackendListener,
+                         private HostPort,
                          private CollectivePort,
                          private ModexPort,
                          private JobControlPort,
                          private ControlAbroadPort,
-                         private SessionPort,
+                         private PublishPort,
                          private EventPort,
                          private ProcessSetPort,
                          private ProcessTablePort,
@@ -123,21 +125,22 @@ class StepServer final : private UpcallHandler,
     // ControlAbroadPort
     bool has_ended(const Bytes &nspace) const override { return ended_children_.contains(nspace); }
     std::vector<Bytes> children() const override { return {children_.begin(), children_.end()}; }
-    // CollectivePort, ModexPort, JobControlPort, ControlAbroadPort, SessionPort and EventPort
+    // HostPort
     bool send_to_session(std::uint8_t type, SharedBytes payload) override;
     bool session_is_there() override { return mesh_->connected(session_peer()); }
-    Owner owner_of(Rank rank) override;
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
-    void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
-    Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
-    bool local_member_gone(const Signature &signature) override;
     bool host_gone(HostIndex host) override { return mesh_->gone(host); }
     std::size_t queued_bytes(HostIndex to) override { return mesh_->queued_bytes(to); }
-    void event_lost(HostIndex to) override;
     // Of a process that was never one of PMIx nobody needs to hear.
     bool connected(HostIndex host) override {
         return mesh_->connected(host) || (tasks_.any_finalized() && mesh_->connecting(host));
     }
+    // PublishPort, CollectivePort, ModexPort and EventPort
+    Owner owner_of(Rank rank) override;
+    void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
+    Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
+    bool local_member_gone(const Signature &signature) override;
+    void event_lost(HostIndex to) override;
     std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
     bool spans_outside(const Signature &signature) override;
     void join_outside(const Bytes &key, std::uint64_t sequence,

@@ -13,7 +13,7 @@
 #include <random>
 #include <set>
 
-#include "test/unit/check.h"
+#include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -22,20 +22,18 @@ namespace {
 
 class World;
 
-struct Host final : CollectivePort {
+struct Host final : FakeHosts, CollectivePort { // `gone` is what it knows
     World *world = nullptr;
     HostIndex self = 0;
     std::unique_ptr<Collectives> collectives;
     bool lost = false;          // the host itself
     bool process_dead = false;  // its only process
-    std::set<HostIndex> gone;   // what it knows
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
     void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool local_member_gone(const Signature &signature) override {
         return process_dead && signature.contains("job", self);
     }
-    bool host_gone(HostIndex host) override { return gone.contains(host); }
 };
 
 struct Answer {
@@ -51,7 +49,7 @@ class World {
         for (HostIndex h = 0; h < size; ++h) {
             hosts_[h].world = this;
             hosts_[h].self = h;
-            hosts_[h].collectives = std::make_unique<Collectives>(hosts_[h], h, radix);
+            hosts_[h].collectives = std::make_unique<Collectives>(hosts_[h], hosts_[h], h, radix);
         }
     }
     HostIndex size() const { return static_cast<HostIndex>(hosts_.size()); }

@@ -3,9 +3,8 @@
 #include "server-glue/session_control.h"
 
 #include <csignal>
-#include <deque>
 
-#include "test/unit/check.h"
+#include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -19,10 +18,9 @@ constexpr pmix_status_t unanswered = -12345;
 struct Daemon final : JobControlPort, ControlAbroadPort {
     Bytes nspace;
     JobMap map = *JobMap::create({"a"}, {{0, 1, 2}});
-    JobControl own{*this, nspace, map, 0, 2};
-    ControlAbroad abroad{*this, own, nspace};
-    std::deque<std::pair<std::uint8_t, SharedBytes>> to_session;
-    bool session_there = true;
+    FakeHosts hosts;
+    JobControl own{hosts, *this, nspace, map, 0, 2};
+    ControlAbroad abroad{hosts, *this, own, nspace};
     std::vector<std::pair<Rank, int>> signalled;
     std::set<Rank> ended;
     std::set<Bytes> ended_jobs;
@@ -31,8 +29,6 @@ struct Daemon final : JobControlPort, ControlAbroadPort {
     std::vector<Bytes> checkpoints;
 
     explicit Daemon(Bytes name) : nspace(std::move(name)) {}
-    bool send(HostIndex, std::uint8_t, SharedBytes) override { return false; }
-    bool host_gone(HostIndex) override { return true; }
     bool signal_local(Rank rank, int signal) override {
         if (!ended.contains(rank))
             signalled.emplace_back(rank, signal);
@@ -44,12 +40,6 @@ struct Daemon final : JobControlPort, ControlAbroadPort {
     }
     void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &) override {
         checkpoints.push_back(order.nspace + ":" + std::to_string(order.rank) + " " + order.checkpoint);
-    }
-    bool session_is_there() override { return true; }
-    bool send_to_session(std::uint8_t type, SharedBytes payload) override {
-        if (session_there)
-            to_session.emplace_back(type, std::move(payload));
-        return session_there;
     }
     bool has_ended(const Bytes &job) const override { return ended_jobs.contains(job); }
     std::vector<Bytes> children() const override { return spawned; }
@@ -105,17 +95,17 @@ struct World final : SessionControlPort {
         bool more = true;
         while (std::exchange(more, false)) {
             for (StepId step : std::set<StepId>(here)) {
-                auto &queue = at(step).to_session;
+                auto &queue = at(step).hosts.to_session;
                 while (!queue.empty()) {
                     auto [type, payload] = queue.front();
                     queue.pop_front();
                     more = true;
                     if (type == wire::ControlRequest::type)
-                        session.on_request(now, step, 0, *wire::decode<wire::ControlRequest>(*payload));
+                        session.on_request(now, step, 0, *wire::decode<wire::ControlRequest>(payload));
                     else if (type == wire::ControlCancel::type)
-                        session.on_cancel(step, 0, *wire::decode<wire::ControlCancel>(*payload));
+                        session.on_cancel(step, 0, *wire::decode<wire::ControlCancel>(payload));
                     else
-                        session.on_reply(now, step, 0, *wire::decode<wire::ControlPartReply>(*payload));
+                        session.on_reply(now, step, 0, *wire::decode<wire::ControlPartReply>(payload));
                 }
             }
         }
@@ -209,7 +199,7 @@ void what_makes_no_sense_signals_nobody(void **) {
         many.push_back(all_of("nobody " + std::to_string(i)));
     assert_int_equal(world.ask(many, {SIGKILL}), PMIX_ERR_OUT_OF_RESOURCE);
     assert_int_equal(world.signals(), 0);
-    world.at(1).session_there = false;
+    world.at(1).hosts.session_reachable = false;
     assert_int_equal(world.ask({all_of("b")}, {SIGKILL}), PMIX_ERR_UNREACH);
 }
 
@@ -384,7 +374,7 @@ void what_a_session_says_is_looked_at(void **) {
     part.target = {"b", 0, {0, PMIX_RANK_UNDEF}};
     world.at(2).abroad.on_part(world.now, part);
     assert_int_equal(world.signals(), 0);
-    assert_int_equal(world.at(2).to_session.size(), 6);
+    assert_int_equal(world.at(2).hosts.to_session.size(), 6);
     world.exchange(); // answers to nothing that the session has asked
     world.session.on_request(world.now, 1, 0, {1, {}, 0, {{"b", 1, {}}}, 1000});
     wire::ControlRequest many{2, {"x", 0, {SIGKILL}, 0, {}}, 0, {}, 1000};

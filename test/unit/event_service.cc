@@ -1,37 +1,25 @@
 // Events over the tree of a step's hosts: everyone once, in order, around hosts that are gone.
 #include "server-glue/event_service.h"
 
-#include <deque>
 #include <pmix_common.h>
 
-#include "test/unit/check.h"
+#include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 
 namespace {
 
 // Hosts with two ranks each: 2h and 2h+1. What is sent waits until run().
-struct Step {
+struct Step : FakeNetwork {
     struct Host final : EventPort {
         Step &step;
-        HostIndex self;
+        NetworkHosts others;
         std::vector<wire::EventNotice> notices;
         std::vector<wire::HostReport> reports;
         EventService service;
         Host(Step &s, HostIndex h, std::uint32_t radix)
-            : step(s), self(h), service(*this, *s.map, s.nspace, h, radix) {}
-        bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
-            if (step.gone.contains(to))
-                return false;
-            step.queued[{self, to}] += payload->size();
-            if (!step.stuck.contains(to))
-                step.wire.push_back({self, to, type, std::move(payload)});
-            return true;
-        }
-        bool host_gone(HostIndex host) override { return step.gone.contains(host); }
-        std::size_t queued_bytes(HostIndex to) override { return step.queued[{self, to}]; }
+            : step(s), others(s, h), service(others, *this, *s.map, s.nspace, h, radix) {}
         void event_lost(HostIndex to) override { step.lost.push_back(to); }
-        bool connected(HostIndex host) override { return !step.gone.contains(host) && !step.apart; }
         void deliver(const wire::EventNotice &notice) override { notices.push_back(notice); }
         void deliver(const wire::HostReport &report) override { reports.push_back(report); }
         void deliver(const wire::OrderlyEnds &e) override {
@@ -48,20 +36,10 @@ struct Step {
         void send_abroad(wire::EventAbroad event) override { abroad.push_back(std::move(event)); }
         std::vector<wire::EventAbroad> abroad;
     };
-    struct Sent {
-        HostIndex from, to;
-        std::uint8_t type;
-        SharedBytes payload;
-    };
     std::string nspace = "job";
     std::unique_ptr<JobMap> map;
     std::vector<std::unique_ptr<Host>> hosts;
-    std::set<HostIndex> gone;
-    bool apart = false; // no connection is there yet
-    std::deque<Sent> wire;
     std::map<HostIndex, int> crossed; // to a host
-    std::map<std::pair<HostIndex, HostIndex>, std::size_t> queued;
-    std::set<HostIndex> stuck; // take nothing
     std::vector<HostIndex> lost; // an event
 
     Step(HostIndex count, std::uint32_t radix) {
@@ -76,20 +54,17 @@ struct Step {
             hosts.push_back(std::make_unique<Host>(*this, h, radix));
     }
     void run() {
-        while (!wire.empty()) {
-            Sent sent = std::move(wire.front());
-            wire.pop_front();
-            queued[{sent.from, sent.to}] -= sent.payload->size();
-            if (gone.contains(sent.to))
+        while (auto sent = take()) {
+            if (gone.contains(sent->to))
                 continue;
-            ++crossed[sent.to];
-            auto &service = hosts[sent.to]->service;
-            if (sent.type == wire::EventNotice::type)
-                service.on_notice(sent.from, *wire::decode<wire::EventNotice>(*sent.payload), sent.payload);
-            else if (sent.type == wire::OrderlyEnds::type)
-                service.on_ends(sent.from, *wire::decode<wire::OrderlyEnds>(*sent.payload), sent.payload);
+            ++crossed[sent->to];
+            auto &service = hosts[sent->to]->service;
+            if (sent->type == wire::EventNotice::type)
+                service.on_notice(sent->from, *wire::decode<wire::EventNotice>(*sent->payload), sent->payload);
+            else if (sent->type == wire::OrderlyEnds::type)
+                service.on_ends(sent->from, *wire::decode<wire::OrderlyEnds>(*sent->payload), sent->payload);
             else
-                service.on_report(sent.from, *wire::decode<wire::HostReport>(*sent.payload), sent.payload);
+                service.on_report(sent->from, *wire::decode<wire::HostReport>(*sent->payload), sent->payload);
         }
     }
     void notify(HostIndex from, int code, std::uint8_t range = PMIX_RANGE_NAMESPACE,

@@ -2,10 +2,9 @@
 #include "server-glue/job_control.h"
 
 #include <csignal>
-#include <deque>
 #include <memory>
 
-#include "test/unit/check.h"
+#include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -17,28 +16,17 @@ constexpr pmix_status_t unanswered = -12345;
 
 // Ranks 0 and 1 on host 0, 2 and 3 on host 1, 4 and 5 on host 2.
 struct World final : JobControlPort {
+    FakeHosts hosts;
     JobMap map = *JobMap::create({"a", "b", "c"}, {{0, 1}, {2, 3}, {4, 5}});
     JobControl control;
-    std::map<HostIndex, wire::SignalRanks> sent;
     std::vector<std::pair<Rank, int>> signalled;
     std::set<Rank> ended;
-    std::set<HostIndex> gone_hosts;
-    std::vector<wire::SignalReply> replies;
     pmix_status_t status = unanswered;
     int ends = 0;
     std::vector<std::pair<Bytes, wire::ControlTarget>> notified;
 
-    explicit World(HostIndex self = 0) : control(*this, "job", map, self, 2) {}
-    bool host_gone(HostIndex host) override { return gone_hosts.contains(host); }
-    bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
-        if (gone_hosts.contains(to))
-            return false;
-        if (type == wire::SignalRanks::type)
-            sent[to] = *wire::decode<wire::SignalRanks>(*payload);
-        else
-            replies.push_back(*wire::decode<wire::SignalReply>(*payload));
-        return true;
-    }
+    explicit World(HostIndex self = 0) : control(hosts, *this, "job", map, self, 2) {}
+    wire::SignalRanks sent(HostIndex to) const { return hosts.last_to<wire::SignalRanks>(to); }
     bool signal_local(Rank rank, int signal) override {
         if (ended.contains(rank))
             return false;
@@ -71,7 +59,7 @@ struct World final : JobControlPort {
         control.request(start, std::move(ask));
     }
     void reply(HostIndex from, std::uint32_t count) {
-        control.on_reply(from, {sent.at(from).id, count, 0, 0});
+        control.on_reply(from, {sent(from).id, count, 0, 0});
     }
 };
 
@@ -79,9 +67,9 @@ void others_come_first_and_the_caller_last(void **) {
     World world;
     world.ask({0, 4, 1, 2, 3, 4}, {SIGSTOP, SIGCONT});
     assert_true(world.signalled.empty());
-    assert_true((world.sent.at(1).ranks == std::vector<std::uint32_t>{2, 3}));
-    assert_true((world.sent.at(2).ranks == std::vector<std::uint32_t>{4}));
-    assert_true((world.sent.at(2).signals == std::vector<std::int32_t>{SIGSTOP, SIGCONT}));
+    assert_true((world.sent(1).ranks == std::vector<std::uint32_t>{2, 3}));
+    assert_true((world.sent(2).ranks == std::vector<std::uint32_t>{4}));
+    assert_true((world.sent(2).signals == std::vector<std::int32_t>{SIGSTOP, SIGCONT}));
     world.reply(2, 1);
     world.reply(2, 1); // says it twice
     assert_int_equal(world.status, unanswered);
@@ -111,10 +99,11 @@ void the_asked_host_counts(void **) {
     asked(10, "job", {2}, {});
     asked(11, "job", {2, 6}, {SIGUSR1});
     asked(12, "job", {2}, {SIGUSR1}, 2); // no neighbour
-    assert_int_equal(world.replies.size(), 5);
-    assert_int_equal(world.replies[0].signalled, 1);
+    auto replies = world.hosts.all<wire::SignalReply>();
+    assert_int_equal(replies.size(), 5);
+    assert_int_equal(replies[0].signalled, 1);
     for (int i : {1, 2, 3, 4})
-        assert_int_equal(world.replies[i].signalled, 0);
+        assert_int_equal(replies[i].signalled, 0);
     assert_int_equal(world.signalled.size(), 1);
 }
 
@@ -128,7 +117,7 @@ void what_makes_no_sense_does_nothing(void **) {
     assert_int_equal(world.status, PMIX_ERR_BAD_PARAM);
     world.ask({0}, {SIGKILL}, "another");
     assert_int_equal(world.status, PMIX_ERR_NO_PERMISSIONS);
-    assert_true(world.signalled.empty() && world.sent.empty());
+    assert_true(world.signalled.empty() && world.hosts.sent.empty());
 }
 
 void ended_processes(void **) {
@@ -138,7 +127,7 @@ void ended_processes(void **) {
     assert_int_equal(world.status, PMIX_ERR_NOT_FOUND);
     world.ask({0, 1}, {SIGTERM});
     assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
-    world.gone_hosts = {1};
+    world.hosts.gone = {1};
     world.ask({PMIX_RANK_WILDCARD}, {SIGTERM}); // those that run
     world.reply(2, 7);                          // a host that boasts
     assert_int_equal(world.status, PMIX_SUCCESS);
@@ -165,7 +154,7 @@ void the_event_of_a_checkpoint(void **) {
     World world;
     world.ended = {1};
     world.ask({0, 1, 2}, {}, "job", "night");
-    assert_true((world.sent.at(1).signals == std::vector<std::int32_t>{0})); // is it there?
+    assert_true((world.sent(1).signals == std::vector<std::int32_t>{0})); // is it there?
     assert_int_equal(world.notified.size(), 1);
     assert_string_equal(world.notified[0].first.c_str(), "night");
     assert_true((world.notified[0].second.ranks == std::vector<std::uint32_t>{0, 1, 2}));
@@ -175,7 +164,7 @@ void the_event_of_a_checkpoint(void **) {
     world.ask({PMIX_RANK_WILDCARD}, {SIGUSR1}, "job", "both");
     assert_int_equal(world.notified.size(), 2);
     assert_int_equal(world.notified[1].second.whole, 1);
-    assert_true((world.sent.at(1).signals == std::vector<std::int32_t>{SIGUSR1}));
+    assert_true((world.sent(1).signals == std::vector<std::int32_t>{SIGUSR1}));
     world.reply(1, 2);
     world.reply(2, 2);
     assert_int_equal(world.status, PMIX_SUCCESS);
@@ -185,20 +174,12 @@ void the_event_of_a_checkpoint(void **) {
 }
 
 // Hosts with one rank each, and what is under way between them.
-struct Network {
+struct Network : FakeNetwork {
     struct Host final : JobControlPort {
-        Network &net;
-        HostIndex self;
+        NetworkHosts others;
         JobControl control;
         std::vector<int> signals;
-        std::size_t sent = 0;
-        Host(Network &all, HostIndex host) : net(all), self(host), control(*this, "job", all.map, host, 2) {}
-        bool host_gone(HostIndex host) override { return net.known_gone.contains(host); }
-        bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
-            ++sent;
-            net.queue.push_back({self, to, type, std::move(payload)});
-            return true;
-        }
+        Host(Network &all, HostIndex host) : others(all, host), control(others, *this, "job", all.map, host, 2) {}
         bool signal_local(Rank, int signal) override {
             signals.push_back(signal);
             return true;
@@ -206,14 +187,8 @@ struct Network {
         void end_job(std::string, StatusReply) override {}
         void notify_checkpoint(const wire::ControlOrder &, const wire::ControlTarget &) override {}
     };
-    struct Message {
-        HostIndex from, to;
-        std::uint8_t type;
-        SharedBytes payload;
-    };
     JobMap map;
-    std::deque<Message> queue;
-    std::set<HostIndex> dead, known_gone;
+    std::set<HostIndex> dead; // whether or not the others know
     std::vector<std::unique_ptr<Host>> hosts;
     pmix_status_t status = unanswered;
 
@@ -241,17 +216,16 @@ struct Network {
         hosts[at]->control.request(start, std::move(ask));
     }
     bool step() {
-        if (queue.empty())
+        auto message = take();
+        if (!message)
             return false;
-        Message message = std::move(queue.front());
-        queue.pop_front();
-        if (dead.contains(message.to) || dead.contains(message.from))
+        if (dead.contains(message->to) || dead.contains(message->from))
             return true;
-        auto &control = hosts[message.to]->control;
-        if (message.type == wire::SignalRanks::type)
-            control.on_request(start, message.from, *wire::decode<wire::SignalRanks>(*message.payload));
+        auto &control = hosts[message->to]->control;
+        if (message->type == wire::SignalRanks::type)
+            control.on_request(start, message->from, *wire::decode<wire::SignalRanks>(*message->payload));
         else
-            control.on_reply(message.from, *wire::decode<wire::SignalReply>(*message.payload));
+            control.on_reply(message->from, *wire::decode<wire::SignalReply>(*message->payload));
         return true;
     }
     void run() {
@@ -260,9 +234,9 @@ struct Network {
     }
     void die(HostIndex host, bool lost) {
         dead.insert(host);
-        known_gone.insert(host);
+        gone.insert(host);
         for (auto &other : hosts) {
-            if (!dead.contains(other->self))
+            if (!dead.contains(other->others.self))
                 other->control.on_host_gone(host, lost);
         }
     }
@@ -275,16 +249,16 @@ void no_host_sends_more_than_its_neighbours(void **) {
     assert_int_equal(net.status, PMIX_SUCCESS);
     for (auto &host : net.hosts) {
         assert_int_equal(host->signals.size(), 1);
-        assert_in_range(host->sent, 1, 3);
+        assert_in_range(host->others.messages, 1, 3);
     }
     for (auto &host : net.hosts)
-        host->sent = 0;
+        host->others.messages = 0;
     net.ask(999, {998, 3}); // and nobody who is not on the way
     net.run();
     assert_int_equal(net.status, PMIX_SUCCESS);
     std::size_t busy = 0;
     for (auto &host : net.hosts)
-        busy += host->sent > 0;
+        busy += host->others.messages > 0;
     assert_in_range(busy, 3, 20);
     assert_int_equal(net.hosts[998]->signals.size(), 2);
     assert_int_equal(net.hosts[3]->signals.size(), 2);
@@ -305,13 +279,13 @@ void hosts_in_the_middle_that_go(void **) {
             if (net.hosts[1]->signals.empty() && lost)
                 assert_int_equal(net.status, PMIX_ERR_LOST_CONNECTION);
             for (auto &host : net.hosts) {
-                if (host->self != 1)
+                if (host->others.self != 1)
                     assert_int_equal(host->signals.size(), 1); // once
             }
         }
     }
     Network net(15); // it had gone before; its rank is named
-    net.dead = net.known_gone = {1};
+    net.dead = net.gone = {1};
     net.ask(14, {1, 3, 4, 8});
     net.run();
     assert_int_equal(net.status, PMIX_ERR_PARTIAL_SUCCESS);
@@ -330,8 +304,9 @@ void a_silent_host_does_not_take_the_others_with_it(void **) {
     net.hosts[1]->control.on_time(at);
     net.run();
     assert_int_equal(net.status, PMIX_ERR_TIMEOUT);
-    for (auto &host : net.hosts) // but for those behind it
-        assert_int_equal(host->signals.size(), host->self == 3 || host->self == 7 || host->self == 8 ? 0 : 1);
+    const std::set<HostIndex> behind{3, 7, 8}; // it, and those that only it could tell
+    for (auto &host : net.hosts)
+        assert_int_equal(host->signals.size(), behind.contains(host->others.self) ? 0 : 1);
 }
 
 void to_kill_the_whole_job_is_the_resource_managers(void **) {
@@ -341,7 +316,7 @@ void to_kill_the_whole_job_is_the_resource_managers(void **) {
     world.ask({3, PMIX_RANK_WILDCARD}, {SIGKILL});
     assert_int_equal(world.ends, 2);
     assert_int_equal(world.status, PMIX_SUCCESS);
-    assert_true(world.signalled.empty() && world.sent.empty());
+    assert_true(world.signalled.empty() && world.hosts.sent.empty());
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 #include <pmix_common.h>
 #include <set>
 
-#include "test/unit/check.h"
+#include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -14,22 +14,14 @@ namespace {
 const TimePoint start{};
 
 // Rank n lives on host n.
-struct Port final : ModexPort {
-    std::vector<std::tuple<HostIndex, std::uint8_t, Bytes>> sent;
+struct Port final : FakeHosts, ModexPort {
     std::map<std::uint64_t, std::pair<std::int32_t, Bytes>> answers;
     std::vector<std::uint64_t> asked;
     std::set<Rank> gone_ranks;
-    std::set<HostIndex> gone_hosts;
     std::vector<std::uint64_t> asked_now;
     std::map<Rank, HostIndex> heirs; // of those whose host has left
     std::map<Rank, Bytes> kept_here;
     std::set<Rank> on_its_way;
-    bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
-        if (gone_hosts.contains(to))
-            return false;
-        sent.emplace_back(to, type, *payload);
-        return true;
-    }
     void answer(std::uint64_t id, std::int32_t status, Bytes data) override {
         bool first = answers.emplace(id, std::pair{status, std::move(data)}).second;
         assert_true(first);
@@ -53,17 +45,15 @@ struct Port final : ModexPort {
 
 void asked_and_answered(void **) {
     Port here, there;
-    Modex asker(here, 0), server(there, 2);
+    Modex asker(here, here, 0), server(there, there, 2);
     asker.request(7, "job", 2, start, start + 5s);
-    auto [to, type, bytes] = here.sent.at(0);
-    assert_int_equal(to, 2);
-    auto request = wire::decode<wire::ModexRequest>(bytes);
-    assert_true(request.ok());
-    assert_int_equal(request->timeout_ms, 5000);
-    server.on_request(start, 0, *request);
+    assert_int_equal(here.sent.at(0).to, 2);
+    auto request = here.sent_as<wire::ModexRequest>(0);
+    assert_int_equal(request.timeout_ms, 5000);
+    server.on_request(start, 0, request);
     assert_true(there.sent.empty()); // nothing is posted yet: it waits
     server.on_local_data(there.asked.at(0), PMIX_SUCCESS, "blob");
-    asker.on_reply(2, *wire::decode<wire::ModexReply>(std::get<2>(there.sent.at(0))));
+    asker.on_reply(2, there.sent_as<wire::ModexReply>(0));
     assert_int_equal(here.answers.at(7).first, PMIX_SUCCESS);
     assert_true(here.answers.at(7).second == "blob");
     assert_true(asker.next_time() == TimePoint::max() && server.next_time() == TimePoint::max());
@@ -71,7 +61,7 @@ void asked_and_answered(void **) {
 
 void nobody_and_strangers_are_not_found(void **) {
     Port port;
-    Modex modex(port, 0);
+    Modex modex(port, port, 0);
     modex.request(1, "job", 9, start, TimePoint::max());
     modex.request(2, "other", 1, start, TimePoint::max());
     assert_int_equal(port.answers.at(1).first, PMIX_ERR_NOT_FOUND);
@@ -81,9 +71,9 @@ void nobody_and_strangers_are_not_found(void **) {
 
 void the_deadline_ends_the_wait_on_both_sides(void **) {
     Port here, there;
-    Modex asker(here, 0), server(there, 1);
+    Modex asker(here, here, 0), server(there, there, 1);
     asker.request(1, "job", 1, start, start + 2s);
-    server.on_request(start, 0, *wire::decode<wire::ModexRequest>(std::get<2>(here.sent.at(0))));
+    server.on_request(start, 0, here.sent_as<wire::ModexRequest>(0));
     asker.on_time(start + 1s);
     assert_true(here.answers.empty());
     asker.on_time(start + 2s);
@@ -95,7 +85,7 @@ void the_deadline_ends_the_wait_on_both_sides(void **) {
 
 void all_who_ask_share_one_question(void **) {
     Port port;
-    Modex modex(port, 1);
+    Modex modex(port, port, 1);
     // A client that asks again and again, with a short timeout, and another host that waits longer.
     for (std::uint64_t i = 0; i < 1000; ++i) {
         modex.on_request(start + i * 10ms, 0, {i, "job", 1, 10});
@@ -108,10 +98,10 @@ void all_who_ask_share_one_question(void **) {
     assert_true(modex.next_time() == start + 11s);
     modex.on_local_data(port.asked[0], PMIX_SUCCESS, "blob");
     assert_int_equal(port.sent.size(), 2);
-    for (const auto &[to, type, bytes] : port.sent) {
-        auto reply = wire::decode<wire::ModexReply>(bytes);
-        assert_int_equal(reply->id, to == 2 ? 7 : 8);
-        assert_true(reply->data == "blob");
+    for (std::size_t i : {0, 1}) {
+        auto reply = port.sent_as<wire::ModexReply>(i);
+        assert_int_equal(reply.id, port.sent[i].to == 2 ? 7 : 8);
+        assert_true(reply.data == "blob");
     }
     modex.on_local_data(port.asked[0], PMIX_SUCCESS, "again");
     assert_int_equal(port.sent.size(), 2);
@@ -122,54 +112,53 @@ void all_who_ask_share_one_question(void **) {
 
 void the_owner_goes(void **) {
     Port port;
-    Modex modex(port, 1);
+    Modex modex(port, port, 1);
     modex.on_request(start, 0, {1, "job", 1, UINT32_MAX});
     modex.on_local_process_gone("job", 1);
     assert_true(port.sent.empty()); // it may have committed something at its very end
     assert_true(port.asked_now == port.asked);
     modex.on_local_data(port.asked_now.at(0), PMIX_ERR_NOT_FOUND, {});
-    auto reply = wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(0)));
-    assert_int_equal(reply->status, PMIX_ERR_NOT_FOUND);
+    auto reply = port.sent_as<wire::ModexReply>(0);
+    assert_int_equal(reply.status, PMIX_ERR_NOT_FOUND);
     port.gone_ranks.insert(1);
     modex.on_request(start, 0, {2, "job", 1, UINT32_MAX});
     assert_int_equal(port.asked.size(), 1);
     modex.on_local_data(port.asked_now.at(1), PMIX_SUCCESS, "blob"); // what it had committed is still there
-    assert_true(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(1)))->data == "blob");
+    assert_true(port.sent_as<wire::ModexReply>(1).data == "blob");
 }
 
 void the_host_goes(void **) {
     Port port;
-    Modex modex(port, 0);
+    Modex modex(port, port, 0);
     modex.request(1, "job", 1, start, TimePoint::max());
     modex.request(2, "job", 2, start, TimePoint::max());
     modex.on_host_gone(start, 1, false);
     assert_int_equal(port.answers.at(1).first, PMIX_ERR_LOST_CONNECTION);
     assert_false(port.answers.contains(2));
-    port.gone_hosts.insert(1);
+    port.gone.insert(1);
     modex.request(3, "job", 1, start, TimePoint::max());
     assert_int_equal(port.answers.at(3).first, PMIX_ERR_LOST_CONNECTION);
 }
 
 void only_the_asked_host_may_answer(void **) {
     Port port;
-    Modex modex(port, 0);
+    Modex modex(port, port, 0);
     modex.request(1, "job", 1, start, TimePoint::max());
-    auto id = wire::decode<wire::ModexRequest>(std::get<2>(port.sent.at(0)))->id;
+    auto id = port.sent_as<wire::ModexRequest>(0).id;
     modex.on_reply(3, {id, PMIX_SUCCESS, "forged"});
     assert_true(port.answers.empty());
     modex.on_request(start, 3, {1, "job", 2, UINT32_MAX}); // rank 2 is not here
-    assert_int_equal(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(1)))->status,
-                     PMIX_ERR_NOT_FOUND);
+    assert_int_equal(port.sent_as<wire::ModexReply>(1).status, PMIX_ERR_NOT_FOUND);
 }
 
 wire::ModexRequest request_in(const Port &port, std::size_t place, HostIndex to) {
-    assert_int_equal(std::get<0>(port.sent.at(place)), to);
-    return *wire::decode<wire::ModexRequest>(std::get<2>(port.sent.at(place)));
+    assert_int_equal(port.sent.at(place).to, to);
+    return port.sent_as<wire::ModexRequest>(place);
 }
 
 void a_host_that_leaves_has_an_heir(void **) {
     Port port;
-    Modex modex(port, 3);
+    Modex modex(port, port, 3);
     modex.request(1, "job", 2, start, start + 5s);
     auto first = request_in(port, 0, 2);
     port.heirs[2] = 1;
@@ -193,10 +182,10 @@ void a_host_that_leaves_has_an_heir(void **) {
 
 void the_heir_answers_and_waits_for_what_may_come(void **) {
     Port port;
-    Modex modex(port, 0);
+    Modex modex(port, port, 0);
     port.kept_here[1] = "kept";
     modex.on_request(start, 3, {1, "job", 1, UINT32_MAX});
-    assert_true(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(0)))->data == "kept");
+    assert_true(port.sent_as<wire::ModexReply>(0).data == "kept");
     port.on_its_way.insert(2);
     modex.on_request(start, 3, {2, "job", 2, UINT32_MAX});
     assert_int_equal(port.sent.size(), 1);
@@ -204,7 +193,7 @@ void the_heir_answers_and_waits_for_what_may_come(void **) {
     modex.request(9, "job", 2, start, start + 5s); // this host's own processes ask too
     port.kept_here[2] = "handed over";
     modex.on_kept("job", 2);
-    assert_true(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(1)))->data == "handed over");
+    assert_true(port.sent_as<wire::ModexReply>(1).data == "handed over");
     assert_true(port.answers.at(9).second == "handed over");
     assert_true(port.asked.empty() && port.asked_now.empty());
     // What does not come until its host has left does not come.
@@ -212,12 +201,12 @@ void the_heir_answers_and_waits_for_what_may_come(void **) {
     modex.on_request(start, 2, {3, "job", 3, UINT32_MAX});
     port.on_its_way.clear();
     modex.on_host_gone(start, 3, true);
-    assert_int_equal(wire::decode<wire::ModexReply>(std::get<2>(port.sent.at(2)))->status, PMIX_ERR_NOT_FOUND);
+    assert_int_equal(port.sent_as<wire::ModexReply>(2).status, PMIX_ERR_NOT_FOUND);
 }
 
 void hosts_that_have_all_left_are_not_asked_for_ever(void **) {
     Port port;
-    Modex modex(port, 0);
+    Modex modex(port, port, 0);
     modex.request(1, "job", 1, start, TimePoint::max());
     for (unsigned i = 1; i <= Modex::max_tries; ++i) {
         assert_true(port.answers.empty());

@@ -1,10 +1,9 @@
 // The table of processes: it is gathered over the tree, around hosts that are gone, in time.
 #include "server-glue/process_table.h"
 
-#include <deque>
 #include <pmix_common.h>
 
-#include "test/unit/check.h"
+#include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -14,22 +13,15 @@ namespace {
 const TimePoint start{};
 
 // As many hosts as one likes, each with two ranks, and messages between them that arrive in turn.
-struct World {
+struct World : FakeNetwork {
     struct Host final : ProcessTablePort {
         World &world;
-        HostIndex self;
+        NetworkHosts others;
         ProcessTable table;
-        Host(World &w, HostIndex s) : world(w), self(s), table(*this, w.map, s, 2) {}
-        bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
-            if (world.gone.contains(to))
-                return false;
-            world.messages.push_back({self, to, type, *payload});
-            return true;
-        }
-        bool host_gone(HostIndex host) override { return world.gone.contains(host); }
+        Host(World &w, HostIndex s) : world(w), others(w, s), table(others, *this, w.map, s, 2) {}
         std::vector<ProcessEntry> local_processes() override {
             std::vector<ProcessEntry> out;
-            for (Rank rank : world.map.ranks_on(self)) {
+            for (Rank rank : world.map.ranks_on(others.self)) {
                 bool ended = world.ended.contains(rank);
                 out.push_back({rank, 0, ended ? 0 : static_cast<pid_t>(1000 + rank), 0,
                                static_cast<std::uint8_t>(ended ? PMIX_PROC_STATE_TERMINATED
@@ -39,15 +31,9 @@ struct World {
             return out;
         }
     };
-    struct Message {
-        HostIndex from, to;
-        std::uint8_t type;
-        Bytes payload;
-    };
     JobMap map;
     std::vector<std::unique_ptr<Host>> hosts;
-    std::deque<Message> messages;
-    std::set<HostIndex> gone, silent;
+    std::set<HostIndex> silent;
     std::set<Rank> ended;
     std::size_t delivered = 0;
     int answers = 0;
@@ -77,18 +63,17 @@ struct World {
         });
     }
     bool step() {
-        if (messages.empty())
+        auto message = take();
+        if (!message)
             return false;
-        Message message = std::move(messages.front());
-        messages.pop_front();
         ++delivered;
-        if (gone.contains(message.to) || silent.contains(message.to))
+        if (gone.contains(message->to) || silent.contains(message->to))
             return true;
-        auto &table = hosts[message.to]->table;
-        if (message.type == wire::TableRequest::type)
-            table.on_request(start, message.from, *wire::decode<wire::TableRequest>(message.payload));
+        auto &table = hosts[message->to]->table;
+        if (message->type == wire::TableRequest::type)
+            table.on_request(start, message->from, *wire::decode<wire::TableRequest>(*message->payload));
         else
-            table.on_reply(start, message.from, *wire::decode<wire::TableReply>(message.payload));
+            table.on_reply(start, message->from, *wire::decode<wire::TableReply>(*message->payload));
         return true;
     }
     void run() {
@@ -238,7 +223,7 @@ void nonsense_is_dropped(void **) {
     table.on_request(start, 0, {1, 99, 1000});
     table.on_request(start, 99, {1, 0, 1000});
     table.on_reply(start, 0, {});
-    assert_true(world.messages.empty());
+    assert_true(world.wire.empty());
     world.ask(0);
     wire::TableReply lie;
     lie.id = 1;
