@@ -69,21 +69,19 @@ Collectives::Instance &Collectives::instance_for(TimePoint now, Record &record,
     return at->second;
 }
 
-void Collectives::enter(TimePoint now, std::uint64_t id, const Signature &signature, Bytes data,
-                        std::int32_t local_status, TimePoint deadline) {
+void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, std::int32_t local_status,
+                        TimePoint deadline, CollectiveReply reply) {
     Record *record = record_for(wire::encode(signature), &signature);
     if (!record)
-        return port_.complete(id,
-                              records_.size() >= max_signatures ? PMIX_ERR_OUT_OF_RESOURCE
-                                                                : PMIX_ERR_NOT_FOUND,
-                              nullptr);
+        return reply(records_.size() >= max_signatures ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_NOT_FOUND,
+                     nullptr);
     std::uint64_t sequence = record->next_sequence++;
     if (auto early = record->failed_early.extract(sequence))
-        return port_.complete(id, early.mapped(), nullptr);
+        return reply(early.mapped(), nullptr);
 
     Instance &instance = instance_for(now, *record, sequence);
     instance.entered = true;
-    instance.id = id;
+    instance.reply = std::move(reply);
     instance.deadline = deadline;
     instance.contributions.push_back({self_, std::move(data)});
     if (local_status != PMIX_SUCCESS)
@@ -100,6 +98,12 @@ void Collectives::enter(TimePoint now, std::uint64_t id, const Signature &signat
     if (broken)
         return fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
     advance(*record, sequence);
+}
+
+void Collectives::drop_all() {
+    std::vector<std::map<std::uint64_t, Instance>> dropped; // answered when nothing here points to them
+    for (auto [order, record] : std::exchange(busy_, {}))
+        dropped.push_back(std::exchange(record->instances, {}));
 }
 
 void Collectives::advance(Record &record, std::uint64_t sequence) {
@@ -211,7 +215,7 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
             record.failed_early.emplace(sequence, status);
         return;
     }
-    port_.complete(node.mapped().id, status, std::move(contributions));
+    node.mapped().reply(status, std::move(contributions));
 }
 
 // Ends the collective if a local participant has gone, before it entered or while it was inside.
@@ -286,9 +290,8 @@ void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBy
     auto node = record->instances.extract(found);
     if (record->instances.empty())
         busy_.erase(record->order);
-    port_.complete(node.mapped().id, PMIX_SUCCESS,
-                   std::make_shared<const std::vector<wire::Contribution>>(
-                       std::move(message.contributions)));
+    node.mapped().reply(PMIX_SUCCESS, std::make_shared<const std::vector<wire::Contribution>>(
+                                          std::move(message.contributions)));
 }
 
 void Collectives::on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message) {

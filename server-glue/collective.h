@@ -32,6 +32,7 @@
 #include "common/transport/tree.h"
 #include "common/wire/messages.h"
 #include "server-glue/core/host_port.h"
+#include "server-glue/one_shot.h"
 #include "server-glue/signature.h"
 
 #include <map>
@@ -42,13 +43,13 @@
 namespace pmixhost {
 
 using Contributions = std::shared_ptr<const std::vector<wire::Contribution>>;
+// 0 or a PMIx status; without the contributions unless it is 0.
+using CollectiveReply = OneShot<std::int32_t, Contributions>;
 
 // What a collective needs from its surroundings, beside the other hosts.
 class CollectivePort {
   public:
     virtual ~CollectivePort() = default;
-    // The answer to enter(id): exactly once. status: 0 or a PMIx status.
-    virtual void complete(std::uint64_t id, std::int32_t status, Contributions contributions) = 0;
     // The hosts of the members, ascending. Fails where a namespace or rank is unknown.
     virtual Result<std::vector<HostIndex>> hosts_of(const Signature &signature) = 0;
     // Is a local process of this signature gone (so that it can never enter)?
@@ -73,11 +74,17 @@ class Collectives {
 
     Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix)
         : hosts_(hosts), port_(port), self_(self), radix_(radix) {}
+    ~Collectives() { drop_all(); }
+    Collectives(const Collectives &) = delete;
+    Collectives &operator=(const Collectives &) = delete;
 
     // All local participants have entered. `local_status`: 0, or why the local part is incomplete.
-    // `deadline` may be TimePoint::max(). complete(id) may come from within.
-    void enter(TimePoint now, std::uint64_t id, const Signature &signature, Bytes data,
-               std::int32_t local_status, TimePoint deadline);
+    // `deadline` may be TimePoint::max(). The answer comes exactly once, perhaps from within.
+    void enter(TimePoint now, const Signature &signature, Bytes data, std::int32_t local_status,
+               TimePoint deadline, CollectiveReply reply);
+    // At the end: forgets what is under way and says so to nobody. Who waits here gets what its reply has for
+    // this case.
+    void drop_all();
 
     // Messages; the sender is authenticated as host `from`. What does not fit is dropped (and
     // counted): a wrong sender, an unknown host, a repetition.
@@ -106,7 +113,7 @@ class Collectives {
   private:
     struct Instance {
         bool entered = false;
-        std::uint64_t id = 0;
+        CollectiveReply reply; // none where this host has entered for its dead
         TimePoint deadline = TimePoint::max();
         TimePoint probe_at = TimePoint::max();
         bool probed_by_parent = false;

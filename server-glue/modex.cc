@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <pmix_common.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -13,34 +14,38 @@ static std::uint32_t milliseconds_until(TimePoint now, TimePoint deadline) {
     return static_cast<std::uint32_t>(std::clamp<long long>(ms, 0, UINT32_MAX - 1));
 }
 
-void Modex::request(std::uint64_t id, const Bytes &nspace, Rank rank, TimePoint now,
-                    TimePoint deadline) {
+void Modex::request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply) {
     // libpmix asks only for processes of other hosts; one of this host that it does not know is
     // one that never was.
     if (port_.host_of(nspace, rank) == self_)
-        return port_.answer(id, PMIX_ERR_NOT_FOUND, {});
-    ask(now, {id, {nspace, rank}, deadline});
+        return reply(PMIX_ERR_NOT_FOUND, {});
+    ask(now, {{nspace, rank}, deadline, std::move(reply)});
+}
+
+void Modex::drop_all() {
+    questions_.clear();
+    served_ = 0;
+    auto dropped = std::exchange(asked_, {}); // answered when nothing here points to them
 }
 
 void Modex::ask(TimePoint now, Asked asked) {
     const auto &[nspace, rank] = asked.owner;
     asked.host = port_.holder_of(nspace, rank);
     if (asked.host == no_host || asked.tries++ == max_tries)
-        return port_.answer(asked.id, PMIX_ERR_NOT_FOUND, {});
+        return asked.reply(PMIX_ERR_NOT_FOUND, {});
     wire::ModexRequest message;
     message.id = next_++;
     message.nspace = nspace;
     message.rank = rank;
     message.timeout_ms = milliseconds_until(now, asked.deadline);
     HostIndex host = asked.host;
-    std::uint64_t id = asked.id;
     asked_.emplace(message.id, std::move(asked));
     if (host == self_)
         return on_request(now, self_, message);
     if (hosts_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
         return;
-    asked_.erase(message.id);
-    port_.answer(id, PMIX_ERR_LOST_CONNECTION, {});
+    if (auto node = asked_.extract(message.id))
+        node.mapped().reply(PMIX_ERR_LOST_CONNECTION, {});
 }
 
 void Modex::reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data) {
@@ -104,7 +109,7 @@ void Modex::on_reply(HostIndex from, wire::ModexReply message) {
     if (found == asked_.end() || found->second.host != from)
         return;
     auto node = asked_.extract(found);
-    port_.answer(node.mapped().id, message.status, std::move(message.data));
+    node.mapped().reply(message.status, std::move(message.data));
 }
 
 void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
@@ -133,7 +138,7 @@ void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
         if (orderly)
             ask(now, std::move(node.mapped()));
         else
-            port_.answer(node.mapped().id, PMIX_ERR_LOST_CONNECTION, {});
+            node.mapped().reply(PMIX_ERR_LOST_CONNECTION, {});
     }
     forget([&](const Served &served) { return served.from == host; });
     std::vector<Owner> waiting; // for what will perhaps not come any more
@@ -167,7 +172,7 @@ void Modex::on_time(TimePoint now) {
     }
     for (std::uint64_t wire_id : late) {
         if (auto node = asked_.extract(wire_id))
-            port_.answer(node.mapped().id, PMIX_ERR_TIMEOUT, {});
+            node.mapped().reply(PMIX_ERR_TIMEOUT, {});
     }
     forget([&](const Served &served) { return served.deadline <= now; });
 }

@@ -12,17 +12,19 @@
 #include "common/job_map.h"
 #include "common/wire/messages.h"
 #include "server-glue/core/host_port.h"
+#include "server-glue/one_shot.h"
 
 #include <map>
 #include <vector>
 
 namespace pmixhost {
 
+// A PMIx status, and what the process has posted.
+using PostedReply = OneShot<std::int32_t, Bytes>;
+
 class ModexPort {
   public:
     virtual ~ModexPort() = default;
-    // The answer to request(id): exactly once.
-    virtual void answer(std::uint64_t id, std::int32_t status, Bytes data) = 0;
     // `if_there`: of a process that will commit nothing more. NOT_FOUND when it has not.
     enum class Wait { for_commit, if_there };
     // Ask the server library; on_local_data(token) brings its answer, with for_commit perhaps never.
@@ -46,9 +48,15 @@ class Modex {
     static constexpr unsigned max_tries = 16;          // hosts that are asked, each having left
 
     Modex(HostPort &hosts, ModexPort &port, HostIndex self) : hosts_(hosts), port_(port), self_(self) {}
+    ~Modex() { drop_all(); }
+    Modex(const Modex &) = delete;
+    Modex &operator=(const Modex &) = delete;
 
-    void request(std::uint64_t id, const Bytes &nspace, Rank rank, TimePoint now,
-                 TimePoint deadline);
+    // The answer comes exactly once, perhaps from within. `deadline` may be TimePoint::max().
+    void request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply);
+    // At the end: forgets all questions and says so to nobody. Who waits here gets what its reply has for this
+    // case.
+    void drop_all();
     void on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message);
     void on_reply(HostIndex from, wire::ModexReply message);
     void on_local_data(std::uint64_t token, std::int32_t status, Bytes data);
@@ -63,9 +71,9 @@ class Modex {
   private:
     using Owner = std::pair<Bytes, Rank>;
     struct Asked { // by us, of another host
-        std::uint64_t id;
         Owner owner;
         TimePoint deadline;
+        PostedReply reply;
         HostIndex host = no_host;
         unsigned tries = 0;
     };

@@ -48,9 +48,7 @@ void StepServer::read_posted(ModexAsk request, TimePoint deadline) {
         return request.reply(PMIX_SUCCESS, {});
     if (auto known = posted_elsewhere_.extract({request.target.nspace, request.target.rank}))
         return request.reply(PMIX_SUCCESS, std::move(known.mapped()));
-    std::uint64_t id = next_id_++;
-    replies_.emplace(id, Reply{std::move(request.reply), CollectiveKind::fence, nullptr});
-    modex_.request(id, request.target.nspace, request.target.rank, loop_.now(), deadline);
+    modex_.request(request.target.nspace, request.target.rank, loop_.now(), deadline, std::move(request.reply));
     arm_timer();
 }
 
@@ -63,7 +61,6 @@ void StepServer::on_foreign_modex(const wire::ModexRequest &message) {
     TimePoint deadline = TimePoint::max();
     if (message.timeout_ms != UINT32_MAX)
         deadline = now + std::chrono::milliseconds(message.timeout_ms);
-    std::uint64_t id = next_id_++;
     auto answer = [this, asked = message.id](pmix_status_t status, Bytes data) {
         wire::ModexReply reply;
         reply.id = asked;
@@ -71,8 +68,7 @@ void StepServer::on_foreign_modex(const wire::ModexRequest &message) {
         reply.data = std::move(data);
         send_to_session(wire::ModexReply::type, share(wire::encode(reply)));
     };
-    replies_.emplace(id, Reply{{answer, PMIX_ERROR, Bytes()}, CollectiveKind::fence, nullptr});
-    modex_.request(id, message.nspace, message.rank, now, deadline);
+    modex_.request(message.nspace, message.rank, now, deadline, {answer, PMIX_ERROR, Bytes()});
 }
 
 void StepServer::on_namespace_request(const wire::NamespaceRequest &message) {

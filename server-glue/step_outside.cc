@@ -131,15 +131,15 @@ void StepServer::on_gathering_done(wire::GatheringDone message) {
     collectives_.outside_done(message.signature, message.sequence, message.status, std::move(parts));
 }
 
-void StepServer::complete_with(Reply whose, Contributions contributions) {
-    CollectiveKind kind = whose.kind;
+void StepServer::complete_with(CollectiveKind kind, const Signature *abroad, Contributions contributions,
+                               DataReply reply) {
     struct Waiting {
         DataReply reply;
         Bytes data;
         std::size_t left = 1;
     };
     auto waiting = std::make_shared<Waiting>();
-    waiting->reply = std::move(whose.answer);
+    waiting->reply = std::move(reply);
     auto one_less = [waiting] {
         if (--waiting->left == 0)
             waiting->reply(PMIX_SUCCESS, std::move(waiting->data));
@@ -177,14 +177,14 @@ void StepServer::complete_with(Reply whose, Contributions contributions) {
         else
             foreign_.learn(*library_, part->info, one_less);
     }
-    if (whose.abroad) {
+    if (abroad) {
         auto size_of = [this](const Bytes &nspace) {
             return nspace == step_.nspace ? step_.map.rank_count() : foreign_.size_of(nspace);
         };
         if (kind == CollectiveKind::connect)
-            fate_.connected(*whose.abroad, size_of);
+            fate_.connected(*abroad, size_of);
         else
-            fate_.parted(*whose.abroad, size_of);
+            fate_.parted(*abroad, size_of);
     }
     one_less();
 }

@@ -120,7 +120,8 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
 
 StepServer::~StepServer() {
     // In this order: what waits is answered, then no more upcalls, then nothing that could answer one.
-    replies_.clear();
+    collectives_.drop_all();
+    modex_.drop_all();
     library_.reset();
     library_thread_->end(ending_patience);
 }
@@ -300,12 +301,17 @@ void StepServer::enter(const Signature &signature, Bytes data, pmix_status_t ref
         (local_status != PMIX_SUCCESS || local_member_gone(signature) ||
                                    local_member_ending(signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
-    std::uint64_t id = next_id_++;
     std::shared_ptr<const Signature> abroad;
     if (!signature.of_group() && spans_outside(signature))
         abroad = std::make_shared<const Signature>(signature);
-    replies_.emplace(id, Reply{std::move(reply), signature.kind, std::move(abroad)});
-    collectives_.enter(now, id, signature, std::move(data), status, deadline);
+    auto shared = std::make_shared<DataReply>(std::move(reply));
+    CollectiveReply whole = {[this, kind = signature.kind, abroad, shared](std::int32_t result, Contributions all) {
+                                 if (result != PMIX_SUCCESS || !all)
+                                     return (*shared)(result, {});
+                                 complete_with(kind, abroad.get(), std::move(all), std::move(*shared));
+                             },
+                             PMIX_ERROR, nullptr};
+    collectives_.enter(now, signature, std::move(data), status, deadline, std::move(whole));
     arm_timer();
 }
 
@@ -385,15 +391,6 @@ bool StepServer::send_to_session(std::uint8_t type, SharedBytes payload) {
     return mesh_->send(session_peer(), type, std::move(payload));
 }
 
-void StepServer::complete(std::uint64_t id, std::int32_t status, Contributions contributions) {
-    auto node = replies_.extract(id);
-    if (!node)
-        return;
-    if (status != PMIX_SUCCESS || !contributions)
-        return node.mapped().answer(status, {});
-    complete_with(std::move(node.mapped()), std::move(contributions));
-}
-
 Result<std::vector<HostIndex>> StepServer::hosts_of(const Signature &signature) {
     std::set<HostIndex> hosts;
     for (const auto &members : signature.members) {
@@ -431,11 +428,6 @@ bool StepServer::local_member_ending(const Signature &signature) {
             return true;
     }
     return false;
-}
-
-void StepServer::answer(std::uint64_t id, std::int32_t status, Bytes data) {
-    if (auto node = replies_.extract(id))
-        node.mapped().answer(status, std::move(data));
 }
 
 void StepServer::arm_timer() {

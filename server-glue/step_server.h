@@ -35,7 +35,6 @@
 #include "server-glue/upcalls.h"
 
 #include <array>
-#include <unordered_map>
 
 namespace pmixhost {
 
@@ -137,7 +136,6 @@ class StepServer final : private UpcallHandler,
     }
     // PublishPort, CollectivePort, ModexPort and EventPort
     Owner owner_of(Rank rank) override;
-    void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool local_member_gone(const Signature &signature) override;
     void event_lost(HostIndex to) override;
@@ -146,7 +144,6 @@ class StepServer final : private UpcallHandler,
     void join_outside(const Bytes &key, std::uint64_t sequence,
                       const std::vector<wire::Contribution> &contributions) override;
     void leave_outside(const Bytes &key, std::uint64_t sequence, std::int32_t status) override;
-    void answer(std::uint64_t id, std::int32_t status, Bytes data) override;
     void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) override;
     HostIndex host_of(const Bytes &nspace, Rank rank) override;
     HostIndex holder_of(const Bytes &nspace, Rank rank) override;
@@ -210,20 +207,14 @@ class StepServer final : private UpcallHandler,
                std::optional<std::chrono::milliseconds> timeout, DataReply reply);
     void on_gathering_done(wire::GatheringDone message);
     void on_foreign_modex(const wire::ModexRequest &message);
-    struct Reply {
-        DataReply answer;
-        CollectiveKind kind = CollectiveKind::fence;
-        // Of one over several namespaces, once it has succeeded.
-        std::shared_ptr<const Signature> abroad;
-    };
     void on_namespace_request(const wire::NamespaceRequest &message);
     // Of a namespace that the library knows.
     void read_posted(ModexAsk request, TimePoint deadline);
     // The answer is the status; the library keeps no wrong idea of the namespace.
     void refuse_modex(ModexAsk request, pmix_status_t status);
     void on_spawned(wire::SpawnReply message);
-    // Learns the namespaces among the parts, then answers.
-    void complete_with(Reply reply, Contributions contributions);
+    // Learns the namespaces among the parts, then answers. `abroad`: of one over several namespaces; may be null.
+    void complete_with(CollectiveKind kind, const Signature *abroad, Contributions contributions, DataReply reply);
     // `then` gets what the participants of this host have posted: wire::PostedData, one behind the other.
     void collect_posted(const Signature &signature, std::function<void(Bytes)> then);
     // When the answer to a connect or group must be out that libpmix gives up after `timeout` (0: never).
@@ -348,7 +339,6 @@ class StepServer final : private UpcallHandler,
     QueryService queries_{*this};
     AllocationService allocations_{*this, settings_.allocation_timeout};
     TimeWarning time_warning_{*this, settings_.events_time_warning}; // of the first host alone
-    std::unordered_map<std::uint64_t, Reply> replies_; // of collectives and direct modexes
     // What processes of other namespaces had posted when they connected. Each is used once: who asks
     // again wants something newer.
     std::map<std::pair<Bytes, Rank>, Bytes> posted_elsewhere_;
@@ -361,7 +351,6 @@ class StepServer final : private UpcallHandler,
     // speak for the step; and what the session has been told.
     RankRanges untold_ends_, untold_elsewhere_, told_ends_;
     bool speaks_ = false;
-    std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] { on_time(); }};
     EventLoop::Handle idle_; // until the first task should have come
     EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_, alone_, rm_gone_;

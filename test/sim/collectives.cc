@@ -29,7 +29,7 @@ struct Host final : FakeHosts, CollectivePort { // `gone` is what it knows
     bool lost = false;          // the host itself
     bool process_dead = false;  // its only process
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
-    void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override;
+    CollectiveReply reply(std::uint64_t id);
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool local_member_gone(const Signature &signature) override {
         return process_dead && signature.contains("job", self);
@@ -82,8 +82,8 @@ class World {
         if (hosts_[h].lost || hosts_[h].process_dead)
             return;
         entered.insert({h, id});
-        hosts_[h].collectives->enter(now_, id, signature, Bytes(1 + h % 7, static_cast<char>('a' + h % 26)),
-                                     PMIX_SUCCESS, deadline);
+        hosts_[h].collectives->enter(now_, signature, Bytes(1 + h % 7, static_cast<char>('a' + h % 26)),
+                                     PMIX_SUCCESS, deadline, hosts_[h].reply(id));
     }
     void kill_process(HostIndex h) {
         if (hosts_[h].lost)
@@ -158,14 +158,17 @@ bool Host::send(HostIndex to, std::uint8_t type, SharedBytes payload) {
     world->deliver(self, to, type, std::move(payload));
     return true;
 }
-void Host::complete(std::uint64_t id, std::int32_t status, Contributions contributions) {
-    Answer answer{status, {}, world->now()};
-    if (contributions) {
-        for (const auto &c : *contributions)
-            answer.from.push_back(c.host);
-    }
-    bool first = world->answers.emplace(std::pair{self, id}, std::move(answer)).second;
-    assert_true(first);
+CollectiveReply Host::reply(std::uint64_t id) {
+    return {[this, id](std::int32_t status, Contributions contributions) {
+                Answer answer{status, {}, world->now()};
+                if (contributions) {
+                    for (const auto &c : *contributions)
+                        answer.from.push_back(c.host);
+                }
+                bool first = world->answers.emplace(std::pair{self, id}, std::move(answer)).second;
+                assert_true(first);
+            },
+            PMIX_ERROR, nullptr};
 }
 Result<std::vector<HostIndex>> Host::hosts_of(const Signature &signature) {
     std::vector<HostIndex> out;

@@ -41,13 +41,16 @@ struct Port final : FakeHosts, CollectivePort {
     bool member_gone = false;
     std::optional<Bytes> part_of_dead;
     std::vector<HostIndex> contributors; // to what completed last
-    void complete(std::uint64_t id, std::int32_t status, Contributions contributions) override {
-        assert_false(completed.contains(id)); // exactly once
-        completed[id] = status;
-        contributors.clear();
-        if (contributions)
-            for (const auto &each : *contributions)
-                contributors.push_back(each.host);
+    CollectiveReply reply(std::uint64_t id) {
+        return {[this, id](std::int32_t status, Contributions contributions) {
+                    assert_false(completed.contains(id)); // exactly once
+                    completed[id] = status;
+                    contributors.clear();
+                    if (contributions)
+                        for (const auto &each : *contributions)
+                            contributors.push_back(each.host);
+                },
+                PMIX_ERROR, nullptr};
     }
     Result<std::vector<HostIndex>> hosts_of(const Signature &) override { return hosts; }
     bool local_member_gone(const Signature &) override { return member_gone; }
@@ -62,7 +65,7 @@ static void one_host_completes_alone(void **) {
     Port port;
     port.hosts = {0};
     Collectives c(port, port, 0, 2);
-    c.enter(start, 1, wildcard(), "x", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, wildcard(), "x", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
     assert_int_equal(c.active(), 0);
 }
@@ -74,10 +77,10 @@ static void a_failure_waits_for_who_enters_late(void **) {
     down.signature = wire::encode(wildcard());
     down.status = PMIX_ERR_LOST_CONNECTION;
     c.on_down(0, down, share(wire::encode(down)));
-    c.enter(start, 1, wildcard(), "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     assert_int_equal(port.completed.at(1), PMIX_ERR_LOST_CONNECTION);
     // The next one of the same signature is a fresh one.
-    c.enter(start, 2, wildcard(), "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(2));
     assert_false(port.completed.contains(2));
     assert_int_equal(c.active(), 1);
 }
@@ -89,7 +92,7 @@ static void a_timeout_is_not_for_who_has_not_entered(void **) {
     down.signature = wire::encode(wildcard());
     down.status = PMIX_ERR_TIMEOUT;
     c.on_down(0, down, share(wire::encode(down)));
-    c.enter(start, 1, wildcard(), "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     auto probe = wire::CollectiveProbe{wire::encode(wildcard()), 1};
     c.on_probe(start, 0, probe); // the others' next one is what we are in
     assert_false(port.completed.contains(1));
@@ -100,7 +103,7 @@ static void a_timeout_is_not_for_who_has_not_entered(void **) {
 static void lies_are_dropped(void **) {
     Port port;
     Collectives c(port, port, 1, 2);
-    c.enter(start, 1, wildcard(), "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     wire::CollectiveDown down;
     down.signature = wire::encode(wildcard());
     c.on_down(2, down, share(wire::encode(down))); // not my parent
@@ -129,7 +132,7 @@ static void a_dead_participant_answers_a_probe(void **) {
 static void the_deadline_is_for_all(void **) {
     Port port;
     Collectives c(port, port, 0, 2);
-    c.enter(start, 1, wildcard(), "", PMIX_SUCCESS, start + std::chrono::seconds(2));
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, start + std::chrono::seconds(2), port.reply(1));
     assert_true(c.next_time() == start + Collectives::probe_after);
     c.on_time(start + Collectives::probe_after);
     assert_int_equal(port.sent.size(), 2); // both children are asked
@@ -159,9 +162,9 @@ static void groups_of_other_names_are_others(void **) {
     down.signature = wire::encode(a);
     down.status = PMIX_ERR_TIMEOUT;
     c.on_down(0, down, share(wire::encode(down)));
-    c.enter(start, 1, b, "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, b, "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     assert_false(port.completed.contains(1));
-    c.enter(start, 2, a, "", PMIX_SUCCESS, TimePoint::max()); // too late, and told so
+    c.enter(start, a, "", PMIX_SUCCESS, TimePoint::max(), port.reply(2)); // too late, and told so
     assert_int_equal(port.completed.at(2), PMIX_ERR_TIMEOUT);
 }
 
@@ -175,19 +178,19 @@ static wire::CollectiveUp up_of(HostIndex host, const Signature &signature) {
 static void a_tolerant_one_does_without_a_lost_leaf(void **) {
     Port port;
     Collectives c(port, port, 0, 2);
-    c.enter(start, 1, group(1), "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, group(1), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     c.on_up(start, 1, up_of(1, group(1)));
     assert_true(port.completed.empty());
     c.on_host_gone(2);
     assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
     assert_true(port.contributors == (std::vector<HostIndex>{0, 1}));
     port.gone = {2}; // known before
-    c.enter(start, 2, group(1), "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, group(1), "", PMIX_SUCCESS, TimePoint::max(), port.reply(2));
     auto up = up_of(1, group(1));
     up.sequence = 1;
     c.on_up(start, 1, up);
     assert_int_equal(port.completed.at(2), PMIX_SUCCESS);
-    c.enter(start, 3, group(0), "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, group(0), "", PMIX_SUCCESS, TimePoint::max(), port.reply(3));
     assert_int_equal(port.completed.at(3), PMIX_ERR_LOST_CONNECTION);
 }
 
@@ -195,11 +198,11 @@ static void a_tolerant_one_fails_with_a_host_in_between(void **) {
     Port port;
     port.hosts = {0, 1, 2, 3}; // 3 is behind 1
     Collectives c(port, port, 0, 2);
-    c.enter(start, 1, group(1), "", PMIX_SUCCESS, TimePoint::max());
+    c.enter(start, group(1), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     c.on_host_gone(1);
     assert_int_equal(port.completed.at(1), PMIX_ERR_LOST_CONNECTION);
     Collectives below(port, port, 3, 2);
-    below.enter(start, 2, group(1), "", PMIX_SUCCESS, TimePoint::max());
+    below.enter(start, group(1), "", PMIX_SUCCESS, TimePoint::max(), port.reply(2));
     below.on_host_gone(1); // its way to the root
     assert_int_equal(port.completed.at(2), PMIX_ERR_LOST_CONNECTION);
 }
@@ -221,6 +224,27 @@ static void a_host_enters_for_its_dead(void **) {
     assert_int_equal(port.sent.size(), 1);
 }
 
+static void who_waits_at_the_end_is_answered(void **) {
+    Port port;
+    {
+        Collectives c(port, port, 0, 2);
+        c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+        c.enter(start, group(0), "", PMIX_SUCCESS, TimePoint::max(), port.reply(2));
+        c.drop_all();
+        assert_int_equal(port.completed.at(1), PMIX_ERROR);
+        assert_int_equal(port.completed.at(2), PMIX_ERROR);
+        assert_int_equal(c.active(), 0);
+        assert_true(c.next_time() == TimePoint::max());
+        // What still comes for it is too late, and its answer makes no trouble.
+        c.on_up(start, 1, up_of(1, wildcard()));
+        assert_int_equal(c.dropped_messages(), 1);
+        c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(3));
+        assert_false(port.completed.contains(3));
+    }
+    assert_int_equal(port.completed.at(3), PMIX_ERROR);
+    assert_true(port.sent.empty()); // nobody else is told
+}
+
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(order_and_doubles_do_not_matter),
@@ -236,6 +260,7 @@ int main() {
         cmocka_unit_test(a_tolerant_one_does_without_a_lost_leaf),
         cmocka_unit_test(a_tolerant_one_fails_with_a_host_in_between),
         cmocka_unit_test(a_host_enters_for_its_dead),
+        cmocka_unit_test(who_waits_at_the_end_is_answered),
     };
     return cmocka_run_group_tests_name("collective", tests, nullptr, nullptr);
 }

@@ -22,9 +22,12 @@ struct Port final : FakeHosts, ModexPort {
     std::map<Rank, HostIndex> heirs; // of those whose host has left
     std::map<Rank, Bytes> kept_here;
     std::set<Rank> on_its_way;
-    void answer(std::uint64_t id, std::int32_t status, Bytes data) override {
-        bool first = answers.emplace(id, std::pair{status, std::move(data)}).second;
-        assert_true(first);
+    PostedReply reply(std::uint64_t id) {
+        return {[this, id](std::int32_t status, Bytes data) {
+                    bool first = answers.emplace(id, std::pair{status, std::move(data)}).second;
+                    assert_true(first);
+                },
+                PMIX_ERROR, Bytes()};
     }
     void ask_library(std::uint64_t token, const Bytes &, Rank, Wait wait) override {
         (wait == Wait::if_there ? asked_now : asked).push_back(token);
@@ -46,7 +49,7 @@ struct Port final : FakeHosts, ModexPort {
 void asked_and_answered(void **) {
     Port here, there;
     Modex asker(here, here, 0), server(there, there, 2);
-    asker.request(7, "job", 2, start, start + 5s);
+    asker.request("job", 2, start, start + 5s, here.reply(7));
     assert_int_equal(here.sent.at(0).to, 2);
     auto request = here.sent_as<wire::ModexRequest>(0);
     assert_int_equal(request.timeout_ms, 5000);
@@ -62,8 +65,8 @@ void asked_and_answered(void **) {
 void nobody_and_strangers_are_not_found(void **) {
     Port port;
     Modex modex(port, port, 0);
-    modex.request(1, "job", 9, start, TimePoint::max());
-    modex.request(2, "other", 1, start, TimePoint::max());
+    modex.request("job", 9, start, TimePoint::max(), port.reply(1));
+    modex.request("other", 1, start, TimePoint::max(), port.reply(2));
     assert_int_equal(port.answers.at(1).first, PMIX_ERR_NOT_FOUND);
     assert_int_equal(port.answers.at(2).first, PMIX_ERR_NOT_FOUND);
     assert_true(port.sent.empty());
@@ -72,7 +75,7 @@ void nobody_and_strangers_are_not_found(void **) {
 void the_deadline_ends_the_wait_on_both_sides(void **) {
     Port here, there;
     Modex asker(here, here, 0), server(there, there, 1);
-    asker.request(1, "job", 1, start, start + 2s);
+    asker.request("job", 1, start, start + 2s, here.reply(1));
     server.on_request(start, 0, here.sent_as<wire::ModexRequest>(0));
     asker.on_time(start + 1s);
     assert_true(here.answers.empty());
@@ -130,20 +133,20 @@ void the_owner_goes(void **) {
 void the_host_goes(void **) {
     Port port;
     Modex modex(port, port, 0);
-    modex.request(1, "job", 1, start, TimePoint::max());
-    modex.request(2, "job", 2, start, TimePoint::max());
+    modex.request("job", 1, start, TimePoint::max(), port.reply(1));
+    modex.request("job", 2, start, TimePoint::max(), port.reply(2));
     modex.on_host_gone(start, 1, false);
     assert_int_equal(port.answers.at(1).first, PMIX_ERR_LOST_CONNECTION);
     assert_false(port.answers.contains(2));
     port.gone.insert(1);
-    modex.request(3, "job", 1, start, TimePoint::max());
+    modex.request("job", 1, start, TimePoint::max(), port.reply(3));
     assert_int_equal(port.answers.at(3).first, PMIX_ERR_LOST_CONNECTION);
 }
 
 void only_the_asked_host_may_answer(void **) {
     Port port;
     Modex modex(port, port, 0);
-    modex.request(1, "job", 1, start, TimePoint::max());
+    modex.request("job", 1, start, TimePoint::max(), port.reply(1));
     auto id = port.sent_as<wire::ModexRequest>(0).id;
     modex.on_reply(3, {id, PMIX_SUCCESS, "forged"});
     assert_true(port.answers.empty());
@@ -159,7 +162,7 @@ wire::ModexRequest request_in(const Port &port, std::size_t place, HostIndex to)
 void a_host_that_leaves_has_an_heir(void **) {
     Port port;
     Modex modex(port, port, 3);
-    modex.request(1, "job", 2, start, start + 5s);
+    modex.request("job", 2, start, start + 5s, port.reply(1));
     auto first = request_in(port, 0, 2);
     port.heirs[2] = 1;
     modex.on_host_gone(start + 1s, 2, true);
@@ -170,13 +173,13 @@ void a_host_that_leaves_has_an_heir(void **) {
     assert_true(port.answers.empty());
     modex.on_reply(1, {second.id, PMIX_SUCCESS, "blob"});
     assert_true(port.answers.at(1).second == "blob");
-    modex.request(2, "job", 2, start, start + 5s); // the next one at once
+    modex.request("job", 2, start, start + 5s, port.reply(2)); // the next one at once
     request_in(port, 2, 1);
     // The heir crashes; then nobody is left.
     modex.on_host_gone(start, 1, false);
     assert_int_equal(port.answers.at(2).first, PMIX_ERR_LOST_CONNECTION);
     port.heirs[2] = no_host;
-    modex.request(3, "job", 2, start, start + 5s);
+    modex.request("job", 2, start, start + 5s, port.reply(3));
     assert_int_equal(port.answers.at(3).first, PMIX_ERR_NOT_FOUND);
 }
 
@@ -190,7 +193,7 @@ void the_heir_answers_and_waits_for_what_may_come(void **) {
     modex.on_request(start, 3, {2, "job", 2, UINT32_MAX});
     assert_int_equal(port.sent.size(), 1);
     port.heirs[2] = 0;
-    modex.request(9, "job", 2, start, start + 5s); // this host's own processes ask too
+    modex.request("job", 2, start, start + 5s, port.reply(9)); // this host's own processes ask too
     port.kept_here[2] = "handed over";
     modex.on_kept("job", 2);
     assert_true(port.sent_as<wire::ModexReply>(1).data == "handed over");
@@ -207,13 +210,30 @@ void the_heir_answers_and_waits_for_what_may_come(void **) {
 void hosts_that_have_all_left_are_not_asked_for_ever(void **) {
     Port port;
     Modex modex(port, port, 0);
-    modex.request(1, "job", 1, start, TimePoint::max());
+    modex.request("job", 1, start, TimePoint::max(), port.reply(1));
     for (unsigned i = 1; i <= Modex::max_tries; ++i) {
         assert_true(port.answers.empty());
         assert_int_equal(port.sent.size(), i);
         modex.on_host_gone(start, 1, true); // and the port names it again
     }
     assert_int_equal(port.answers.at(1).first, PMIX_ERR_NOT_FOUND);
+}
+
+void who_waits_at_the_end_is_answered(void **) {
+    Port port;
+    {
+        Modex modex(port, port, 0);
+        modex.request("job", 1, start, TimePoint::max(), port.reply(1));
+        modex.on_request(start, 2, {7, "job", 0, UINT32_MAX});
+        modex.drop_all();
+        assert_int_equal(port.answers.at(1).first, PMIX_ERROR);
+        assert_true(modex.next_time() == TimePoint::max());
+        modex.on_reply(1, {port.sent_as<wire::ModexRequest>(0).id, PMIX_SUCCESS, "too late"});
+        modex.on_local_data(port.asked.at(0), PMIX_SUCCESS, "too late");
+        modex.request("job", 1, start, TimePoint::max(), port.reply(2));
+        assert_int_equal(port.sent.size(), 2); // the questions
+    }
+    assert_int_equal(port.answers.at(2).first, PMIX_ERROR);
 }
 
 } // namespace
@@ -230,6 +250,7 @@ int main() {
         cmocka_unit_test(a_host_that_leaves_has_an_heir),
         cmocka_unit_test(the_heir_answers_and_waits_for_what_may_come),
         cmocka_unit_test(hosts_that_have_all_left_are_not_asked_for_ever),
+        cmocka_unit_test(who_waits_at_the_end_is_answered),
     };
     return cmocka_run_group_tests_name("direct modex", tests, nullptr, nullptr);
 }
