@@ -11,6 +11,7 @@
 #include <deque>
 #include <mutex>
 #include <sys/eventfd.h>
+#include <vector>
 #include <utility>
 
 namespace pmixhost {
@@ -71,6 +72,18 @@ struct EventLoop::State {
     std::deque<Callback> posted;
     bool stop_wanted = false;
     bool stopped = false; // this run(), by a stop(); the loop's thread alone
+    std::vector<std::weak_ptr<Handle::Impl>> before_waiting;
+
+    void tell_before_waiting() {
+        for (std::size_t i = 0; i < before_waiting.size();) { // not by iterator: a callback may add one
+            if (auto each = before_waiting[i].lock()) {
+                guarded(on_exception, [&] { each->callback(0); });
+                ++i;
+            } else {
+                before_waiting.erase(before_waiting.begin() + static_cast<std::ptrdiff_t>(i));
+            }
+        }
+    }
 
     ~State() {
         if (wake_event)
@@ -180,11 +193,24 @@ EventLoop::Handle EventLoop::on_signal(int signal, Callback callback) {
     return handle;
 }
 
+EventLoop::Handle EventLoop::before_waiting(Callback callback) {
+    auto impl = std::make_shared<Handle::Impl>();
+    impl->callback = [work = std::move(callback)](unsigned) { work(); };
+    state_->before_waiting.push_back(impl);
+    Handle handle;
+    handle.impl_ = std::move(impl);
+    return handle;
+}
+
 Result<void> EventLoop::run() {
     state_->stopped = false;
-    errno = 0;
-    int code = event_base_loop(state_->base, EVLOOP_NO_EXIT_ON_EMPTY);
-    int why = errno;
+    int code = 0, why = 0;
+    while (!state_->stopped && code == 0 && !event_base_got_break(state_->base)) {
+        state_->tell_before_waiting();
+        errno = 0;
+        code = event_base_loop(state_->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+        why = errno;
+    }
     if (state_->stopped)
         return {};
     if (code < 0 && why != 0)

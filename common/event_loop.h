@@ -54,6 +54,9 @@ class EventLoop {
     // Calls back once.
     [[nodiscard]] Handle after(Duration delay, Callback callback);
     [[nodiscard]] Handle on_signal(int signal, Callback callback);
+    // Calls back each time before the loop waits, when all that was due has been done: whatever has changed
+    // meanwhile, nobody need remember to say so.
+    [[nodiscard]] Handle before_waiting(Callback callback);
 
     TimePoint now() const { return Clock::now(); }
     // Until stop(), and only then without an error: a loop that cannot wait for events any more ends

@@ -9,7 +9,7 @@ namespace pmixhost {
 
 // More steps than this at once are no sane allocation.
 static constexpr std::size_t max_steps = 4096;
-// Connections that are being made, of all steps. Who is refused asks again (StepServer::reach_central).
+// Connections that are being made, of all steps. Who is refused asks again (SessionLink::reach).
 static constexpr std::size_t max_dialing = 1024;
 
 CentralServer::CentralServer(EventLoop &loop, Log &log, const Settings &settings, CentralRole role,

@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += server-glue/libglue.la
 server_glue_libglue_la_SOURCES = \
 	server-glue/allocation_service.h server-glue/allocation_service.cc \
-	server-glue/upcalls_allocation.cc server-glue/step_rm.cc \
+	server-glue/upcalls_allocation.cc \
 	server-glue/backend_loader.h server-glue/backend_loader.cc \
 	server-glue/central_roles.h \
 	server-glue/central_server.h server-glue/central_server.cc \
@@ -62,10 +62,30 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn_request.h server-glue/spawn_request.cc \
 	server-glue/spawn_service.h server-glue/spawn_service.cc \
 	server-glue/stand_in.h server-glue/stand_in.cc \
-	server-glue/step_server.h server-glue/step_server.cc server-glue/step_ends.cc server-glue/step_heirs.cc server-glue/step_fate.cc server-glue/step_events.cc server-glue/step_log.cc \
-	server-glue/step_control.cc server-glue/daemon/step_library.cc \
-	server-glue/step_outside.cc server-glue/step_modex.cc server-glue/step_groups.cc server-glue/step_queries.cc server-glue/step_sets.cc \
-	server-glue/step_messages.cc server-glue/step_spawned.cc \
+	server-glue/allocation/step_allocations.h server-glue/allocation/step_allocations.cc \
+	server-glue/collective/step_collectives.h server-glue/collective/step_collectives.cc \
+	server-glue/collective/step_connect.h server-glue/collective/step_connect.cc \
+	server-glue/control/step_control.h server-glue/control/step_control.cc \
+	server-glue/core/step_context.h server-glue/core/step_messages.h server-glue/core/step_service.h \
+	server-glue/cross_job/cross_jobs.h server-glue/cross_job/cross_jobs.cc \
+	server-glue/daemon/library_holder.h server-glue/daemon/library_holder.cc \
+	server-glue/daemon/session_link.h server-glue/daemon/session_link.cc \
+	server-glue/daemon/step_ending.h server-glue/daemon/step_ending.cc \
+	server-glue/daemon/step_server.h server-glue/daemon/step_server.cc server-glue/daemon/step_services.h \
+	server-glue/events/library_events.h server-glue/events/library_events.cc \
+	server-glue/events/process_ends.h server-glue/events/process_ends.cc \
+	server-glue/events/step_events.h server-glue/events/step_events.cc \
+	server-glue/groups/step_groups.h server-glue/groups/step_groups.cc \
+	server-glue/log/step_log.h server-glue/log/step_log.cc \
+	server-glue/modex/handing_over.h server-glue/modex/handing_over.cc \
+	server-glue/modex/step_modex.h server-glue/modex/step_modex.cc \
+	server-glue/publish/step_publish.h server-glue/publish/step_publish.cc \
+	server-glue/query/step_queries.h server-glue/query/step_queries.cc \
+	server-glue/query/step_sets.h server-glue/query/step_sets.cc \
+	server-glue/spawn/children.h server-glue/spawn/step_fate.h server-glue/spawn/step_fate.cc \
+	server-glue/spawn/step_spawn.h server-glue/spawn/step_spawn.cc \
+	server-glue/tasks/launch_outcome.h server-glue/tasks/launch_outcome.cc \
+	server-glue/tasks/step_abort.h server-glue/tasks/step_abort.cc \
 	server-glue/time_warning.h server-glue/time_warning.cc \
 	server-glue/supervisor.h server-glue/supervisor.cc \
 	server-glue/task_door.h server-glue/task_door.cc \

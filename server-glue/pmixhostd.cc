@@ -13,7 +13,7 @@
 #include "server-glue/pmix_library.h"
 #include "server-glue/role_process.h"
 #include "server-glue/stand_in.h"
-#include "server-glue/step_server.h"
+#include "server-glue/daemon/step_server.h"
 #include "server-glue/supervisor.h"
 
 #include <charconv>

@@ -1,0 +1,60 @@
+// See step_allocations.h.
+#include "server-glue/allocation/step_allocations.h"
+
+#include "common/config_options.h"
+#include "server-glue/host_events.h"
+#include "server-glue/query_service.h"
+
+#include <ctime>
+#include <pmix.h>
+
+namespace pmixhost {
+
+StepAllocations::StepAllocations(StepContext &context, std::function<void(wire::EventAbroad)> tell_step)
+    : context_(context), tell_step_(std::move(tell_step)), allocations_(*this, context.settings.allocation_timeout),
+      time_warning_(*this, context.settings.events_time_warning) {}
+
+void StepAllocations::on_library() {
+    if (context_.self() == 0)
+        time_warning_.start();
+}
+
+void StepAllocations::request(AllocationAsk request) {
+    if (request.refused == PMIX_SUCCESS) {
+        for (const auto &key : request.unsupported)
+            context_.log.info("rank {} asked for an allocation with {}, which has no effect", request.caller.rank,
+                              printable(key));
+    }
+    allocations_.request(context_.now(), std::move(request));
+}
+
+void StepAllocations::allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
+                               std::function<void(Result<RmAllocated>)> done) {
+    context_.backend.allocate(id, std::move(request), deadline, std::move(done));
+}
+
+void StepAllocations::refused(const Process &caller, pmix_status_t status, const std::string &why) {
+    context_.log.info("an allocation request of rank {} is answered {}: {}", caller.rank, PMIx_Error_string(status),
+                      printable(why));
+}
+
+void StepAllocations::ask_time_left(std::function<void(Result<std::uint32_t>)> done) {
+    context_.backend.ask({RmQuestion::Kind::time_remaining, {}}, context_.now() + QueryService::patience,
+                         [done = std::move(done)](Result<RmAnswer> answer) {
+                             done(answer ? Result<std::uint32_t>(answer->seconds)
+                                         : Result<std::uint32_t>(answer.failure()));
+                         });
+}
+
+void StepAllocations::warn_of_time(std::uint32_t seconds_left) {
+    context_.log.info("{} seconds are left of the allocation", seconds_left);
+    auto now = static_cast<std::uint64_t>(std::time(nullptr));
+    for (const auto &event : time_warning_events(seconds_left, now, context_.step.nspace)) {
+        if (auto message = abroad(event))
+            tell_step_(std::move(*message));
+        else
+            context_.log.warning("{}", message.failure().text);
+    }
+}
+
+} // namespace pmixhost

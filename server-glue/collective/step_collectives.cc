@@ -1,0 +1,191 @@
+// See step_collectives.h.
+#include "server-glue/collective/step_collectives.h"
+
+#include "server-glue/core/step_messages.h"
+
+#include <algorithm>
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+StepCollectives::StepCollectives(StepContext &context, CrossJobs &jobs, HandingOver &handing_over)
+    : context_(context), jobs_(jobs), handing_over_(handing_over),
+      collectives_(context, *this, context.self(), context.settings.transport_radix) {}
+
+void StepCollectives::take_messages(StepMessages &messages) {
+    using Peer = StepMessages::Peer;
+    messages.on<wire::CollectiveUp>(Peer::host, [this](HostIndex from, auto &&message, const SharedBytes &) {
+        collectives_.on_up(context_.now(), from, std::move(message));
+    });
+    messages.on<wire::CollectiveDown>(Peer::host, [this](HostIndex from, auto &&message, const SharedBytes &payload) {
+        collectives_.on_down(from, std::move(message), payload);
+    });
+    messages.on<wire::CollectiveProbe>(Peer::host, [this](HostIndex from, const auto &message, const SharedBytes &) {
+        collectives_.on_probe(context_.now(), from, message);
+    });
+    messages.on<wire::GatheringDone>(Peer::session, [this](HostIndex, auto &&message, const SharedBytes &) {
+        on_gathering_done(std::move(message));
+    });
+}
+
+void StepCollectives::fence(FenceRequest request) {
+    auto signature = canonical(CollectiveKind::fence, request.participants,
+                               [this](const Bytes &nspace) { return jobs_.size_of(nspace); });
+    if (!signature)
+        return request.reply(PMIX_ERR_NOT_FOUND, {});
+    Part part{std::move(request.data), request.refused, request.local_status, request.timeout};
+    bool of_all = signature->members.size() == 1 && signature->members[0].all &&
+                  signature->members[0].nspace == context_.step.nspace;
+    if (!of_all || !handing_over_.needs_fence(request.collects))
+        return enter(*signature, std::move(part), std::move(request.reply));
+    auto reply = std::make_shared<DataReply>(std::move(request.reply));
+    auto digests = request.collects ? handing_over_.digest_posted() : nullptr;
+    enter(*signature, std::move(part),
+          {[this, reply, digests](pmix_status_t status, Bytes data) {
+               if (status == PMIX_SUCCESS)
+                   handing_over_.on_fence_of_all(digests);
+               (*reply)(status, std::move(data));
+           },
+           PMIX_ERROR, Bytes()});
+}
+
+void StepCollectives::enter(const Signature &signature, Part part, DataReply reply) {
+    TimePoint now = context_.now(), deadline = TimePoint::max();
+    auto limit = part.timeout.value_or(context_.settings.fence_timeout);
+    if (limit.count() > 0)
+        deadline = now + limit;
+    std::int32_t status = part.refused;
+    if (status == PMIX_SUCCESS && signature.tolerant == 0 &&
+        (part.local_status != PMIX_SUCCESS || local_member_gone(signature) || local_member_ending(signature)))
+        status = PMIX_ERR_PROC_TERM_WO_SYNC;
+    auto shared = std::make_shared<DataReply>(std::move(reply));
+    collectives_.enter(now, signature, std::move(part.data), status, deadline,
+                       {[this, shared, signature](std::int32_t result, Contributions contributions) {
+                            if (result != PMIX_SUCCESS || !contributions)
+                                return (*shared)(result, {});
+                            complete(signature, contributions, std::move(*shared));
+                        },
+                        PMIX_ERROR, Contributions()});
+}
+
+void StepCollectives::complete(const Signature &signature, const Contributions &contributions, DataReply reply) {
+    struct Waiting {
+        DataReply reply;
+        Bytes data;
+        std::size_t left = 1;
+    };
+    auto waiting = std::make_shared<Waiting>();
+    waiting->reply = std::move(reply);
+    auto one_less = [waiting] {
+        if (--waiting->left == 0)
+            waiting->reply(PMIX_SUCCESS, std::move(waiting->data));
+    };
+    std::size_t size = 0;
+    for (const auto &contribution : *contributions)
+        size += contribution.data.size();
+    waiting->data.reserve(size);
+    for (const auto &contribution : *contributions) {
+        if (contribution.host != no_host) {
+            waiting->data += contribution.data;
+            continue;
+        }
+        auto part = wire::decode<wire::NamespacePart>(contribution.data);
+        if (!part) {
+            context_.log.warning("{}", part.failure().text);
+            continue;
+        }
+        if (signature.kind != CollectiveKind::connect)
+            waiting->data += part->data;
+        ++waiting->left;
+        jobs_.meet(signature.kind, *part, one_less);
+    }
+    if (!signature.of_group() && jobs_.spanned_by(signature))
+        jobs_.met(signature);
+    one_less();
+}
+
+// --- which hosts and processes ----------------------------------------------------------------------
+
+Result<std::vector<HostIndex>> StepCollectives::hosts_of(const Signature &signature) {
+    const JobMap &map = context_.step.map;
+    std::set<HostIndex> hosts;
+    for (const auto &members : signature.members) {
+        if (members.nspace != context_.step.nspace)
+            continue; // its own step sees to it
+        if (members.all) {
+            for (HostIndex h = 0; h < map.host_count(); ++h) {
+                if (!map.ranks_on(h).empty())
+                    hosts.insert(hosts.end(), h);
+            }
+        }
+        for (Rank rank : members.ranks) {
+            HostIndex host = map.host_of(rank);
+            if (host == no_host)
+                return error(ErrorKind::not_found, "there is no rank {}", rank);
+            hosts.insert(host);
+        }
+    }
+    return std::vector<HostIndex>(hosts.begin(), hosts.end());
+}
+
+bool StepCollectives::local_member_gone(const Signature &signature) {
+    auto here = context_.ranks_here();
+    return std::any_of(here.begin(), here.end(), [&](Rank rank) {
+        return context_.tasks->gone(rank) && signature.contains(context_.step.nspace, rank);
+    });
+}
+
+// libpmix leaves a rank out of the fence as soon as its connection is closed, which is before anyone
+// else can hear of its end.
+bool StepCollectives::local_member_ending(const Signature &signature) {
+    auto here = context_.ranks_here();
+    return std::any_of(here.begin(), here.end(), [&](Rank rank) {
+        return context_.tasks->watch().ending(rank) && signature.contains(context_.step.nspace, rank);
+    });
+}
+
+// Of a host whose members have all gone, before anyone there could join.
+std::optional<Bytes> StepCollectives::part_of_the_dead(const Signature &signature) {
+    for (Rank rank : context_.ranks_here()) {
+        if (signature.contains(context_.step.nspace, rank) && !context_.tasks->gone(rank))
+            return std::nullopt;
+    }
+    return signature.kind == CollectiveKind::group_construct ? part_of_the_dead_(signature) : Bytes();
+}
+
+// --- with other jobs, through the session -----------------------------------------------------------
+
+void StepCollectives::join_outside(const Bytes &key, std::uint64_t sequence,
+                                   const std::vector<wire::Contribution> &contributions) {
+    wire::GatheringJoin join;
+    join.signature = key;
+    join.sequence = sequence;
+    join.part.info = describe(context_.step);
+    for (const auto &contribution : contributions)
+        join.part.data += contribution.data;
+    Bytes message = wire::encode(join);
+    if (message.size() > wire::frame_limit) {
+        leave_outside(key, sequence, PMIX_ERR_OUT_OF_RESOURCE);
+        return collectives_.outside_done(key, sequence, PMIX_ERR_OUT_OF_RESOURCE, {});
+    }
+    if (!context_.send_to_session(wire::GatheringJoin::type, share(std::move(message))))
+        collectives_.outside_done(key, sequence, PMIX_ERR_UNREACH, {});
+}
+
+void StepCollectives::leave_outside(const Bytes &key, std::uint64_t sequence, std::int32_t status) {
+    wire::GatheringJoin join;
+    join.signature = key;
+    join.sequence = sequence;
+    join.status = status;
+    join.part.info = describe(context_.step);
+    context_.send_to_session(join);
+}
+
+void StepCollectives::on_gathering_done(wire::GatheringDone message) {
+    std::vector<wire::Contribution> parts;
+    for (const auto &part : message.parts)
+        parts.push_back({no_host, wire::encode(part)});
+    collectives_.outside_done(message.signature, message.sequence, message.status, std::move(parts));
+}
+
+} // namespace pmixhost

@@ -1,0 +1,63 @@
+// The collectives of this host's processes: fences, and what connects and groups are made of (collective.h), over the
+// hosts of the step and, through the session, with other jobs.
+#pragma once
+
+#include "server-glue/collective.h"
+#include "server-glue/core/step_context.h"
+#include "server-glue/cross_job/cross_jobs.h"
+#include "server-glue/modex/handing_over.h"
+#include "server-glue/upcalls.h"
+
+namespace pmixhost {
+
+class StepCollectives final : public StepService, private CollectivePort {
+  public:
+    StepCollectives(StepContext &context, CrossJobs &jobs, HandingOver &handing_over);
+
+    void fence(FenceRequest request);
+
+    // What this host's processes bring to any collective.
+    struct Part {
+        Bytes data;
+        pmix_status_t refused = PMIX_SUCCESS;      // why this host cannot take part
+        pmix_status_t local_status = PMIX_SUCCESS; // PMIX_LOCAL_COLLECTIVE_STATUS
+        std::optional<std::chrono::milliseconds> timeout;
+    };
+    // Enters one in which processes of this host take part; `reply` gets what all hosts have brought, one behind
+    // the other, after what is new of other jobs is known to the library.
+    void enter(const Signature &signature, Part part, DataReply reply);
+    // How to make this host's part of a tolerant collective whose members here have all gone.
+    void set_part_of_the_dead(std::function<Bytes(const Signature &)> make) { part_of_the_dead_ = std::move(make); }
+    Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
+    bool waits_for(const Bytes &nspace) const { return collectives_.waits_for(nspace); }
+    // Answers what is under way: the end of the process is near.
+    void drop_all() { collectives_.drop_all(); }
+
+    void take_messages(StepMessages &messages) override;
+    TimePoint next_time() const override { return collectives_.next_time(); }
+    void on_time(TimePoint now) override { collectives_.on_time(now); }
+    void on_process_gone(Rank, std::optional<int>) override { collectives_.on_local_process_gone(); }
+    void on_host_gone(HostIndex host, bool) override { collectives_.on_host_gone(host); }
+    void on_session_gone() override { collectives_.on_outside_gone(); }
+
+  private:
+    // CollectivePort
+    bool local_member_gone(const Signature &signature) override;
+    std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
+    bool spans_outside(const Signature &signature) override { return jobs_.spanned_by(signature); }
+    void join_outside(const Bytes &key, std::uint64_t sequence,
+                      const std::vector<wire::Contribution> &contributions) override;
+    void leave_outside(const Bytes &key, std::uint64_t sequence, std::int32_t status) override;
+
+    bool local_member_ending(const Signature &signature);
+    void complete(const Signature &signature, const Contributions &contributions, DataReply reply);
+    void on_gathering_done(wire::GatheringDone message);
+
+    StepContext &context_;
+    CrossJobs &jobs_;
+    HandingOver &handing_over_;
+    std::function<Bytes(const Signature &)> part_of_the_dead_;
+    Collectives collectives_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,112 @@
+// See step_control.h.
+#include "server-glue/control/step_control.h"
+
+#include "common/config_options.h"
+#include "server-glue/core/step_messages.h"
+#include "server-glue/host_events.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/ranges.h>
+
+namespace pmixhost {
+
+StepControl::StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs,
+                         const Children &children, StepEvents &events)
+    : context_(context), groups_(groups), jobs_(jobs), children_(children), events_(events),
+      control_(context, *this, context.step.nspace, context.step.map, context.self(),
+               context.settings.transport_radix),
+      abroad_(context, *this, control_, context.step.nspace) {}
+
+void StepControl::take_messages(StepMessages &messages) {
+    using Peer = StepMessages::Peer;
+    messages.on<wire::SignalRanks>(Peer::host, [this](HostIndex from, auto &&message, const auto &) {
+        control_.on_request(context_.now(), from, std::move(message));
+    });
+    messages.on<wire::SignalReply>(
+        Peer::host, [this](HostIndex from, const auto &message, const auto &) { control_.on_reply(from, message); });
+    messages.on<wire::ControlPart>(Peer::session, [this](HostIndex, auto &&message, const auto &) {
+        abroad_.on_part(context_.now(), std::move(message));
+    });
+    messages.on<wire::ControlReply>(Peer::session, [this](HostIndex, const auto &message, const auto &) {
+        abroad_.on_reply(context_.now(), message);
+    });
+}
+
+void StepControl::on_time(TimePoint now) {
+    control_.on_time(now);
+    abroad_.on_time(now);
+}
+
+void StepControl::control(JobControlAsk request) {
+    if (!request.unsupported.empty())
+        context_.log.info("rank {} asked for a control operation that is not offered: {}{}", request.caller.rank,
+                  printable(fmt::format("{}", fmt::join(request.unsupported, ", "))),
+                  request.refused == PMIX_SUCCESS ? "; the others of its request are done" : "");
+    if (request.refused != PMIX_SUCCESS)
+        return request.reply(request.refused);
+    auto targets = groups_.expand(std::move(request.targets));
+    if (!targets)
+        return request.reply(targets.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                        : PMIX_ERR_NOT_FOUND);
+    request.targets = std::move(*targets);
+    if (request.only_declares())
+        return note_declaration(request);
+    abroad_.request(context_.now(), std::move(request));
+}
+
+// No host need hear of it: Slurm is told by the job's own options (--requeue, a partition's PreemptMode).
+void StepControl::note_declaration(JobControlAsk &request) {
+    auto others = jobs_.jobs().names();
+    for (const Process &target : request.targets) {
+        bool known = target.nspace == context_.step.nspace
+                         ? target.wildcard || context_.step.map.host_of(target.rank) != no_host
+                         : children_.running.contains(target.nspace) ||
+                               std::find(others.begin(), others.end(), target.nspace) != others.end();
+        if (!known)
+            return request.reply(PMIX_ERR_NOT_FOUND);
+    }
+    context_.log.info("rank {} declares {}", request.caller.rank, fmt::join(request.declared, ", "));
+    request.reply(PMIX_SUCCESS);
+}
+
+bool StepControl::signal_local(Rank rank, int signal) {
+    auto sent = context_.tasks->watch().signal(rank, signal);
+    if (!sent)
+        context_.log.debug("{}", sent.failure().text);
+    return sent.ok();
+}
+
+// As if another namespace had sent it: to every host that has a target, this one among them.
+void StepControl::notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) {
+    auto event = checkpoint_event(order, target, context_.step.nspace);
+    if (!event)
+        return context_.log.warning("{}", event.failure().text);
+    events_.tell_step(std::move(*event));
+    bool own = order.nspace == context_.step.nspace && context_.step.map.host_of(order.rank) == context_.self();
+    if (!own || (!target.whole && std::find(target.ranks.begin(), target.ranks.end(), order.rank) == target.ranks.end()))
+        return;
+    // The library keeps from a process what comes in its own name.
+    wire::ControlTarget caller;
+    caller.ranks = {order.rank};
+    auto to_caller = checkpoint_event(order, caller, context_.step.nspace);
+    if (!to_caller)
+        return context_.log.warning("{}", to_caller.failure().text);
+    wire::EventNotice notice;
+    notice.status = to_caller->status;
+    notice.nspace = context_.step.nspace + ".server";
+    notice.rank = context_.self();
+    notice.range = to_caller->range;
+    notice.info_count = to_caller->info_count;
+    notice.info = std::move(to_caller->info);
+    events_.deliver(notice);
+}
+
+void StepControl::end_job(std::string why, StatusReply reply) {
+    context_.log.info("{}", why);
+    auto shared = std::make_shared<StatusReply>(std::move(reply));
+    context_.end_step({128 + SIGKILL, std::move(why)},
+                      [shared](Result<void> ended) { (*shared)(ended ? PMIX_SUCCESS : PMIX_ERROR); });
+}
+
+} // namespace pmixhost

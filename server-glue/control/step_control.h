@@ -1,0 +1,46 @@
+// PMIx_Job_control of this host's processes, and what it means for them: signals, the event of a checkpoint, the end of
+// the job (job_control.h), here and in other jobs of the session (control_abroad.h).
+#pragma once
+
+#include "server-glue/control_abroad.h"
+#include "server-glue/cross_job/cross_jobs.h"
+#include "server-glue/events/step_events.h"
+#include "server-glue/group_registry.h"
+#include "server-glue/spawn/children.h"
+
+namespace pmixhost {
+
+class StepControl final : public StepService, private JobControlPort, private ControlAbroadPort {
+  public:
+    StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs, const Children &children,
+                StepEvents &events);
+
+    void control(JobControlAsk request);
+
+    void take_messages(StepMessages &messages) override;
+    TimePoint next_time() const override { return std::min(control_.next_time(), abroad_.next_time()); }
+    void on_time(TimePoint now) override;
+    void on_host_gone(HostIndex host, bool left) override { control_.on_host_gone(host, !left); }
+    void on_session_gone() override { abroad_.on_session_gone(); }
+
+  private:
+    // JobControlPort
+    bool signal_local(Rank rank, int signal) override;
+    void end_job(std::string why, StatusReply reply) override;
+    void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) override;
+    // ControlAbroadPort
+    bool has_ended(const Bytes &nspace) const override { return children_.ended.contains(nspace); }
+    std::vector<Bytes> children() const override { return {children_.running.begin(), children_.running.end()}; }
+
+    void note_declaration(JobControlAsk &request);
+
+    StepContext &context_;
+    const GroupRegistry &groups_;
+    const CrossJobs &jobs_;
+    const Children &children_;
+    StepEvents &events_;
+    JobControl control_;
+    ControlAbroad abroad_;
+};
+
+} // namespace pmixhost

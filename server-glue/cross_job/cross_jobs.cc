@@ -1,0 +1,123 @@
+// See cross_jobs.h.
+#include "server-glue/cross_job/cross_jobs.h"
+
+#include "server-glue/core/step_messages.h"
+
+#include <algorithm>
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+CrossJobs::CrossJobs(StepContext &context, StepSets &sets, StepFate &fate)
+    : context_(context), sets_(sets), fate_(fate),
+      jobs_(context.log, context.step.session_id, context.host_name()),
+      asks_([this](std::uint8_t type, SharedBytes payload) {
+          return context_.send_to_session(type, std::move(payload));
+      }) {}
+
+void CrossJobs::take_messages(StepMessages &messages) {
+    using Peer = StepMessages::Peer;
+    messages.on<wire::NamespaceRequest>(
+        Peer::session, [this](HostIndex, const auto &message, const auto &) { describe_this(message); });
+    messages.on<wire::NamespaceReply>(
+        Peer::session, [this](HostIndex, const auto &message, const auto &) { asks_.on_reply(message); });
+}
+
+bool CrossJobs::spanned_by(const Signature &signature) const {
+    return std::any_of(signature.members.begin(), signature.members.end(),
+                       [this](const Members &members) { return members.nspace != context_.step.nspace; });
+}
+
+// --- what a job is ----------------------------------------------------------------------------------
+
+void CrossJobs::when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then) {
+    if (nspace == context_.step.nspace)
+        return then(PMIX_SUCCESS);
+    auto shared = std::make_shared<std::function<void(pmix_status_t)>>(std::move(then));
+    if (jobs_.when_known(nspace, [shared] { (*shared)(PMIX_SUCCESS); }))
+        return;
+    asks_.ask(nspace, deadline, [this, shared, nspace](std::int32_t status, const wire::NamespaceInfo *info) {
+        if (!info)
+            return refuse(nspace, status, *shared);
+        jobs_.learn(*context_.library, *info, [this, shared, nspace] {
+            if (jobs_.size_of(nspace) == 0) // what it says made no sense
+                return refuse(nspace, PMIX_ERR_NOT_FOUND, *shared);
+            (*shared)(PMIX_SUCCESS);
+        });
+    });
+}
+
+void CrossJobs::refuse(const Bytes &nspace, pmix_status_t status, std::function<void(pmix_status_t)> then) {
+    if (!context_.library || context_.ending)
+        return then(status);
+    jobs_.mark_unknown(*context_.library, nspace, [then = std::move(then), status] { then(status); });
+}
+
+void CrossJobs::learn_child(const wire::NamespaceInfo &info, std::function<void()> then) {
+    if (!context_.library || !jobs_.room_for(info))
+        return then(); // who asks gets it
+    jobs_.learn(*context_.library, info, std::move(then));
+}
+
+void CrossJobs::describe_this(const wire::NamespaceRequest &message) {
+    wire::NamespaceReply reply;
+    reply.id = message.id;
+    if (message.nspace == context_.step.nspace)
+        reply.info = describe(context_.step);
+    else
+        reply.status = PMIX_ERR_NOT_FOUND;
+    Bytes bytes = wire::encode(reply);
+    if (bytes.size() > wire::frame_limit) {
+        reply.info = {};
+        reply.status = PMIX_ERR_OUT_OF_RESOURCE;
+        bytes = wire::encode(reply);
+    }
+    context_.send_to_session(wire::NamespaceReply::type, share(std::move(bytes)));
+}
+
+// --- collectives with others ------------------------------------------------------------------------
+
+void CrossJobs::meet(CollectiveKind kind, const wire::NamespacePart &part, std::function<void()> done) {
+    const Bytes &nspace = part.info.nspace;
+    if (kind == CollectiveKind::disconnect)
+        sets_.sets().disconnected(nspace);
+    if (kind != CollectiveKind::connect)
+        return jobs_.learn(*context_.library, part.info, std::move(done));
+    sets_.sets().connected(nspace, sets_of(part.info));
+    fate_.learn_kin(part.info);
+    jobs_.learn(*context_.library, part.info,
+                [this, nspace, cpus = remember_posted(part), done = std::move(done)]() mutable {
+                    jobs_.show(*context_.library, nspace, cpus, std::move(done));
+                });
+}
+
+void CrossJobs::met(const Signature &signature) {
+    auto size = [this](const Bytes &nspace) { return size_of(nspace); };
+    if (signature.kind == CollectiveKind::connect)
+        fate_.fate().connected(signature, size);
+    else
+        fate_.fate().parted(signature, size);
+}
+
+std::map<Rank, std::string> CrossJobs::remember_posted(const wire::NamespacePart &part) {
+    std::map<Rank, std::string> cpus;
+    wire::Reader reader(part.data);
+    while (reader.ok() && !reader.at_end()) {
+        wire::PostedData posted;
+        reader.get(posted);
+        if (reader.ok() && !posted.data.empty())
+            keep_posted(part.info.nspace, posted.rank, std::move(posted.data));
+        if (reader.ok() && posted.cpuset.starts_with(cpuset_prefix))
+            cpus[posted.rank] = posted.cpuset.substr(cpuset_prefix.size());
+    }
+    return cpus;
+}
+
+std::optional<Bytes> CrossJobs::take_posted(const Bytes &nspace, Rank rank) {
+    auto known = posted_.extract({nspace, rank});
+    if (!known)
+        return std::nullopt;
+    return std::move(known.mapped());
+}
+
+} // namespace pmixhost

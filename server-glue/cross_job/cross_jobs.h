@@ -1,0 +1,62 @@
+// The other jobs of the session that processes of this host deal with, and what is known of them here: their job
+// information (foreign_jobs.h), what their processes have posted, and whether they share this job's fate.
+#pragma once
+
+#include "server-glue/core/step_context.h"
+#include "server-glue/foreign_jobs.h"
+#include "server-glue/namespace_asks.h"
+#include "server-glue/query/step_sets.h"
+#include "server-glue/spawn/step_fate.h"
+
+namespace pmixhost {
+
+class CrossJobs final : public StepService {
+  public:
+    CrossJobs(StepContext &context, StepSets &sets, StepFate &fate);
+
+    const ForeignJobs &jobs() const { return jobs_; }
+    // 0 when it is not known.
+    Rank size_of(const Bytes &nspace) const {
+        return nspace == context_.step.nspace ? context_.step.map.rank_count() : jobs_.size_of(nspace);
+    }
+    // Has the signature members in other namespaces?
+    bool spanned_by(const Signature &signature) const;
+
+    // Calls `then` when the library knows that namespace, after asking for it where nobody has yet; with an error
+    // when there is none, after the library has learned that (ForeignJobs::mark_unknown).
+    void when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then);
+    // A job that a process here has spawned; `then` in any case.
+    void learn_child(const wire::NamespaceInfo &info, std::function<void()> then);
+
+    // The part of another namespace in a collective that has succeeded; `done` when the library has it.
+    void meet(CollectiveKind kind, const wire::NamespacePart &part, std::function<void()> done);
+    // After all parts.
+    void met(const Signature &signature);
+
+    // What a process of another namespace had posted when it connected. Each is used once: who asks again
+    // wants something newer.
+    void keep_posted(const Bytes &nspace, Rank rank, Bytes data) { posted_[{nspace, rank}] = std::move(data); }
+    std::optional<Bytes> take_posted(const Bytes &nspace, Rank rank);
+
+    void take_messages(StepMessages &messages) override;
+    TimePoint next_time() const override { return asks_.next_time(); }
+    void on_time(TimePoint now) override { asks_.on_time(now); }
+    void on_session_gone() override { asks_.on_session_gone(); }
+
+    // How the CPUs of a process are written in wire::PostedData.
+    static constexpr std::string_view cpuset_prefix = "hwloc:";
+
+  private:
+    void refuse(const Bytes &nspace, pmix_status_t status, std::function<void(pmix_status_t)> then);
+    std::map<Rank, std::string> remember_posted(const wire::NamespacePart &part);
+    void describe_this(const wire::NamespaceRequest &message);
+
+    StepContext &context_;
+    StepSets &sets_;
+    StepFate &fate_;
+    ForeignJobs jobs_;
+    NamespaceAsks asks_;
+    std::map<std::pair<Bytes, Rank>, Bytes> posted_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,56 @@
+// See library_holder.h.
+#include "server-glue/daemon/library_holder.h"
+
+#include <pmix.h>
+
+namespace pmixhost {
+
+// For what libpmix has still to do, where this object ends at all: the process mostly ends before.
+static constexpr auto ending_patience = std::chrono::seconds(5);
+
+void LibraryHolder::start() {
+    PmixLibrary::Options options{context_.step.nspace + ".server", context_.self(), directory_, context_.host_name()};
+    thread_->run("PMIx_server_init", [this, options] {
+        auto library = std::make_shared<Result<std::unique_ptr<PmixLibrary>>>(
+            PmixLibrary::start(context_.loop, *thread_, options, Upcalls::module()));
+        context_.loop.post([this, library] { on_started(std::move(*library)); });
+    });
+    // From now on: what takes too long may be the start itself.
+    watch_.emplace(context_.loop, *thread_, context_.settings.daemon_library_timeout, PmixLibrary::ask,
+                   [this](const std::string &why) { on_stuck(why); });
+}
+
+void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
+    if (!library)
+        return callbacks_.on_failure(library.failure());
+    library_ = std::move(*library);
+    context_.library = library_.get();
+    if (auto guarded = library_->admit_clients(context_.log, callbacks_.on_failure); !guarded)
+        return callbacks_.on_failure(guarded.failure());
+    thread_->run("PMIx_Register_event_handler", [&log = context_.log] {
+        Upcalls::listen_to_monitors([&log](pmix_status_t status) {
+            if (status != PMIX_SUCCESS)
+                log.error("what libpmix' monitors find is not told to other hosts: {}", PMIx_Error_string(status));
+        });
+    });
+    callbacks_.on_up();
+}
+
+// The clients of this host would wait for ever, and nothing can be asked of libpmix any more. The loop
+// goes round, so the step can be ended in an orderly way.
+void LibraryHolder::on_stuck(const std::string &why) {
+    context_.library_stuck = true;
+    if (callbacks_.on_stuck())
+        return context_.log.error("{}", why);
+    evidence_.capture(why, [this, why](const std::string &where) {
+        callbacks_.on_failure(error(ErrorKind::timeout, "{}{}", why, where));
+    });
+}
+
+void LibraryHolder::stop() {
+    context_.library = nullptr;
+    library_.reset();
+    thread_->end(ending_patience);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,44 @@
+// The server library of a step's daemon: started in its own thread, watched, and looked at when it is stuck.
+#pragma once
+
+#include "server-glue/core/step_context.h"
+#include "server-glue/daemon/own_evidence.h"
+#include "server-glue/library/library_watch.h"
+#include "server-glue/upcalls.h"
+
+namespace pmixhost {
+
+class LibraryHolder {
+  public:
+    struct Callbacks {
+        std::function<void()> on_up;
+        // It could not be started, or does not answer any more.
+        std::function<void(Error)> on_failure;
+        // It does not answer any more; true: the daemon leaves already, and does without it.
+        std::function<bool()> on_stuck;
+    };
+    // `directory`: for its files. `evidence`: where to write what a stuck one was doing.
+    LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
+                  EvidencePlace evidence, Callbacks callbacks)
+        : context_(context), directory_(std::move(directory)), callbacks_(std::move(callbacks)),
+          thread_(std::move(thread)), evidence_(context.loop, context.log, std::move(evidence)) {}
+
+    LibraryThread &thread() { return *thread_; }
+    void start();
+    // Ends it, and the thread.
+    void stop();
+
+  private:
+    void on_started(Result<std::unique_ptr<PmixLibrary>> library);
+    void on_stuck(const std::string &why);
+
+    StepContext &context_;
+    const std::string directory_;
+    Callbacks callbacks_;
+    std::unique_ptr<LibraryThread> thread_;
+    std::unique_ptr<PmixLibrary> library_;
+    std::optional<LibraryWatch> watch_;
+    OwnEvidence evidence_;
+};
+
+} // namespace pmixhost

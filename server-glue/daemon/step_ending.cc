@@ -1,0 +1,81 @@
+// See step_ending.h.
+#include "server-glue/daemon/step_ending.h"
+
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+// How long the end waits for peers that do not read.
+static constexpr auto sending_patience = std::chrono::seconds(5);
+static constexpr auto connecting_patience = std::chrono::seconds(1); // of that
+// And for files that are to be removed, when the file system does not answer.
+static constexpr auto cleaning_patience = std::chrono::seconds(30);
+
+void StepEnding::end(Result<void> result) {
+    if (context_.ending)
+        return;
+    context_.ending = true;
+    if (!result && page_)
+        page_->fail(result.failure().text);
+    services_.spawn.on_step_over(!context_.live_on && (!result || context_.tasks->any_ended_badly()));
+    // What its own processes had posted has been handed over before they ended; what others have, perhaps not.
+    if (!result || services_.handing_over.heirs().all_kept().empty())
+        return finish(std::move(result));
+    services_.handing_over.start([this] { finish({}); });
+}
+
+// What processes wanted to be removed at the end of their job is, and what others wait for (the result of a
+// fence, say) goes out. In this order: who asks for a connection meanwhile is told farewell as well.
+void StepEnding::finish(Result<void> result) {
+    context_.mesh->farewell();
+    auto last = std::make_shared<std::optional<Result<void>>>(std::move(result));
+    auto cleaned = [this, last] {
+        if (auto end = std::exchange(*last, std::nullopt))
+            when_sent(context_.now() + sending_patience, lingering_end_, [this, end = *end] { on_end_(end); });
+    };
+    if (!context_.library || context_.library_stuck || !context_.tasks->any_started() ||
+        context_.tasks->watch().running() > 0)
+        return cleaned();
+    stop_cleaning_ = cleaned;
+    context_.library->end_nspace(context_.step.nspace, [cleaned](pmix_status_t) { cleaned(); });
+    cleaning_end_ = context_.loop.after(cleaning_patience, cleaned);
+}
+
+void StepEnding::last_client_finalized(StatusReply reply) {
+    auto shared = std::make_shared<StatusReply>(std::move(reply));
+    services_.handing_over.start([this, shared] {
+        context_.mesh->farewell();
+        when_sent(context_.now() + sending_patience, lingering_finalize_, [shared] { (*shared)(PMIX_SUCCESS); });
+    });
+}
+
+bool StepEnding::on_library_stuck() {
+    services_.handing_over.finish();
+    if (auto stop = std::exchange(stop_cleaning_, nullptr))
+        stop();
+    return context_.ending;
+}
+
+// Calls `then` when the mesh has nothing queued, or at `limit`.
+void StepEnding::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
+    Mesh &mesh = *context_.mesh;
+    // The session may have to be started first.
+    std::size_t left = mesh.unsent_bytes();
+    if (services_.events.spoke_to_session())
+        left += mesh.queued_bytes(context_.session_peer());
+    // For a moment also what the step's tree is told of the ends here, while that connection is being made;
+    // and who has been asked to come is told farewell, or it would take this host for lost.
+    if (context_.now() < limit - sending_patience + connecting_patience) {
+        HostIndex heir = services_.handing_over.heirs().heir_of(context_.self());
+        if (heir != no_host && mesh.connecting(heir))
+            left += mesh.queued_bytes(heir);
+        left += mesh.dialing();
+    }
+    if (left == 0 || context_.now() >= limit)
+        return then();
+    timer = context_.loop.after(std::chrono::milliseconds(5), [this, limit, &timer, then = std::move(then)] {
+        when_sent(limit, timer, then);
+    });
+}
+
+} // namespace pmixhost

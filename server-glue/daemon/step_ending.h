@@ -1,0 +1,37 @@
+// How a step's daemon leaves: what its processes had posted is handed over, the job's files are removed, what others wait
+// for goes out, and everybody it has to do with is told farewell. Each with a limit of time.
+#pragma once
+
+#include "common/status_page.h"
+#include "server-glue/daemon/step_services.h"
+
+namespace pmixhost {
+
+class StepEnding {
+  public:
+    // `page` may be null. `on_end` is called once, when the daemon has nothing more to do.
+    StepEnding(StepContext &context, StepServices &services, StatusPage *page,
+               std::function<void(Result<void>)> on_end)
+        : context_(context), services_(services), page_(page), on_end_(std::move(on_end)) {}
+
+    // The first call counts. A failure's text goes to the status page.
+    void end(Result<void> result);
+    // The last client of this host is in PMIx_Finalize, and goes on with the answer: only when everything is out,
+    // for the RM may kill this daemon as soon as its tasks have ended.
+    void last_client_finalized(StatusReply reply);
+    // True when this daemon leaves; it goes on without the library.
+    bool on_library_stuck();
+
+  private:
+    void finish(Result<void> result);
+    void when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then);
+
+    StepContext &context_;
+    StepServices &services_;
+    StatusPage *page_;
+    std::function<void(Result<void>)> on_end_;
+    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_;
+    std::function<void()> stop_cleaning_; // while the end waits for libpmix
+};
+
+} // namespace pmixhost

@@ -1,0 +1,100 @@
+// The server of one step on one host: makes the services (step_services.h) and what they share (step_context.h), and
+// brings them libpmix' upcalls, the RM's news, the other daemons' messages and the time. All in the event loop's
+// thread; whoever waits for something here has a deadline.
+#pragma once
+
+#include "common/deadline_timer.h"
+#include "server-glue/core/step_messages.h"
+#include "server-glue/daemon/library_holder.h"
+#include "server-glue/daemon/step_ending.h"
+#include "server-glue/private_directory.h"
+#include "server-glue/tasks/launch_outcome.h"
+
+namespace pmixhost {
+
+class StepServer final : private UpcallHandler, private BackendListener {
+  public:
+    struct Start {
+        EventLoop &loop;
+        Log &log;
+        const Settings &settings;
+        RmBackend &backend;
+        StatusPage *page; // may be null
+        TaskTable *table; // may be null
+        UniqueFd door;    // may be empty, when the backend starts the tasks
+        bool live_on;     // the job goes on when it loses processes or hosts
+        std::string directory; // to make; empty: a fresh name in settings.directory_base
+        EvidencePlace evidence; // should the library hang
+    };
+    // Begins everything; on_end is called once, when the daemon has nothing more to do (a failure:
+    // with its text, which is in the status page already).
+    static Result<std::unique_ptr<StepServer>> create(Start start, std::function<void(Result<void>)> on_end);
+    ~StepServer();
+    // The supervisor has ended, which nobody but an RM that ends everything should have done: if tasks
+    // still run a moment later, the step is ended with a line that says so.
+    void on_supervisor_gone();
+    // The end of the process is near: takes back what others can see (directory, RM's sockets).
+    void leave();
+
+  private:
+    StepServer(Start start, std::unique_ptr<LibraryThread> library_thread, PrivateDirectory directory,
+               std::function<void(Result<void>)> on_end);
+    Result<void> open_mesh();
+    void begin();
+    LocalTasks::Callbacks task_callbacks();
+
+    // UpcallHandler
+    void client_connected(ClientEvent event) override;
+    void client_finalized(ClientEvent event) override;
+    void abort(AbortRequest request) override { services_.abort.abort(std::move(request)); }
+    void fence(FenceRequest request) override { services_.collectives.fence(std::move(request)); }
+    void connect(ConnectRequest request) override { services_.connect.connect(std::move(request)); }
+    void group(GroupAsk request) override { services_.group_calls.group(std::move(request)); }
+    void direct_modex(ModexAsk request) override { services_.modex.get(std::move(request)); }
+    void publish(PublishAsk request) override { services_.publish.publish(std::move(request)); }
+    void lookup(LookupAsk request) override { services_.publish.lookup(std::move(request)); }
+    void unpublish(UnpublishAsk request) override { services_.publish.unpublish(std::move(request)); }
+    void spawn(SpawnAsk request) override { services_.spawn.spawn(std::move(request)); }
+    void job_control(JobControlAsk request) override { services_.control.control(std::move(request)); }
+    void log(LogAsk request) override { services_.log.log(std::move(request)); }
+    void query(QueryAsk request) override { services_.queries.query(std::move(request)); }
+    void allocate(AllocationAsk request) override { services_.allocations.request(std::move(request)); }
+    void notify(NotifyAsk request) override { services_.events.notify(std::move(request)); }
+    void get_credential(CredentialAsk request) override { services_.credentials.get(std::move(request)); }
+    void validate_credential(ValidationAsk request) override { services_.credentials.validate(std::move(request)); }
+    // BackendListener
+    void on_contact(std::string message) override;
+    void on_rm_gone(std::string why) override;
+    void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
+    void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
+    void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }
+    void on_daemon_left(HostIndex host) override { mesh_->left(host); }
+    void on_task_parted(Rank rank, std::string said, UniqueFd task) override {
+        tasks_.parted(rank, said, std::move(task));
+    }
+    // Of the mesh
+    void on_message(HostIndex from, std::uint8_t type, Bytes payload);
+    void on_peer_gone(HostIndex peer, Mesh::Gone how, const Error &why);
+    void send_contact(HostIndex peer, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done);
+
+    void arm_timer();
+
+    StepContext context_;
+    StatusPage *page_;
+    UniqueFd door_;
+    PrivateDirectory directory_;
+    LibraryHolder library_; // early: what follows may hold answers
+    Upcalls upcalls_;
+    std::unique_ptr<Mesh> mesh_;
+    LaunchOutcome launch_outcome_;
+    LocalTasks tasks_;
+    StepServices services_;
+    StepMessages messages_;
+    StepEnding ending_;
+    EventLoop::Handle idle_; // until the first task should have come
+    EventLoop::Handle alone_, rm_gone_;
+    DeadlineTimer timer_;
+    EventLoop::Handle before_waiting_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,60 @@
+// The capabilities of a step's daemon, and how they are wired with each other. The order is that in which they are made
+// and told of what happens.
+#pragma once
+
+#include "server-glue/allocation/step_allocations.h"
+#include "server-glue/collective/step_connect.h"
+#include "server-glue/control/step_control.h"
+#include "server-glue/credential_service.h"
+#include "server-glue/daemon/session_link.h"
+#include "server-glue/events/step_events.h"
+#include "server-glue/groups/step_groups.h"
+#include "server-glue/log/step_log.h"
+#include "server-glue/modex/step_modex.h"
+#include "server-glue/publish/step_publish.h"
+#include "server-glue/query/step_queries.h"
+#include "server-glue/spawn/step_spawn.h"
+#include "server-glue/tasks/step_abort.h"
+
+namespace pmixhost {
+
+struct StepServices {
+    StepServices(StepContext &context, std::shared_ptr<EventGate> gate)
+        : session(context), sets(context), fate(context, children.running), jobs(context, sets, fate),
+          handing_over(context, [this](Rank rank) { modex.on_kept(rank); }), modex(context, jobs, handing_over),
+          collectives(context, jobs, handing_over),
+          connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
+          publish(context, session), queries(context, sets.sets(), groups, jobs.jobs()),
+          events(context, std::move(gate), [this] { return jobs.jobs().any(); }),
+          group_calls(context, groups, jobs, collectives, connect, events.to_library()),
+          control(context, groups, jobs, children, events),
+          allocations(context, [this](wire::EventAbroad event) { events.tell_step(std::move(event)); }),
+          spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
+          credentials(context.loop, context.log) {
+        context.services = {&session, &sets,   &fate,        &jobs,    &handing_over, &modex, &collectives, &publish,
+                            &queries, &events, &group_calls, &control, &allocations,  &spawn, &log,         &abort};
+    }
+
+    Children children;
+    GroupRegistry groups;
+    SessionLink session;
+    StepSets sets;
+    StepFate fate;
+    CrossJobs jobs;
+    HandingOver handing_over;
+    StepModex modex;
+    StepCollectives collectives;
+    StepConnect connect;
+    StepPublish publish;
+    StepQueries queries;
+    StepEvents events;
+    StepGroups group_calls;
+    StepControl control;
+    StepAllocations allocations;
+    StepSpawn spawn;
+    StepLog log;
+    StepAbort abort;
+    CredentialService credentials;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,141 @@
+// See process_ends.h.
+#include "server-glue/events/process_ends.h"
+
+#include "server-glue/host_events.h"
+
+#include <ctime>
+#include <pmix.h>
+#include <sys/wait.h>
+
+namespace pmixhost {
+
+// What ends at about the same time is told together.
+static constexpr auto ends_together = std::chrono::milliseconds(5);
+// A job ends within some of these, and each is a message.
+static constexpr auto orderly_ends_together = std::chrono::milliseconds(20);
+// Processes in one event; each takes some 300 bytes.
+static constexpr std::size_t max_in_event = 256;
+
+// The code does not depend on the wait status where a process left PMIx without a word: the status is
+// not always to be had.
+void ProcessEnds::note_end(Rank rank, std::optional<int> wait_status) {
+    wire::EndedProcess ended;
+    ended.rank = rank;
+    bool bad_status = wait_status && *wait_status != 0;
+    if (context_.tasks->connected(rank) && !context_.tasks->finalized(rank)) {
+        ended.code = PMIX_ERR_PROC_ABORTED;
+    } else if (bad_status) {
+        ended.code = WIFSIGNALED(*wait_status) ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_EXIT_NONZERO_TERM;
+    } else if (context_.tasks->finalized(rank)) {
+        events_.note_orderly_end(rank, wait_status.has_value());
+        return report_orderly_ends_soon();
+    } else {
+        return; // it never had to do with PMIx
+    }
+    if (wait_status && WIFSIGNALED(*wait_status)) {
+        ended.exit_code = 128 + WTERMSIG(*wait_status);
+        ended.term_status = PMIX_ERR_PROC_ABORTED_BY_SIG;
+    } else if (wait_status) {
+        ended.exit_code = WEXITSTATUS(*wait_status);
+        ended.term_status = bad_status ? PMIX_ERR_EXIT_NONZERO_TERM : PMIX_ERR_PROC_TERM_WO_SYNC;
+    }
+    ends_.push_back(ended);
+    if (!ends_timer_)
+        ends_timer_ = context_.loop.after(ends_together, [this] { report_ends(); });
+}
+
+void ProcessEnds::report_ends() {
+    ends_timer_.reset();
+    if (ends_.empty())
+        return;
+    wire::HostReport report;
+    report.host = context_.self();
+    report.time = static_cast<std::uint64_t>(std::time(nullptr));
+    report.processes = std::exchange(ends_, {});
+    tell_others_(report);
+    events_.report_ended(std::move(report.processes), report.time);
+}
+
+void ProcessEnds::report_all() {
+    report_ends();
+    report_orderly_ends();
+}
+
+void ProcessEnds::tell(const wire::HostReport &report) {
+    for (auto &event : events_of(report, context_.step.map, context_.step.nspace)) {
+        to_library_.give(sizeof(pmix_info_t) * event.info->size(), [this, event](PmixLibrary::Done done) {
+            context_.library->notify(event.code, event.source, event.range, event.info, std::move(done));
+        });
+    }
+    for (const auto &ended : report.processes) {
+        to_library_.give(2 * sizeof(pmix_info_t) * 8, [this, ended, time = report.time](PmixLibrary::Done done) {
+            tell_of_terminated({ended.rank}, ended, time, std::move(done));
+        });
+    }
+}
+
+void ProcessEnds::report_orderly_ends_soon() {
+    if (!orderly_ends_timer_)
+        orderly_ends_timer_ =
+            context_.loop.after(orderly_ends_together, [this] { report_orderly_ends(); });
+}
+
+void ProcessEnds::report_orderly_ends() {
+    orderly_ends_timer_.reset();
+    events_.tell_ends(static_cast<std::uint64_t>(std::time(nullptr)));
+}
+
+void ProcessEnds::tell(const wire::OrderlyEnds &ends) {
+    for (const auto &range : ends.ranks)
+        terminated_.add(range.first, range.last);
+    for (const auto &range : ends.uncertain)
+        terminated_somehow_.add(range.first, range.last);
+    terminated_time_ = ends.time;
+    tell_of_terminated();
+}
+
+// One event at a time: there may be many, and the library keeps what it has not yet handed on.
+void ProcessEnds::tell_of_terminated() {
+    if (!context_.library || telling_of_terminated_ || (terminated_.empty() && terminated_somehow_.empty()))
+        return;
+    telling_of_terminated_ = true;
+    wire::EndedProcess how;
+    if (!terminated_.empty())
+        how.exit_code = 0;
+    auto ranks = (terminated_.empty() ? terminated_somehow_ : terminated_).take(max_in_event);
+    tell_of_terminated(ranks, how, terminated_time_, [this](pmix_status_t) {
+        telling_of_terminated_ = false;
+        tell_of_terminated();
+    });
+}
+
+// There are two codes. libpmix 4.2.2 listens to the older one itself, in a process that has invited others
+// to a group: it takes any process' end for a failed invitation, also when the group has long been built
+// and what the listener works with is freed. These do not get it.
+void ProcessEnds::tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how,
+                                    std::uint64_t time, PmixLibrary::Done done) {
+    auto notify = [&](pmix_status_t code, const HostEvent &event, PmixLibrary::Done then) {
+        context_.library->notify(code, event.source, event.range, event.info, std::move(then));
+    };
+    auto event = terminated_event(ranks, how, time, context_.step.map, context_.step.nspace);
+    if (inviters_.empty()) {
+        notify(PMIX_EVENT_PROC_TERMINATED, event, [](pmix_status_t) {});
+        return notify(PMIX_PROC_TERMINATED, event, std::move(done));
+    }
+    notify(PMIX_EVENT_PROC_TERMINATED, event, std::move(done));
+    std::vector<pmix_proc_t> others;
+    for (Rank rank : context_.ranks_here()) {
+        if (inviters_.contains(rank) || context_.tasks->gone(rank))
+            continue;
+        pmix_proc_t &other = others.emplace_back();
+        PMIX_LOAD_PROCID(&other, context_.step.nspace.c_str(), rank);
+    }
+    if (others.empty())
+        return;
+    auto narrow = terminated_event(ranks, how, time, context_.step.map, context_.step.nspace);
+    narrow.info->add_processes(PMIX_EVENT_CUSTOM_RANGE, others);
+    narrow.range = PMIX_RANGE_CUSTOM;
+    notify(PMIX_PROC_TERMINATED, narrow, [](pmix_status_t) {});
+}
+
+} // namespace pmixhost

@@ -1,0 +1,55 @@
+// Ends of processes: of this host, as they are told to the step; and of all hosts, as the processes here are told of
+// them, whether or not all was in order. In the loop's thread.
+#pragma once
+
+#include "common/rank_ranges.h"
+#include "server-glue/core/step_context.h"
+#include "server-glue/event_service.h"
+#include "server-glue/events/library_events.h"
+
+#include <set>
+
+namespace pmixhost {
+
+class ProcessEnds {
+  public:
+    // `tell_others`: what is told of this host's ends in disorder, beyond the step's own hosts.
+    ProcessEnds(StepContext &context, EventService &events, LibraryEvents &to_library,
+                std::function<void(const wire::HostReport &)> tell_others)
+        : context_(context), events_(events), to_library_(to_library), tell_others_(std::move(tell_others)) {}
+
+    // A process of this host has ended. Told to the step soon, with others.
+    void note_end(Rank rank, std::optional<int> wait_status);
+    // Other hosts' ends in order have come, to be passed on with this one's.
+    void report_orderly_ends_soon();
+    // At once, as this daemon is about to leave.
+    void report_all();
+
+    // Tells the processes of this host of ends.
+    void tell(const wire::HostReport &report);
+    void tell(const wire::OrderlyEnds &ends);
+    void on_library() { tell_of_terminated(); }
+    // A process of this host has invited others to a group.
+    void note_inviter(Rank rank) { inviters_.insert(rank); }
+
+  private:
+    void report_ends();
+    void report_orderly_ends();
+    void tell_of_terminated();
+    void tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
+                            PmixLibrary::Done done);
+
+    StepContext &context_;
+    EventService &events_;
+    LibraryEvents &to_library_;
+    std::function<void(const wire::HostReport &)> tell_others_;
+    std::vector<wire::EndedProcess> ends_; // not yet reported
+    EventLoop::Handle ends_timer_, orderly_ends_timer_;
+    // Of whose ends the processes of this host have not yet been told; of the second it is not known how.
+    RankRanges terminated_, terminated_somehow_;
+    std::uint64_t terminated_time_ = 0;
+    bool telling_of_terminated_ = false;
+    std::set<Rank> inviters_; // of this host
+};
+
+} // namespace pmixhost

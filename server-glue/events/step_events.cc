@@ -1,0 +1,162 @@
+// See step_events.h.
+#include "server-glue/events/step_events.h"
+
+#include "common/config_options.h"
+#include "server-glue/core/step_messages.h"
+#include "server-glue/host_events.h"
+
+#include <ctime>
+#include <pmix.h>
+
+namespace pmixhost {
+
+// How often the fill of the links is looked at while they are not empty.
+static constexpr auto look_again = std::chrono::milliseconds(10);
+
+StepEvents::StepEvents(StepContext &context, std::shared_ptr<EventGate> gate, std::function<bool()> any_foreign)
+    : context_(context), gate_(std::move(gate)), any_foreign_(std::move(any_foreign)),
+      events_(context, *this, context.step.map, context.step.nspace, context.self(), context.settings.transport_radix),
+      ends_(context, events_, to_library_, [this](const wire::HostReport &report) { report_abroad(report); }) {}
+
+void StepEvents::take_messages(StepMessages &messages) {
+    using Peer = StepMessages::Peer;
+    messages.on<wire::EventNotice>(Peer::host, [this](HostIndex from, auto &&notice, const SharedBytes &payload) {
+        events_.on_notice(from, std::move(notice), payload);
+    });
+    messages.on<wire::HostReport>(Peer::host, [this](HostIndex from, auto &&report, const SharedBytes &payload) {
+        events_.on_report(from, std::move(report), payload);
+    });
+    messages.on<wire::OrderlyEnds>(Peer::host, [this](HostIndex from, auto &&ends, const SharedBytes &payload) {
+        events_.on_ends(from, std::move(ends), payload);
+        if (events_.ends_to_tell())
+            ends_.report_orderly_ends_soon();
+    });
+    messages.on<wire::EventAbroad>(Peer::session, [this](HostIndex, auto &&event, const SharedBytes &) {
+        tell_step(std::move(event));
+    });
+}
+
+void StepEvents::on_library() {
+    to_library_.on_library();
+    ends_.on_library();
+}
+
+// --- from the processes of this host ----------------------------------------------------------------
+
+void StepEvents::notify(NotifyAsk ask) {
+    const StepInfo &step = context_.step;
+    if (ask.range == PMIX_RANGE_RM)
+        context_.log.info("rank {} on {} tells the resource manager: {}", ask.source.rank, context_.host_name(),
+                          PMIx_Error_string(ask.status));
+    if (ask.status == PMIX_GROUP_INVITED && ask.source.nspace == step.nspace)
+        ends_.note_inviter(ask.source.rank);
+    hear(ask.status, ask.source, ask.info, ask.info_count);
+    // What a monitor finds comes from the library alone: once from each, and from that of its host first.
+    bool known = Upcalls::is_monitors(ask.status) &&
+                 (!ask.of_library || step.map.host_of(ask.source.rank) != context_.self());
+    if (ask.source.nspace == step.nspace && !known)
+        events_.notify(std::move(ask));
+    watch_links();
+}
+
+void StepEvents::hear(pmix_status_t code, const Process &source, const Bytes &packed, std::uint32_t count) {
+    std::shared_ptr<InfoList> info;
+    context_.tell_services([&](StepService &each) {
+        if (!each.wants_event(code, source.nspace))
+            return;
+        if (!info) {
+            auto unpacked = unpack_infos(packed, count);
+            info = unpacked ? *unpacked : nullptr;
+        }
+        if (info)
+            each.on_event(code, source, *info);
+    });
+}
+
+void StepEvents::watch_links() {
+    std::size_t waiting = context_.mesh->queued_bytes();
+    gate_->waiting = waiting;
+    links_timer_.reset();
+    if (waiting > 0)
+        links_timer_ = context_.loop.after(look_again, [this] { watch_links(); });
+}
+
+void StepEvents::tell_step(wire::EventAbroad event) {
+    events_.on_abroad(std::move(event));
+    watch_links();
+}
+
+void StepEvents::on_host_gone(HostIndex host, bool left) {
+    if (left || context_.ending || !context_.mesh->was_connected(host))
+        return;
+    wire::HostReport report;
+    report.host = host;
+    report.lost = 1;
+    report.time = static_cast<std::uint64_t>(std::time(nullptr));
+    report_abroad(report);
+    events_.report_lost(host, report.time);
+}
+
+// --- to the processes of this host ------------------------------------------------------------------
+
+void StepEvents::event_lost(HostIndex to) {
+    context_.log.warning("events come faster than the daemon on {} takes them: it, and the hosts it passes events "
+                         "on to, lose some",
+                         context_.step.map.hosts()[to]);
+}
+
+void StepEvents::deliver(const wire::EventNotice &notice) {
+    hear(notice.status, {notice.nspace, notice.rank, notice.rank == PMIX_RANK_WILDCARD}, notice.info, notice.info_count);
+    to_library_.give(notice.info.size() + sizeof notice, [this, notice](PmixLibrary::Done done) {
+        pmix_proc_t source;
+        PMIX_LOAD_PROCID(&source, notice.nspace.c_str(), notice.rank);
+        auto info = unpack_infos(notice.info, notice.info_count);
+        if (!info) {
+            context_.log.warning("an event of rank {} of {}: {}", notice.rank, printable(notice.nspace),
+                                 info.failure().text);
+            return done(PMIX_ERR_UNPACK_FAILURE);
+        }
+        if (notice.info.size() > most_kept_bytes(context_.settings.events_keep))
+            (*info)->add(PMIX_EVENT_DO_NOT_CACHE, true);
+        context_.library->notify(notice.status, source, notice.range, *info, std::move(done));
+    });
+}
+
+// The services come last: there may be more that these tell the processes than the library is given at once.
+void StepEvents::deliver(const wire::HostReport &report) {
+    ends_.tell(report);
+    context_.tell_services([&](StepService &each) { each.on_ends(report); });
+}
+
+void StepEvents::deliver(const wire::OrderlyEnds &ends) {
+    ends_.tell(ends);
+    context_.tell_services([&](StepService &each) { each.on_ends(ends); });
+}
+
+// --- to other jobs ----------------------------------------------------------------------------------
+
+void StepEvents::send_abroad(wire::EventAbroad event) {
+    to_session_ = true;
+    if (!context_.send_to_session(event))
+        context_.log.debug("the session cannot be reached: an event does not leave the job");
+}
+
+// To those who have connected with this namespace. Who saw first that a host is lost is not agreed upon:
+// `once` is the same from all.
+void StepEvents::report_abroad(const wire::HostReport &report) {
+    if (!any_foreign_())
+        return;
+    for (const auto &event : events_of(report, context_.step.map, context_.step.nspace)) {
+        auto message = abroad(event);
+        if (!message) {
+            context_.log.warning("{}", message.failure().text);
+            continue;
+        }
+        message->related = 1;
+        if (report.lost != 0)
+            message->once = fmt::format("{}:{}", event.code, event.source.rank);
+        send_abroad(std::move(*message));
+    }
+}
+
+} // namespace pmixhost

@@ -1,0 +1,53 @@
+// Events of a step's daemon: what processes notify, what the host itself reports, and their way to the other hosts
+// (event_service.h), to other jobs of the session, and to the processes of this host.
+#pragma once
+
+#include "server-glue/events/process_ends.h"
+
+namespace pmixhost {
+
+class StepEvents final : public StepService, private EventPort {
+  public:
+    // `gate` is told what waits for the network. `any_foreign`: do processes here deal with other jobs?
+    StepEvents(StepContext &context, std::shared_ptr<EventGate> gate, std::function<bool()> any_foreign);
+
+    // A process of this host, or a monitor of the library, notifies.
+    void notify(NotifyAsk ask);
+    // As if another job had sent it: to every host of this step that it concerns.
+    void tell_step(wire::EventAbroad event);
+    // To the processes of this host only.
+    void deliver(const wire::EventNotice &notice) override;
+    // Ends that are not yet told, as this daemon is about to leave.
+    void report_ends() { ends_.report_all(); }
+    LibraryEvents &to_library() { return to_library_; }
+    // Has anything been sent to other jobs?
+    bool spoke_to_session() const { return to_session_; }
+
+    void take_messages(StepMessages &messages) override;
+    void on_library() override;
+    void on_process_gone(Rank rank, std::optional<int> wait_status) override { ends_.note_end(rank, wait_status); }
+    void on_host_gone(HostIndex host, bool left) override;
+
+  private:
+    // EventPort
+    void event_lost(HostIndex to) override;
+    void deliver(const wire::HostReport &report) override;
+    void deliver(const wire::OrderlyEnds &ends) override;
+    void send_abroad(wire::EventAbroad event) override;
+
+    void report_abroad(const wire::HostReport &report);
+    // To the services that want it.
+    void hear(pmix_status_t code, const Process &source, const Bytes &packed, std::uint32_t count);
+    void watch_links();
+
+    StepContext &context_;
+    std::shared_ptr<EventGate> gate_;
+    std::function<bool()> any_foreign_;
+    EventService events_;
+    LibraryEvents to_library_{context_};
+    ProcessEnds ends_;
+    EventLoop::Handle links_timer_;
+    bool to_session_ = false;
+};
+
+} // namespace pmixhost

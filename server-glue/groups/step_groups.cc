@@ -1,0 +1,236 @@
+// See step_groups.h.
+#include "server-glue/groups/step_groups.h"
+
+#include "common/config_options.h"
+#include "server-glue/host_events.h"
+#include "server-glue/upcall_tools.h"
+
+#include <algorithm>
+#include <pmix.h>
+
+namespace pmixhost {
+
+static pmix_proc_t named(const Bytes &nspace, Rank rank) {
+    pmix_proc_t process;
+    PMIX_LOAD_PROCID(&process, nspace.c_str(), rank);
+    return process;
+}
+
+StepGroups::StepGroups(StepContext &context, GroupRegistry &groups, CrossJobs &jobs, StepCollectives &collectives,
+                       StepConnect &connect, LibraryEvents &to_library)
+    : context_(context), groups_(groups), jobs_(jobs), collectives_(collectives), connect_(connect),
+      to_library_(to_library), context_ids_(context.step.number, context.self()) {
+    collectives.set_part_of_the_dead(
+        [this](const Signature &signature) { return wire::encode(part_of(signature)); });
+}
+
+void StepGroups::group(GroupAsk request) {
+    auto signature = canonical(request.kind, request.members, [this](const Bytes &nspace) {
+        return nspace == context_.step.nspace ? context_.step.map.rank_count() : size_unknown;
+    });
+    if (!signature)
+        return request.reply(PMIX_ERR_NOT_FOUND, {});
+    if (request.kind == CollectiveKind::group_destruct) {
+        const Group *known = groups_.find(request.name);
+        request.tolerant = known && known->tolerant;
+    }
+    signature->group = request.name;
+    bool outside = jobs_.spanned_by(*signature);
+    signature->tolerant = request.tolerant && !outside;
+    auto ask = std::make_shared<GroupAsk>(std::move(request));
+    if (!outside || ask->kind == CollectiveKind::group_destruct)
+        return enter(ask, *signature, {});
+    connect_.collect_posted(*signature, [this, ask, signature = *signature](Bytes posted) {
+        enter(ask, signature, std::move(posted));
+    });
+}
+
+wire::GroupPart StepGroups::part_of(const Signature &signature) {
+    wire::GroupPart part;
+    part.nspace = context_.step.nspace;
+    part.host = context_.self();
+    // Where they matter: otherwise the construction fails with them, and to look costs a file each.
+    for (Rank rank : context_.ranks_here()) {
+        if (signature.tolerant != 0 && signature.contains(context_.step.nspace, rank) &&
+            (context_.tasks->gone(rank) || context_.tasks->watch().ending(rank)))
+            part.gone.push_back(rank);
+    }
+    // One host is enough, if all of them come to the same; this one cannot be missing.
+    auto hosts = collectives_.hosts_of(signature);
+    if (hosts && !hosts->empty() && hosts->front() == context_.self())
+        part.context_id = context_ids_.next();
+    return part;
+}
+
+void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature,
+                             Bytes posted) {
+    Bytes data;
+    if (ask->kind == CollectiveKind::group_construct) {
+        wire::GroupPart part = part_of(signature);
+        part.wants_context = ask->wants_context;
+        part.endpoints = std::move(ask->endpoints);
+        part.posted = std::move(posted);
+        data = wire::encode(part);
+    }
+    std::optional<std::chrono::milliseconds> timeout;
+    if (ask->timeout)
+        timeout = StepConnect::before_the_library(*ask->timeout);
+    if (ask->kind == CollectiveKind::group_construct)
+        building_.push_back({ask, signature});
+    collectives_.enter(signature, {std::move(data), ask->refused, ask->local_status, timeout},
+          {[this, ask, signature](pmix_status_t status, Bytes parts) {
+               std::erase_if(building_, [&](const auto &each) { return each.ask == ask; });
+               if (status != PMIX_SUCCESS)
+                   return ask->reply(status, {});
+               done(*ask, signature, parts);
+           },
+           PMIX_ERROR, Bytes()});
+}
+
+void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &data) {
+    if (ask.kind == CollectiveKind::group_destruct) {
+        groups_.remove(ask.name);
+        return ask.reply(PMIX_SUCCESS, {});
+    }
+    auto parts = merge_group_parts(data, context_.step.nspace);
+    if (!parts) {
+        context_.log.warning("group {}: {}", printable(ask.name), parts.failure().text);
+        return ask.reply(parts.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                  : PMIX_ERR_UNPACK_FAILURE,
+                         {});
+    }
+    for (auto &posted : parts->posted)
+        jobs_.keep_posted(posted.nspace, posted.rank, std::move(posted.data));
+    Group group{ask.name, std::move(ask.members), parts->context_id, ask.tells_of_ends,
+                ask.tolerant};
+    // Without those that did not come.
+    if (signature.tolerant != 0) {
+        for (Rank rank = 0; rank < context_.step.map.rank_count(); ++rank) {
+            if (signature.contains(context_.step.nspace, rank) &&
+                !parts->hosts.contains(context_.step.map.host_of(rank)))
+                parts->gone.insert(rank);
+        }
+    }
+    if (!parts->gone.empty()) {
+        std::vector<Process> left;
+        for (Rank rank = 0; rank < context_.step.map.rank_count(); ++rank) {
+            if (signature.contains(context_.step.nspace, rank) && !parts->gone.contains(rank))
+                left.push_back({context_.step.nspace, rank, false});
+        }
+        group.members = MemberList(left);
+    }
+    if (!groups_.add(group))
+        context_.log.warning("there are too many groups: {} is not known to queries", printable(ask.name));
+    ask.reply(parts->gone.empty() ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS,
+              {parts->context_id, std::move(parts->endpoints)});
+    if (parts->gone.empty() || group.members.empty())
+        return;
+    // libpmix 4.2.2 passes no membership on with the answer.
+    auto info = std::make_shared<InfoList>();
+    std::vector<pmix_proc_t> members;
+    for (const auto &member : group.members.all())
+        members.push_back(named(member.nspace, member.rank));
+    info->add_processes(PMIX_GROUP_MEMBERSHIP, members);
+    // In the name of the server: nobody is told of what it did itself.
+    tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, ask.name, members_here(group.members),
+                 {context_.step.nspace + ".server", context_.self(), false}, info, members.size());
+}
+
+void StepGroups::on_event(pmix_status_t code, const Process &source, const InfoList &info) {
+    GroupEvent event{code, source, {}, {}};
+    for (const auto &one : info.all()) {
+        if (PMIX_CHECK_KEY(&one, PMIX_GROUP_ID) && one.value.type == PMIX_STRING &&
+            one.value.data.string)
+            event.group = one.value.data.string;
+        else if (PMIX_CHECK_KEY(&one, PMIX_EVENT_CUSTOM_RANGE))
+            upcall::read_processes(one.value, event.targets);
+    }
+    auto group = invitations_.on_event(event);
+    if (group && !groups_.add(std::move(*group)))
+        context_.log.warning("there are too many groups: {} is not known to queries", printable(event.group));
+}
+
+// One event for each rank, as the standard has it; who hears of them is looked for once.
+void StepGroups::tell_of_ranks(pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
+                               const std::vector<Rank> &ranks) {
+    for (Rank rank : ranks) {
+        auto info = std::make_shared<InfoList>();
+        info->add_process(PMIX_EVENT_AFFECTED_PROC, named(context_.step.nspace, rank));
+        info->add(PMIX_HOSTNAME, context_.step.map.hosts()[context_.step.map.host_of(rank)]);
+        tell_members(code, group, targets, {context_.step.nspace, rank, false}, info, 1);
+    }
+}
+
+// Who has ended, in whatever way, gives no answer to an invitation any more, nor leads a group.
+void StepGroups::tell_of_invited(Rank ended) {
+    for (auto &notice : invitations_.on_ended({context_.step.nspace, ended, false}))
+        tell_of_ranks(notice.code, notice.group, members_here(MemberList(notice.recipients)), {ended});
+}
+
+void StepGroups::on_ends(const wire::OrderlyEnds &ends) {
+    for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
+        for (const auto &range : *ranges) {
+            for (Rank rank = range.first; rank <= range.last && invitations_.size() > 0; ++rank)
+                tell_of_invited(rank);
+        }
+    }
+}
+
+void StepGroups::on_ends(const wire::HostReport &report) {
+    std::vector<Rank> ranks;
+    if (report.lost != 0) {
+        auto all = context_.step.map.ranks_on(report.host);
+        ranks.assign(all.begin(), all.end());
+    }
+    for (const auto &ended : report.processes)
+        ranks.push_back(ended.rank);
+    for (std::size_t i = 0; i < ranks.size() && invitations_.size() > 0; ++i)
+        tell_of_invited(ranks[i]);
+    for (const auto &[group, failed] : groups_.affected(context_.step.nspace, ranks))
+        tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, group->name, members_here(group->members), failed);
+    for (const Building &building : building_) {
+        if (!building.ask->tells_of_ends)
+            continue;
+        std::vector<Rank> failed;
+        std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(failed),
+                     [&](Rank rank) { return building.signature.contains(context_.step.nspace, rank); });
+        if (!failed.empty())
+            tell_of_ranks(PMIX_GROUP_MEMBER_FAILED, building.ask->name, members_here(building.signature), failed);
+    }
+}
+
+// Those that run. One name for all of them where nobody is missing: it is copied into each event.
+template <typename Members>
+std::vector<pmix_proc_t> StepGroups::members_here(const Members &members) {
+    std::vector<pmix_proc_t> here;
+    auto ranks = context_.ranks_here();
+    for (Rank rank : ranks) {
+        if (members.contains(context_.step.nspace, rank) && !context_.tasks->gone(rank))
+            here.push_back(named(context_.step.nspace, rank));
+    }
+    if (here.size() == ranks.size() && here.size() > 1)
+        here = {named(context_.step.nspace, PMIX_RANK_WILDCARD)};
+    return here;
+}
+
+// An event for the members of a group that are on this host, from the host environment. `processes`:
+// how many the info names.
+void StepGroups::tell_members(pmix_status_t code, const Bytes &group,
+                              const std::vector<pmix_proc_t> &targets, const Process &source,
+                              std::shared_ptr<InfoList> info, std::size_t processes) {
+    if (targets.empty())
+        return;
+    info->add(PMIX_GROUP_ID, group);
+    info->add(PMIX_EVENT_NON_DEFAULT, true);
+    info->add_processes(PMIX_EVENT_CUSTOM_RANGE, targets);
+    std::size_t bytes = sizeof(pmix_info_t) * info->size() +
+                        sizeof(pmix_proc_t) * (targets.size() + processes);
+    if (bytes > most_kept_bytes(context_.settings.events_keep))
+        info->add(PMIX_EVENT_DO_NOT_CACHE, true);
+    pmix_proc_t from = named(source.nspace, source.rank);
+    to_library_.give(bytes, [this, code, from, info](PmixLibrary::Done done) {
+        context_.library->notify(code, from, PMIX_RANGE_CUSTOM, info, std::move(done));
+    });
+}
+
+} // namespace pmixhost

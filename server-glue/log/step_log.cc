@@ -1,0 +1,77 @@
+// See step_log.h.
+#include "server-glue/log/step_log.h"
+
+#include "server-glue/log_service.h"
+#include "server-glue/user_terminal.h"
+
+#include <pmix.h>
+
+namespace pmixhost {
+
+// What the RM has not recorded by then is told to be late.
+static constexpr auto record_patience = std::chrono::seconds(30);
+static constexpr auto mail_patience = std::chrono::seconds(30);
+// That wait for the program.
+static constexpr std::size_t max_letters = 16;
+
+void StepLog::log(LogAsk request) {
+    if (request.refused != PMIX_SUCCESS)
+        return request.reply(request.refused);
+    pid_t pid = request.caller.nspace == context_.step.nspace ? context_.tasks->watch().pid_of(request.caller.rank) : 0;
+    LogPlaces places;
+    places.write = [pid](int fd, const std::string &text) { return write_for(pid, fd, text); };
+    places.record = [this](const std::string &text, std::function<void(pmix_status_t)> done) {
+        record(text, std::move(done));
+    };
+    places.mail = [this](std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done) {
+        mail(std::move(letter), std::move(done));
+    };
+    log_entries(std::make_shared<LogAsk>(std::move(request)), std::move(places),
+                [this](pmix_status_t status, LogAsk &ask) {
+                    for (const auto &entry : ask.entries) {
+                        if (entry.status != PMIX_SUCCESS)
+                            context_.log.info("rank {} could not log to {}: {}", ask.caller.rank,
+                                      printable(entry.channel), PMIx_Error_string(entry.status));
+                    }
+                    ask.reply(status);
+                });
+}
+
+void StepLog::record(const std::string &text, std::function<void(pmix_status_t)> done) {
+    if (context_.settings.log_job_record == "off")
+        return done(PMIX_ERR_NOT_SUPPORTED);
+    context_.backend.record(text, context_.now() + record_patience, [this, done = std::move(done)](Result<void> recorded) {
+        if (recorded)
+            return done(PMIX_SUCCESS);
+        context_.log.info("the job's record: {}", recorded.failure().text);
+        switch (recorded.failure().kind) {
+        case ErrorKind::unsupported: return done(PMIX_ERR_NOT_SUPPORTED);
+        case ErrorKind::limit: return done(PMIX_ERR_OUT_OF_RESOURCE);
+        case ErrorKind::denied: return done(PMIX_ERR_NO_PERMISSIONS);
+        case ErrorKind::timeout: return done(PMIX_ERR_TIMEOUT);
+        default: return done(PMIX_ERR_UNREACH);
+        }
+    });
+}
+
+void StepLog::mail(std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done) {
+    if (context_.settings.log_mail.empty())
+        return done(PMIX_ERR_NOT_SUPPORTED);
+    if (!mailer_)
+        mailer_.emplace(context_.loop, max_letters);
+    mailer_->run(
+        {}, context_.now() + mail_patience,
+        [letter = std::move(letter), program = context_.settings.log_mail] {
+            return send_mail(program, *letter, mail_patience);
+        },
+        [this, done = std::move(done)](Result<void> sent) {
+            if (sent)
+                return done(PMIX_SUCCESS);
+            context_.log.warning("{}", sent.failure().text);
+            done(sent.failure().kind == ErrorKind::timeout ? PMIX_ERR_TIMEOUT
+                 : sent.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                           : PMIX_ERROR);
+        });
+}
+
+} // namespace pmixhost

@@ -1,0 +1,26 @@
+// PMIx_Log of this host's processes: where what they log goes (log_service.h). The user's terminal is reached by
+// way of the caller's own output; the job's record is the RM's; mail is handed to the site's program.
+#pragma once
+
+#include "common/slow_calls.h"
+#include "server-glue/core/step_context.h"
+#include "server-glue/core/step_service.h"
+#include "server-glue/upcalls.h"
+
+namespace pmixhost {
+
+class StepLog final : public StepService {
+  public:
+    explicit StepLog(StepContext &context) : context_(context) {}
+
+    void log(LogAsk request);
+
+  private:
+    void record(const std::string &text, std::function<void(pmix_status_t)> done);
+    void mail(std::shared_ptr<const Mail> letter, std::function<void(pmix_status_t)> done);
+
+    StepContext &context_;
+    std::optional<SlowCalls> mailer_; // made for the first letter
+};
+
+} // namespace pmixhost

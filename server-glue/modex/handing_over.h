@@ -1,0 +1,57 @@
+// What this host's processes have posted stays when it leaves before the others: it is handed over to the host's heir
+// (posted_heirs.h), and what was handed to this host is kept. contrib/doc/decisions/modex.md.
+#pragma once
+
+#include "server-glue/core/step_context.h"
+#include "server-glue/posted_heirs.h"
+
+namespace pmixhost {
+
+class HandingOver final : public StepService {
+  public:
+    // `on_kept`: another host has handed over what that process had posted.
+    HandingOver(StepContext &context, std::function<void(Rank)> on_kept);
+
+    // Hands over what the other hosts do not have; then `then`, within a few seconds. Once: later ones do nothing.
+    void start(std::function<void()> then);
+    // Goes on as if it were done.
+    void finish();
+
+    // Is it of use to hear of a fence of the whole job?
+    bool needs_fence(bool collects) const { return collects || !all_have_begun_; }
+    // What the processes here have posted before a fence of the whole job that collects; from its end on every
+    // host has it. To be asked for before this host's part of the fence is out, so that nobody has gone on and
+    // posted more.
+    std::shared_ptr<const PostedDigests> digest_posted();
+    // It is over, and with it the time when a daemon might not have begun. `collected` may be null.
+    void on_fence_of_all(std::shared_ptr<const PostedDigests> collected);
+    // The daemon of that host has certainly been there.
+    bool has_begun(HostIndex host) const { return all_have_begun_ || heirs_.has_left(host); }
+
+    const PostedHeirs &heirs() const { return heirs_; }
+    // What is kept here of that process; null: nothing.
+    const std::string *kept(Rank rank) const { return heirs_.kept(rank); }
+
+    void take_messages(StepMessages &messages) override;
+    void on_host_gone(HostIndex host, bool left) override;
+    void on_ends(const wire::OrderlyEnds &ends) override;
+
+  private:
+    void ask_heir();
+    void on_posted(HostIndex from, const wire::PostedByEnded &message);
+    void on_answer(HostIndex from, bool kept);
+
+    StepContext &context_;
+    std::function<void(Rank)> on_kept_;
+    PostedHeirs heirs_;
+    bool all_have_begun_ = false;                     // every daemon of the step
+    std::shared_ptr<const PostedDigests> everywhere_; // by the last fence that collected; may be null
+    bool started_ = false; // or it is done: nothing of others is kept any more
+    SharedBytes last_will_; // an encoded PostedByEnded
+    HostIndex asked_heir_ = no_host;
+    unsigned heirs_asked_ = 0;
+    std::function<void()> then_;
+    EventLoop::Handle end_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,40 @@
+// See step_publish.h.
+#include "server-glue/publish/step_publish.h"
+
+#include "server-glue/core/step_messages.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+StepPublish::StepPublish(StepContext &context, SessionLink &session)
+    : context_(context), session_(session),
+      publish_(context, *this, context.host_name(),
+               {context.settings.publish_timeout, context.settings.publish_wait}) {}
+
+void StepPublish::take_messages(StepMessages &messages) {
+    messages.on<wire::DataReply>(StepMessages::Peer::session, [this](HostIndex, auto &&message, const auto &) {
+        publish_.on_reply(std::move(message));
+    });
+}
+
+// What it has published may have to go with it: then the session is told, whether or not it is there yet.
+void StepPublish::on_process_gone(Rank rank, std::optional<int>) {
+    publish_.on_process_ended(rank);
+    if (!publish_.used())
+        session_.tell_of(rank);
+}
+
+Owner StepPublish::owner_of(Rank rank) {
+    Owner owner{::geteuid(), ::getegid()};
+    struct stat process;
+    pid_t pid = context_.tasks->watch().pid_of(rank);
+    // A process that may not be looked at shows root instead of its own.
+    if (pid > 0 && ::stat(fmt::format("/proc/{}", pid).c_str(), &process) == 0 && process.st_uid == owner.uid)
+        owner.gid = process.st_gid;
+    return owner;
+}
+
+} // namespace pmixhost

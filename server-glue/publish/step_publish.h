@@ -1,0 +1,32 @@
+// PMIx_Publish, _Lookup and _Unpublish of this host's processes (publish_service.h): the session keeps the data.
+#pragma once
+
+#include "server-glue/core/step_context.h"
+#include "server-glue/daemon/session_link.h"
+#include "server-glue/publish_service.h"
+
+namespace pmixhost {
+
+class StepPublish final : public StepService, private PublishPort {
+  public:
+    StepPublish(StepContext &context, SessionLink &session);
+
+    void publish(PublishAsk request) { publish_.publish(context_.now(), std::move(request)); }
+    void lookup(LookupAsk request) { publish_.lookup(context_.now(), std::move(request)); }
+    void unpublish(UnpublishAsk request) { publish_.unpublish(context_.now(), std::move(request)); }
+
+    void take_messages(StepMessages &messages) override;
+    TimePoint next_time() const override { return publish_.next_time(); }
+    void on_time(TimePoint now) override { publish_.on_time(now); }
+    void on_process_gone(Rank rank, std::optional<int>) override;
+    void on_session_gone() override { publish_.on_session_gone(); }
+
+  private:
+    Owner owner_of(Rank rank) override;
+
+    StepContext &context_;
+    SessionLink &session_;
+    PublishService publish_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,63 @@
+// See step_queries.h.
+#include "server-glue/query/step_queries.h"
+
+#include "common/config_options.h"
+#include "server-glue/core/step_messages.h"
+
+#include <climits>
+#include <pmix.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+StepQueries::StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups,
+                         const ForeignJobs &foreign)
+    : context_(context), sets_(sets), groups_(groups), foreign_(foreign),
+      table_(context, *this, context.step.map, context.self(), context.settings.transport_radix) {}
+
+void StepQueries::take_messages(StepMessages &messages) {
+    using enum StepMessages::Peer;
+    messages.on<wire::TableRequest>(host, [this](HostIndex from, const auto &message, const auto &) {
+        table_.on_request(context_.now(), from, message);
+    });
+    messages.on<wire::TableReply>(host, [this](HostIndex from, auto &&message, const auto &) {
+        table_.on_reply(context_.now(), from, std::move(message));
+    });
+}
+
+void StepQueries::on_time(TimePoint now) {
+    table_.on_time(now);
+    queries_.on_time(now);
+}
+
+static std::string executable_of(pid_t pid) {
+    char path[PATH_MAX];
+    ssize_t length = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path);
+    return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+}
+
+std::vector<ProcessEntry> StepQueries::local_processes() {
+    std::vector<ProcessEntry> out;
+    for (Rank rank : context_.ranks_here()) {
+        ProcessEntry &entry = out.emplace_back();
+        entry.rank = rank;
+        entry.pid = context_.tasks->watch().pid_of(rank);
+        if (context_.tasks->gone(rank)) {
+            entry.state = PMIX_PROC_STATE_TERMINATED;
+        } else if (entry.pid == 0) {
+            entry.state = PMIX_PROC_STATE_PREPPED;
+        } else {
+            entry.state = context_.tasks->connected(rank) && !context_.tasks->finalized(rank) ? PMIX_PROC_STATE_CONNECTED
+                                                                            : PMIX_PROC_STATE_RUNNING;
+            entry.executable = executable_of(entry.pid);
+        }
+    }
+    return out;
+}
+
+void StepQueries::unanswered(const std::string &key, pmix_status_t status, const std::string &why) {
+    context_.log.info("a query for {} has no answer: {}{}{}", printable(key), PMIx_Error_string(status),
+              why.empty() ? "" : ": ", why);
+}
+
+} // namespace pmixhost

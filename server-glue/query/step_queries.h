@@ -1,0 +1,52 @@
+// PMIx_Query_info of this host's processes, with what a step's daemon knows: its processes and those of the other
+// hosts (process_table.h), sets and groups, other jobs, and what the RM says.
+#pragma once
+
+#include "server-glue/core/step_context.h"
+#include "server-glue/core/step_service.h"
+#include "server-glue/foreign_jobs.h"
+#include "server-glue/query_service.h"
+
+namespace pmixhost {
+
+class StepQueries final : public StepService, private QueryPort, private ProcessTablePort {
+  public:
+    StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups, const ForeignJobs &foreign);
+
+    void query(QueryAsk request) { queries_.query(context_.now(), std::move(request)); }
+    // What is known of ends.
+    void note_ended(const wire::EndedProcess &process) { table_.note_ended(process); }
+    void note_lost(HostIndex host) { table_.note_lost(host); }
+
+    void take_messages(StepMessages &messages) override;
+    TimePoint next_time() const override { return std::min(table_.next_time(), queries_.next_time()); }
+    void on_time(TimePoint now) override;
+    void on_host_gone(HostIndex host, bool) override { table_.on_host_gone(context_.now(), host); }
+
+  private:
+    // ProcessTablePort
+    std::vector<ProcessEntry> local_processes() override;
+    // QueryPort
+    const StepInfo &step() const override { return context_.step; }
+    const ProcessSets &process_sets() const override { return sets_; }
+    const GroupRegistry &groups() const override { return groups_; }
+    std::vector<Bytes> other_namespaces() const override { return foreign_.names(); }
+    std::vector<ProcessEntry> local_table() override { return table_.local(); }
+    void gather_table(Duration timeout, ProcessTable::Done done) override {
+        table_.request(context_.now(), timeout, std::move(done));
+    }
+    std::int32_t first_bad_end() const override { return table_.first_bad_end(); }
+    void ask_rm(RmQuestion question, TimePoint deadline, std::function<void(Result<RmAnswer>)> done) override {
+        context_.backend.ask(std::move(question), deadline, std::move(done));
+    }
+    void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
+
+    StepContext &context_;
+    const ProcessSets &sets_;
+    const GroupRegistry &groups_;
+    const ForeignJobs &foreign_;
+    ProcessTable table_;
+    QueryService queries_{*this};
+};
+
+} // namespace pmixhost

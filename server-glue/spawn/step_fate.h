@@ -1,0 +1,33 @@
+// Ends this job when one that it shares its fate with ends badly, and the other way round (shared_fate.h). What is
+// known of other jobs comes from their daemons (StepEvents), from the launcher, and with connects.
+#pragma once
+
+#include "server-glue/core/step_context.h"
+#include "server-glue/shared_fate.h"
+
+#include <set>
+
+namespace pmixhost {
+
+class StepFate final : public StepService {
+  public:
+    // `children`: jobs that processes of this host have spawned and that run.
+    StepFate(StepContext &context, const std::set<Bytes> &children) : context_(context), children_(children) {}
+
+    // Another job, as it describes itself: perhaps this one's child or parent.
+    void learn_kin(const wire::NamespaceInfo &info);
+    SharedFate &fate() { return fate_; }
+
+    TimePoint next_time() const override { return fate_.next_time(); }
+    void on_time(TimePoint now) override;
+    void on_ends(const wire::HostReport &report) override;
+    bool wants_event(pmix_status_t code, const Bytes &nspace) const override;
+    void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
+
+  private:
+    StepContext &context_;
+    const std::set<Bytes> &children_;
+    SharedFate fate_{context_.step.nspace};
+};
+
+} // namespace pmixhost

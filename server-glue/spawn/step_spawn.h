@@ -1,0 +1,40 @@
+// PMIx_Spawn of this host's processes: the launcher starts the jobs (spawn_service.h), and tells how they fare.
+#pragma once
+
+#include "server-glue/collective/step_collectives.h"
+#include "server-glue/cross_job/cross_jobs.h"
+#include "server-glue/daemon/session_link.h"
+#include "server-glue/events/step_events.h"
+#include "server-glue/spawn/children.h"
+#include "server-glue/spawn_service.h"
+
+namespace pmixhost {
+
+class StepSpawn final : public StepService {
+  public:
+    StepSpawn(StepContext &context, Children &children, CrossJobs &jobs, StepFate &fate, StepEvents &events,
+              const StepCollectives &collectives, SessionLink &session);
+
+    void spawn(SpawnAsk ask);
+    // This daemon leaves. `badly`: children that share its fate shall end too.
+    void on_step_over(bool badly);
+
+    void take_messages(StepMessages &messages) override;
+    void on_launcher_gone() override { spawn_.on_launcher_gone(); }
+
+  private:
+    void on_spawned(wire::SpawnReply message);
+    void on_job_event(const wire::JobEvent &job);
+    void on_child_ended(const wire::JobEvent &job);
+
+    StepContext &context_;
+    Children &children_;
+    CrossJobs &jobs_;
+    StepFate &fate_;
+    StepEvents &events_;
+    const StepCollectives &collectives_;
+    SessionLink &session_;
+    SpawnService spawn_;
+};
+
+} // namespace pmixhost
