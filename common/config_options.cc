@@ -56,6 +56,11 @@ constexpr Option options[] = {
      .min = 100, .max = 30 * 24 * hour, .zero = true,
      .text = "How long a task's request for a key of a task on another host may take when the "
              "program set no PMIX_TIMEOUT. 0 means no limit."},
+    {.key = "modex.key_wait", .member = &Settings::modex_key_wait, .user = true,
+     .max = 30 * 24 * hour, .zero = true,
+     .text = "How long, of that, it waits for the key when the task has posted others, but not this one "
+             "(yet). Then it is answered that the task has not posted it, as it is at once with 0. With "
+             "PMIX_TIMEOUT it waits as long as that says."},
     {.key = "modex.segment_bytes", .member = &Settings::modex_segment_bytes, .user = true,
      .min = 1024 * kib, .max = 1 * gib, .zero = true,
      .text = "The size of the shared-memory segments in which the PMIx library keeps posted data. What "

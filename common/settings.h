@@ -28,6 +28,7 @@ struct Settings {
     std::uint64_t fence_max_bytes = 64ull << 20;      // one host's contribution
     // [modex]
     std::chrono::milliseconds modex_timeout{120'000};
+    std::chrono::milliseconds modex_key_wait{2'000};
     std::uint64_t modex_segment_bytes = 0; // libpmix' shared segments; 0: its own 4 MiB
     // [publish]
     std::uint64_t publish_max_bytes = 64ull << 20; // of an allocation, keys and values

@@ -14,12 +14,13 @@ static std::uint32_t milliseconds_until(TimePoint now, TimePoint deadline) {
     return static_cast<std::uint32_t>(std::clamp<long long>(ms, 0, UINT32_MAX - 1));
 }
 
-void Modex::request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply) {
+void Modex::request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply,
+                    ModexKey key) {
     // libpmix asks only for processes of other hosts; one of this host that it does not know is
     // one that never was.
     if (port_.host_of(nspace, rank) == self_)
         return reply(PMIX_ERR_NOT_FOUND, {});
-    ask(now, {{nspace, rank}, deadline, std::move(reply)});
+    ask(now, {{nspace, rank}, deadline, std::move(reply), std::move(key)});
 }
 
 void Modex::drop_all() {
@@ -38,6 +39,8 @@ void Modex::ask(TimePoint now, Asked asked) {
     message.nspace = nspace;
     message.rank = rank;
     message.timeout_ms = milliseconds_until(now, asked.deadline);
+    message.key = asked.key.name;
+    message.key_ms = milliseconds_until(now, now + asked.key.patience);
     HostIndex host = asked.host;
     asked_.emplace(message.id, std::move(asked));
     if (host == self_)
@@ -73,29 +76,60 @@ void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &
     if (message.timeout_ms != UINT32_MAX)
         deadline = now + std::chrono::milliseconds(message.timeout_ms);
     auto [question, fresh] = questions_.try_emplace({message.nspace, message.rank});
-    question->second.waiting.push_back({from, message.id, deadline});
+    question->second.waiting.push_back(
+        {from, message.id, deadline, message.key, now + std::chrono::milliseconds(message.key_ms)});
     ++served_;
-    if (!fresh || home != self_)
+    if (home != self_ || question->second.asking)
         return;
-    question->second.token = next_++;
-    bool gone = port_.local_process_gone(message.nspace, message.rank);
-    port_.ask_library(question->second.token, message.nspace, message.rank,
-                      gone ? ModexPort::Wait::if_there : ModexPort::Wait::for_commit);
+    question->second.last = port_.local_process_gone(message.nspace, message.rank);
+    look(question, fresh && !question->second.last ? ModexPort::Wait::for_commit : ModexPort::Wait::if_there);
 }
 
-void Modex::reply_all(std::map<Owner, Question>::iterator question, std::int32_t status,
-                      const Bytes &data) {
+void Modex::look(Place question, ModexPort::Wait wait) {
+    Question &it = question->second;
+    it.token = next_++;
+    it.asking = true;
+    it.look_again = TimePoint::max();
+    port_.ask_library(it.token, question->first.first, question->first.second, wait);
+}
+
+void Modex::reply_all(Place question, std::int32_t status, const Bytes &data) {
     auto node = questions_.extract(question);
     served_ -= node.mapped().waiting.size();
     for (const auto &served : node.mapped().waiting)
         reply(served.from, served.id, status, data);
 }
 
-void Modex::on_local_data(std::uint64_t token, std::int32_t status, Bytes data) {
+// Keys stand in the library's blob as they are, with the zero at their end.
+bool Modex::Served::content_with(TimePoint now, const Bytes &data) const {
+    return key.empty() || key_deadline <= now || data.find(key.c_str(), 0, key.size() + 1) != Bytes::npos;
+}
+
+void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t status, Bytes data) {
     auto found = std::find_if(questions_.begin(), questions_.end(),
                               [&](const auto &entry) { return entry.second.token == token; });
-    if (found != questions_.end())
-        reply_all(found, status, data);
+    if (found == questions_.end())
+        return;
+    Question &question = found->second;
+    if (status != PMIX_SUCCESS || question.last)
+        return reply_all(found, status, data);
+    std::vector<Served> content;
+    for (auto &served : question.waiting) {
+        if (served.content_with(now, data))
+            content.push_back(served);
+    }
+    served_ -= std::erase_if(question.waiting, [&](const Served &served) { return served.content_with(now, data); });
+    if (question.waiting.empty()) {
+        questions_.erase(found);
+    } else {
+        question.asking = false;
+        question.look_again = now + question.interval;
+        for (const auto &served : question.waiting)
+            question.look_again = std::min(question.look_again, served.key_deadline);
+        question.interval = std::min(2 * question.interval, last_look);
+    }
+    for (const auto &served : content)
+        reply(served.from, served.id, status, data);
 }
 
 // Those who wait and meet the condition do not any more. The questions stay.
@@ -114,8 +148,10 @@ void Modex::on_reply(HostIndex from, wire::ModexReply message) {
 
 void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
     auto found = questions_.find({nspace, rank});
-    if (found != questions_.end()) // what it has committed may just be on its way here
-        port_.ask_library(found->second.token, nspace, rank, ModexPort::Wait::if_there);
+    if (found == questions_.end())
+        return;
+    found->second.last = true;
+    look(found, ModexPort::Wait::if_there); // what it has committed may just be on its way here
 }
 
 void Modex::on_kept(const Bytes &nspace, Rank rank) {
@@ -158,6 +194,7 @@ TimePoint Modex::next_time() const {
     for (const auto &[wire_id, asked] : asked_)
         next = std::min(next, asked.deadline);
     for (const auto &[owner, question] : questions_) {
+        next = std::min(next, question.look_again);
         for (const auto &served : question.waiting)
             next = std::min(next, served.deadline);
     }
@@ -175,6 +212,15 @@ void Modex::on_time(TimePoint now) {
             node.mapped().reply(PMIX_ERR_TIMEOUT, {});
     }
     forget([&](const Served &served) { return served.deadline <= now; });
+    for (auto question = questions_.begin(); question != questions_.end();) {
+        auto each = question++;
+        if (each->second.look_again > now)
+            continue;
+        if (each->second.waiting.empty())
+            questions_.erase(each); // nobody waits, and the library is not being asked
+        else
+            look(each, ModexPort::Wait::if_there);
+    }
 }
 
 } // namespace pmixhost

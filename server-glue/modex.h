@@ -6,6 +6,10 @@
 // a question that nobody waits for any more until it has an answer. What a process had committed is there also
 // when it has ended; without that, it is NOT_FOUND. When its host has left in order its heir is asked
 // (posted_heirs.h), and NOT_FOUND is what nobody has; a host that was lost is LOST_CONNECTION.
+//
+// Who wants a certain key (PMIX_REQUIRED_KEY) is answered when the process has posted it, or will post nothing more,
+// or the asker's patience for it is over. The library tells nobody of a commit, so it is asked again, at growing
+// intervals and only while somebody waits.
 #pragma once
 
 #include "common/event_loop.h"
@@ -42,6 +46,12 @@ class ModexPort {
     virtual bool local_process_gone(const Bytes &nspace, Rank rank) = 0;
 };
 
+// What must be among it.
+struct ModexKey {
+    Bytes name; // empty: whatever it has posted
+    Duration patience{0};
+};
+
 class Modex {
   public:
     static constexpr std::size_t max_served = 100'000; // questions of others that wait here
@@ -52,14 +62,17 @@ class Modex {
     Modex(const Modex &) = delete;
     Modex &operator=(const Modex &) = delete;
 
+    static constexpr Duration first_look = std::chrono::milliseconds(10), last_look = std::chrono::seconds(1);
+
     // The answer comes exactly once, perhaps from within. `deadline` may be TimePoint::max().
-    void request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply);
+    void request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply,
+                 ModexKey key = {});
     // At the end: forgets all questions and says so to nobody. Who waits here gets what its reply has for this
     // case.
     void drop_all();
     void on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message);
     void on_reply(HostIndex from, wire::ModexReply message);
-    void on_local_data(std::uint64_t token, std::int32_t status, Bytes data);
+    void on_local_data(TimePoint now, std::uint64_t token, std::int32_t status, Bytes data);
     void on_local_process_gone(const Bytes &nspace, Rank rank);
     // Another host has handed over what this process, which is not of this host, had posted.
     void on_kept(const Bytes &nspace, Rank rank);
@@ -74,6 +87,7 @@ class Modex {
         Owner owner;
         TimePoint deadline;
         PostedReply reply;
+        ModexKey key;
         HostIndex host = no_host;
         unsigned tries = 0;
     };
@@ -81,15 +95,23 @@ class Modex {
         HostIndex from;
         std::uint64_t id;
         TimePoint deadline;
+        Bytes key;
+        TimePoint key_deadline; // then it need not be there
+        bool content_with(TimePoint now, const Bytes &data) const;
     };
     struct Question { // to the library, or for what may be handed over; perhaps nobody waits any more
         std::uint64_t token = 0;
+        bool asking = false; // the library has not answered
+        bool last = false;   // the process posts nothing more
+        TimePoint look_again = TimePoint::max();
+        Duration interval = first_look;
         std::vector<Served> waiting;
     };
+    using Place = std::map<Owner, Question>::iterator;
+    void look(Place question, ModexPort::Wait wait);
     void ask(TimePoint now, Asked asked);
     void reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data);
-    void reply_all(std::map<Owner, Question>::iterator question, std::int32_t status,
-                   const Bytes &data);
+    void reply_all(Place question, std::int32_t status, const Bytes &data);
     template <typename Condition> void forget(Condition condition);
 
     HostPort &hosts_;

@@ -116,6 +116,7 @@ struct Directives {
     pmix_status_t local_status = PMIX_SUCCESS;
     std::optional<std::chrono::seconds> timeout;
     bool collects = false;
+    Bytes key;
 };
 Directives directives_of(const pmix_info_t *info, std::size_t count) {
     Directives out;
@@ -128,8 +129,12 @@ Directives directives_of(const pmix_info_t *info, std::size_t count) {
                 out.local_status = directive.value.data.status;
         } else if (PMIX_CHECK_KEY(&directive, PMIX_COLLECT_DATA)) {
             out.collects = flag_of(directive.value); // the library has done it
+        } else if (PMIX_CHECK_KEY(&directive, PMIX_REQUIRED_KEY)) {
+            // Reserved keys are the host's and the library's, and no process posts them.
+            const char *key = directive.value.type == PMIX_STRING ? directive.value.data.string : nullptr;
+            if (key && strncmp(key, "pmix", 4) != 0)
+                out.key.assign(key, strnlen(key, PMIX_MAX_KEYLEN));
         } else if (PMIX_CHECK_KEY(&directive, PMIX_COLLECT_GENERATED_JOB_INFO) ||
-                   PMIX_CHECK_KEY(&directive, PMIX_REQUIRED_KEY) ||
                    PMIX_CHECK_KEY(&directive, PMIX_SORTED_PROC_ARRAY)) {
             continue; // the library has done it, or every fence does
         } else if (PMIX_INFO_IS_REQUIRED(&directive)) {
@@ -245,7 +250,7 @@ pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t info[],
             return directives.refused;
         auto entry = upcalls.modexes.insert(data).first;
         try {
-            post(upcalls, ModexAsk{process_of(*proc), directives.timeout, modex_reply(callback, data)},
+            post(upcalls, ModexAsk{process_of(*proc), std::move(directives.key), directives.timeout, modex_reply(callback, data)},
                  &UpcallHandler::direct_modex);
         } catch (...) {
             upcalls.modexes.erase(entry);

@@ -76,6 +76,7 @@ struct GroupAsk {
 };
 struct ModexAsk {
     Process target;
+    Bytes key; // PMIX_REQUIRED_KEY; empty: whatever it has posted
     std::optional<std::chrono::seconds> timeout;
     DataReply reply;
 };

@@ -127,11 +127,15 @@ struct ModexRequest {
     Bytes nspace;
     std::uint32_t rank = 0;
     std::uint32_t timeout_ms = 0;
+    Bytes key;
+    std::uint32_t key_ms = 0;
     static constexpr void fields(auto &&field) {
         field(&ModexRequest::id, "id", "chosen by the asking daemon");
         field(&ModexRequest::nspace, "nspace", "namespace of the process");
         field(&ModexRequest::rank, "rank", "its rank");
         field(&ModexRequest::timeout_ms, "timeout_ms", "how long the asker waits");
+        field(&ModexRequest::key, "key", "what it has posted must contain this; empty: anything will do");
+        field(&ModexRequest::key_ms, "key_ms", "for how long; then anything will do");
     }
 };
 struct ModexReply {

@@ -72,7 +72,7 @@ void SessionLink::come() {
 
 // --- ends of processes ------------------------------------------------------------------------------
 
-void SessionLink::on_ends(const wire::HostReport &report) {
+void SessionLink::on_bad_ends(const wire::HostReport &report) {
     if (report.host == context_.self() || context_.ending)
         return;
     for (const auto &ended : report.processes)
@@ -84,7 +84,7 @@ void SessionLink::on_ends(const wire::HostReport &report) {
     tell_if_connected();
 }
 
-void SessionLink::on_ends(const wire::OrderlyEnds &ends) {
+void SessionLink::on_orderly_ends(const wire::OrderlyEnds &ends) {
     for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
         for (const auto &range : *ranges)
             untold_elsewhere_.add(range.first, range.last);

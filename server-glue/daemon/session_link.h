@@ -25,8 +25,8 @@ class SessionLink final : public StepService {
 
     void take_messages(StepMessages &messages) override;
     void on_library() override;
-    void on_ends(const wire::HostReport &report) override;
-    void on_ends(const wire::OrderlyEnds &ends) override;
+    void on_bad_ends(const wire::HostReport &report) override;
+    void on_orderly_ends(const wire::OrderlyEnds &ends) override;
     void on_session_gone() override;
 
   private:

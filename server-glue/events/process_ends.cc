@@ -18,20 +18,16 @@ static constexpr std::size_t max_in_event = 256;
 
 // The code does not depend on the wait status where a process left PMIx without a word: the status is
 // not always to be had.
-void ProcessEnds::note_end(Rank rank, std::optional<int> wait_status) {
+std::optional<wire::EndedProcess> bad_end_of(const LocalTasks &tasks, Rank rank, std::optional<int> wait_status) {
     wire::EndedProcess ended;
     ended.rank = rank;
     bool bad_status = wait_status && *wait_status != 0;
-    if (context_.tasks->connected(rank) && !context_.tasks->finalized(rank)) {
+    if (tasks.connected(rank) && !tasks.finalized(rank))
         ended.code = PMIX_ERR_PROC_ABORTED;
-    } else if (bad_status) {
+    else if (bad_status)
         ended.code = WIFSIGNALED(*wait_status) ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_EXIT_NONZERO_TERM;
-    } else if (context_.tasks->finalized(rank)) {
-        events_.note_orderly_end(rank, wait_status.has_value());
-        return report_orderly_ends_soon();
-    } else {
-        return; // it never had to do with PMIx
-    }
+    else
+        return std::nullopt;
     if (wait_status && WIFSIGNALED(*wait_status)) {
         ended.exit_code = 128 + WTERMSIG(*wait_status);
         ended.term_status = PMIX_ERR_PROC_ABORTED_BY_SIG;
@@ -39,9 +35,19 @@ void ProcessEnds::note_end(Rank rank, std::optional<int> wait_status) {
         ended.exit_code = WEXITSTATUS(*wait_status);
         ended.term_status = bad_status ? PMIX_ERR_EXIT_NONZERO_TERM : PMIX_ERR_PROC_TERM_WO_SYNC;
     }
-    ends_.push_back(ended);
-    if (!ends_timer_)
-        ends_timer_ = context_.loop.after(ends_together, [this] { report_ends(); });
+    return ended;
+}
+
+// One that never had to do with PMIx, and has ended well, nobody hears of.
+void ProcessEnds::note_end(Rank rank, std::optional<int> wait_status) {
+    if (auto ended = bad_end_of(*context_.tasks, rank, wait_status)) {
+        ends_.push_back(*ended);
+        if (!ends_timer_)
+            ends_timer_ = context_.loop.after(ends_together, [this] { report_ends(); });
+    } else if (context_.tasks->finalized(rank)) {
+        events_.note_orderly_end(rank, wait_status.has_value());
+        report_orderly_ends_soon();
+    }
 }
 
 void ProcessEnds::report_ends() {

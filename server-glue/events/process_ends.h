@@ -11,6 +11,9 @@
 
 namespace pmixhost {
 
+// How a process of this host has ended, where that was in disorder.
+std::optional<wire::EndedProcess> bad_end_of(const LocalTasks &tasks, Rank rank, std::optional<int> wait_status);
+
 class ProcessEnds {
   public:
     // `tell_others`: what is told of this host's ends in disorder, beyond the step's own hosts.

@@ -125,12 +125,12 @@ void StepEvents::deliver(const wire::EventNotice &notice) {
 // The services come last: there may be more that these tell the processes than the library is given at once.
 void StepEvents::deliver(const wire::HostReport &report) {
     ends_.tell(report);
-    context_.tell_services([&](StepService &each) { each.on_ends(report); });
+    context_.tell_services([&](StepService &each) { each.on_bad_ends(report); });
 }
 
 void StepEvents::deliver(const wire::OrderlyEnds &ends) {
     ends_.tell(ends);
-    context_.tell_services([&](StepService &each) { each.on_ends(ends); });
+    context_.tell_services([&](StepService &each) { each.on_orderly_ends(ends); });
 }
 
 // --- to other jobs ----------------------------------------------------------------------------------

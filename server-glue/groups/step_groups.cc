@@ -167,7 +167,7 @@ void StepGroups::tell_of_invited(Rank ended) {
         tell_of_ranks(notice.code, notice.group, members_here(MemberList(notice.recipients)), {ended});
 }
 
-void StepGroups::on_ends(const wire::OrderlyEnds &ends) {
+void StepGroups::on_orderly_ends(const wire::OrderlyEnds &ends) {
     for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
         for (const auto &range : *ranges) {
             for (Rank rank = range.first; rank <= range.last && invitations_.size() > 0; ++rank)
@@ -176,7 +176,7 @@ void StepGroups::on_ends(const wire::OrderlyEnds &ends) {
     }
 }
 
-void StepGroups::on_ends(const wire::HostReport &report) {
+void StepGroups::on_bad_ends(const wire::HostReport &report) {
     std::vector<Rank> ranks;
     if (report.lost != 0) {
         auto all = context_.step.map.ranks_on(report.host);

@@ -17,8 +17,8 @@ class StepGroups final : public StepService {
 
     void group(GroupAsk request);
 
-    void on_ends(const wire::HostReport &report) override;
-    void on_ends(const wire::OrderlyEnds &ends) override;
+    void on_bad_ends(const wire::HostReport &report) override;
+    void on_orderly_ends(const wire::OrderlyEnds &ends) override;
     bool wants_event(pmix_status_t code, const Bytes &) const override { return GroupInvitations::is_of_interest(code); }
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
 

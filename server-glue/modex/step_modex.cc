@@ -31,23 +31,25 @@ void StepModex::get(ModexAsk request) {
     auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : context_.settings.modex_timeout;
     if (limit.count() > 0)
         deadline = context_.now() + limit;
+    ModexKey key{request.key, request.timeout ? limit : context_.settings.modex_key_wait};
     Bytes nspace = request.target.nspace;
     auto shared = std::make_shared<ModexAsk>(std::move(request));
-    jobs_.when_known(nspace, deadline, [this, shared, deadline](pmix_status_t status) {
+    jobs_.when_known(nspace, deadline, [this, shared, deadline, key](pmix_status_t status) {
         if (status != PMIX_SUCCESS)
             return shared->reply(status, {});
-        read_posted(std::move(*shared), deadline);
+        read_posted(std::move(*shared), deadline, key);
     });
 }
 
 // Of a namespace that the library knows.
-void StepModex::read_posted(ModexAsk request, TimePoint deadline) {
+void StepModex::read_posted(ModexAsk request, TimePoint deadline, ModexKey key) {
     // What is asked with the wildcard is the job's information, which has been registered meanwhile.
     if (request.target.wildcard && request.target.nspace != context_.step.nspace)
         return request.reply(PMIX_SUCCESS, {});
     if (auto known = jobs_.take_posted(request.target.nspace, request.target.rank))
         return request.reply(PMIX_SUCCESS, std::move(*known));
-    modex_.request(request.target.nspace, request.target.rank, context_.now(), deadline, std::move(request.reply));
+    modex_.request(request.target.nspace, request.target.rank, context_.now(), deadline, std::move(request.reply),
+                   std::move(key));
 }
 
 // Another namespace asks for what one of ours has posted; perhaps on another host.
@@ -66,7 +68,8 @@ void StepModex::on_cross_job_request(const wire::ModexRequest &message) {
         reply.data = std::move(data);
         context_.send_to_session(reply);
     };
-    modex_.request(message.nspace, message.rank, now, deadline, {answer, PMIX_ERROR, Bytes()});
+    modex_.request(message.nspace, message.rank, now, deadline, {answer, PMIX_ERROR, Bytes()},
+                   {message.key, std::chrono::milliseconds(message.key_ms)});
 }
 
 // --- what the state machine asks --------------------------------------------------------------------
@@ -75,7 +78,7 @@ void StepModex::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank,
     if (!context_.library) // modex_ knows how long the asker waits
         return early_asks_.push_back({token, nspace, rank, wait});
     auto done = [this, token](pmix_status_t status, Bytes data) {
-        modex_.on_local_data(token, status, std::move(data));
+        modex_.on_local_data(context_.now(), token, status, std::move(data));
     };
     if (wait == Wait::for_commit)
         return context_.library->posted_data(nspace, rank, done);

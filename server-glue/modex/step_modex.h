@@ -39,7 +39,7 @@ class StepModex final : public StepService, private ModexPort {
         return nspace == context_.step.nspace && context_.tasks->gone(rank);
     }
 
-    void read_posted(ModexAsk request, TimePoint deadline);
+    void read_posted(ModexAsk request, TimePoint deadline, ModexKey key);
     void on_cross_job_request(const wire::ModexRequest &message);
 
     StepContext &context_;

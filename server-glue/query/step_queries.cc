@@ -3,6 +3,7 @@
 
 #include "common/config_options.h"
 #include "server-glue/core/step_messages.h"
+#include "server-glue/events/process_ends.h"
 
 #include <climits>
 #include <pmix.h>
@@ -28,6 +29,19 @@ void StepQueries::take_messages(StepMessages &messages) {
 void StepQueries::on_time(TimePoint now) {
     table_.on_time(now);
     queries_.on_time(now);
+}
+
+// Of this host at once; the others are told a little later.
+void StepQueries::on_process_gone(Rank rank, std::optional<int> wait_status) {
+    if (auto ended = bad_end_of(*context_.tasks, rank, wait_status))
+        table_.note_ended(*ended);
+}
+
+void StepQueries::on_bad_ends(const wire::HostReport &report) {
+    if (report.lost != 0)
+        table_.note_lost(report.host);
+    for (const auto &ended : report.processes)
+        table_.note_ended(ended);
 }
 
 static std::string executable_of(pid_t pid) {

@@ -14,14 +14,13 @@ class StepQueries final : public StepService, private QueryPort, private Process
     StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups, const ForeignJobs &foreign);
 
     void query(QueryAsk request) { queries_.query(context_.now(), std::move(request)); }
-    // What is known of ends.
-    void note_ended(const wire::EndedProcess &process) { table_.note_ended(process); }
-    void note_lost(HostIndex host) { table_.note_lost(host); }
 
     void take_messages(StepMessages &messages) override;
     TimePoint next_time() const override { return std::min(table_.next_time(), queries_.next_time()); }
     void on_time(TimePoint now) override;
+    void on_process_gone(Rank rank, std::optional<int> wait_status) override;
     void on_host_gone(HostIndex host, bool) override { table_.on_host_gone(context_.now(), host); }
+    void on_bad_ends(const wire::HostReport &report) override;
 
   private:
     // ProcessTablePort

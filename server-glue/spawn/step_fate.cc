@@ -29,7 +29,7 @@ void StepFate::on_event(pmix_status_t, const Process &source, const InfoList &in
     fate_.on_bad_end(context_.now(), source.nspace, source.rank, exit_code, children_.contains(source.nspace));
 }
 
-void StepFate::on_ends(const wire::HostReport &report) {
+void StepFate::on_bad_ends(const wire::HostReport &report) {
     for (const auto &ended : report.processes) {
         if (ended.code != PMIX_ERR_PROC_ABORTED)
             continue;

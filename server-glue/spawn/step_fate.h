@@ -20,7 +20,7 @@ class StepFate final : public StepService {
 
     TimePoint next_time() const override { return fate_.next_time(); }
     void on_time(TimePoint now) override;
-    void on_ends(const wire::HostReport &report) override;
+    void on_bad_ends(const wire::HostReport &report) override;
     bool wants_event(pmix_status_t code, const Bytes &nspace) const override;
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
 

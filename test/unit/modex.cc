@@ -55,7 +55,7 @@ void asked_and_answered(void **) {
     assert_int_equal(request.timeout_ms, 5000);
     server.on_request(start, 0, request);
     assert_true(there.sent.empty()); // nothing is posted yet: it waits
-    server.on_local_data(there.asked.at(0), PMIX_SUCCESS, "blob");
+    server.on_local_data(start, there.asked.at(0), PMIX_SUCCESS, "blob");
     asker.on_reply(2, there.sent_as<wire::ModexReply>(0));
     assert_int_equal(here.answers.at(7).first, PMIX_SUCCESS);
     assert_true(here.answers.at(7).second == "blob");
@@ -82,7 +82,7 @@ void the_deadline_ends_the_wait_on_both_sides(void **) {
     asker.on_time(start + 2s);
     assert_int_equal(here.answers.at(1).first, PMIX_ERR_TIMEOUT);
     server.on_time(start + 2s);
-    server.on_local_data(there.asked.at(0), PMIX_SUCCESS, "late");
+    server.on_local_data(start, there.asked.at(0), PMIX_SUCCESS, "late");
     assert_true(there.sent.empty()); // nobody waits any more
 }
 
@@ -99,14 +99,14 @@ void all_who_ask_share_one_question(void **) {
     assert_int_equal(port.asked.size(), 1);
     assert_true(port.sent.empty());
     assert_true(modex.next_time() == start + 11s);
-    modex.on_local_data(port.asked[0], PMIX_SUCCESS, "blob");
+    modex.on_local_data(start, port.asked[0], PMIX_SUCCESS, "blob");
     assert_int_equal(port.sent.size(), 2);
     for (std::size_t i : {0, 1}) {
         auto reply = port.sent_as<wire::ModexReply>(i);
         assert_int_equal(reply.id, port.sent[i].to == 2 ? 7 : 8);
         assert_true(reply.data == "blob");
     }
-    modex.on_local_data(port.asked[0], PMIX_SUCCESS, "again");
+    modex.on_local_data(start, port.asked[0], PMIX_SUCCESS, "again");
     assert_int_equal(port.sent.size(), 2);
     // The next one is a new question: the process may have committed more.
     modex.on_request(start + 12s, 2, {9, "job", 1, 60'000});
@@ -120,13 +120,13 @@ void the_owner_goes(void **) {
     modex.on_local_process_gone("job", 1);
     assert_true(port.sent.empty()); // it may have committed something at its very end
     assert_true(port.asked_now == port.asked);
-    modex.on_local_data(port.asked_now.at(0), PMIX_ERR_NOT_FOUND, {});
+    modex.on_local_data(start, port.asked_now.at(0), PMIX_ERR_NOT_FOUND, {});
     auto reply = port.sent_as<wire::ModexReply>(0);
     assert_int_equal(reply.status, PMIX_ERR_NOT_FOUND);
     port.gone_ranks.insert(1);
     modex.on_request(start, 0, {2, "job", 1, UINT32_MAX});
     assert_int_equal(port.asked.size(), 1);
-    modex.on_local_data(port.asked_now.at(1), PMIX_SUCCESS, "blob"); // what it had committed is still there
+    modex.on_local_data(start, port.asked_now.at(1), PMIX_SUCCESS, "blob"); // what it had committed is still there
     assert_true(port.sent_as<wire::ModexReply>(1).data == "blob");
 }
 
@@ -229,11 +229,74 @@ void who_waits_at_the_end_is_answered(void **) {
         assert_int_equal(port.answers.at(1).first, PMIX_ERROR);
         assert_true(modex.next_time() == TimePoint::max());
         modex.on_reply(1, {port.sent_as<wire::ModexRequest>(0).id, PMIX_SUCCESS, "too late"});
-        modex.on_local_data(port.asked.at(0), PMIX_SUCCESS, "too late");
+        modex.on_local_data(start, port.asked.at(0), PMIX_SUCCESS, "too late");
         modex.request("job", 1, start, TimePoint::max(), port.reply(2));
         assert_int_equal(port.sent.size(), 2); // the questions
     }
     assert_int_equal(port.answers.at(2).first, PMIX_ERROR);
+}
+
+// The library is asked again, ever more rarely, until the key is there.
+void a_key_is_waited_for(void **) {
+    Port port;
+    Modex modex(port, port, 2);
+    auto request = wire::ModexRequest{1, "job", 2, UINT32_MAX, "wanted", 60'000};
+    modex.on_request(start, 0, request);
+    modex.on_local_data(start, port.asked.at(0), PMIX_SUCCESS, Bytes("...other\0...", 13));
+    assert_true(port.sent.empty());
+    auto other = wire::ModexRequest{2, "job", 2, UINT32_MAX, "", 0}; // anything will do
+    modex.on_request(start, 1, other);
+    modex.on_local_data(start, port.asked_now.at(0), PMIX_SUCCESS, Bytes("...other\0wanted2\0", 18));
+    assert_int_equal(port.sent.size(), 1);
+    assert_int_equal(port.sent.at(0).to, 1);
+    TimePoint now = start;
+    for (unsigned looks = 1; looks < 20; ++looks) {
+        assert_true(modex.next_time() > now && modex.next_time() <= now + Modex::last_look);
+        now = modex.next_time();
+        modex.on_time(now);
+        assert_int_equal(port.asked_now.size(), looks + 1);
+        modex.on_local_data(now, port.asked_now.at(looks), PMIX_SUCCESS, Bytes("other\0", 6));
+    }
+    assert_true(now > start + 10s);
+    modex.on_time(modex.next_time());
+    modex.on_local_data(now, port.asked_now.back(), PMIX_SUCCESS, Bytes("other\0wanted\0", 13));
+    assert_int_equal(port.sent.size(), 2);
+    assert_int_equal(port.sent_as<wire::ModexReply>(1).id, 1);
+    assert_true(modex.next_time() == TimePoint::max());
+}
+
+void a_key_is_not_waited_for_longer_than_the_asker_wants_or_the_process_lives(void **) {
+    for (bool ends : {false, true}) {
+        Port port;
+        Modex modex(port, port, 2);
+        modex.on_request(start, 0, wire::ModexRequest{1, "job", 2, UINT32_MAX, "wanted", 15});
+        modex.on_local_data(start, port.asked.at(0), PMIX_SUCCESS, "other");
+        if (ends)
+            modex.on_local_process_gone("job", 2);
+        else
+            modex.on_time(start + 10ms);
+        assert_int_equal(port.asked_now.size(), 1);
+        modex.on_local_data(start + 10ms, port.asked_now.at(0), PMIX_SUCCESS, "other");
+        if (!ends) {
+            assert_true(port.sent.empty());
+            assert_true(modex.next_time() == start + 15ms);
+            modex.on_time(start + 15ms);
+            modex.on_local_data(start + 15ms, port.asked_now.at(1), PMIX_SUCCESS, "other");
+        }
+        assert_true(port.sent_as<wire::ModexReply>(0).data == "other");
+        assert_true(modex.next_time() == TimePoint::max());
+    }
+}
+
+// Who gave up does not keep the library asked.
+void a_key_that_nobody_waits_for_is_not_looked_for(void **) {
+    Port port;
+    Modex modex(port, port, 2);
+    modex.on_request(start, 0, wire::ModexRequest{1, "job", 2, 20, "wanted", 60'000});
+    modex.on_local_data(start, port.asked.at(0), PMIX_SUCCESS, "other");
+    modex.on_time(start + 1s);
+    assert_true(port.asked_now.empty() && port.sent.empty());
+    assert_true(modex.next_time() == TimePoint::max());
 }
 
 } // namespace
@@ -251,6 +314,9 @@ int main() {
         cmocka_unit_test(the_heir_answers_and_waits_for_what_may_come),
         cmocka_unit_test(hosts_that_have_all_left_are_not_asked_for_ever),
         cmocka_unit_test(who_waits_at_the_end_is_answered),
+        cmocka_unit_test(a_key_is_waited_for),
+        cmocka_unit_test(a_key_is_not_waited_for_longer_than_the_asker_wants_or_the_process_lives),
+        cmocka_unit_test(a_key_that_nobody_waits_for_is_not_looked_for),
     };
     return cmocka_run_group_tests_name("direct modex", tests, nullptr, nullptr);
 }

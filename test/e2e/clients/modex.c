@@ -2,6 +2,9 @@
  * usage: modex pairs        everybody asks the rank half a job away
  *        modex all          everybody asks everybody
  *        modex late         the data is committed only after it was asked for
+ *        modex later        the owner has posted something else, and posts the key only when it was asked for
+ *        modex other [SECONDS]   the owner has posted something else, and never posts the key: NOT_FOUND, soon;
+ *                          with PMIX_TIMEOUT: PMIX_ERR_TIMEOUT after these
  *        modex timeout      PMIX_TIMEOUT is honoured when it never comes
  *        modex nobody       a rank that the job does not have
  *        modex gone [ASKER]   the owner had ended in order, without having posted anything, before it was
@@ -63,6 +66,36 @@ int main(int argc, char **argv)
             get_u64(0, "asked"); /* so the request is on its way */
             put_u64("late", 4711);
             must(PMIx_Commit());
+        }
+        fence();
+    } else if (!strcmp(what, "later")) {
+        put_u64("other", me.rank);
+        must(PMIx_Commit());
+        fence();
+        if (me.rank == 0) {
+            must(PMIx_Get_nb(&owner_proc, "later", NULL, 0, answer_value, &asked));
+            put_u64("asked", 1);
+            must(PMIx_Commit());
+            if (answer_wait(&asked, "PMIx_Get_nb") != PMIX_SUCCESS)
+                fail("PMIx_Get_nb: %s", PMIx_Error_string(asked.status));
+            if (asked.number != 4711)
+                fail("wrong number");
+        } else if (me.rank == owner) {
+            get_u64(0, "asked"); /* so the request is on its way */
+            put_u64("later", 4711);
+            must(PMIx_Commit());
+        }
+        fence();
+    } else if (!strcmp(what, "other")) {
+        put_u64("other", me.rank);
+        must(PMIx_Commit());
+        fence();
+        if (me.rank == 0) {
+            int seconds = argc > 2 ? atoi(argv[2]) : 0;
+            pmix_status_t rc = seconds ? get_timed(owner, "never", seconds, &v) : PMIx_Get(&owner_proc, "never", NULL, 0, &v);
+            double took = now() - start;
+            if (rc != (seconds ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND) || took < seconds - 0.5 || took > seconds + 10)
+                fail("%s after %.1f s", PMIx_Error_string(rc), took);
         }
         fence();
     } else if (!strcmp(what, "timeout")) {

@@ -84,6 +84,12 @@ client 2 2 modex all
 ok "direct modex of everybody by everybody" all_ok 4
 client 3 2 modex late
 ok "direct modex waits for data not yet committed" all_ok 6
+client 3 2 modex later
+ok "direct modex waits for a key that is posted after others" all_ok 6
+client 3 2 modex other
+ok "a key that is never posted is not found, soon" all_ok 6
+client 3 2 modex other 4
+ok "PMIX_TIMEOUT in direct modex of a key that is never posted" all_ok 6
 client 3 2 modex timeout
 ok "PMIX_TIMEOUT in direct modex" all_ok 6
 client 3 2 modex nobody
