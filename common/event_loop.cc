@@ -205,12 +205,12 @@ EventLoop::Handle EventLoop::before_waiting(Callback callback) {
 Result<void> EventLoop::run() {
     state_->stopped = false;
     int code = 0, why = 0;
-    while (!state_->stopped && code == 0 && !event_base_got_break(state_->base)) {
+    do {
         state_->tell_before_waiting();
         errno = 0;
         code = event_base_loop(state_->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
         why = errno;
-    }
+    } while (!state_->stopped && code == 0 && !event_base_got_break(state_->base));
     if (state_->stopped)
         return {};
     if (code < 0 && why != 0)

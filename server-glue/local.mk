@@ -1,106 +1,94 @@
 # server-glue/: the PMIx server. A library, so that tests can use its parts, and the daemon.
 noinst_LTLIBRARIES += server-glue/libglue.la
 server_glue_libglue_la_SOURCES = \
-	server-glue/allocation_service.h server-glue/allocation_service.cc \
-	server-glue/upcalls_allocation.cc \
-	server-glue/backend_loader.h server-glue/backend_loader.cc \
-	server-glue/central_roles.h \
-	server-glue/central_server.h server-glue/central_server.cc \
-	server-glue/child_job.h server-glue/child_job.cc \
-	server-glue/collective.h server-glue/collective.cc \
-	server-glue/control_abroad.h server-glue/control_abroad.cc \
-	server-glue/core/host_port.h \
-	server-glue/credential_service.h server-glue/credential_service.cc \
-	server-glue/daemon/own_evidence.h server-glue/daemon/own_evidence.cc \
-	server-glue/daemon/evidence.h server-glue/daemon/evidence.cc \
-	server-glue/data_store.h server-glue/data_store.cc \
-	server-glue/event_service.h server-glue/event_service.cc \
-	server-glue/foreign_jobs.h server-glue/foreign_jobs.cc \
-	server-glue/namespace_asks.h server-glue/namespace_asks.cc \
-	server-glue/step_finder.h server-glue/step_finder.cc \
-	server-glue/gathering.h server-glue/gathering.cc \
-	server-glue/group_invitations.h server-glue/group_invitations.cc \
-	server-glue/group_parts.h server-glue/group_parts.cc \
-	server-glue/group_registry.h server-glue/group_registry.cc \
-	server-glue/member_list.h server-glue/member_list.cc server-glue/recent_names.h \
-	server-glue/host_events.h server-glue/host_events.cc \
-	server-glue/info_list.h server-glue/info_list.cc \
-	server-glue/invitation_stream.h server-glue/invitation_stream.cc \
-	server-glue/job_control.h server-glue/job_control.cc \
-	server-glue/job_info.h server-glue/job_info.cc \
-	server-glue/job_starter.h \
-	server-glue/launcher_server.h server-glue/launcher_server.cc \
-	server-glue/library/inner_client.h server-glue/library/inner_client.cc \
-	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
-	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \
-	server-glue/library/hello.h server-glue/library/hello.cc \
-	server-glue/library/listener_takeover.h server-glue/library/listener_takeover.cc \
-	server-glue/library/library_thread.h server-glue/library/library_thread.cc \
-	server-glue/library/library_watch.h server-glue/library/library_watch.cc \
-	server-glue/library/library_watchdog.h \
-	server-glue/local_tasks.h server-glue/local_tasks.cc \
-	server-glue/mail.h server-glue/mail.cc \
-	server-glue/log_service.h server-glue/log_service.cc \
-	server-glue/modex.h server-glue/modex.cc \
-	server-glue/posted_heirs.h server-glue/posted_heirs.cc \
-	server-glue/one_shot.h \
-	server-glue/pmix_library.h server-glue/pmix_library.cc \
-	server-glue/private_directory.h server-glue/private_directory.cc \
-	server-glue/process_sets.h server-glue/process_sets.cc \
-	server-glue/process_table.h server-glue/process_table.cc \
-	server-glue/publish_service.h server-glue/publish_service.cc \
-	server-glue/rm_backend.h \
-	server-glue/query_service.h server-glue/query_service.cc \
-	server-glue/role_process.h server-glue/role_process.cc \
-	server-glue/session_control.h server-glue/session_control.cc \
-	server-glue/shared_fate.h server-glue/shared_fate.cc \
-	server-glue/session_events.h server-glue/session_events.cc \
-	server-glue/session_server.h server-glue/session_server.cc \
-	server-glue/signature.h server-glue/signature.cc \
-	server-glue/spawn_directives.h server-glue/spawn_directives.cc \
-	server-glue/spawn_plan.h server-glue/spawn_plan.cc \
-	server-glue/spawn_request.h server-glue/spawn_request.cc \
-	server-glue/spawn_service.h server-glue/spawn_service.cc \
-	server-glue/stand_in.h server-glue/stand_in.cc \
+	server-glue/allocation/allocation_service.h server-glue/allocation/allocation_service.cc \
 	server-glue/allocation/step_allocations.h server-glue/allocation/step_allocations.cc \
+	server-glue/allocation/time_warning.h server-glue/allocation/time_warning.cc \
+	server-glue/collective/collective.h server-glue/collective/collective.cc \
+	server-glue/collective/gathering.h server-glue/collective/gathering.cc \
 	server-glue/collective/step_collectives.h server-glue/collective/step_collectives.cc \
 	server-glue/collective/step_connect.h server-glue/collective/step_connect.cc \
-	server-glue/control/step_control.h server-glue/control/step_control.cc \
-	server-glue/core/step_context.h server-glue/core/step_messages.h server-glue/core/step_service.h \
+	server-glue/control/control_abroad.h server-glue/control/control_abroad.cc \
+	server-glue/control/job_control.h server-glue/control/job_control.cc \
+	server-glue/control/session_control.h server-glue/control/session_control.cc \
+	server-glue/control/step_abort.h server-glue/control/step_abort.cc server-glue/control/step_control.h \
+	server-glue/control/step_control.cc \
+	server-glue/core/central_roles.h server-glue/core/host_port.h server-glue/core/one_shot.h \
+	server-glue/core/signature.h server-glue/core/signature.cc \
 	server-glue/cross_job/cross_jobs.h server-glue/cross_job/cross_jobs.cc \
-	server-glue/daemon/library_holder.h server-glue/daemon/library_holder.cc \
-	server-glue/daemon/session_link.h server-glue/daemon/session_link.cc \
-	server-glue/daemon/step_ending.h server-glue/daemon/step_ending.cc \
+	server-glue/cross_job/foreign_jobs.h server-glue/cross_job/foreign_jobs.cc \
+	server-glue/cross_job/namespace_asks.h server-glue/cross_job/namespace_asks.cc \
+	server-glue/cross_job/step_finder.h server-glue/cross_job/step_finder.cc \
+	server-glue/daemon/central_server.h server-glue/daemon/central_server.cc server-glue/daemon/evidence.h \
+	server-glue/daemon/evidence.cc server-glue/daemon/launcher_server.h \
+	server-glue/daemon/launcher_server.cc server-glue/daemon/library_holder.h \
+	server-glue/daemon/library_holder.cc server-glue/daemon/own_evidence.h \
+	server-glue/daemon/own_evidence.cc server-glue/daemon/private_directory.h \
+	server-glue/daemon/private_directory.cc server-glue/daemon/role_process.h \
+	server-glue/daemon/role_process.cc server-glue/daemon/session_server.h \
+	server-glue/daemon/session_server.cc server-glue/daemon/step_ending.h server-glue/daemon/step_ending.cc \
 	server-glue/daemon/step_server.h server-glue/daemon/step_server.cc server-glue/daemon/step_services.h \
-	server-glue/events/library_events.h server-glue/events/library_events.cc \
-	server-glue/events/process_ends.h server-glue/events/process_ends.cc \
-	server-glue/events/step_events.h server-glue/events/step_events.cc \
+	server-glue/daemon/supervisor.h server-glue/daemon/supervisor.cc \
+	server-glue/events/event_service.h server-glue/events/event_service.cc server-glue/events/host_events.h \
+	server-glue/events/host_events.cc server-glue/events/library_events.h \
+	server-glue/events/library_events.cc server-glue/events/process_ends.h \
+	server-glue/events/process_ends.cc server-glue/events/session_events.h \
+	server-glue/events/session_events.cc server-glue/events/step_events.h server-glue/events/step_events.cc \
+	server-glue/groups/group_invitations.h server-glue/groups/group_invitations.cc \
+	server-glue/groups/group_parts.h server-glue/groups/group_parts.cc server-glue/groups/group_registry.h \
+	server-glue/groups/group_registry.cc server-glue/groups/member_list.h server-glue/groups/member_list.cc \
 	server-glue/groups/step_groups.h server-glue/groups/step_groups.cc \
-	server-glue/log/step_log.h server-glue/log/step_log.cc \
-	server-glue/modex/handing_over.h server-glue/modex/handing_over.cc \
+	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
+	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \
+	server-glue/library/hello.h server-glue/library/hello.cc server-glue/library/info_list.h \
+	server-glue/library/info_list.cc server-glue/library/inner_client.h server-glue/library/inner_client.cc \
+	server-glue/library/library_thread.h server-glue/library/library_thread.cc \
+	server-glue/library/library_watch.h server-glue/library/library_watch.cc \
+	server-glue/library/library_watchdog.h server-glue/library/listener_takeover.h \
+	server-glue/library/listener_takeover.cc server-glue/library/pmix_library.h \
+	server-glue/library/pmix_library.cc server-glue/library/upcall_tools.h server-glue/library/upcalls.h \
+	server-glue/library/upcalls.cc server-glue/library/upcalls_allocation.cc \
+	server-glue/library/upcalls_connect.cc server-glue/library/upcalls_control.cc \
+	server-glue/library/upcalls_data.cc server-glue/library/upcalls_events.cc \
+	server-glue/library/upcalls_groups.cc server-glue/library/upcalls_log.cc \
+	server-glue/library/upcalls_query.cc server-glue/library/upcalls_security.cc \
+	server-glue/library/upcalls_spawn.cc \
+	server-glue/log/log_service.h server-glue/log/log_service.cc server-glue/log/mail.h \
+	server-glue/log/mail.cc server-glue/log/step_log.h server-glue/log/step_log.cc \
+	server-glue/log/user_terminal.h server-glue/log/user_terminal.cc \
+	server-glue/modex/handing_over.h server-glue/modex/handing_over.cc server-glue/modex/modex.h \
+	server-glue/modex/modex.cc server-glue/modex/posted_heirs.h server-glue/modex/posted_heirs.cc \
 	server-glue/modex/step_modex.h server-glue/modex/step_modex.cc \
-	server-glue/publish/step_publish.h server-glue/publish/step_publish.cc \
-	server-glue/query/step_queries.h server-glue/query/step_queries.cc \
-	server-glue/query/step_sets.h server-glue/query/step_sets.cc \
-	server-glue/spawn/children.h server-glue/spawn/step_fate.h server-glue/spawn/step_fate.cc \
-	server-glue/spawn/step_spawn.h server-glue/spawn/step_spawn.cc \
-	server-glue/tasks/launch_outcome.h server-glue/tasks/launch_outcome.cc \
-	server-glue/tasks/step_abort.h server-glue/tasks/step_abort.cc \
-	server-glue/time_warning.h server-glue/time_warning.cc \
-	server-glue/supervisor.h server-glue/supervisor.cc \
-	server-glue/task_door.h server-glue/task_door.cc \
-	server-glue/task_table.h \
-	server-glue/task_watch.h server-glue/task_watch.cc \
-	server-glue/upcall_tools.h server-glue/upcalls_connect.cc server-glue/upcalls_control.cc server-glue/upcalls_data.cc \
-	server-glue/upcalls_groups.cc \
-	server-glue/upcalls_events.cc server-glue/upcalls_log.cc server-glue/upcalls_query.cc server-glue/upcalls_security.cc server-glue/upcalls_spawn.cc \
-	server-glue/upcalls.h server-glue/upcalls.cc \
-	server-glue/user_terminal.h server-glue/user_terminal.cc
+	server-glue/publish/data_store.h server-glue/publish/data_store.cc server-glue/publish/publish_service.h \
+	server-glue/publish/publish_service.cc server-glue/publish/step_publish.h \
+	server-glue/publish/step_publish.cc \
+	server-glue/query/process_sets.h server-glue/query/process_sets.cc server-glue/query/process_table.h \
+	server-glue/query/process_table.cc server-glue/query/query_service.h server-glue/query/query_service.cc \
+	server-glue/query/step_queries.h server-glue/query/step_queries.cc server-glue/query/step_sets.h \
+	server-glue/query/step_sets.cc \
+	server-glue/rm/backend_loader.h server-glue/rm/backend_loader.cc server-glue/rm/invitation_stream.h \
+	server-glue/rm/invitation_stream.cc server-glue/rm/job_starter.h server-glue/rm/rm_backend.h \
+	server-glue/rm/spawn_plan.h \
+	server-glue/security/credential_service.h server-glue/security/credential_service.cc \
+	server-glue/spawn/child_job.h server-glue/spawn/child_job.cc server-glue/spawn/children.h \
+	server-glue/spawn/launch_outcome.h server-glue/spawn/launch_outcome.cc server-glue/spawn/plan_spawn.h \
+	server-glue/spawn/plan_spawn.cc server-glue/spawn/recent_names.h server-glue/spawn/shared_fate.h \
+	server-glue/spawn/shared_fate.cc server-glue/spawn/spawn_directives.h \
+	server-glue/spawn/spawn_directives.cc server-glue/spawn/spawn_request.h \
+	server-glue/spawn/spawn_request.cc server-glue/spawn/spawn_service.h server-glue/spawn/spawn_service.cc \
+	server-glue/spawn/step_fate.h server-glue/spawn/step_fate.cc server-glue/spawn/step_spawn.h \
+	server-glue/spawn/step_spawn.cc \
+	server-glue/step/session_link.h server-glue/step/session_link.cc server-glue/step/step_context.h \
+	server-glue/step/step_messages.h server-glue/step/step_service.h \
+	server-glue/tasks/job_info.h server-glue/tasks/job_info.cc server-glue/tasks/local_tasks.h \
+	server-glue/tasks/local_tasks.cc server-glue/tasks/stand_in.h server-glue/tasks/stand_in.cc \
+	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
+	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 server_glue_libglue_la_LIBADD = common/libcommon.la $(PMIX_LIBS) -ldl
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
-server_glue_pmixhostd_SOURCES = server-glue/pmixhostd.cc server-glue/timer_guard.cc \
+server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/library/timer_guard.cc \
 	server-glue/library/listener_interposition.cc server-glue/library/reply_interposition.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la

@@ -38,8 +38,8 @@ check_PROGRAMS += $(GLUE_TESTS) $(LARGE_TESTS)
 if !SANITIZES_THREADS
 TESTS += $(LARGE_TESTS)
 endif
-TESTS += $(GLUE_TESTS) test/unit/library_calls.sh
-EXTRA_DIST += test/unit/library_calls.sh
+TESTS += $(GLUE_TESTS) test/unit/library_calls.sh test/unit/include_directions.sh
+EXTRA_DIST += test/unit/library_calls.sh test/unit/include_directions.sh
 GLUE_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(CMOCKA_CFLAGS)
 GLUE_TEST_LDADD = server-glue/libglue.la $(CMOCKA_LIBS)
 test_unit_wire_SOURCES = test/unit/wire.cc
@@ -73,7 +73,7 @@ test_unit_library_watch_SOURCES = test/unit/library_watch.cc
 test_unit_library_watch_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_library_watch_LDADD = $(GLUE_TEST_LDADD)
 # With the guard, as pmixhostd is, and a module, as backends are.
-test_unit_timer_guard_SOURCES = test/unit/timer_guard.cc server-glue/timer_guard.cc
+test_unit_timer_guard_SOURCES = test/unit/timer_guard.cc server-glue/library/timer_guard.cc
 test_unit_timer_guard_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_timer_guard_LDADD = common/libcommon.la $(CMOCKA_LIBS) -ldl
 test_unit_timer_guard_LDFLAGS = $(AM_LDFLAGS) -export-dynamic

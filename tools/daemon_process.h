@@ -49,7 +49,7 @@ struct DaemonProcess {
 // installed to, else beside this program in the build tree.
 std::string pmixhostd_path();
 
-// A pmixhostd of a central role (server-glue/central_roles.h): ends when this is dropped.
+// A pmixhostd of a central role (server-glue/core/central_roles.h): ends when this is dropped.
 class RoleProcess {
   public:
     static Result<RoleProcess> start(const std::string &role, const RunOptions &options,

@@ -1,4 +1,4 @@
-// What a step's daemon sends to a central role (server-glue/central_roles.h) to be dialed by it. Carried by the
+// What a step's daemon sends to a central role (server-glue/core/central_roles.h) to be dialed by it. Carried by the
 // RM's own ways, which may be weak: nothing is done with it before the dialed daemon has proved that it is
 // of this user and knows the step's key (transport/mesh.h). Which namespace it speaks for is its own
 // word: what a user's processes say of each other harms that user alone.

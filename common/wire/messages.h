@@ -65,7 +65,7 @@ struct Farewell {
     }
 };
 
-// --- collectives (server-glue/collective.h) ------------------------------------------------------
+// --- collectives (server-glue/collective/collective.h) ------------------------------------------------------
 struct Contribution {
     static constexpr const char *name = "Contribution";
     std::uint32_t host = 0;
@@ -118,7 +118,7 @@ struct CollectiveProbe {
     }
 };
 
-// --- direct modex (server-glue/modex.h) ----------------------------------------------------------
+// --- direct modex (server-glue/modex/modex.h) ----------------------------------------------------------
 struct ModexRequest {
     static constexpr std::uint8_t type = 20;
     static constexpr const char *name = "ModexRequest";
@@ -127,7 +127,7 @@ struct ModexRequest {
     Bytes nspace;
     std::uint32_t rank = 0;
     std::uint32_t timeout_ms = 0;
-    Bytes key;
+    Bytes key = {};
     std::uint32_t key_ms = 0;
     static constexpr void fields(auto &&field) {
         field(&ModexRequest::id, "id", "chosen by the asking daemon");
@@ -231,7 +231,7 @@ struct SignalReply {
     }
 };
 
-// Of processes in other namespaces, over the session (server-glue/session_control.h).
+// Of processes in other namespaces, over the session (server-glue/control/session_control.h).
 struct ControlTarget {
     static constexpr const char *name = "ControlTarget";
     Bytes nspace;
@@ -343,7 +343,7 @@ struct ControlPartReply {
     }
 };
 
-// --- published data, to and from the session (server-glue/data_store.h) ----------------------------
+// --- published data, to and from the session (server-glue/publish/data_store.h) ----------------------------
 struct ProcessName {
     static constexpr const char *name = "ProcessName";
     Bytes nspace;
@@ -495,7 +495,7 @@ struct NamespaceEnded {
     }
 };
 
-// --- what is known of other namespaces (server-glue/namespace_asks.h) -------------------------------
+// --- what is known of other namespaces (server-glue/cross_job/namespace_asks.h) -------------------------------
 struct HostRanks {
     static constexpr const char *name = "HostRanks";
     Bytes host;
@@ -521,7 +521,7 @@ struct NamespaceInfo {
         field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids");
         field(&NamespaceInfo::process_sets, "process_sets", "as common/process_set.h has it");
         field(&NamespaceInfo::shares_fate_with, "shares_fate_with",
-              "of its parent, if it does (server-glue/shared_fate.h)");
+              "of its parent, if it does (server-glue/spawn/shared_fate.h)");
     }
 };
 struct NamespaceRequest {
@@ -550,7 +550,7 @@ struct NamespaceReply {
     }
 };
 
-// --- spawn (server-glue/spawn_request.h) ---------------------------------------------------------
+// --- spawn (server-glue/spawn/spawn_request.h) ---------------------------------------------------------
 // One directive of a spawn request, whatever pmix type its value had.
 struct SpawnDirective {
     static constexpr const char *name = "SpawnDirective";
@@ -643,7 +643,7 @@ struct WantSession {
     }
 };
 
-// --- operations over several namespaces, to and from the session (server-glue/gathering.h) ----------
+// --- operations over several namespaces, to and from the session (server-glue/collective/gathering.h) ----------
 struct NamespacePart {
     static constexpr const char *name = "NamespacePart";
     NamespaceInfo info;
@@ -717,7 +717,7 @@ struct GatheringDone {
     }
 };
 
-// --- events (server-glue/event_service.h) ---------------------------------------------------------
+// --- events (server-glue/events/event_service.h) ---------------------------------------------------------
 // All kinds begin with the same three fields, by which they find their way.
 struct EventNotice {
     static constexpr std::uint8_t type = 56;
@@ -803,7 +803,7 @@ struct OrderlyEnds {
     }
 };
 
-// Between namespaces, over the session (server-glue/session_events.h).
+// Between namespaces, over the session (server-glue/events/session_events.h).
 struct EventAbroad {
     static constexpr std::uint8_t type = 96;
     static constexpr const char *name = "EventAbroad";
@@ -842,7 +842,7 @@ struct HearEvents {
         field(&HearEvents::reserved, "reserved", "0");
     }
 };
-// From the launcher (server-glue/launcher_server.h).
+// From the launcher (server-glue/daemon/launcher_server.h).
 struct JobEvent {
     static constexpr std::uint8_t type = 98;
     static constexpr const char *name = "JobEvent";
@@ -862,7 +862,7 @@ struct JobEvent {
     }
 };
 
-// --- the table of processes (server-glue/process_table.h) -----------------------------------------
+// --- the table of processes (server-glue/query/process_table.h) -----------------------------------------
 struct TableRequest {
     static constexpr std::uint8_t type = 128;
     static constexpr const char *name = "TableRequest";

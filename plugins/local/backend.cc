@@ -7,7 +7,7 @@
 #include "plugins/local/starter.h"
 #include "plugins/local/tasks.h"
 #include "common/transport/invitation.h"
-#include "server-glue/rm_backend.h"
+#include "server-glue/rm/rm_backend.h"
 
 #include <csignal>
 #include <list>

@@ -5,7 +5,7 @@
 #include "common/start_document.h"
 #include "common/unique_fd.h"
 #include "plugins/local/fault.h"
-#include "server-glue/rm_backend.h"
+#include "server-glue/rm/rm_backend.h"
 
 #include <string>
 #include <vector>

@@ -2,8 +2,8 @@
 // same names.
 #pragma once
 
-#include "server-glue/job_starter.h"
-#include "server-glue/rm_backend.h"
+#include "server-glue/rm/job_starter.h"
+#include "server-glue/rm/rm_backend.h"
 
 namespace pmixhost::local {
 

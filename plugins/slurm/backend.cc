@@ -16,7 +16,7 @@
 #include "plugins/slurm/spawn_command.h"
 #include "plugins/slurm/step_caller.h"
 #include "plugins/slurm/task_map.h"
-#include "server-glue/rm_backend.h"
+#include "server-glue/rm/rm_backend.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -5,7 +5,7 @@
 #include "common/settings.h"
 #include "plugins/slurm/exit_report.h"
 #include "plugins/slurm/identity.h"
-#include "server-glue/rm_backend.h"
+#include "server-glue/rm/rm_backend.h"
 
 #include <optional>
 #include <string>

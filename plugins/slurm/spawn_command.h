@@ -2,7 +2,7 @@
 // to what runs there already. Pure, but for the names of Slurm's errors.
 #pragma once
 
-#include "server-glue/job_starter.h"
+#include "server-glue/rm/job_starter.h"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "plugins/slurm/contact_socket.h"
 #include "plugins/slurm/session_step.h"
 #include "plugins/slurm/task_map.h"
-#include "server-glue/central_roles.h"
+#include "server-glue/core/central_roles.h"
 
 #include <algorithm>
 #include <unistd.h>

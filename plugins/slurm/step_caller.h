@@ -1,5 +1,5 @@
 // How the session reaches the steps of its job that do not know of it: slurmctld tells which there are,
-// and slurmd brings each a session_call (server-glue/central_roles.h) to its daemon's contact socket.
+// and slurmd brings each a session_call (server-glue/core/central_roles.h) to its daemon's contact socket.
 //
 // Both block, and happen in a thread. A step without pmixhost, or one whose daemons are only starting,
 // cannot be reached: it is tried for five minutes and then no more.
@@ -9,7 +9,7 @@
 #include "common/event_loop.h"
 #include "common/log.h"
 #include "common/slow_calls.h"
-#include "server-glue/invitation_stream.h"
+#include "server-glue/rm/invitation_stream.h"
 
 #include <map>
 #include <memory>

@@ -2,8 +2,8 @@
 #include "server-glue/allocation/step_allocations.h"
 
 #include "common/config_options.h"
-#include "server-glue/host_events.h"
-#include "server-glue/query_service.h"
+#include "server-glue/events/host_events.h"
+#include "server-glue/query/query_service.h"
 
 #include <ctime>
 #include <pmix.h>

@@ -2,10 +2,10 @@
 // it: that its time is nearly up, which the first host of the step tells to all.
 #pragma once
 
-#include "server-glue/allocation_service.h"
-#include "server-glue/core/step_context.h"
-#include "server-glue/core/step_service.h"
-#include "server-glue/time_warning.h"
+#include "server-glue/allocation/allocation_service.h"
+#include "server-glue/step/step_context.h"
+#include "server-glue/step/step_service.h"
+#include "server-glue/allocation/time_warning.h"
 
 namespace pmixhost {
 

@@ -1,7 +1,7 @@
 // See step_collectives.h.
 #include "server-glue/collective/step_collectives.h"
 
-#include "server-glue/core/step_messages.h"
+#include "server-glue/step/step_messages.h"
 
 #include <algorithm>
 #include <pmix_common.h>

@@ -2,11 +2,11 @@
 // hosts of the step and, through the session, with other jobs.
 #pragma once
 
-#include "server-glue/collective.h"
-#include "server-glue/core/step_context.h"
+#include "server-glue/collective/collective.h"
+#include "server-glue/step/step_context.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/modex/handing_over.h"
-#include "server-glue/upcalls.h"
+#include "server-glue/library/upcalls.h"
 
 namespace pmixhost {
 

@@ -2,8 +2,8 @@
 #include "server-glue/control/step_control.h"
 
 #include "common/config_options.h"
-#include "server-glue/core/step_messages.h"
-#include "server-glue/host_events.h"
+#include "server-glue/step/step_messages.h"
+#include "server-glue/events/host_events.h"
 
 #include <algorithm>
 #include <csignal>

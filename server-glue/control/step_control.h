@@ -2,10 +2,10 @@
 // the job (job_control.h), here and in other jobs of the session (control_abroad.h).
 #pragma once
 
-#include "server-glue/control_abroad.h"
+#include "server-glue/control/control_abroad.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/events/step_events.h"
-#include "server-glue/group_registry.h"
+#include "server-glue/groups/group_registry.h"
 #include "server-glue/spawn/children.h"
 
 namespace pmixhost {

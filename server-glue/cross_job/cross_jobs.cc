@@ -1,7 +1,7 @@
 // See cross_jobs.h.
 #include "server-glue/cross_job/cross_jobs.h"
 
-#include "server-glue/core/step_messages.h"
+#include "server-glue/step/step_messages.h"
 
 #include <algorithm>
 #include <pmix_common.h>

@@ -2,9 +2,9 @@
 // information (foreign_jobs.h), what their processes have posted, and whether they share this job's fate.
 #pragma once
 
-#include "server-glue/core/step_context.h"
-#include "server-glue/foreign_jobs.h"
-#include "server-glue/namespace_asks.h"
+#include "server-glue/step/step_context.h"
+#include "server-glue/cross_job/foreign_jobs.h"
+#include "server-glue/cross_job/namespace_asks.h"
 #include "server-glue/query/step_sets.h"
 #include "server-glue/spawn/step_fate.h"
 

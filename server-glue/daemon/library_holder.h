@@ -1,10 +1,10 @@
 // The server library of a step's daemon: started in its own thread, watched, and looked at when it is stuck.
 #pragma once
 
-#include "server-glue/core/step_context.h"
+#include "server-glue/step/step_context.h"
 #include "server-glue/daemon/own_evidence.h"
 #include "server-glue/library/library_watch.h"
-#include "server-glue/upcalls.h"
+#include "server-glue/library/upcalls.h"
 
 namespace pmixhost {
 

@@ -2,7 +2,7 @@
 #include "server-glue/daemon/step_server.h"
 
 #include "common/transport/invitation.h"
-#include "server-glue/supervisor.h"
+#include "server-glue/daemon/supervisor.h"
 
 #include <algorithm>
 #include <pmix_common.h>

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "common/deadline_timer.h"
-#include "server-glue/core/step_messages.h"
+#include "server-glue/step/step_messages.h"
 #include "server-glue/daemon/library_holder.h"
 #include "server-glue/daemon/step_ending.h"
-#include "server-glue/private_directory.h"
-#include "server-glue/tasks/launch_outcome.h"
+#include "server-glue/daemon/private_directory.h"
+#include "server-glue/spawn/launch_outcome.h"
 
 namespace pmixhost {
 

@@ -5,8 +5,8 @@
 #include "server-glue/allocation/step_allocations.h"
 #include "server-glue/collective/step_connect.h"
 #include "server-glue/control/step_control.h"
-#include "server-glue/credential_service.h"
-#include "server-glue/daemon/session_link.h"
+#include "server-glue/security/credential_service.h"
+#include "server-glue/step/session_link.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/step_groups.h"
 #include "server-glue/log/step_log.h"
@@ -14,7 +14,7 @@
 #include "server-glue/publish/step_publish.h"
 #include "server-glue/query/step_queries.h"
 #include "server-glue/spawn/step_spawn.h"
-#include "server-glue/tasks/step_abort.h"
+#include "server-glue/control/step_abort.h"
 
 namespace pmixhost {
 

@@ -2,7 +2,7 @@
 // keeps what its clients do not take, and kept until it has started.
 #pragma once
 
-#include "server-glue/core/step_context.h"
+#include "server-glue/step/step_context.h"
 
 namespace pmixhost {
 

@@ -1,7 +1,7 @@
 // See process_ends.h.
 #include "server-glue/events/process_ends.h"
 
-#include "server-glue/host_events.h"
+#include "server-glue/events/host_events.h"
 
 #include <ctime>
 #include <pmix.h>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "common/rank_ranges.h"
-#include "server-glue/core/step_context.h"
-#include "server-glue/event_service.h"
+#include "server-glue/step/step_context.h"
+#include "server-glue/events/event_service.h"
 #include "server-glue/events/library_events.h"
 
 #include <set>

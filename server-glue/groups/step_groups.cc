@@ -2,8 +2,8 @@
 #include "server-glue/groups/step_groups.h"
 
 #include "common/config_options.h"
-#include "server-glue/host_events.h"
-#include "server-glue/upcall_tools.h"
+#include "server-glue/events/host_events.h"
+#include "server-glue/library/upcall_tools.h"
 
 #include <algorithm>
 #include <pmix.h>

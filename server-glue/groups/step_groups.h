@@ -5,8 +5,8 @@
 
 #include "server-glue/collective/step_connect.h"
 #include "server-glue/events/library_events.h"
-#include "server-glue/group_invitations.h"
-#include "server-glue/group_parts.h"
+#include "server-glue/groups/group_invitations.h"
+#include "server-glue/groups/group_parts.h"
 
 namespace pmixhost {
 

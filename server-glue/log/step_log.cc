@@ -1,8 +1,8 @@
 // See step_log.h.
 #include "server-glue/log/step_log.h"
 
-#include "server-glue/log_service.h"
-#include "server-glue/user_terminal.h"
+#include "server-glue/log/log_service.h"
+#include "server-glue/log/user_terminal.h"
 
 #include <pmix.h>
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/slow_calls.h"
-#include "server-glue/core/step_context.h"
-#include "server-glue/core/step_service.h"
-#include "server-glue/upcalls.h"
+#include "server-glue/step/step_context.h"
+#include "server-glue/step/step_service.h"
+#include "server-glue/library/upcalls.h"
 
 namespace pmixhost {
 

@@ -1,7 +1,7 @@
 // See handing_over.h.
 #include "server-glue/modex/handing_over.h"
 
-#include "server-glue/core/step_messages.h"
+#include "server-glue/step/step_messages.h"
 
 namespace pmixhost {
 

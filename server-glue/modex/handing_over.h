@@ -2,8 +2,8 @@
 // (posted_heirs.h), and what was handed to this host is kept. contrib/doc/decisions/modex.md.
 #pragma once
 
-#include "server-glue/core/step_context.h"
-#include "server-glue/posted_heirs.h"
+#include "server-glue/step/step_context.h"
+#include "server-glue/modex/posted_heirs.h"
 
 namespace pmixhost {
 

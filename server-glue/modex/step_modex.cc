@@ -2,7 +2,7 @@
 // what it gets for a namespace that it does not know, it makes nothing useful of.
 #include "server-glue/modex/step_modex.h"
 
-#include "server-glue/core/step_messages.h"
+#include "server-glue/step/step_messages.h"
 
 #include <pmix_common.h>
 

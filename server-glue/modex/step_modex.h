@@ -3,9 +3,9 @@
 #pragma once
 
 #include "server-glue/cross_job/cross_jobs.h"
-#include "server-glue/modex.h"
+#include "server-glue/modex/modex.h"
 #include "server-glue/modex/handing_over.h"
-#include "server-glue/upcalls.h"
+#include "server-glue/library/upcalls.h"
 
 namespace pmixhost {
 

@@ -1,7 +1,7 @@
 // See step_publish.h.
 #include "server-glue/publish/step_publish.h"
 
-#include "server-glue/core/step_messages.h"
+#include "server-glue/step/step_messages.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

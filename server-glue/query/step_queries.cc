@@ -2,7 +2,7 @@
 #include "server-glue/query/step_queries.h"
 
 #include "common/config_options.h"
-#include "server-glue/core/step_messages.h"
+#include "server-glue/step/step_messages.h"
 #include "server-glue/events/process_ends.h"
 
 #include <climits>

@@ -2,10 +2,10 @@
 // hosts (process_table.h), sets and groups, other jobs, and what the RM says.
 #pragma once
 
-#include "server-glue/core/step_context.h"
-#include "server-glue/core/step_service.h"
-#include "server-glue/foreign_jobs.h"
-#include "server-glue/query_service.h"
+#include "server-glue/step/step_context.h"
+#include "server-glue/step/step_service.h"
+#include "server-glue/cross_job/foreign_jobs.h"
+#include "server-glue/query/query_service.h"
 
 namespace pmixhost {
 

@@ -2,8 +2,8 @@
 // known of other jobs comes from their daemons (StepEvents), from the launcher, and with connects.
 #pragma once
 
-#include "server-glue/core/step_context.h"
-#include "server-glue/shared_fate.h"
+#include "server-glue/step/step_context.h"
+#include "server-glue/spawn/shared_fate.h"
 
 #include <set>
 

@@ -1,8 +1,8 @@
 // See step_spawn.h.
 #include "server-glue/spawn/step_spawn.h"
 
-#include "server-glue/core/step_messages.h"
-#include "server-glue/host_events.h"
+#include "server-glue/step/step_messages.h"
+#include "server-glue/events/host_events.h"
 
 #include <algorithm>
 #include <pmix.h>

@@ -1,5 +1,5 @@
 // What a process of the user writes to the task door instead of a request.
-#include "server-glue/task_door.h"
+#include "server-glue/tasks/task_door.h"
 #include "test/fuzz/fuzz.h"
 
 #include <cstring>

@@ -4,7 +4,7 @@
 #include "common/transport/invitation.h"
 #include "common/wire/frame.h"
 #include "common/wire/messages.h"
-#include "server-glue/signature.h"
+#include "server-glue/core/signature.h"
 #include "test/fuzz/fuzz.h"
 
 #include <utility>

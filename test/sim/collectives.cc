@@ -5,7 +5,7 @@
 //
 // A run is given by its seed alone; a failing one is named and can be run again:
 //   PMIXHOST_SIM_SEED=123 test/sim/collectives
-#include "server-glue/collective.h"
+#include "server-glue/collective/collective.h"
 
 #include <cstdlib>
 #include <pmix_common.h>

@@ -1,5 +1,5 @@
 // PMIx_Allocation_request: what makes sense, one answer for each, and who is given up.
-#include "server-glue/allocation_service.h"
+#include "server-glue/allocation/allocation_service.h"
 
 #include <cstring>
 

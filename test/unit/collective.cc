@@ -1,6 +1,6 @@
 // Signatures, and the collective's rules that need no network: canonical participants, one host
 // alone, failures remembered, messages that do not fit.
-#include "server-glue/collective.h"
+#include "server-glue/collective/collective.h"
 
 #include <pmix_common.h>
 

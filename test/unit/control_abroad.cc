@@ -1,6 +1,6 @@
 // Control of processes of other jobs: the caller's daemon, the session, and the daemons of the others.
-#include "server-glue/control_abroad.h"
-#include "server-glue/session_control.h"
+#include "server-glue/control/control_abroad.h"
+#include "server-glue/control/session_control.h"
 
 #include <csignal>
 

@@ -1,5 +1,5 @@
 // Published data: who sees what, what collides, what goes when, and who waits.
-#include "server-glue/data_store.h"
+#include "server-glue/publish/data_store.h"
 
 #include <pmix_common.h>
 

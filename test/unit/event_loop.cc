@@ -99,6 +99,33 @@ void a_loop_that_cannot_wait_ends_with_an_error(void **) {
     assert_non_null(strstr(ran.failure().text.c_str(), "the event loop"));
 }
 
+// What has been done in a callback is seen before the loop waits, by whoever wants to.
+void somebody_is_asked_before_each_wait(void **) {
+    auto loop = make_loop();
+    int changes = 0, seen = 0, dropped = 0;
+    EventLoop::Handle timer;
+    auto watch = loop->before_waiting([&] {
+        seen = changes;
+        if (changes == 3)
+            loop->stop();
+        else if (changes == 2 && !timer)
+            timer = loop->after(1ms, [&] {
+                assert_int_equal(seen, 2);
+                ++changes;
+            });
+    });
+    auto other = loop->before_waiting([&] { ++dropped; });
+    loop->post([&] {
+        ++changes;
+        assert_int_equal(seen, 0); // asked when all that was due is done, not after each
+        other.reset();
+    });
+    loop->post([&] { ++changes; });
+    assert_true(loop->run().ok());
+    assert_int_equal(seen, 3);
+    assert_int_equal(dropped, 1); // only before the posts were seen
+}
+
 } // namespace
 
 int main() {
@@ -108,6 +135,7 @@ int main() {
         cmocka_unit_test(a_stop_before_the_run_ends_it),
         cmocka_unit_test(a_handle_may_be_dropped_in_its_own_callback),
         cmocka_unit_test(a_loop_that_cannot_wait_ends_with_an_error),
+        cmocka_unit_test(somebody_is_asked_before_each_wait),
     };
     return cmocka_run_group_tests_name("event loop", tests, nullptr, nullptr);
 }

@@ -1,5 +1,5 @@
 // Events over the tree of a step's hosts: everyone once, in order, around hosts that are gone.
-#include "server-glue/event_service.h"
+#include "server-glue/events/event_service.h"
 
 #include <pmix_common.h>
 

@@ -1,5 +1,5 @@
 // Collectives over several namespaces: who meets whom, in whatever words, and who hears of a failure.
-#include "server-glue/gathering.h"
+#include "server-glue/collective/gathering.h"
 
 #include <pmix_common.h>
 

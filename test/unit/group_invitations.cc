@@ -1,5 +1,5 @@
 // Who is told what when one of those that build a group by invitation ends.
-#include "server-glue/group_invitations.h"
+#include "server-glue/groups/group_invitations.h"
 
 #include <pmix_common.h>
 

@@ -1,5 +1,5 @@
 // What the parts of a group's hosts come to, and context ids.
-#include "server-glue/group_parts.h"
+#include "server-glue/groups/group_parts.h"
 
 #include <set>
 

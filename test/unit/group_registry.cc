@@ -1,5 +1,5 @@
 // Which groups a host knows, and what their names stand for.
-#include "server-glue/group_registry.h"
+#include "server-glue/groups/group_registry.h"
 
 #include "test/unit/check.h"
 

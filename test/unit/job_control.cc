@@ -1,5 +1,5 @@
 // Control of a job's processes: who is signalled, in which order, and what the caller is told.
-#include "server-glue/job_control.h"
+#include "server-glue/control/job_control.h"
 
 #include <csignal>
 #include <memory>

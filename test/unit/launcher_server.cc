@@ -1,6 +1,6 @@
 // The launcher while the RM does not say where jobs can be started: it goes on hearing, and requests are
 // answered in time.
-#include "server-glue/launcher_server.h"
+#include "server-glue/daemon/launcher_server.h"
 
 #include "common/transport/invitation.h"
 

@@ -1,6 +1,6 @@
 // The supervisor of a server that says in the status page that it leaves: not a hang, but not without
 // end either. And what the page says to whoever does not trust those who write it.
-#include "server-glue/supervisor.h"
+#include "server-glue/daemon/supervisor.h"
 
 #include <csignal>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 // PMIx_Log: which entries are written, and the one status for all of them.
-#include "server-glue/log_service.h"
+#include "server-glue/log/log_service.h"
 
 #include <csignal>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server-glue/user_terminal.h"
+#include "server-glue/log/user_terminal.h"
 #include "test/unit/check.h"
 
 using namespace pmixhost;

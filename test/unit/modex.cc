@@ -1,5 +1,5 @@
 // Direct modex: who is asked, who answers, and what comes when nobody can.
-#include "server-glue/modex.h"
+#include "server-glue/modex/modex.h"
 
 #include <pmix_common.h>
 #include <set>
@@ -119,7 +119,7 @@ void the_owner_goes(void **) {
     modex.on_request(start, 0, {1, "job", 1, UINT32_MAX});
     modex.on_local_process_gone("job", 1);
     assert_true(port.sent.empty()); // it may have committed something at its very end
-    assert_true(port.asked_now == port.asked);
+    assert_int_equal(port.asked_now.size(), 1);
     modex.on_local_data(start, port.asked_now.at(0), PMIX_ERR_NOT_FOUND, {});
     auto reply = port.sent_as<wire::ModexReply>(0);
     assert_int_equal(reply.status, PMIX_ERR_NOT_FOUND);

@@ -1,7 +1,7 @@
 // What is known of another namespace: asked for once for all who wait, and found in the session, which calls
 // those that have not come.
-#include "server-glue/namespace_asks.h"
-#include "server-glue/step_finder.h"
+#include "server-glue/cross_job/namespace_asks.h"
+#include "server-glue/cross_job/step_finder.h"
 
 #include <pmix_common.h>
 #include <set>

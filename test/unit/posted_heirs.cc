@@ -1,5 +1,5 @@
 // Who gets what processes had posted when their host leaves before the others, and who is asked for it.
-#include "server-glue/posted_heirs.h"
+#include "server-glue/modex/posted_heirs.h"
 
 #include "test/unit/check.h"
 

@@ -1,5 +1,5 @@
 // The table of processes: it is gathered over the tree, around hosts that are gone, in time.
-#include "server-glue/process_table.h"
+#include "server-glue/query/process_table.h"
 
 #include <pmix_common.h>
 

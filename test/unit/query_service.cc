@@ -1,5 +1,5 @@
 // PMIx_Query_info: each key on its own, one answer for all.
-#include "server-glue/query_service.h"
+#include "server-glue/query/query_service.h"
 
 #include <algorithm>
 #include <cstring>

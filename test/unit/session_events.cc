@@ -1,5 +1,5 @@
 // Events between the steps of an allocation, as the session hands them on.
-#include "server-glue/session_events.h"
+#include "server-glue/events/session_events.h"
 
 #include "test/unit/check.h"
 

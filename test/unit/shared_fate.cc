@@ -1,5 +1,5 @@
 // Who is ended for whose end, when, and with which exit code.
-#include "server-glue/shared_fate.h"
+#include "server-glue/spawn/shared_fate.h"
 
 #include "test/unit/check.h"
 

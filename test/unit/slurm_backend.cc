@@ -5,7 +5,7 @@
 #include "plugins/slurm/contact_socket.h"
 #include "plugins/slurm/step_caller.h"
 #include "plugins/slurm/task_map.h"
-#include "server-glue/central_roles.h"
+#include "server-glue/core/central_roles.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

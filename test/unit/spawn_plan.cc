@@ -1,8 +1,8 @@
 // What PMIx_Spawn is asked, from the caller's structures to the plan, and what a spawned process
 // reads of it.
-#include "server-glue/spawn_directives.h"
-#include "server-glue/spawn_plan.h"
-#include "server-glue/spawn_request.h"
+#include "server-glue/spawn/spawn_directives.h"
+#include "server-glue/spawn/plan_spawn.h"
+#include "server-glue/spawn/spawn_request.h"
 
 #include <fstream>
 #include <fmt/ranges.h>
@@ -176,7 +176,7 @@ void every_spawn_attribute_of_the_headers_is_in_the_table(void **) {
             continue;
         std::string name = line.substr(8, line.find(' ', 8) - 8);
         if (!known.contains(name))
-            fail_msg("%s is not in server-glue/spawn_directives.cc", name.c_str());
+            fail_msg("%s is not in server-glue/spawn/spawn_directives.cc", name.c_str());
         ++seen;
     }
     assert_true(seen > 40);

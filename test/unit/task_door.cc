@@ -1,6 +1,6 @@
 // The task door: whoever says nothing keeps no task out, strangers fill no log, and the process that asked is
 // known by more than its pid.
-#include "server-glue/task_door.h"
+#include "server-glue/tasks/task_door.h"
 
 #include <csignal>
 #include <cstring>

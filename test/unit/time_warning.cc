@@ -1,5 +1,5 @@
 // When the RM is asked for the time that is left, and when the job is told.
-#include "server-glue/time_warning.h"
+#include "server-glue/allocation/time_warning.h"
 
 #include "test/unit/check.h"
 

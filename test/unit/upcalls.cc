@@ -3,7 +3,7 @@
 // answers are given to libpmix in the library thread, never in the loop's.
 //
 // libpmix itself is not started; what the upcalls need of it stands here.
-#include "server-glue/upcalls.h"
+#include "server-glue/library/upcalls.h"
 
 #include <cstdlib>
 #include <cstring>

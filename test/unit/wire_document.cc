@@ -3,7 +3,7 @@
 #include "common/transport/contact.h"
 #include "common/wire/frame.h"
 #include "common/wire/messages.h"
-#include "server-glue/signature.h"
+#include "server-glue/core/signature.h"
 
 #include <algorithm>
 #include <cstring>

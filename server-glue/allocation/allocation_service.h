@@ -1,0 +1,58 @@
+// PMIx_Allocation_request: which requests make sense, who waits for what, and what they are told.
+// Pure: the RM is behind the port.
+//
+// Statuses: SUCCESS; NOT_SUPPORTED (a directive or required attribute that is not offered, or an RM
+// without allocations), BAD_PARAM (what the directive needs is missing or makes no sense),
+// NOT_FOUND (no such allocation, queue or host), NO_PERMISSIONS, RESOURCE_BUSY (something runs on a host
+// to be released), OUT_OF_RESOURCE (more than there is, or too many requests wait), TIMEOUT,
+// UNREACH.
+#pragma once
+
+#include "server-glue/rm/rm_backend.h"
+#include "server-glue/library/upcalls.h"
+
+#include <map>
+
+namespace pmixhost {
+
+class AllocationPort {
+  public:
+    virtual ~AllocationPort() = default;
+    // As RmBackend::allocate().
+    virtual void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
+                          std::function<void(Result<RmAllocated>)> done) = 0;
+    virtual void abandon_allocation(std::uint64_t id) = 0;
+    // For the log.
+    virtual void refused(const Process &caller, pmix_status_t status, const std::string &why) = 0;
+};
+
+class AllocationService {
+  public:
+    static constexpr std::size_t max_waiting = 16; // of a host
+
+    // `patience`: without PMIX_TIMEOUT; zero is without limit.
+    AllocationService(AllocationPort &port, Duration patience) : port_(port), patience_(patience) {}
+
+    void request(TimePoint now, AllocationAsk ask);
+    // What it still waits for is given up.
+    void on_process_ended(const Bytes &nspace, Rank rank);
+
+    // What the RM is asked for; or what is wrong: invalid or unsupported.
+    static Result<RmAllocation> understand(const AllocationAsk &ask);
+
+  private:
+    struct Pending {
+        Process caller;
+        RmAllocation::Kind kind;
+        std::string request_id;
+        QueryReply reply;
+    };
+    void answer(std::uint64_t id, Result<RmAllocated> outcome);
+
+    AllocationPort &port_;
+    const Duration patience_;
+    std::map<std::uint64_t, Pending> pending_;
+    std::uint64_t next_id_ = 1;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,391 @@
+// See collective.h.
+#include "server-glue/collective/collective.h"
+
+#include "common/wire/frame.h"
+
+#include <algorithm>
+#include <utility>
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+// A peer that counts on ahead of us by more than this is not one we can have a collective with.
+static constexpr std::uint64_t max_ahead = 1024;
+
+Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *known) {
+    auto found = records_.find(key);
+    if (found != records_.end())
+        return &found->second;
+    if (records_.size() >= max_signatures)
+        return nullptr;
+    Signature signature;
+    if (known) {
+        signature = *known;
+    } else {
+        auto decoded = wire::decode<Signature>(key);
+        if (!decoded)
+            return nullptr;
+        signature = std::move(*decoded);
+    }
+    auto hosts = port_.hosts_of(signature);
+    if (!hosts)
+        return nullptr;
+    auto position = std::lower_bound(hosts->begin(), hosts->end(), self_);
+    if (position == hosts->end() || *position != self_)
+        return nullptr;
+    auto self = static_cast<HostIndex>(position - hosts->begin());
+    Tree tree(static_cast<HostIndex>(hosts->size()), radix_);
+
+    Record record;
+    record.order = records_.size();
+    record.signature = std::move(signature);
+    record.key = key;
+    if (self != 0)
+        record.parent = (*hosts)[tree.parent(self)];
+    for (std::uint32_t i = 0; i < tree.child_count(self); ++i) {
+        HostIndex child = tree.first_child(self) + i;
+        record.children.push_back((*hosts)[child]);
+        if (tree.child_count(child) == 0)
+            record.leaves.insert((*hosts)[child]);
+    }
+    record.hosts.insert(hosts->begin(), hosts->end());
+    return &records_.emplace(key, std::move(record)).first->second;
+}
+
+bool Collectives::finished(const Record &record, std::uint64_t sequence) const {
+    if (record.failed_early.contains(sequence))
+        return true;
+    return sequence < record.next_sequence && !record.instances.contains(sequence);
+}
+
+Collectives::Instance &Collectives::instance_for(TimePoint now, Record &record,
+                                                 std::uint64_t sequence) {
+    auto [at, fresh] = record.instances.try_emplace(sequence);
+    if (fresh) {
+        busy_.emplace(record.order, &record);
+        if (!record.children.empty())
+            at->second.probe_at = now + probe_after;
+    }
+    return at->second;
+}
+
+void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, std::int32_t local_status,
+                        TimePoint deadline, CollectiveReply reply) {
+    Record *record = record_for(wire::encode(signature), &signature);
+    if (!record)
+        return reply(records_.size() >= max_signatures ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_NOT_FOUND,
+                     nullptr);
+    std::uint64_t sequence = record->next_sequence++;
+    if (auto early = record->failed_early.extract(sequence))
+        return reply(early.mapped(), nullptr);
+
+    Instance &instance = instance_for(now, *record, sequence);
+    instance.entered = true;
+    instance.reply = std::move(reply);
+    instance.deadline = deadline;
+    instance.contributions.push_back({self_, std::move(data)});
+    if (local_status != PMIX_SUCCESS)
+        return fail(*record, sequence, local_status);
+    bool broken = record->parent != no_host && hosts_.host_gone(record->parent);
+    for (HostIndex child : record->children) {
+        if (!hosts_.host_gone(child))
+            continue;
+        if (dispensable(*record, child))
+            instance.arrived.insert(child);
+        else
+            broken = true;
+    }
+    if (broken)
+        return fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
+    advance(*record, sequence);
+}
+
+void Collectives::drop_all() {
+    std::vector<std::map<std::uint64_t, Instance>> dropped; // answered when nothing here points to them
+    for (auto [order, record] : std::exchange(busy_, {}))
+        dropped.push_back(std::exchange(record->instances, {}));
+}
+
+void Collectives::advance(Record &record, std::uint64_t sequence) {
+    Instance &instance = record.instances.at(sequence);
+    if (!instance.entered || instance.up_sent || instance.arrived.size() < record.children.size())
+        return;
+    // What does not fit into one message cannot be sent on to anyone.
+    std::size_t total = record.key.size() + 64;
+    for (const auto &contribution : instance.contributions)
+        total += contribution.data.size() + 8;
+    if (total > wire::frame_limit)
+        return fail(record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
+    if (record.parent == no_host) {
+        if (!port_.spans_outside(record.signature))
+            return complete_all(record, sequence, std::move(instance.contributions));
+        if (!std::exchange(instance.outside, true))
+            port_.join_outside(record.key, sequence, instance.contributions);
+        return;
+    }
+    wire::CollectiveUp up;
+    up.signature = record.key;
+    up.sequence = sequence;
+    up.contributions = std::move(instance.contributions);
+    instance.contributions.clear();
+    instance.up_sent = true;
+    hosts_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
+}
+
+void Collectives::complete_all(Record &record, std::uint64_t sequence,
+                               std::vector<wire::Contribution> contributions) {
+    finish(record, sequence, PMIX_SUCCESS,
+           std::make_shared<const std::vector<wire::Contribution>>(std::move(contributions)));
+}
+
+void Collectives::outside_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
+                               std::vector<wire::Contribution> parts) {
+    auto found = records_.find(key);
+    if (found == records_.end())
+        return;
+    Record &record = found->second;
+    auto at = record.instances.find(sequence);
+    if (at == record.instances.end() || !at->second.outside) {
+        ++dropped_;
+        return;
+    }
+    if (status != PMIX_SUCCESS)
+        return finish(record, sequence, status, nullptr);
+    // What connects is for the other namespaces.
+    std::vector<wire::Contribution> all;
+    if (record.signature.kind != CollectiveKind::connect)
+        all = std::move(at->second.contributions);
+    std::size_t total = key.size();
+    for (auto &part : parts)
+        all.push_back(std::move(part));
+    for (const auto &part : all)
+        total += part.data.size() + 8;
+    if (total > wire::frame_limit) // the others have theirs, and that is all they need
+        return finish(record, sequence, PMIX_ERR_OUT_OF_RESOURCE, nullptr);
+    complete_all(record, sequence, std::move(all));
+}
+
+void Collectives::on_outside_gone() {
+    for (auto [order, record] : std::map(busy_)) {
+        std::vector<std::uint64_t> broken;
+        for (const auto &[sequence, instance] : record->instances) {
+            if (instance.outside)
+                broken.push_back(sequence);
+        }
+        for (std::uint64_t sequence : broken)
+            finish(*record, sequence, PMIX_ERR_UNREACH, nullptr);
+    }
+}
+
+void Collectives::fail(Record &record, std::uint64_t sequence, std::int32_t status) {
+    if (record.parent == no_host && port_.spans_outside(record.signature))
+        port_.leave_outside(record.key, sequence, status);
+    if (record.parent != no_host) {
+        wire::CollectiveUp up;
+        up.signature = record.key;
+        up.sequence = sequence;
+        up.status = status;
+        hosts_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
+    }
+    finish(record, sequence, status, nullptr);
+}
+
+void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t status,
+                         Contributions contributions) {
+    if (!record.children.empty()) {
+        wire::CollectiveDown down;
+        down.signature = record.key;
+        down.sequence = sequence;
+        down.status = status;
+        if (contributions)
+            down.contributions = *contributions;
+        auto payload = share(wire::encode(down));
+        for (HostIndex child : record.children)
+            hosts_.send(child, wire::CollectiveDown::type, payload);
+    }
+    auto node = record.instances.extract(sequence);
+    if (record.instances.empty())
+        busy_.erase(record.order);
+    if (!node || !node.mapped().entered) {
+        if (sequence < record.next_sequence || status == PMIX_SUCCESS)
+            return;
+        if (status == PMIX_ERR_TIMEOUT && !record.signature.of_group()) // libpmix may have given up here on its own, and told nobody
+            record.next_sequence = sequence + 1;
+        else
+            record.failed_early.emplace(sequence, status);
+        return;
+    }
+    node.mapped().reply(status, std::move(contributions));
+}
+
+// Ends the collective if a local participant has gone, before it entered or while it was inside.
+bool Collectives::ends_with_the_dead(Record &record, std::uint64_t sequence) {
+    if (!port_.local_member_gone(record.signature))
+        return false;
+    if (record.signature.tolerant != 0) {
+        Instance &instance = record.instances.at(sequence);
+        auto part = instance.entered ? std::nullopt : port_.part_of_the_dead(record.signature);
+        if (!part)
+            return false;
+        instance.entered = true;
+        instance.contributions.push_back({self_, std::move(*part)});
+        record.next_sequence = std::max(record.next_sequence, sequence + 1);
+        for (HostIndex child : record.children) {
+            if (hosts_.host_gone(child) && dispensable(record, child))
+                instance.arrived.insert(child);
+        }
+        advance(record, sequence);
+        return true;
+    }
+    fail(record, sequence, PMIX_ERR_PROC_TERM_WO_SYNC);
+    return true;
+}
+
+bool Collectives::dispensable(const Record &record, HostIndex host) {
+    return record.signature.tolerant != 0 && record.leaves.contains(host);
+}
+
+void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp message) {
+    Record *record = record_for(message.signature, nullptr);
+    if (!record ||
+        std::find(record->children.begin(), record->children.end(), from) == record->children.end() ||
+        message.sequence >= record->next_sequence + max_ahead || finished(*record, message.sequence)) {
+        ++dropped_;
+        return;
+    }
+    Instance &instance = instance_for(now, *record, message.sequence);
+    if (message.status != PMIX_SUCCESS)
+        return fail(*record, message.sequence, message.status);
+    if (!instance.arrived.insert(from).second) {
+        ++dropped_;
+        return;
+    }
+    for (auto &contribution : message.contributions) {
+        if (!record->hosts.contains(contribution.host)) {
+            ++dropped_;
+            continue;
+        }
+        instance.contributions.push_back(std::move(contribution));
+    }
+    if (!ends_with_the_dead(*record, message.sequence))
+        advance(*record, message.sequence);
+}
+
+void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload) {
+    Record *record = record_for(message.signature, nullptr);
+    if (!record || from != record->parent || message.sequence >= record->next_sequence + max_ahead ||
+        finished(*record, message.sequence)) {
+        ++dropped_;
+        return;
+    }
+    auto found = record->instances.find(message.sequence);
+    if (message.status != PMIX_SUCCESS)
+        return finish(*record, message.sequence, message.status, nullptr);
+    if (found == record->instances.end() || !found->second.up_sent) {
+        ++dropped_; // complete without us: a lie
+        return;
+    }
+    for (HostIndex child : record->children)
+        hosts_.send(child, wire::CollectiveDown::type, payload);
+    auto node = record->instances.extract(found);
+    if (record->instances.empty())
+        busy_.erase(record->order);
+    node.mapped().reply(PMIX_SUCCESS, std::make_shared<const std::vector<wire::Contribution>>(
+                                          std::move(message.contributions)));
+}
+
+void Collectives::on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message) {
+    Record *record = record_for(message.signature, nullptr);
+    if (!record || from != record->parent || message.sequence >= record->next_sequence + max_ahead ||
+        finished(*record, message.sequence)) {
+        ++dropped_;
+        return;
+    }
+    Instance &instance = instance_for(now, *record, message.sequence);
+    if (instance.probed_by_parent || ends_with_the_dead(*record, message.sequence))
+        return;
+    instance.probed_by_parent = true;
+    // Its own missing children are asked at its own probe time, which instance_for has set.
+}
+
+void Collectives::on_host_gone(HostIndex host) {
+    for (auto [order, record] : std::map(busy_)) {
+        bool is_child = std::find(record->children.begin(), record->children.end(), host) !=
+                        record->children.end();
+        if (host != record->parent && !is_child)
+            continue;
+        std::vector<std::uint64_t> broken;
+        for (const auto &[sequence, instance] : record->instances)
+            broken.push_back(sequence);
+        for (std::uint64_t sequence : broken) {
+            auto at = record->instances.find(sequence);
+            if (at == record->instances.end())
+                continue;
+            if (!dispensable(*record, host)) {
+                fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
+            } else if (at->second.arrived.insert(host).second) {
+                advance(*record, sequence);
+            }
+        }
+    }
+}
+
+void Collectives::on_local_process_gone() {
+    for (auto [order, record] : std::map(busy_)) {
+        std::vector<std::uint64_t> under_way;
+        for (const auto &[sequence, instance] : record->instances)
+            under_way.push_back(sequence);
+        for (std::uint64_t sequence : under_way) {
+            if (record->instances.contains(sequence))
+                ends_with_the_dead(*record, sequence);
+        }
+    }
+}
+
+TimePoint Collectives::next_time() const {
+    TimePoint next = TimePoint::max();
+    for (const auto &[order, record] : busy_) {
+        for (const auto &[sequence, instance] : record->instances)
+            next = std::min({next, instance.deadline, instance.probe_at});
+    }
+    return next;
+}
+
+void Collectives::on_time(TimePoint now) {
+    for (auto [order, record] : std::map(busy_)) {
+        std::vector<std::uint64_t> late;
+        for (auto &[sequence, instance] : record->instances) {
+            if (instance.deadline <= now) {
+                late.push_back(sequence);
+            } else if (instance.probe_at <= now) {
+                instance.probe_at = TimePoint::max();
+                auto probe = share(wire::encode(wire::CollectiveProbe{record->key, sequence}));
+                for (HostIndex child : record->children) {
+                    if (!instance.arrived.contains(child))
+                        hosts_.send(child, wire::CollectiveProbe::type, probe);
+                }
+            }
+        }
+        for (std::uint64_t sequence : late) {
+            if (record->instances.contains(sequence))
+                fail(*record, sequence, PMIX_ERR_TIMEOUT);
+        }
+    }
+}
+
+bool Collectives::waits_for(const Bytes &nspace) const {
+    return std::any_of(busy_.begin(), busy_.end(), [&](const auto &entry) {
+        const auto &members = entry.second->signature.members;
+        return std::any_of(members.begin(), members.end(),
+                           [&](const Members &each) { return each.nspace == nspace; });
+    });
+}
+
+std::size_t Collectives::active() const {
+    std::size_t n = 0;
+    for (const auto &[order, record] : busy_)
+        n += record->instances.size();
+    return n;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,163 @@
+// The collective: an all-gather that is always a barrier, over the hosts that have a participant.
+// Pure: messages and time in, messages and completions out.
+//
+// The participating hosts, ascending, form a tree of the given radix by their position in that
+// list; hosts that do not take part are not asked for anything. Each host waits for its own
+// processes (enter) and its children (CollectiveUp), then sends what it has up; the root sends
+// everything down (CollectiveDown), and each host hands it to its processes and on to its children.
+// 2*log(N) messages deep, each host gets each byte once on the way down.
+//
+// The n-th collective of a signature on one host meets the n-th on every other, so signatures may be
+// used again and again, and several of different signatures may be under way in any order.
+//
+// It fails, for all, when a participant's deadline passes, or when a participating process or host
+// goes before it is complete, whether or not that one had entered. Whoever notices completes its own processes with the error
+// and tells its parent and its children, who do the same; a host that has not yet entered remembers
+// the failure, and its processes get it as they enter. (But for a timeout: libpmix itself gives up a
+// fence in which not all local processes came in time, without a word to the host. The next entry
+// there is for what the others do next.) Nobody waits for the dead: a host that waits
+// longer than `probe_after` asks the children that are missing (CollectiveProbe), because the host
+// of a dead process may not know that anyone waits.
+//
+// A tolerant one does without the dead: a host whose members have all gone enters in their stead, and
+// a host that has gone without children in the tree is not waited for. It still fails with a host that
+// others need on their way to the root.
+//
+// A signature may span namespaces. The tree is then that of this namespace's participants; once all
+// of them are there, its root hands their part out (join_outside), and what comes back from the other
+// namespaces (outside_done) completes it. Their parts travel down as contributions of no_host.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/transport/tree.h"
+#include "common/wire/messages.h"
+#include "server-glue/core/host_port.h"
+#include "server-glue/core/one_shot.h"
+#include "server-glue/core/signature.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+namespace pmixhost {
+
+using Contributions = std::shared_ptr<const std::vector<wire::Contribution>>;
+// 0 or a PMIx status; without the contributions unless it is 0.
+using CollectiveReply = OneShot<std::int32_t, Contributions>;
+
+// What a collective needs from its surroundings, beside the other hosts.
+class CollectivePort {
+  public:
+    virtual ~CollectivePort() = default;
+    // The hosts of the members, ascending. Fails where a namespace or rank is unknown.
+    virtual Result<std::vector<HostIndex>> hosts_of(const Signature &signature) = 0;
+    // Is a local process of this signature gone (so that it can never enter)?
+    virtual bool local_member_gone(const Signature &signature) = 0;
+    // The contribution of this host to a tolerant collective, when none of its members is left to
+    // enter; nullopt when there are.
+    virtual std::optional<Bytes> part_of_the_dead(const Signature &) { return std::nullopt; }
+
+    // Has the signature members in other namespaces?
+    virtual bool spans_outside(const Signature &) { return false; }
+    // This namespace's part is complete; outside_done() is the answer, perhaps from within.
+    virtual void join_outside(const Bytes &, std::uint64_t, const std::vector<wire::Contribution> &) {}
+    // This namespace's part has failed, whether or not it had joined.
+    virtual void leave_outside(const Bytes &, std::uint64_t, std::int32_t) {}
+};
+
+class Collectives {
+  public:
+    static constexpr Duration probe_after = std::chrono::milliseconds(250);
+    // Signatures that are remembered (their counters must be); beyond it enter() refuses.
+    static constexpr std::size_t max_signatures = 100'000;
+
+    Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix)
+        : hosts_(hosts), port_(port), self_(self), radix_(radix) {}
+    ~Collectives() { drop_all(); }
+    Collectives(const Collectives &) = delete;
+    Collectives &operator=(const Collectives &) = delete;
+
+    // All local participants have entered. `local_status`: 0, or why the local part is incomplete.
+    // `deadline` may be TimePoint::max(). The answer comes exactly once, perhaps from within.
+    void enter(TimePoint now, const Signature &signature, Bytes data, std::int32_t local_status,
+               TimePoint deadline, CollectiveReply reply);
+    // At the end: forgets what is under way and says so to nobody. Who waits here gets what its reply has for
+    // this case.
+    void drop_all();
+
+    // Messages; the sender is authenticated as host `from`. What does not fit is dropped (and
+    // counted): a wrong sender, an unknown host, a repetition.
+    void on_up(TimePoint now, HostIndex from, wire::CollectiveUp message);
+    void on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload);
+    void on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message);
+
+    // The other namespaces' part of what join_outside() was called for, or why there is none.
+    void outside_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
+                      std::vector<wire::Contribution> parts);
+    // Nothing that waits outside will be answered any more.
+    void on_outside_gone();
+    void on_host_gone(HostIndex host);
+    // A local process ended; asks the port which signatures that breaks.
+    void on_local_process_gone();
+
+    // When on_time() must be called next; TimePoint::max() for never.
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+    std::size_t active() const; // collectives that are under way here
+    // Is one of them with that namespace?
+    bool waits_for(const Bytes &nspace) const;
+    std::uint64_t dropped_messages() const { return dropped_; }
+
+  private:
+    struct Instance {
+        bool entered = false;
+        CollectiveReply reply; // none where this host has entered for its dead
+        TimePoint deadline = TimePoint::max();
+        TimePoint probe_at = TimePoint::max();
+        bool probed_by_parent = false;
+        bool up_sent = false;
+        bool outside = false; // joined with the other namespaces
+        std::set<HostIndex> arrived; // children
+        std::vector<wire::Contribution> contributions;
+    };
+    struct Record { // of one signature
+        std::uint64_t order = 0; // of creation: work goes in this order, so that runs replay
+        Signature signature;
+        Bytes key;
+        HostIndex parent = no_host;
+        std::vector<HostIndex> children;
+        std::set<HostIndex> leaves; // children that have none
+        std::set<HostIndex> hosts;
+        std::uint64_t next_sequence = 0; // of the next enter()
+        std::map<std::uint64_t, Instance> instances;
+        std::map<std::uint64_t, std::int32_t> failed_early; // not yet entered here
+    };
+
+    // nullptr when the signature is malformed or this host has no part in it.
+    Record *record_for(const Bytes &key, const Signature *known);
+    bool finished(const Record &record, std::uint64_t sequence) const;
+    Instance &instance_for(TimePoint now, Record &record, std::uint64_t sequence);
+    void advance(Record &record, std::uint64_t sequence);
+    void fail(Record &record, std::uint64_t sequence, std::int32_t status);
+    void complete_all(Record &record, std::uint64_t sequence,
+                      std::vector<wire::Contribution> contributions);
+    void finish(Record &record, std::uint64_t sequence, std::int32_t status,
+                Contributions contributions);
+    // Deals with local members that have gone; true when the instance is no longer as it was.
+    bool ends_with_the_dead(Record &record, std::uint64_t sequence);
+    // Need a tolerant collective not wait for this host, which has gone?
+    static bool dispensable(const Record &record, HostIndex host);
+
+    HostPort &hosts_;
+    CollectivePort &port_;
+    HostIndex self_;
+    std::uint32_t radix_;
+    std::unordered_map<Bytes, Record> records_;
+    // Records with an instance under way, so that time and losses cost nothing when idle.
+    std::map<std::uint64_t, Record *> busy_;
+    std::uint64_t dropped_ = 0;
+};
+
+} // namespace pmixhost

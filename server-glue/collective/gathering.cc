@@ -1,0 +1,296 @@
+// See gathering.h.
+#include "server-glue/collective/gathering.h"
+
+#include "common/wire/frame.h"
+
+#include <algorithm>
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+static Rank size_of(const wire::NamespaceInfo &info) {
+    std::size_t size = 0;
+    for (const auto &host : info.hosts)
+        size += host.ranks.size();
+    return static_cast<Rank>(std::min<std::size_t>(size, UINT32_MAX));
+}
+
+static bool names(const Signature &signature, const Bytes &nspace) {
+    return std::any_of(signature.members.begin(), signature.members.end(),
+                       [&](const Members &members) { return members.nspace == nspace; });
+}
+
+bool Gatherings::known(const Signature &signature) const {
+    return std::all_of(signature.members.begin(), signature.members.end(),
+                       [this](const Members &members) { return sizes_.contains(members.nspace); });
+}
+
+// With `all` wherever all ranks are named.
+Bytes Gatherings::normal(const Signature &signature) const {
+    Signature copy = signature;
+    for (auto &members : copy.members) {
+        if (members.all || members.ranks.size() == sizes_.at(members.nspace)) {
+            members.all = 1;
+            members.ranks.clear();
+        }
+    }
+    return wire::encode(copy);
+}
+
+void Gatherings::reply(const Join &join, std::int32_t status, std::vector<wire::NamespacePart> parts) {
+    auto &last = answered_[{join.member.step, join.message.signature}];
+    last = std::max(last, join.message.sequence);
+    if (join.message.status != PMIX_SUCCESS)
+        return; // it knows
+    wire::GatheringDone done;
+    done.signature = join.message.signature;
+    done.sequence = join.message.sequence;
+    done.status = status;
+    done.parts = std::move(parts);
+    answer_(join.member, std::move(done));
+}
+
+// A failure after the join, or beside its answer: takes the join's place. False when there is no join.
+bool Gatherings::replaces(const Member &member, const wire::GatheringJoin &message, const Bytes &nspace) {
+    auto last = answered_.find({member.step, message.signature});
+    if (last != answered_.end() && message.sequence <= last->second)
+        return true;
+    bool alone = message.status == PMIX_ERR_TIMEOUT;
+    auto same = [&](const Join &join) {
+        return join.member == member && join.message.sequence == message.sequence &&
+               join.message.signature == message.signature;
+    };
+    auto waiting = std::find_if(unmatched_.begin(), unmatched_.end(), same);
+    if (waiting != unmatched_.end()) {
+        unmatched_.erase(waiting);
+        return alone;
+    }
+    for (auto &[key, place] : places_) {
+        for (auto &[number, meeting] : place.meetings) {
+            auto at = meeting.joined.find(nspace);
+            if (at == meeting.joined.end() || !same(at->second))
+                continue;
+            if (alone && meeting.joined.size() == 1 && place.next[nspace] == number + 1) {
+                --place.next[nspace];
+                --matched_;
+                place.meetings.erase(number);
+                return true;
+            }
+            at->second.message.status = message.status;
+            meeting.failed = message.status;
+            auto where = std::pair(key, number);
+            settle(where.first, where.second);
+            return true;
+        }
+    }
+    return alone && !awaited(*wire::decode<Signature>(message.signature), nspace);
+}
+
+// Do others wait for the next join of this namespace?
+bool Gatherings::awaited(const Signature &signature, const Bytes &nspace) const {
+    if (!known(signature))
+        return false;
+    auto place = places_.find(normal(signature));
+    if (place == places_.end())
+        return false;
+    auto next = place->second.next.find(nspace);
+    auto meeting = place->second.meetings.find(next == place->second.next.end() ? 0 : next->second);
+    return meeting != place->second.meetings.end() && !meeting->second.joined.empty();
+}
+
+Result<void> Gatherings::join(const Member &member, wire::GatheringJoin message) {
+    auto signature = wire::decode<Signature>(message.signature);
+    if (!signature)
+        return signature.failure();
+    Bytes nspace = message.part.info.nspace;
+    if (signature->members.size() < 2 || !names(*signature, nspace))
+        return error(ErrorKind::invalid, "a collective of several namespaces that cannot be");
+    if (Rank size = size_of(message.part.info); size > 0)
+        sizes_[nspace] = size;
+    gone_.erase(nspace);
+    match(); // what waited for that size
+    if (message.status != PMIX_SUCCESS && replaces(member, message, nspace))
+        return {};
+    if (waiting() >= max_waiting)
+        return error(ErrorKind::limit, "{} operations over several namespaces wait already", waiting());
+    if (message.status != PMIX_SUCCESS)
+        message.part.info.hosts.clear(); // nobody will read it
+    Join join{member, std::move(*signature), std::move(message)};
+    const auto &members = join.signature.members;
+    if (std::any_of(members.begin(), members.end(),
+                    [this](const Members &each) { return gone_.contains(each.nspace); })) {
+        reply(join, PMIX_ERR_LOST_CONNECTION, {});
+        return {};
+    }
+    // Who has never joined anything has not joined this; the others are looked at when they are met.
+    Meeting nobody;
+    Signature strangers = join.signature;
+    std::erase_if(strangers.members, [this](const Members &each) { return sizes_.contains(each.nspace); });
+    if (join.message.status == PMIX_SUCCESS && hopeless(strangers, nobody)) {
+        reply(join, PMIX_ERR_PROC_TERM_WO_SYNC, {});
+        return {};
+    }
+    unmatched_.push_back(std::move(join));
+    match();
+    return {};
+}
+
+void Gatherings::match() {
+    for (auto at = unmatched_.begin(); at != unmatched_.end();) {
+        if (!known(at->signature)) {
+            ++at;
+            continue;
+        }
+        Join join = std::move(*at);
+        at = unmatched_.erase(at);
+        enter(std::move(join));
+    }
+}
+
+void Gatherings::enter(Join join) {
+    Bytes key = normal(join.signature), nspace = join.message.part.info.nspace;
+    Place &place = places_[key];
+    if (place.signature.members.empty())
+        place.signature = *wire::decode<Signature>(key);
+    std::uint64_t number = place.next[nspace]++;
+    Meeting &meeting = place.meetings[number];
+    if (join.message.status != PMIX_SUCCESS && meeting.failed == PMIX_SUCCESS)
+        meeting.failed = join.message.status;
+    meeting.joined.emplace(nspace, std::move(join));
+    ++matched_;
+    if (meeting.failed == PMIX_SUCCESS && hopeless(place.signature, meeting))
+        meeting.failed = PMIX_ERR_PROC_TERM_WO_SYNC;
+    settle(key, number);
+}
+
+static bool has_any(const Members &members, const RankRanges &ended) {
+    if (members.all)
+        return !ended.empty();
+    return std::any_of(members.ranks.begin(), members.ranks.end(),
+                       [&](Rank rank) { return ended.contains(rank); });
+}
+static bool has_any(const Signature &signature, const Bytes &nspace, const RankRanges &ended) {
+    return std::any_of(signature.members.begin(), signature.members.end(),
+                       [&](const Members &members) { return members.nspace == nspace && has_any(members, ended); });
+}
+
+bool Gatherings::hopeless(const Signature &signature, const Meeting &meeting) const {
+    return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
+        auto ended = ended_.find(members.nspace);
+        if (meeting.joined.contains(members.nspace) || ended == ended_.end())
+            return false;
+        return has_any(members, ended->second);
+    });
+}
+
+// A process that is known to have ended, of a namespace that has never joined anything: it is waited
+// for in vain. (Of the others hopeless() knows more.)
+bool Gatherings::names_the_dead(const Signature &signature) const {
+    return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
+        auto ended = ended_.find(members.nspace);
+        return ended != ended_.end() && !sizes_.contains(members.nspace) &&
+               has_any(members, ended->second);
+    });
+}
+
+// Answers what can be answered.
+void Gatherings::settle(const Bytes &key, std::uint64_t number) {
+    Place &place = places_.at(key);
+    Meeting &meeting = place.meetings.at(number);
+    bool complete = meeting.joined.size() + meeting.heard.size() == place.signature.members.size();
+    if (meeting.failed == PMIX_SUCCESS && !complete)
+        return;
+    std::map<Bytes, Join> joined = std::move(meeting.joined);
+    meeting.joined.clear();
+    matched_ -= joined.size();
+    std::size_t bytes = 0;
+    for (const auto &[nspace, join] : joined)
+        bytes += join.message.part.data.size() + 16 * join.message.part.info.hosts.size();
+    if (bytes > wire::frame_limit / 2 && meeting.failed == PMIX_SUCCESS)
+        meeting.failed = PMIX_ERR_OUT_OF_RESOURCE;
+    std::int32_t failed = meeting.failed;
+    for (const auto &[nspace, join] : joined)
+        meeting.heard.insert(nspace);
+    if (complete)
+        place.meetings.erase(number);
+    for (const auto &[nspace, join] : joined) {
+        std::vector<wire::NamespacePart> parts;
+        for (const auto &[other, its] : joined) {
+            if (other != nspace && failed == PMIX_SUCCESS)
+                parts.push_back(its.message.part);
+        }
+        reply(join, failed, std::move(parts));
+    }
+}
+
+template <typename Condition> void Gatherings::fail_where(Condition condition, std::int32_t status) {
+    std::vector<std::pair<Bytes, std::uint64_t>> broken;
+    for (auto &[key, place] : places_) {
+        for (auto &[number, meeting] : place.meetings) {
+            if (meeting.failed == PMIX_SUCCESS && condition(place.signature, meeting)) {
+                meeting.failed = status;
+                broken.emplace_back(key, number);
+            }
+        }
+    }
+    for (const auto &[key, number] : broken)
+        settle(key, number);
+}
+
+void Gatherings::on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks) {
+    RankRanges now_ended;
+    for (const auto &range : ranks)
+        now_ended.add(range.first, range.last);
+    RankRanges &ended = ended_[nspace];
+    auto size = sizes_.find(nspace);
+    for (const auto &[first, last] : now_ended.ranges()) {
+        if (size == sizes_.end() || last < size->second) // no more of them than there can be
+            ended.add(first, last);
+    }
+    fail_where(
+        [&](const Signature &signature, const Meeting &meeting) {
+            return !meeting.joined.contains(nspace) && has_any(signature, nspace, now_ended);
+        },
+        PMIX_ERR_PROC_TERM_WO_SYNC);
+    std::list<Join> failed;
+    for (auto at = unmatched_.begin(); at != unmatched_.end();) {
+        auto now = at++;
+        if (now->message.part.info.nspace != nspace && has_any(now->signature, nspace, now_ended))
+            failed.splice(failed.end(), unmatched_, now);
+    }
+    for (const auto &join : failed)
+        reply(join, PMIX_ERR_PROC_TERM_WO_SYNC, {});
+}
+
+void Gatherings::on_member_gone(const Member &member) {
+    std::erase_if(unmatched_, [&](const Join &join) { return join.member == member; });
+    fail_where(
+        [&](const Signature &, const Meeting &meeting) {
+            return std::any_of(meeting.joined.begin(), meeting.joined.end(),
+                               [&](const auto &entry) { return entry.second.member == member; });
+        },
+        PMIX_ERR_LOST_CONNECTION);
+}
+
+void Gatherings::on_step_gone(StepId step, const Bytes &nspace) {
+    std::erase_if(unmatched_, [step](const Join &join) { return join.member.step == step; });
+    fail_where([&](const Signature &signature, const Meeting &) { return names(signature, nspace); },
+               PMIX_ERR_LOST_CONNECTION);
+    std::list<Join> failed;
+    for (auto at = unmatched_.begin(); at != unmatched_.end();) {
+        auto now = at++;
+        if (names(now->signature, nspace))
+            failed.splice(failed.end(), unmatched_, now);
+    }
+    for (const auto &join : failed)
+        reply(join, PMIX_ERR_LOST_CONNECTION, {});
+    std::erase_if(places_, [&](const auto &entry) { return names(entry.second.signature, nspace); });
+    std::erase_if(answered_, [step](const auto &entry) { return entry.first.first == step; });
+    sizes_.erase(nspace);
+    ended_.erase(nspace);
+    if (gone_.size() >= max_gone)
+        gone_.erase(gone_.begin());
+    gone_.insert(nspace);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,92 @@
+// Where the namespaces of a collective that spans several meet: in the session. Pure: joins in,
+// answers out.
+//
+// Each namespace joins when its own participants are all there. Namespaces may name the participants
+// in different words (all ranks by number, or the wildcard), so a join is matched only when the size
+// of every namespace it names is known, that is, when each has joined something. The n-th join of a
+// namespace to a set of participants meets the n-th of the others.
+//
+// It fails for all when one joins with an error, or when one of the processes or namespaces that are
+// waited for ends, be it meanwhile or before anyone waited. A join that nobody else has met is withdrawn by its timeout, as if it had
+// never been: the next one takes its place.
+#pragma once
+
+#include "common/rank_ranges.h"
+#include "common/wire/messages.h"
+#include "server-glue/core/signature.h"
+
+#include <functional>
+#include <list>
+#include <map>
+#include <set>
+
+namespace pmixhost {
+
+class Gatherings {
+  public:
+    using StepId = std::uint64_t;
+    struct Member { // the host that speaks for its namespace
+        StepId step;
+        std::uint32_t host;
+        bool operator==(const Member &) const = default;
+    };
+    // Exactly one answer to each join without an error that was taken.
+    using Answer = std::function<void(const Member &member, wire::GatheringDone done)>;
+    static constexpr std::size_t max_waiting = 100'000;
+    static constexpr std::size_t max_gone = 100'000; // namespaces whose end is remembered
+
+    explicit Gatherings(Answer answer) : answer_(std::move(answer)) {}
+
+    // Fails (invalid, limit) on what cannot be; that is the caller's to answer.
+    Result<void> join(const Member &member, wire::GatheringJoin message);
+    void on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks);
+    // What it has joined cannot come to an end any more.
+    void on_member_gone(const Member &member);
+    // The last of its members has gone (`step` 0: it never had any). Who names it from now on is not left waiting, unless it comes
+    // again.
+    void on_step_gone(StepId step, const Bytes &nspace);
+
+    std::size_t waiting() const { return unmatched_.size() + matched_; }
+
+  private:
+    struct Join {
+        Member member;
+        Signature signature;
+        wire::GatheringJoin message;
+    };
+    struct Meeting {
+        std::map<Bytes, Join> joined; // by namespace
+        std::int32_t failed = 0;
+        std::set<Bytes> heard; // of the failure
+    };
+    struct Place { // of one set of participants
+        Signature signature;
+        std::map<Bytes, std::uint64_t> next; // join number of each namespace
+        std::map<std::uint64_t, Meeting> meetings;
+    };
+    bool known(const Signature &signature) const;
+    // Has one of those that have not joined ended?
+    bool hopeless(const Signature &signature, const Meeting &meeting) const;
+    bool names_the_dead(const Signature &signature) const;
+    Bytes normal(const Signature &signature) const;
+    bool replaces(const Member &member, const wire::GatheringJoin &message, const Bytes &nspace);
+    bool awaited(const Signature &signature, const Bytes &nspace) const;
+    void match();
+    void enter(Join join);
+    void settle(const Bytes &key, std::uint64_t number);
+    void reply(const Join &join, std::int32_t status, std::vector<wire::NamespacePart> parts);
+    template <typename Condition> void fail_where(Condition condition, std::int32_t status);
+
+    Answer answer_;
+    std::map<Bytes, Rank> sizes_;
+    std::map<Bytes, RankRanges> ended_; // processes, as far as their hosts told
+    std::set<Bytes> gone_;                  // namespaces
+    // The last join of each signature that was answered, as its namespace numbers them: a failure that
+    // crossed with the answer is no new join.
+    std::map<std::pair<StepId, Bytes>, std::uint64_t> answered_;
+    std::list<Join> unmatched_;
+    std::map<Bytes, Place> places_; // by signature in normal form
+    std::size_t matched_ = 0;
+};
+
+} // namespace pmixhost

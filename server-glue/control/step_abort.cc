@@ -1,0 +1,88 @@
+// See step_abort.h.
+#include "server-glue/control/step_abort.h"
+
+#include "server-glue/step/step_messages.h"
+#include "server-glue/log/user_terminal.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/ranges.h>
+#include <pmix.h>
+
+namespace pmixhost {
+
+void StepAbort::take_messages(StepMessages &messages) {
+    messages.on<wire::KillRanks>(StepMessages::Peer::host,
+                                 [this](HostIndex, const auto &message, const auto &) { kill(message); });
+}
+
+void StepAbort::abort(AbortRequest request) {
+    std::vector<Rank> ranks;
+    bool whole = request.targets.empty();
+    auto targets = groups_.expand(std::move(request.targets));
+    if (!targets)
+        return request.reply(targets.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                        : PMIX_ERR_NOT_FOUND);
+    request.targets = std::move(*targets);
+    for (const auto &target : request.targets) {
+        if (target.nspace != context_.step.nspace ||
+            (!target.wildcard && target.rank >= context_.step.map.rank_count()))
+            return request.reply(PMIX_ERR_NOT_FOUND);
+        whole = whole || target.wildcard;
+        ranks.push_back(target.rank);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    if (!whole && ranks.size() < context_.step.map.rank_count())
+        return abort_some(request, ranks);
+    abort_all(std::move(request));
+}
+
+void StepAbort::abort_all(AbortRequest request) {
+    std::string text = fmt::format("rank {} on {} called PMIx_Abort with status {}{}{}",
+                                   request.caller.rank, context_.host_name(), request.status,
+                                   request.message.empty() ? "" : ": ", request.message);
+    context_.log.info("{}", text);
+    auto reply = std::make_shared<StatusReply>(std::move(request.reply));
+    // An exit status has 8 bits; one that would look like success must not.
+    int exit_status = request.status & 0xff;
+    context_.end_step({exit_status == 0 ? 1 : exit_status, printable(text)}, [reply](Result<void> ended) {
+        (*reply)(ended ? PMIX_SUCCESS : PMIX_ERROR);
+    });
+}
+
+void StepAbort::abort_some(AbortRequest &request, const std::vector<Rank> &ranks) {
+    std::string text =
+        fmt::format("rank {} on {} aborted rank{} {} with status {}{}{}", request.caller.rank,
+                    context_.host_name(), ranks.size() == 1 ? "" : "s", fmt::join(ranks, ","),
+                    request.status, request.message.empty() ? "" : ": ", request.message);
+    context_.log.info("{}", text);
+    if (pid_t pid = context_.tasks->watch().pid_of(request.caller.rank))
+        say_on_terminal(pid, text);
+    // The answer first: the caller may be among those it lists.
+    request.reply(PMIX_SUCCESS);
+    std::map<HostIndex, wire::KillRanks> by_host;
+    for (Rank rank : ranks) {
+        auto &message = by_host[context_.step.map.host_of(rank)];
+        message.nspace = context_.step.nspace;
+        message.signal = SIGKILL;
+        message.ranks.push_back(rank);
+    }
+    for (const auto &[host, message] : by_host) {
+        if (host == context_.self())
+            kill(message);
+        else
+            context_.send(host, message);
+    }
+}
+
+void StepAbort::kill(const wire::KillRanks &message) {
+    if (message.nspace != context_.step.nspace || message.signal <= 0 || message.signal >= NSIG)
+        return context_.log.warning("a request to signal processes of {} was dropped", printable(message.nspace));
+    for (Rank rank : message.ranks) {
+        if (auto sent = context_.tasks->watch().signal(rank, message.signal); !sent)
+            context_.log.debug("{}", sent.failure().text);
+    }
+}
+
+} // namespace pmixhost

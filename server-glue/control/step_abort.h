@@ -1,0 +1,29 @@
+// PMIx_Abort: of the whole step it is the RM's own end of it, with the caller's words; of some processes it kills
+// them wherever they are.
+#pragma once
+
+#include "server-glue/step/step_context.h"
+#include "server-glue/step/step_service.h"
+#include "server-glue/groups/group_registry.h"
+#include "server-glue/library/upcalls.h"
+
+namespace pmixhost {
+
+class StepAbort final : public StepService {
+  public:
+    StepAbort(StepContext &context, const GroupRegistry &groups) : context_(context), groups_(groups) {}
+
+    void abort(AbortRequest request);
+
+    void take_messages(StepMessages &messages) override;
+
+  private:
+    void abort_all(AbortRequest request);
+    void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
+    void kill(const wire::KillRanks &message);
+
+    StepContext &context_;
+    const GroupRegistry &groups_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,69 @@
+// The namespaces of other steps that processes of this host may deal with: learned when they meet in
+// a collective over several namespaces, and then known to the server library, so that its clients find
+// their job information.
+#pragma once
+
+#include "common/wire/messages.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/rm/rm_backend.h"
+
+#include <map>
+
+namespace pmixhost {
+
+// What others may know of this step.
+wire::NamespaceInfo describe(const StepInfo &step);
+// None where they make no sense.
+std::vector<ProcessSet> sets_of(const wire::NamespaceInfo &info);
+
+class ForeignJobs {
+  public:
+    // `host`: the name of this one.
+    ForeignJobs(Log &log, std::uint32_t session_id, std::string host)
+        : log_(log), session_id_(session_id), host_(std::move(host)) {}
+
+    // `done` when the library knows it; at once when it has been known before. What makes no sense is
+    // logged, and done.
+    void learn(PmixLibrary &library, const wire::NamespaceInfo &info, std::function<void()> done);
+    // Which CPUs processes of a known one are bound to that are on this host, in hwloc's list form: they and
+    // ours then find each other as local, with their locality. `done` when they do, or cannot. Those that are
+    // of other hosts, or nobody, are left out.
+    void show(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
+              std::function<void()> done);
+    // False when it is not known; else `then` is called, when the library knows it.
+    bool when_known(const Bytes &nspace, std::function<void()> then);
+    // The library knows that there is none of that name here, whatever it makes of the answer to who asked:
+    // from an error of a direct modex 4.2.2 makes a namespace that is never complete, and a connect with it
+    // would hang, should it exist one day.
+    void mark_unknown(PmixLibrary &library, const Bytes &nspace, std::function<void()> done);
+    // Is there room for this one, before anybody has asked for it?
+    bool room_for(const wire::NamespaceInfo &info) const;
+    bool any() const { return !jobs_.empty(); }
+    std::vector<Bytes> names() const;
+    // 0 when it is not known.
+    Rank size_of(const Bytes &nspace) const;
+
+  private:
+    // Of those that nobody has asked for.
+    static constexpr std::size_t max_jobs = 1024;
+    static constexpr std::size_t max_ranks = 100'000;
+
+    Log &log_;
+    std::uint32_t session_id_;
+    std::string host_;
+    struct Job {
+        std::shared_ptr<const StepInfo> step;
+        bool registered = false;
+        std::vector<std::function<void()>> waiting; // until it is
+        HostIndex here = no_host;                   // which of its hosts is this one
+        enum class Shown { no, starting, yes, never } shown = Shown::no;
+        std::vector<std::function<void()>> showing; // while it starts
+    };
+    void update(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
+                std::function<void()> done);
+
+    std::map<Bytes, Job> jobs_;
+    std::size_t ranks_ = 0; // of all of them
+};
+
+} // namespace pmixhost

@@ -1,0 +1,286 @@
+// See launcher_server.h.
+#include "server-glue/spawn/plan_spawn.h"
+#include "server-glue/daemon/launcher_server.h"
+
+#include "common/config_options.h"
+
+#include <csignal>
+#include <ctime>
+#include <pmix_common.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+// More at once would be a task that spawns in a loop without end.
+constexpr std::size_t max_children = 4096;
+// For the RM to say where jobs can be started; of spawn.timeout if that is less.
+constexpr std::chrono::milliseconds starter_patience = std::chrono::minutes(2);
+
+int status_of(ErrorKind kind) {
+    switch (kind) {
+    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
+    case ErrorKind::not_found: return PMIX_ERR_JOB_ALLOC_FAILED;
+    case ErrorKind::denied: return PMIX_ERR_NO_PERMISSIONS;
+    case ErrorKind::unreachable: return PMIX_ERR_UNREACH;
+    case ErrorKind::timeout: return PMIX_ERR_TIMEOUT;
+    default: return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    }
+}
+
+void tell_user(const std::string &text) {
+    std::string line = fmt::format("pmixhost: {}\n", text);
+    [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+} // namespace
+
+LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
+                               MakeStarter make_starter,
+                               CentralServer::Authenticators authenticators,
+                               std::function<void()> on_end)
+    : loop_(loop), log_(log), settings_(settings), make_starter_(std::move(make_starter)),
+      on_end_(std::move(on_end)),
+      peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
+             {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
+                  on_message(step, from, type, payload);
+              },
+              [this](StepId, HostIndex host, Mesh::Gone how) {
+                  if (how == Mesh::Gone::lost)
+                      end_children(fmt::format("host {} of the step is lost", host));
+              },
+              [](StepId) {}}),
+      starters_(loop, max_children) {}
+
+void LauncherServer::on_invitation(const std::string &message) {
+    if (message.empty())
+        end_children("the step was ended");
+    else
+        peers_.on_invitation(message);
+}
+
+void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload) {
+    if (type == wire::SpawnRequest::type) {
+        auto request = wire::decode<wire::SpawnRequest>(payload);
+        if (request)
+            on_request(step, from, std::move(*request));
+        else
+            log_.warning("{}", request.failure().text);
+    } else if (type == wire::StepOver::type) {
+        auto over = wire::decode<wire::StepOver>(payload);
+        if (over && over->badly)
+            end_children(fmt::format("tasks of host {} of the step have ended badly", from));
+    } else {
+        log_.warning("a step's daemon sent a message of unknown type {}", type);
+    }
+}
+
+void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest request) {
+    if (starter_ || ending_ || step_over_)
+        return start(step, from, std::move(request));
+    auto limit = starter_patience;
+    if (settings_.spawn_timeout.count() > 0)
+        limit = std::min(limit, settings_.spawn_timeout);
+    std::uint64_t number = next_early_++;
+    early_[number] = {step, from, std::move(request)};
+    starters_.run("starter", loop_.now() + limit, make_starter_,
+                  [this, number, limit](Result<std::shared_ptr<JobStarter>> made) {
+                      if (made && !starter_)
+                          starter_ = std::move(*made);
+                      auto node = early_.extract(number);
+                      if (!node)
+                          return; // its step is ending
+                      Early &early = node.mapped();
+                      if (starter_)
+                          return start(early.step, early.from, std::move(early.request));
+                      const Error &why = made.failure();
+                      refuse(early.step, early.from, early.request, status_of(why.kind),
+                             why.kind == ErrorKind::timeout
+                                 ? fmt::format("the resource manager has not answered within {} s",
+                                               static_cast<double>(limit.count()) / 1000.0)
+                                 : why.text);
+                  });
+}
+
+void LauncherServer::refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status,
+                            const std::string &reason) {
+    tell_user(fmt::format("PMIx_Spawn of rank {} of {}: {}", request.rank, printable(request.nspace),
+                          printable(reason, 1000)));
+    reply(step, from, request.id, status, {}, reason);
+}
+
+void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest request) {
+    auto refuse = [&](int status, const std::string &reason) {
+        this->refuse(step, from, request, status, reason);
+    };
+    if (ending_ || step_over_)
+        return reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
+    if (children_.size() >= max_children)
+        return refuse(PMIX_ERR_OUT_OF_RESOURCE, "too many jobs have been spawned at once");
+    // By the connection, not by what the message says.
+    request.nspace = peers_.nspace_of(step);
+    auto planned = plan_spawn(request, starter_->site());
+    if (auto *no = std::get_if<SpawnRefusal>(&planned))
+        return refuse(no->status, no->text);
+    auto &plan = std::get<SpawnPlan>(planned);
+    auto command = starter_->command(plan);
+    if (!command)
+        return refuse(status_of(command.failure().kind), command.failure().text);
+    std::uint64_t number = next_child_++;
+    auto job = ChildJob::start(
+        loop_, *command, plan.stdin_rank.has_value(),
+        {[this, number](SpawnEvent event) { on_event(number, std::move(event)); },
+         [this, number](int status, std::string said) { on_end(number, status, said); }});
+    if (!job)
+        return refuse(PMIX_ERR_JOB_FAILED_TO_LAUNCH, job.failure().text);
+    log_.debug("job {}: {} tasks, for rank {} of {}", number, plan.tasks(), request.rank, request.nspace);
+    Child &child = children_[number];
+    child.job = std::move(*job);
+    child.step = step;
+    child.host = from;
+    child.id = request.id;
+    child.tell_start = plan.tell_start;
+    child.tell_end = plan.tell_end;
+    child.plan = std::make_shared<const SpawnPlan>(std::move(plan));
+    auto limit = child.plan->timeout ? std::chrono::milliseconds(*child.plan->timeout) : settings_.spawn_timeout;
+    if (limit.count() > 0)
+        child.timer = loop_.after(limit, [this, number, limit] {
+            auto found = children_.find(number);
+            if (found == children_.end() || found->second.answered)
+                return;
+            std::string why = fmt::format("the spawned job did not start within {} s; it is ended",
+                                          static_cast<double>(limit.count()) / 1000.0);
+            tell_user(why);
+            answer(found->second, PMIX_ERR_TIMEOUT, why);
+            found->second.job->signal(SIGTERM);
+        });
+}
+
+void LauncherServer::on_event(std::uint64_t number, SpawnEvent event) {
+    auto found = children_.find(number);
+    if (found == children_.end())
+        return;
+    Child &child = found->second;
+    switch (event.kind) {
+    case SpawnEvent::Kind::created:
+        child.nspace = event.text;
+        break;
+    case SpawnEvent::Kind::launched:
+        answer(child, event.status, event.text);
+        break;
+    case SpawnEvent::Kind::over:
+        break; // its exit code says more
+    }
+}
+
+void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::string &said) {
+    auto node = children_.extract(number);
+    if (!node)
+        return;
+    Child &child = node.mapped();
+    log_.debug("job {} ({}) has ended with wait status {:#x}", number, child.nspace, wait_status);
+    if (!child.answered) {
+        // Programs that were so quick that nobody saw them run.
+        bool well = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && !child.nspace.empty();
+        if (well) {
+            answer(child, PMIX_SUCCESS, {});
+        } else if (child.nspace.empty()) {
+            Error why = starter_->explain(said);
+            answer(child, status_of(why.kind), why.text);
+        } else {
+            answer(child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");
+        }
+    }
+    if (child.ran)
+        tell(child, wire::JobEvent::ended, wait_status);
+    // Not from within the job's own call.
+    auto keep = std::make_shared<std::unique_ptr<ChildJob>>(std::move(child.job));
+    loop_.post([keep, this] { end_if_done(); });
+}
+
+void LauncherServer::answer(Child &child, int status, const std::string &reason) {
+    if (std::exchange(child.answered, true))
+        return;
+    child.timer.reset();
+    child.ran = status == PMIX_SUCCESS;
+    reply(child.step, child.host, child.id, status, child.ran ? child.nspace : "", reason,
+          child.ran ? describe(child) : wire::NamespaceInfo());
+    child.plan.reset();
+    if (child.ran)
+        tell(child, wire::JobEvent::running);
+}
+
+void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status) {
+    bool asked = what == wire::JobEvent::ended ? child.tell_end : child.tell_start;
+    if (!asked && what != wire::JobEvent::ended)
+        return;
+    wire::JobEvent message;
+    message.asked = asked ? 1 : 0;
+    message.nspace = child.nspace;
+    message.what = what;
+    message.exit_code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    message.time = static_cast<std::uint64_t>(std::time(nullptr));
+    peers_.send(child.step, child.host, wire::JobEvent::type, share(wire::encode(message)));
+}
+
+wire::NamespaceInfo LauncherServer::describe(const Child &child) const {
+    JobPlace place = starter_->place(*child.plan, child.nspace);
+    wire::NamespaceInfo info;
+    std::map<std::string_view, std::size_t> index;
+    for (const auto &host : place.hosts) {
+        index[host] = info.hosts.size();
+        info.hosts.push_back({host, {}});
+    }
+    for (std::uint32_t rank = 0; rank < child.plan->tasks(); ++rank) {
+        auto host = index.find(child.plan->host_of_rank[rank]);
+        if (host == index.end())
+            return {};
+        info.hosts[host->second].ranks.push_back(rank);
+    }
+    info.nspace = child.nspace;
+    info.job_id = place.job_id;
+    info.universe_size = place.universe_size;
+    info.process_sets = format_process_sets(child.plan->process_sets);
+    return info;
+}
+
+void LauncherServer::reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
+                           const std::string &reason, wire::NamespaceInfo info) {
+    wire::SpawnReply message;
+    message.id = id;
+    message.status = status;
+    message.nspace = nspace;
+    message.reason = reason.substr(0, 1024);
+    message.info = std::move(info);
+    Bytes bytes = wire::encode(message);
+    if (bytes.size() > wire::frame_limit) { // whoever wants to know asks the session
+        message.info = {};
+        bytes = wire::encode(message);
+    }
+    peers_.send(step, host, wire::SpawnReply::type, share(std::move(bytes)));
+}
+
+void LauncherServer::end_children(const std::string &why) {
+    if (std::exchange(ending_, true))
+        return;
+    if (!children_.empty())
+        log_.info("{}: the jobs that it spawned are ended", why);
+    for (const auto &[number, early] : std::exchange(early_, {}))
+        start(early.step, early.from, early.request); // says that the step is ending
+    for (auto &[number, child] : children_)
+        child.job->signal(SIGTERM);
+}
+
+void LauncherServer::on_step_over() {
+    step_over_ = true;
+    end_if_done();
+}
+
+void LauncherServer::end_if_done() {
+    if (step_over_ && children_.empty() && on_end_)
+        std::exchange(on_end_, nullptr)();
+}
+
+} // namespace pmixhost

@@ -1,0 +1,86 @@
+// The launcher (central_roles.h): the pmixhostd beside srun or `pmixhost run` that starts a job for
+// each PMIx_Spawn of their step, as the same user at the same place would: so the children's output,
+// Ctrl-C and accounting are the RM's own.
+//
+// A request becomes a plan (spawn/plan_spawn.h), a command (job_starter.h) and a process (child_job.h), and
+// is answered when the process has said that every program runs, or that it will not, or when the
+// time is over. The step's end: children go on after a normal end, and the launcher with them; they
+// are ended (SIGTERM to their commands) when a host of the step was lost, a task ended badly, whoever
+// started the launcher says so, or has gone.
+//
+// All in the loop's thread, but for what makes the starter, which may have to wait for the RM.
+#pragma once
+
+#include "common/slow_calls.h"
+#include "server-glue/daemon/central_server.h"
+#include "server-glue/spawn/child_job.h"
+
+#include <map>
+
+namespace pmixhost {
+
+class LauncherServer {
+  public:
+    // Makes the starter, with the first request that it succeeds for; the others are refused with the
+    // reason why there is none. It is called in a thread, and owns all that it uses.
+    using MakeStarter = std::function<Result<std::shared_ptr<JobStarter>>()>;
+    // `on_end` is called once, when the step is over and so are its children.
+    LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
+                   MakeStarter make_starter, CentralServer::Authenticators authenticators, std::function<void()> on_end);
+
+    // An empty one orders the end of all children.
+    void on_invitation(const std::string &message);
+    // The step is over: no requests come any more.
+    void on_step_over();
+    // `why` is for the log.
+    void end_children(const std::string &why);
+
+  private:
+    using StepId = CentralServer::StepId;
+    struct Child {
+        std::unique_ptr<ChildJob> job;
+        StepId step = 0;
+        HostIndex host = 0;
+        std::uint64_t id = 0; // of the request
+        std::string nspace;   // once it is known
+        std::shared_ptr<const SpawnPlan> plan; // until it is answered
+        bool answered = false, ran = false;
+        bool tell_start = false, tell_end = false; // as in SpawnPlan
+        EventLoop::Handle timer;
+    };
+    // A request that came before there was a starter.
+    struct Early {
+        StepId step = 0;
+        HostIndex from = 0;
+        wire::SpawnRequest request;
+    };
+    void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
+    void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
+    void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status,
+                const std::string &reason);
+    void start(StepId step, HostIndex from, wire::SpawnRequest request);
+    void on_event(std::uint64_t child, SpawnEvent event);
+    void on_end(std::uint64_t child, int wait_status, const std::string &said);
+    void tell(const Child &child, std::uint8_t what, int wait_status = 0);
+    void answer(Child &child, int status, const std::string &reason);
+    wire::NamespaceInfo describe(const Child &child) const;
+    void reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
+               const std::string &reason, wire::NamespaceInfo info = {});
+    void end_if_done();
+
+    EventLoop &loop_;
+    Log &log_;
+    const Settings &settings_;
+    MakeStarter make_starter_;
+    std::shared_ptr<JobStarter> starter_;
+    std::function<void()> on_end_;
+    CentralServer peers_;
+    std::map<std::uint64_t, Child> children_;
+    std::uint64_t next_child_ = 1;
+    std::map<std::uint64_t, Early> early_;
+    std::uint64_t next_early_ = 1;
+    bool step_over_ = false, ending_ = false;
+    SlowCalls starters_;
+};
+
+} // namespace pmixhost

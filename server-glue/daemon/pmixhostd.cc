@@ -1,0 +1,331 @@
+// pmixhostd: the PMIx server of one step on one host, started by the shim in slurmstepd or by
+// `pmixhost run`, as the user. Not meant to be started by hand.
+//
+//   pmixhostd --start-fd N    serve; N: the start document (contrib/doc/start-document.md)
+//   pmixhostd --session BACKEND [KEY=VALUE ...]
+//                             the session of an allocation; the keys of its start document
+//   pmixhostd --stand-in      internal, see stand_in.h
+//   pmixhostd --version
+#include "common/config.h"
+#include "config.h"
+#include "server-glue/rm/backend_loader.h"
+#include "server-glue/library/descriptor_range.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/daemon/role_process.h"
+#include "server-glue/tasks/stand_in.h"
+#include "server-glue/daemon/step_server.h"
+#include "server-glue/daemon/supervisor.h"
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pmixhost {
+namespace {
+
+// What both processes need, read once.
+struct Begin {
+    StartDocument document;
+    Settings settings;
+    std::vector<std::string> notes;
+    UniqueFd door;
+    StatusPage *page = nullptr;
+    EvidencePlace evidence; // should something in it hang
+};
+
+Result<int> descriptor(const StartDocument &document, std::string_view key) {
+    auto number = document.number(key, 1 << 20);
+    if (!number)
+        return number.failure();
+    int fd = static_cast<int>(*number);
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        return system_error(fmt::format("start document: {} {}", key, fd), errno);
+    return fd;
+}
+
+StatusPage *map_page(const StartDocument &document) {
+    auto fd = descriptor(document, "status_fd");
+    if (!fd)
+        return nullptr;
+    UniqueFd owner(*fd);
+    void *memory =
+        mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, owner.get(), 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<StatusPage *>(memory);
+}
+
+Result<StartDocument> read_document(int start_fd) {
+    UniqueFd owner(start_fd);
+    return StartDocument::read_from(start_fd);
+}
+
+// What a start document would say, from the command line and the environment.
+Result<StartDocument> session_document(int argc, char **argv) {
+    StartDocument document;
+    Result<void> added;
+    auto add = [&](std::string_view key, std::string_view value) {
+        if (added)
+            added = document.add(key, value);
+    };
+    add("role", name_of(CentralRole::session));
+    add("backend", argv[2]);
+    for (int i = 3; i < argc; ++i) {
+        std::string_view pair = argv[i];
+        auto equals = pair.find('=');
+        if (equals == std::string_view::npos)
+            return error(ErrorKind::invalid, "'{}' is not KEY=VALUE", pair);
+        add(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+    for (char **variable = environ; *variable; ++variable) {
+        if (std::string_view(*variable).starts_with("PMIXHOST_"))
+            add("env", *variable);
+    }
+    if (!added)
+        return added.failure();
+    return document;
+}
+
+Result<Begin> begin(Result<StartDocument> document) {
+    if (!document)
+        return document.failure();
+    Begin b;
+    b.document = std::move(*document);
+    b.page = map_page(b.document);
+    if (b.document.has("door_fd")) {
+        auto fd = descriptor(b.document, "door_fd");
+        if (!fd)
+            return fd.failure();
+        b.door.reset(*fd);
+    }
+    auto path = b.document.text("config");
+    auto environment = b.document.all("env");
+    auto loaded = load_config(path ? *path : std::string(), environment);
+    if (!loaded) {
+        if (b.page)
+            b.page->fail(loaded.failure().text);
+        return loaded.failure();
+    }
+    b.settings = std::move(loaded->settings);
+    b.notes = std::move(loaded->notes);
+    return b;
+}
+
+// %j job, %s step, %n host, %u user, as far as the start document tells.
+std::string log_path(const Settings &settings, const StartDocument &document) {
+    std::string path;
+    const std::string &pattern = settings.log_file;
+    auto text = [&](std::string_view key) {
+        auto value = document.text(key);
+        return value ? *value : std::string("x");
+    };
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] != '%' || i + 1 == pattern.size()) {
+            path += pattern[i];
+            continue;
+        }
+        switch (pattern[++i]) {
+        case 'j': path += text("slurm.job_id"); break;
+        case 's': path += text("slurm.step_id"); break;
+        case 'n': path += text("host"); break;
+        case 'u': path += std::to_string(::getuid()); break;
+        default: path += pattern[i];
+        }
+    }
+    return path;
+}
+
+// "12.0"; empty under an RM that has no such numbers.
+std::string step_name(const StartDocument &document) {
+    auto job = document.text("slurm.job_id"), step = document.text("slurm.step_id");
+    return job && step ? *job + "." + *step : std::string();
+}
+
+// Shows the supervisor that the event loop goes round.
+class Heart {
+  public:
+    Heart(EventLoop &loop, StatusPage *page, std::chrono::milliseconds hang_timeout)
+        : loop_(loop), page_(page), interval_(hang_timeout / beats_in_hang_timeout) {
+        if (page_ && hang_timeout.count() > 0)
+            beat();
+    }
+
+  private:
+    void beat() {
+        page_->heartbeat.fetch_add(1, std::memory_order_relaxed);
+        timer_ = loop_.after(interval_, [this] { beat(); });
+    }
+    EventLoop &loop_;
+    StatusPage *page_;
+    Duration interval_;
+    EventLoop::Handle timer_;
+};
+
+int serve(Begin b, Log &log, TaskTable *table) {
+    PmixLibrary::set_environment(b.settings); // no other thread yet
+    DescriptorRange::of_process().prepare();
+    auto refuse = [&](const Error &why) {
+        log.error("{}", why.text);
+        if (b.page)
+            b.page->fail(why.text);
+        return 1;
+    };
+    auto loop = EventLoop::create([&log](const std::string &what) {
+        log.error("internal error, an event was not handled to its end: {}", what);
+    });
+    if (!loop)
+        return refuse(loop.failure());
+    auto module = load_backend(b.document);
+    if (!module)
+        return refuse(module.failure());
+    auto backend = (*module)->create({**loop, log, b.document});
+    if (!backend)
+        return refuse(backend.failure());
+    auto directory = b.document.text("directory");
+
+    // A task that finds the door shut reads the page at once, so the reason must be there before.
+    UniqueFd door_shuts_last(b.door ? ::fcntl(b.door.get(), F_DUPFD_CLOEXEC, 0) : -1);
+    int exit_code = 0;
+    auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table, std::move(b.door),
+                                      b.document.has("live_on"), directory ? *directory : std::string(),
+                                      std::move(b.evidence)},
+                                     [&](Result<void> result) {
+                                         if (!result) {
+                                             log.error("{}", result.failure().text);
+                                             exit_code = 1;
+                                         }
+                                         (*loop)->stop();
+                                     });
+    if (!server)
+        return refuse(server.failure());
+    door_shuts_last.reset();
+    // The supervisor is our parent; without it nobody would notice our own end.
+    UniqueFd supervisor;
+    EventLoop::Handle watch;
+    if (table) {
+        supervisor.reset(static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0)));
+        if (supervisor)
+            watch = (*loop)->watch(supervisor.get(), EventLoop::readable, [&](unsigned) {
+                watch.reset();
+                (*server)->on_supervisor_gone();
+            });
+    }
+    Heart heart(**loop, table ? b.page : nullptr, b.settings.daemon_hang_timeout);
+    if (auto ran = (*loop)->run(); !ran) {
+        // The supervisor ends the step with this line.
+        log.error("{}", ran.failure().text);
+        if (b.page)
+            b.page->fail(ran.failure().text);
+        exit_code = 1;
+    }
+    if (exit_code == 0 && table)
+        table->orderly_end.store(1, std::memory_order_release);
+    if (b.page)
+        b.page->leaving.store(1, std::memory_order_release); // the heart stands still
+    (*server)->leave();
+    log.flush();
+    // Not through destructors: libpmix' threads may be calling up this very moment, requests that were
+    // posted and not handled would be answered to a library that has ended, and nothing is left that
+    // the kernel does not clean up.
+    _exit(exit_code);
+}
+
+int run(Result<StartDocument> document) {
+    // What the RM signals, it signals for the tasks; the daemon serves them to their end.
+    for (int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP})
+        ::signal(signal, SIG_IGN);
+    // A socket, a pidfd and a door visit for each task, a connection for many hosts.
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    auto started = begin(std::move(document));
+    if (!started) {
+        fmt::print(stderr, "pmixhostd: {}\n", started.failure().text);
+        return 1;
+    }
+    std::string host = started->document.text("host").ok() ? *started->document.text("host") : "?";
+    auto level = parse_log_level(started->settings.log_level);
+    UniqueFd log_file;
+    if (!started->settings.log_file.empty())
+        // Not blocking: it may be a FIFO that nobody reads.
+        log_file.reset(::open(log_path(started->settings, started->document).c_str(),
+                              O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+    Log log(log_file ? log_file.get() : 2, level ? *level : LogLevel::warning,
+            fmt::format("pmixhostd[{} {}]", host, ::getpid()));
+    // Once this process does not fork itself any more.
+    auto begin_log = [&] {
+        log.do_not_wait();
+        for (const auto &note : started->notes)
+            log.warning("{}", note);
+    };
+
+    if (started->document.has("role")) {
+        begin_log();
+        int code = serve_role(started->document, started->settings, log);
+        log.flush();
+        _exit(code); // a thread may still be in the RM's library, which must not be unloaded under it
+    }
+    started->evidence = evidence_place(started->settings, log_path(started->settings, started->document), host,
+                                       step_name(started->document));
+    if (!started->door) {
+        begin_log();
+        return serve(std::move(*started), log, nullptr); // whoever starts the tasks watches this one
+    }
+
+    TaskTable *table = TaskTable::create();
+    if (!table)
+        return 1;
+    pid_t server = fork(); // there is one thread
+    if (server < 0) {
+        if (started->page)
+            started->page->fail("pmixhostd cannot fork: process limit reached?");
+        return 1;
+    }
+    if (server == 0) {
+        ::signal(SIGCHLD, SIG_IGN); // stand-ins need no reaping
+        let_parent_trace();         // should we hang
+        begin_log();
+        return serve(std::move(*started), log, table);
+    }
+    started->door.reset();
+    log.do_not_wait();
+    return supervise(server, started->document, started->page, *table,
+                     started->settings.daemon_hang_timeout,
+                     started->evidence, log);
+}
+
+} // namespace
+} // namespace pmixhost
+
+int main(int argc, char **argv) {
+    using namespace pmixhost;
+    try {
+        if (argc == 2 && std::strcmp(argv[1], "--stand-in") == 0)
+            return stand_in_main();
+        if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+            fmt::print("pmixhostd {}\n", PACKAGE_VERSION);
+            return 0;
+        }
+        if (argc >= 3 && std::strcmp(argv[1], "--session") == 0)
+            return run(session_document(argc, argv));
+        int fd = -1;
+        if (argc == 3 && std::strcmp(argv[1], "--start-fd") == 0) {
+            const char *end = argv[2] + std::strlen(argv[2]);
+            auto [stop, code] = std::from_chars(argv[2], end, fd);
+            if (code == std::errc() && stop == end && fd >= 0)
+                return run(read_document(fd));
+        }
+        fmt::print(stderr, "pmixhostd is started by srun --mpi=pmixhost or by `pmixhost run`; see "
+                           "pmixhost(1)\n");
+        return 2;
+    } catch (const std::exception &e) {
+        fmt::print(stderr, "pmixhostd: {}\n", e.what());
+        return 1;
+    }
+}

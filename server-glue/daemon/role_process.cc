@@ -1,0 +1,124 @@
+// See role_process.h.
+#include "server-glue/daemon/role_process.h"
+
+#include "server-glue/rm/backend_loader.h"
+#include "server-glue/rm/invitation_stream.h"
+#include "server-glue/daemon/launcher_server.h"
+#include "server-glue/daemon/session_server.h"
+
+#include <csignal>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+
+std::unique_ptr<Authenticator> authenticator(EventLoop &loop, const Bytes &secret) {
+    if (secret.empty())
+        return make_munge_authenticator(loop, ::getuid());
+    return make_secret_authenticator(secret);
+}
+
+Result<void> serve_session(EventLoop &loop, const StartDocument &document, const Settings &settings,
+                           Log &log) {
+    std::unique_ptr<InvitationSource> source;
+    SessionServer session(
+        loop, log, settings, [&loop](const Bytes &secret) { return authenticator(loop, secret); },
+        [&loop] { loop.stop(); },
+        [&source](const std::set<Bytes> &known, std::function<void(CalledSteps)> done) {
+            if (source)
+                source->call_steps(known, std::move(done));
+        });
+    auto take = [&session](std::string message) { session.on_invitation(message); };
+    if (document.has("invitations_fd")) {
+        auto stream = InvitationStream::open(loop, log, document, take, [&loop] { loop.stop(); });
+        if (!stream)
+            return stream.failure();
+        source = std::move(*stream);
+    } else {
+        auto module = load_backend(document);
+        if (!module)
+            return module.failure();
+        if (!(*module)->session_invitations)
+            return error(ErrorKind::unsupported, "the backend {} starts no session", (*module)->name);
+        auto opened = (*module)->session_invitations({loop, log, document}, settings, take);
+        if (!opened)
+            return opened.failure();
+        source = std::move(*opened);
+    }
+    auto ended = loop.on_signal(SIGTERM, [&loop] { loop.stop(); });
+    auto interrupted = loop.on_signal(SIGINT, [&loop] { loop.stop(); });
+    auto served = loop.run();
+    source.reset(); // it hands invitations to the session
+    return served;
+}
+
+Result<std::shared_ptr<JobStarter>> make_starter(const StartDocument &document, const Settings &settings) {
+    auto module = load_backend(document);
+    if (!module)
+        return module.failure();
+    if (!(*module)->create_starter)
+        return error(ErrorKind::unsupported, "the backend {} starts no jobs", (*module)->name);
+    auto made = (*module)->create_starter(document, settings);
+    if (!made)
+        return made.failure();
+    return std::shared_ptr<JobStarter>(std::move(*made));
+}
+
+Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, const Settings &settings,
+                            Log &log) {
+    LauncherServer launcher(
+        loop, log, settings, [document, settings] { return make_starter(document, settings); },
+        [&loop](const Bytes &secret) { return authenticator(loop, secret); }, [&loop] { loop.stop(); });
+    // Whoever started this process is its parent, and says by the end of the stream that its step is
+    // over. Its own end is another matter.
+    UniqueFd parent(static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0)));
+    auto stream = InvitationStream::open(
+        loop, log, document, [&launcher](std::string message) { launcher.on_invitation(message); },
+        [&launcher] { launcher.on_step_over(); });
+    if (!stream)
+        return stream.failure();
+    EventLoop::Handle parent_watch;
+    if (parent)
+        parent_watch = loop.watch(parent.get(), EventLoop::readable, [&](unsigned) {
+            parent_watch.reset();
+            launcher.end_children("who started the launcher has gone");
+            launcher.on_step_over();
+        });
+    auto ended = loop.on_signal(SIGTERM, [&launcher] { launcher.end_children("SIGTERM"); });
+    return loop.run();
+}
+
+} // namespace
+
+int serve_role(const StartDocument &document, const Settings &settings, Log &log) {
+    auto fail = [&log](const Error &why) {
+        log.error("{}", why.text);
+        return 1;
+    };
+    auto loop = EventLoop::create([&log](const std::string &what) {
+        log.error("internal error, an event was not handled to its end: {}", what);
+    });
+    if (!loop)
+        return fail(loop.failure());
+    auto role = document.text("role");
+    if (!role)
+        return fail(role.failure());
+    if (*role == name_of(CentralRole::launcher)) {
+        auto served = serve_launcher(**loop, document, settings, log);
+        return served ? 0 : fail(served.failure());
+    }
+    if (*role != name_of(CentralRole::session))
+        return fail(error(ErrorKind::invalid, "there is no role '{}'", *role));
+    auto served = serve_session(**loop, document, settings, log);
+    if (served)
+        return 0;
+    // The other one that was started at the same time serves.
+    if (served.failure().kind == ErrorKind::exists)
+        return 0;
+    return fail(served.failure());
+}
+
+} // namespace pmixhost

@@ -1,0 +1,319 @@
+// See session_server.h.
+#include "server-glue/daemon/session_server.h"
+
+#include "common/config_options.h"
+
+#include <algorithm>
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+static constexpr std::size_t max_relayed = 100'000;
+// Who asks for a namespace waits as long as it likes; no step is looked for longer than this.
+static constexpr auto find_patience = std::chrono::seconds(30);
+
+static TimePoint deadline_of(TimePoint now, std::uint32_t timeout_ms) {
+    return timeout_ms == UINT32_MAX ? TimePoint::max() : now + std::chrono::milliseconds(timeout_ms);
+}
+
+SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings,
+                             CentralServer::Authenticators authenticators,
+                             std::function<void()> on_end, CallSteps call_steps)
+    : loop_(loop), log_(log), settings_(settings), on_end_(std::move(on_end)),
+      call_steps_(std::move(call_steps)),
+      peers_(loop, log, settings, CentralRole::session, std::move(authenticators),
+             {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
+                  on_message(step, from, type, payload);
+              },
+              [this](StepId step, HostIndex host, Mesh::Gone how) {
+                  on_gone(step, host, how == Mesh::Gone::lost);
+              },
+              [this](StepId step) { on_step_gone(step); }}),
+      store_({settings.publish_max_bytes},
+             [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
+                 auto node = askers_.extract(id);
+                 if (!node)
+                     return;
+                 auto at = asking_.find({node.mapped().step, node.mapped().host});
+                 at->second.erase(id);
+                 if (at->second.empty())
+                     asking_.erase(at);
+                 reply(node.mapped(), status, std::move(found));
+             }),
+      gatherings_([this](const Gatherings::Member &member, wire::GatheringDone done) {
+          on_gathering_done(member, done);
+          peers_.send(member.step, member.host, wire::GatheringDone::type, share(wire::encode(done)));
+      }),
+      events_(*this, {settings.events_keep, SessionEvents::Limits{}.bytes, settings.events_keep_time}),
+      finder_({[this](const Bytes &nspace) { return !peers_.connected_hosts(peers_.step_of(nspace)).empty(); },
+               [this](std::function<void(TimePoint, CalledSteps)> done) {
+                   std::set<Bytes> known;
+                   for (const auto &[nspace, step] : peers_.connected_steps())
+                       known.insert(nspace);
+                   SessionControlPort &port = *this;
+                   port.call_steps(known, std::move(done));
+               }}) {
+    arm_idle();
+}
+
+// Who is connected hears of the other's misfortunes.
+void SessionServer::on_gathering_done(const Gatherings::Member &member, const wire::GatheringDone &done) {
+    auto signature = wire::decode<Signature>(done.signature);
+    if (done.status != PMIX_SUCCESS || !signature)
+        return;
+    Bytes nspace = peers_.nspace_of(member.step);
+    for (const auto &part : done.parts) {
+        if (signature->kind == CollectiveKind::connect)
+            events_.connected(nspace, part.info.nspace);
+        else if (signature->kind == CollectiveKind::disconnect)
+            events_.disconnected(nspace, part.info.nspace);
+    }
+}
+
+void SessionServer::dropped(const Bytes &nspace) {
+    if (slow_.insert(nspace).second)
+        log_.warning("{} does not take its events: some are lost", printable(nspace));
+}
+
+template <typename Message, typename Body> static void with(Log &log, const Bytes &payload, Body body) {
+    if (auto message = wire::decode<Message>(payload))
+        body(*message);
+    else
+        log.warning("{}", message.failure().text);
+}
+
+void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload) {
+    TimePoint now = loop_.now();
+    Bytes nspace = peers_.nspace_of(step);
+    events_.heard(now, step, nspace, from);
+    control_.heard(now, nspace);
+    finder_.heard(nspace);
+    switch (type) {
+    case wire::PublishRequest::type:
+        with<wire::PublishRequest>(log_, payload, [&](const auto &m) {
+            host_names_[{step, from}] = m.host;
+            reply({step, from, m.id}, store_.publish({nspace, m.rank, m.host, m.uid, m.gid}, m), {});
+        });
+        break;
+    case wire::LookupRequest::type:
+        with<wire::LookupRequest>(log_, payload, [&](const auto &m) {
+            TimePoint deadline = m.timeout_ms == 0 ? TimePoint::max()
+                                                   : now + std::chrono::milliseconds(m.timeout_ms);
+            std::uint64_t id = next_id_++;
+            host_names_[{step, from}] = m.host;
+            asking_[{step, from}].insert(id);
+            askers_.emplace(id, Asker{step, from, m.id});
+            store_.lookup(id, {nspace, m.rank, m.host, m.uid}, m, deadline);
+        });
+        break;
+    case wire::UnpublishRequest::type:
+        with<wire::UnpublishRequest>(log_, payload, [&](const auto &m) {
+            reply({step, from, m.id}, store_.unpublish({nspace, m.rank, {}}, m), {});
+        });
+        break;
+    case wire::ProcessesEnded::type:
+        with<wire::ProcessesEnded>(log_, payload, [&](const auto &m) {
+            store_.on_processes_ended(nspace, m.ranks);
+            gatherings_.on_processes_ended(nspace, m.ranks);
+        });
+        break;
+    case wire::NamespaceEnded::type:
+        with<wire::NamespaceEnded>(log_, payload, [&](const auto &m) {
+            if (peers_.step_of(m.nspace) == 0) // of one that is here, its own end is heard
+                gatherings_.on_step_gone(0, m.nspace);
+        });
+        break;
+    case wire::GatheringJoin::type:
+        with<wire::GatheringJoin>(log_, payload, [&](const auto &m) {
+            if (m.part.info.nspace != nspace)
+                return log_.warning("{} speaks for another namespace", printable(nspace));
+            auto joined = gatherings_.join({step, from}, m);
+            if (joined)
+                return;
+            log_.warning("{}: {}", printable(nspace), joined.failure().text);
+            wire::GatheringDone done;
+            done.signature = m.signature;
+            done.sequence = m.sequence;
+            done.status = joined.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
+                                                                     : PMIX_ERR_BAD_PARAM;
+            peers_.send(step, from, wire::GatheringDone::type, share(wire::encode(done)));
+        });
+        break;
+    case wire::ModexRequest::type:
+        with<wire::ModexRequest>(log_, payload, [&](const auto &m) { relay(step, from, m); });
+        break;
+    case wire::ModexReply::type:
+        with<wire::ModexReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
+        break;
+    case wire::NamespaceRequest::type:
+        with<wire::NamespaceRequest>(log_, payload, [&](const auto &m) { relay(step, from, m); });
+        break;
+    case wire::NamespaceReply::type:
+        with<wire::NamespaceReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
+        break;
+    case wire::EventAbroad::type:
+        with<wire::EventAbroad>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });
+        break;
+    case wire::ControlRequest::type:
+        with<wire::ControlRequest>(log_, payload,
+                                   [&](auto &m) { control_.on_request(now, step, from, std::move(m)); });
+        break;
+    case wire::ControlCancel::type:
+        with<wire::ControlCancel>(log_, payload,
+                                  [&](const auto &m) { control_.on_cancel(step, from, m); });
+        break;
+    case wire::ControlPartReply::type:
+        with<wire::ControlPartReply>(log_, payload,
+                                     [&](const auto &m) { control_.on_reply(now, step, from, m); });
+        break;
+    case wire::HearEvents::type:
+        break; // it has been heard
+    default:
+        log_.warning("{} sent a message of unknown type {}", printable(nspace), type);
+    }
+    arm_timer();
+}
+
+void SessionServer::reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found) {
+    wire::DataReply message{asker.id, status, std::move(found)};
+    peers_.send(asker.step, asker.host, wire::DataReply::type, share(wire::encode(message)));
+}
+
+// The answer to a question that cannot be put, or not be answered.
+void SessionServer::refuse(const Relayed &relayed, std::int32_t status) {
+    auto send = [&](auto reply) {
+        reply.id = relayed.asker.id;
+        reply.status = status;
+        peers_.send(relayed.asker.step, relayed.asker.host, reply.type, share(wire::encode(reply)));
+    };
+    if (relayed.type == wire::ModexRequest::type)
+        send(wire::ModexReply());
+    else
+        send(wire::NamespaceReply());
+}
+
+// The step may have to be called first.
+template <typename Request>
+void SessionServer::relay(StepId step, HostIndex from, const Request &message) {
+    TimePoint deadline = loop_.now() + find_patience;
+    if constexpr (std::is_same_v<Request, wire::ModexRequest>)
+        deadline = deadline_of(loop_.now(), message.timeout_ms);
+    finder_.find(loop_.now(), message.nspace, deadline, [this, step, from, message, deadline](bool here) {
+        Relayed relayed{Request::type, {step, from, message.id}, 0, 0, deadline};
+        if (!here)
+            return refuse(relayed, PMIX_ERR_NOT_FOUND);
+        relay(std::move(relayed), message);
+    });
+}
+
+// Who asks waits as long as it likes; this side only forgets in time.
+template <typename Request> void SessionServer::relay(Relayed relayed, Request message) {
+    relayed.asked = peers_.step_of(message.nspace);
+    auto hosts = peers_.connected_hosts(relayed.asked);
+    if (hosts.empty())
+        return refuse(relayed, PMIX_ERR_LOST_CONNECTION);
+    if (relayed_.size() >= max_relayed)
+        return refuse(relayed, PMIX_ERR_OUT_OF_RESOURCE);
+    message.id = next_id_++;
+    relayed.asked_host = hosts[message.id % hosts.size()]; // any knows the way: the load is spread
+    peers_.send(relayed.asked, relayed.asked_host, Request::type, share(wire::encode(message)));
+    relayed_.emplace(message.id, relayed);
+}
+
+template <typename Reply> void SessionServer::relay_back(StepId step, Reply message) {
+    constexpr std::uint8_t asked = std::is_same_v<Reply, wire::ModexReply> ? wire::ModexRequest::type
+                                                                           : wire::NamespaceRequest::type;
+    auto found = relayed_.find(message.id);
+    if (found == relayed_.end() || found->second.asked != step || found->second.type != asked)
+        return;
+    Asker asker = found->second.asker;
+    relayed_.erase(found);
+    message.id = asker.id;
+    peers_.send(asker.step, asker.host, Reply::type, share(wire::encode(message)));
+}
+
+void SessionServer::call_steps(const std::set<Bytes> &known,
+                               std::function<void(TimePoint, CalledSteps)> done) {
+    call_steps_(known, [this, done = std::move(done)](CalledSteps called) {
+        done(loop_.now(), std::move(called));
+        arm_timer();
+    });
+}
+
+void SessionServer::on_gone(StepId step, HostIndex host, bool lost) {
+    control_.on_host_gone(loop_.now(), step, host, lost);
+    gatherings_.on_member_gone({step, host});
+    events_.on_host_gone(step, host, peers_.connected_hosts(step));
+    std::erase_if(relayed_, [&](const auto &entry) {
+        return entry.second.asker.step == step && entry.second.asker.host == host;
+    });
+    std::vector<std::uint64_t> broken;
+    for (const auto &[id, relayed] : relayed_) {
+        if (relayed.asked == step && relayed.asked_host == host)
+            broken.push_back(id);
+    }
+    for (std::uint64_t id : broken)
+        refuse(relayed_.extract(id).mapped(), PMIX_ERR_LOST_CONNECTION);
+    forget_askers(step, host);
+    // Whether it left or was lost, no more of its processes will be heard of.
+    if (auto name = host_names_.extract({step, host}))
+        store_.on_host_ended(peers_.nspace_of(step), name.mapped());
+    arm_timer();
+}
+
+void SessionServer::forget_askers(StepId step, HostIndex host) {
+    auto node = asking_.extract({step, host});
+    if (!node)
+        return;
+    for (std::uint64_t id : node.mapped()) {
+        store_.cancel(id);
+        askers_.erase(id);
+    }
+}
+
+void SessionServer::on_step_gone(StepId step) {
+    Bytes nspace = peers_.nspace_of(step);
+    store_.on_nspace_ended(nspace);
+    gatherings_.on_step_gone(step, nspace);
+    events_.on_step_gone(step);
+    control_.on_step_gone(loop_.now(), step);
+    slow_.erase(nspace);
+    // Hosts that went with the last one: on_gone was not called for each.
+    for (auto at = asking_.lower_bound({step, 0}); at != asking_.end() && at->first.first == step;) {
+        HostIndex host = at++->first.second;
+        forget_askers(step, host);
+    }
+    for (auto at = host_names_.lower_bound({step, 0});
+         at != host_names_.end() && at->first.first == step;)
+        at = host_names_.erase(at);
+    std::erase_if(relayed_, [&](const auto &entry) { return entry.second.asker.step == step; });
+    std::vector<Relayed> lost;
+    for (auto at = relayed_.begin(); at != relayed_.end();) {
+        auto now = at++;
+        if (now->second.asked != step)
+            continue;
+        lost.push_back(now->second);
+        relayed_.erase(now);
+    }
+    for (const auto &relayed : lost)
+        refuse(relayed, PMIX_ERR_LOST_CONNECTION);
+    arm_timer();
+    arm_idle();
+}
+
+void SessionServer::arm_timer() {
+    timer_.arm(
+        std::min({store_.next_time(), events_.next_time(), control_.next_time(), finder_.next_time()}));
+}
+
+void SessionServer::arm_idle() {
+    idle_ = loop_.after(settings_.session_idle, [this] {
+        std::erase_if(relayed_,
+                      [now = loop_.now()](const auto &entry) { return entry.second.deadline < now; });
+        if (peers_.idle() && store_.bytes() == 0 && events_.empty())
+            return on_end_();
+        arm_idle();
+    });
+}
+
+} // namespace pmixhost

@@ -1,0 +1,35 @@
+// The supervisor: pmixhostd's parent process under an RM that starts the tasks itself. It holds
+// nothing of libpmix, waits for the server, and if that dies while tasks still run, ends the step
+// with a line that tells the user why. Otherwise they would wait for a server that is not there.
+// A server that hangs (its heartbeat in the status page stands still) it ends first, and so one that
+// takes too long to leave, after it has had written down where that stood (daemon/evidence.h).
+#pragma once
+
+#include "common/log.h"
+#include "common/start_document.h"
+#include "common/status_page.h"
+#include "server-glue/daemon/evidence.h"
+#include "server-glue/tasks/task_table.h"
+
+#include <chrono>
+#include <sys/types.h>
+
+namespace pmixhost {
+
+// When the RM ends a step it kills the supervisor, the server and the tasks, in any order. Whichever
+// of the first two is still there after this long was not meant.
+inline constexpr auto dying_patience = std::chrono::milliseconds(300);
+
+// The server's heart must beat so often within its hang timeout.
+inline constexpr int beats_in_hang_timeout = 8;
+
+// A server that says that it leaves has this long for it (backends wait some seconds for their RM).
+inline constexpr auto leaving_patience = std::chrono::seconds(20);
+
+// Waits for `server`, a child, and does what is needed then. The exit code for this process.
+// `hang_timeout` of 0, or no page: a hang is not looked for, nor one that does not get away.
+int supervise(pid_t server, const StartDocument &document, StatusPage *page, const TaskTable &table,
+              std::chrono::milliseconds hang_timeout, const EvidencePlace &place, Log &log,
+              std::chrono::milliseconds patience = leaving_patience);
+
+} // namespace pmixhost

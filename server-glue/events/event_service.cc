@@ -1,0 +1,239 @@
+// See event_service.h.
+#include "server-glue/events/event_service.h"
+
+#include <algorithm>
+#include <pmix_common.h>
+#include <utility>
+
+namespace pmixhost {
+
+template <typename Body> void EventService::each_neighbour(HostIndex of, Body body) const {
+    if (HostIndex parent = tree_.parent(of); parent != no_host)
+        body(parent);
+    HostIndex first = tree_.first_child(of);
+    for (std::uint32_t i = 0; i < tree_.child_count(of); ++i)
+        body(first + i);
+}
+
+void EventService::spread(HostIndex from, const Hosts &hosts, std::uint8_t type,
+                          const SharedBytes &payload) {
+    // The sender has seen to everyone who lies behind the neighbour it came by.
+    HostIndex behind = from == self_ ? self_ : tree_.next_hop(self_, from);
+    each_neighbour(self_, [&](HostIndex neighbour) {
+        if (neighbour != behind)
+            reach(neighbour, self_, hosts, type, payload);
+    });
+}
+
+void EventService::reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type,
+                         const SharedBytes &payload) {
+    bool wanted = hosts.empty() || std::any_of(hosts.begin(), hosts.end(), [&](HostIndex host) {
+        return host != coming_from && tree_.next_hop(coming_from, host) == at;
+    });
+    if (!wanted)
+        return;
+    bool may_be_there = !lost_.contains(at) && !hosts_.host_gone(at);
+    if (may_be_there && (type != wire::OrderlyEnds::type || hosts_.connected(at))) {
+        if (type == wire::EventNotice::type && !has_room(at, payload->size()))
+            return;
+        if (hosts_.send(at, type, payload))
+            return;
+    }
+    each_neighbour(at, [&](HostIndex neighbour) {
+        if (neighbour != coming_from)
+            reach(neighbour, at, hosts, type, payload);
+    });
+}
+
+// The queue has more than events in it, so that neither number alone says how many of them wait.
+bool EventService::has_room(HostIndex to, std::size_t bytes) {
+    std::size_t queued = hosts_.queued_bytes(to);
+    Sent &sent = sent_[to];
+    if (queued == 0)
+        sent = {};
+    if (std::min(sent.bytes, queued) + bytes > max_waiting) {
+        if (!std::exchange(sent.lost, true))
+            port_.event_lost(to);
+        return false;
+    }
+    sent.bytes += bytes;
+    return true;
+}
+
+template <typename Message> void EventService::originate(Message &message) {
+    message.origin = self_;
+    message.sequence = ++sequence_;
+    spread(self_, message.hosts, Message::type, share(wire::encode(message)));
+}
+
+bool EventService::here(const Hosts &hosts) const {
+    return hosts.empty() || std::find(hosts.begin(), hosts.end(), self_) != hosts.end();
+}
+
+template <typename Message>
+bool EventService::pass(HostIndex from, const Message &message, SharedBytes payload) {
+    auto unknown = [this](HostIndex host) { return host >= map_.host_count(); };
+    if (unknown(from) || from == self_ || unknown(message.origin) || message.origin == self_ ||
+        std::any_of(message.hosts.begin(), message.hosts.end(), unknown))
+        return false;
+    auto &seen = seen_[message.origin];
+    if (message.sequence <= seen)
+        return false;
+    seen = message.sequence;
+    spread(from, message.hosts, Message::type, payload);
+    return true;
+}
+
+std::optional<EventService::Hosts>
+EventService::hosts_of(const std::vector<wire::ProcessName> &custom) const {
+    std::set<HostIndex> hosts;
+    for (const auto &target : custom) {
+        if (target.nspace != nspace_)
+            continue;
+        if (target.rank == PMIX_RANK_WILDCARD)
+            return Hosts{};
+        if (HostIndex host = map_.host_of(target.rank); host != no_host)
+            hosts.insert(host);
+    }
+    if (hosts.empty())
+        return std::nullopt;
+    return Hosts(hosts.begin(), hosts.end());
+}
+
+void EventService::notify(NotifyAsk ask) {
+    if (ask.range == PMIX_RANGE_RM || ask.range == PMIX_RANGE_LOCAL ||
+        ask.range == PMIX_RANGE_PROC_LOCAL)
+        return; // for nobody on another host
+    bool custom = ask.range == PMIX_RANGE_CUSTOM;
+    std::vector<wire::ProcessName> targets;
+    std::set<Bytes> elsewhere;
+    for (auto &target : ask.custom) {
+        if (custom && target.nspace != nspace_)
+            elsewhere.insert(target.nspace);
+        targets.push_back({std::move(target.nspace), target.wildcard ? PMIX_RANK_WILDCARD : target.rank});
+    }
+    if (ask.range == PMIX_RANGE_SESSION || ask.range == PMIX_RANGE_GLOBAL || !elsewhere.empty()) {
+        wire::EventAbroad event;
+        event.nspaces.assign(elsewhere.begin(), elsewhere.end());
+        event.status = ask.status;
+        event.nspace = ask.source.nspace;
+        event.rank = ask.source.rank;
+        event.range = ask.range;
+        event.custom = targets;
+        event.info_count = ask.info_count;
+        event.info = ask.info;
+        port_.send_abroad(std::move(event));
+    }
+    wire::EventNotice notice;
+    if (custom) {
+        auto hosts = hosts_of(targets);
+        if (!hosts || *hosts == Hosts{self_})
+            return;
+        notice.hosts = std::move(*hosts);
+        std::erase(notice.hosts, self_);
+    }
+    notice.status = ask.status;
+    notice.nspace = std::move(ask.source.nspace);
+    notice.rank = ask.source.rank;
+    notice.range = ask.range;
+    notice.info_count = ask.info_count;
+    notice.info = std::move(ask.info);
+    originate(notice);
+}
+
+void EventService::on_abroad(wire::EventAbroad event) {
+    wire::EventNotice notice;
+    if (event.range == PMIX_RANGE_CUSTOM) {
+        auto hosts = hosts_of(event.custom);
+        if (!hosts)
+            return;
+        notice.hosts = std::move(*hosts);
+    }
+    notice.status = event.status;
+    notice.nspace = std::move(event.nspace);
+    notice.rank = event.rank;
+    notice.range = event.range;
+    notice.info_count = event.info_count;
+    notice.info = std::move(event.info);
+    originate(notice);
+    if (here(notice.hosts))
+        port_.deliver(notice);
+}
+
+void EventService::on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload) {
+    if (pass(from, notice, std::move(payload)) && here(notice.hosts))
+        port_.deliver(notice);
+}
+
+void EventService::report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time) {
+    wire::HostReport report;
+    report.host = self_;
+    report.time = time;
+    report.processes = std::move(processes);
+    originate(report);
+    port_.deliver(report);
+}
+
+void EventService::report_lost(HostIndex host, std::uint64_t time) {
+    if (!lost_.insert(host).second)
+        return;
+    wire::HostReport report;
+    report.host = host;
+    report.lost = 1;
+    report.time = time;
+    originate(report);
+    port_.deliver(report);
+}
+
+void EventService::on_report(HostIndex from, wire::HostReport report, SharedBytes payload) {
+    if (report.host >= map_.host_count() || (report.lost != 0 && report.host == self_))
+        return;
+    for (const auto &process : report.processes) {
+        if (map_.host_of(process.rank) != report.host)
+            return;
+    }
+    // First, so that it goes around the lost one.
+    bool fresh = report.lost == 0 || lost_.insert(report.host).second;
+    if (pass(from, report, std::move(payload)) && fresh)
+        port_.deliver(report);
+}
+
+void EventService::tell_ends(std::uint64_t time) {
+    if (!ends_to_tell())
+        return;
+    wire::OrderlyEnds ends;
+    ends.time = time;
+    ends.ranks = orderly_ends_.take_all();
+    ends.uncertain = uncertain_ends_.take_all();
+    HostIndex up = tree_.parent(self_);
+    while (up != no_host && (lost_.contains(up) || hosts_.host_gone(up)))
+        up = tree_.parent(up);
+    if (up != no_host) {
+        ends.up = 1;
+        if (hosts_.connected(up) && hosts_.send(up, wire::OrderlyEnds::type, share(wire::encode(ends))))
+            return;
+    }
+    ends.up = 0; // as far as connections go
+    originate(ends);
+    port_.deliver(ends);
+}
+
+void EventService::on_ends(HostIndex from, wire::OrderlyEnds ends, SharedBytes payload) {
+    auto none = [this](const wire::RankRange &range) {
+        return range.last < range.first || range.last >= map_.rank_count();
+    };
+    if (std::any_of(ends.ranks.begin(), ends.ranks.end(), none) ||
+        std::any_of(ends.uncertain.begin(), ends.uncertain.end(), none))
+        return;
+    if (ends.up == 0) {
+        if (pass(from, ends, std::move(payload)))
+            port_.deliver(ends);
+        return;
+    }
+    for (const auto &range : ends.ranks)
+        orderly_ends_.add(range.first, range.last);
+    for (const auto &range : ends.uncertain)
+        uncertain_ends_.add(range.first, range.last);
+}
+
+} // namespace pmixhost

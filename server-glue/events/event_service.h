@@ -1,0 +1,107 @@
+// Events on their way between the daemons of a step: what a process notifies, and what the host itself
+// reports (ends of processes, loss of hosts). Pure: what it needs of its surroundings are the ports.
+//
+// An event floods the tree of the step's hosts (common/transport/tree.h): the host it comes from
+// sends it to its neighbours in the tree, each of these to its others. So every byte crosses to a host
+// once, and what one process notifies comes in its order everywhere. Where a neighbour is gone, its own
+// neighbours are sent to in its stead. While hosts disagree about who is gone, an event may come twice,
+// which its number shows, or late, after a younger one of the same origin: it is then dropped.
+//
+// What is for other namespaces too (ranges session and global, a custom range that names them) goes to
+// the session, straight from the host of the process, so that its order is kept; what the session
+// brings goes along the tree as if this host were where it comes from.
+//
+// What processes notify waits for a host that does not take it, up to `max_waiting` bytes; beyond that it
+// does not come to that host, nor to those behind it: who forwards cannot refuse the notifier. What hosts
+// report is small and always sent.
+//
+// Ends of processes that are in order come in masses when a job ends, and nobody may be left to hear of
+// them. They go up the tree, which gathers them on the way, and from its root, or whoever is nearest to
+// it, along the tree. No connection is made for them: who would be connected with has most likely left.
+//
+// The host of a process that notifies is not delivered to: libpmix has done that by itself before it
+// makes the upcall (contrib/doc/decisions/libpmix.md).
+#pragma once
+
+#include "common/job_map.h"
+#include "common/rank_ranges.h"
+#include "common/transport/tree.h"
+#include "common/wire/messages.h"
+#include "server-glue/core/host_port.h"
+#include "server-glue/library/upcalls.h"
+
+#include <map>
+#include <optional>
+#include <set>
+
+namespace pmixhost {
+
+class EventPort {
+  public:
+    virtual ~EventPort() = default;
+    // That host has lost an event, the first since its queue was empty.
+    virtual void event_lost(HostIndex to) = 0;
+    // Gives it to the processes of this host.
+    virtual void deliver(const wire::EventNotice &notice) = 0;
+    virtual void deliver(const wire::HostReport &report) = 0;
+    virtual void deliver(const wire::OrderlyEnds &ends) = 0;
+    virtual void send_abroad(wire::EventAbroad event) = 0; // to the session
+};
+
+class EventService {
+  public:
+    static constexpr std::size_t max_waiting = 64u << 20;
+
+    EventService(HostPort &hosts, EventPort &port, const JobMap &map, const std::string &nspace, HostIndex self,
+                 std::uint32_t radix)
+        : hosts_(hosts), port_(port), map_(map), nspace_(nspace), self_(self), tree_(map.host_count(), radix) {}
+
+    // A process of this host notifies.
+    void notify(NotifyAsk ask);
+    // These processes of this host have ended badly.
+    void report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time);
+    // A process of this host has ended, and all was in order: to be told with the next tell_ends().
+    // `certain`: its exit code is known to be 0.
+    void note_orderly_end(Rank rank, bool certain) { (certain ? orderly_ends_ : uncertain_ends_).add(rank, rank); }
+    bool ends_to_tell() const { return !orderly_ends_.empty() || !uncertain_ends_.empty(); }
+    void tell_ends(std::uint64_t time);
+    // The connection with `host` broke. Told once for each host, whoever else sees it.
+    void report_lost(HostIndex host, std::uint64_t time);
+    // From the daemon of `from`.
+    void on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload);
+    void on_report(HostIndex from, wire::HostReport report, SharedBytes payload);
+    void on_ends(HostIndex from, wire::OrderlyEnds ends, SharedBytes payload);
+    // From the session.
+    void on_abroad(wire::EventAbroad event);
+
+  private:
+    using Hosts = std::vector<std::uint32_t>;
+    template <typename Message> void originate(Message &message);
+    template <typename Message> bool pass(HostIndex from, const Message &message, SharedBytes payload);
+    bool here(const Hosts &hosts) const;
+    // Where those of the custom range are; nothing where none is in this namespace.
+    std::optional<Hosts> hosts_of(const std::vector<wire::ProcessName> &custom) const;
+    void spread(HostIndex from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
+    void reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type,
+               const SharedBytes &payload);
+    bool has_room(HostIndex to, std::size_t bytes);
+    template <typename Body> void each_neighbour(HostIndex of, Body body) const;
+
+    HostPort &hosts_;
+    EventPort &port_;
+    const JobMap &map_;
+    const std::string &nspace_;
+    HostIndex self_;
+    Tree tree_;
+    std::uint64_t sequence_ = 0;
+    std::map<HostIndex, std::uint64_t> seen_; // of each origin, the youngest
+    std::set<HostIndex> lost_;
+    struct Sent {
+        std::size_t bytes = 0; // since its queue was empty
+        bool lost = false;
+    };
+    std::map<HostIndex, Sent> sent_;
+    RankRanges orderly_ends_, uncertain_ends_; // not yet told
+};
+
+} // namespace pmixhost

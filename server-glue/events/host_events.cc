@@ -1,0 +1,201 @@
+// See host_events.h.
+#include "server-glue/events/host_events.h"
+
+#include <algorithm>
+#include <csignal>
+#include <pmix.h>
+
+namespace pmixhost {
+
+static pmix_proc_t process(const std::string &nspace, Rank rank) {
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+    return proc;
+}
+
+// Whom it is about comes first: programs written for PRRTE, its own tests among them, look no further.
+// Not for default handlers: what they do with any event, as those of Open MPI which end their process,
+// is not meant for the end of others.
+static std::shared_ptr<InfoList> about(const std::vector<pmix_proc_t> &affected, const std::string &host,
+                                       std::uint64_t time) {
+    auto info = std::make_shared<InfoList>();
+    if (affected.size() == 1)
+        info->add_process(PMIX_EVENT_AFFECTED_PROC, affected.front());
+    else if (!affected.empty())
+        info->add_processes(PMIX_EVENT_AFFECTED_PROCS, affected);
+    info->add(PMIX_EVENT_NON_DEFAULT, true);
+    if (!host.empty())
+        info->add(PMIX_HOSTNAME, host);
+    info->add_time(PMIX_EVENT_TIMESTAMP, static_cast<time_t>(time));
+    return info;
+}
+
+static void add_how(InfoList &info, const wire::EndedProcess &ended) {
+    if (ended.exit_code >= 0)
+        info.add(PMIX_EXIT_CODE, static_cast<int>(ended.exit_code));
+    if (ended.term_status != 0)
+        info.add_status(PMIX_PROC_TERM_STATUS, ended.term_status);
+}
+
+std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map,
+                                 const std::string &nspace) {
+    const std::string &host = map.hosts()[report.host];
+    std::vector<HostEvent> events;
+    if (report.lost != 0) {
+        std::vector<pmix_proc_t> procs;
+        for (Rank rank : map.ranks_on(report.host))
+            procs.push_back(process(nspace, rank));
+        auto info = about(procs, host, report.time);
+        // In the name of that host's server, for a range that the library need not look up.
+        events.push_back({PMIX_EVENT_NODE_DOWN, process(nspace + ".server", report.host),
+                          PMIX_RANGE_SESSION, std::move(info)});
+        return events;
+    }
+    for (const auto &ended : report.processes) {
+        auto info = about({process(nspace, ended.rank)}, host, report.time);
+        add_how(*info, ended);
+        events.push_back(
+            {ended.code, process(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
+    }
+    return events;
+}
+
+HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
+                           const JobMap &map, const std::string &nspace) {
+    HostIndex host = map.host_of(ranks.front());
+    bool of_one_host = std::all_of(ranks.begin(), ranks.end(),
+                                   [&](Rank rank) { return map.host_of(rank) == host; });
+    std::vector<pmix_proc_t> procs;
+    for (Rank rank : ranks)
+        procs.push_back(process(nspace, rank));
+    auto info = about(procs, of_one_host ? map.hosts()[host] : std::string(), time);
+    add_how(*info, how);
+    info->add(PMIX_EVENT_DO_NOT_CACHE, true);
+    return {PMIX_EVENT_PROC_TERMINATED, procs.front(), PMIX_RANGE_NAMESPACE, std::move(info)};
+}
+
+// The launcher (srun) makes one code of all the exit codes of a job, in a shell's manner.
+static pmix_status_t term_status(int exit_code) {
+    if (exit_code == 0)
+        return PMIX_SUCCESS;
+    return exit_code > 128 && exit_code < 128 + NSIG ? PMIX_ERR_JOB_ABORTED_BY_SIG
+                                                     : PMIX_ERR_JOB_NON_ZERO_TERM;
+}
+
+std::vector<HostEvent> events_of(const wire::JobEvent &message) {
+    std::vector<HostEvent> events;
+    auto add = [&](pmix_status_t code) -> InfoList & {
+        auto info = about({process(message.nspace, PMIX_RANK_WILDCARD)}, {}, message.time);
+        info->add(PMIX_NSPACE, message.nspace);
+        events.push_back({code, process(message.nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, info});
+        return *info;
+    };
+    if (message.what == wire::JobEvent::running) {
+        add(PMIX_EVENT_JOB_START);
+        add(PMIX_LAUNCH_COMPLETE);
+    } else if (message.what == wire::JobEvent::ended) {
+        InfoList &info = add(PMIX_EVENT_JOB_END);
+        info.add_status(PMIX_JOB_TERM_STATUS, term_status(message.exit_code));
+        info.add(PMIX_EXIT_CODE, static_cast<int>(message.exit_code));
+    }
+    return events;
+}
+
+#ifndef PMIX_ALLOC_TIMEOUT_WARNING // newer than 6.1
+#define PMIX_ALLOC_TIMEOUT_WARNING -194
+#endif
+
+std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time,
+                                           const std::string &nspace) {
+    auto info = about({}, {}, time);
+    info->add(PMIX_NSPACE, nspace);
+    info->add(PMIX_TIME_REMAINING, seconds_left);
+    pmix_proc_t job = process(nspace, PMIX_RANK_UNDEF);
+    return {{PMIX_ALLOC_TIMEOUT_WARNING, job, PMIX_RANGE_SESSION, info},
+            {PMIX_JCTRL_PREEMPT_ALERT, job, PMIX_RANGE_SESSION, info}};
+}
+
+Result<wire::EventAbroad> abroad(const HostEvent &event) {
+    auto packed = pack_infos(event.info->data(), event.info->size());
+    if (!packed)
+        return packed.failure();
+    wire::EventAbroad out;
+    out.status = event.code;
+    out.nspace = event.source.nspace;
+    out.rank = event.source.rank;
+    out.range = PMIX_RANGE_SESSION;
+    out.info_count = static_cast<std::uint32_t>(event.info->size());
+    out.info = std::move(*packed);
+    return out;
+}
+
+std::size_t most_kept_bytes(std::uint32_t events_keep) {
+    constexpr std::size_t in_all = 32u << 20, at_least = 1024;
+    return std::max(in_all / std::max<std::size_t>(events_keep, 1), at_least);
+}
+
+Result<wire::EventAbroad> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
+                                           const std::string &nspace) {
+    InfoList info;
+    info.add(PMIX_EVENT_NON_DEFAULT, true);
+    info.add(PMIX_JOB_CTRL_CHECKPOINT, order.checkpoint);
+    std::vector<pmix_proc_t> procs;
+    if (target.whole)
+        procs.push_back(process(nspace, PMIX_RANK_WILDCARD));
+    for (Rank rank : target.ranks) {
+        if (!target.whole)
+            procs.push_back(process(nspace, rank));
+    }
+    info.add_processes(PMIX_EVENT_CUSTOM_RANGE, procs);
+    auto packed = pack_infos(info.data(), info.size());
+    if (!packed)
+        return packed.failure();
+    wire::EventAbroad out;
+    out.status = PMIX_JCTRL_CHECKPOINT;
+    out.nspace = order.nspace;
+    out.rank = order.rank;
+    out.range = PMIX_RANGE_CUSTOM;
+    for (const auto &proc : procs)
+        out.custom.push_back({proc.nspace, proc.rank});
+    out.info_count = static_cast<std::uint32_t>(info.size());
+    out.info = std::move(*packed);
+    return out;
+}
+
+Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count) {
+    Bytes out;
+    if (count == 0)
+        return out;
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    pmix_status_t status = PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_info_t *>(info),
+                                          static_cast<std::int32_t>(count), PMIX_INFO);
+    if (status == PMIX_SUCCESS)
+        out.assign(buffer.base_ptr, buffer.bytes_used);
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    if (status != PMIX_SUCCESS)
+        return error(ErrorKind::system, "PMIx_Data_pack: {}", PMIx_Error_string(status));
+    return out;
+}
+
+Result<std::shared_ptr<InfoList>> unpack_infos(const Bytes &packed, std::size_t count) {
+    auto list = std::make_shared<InfoList>();
+    if (count == 0)
+        return list;
+    if (count > packed.size()) // each takes a byte at least
+        return error(ErrorKind::invalid, "{} values in {} bytes", count, packed.size());
+    pmix_info_t *infos = list->add_empty(count);
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    pmix_byte_object_t object{const_cast<char *>(packed.data()), packed.size()};
+    auto got = static_cast<std::int32_t>(count);
+    pmix_status_t status = PMIx_Data_embed(&buffer, &object);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Data_unpack(nullptr, &buffer, infos, &got, PMIX_INFO);
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    if (status == PMIX_SUCCESS && got == static_cast<std::int32_t>(count))
+        return list;
+    return error(ErrorKind::invalid, "{} packed values cannot be read", count);
+}
+
+} // namespace pmixhost

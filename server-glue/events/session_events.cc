@@ -1,0 +1,147 @@
+// See session_events.h.
+#include "server-glue/events/session_events.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+static constexpr Duration first_interval = std::chrono::milliseconds(500);
+static constexpr Duration longest_interval = std::chrono::seconds(30);
+static constexpr std::size_t max_once = 10'000; // of a namespace
+
+bool SessionEvents::is_for(const Kept &event, const Bytes &nspace) const {
+    return event.source != nspace && (event.for_.empty() || event.for_.contains(nspace));
+}
+
+void SessionEvents::give(StepId id, Step &step) {
+    if (step.host == no_host)
+        return; // nobody is there at the moment
+    std::uint64_t &heard = heard_[step.nspace];
+    if (heard >= last_)
+        return;
+    auto at = std::upper_bound(kept_.begin(), kept_.end(), heard,
+                               [](std::uint64_t number, const Kept &event) { return number < event.number; });
+    for (; at != kept_.end(); ++at) {
+        if (is_for(*at, step.nspace)) {
+            if (port_.waiting_bytes(id) + at->payload->size() > limits_.max_waiting)
+                port_.dropped(step.nspace);
+            else if (!port_.send_event(id, step.host, at->payload))
+                return; // it goes on where it was, with another host
+        }
+        heard = at->number;
+    }
+}
+
+void SessionEvents::heard(TimePoint, StepId id, const Bytes &nspace, HostIndex host) {
+    auto [at, fresh] = steps_.try_emplace(id, Step{nspace, host});
+    if (!fresh && at->second.host != no_host)
+        return;
+    at->second.host = host;
+    port_.appoint(id, host);
+    give(id, at->second);
+}
+
+void SessionEvents::on_event(TimePoint now, StepId id, wire::EventAbroad event) {
+    auto step = steps_.find(id);
+    if (step == steps_.end())
+        return;
+    Bytes nspace = step->second.nspace;
+    if (!event.once.empty()) {
+        if (!once_.try_emplace(nspace, max_once).first->second.insert(event.once))
+            return;
+    }
+    Kept kept;
+    kept.for_.insert(event.nspaces.begin(), event.nspaces.end());
+    if (event.related != 0) {
+        kept.for_ = related_[nspace];
+        if (kept.for_.empty())
+            return;
+    }
+    kept.number = ++last_;
+    kept.until = now + limits_.time;
+    kept.source = nspace;
+    kept.payload = share(wire::encode(event));
+    kept_bytes_ += kept.payload->size();
+    // Those who are here have it before anything can push it out.
+    bool all_here = !kept.for_.empty();
+    for (const Bytes &wanted : kept.for_)
+        all_here = all_here && std::any_of(steps_.begin(), steps_.end(),
+                                           [&](const auto &one) { return one.second.nspace == wanted; });
+    kept_.push_back(std::move(kept));
+    for (auto &[other, hearer] : steps_)
+        give(other, hearer);
+    forget_old(now);
+    if (all_here)
+        return;
+    if (next_call_ == TimePoint::max()) { // after a pause
+        interval_ = first_interval;
+        next_call_ = now;
+        on_time(now);
+    } // else it will be, at intervals that grow however many events come
+}
+
+void SessionEvents::disconnected(const Bytes &one, const Bytes &other) {
+    auto found = related_.find(one);
+    if (found == related_.end())
+        return;
+    found->second.erase(other);
+    if (found->second.empty())
+        related_.erase(found);
+}
+
+void SessionEvents::on_host_gone(StepId id, HostIndex host, const std::vector<HostIndex> &others) {
+    auto found = steps_.find(id);
+    if (found == steps_.end() || found->second.host != host)
+        return;
+    auto next = std::find_if(others.begin(), others.end(), [host](HostIndex one) { return one != host; });
+    found->second.host = next == others.end() ? no_host : *next; // another one may just be connecting
+    if (next == others.end())
+        return;
+    port_.appoint(id, *next);
+    give(id, found->second);
+}
+
+void SessionEvents::on_step_gone(StepId id) {
+    auto found = steps_.find(id);
+    if (found == steps_.end())
+        return;
+    Bytes nspace = found->second.nspace;
+    steps_.erase(found);
+    once_.erase(nspace);
+    related_.erase(nspace);
+    for (auto &[one, others] : related_)
+        others.erase(nspace);
+}
+
+void SessionEvents::forget_old(TimePoint now) {
+    while (!kept_.empty() && (kept_.front().until <= now || kept_.size() > limits_.count ||
+                              kept_bytes_ > limits_.bytes)) {
+        kept_bytes_ -= kept_.front().payload->size();
+        kept_.pop_front();
+    }
+    if (!kept_.empty())
+        return;
+    next_call_ = TimePoint::max();
+    std::erase_if(heard_, [this](const auto &entry) {
+        return std::none_of(steps_.begin(), steps_.end(),
+                            [&](const auto &step) { return step.second.nspace == entry.first; });
+    });
+}
+
+TimePoint SessionEvents::next_time() const {
+    return kept_.empty() ? TimePoint::max() : std::min(kept_.front().until, next_call_);
+}
+
+void SessionEvents::on_time(TimePoint now) {
+    forget_old(now);
+    if (next_call_ > now)
+        return;
+    std::set<Bytes> known;
+    for (const auto &[id, step] : steps_)
+        known.insert(step.nspace);
+    port_.call_steps(known);
+    next_call_ = now + interval_;
+    interval_ = std::min(2 * interval_, longest_interval);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,97 @@
+// Events between the steps of an allocation, in the session. Pure: what it needs of its surroundings
+// is the port.
+//
+// A host of a step sends what its processes notify for other namespaces; each other step gets it once,
+// through one of its hosts, and in the order in which it came here. That host is the first of the step
+// that said anything, and another one when it has gone; what was on its way to it is then lost.
+//
+// Steps that never had to do with the session do not know of it. When an event has come that is for
+// them too, the RM's backend is asked to call the steps there are, and again, at growing intervals,
+// while events are kept: a step may just be starting. Events are kept for a time, up to a number and a
+// size; a step that comes meanwhile gets what it has not had.
+//
+// A step that takes no events for long loses some: up to `max_waiting` bytes wait for it.
+#pragma once
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/wire/messages.h"
+#include "server-glue/spawn/recent_names.h"
+
+#include <deque>
+#include <map>
+#include <set>
+
+namespace pmixhost {
+
+class SessionEventsPort {
+  public:
+    using StepId = std::uint64_t;
+    virtual ~SessionEventsPort() = default;
+    // False when there is no connection with that host.
+    virtual bool send_event(StepId step, HostIndex host, SharedBytes payload) = 0;
+    // That host hears for its step from now on, and speaks for it.
+    virtual void appoint(StepId step, HostIndex host) = 0;
+    virtual std::size_t waiting_bytes(StepId step) = 0;
+    // Steps that run and are none of these namespaces shall come (session_call).
+    virtual void call_steps(const std::set<Bytes> &known) = 0;
+    // It has lost events.
+    virtual void dropped(const Bytes &nspace) = 0;
+};
+
+class SessionEvents {
+  public:
+    using StepId = SessionEventsPort::StepId;
+    struct Limits {
+        std::size_t count = 512;
+        std::uint64_t bytes = 16ull << 20;
+        Duration time = std::chrono::seconds(120);
+        std::uint64_t max_waiting = 64ull << 20;
+    };
+    SessionEvents(SessionEventsPort &port, Limits limits) : port_(port), limits_(limits) {}
+
+    // That host of that step has said something, whatever it was.
+    void heard(TimePoint now, StepId step, const Bytes &nspace, HostIndex host);
+    void on_event(TimePoint now, StepId step, wire::EventAbroad event);
+    // These namespaces have connected (PMIx_Connect), or are no longer.
+    void connected(const Bytes &one, const Bytes &other) { related_[one].insert(other); }
+    void disconnected(const Bytes &one, const Bytes &other);
+    // `others`: the hosts of that step which are still there.
+    void on_host_gone(StepId step, HostIndex host, const std::vector<HostIndex> &others);
+    void on_step_gone(StepId step);
+
+    bool empty() const { return kept_.empty(); }
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+  private:
+    struct Kept {
+        std::uint64_t number;
+        TimePoint until;
+        Bytes source;           // namespace that sent it
+        std::set<Bytes> for_;   // empty: for all
+        SharedBytes payload;
+    };
+    struct Step {
+        Bytes nspace;
+        HostIndex host; // that hears for it
+    };
+    bool is_for(const Kept &event, const Bytes &nspace) const;
+    void give(StepId id, Step &step);
+    void forget_old(TimePoint now);
+
+    SessionEventsPort &port_;
+    Limits limits_;
+    std::map<StepId, Step> steps_;
+    // How far each namespace has heard; for those that have gone, while it matters.
+    std::map<Bytes, std::uint64_t> heard_;
+    std::map<Bytes, std::set<Bytes>> related_;
+    std::map<Bytes, RecentNames> once_; // by namespace
+    std::deque<Kept> kept_;
+    std::uint64_t kept_bytes_ = 0, last_ = 0;
+    Duration interval_{};
+    TimePoint next_call_ = TimePoint::max();
+};
+
+} // namespace pmixhost

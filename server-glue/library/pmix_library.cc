@@ -1,0 +1,437 @@
+// See pmix_library.h.
+#include "server-glue/library/pmix_library.h"
+
+#include "common/config_options.h"
+#include "server-glue/library/connection_guard.h"
+#include "server-glue/library/inner_client.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <dirent.h>
+#include <fmt/ranges.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pmix.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+Error pmix_error(std::string_view what, pmix_status_t status) {
+    return error(ErrorKind::system, "{}: {}", what, PMIx_Error_string(status));
+}
+
+// A completion on its way through libpmix, which calls back in its own thread.
+struct Waiting {
+    EventLoop &loop;
+    PmixLibrary::Done done;
+    std::shared_ptr<InfoList> info; // kept until the library is through with it
+};
+void on_done(pmix_status_t status, void *data) {
+    std::shared_ptr<Waiting> waiting(static_cast<Waiting *>(data));
+    EventLoop &loop = waiting->loop;
+    // Moved: what `done` owns is the loop's, and must go there.
+    loop.post([waiting = std::move(waiting), status] { waiting->done(status); });
+}
+
+struct WaitingData {
+    EventLoop &loop;
+    PmixLibrary::DataDone done;
+};
+void on_data(pmix_status_t status, char *bytes, std::size_t size, void *data) {
+    std::shared_ptr<WaitingData> waiting(static_cast<WaitingData *>(data));
+    auto copy = std::make_shared<Bytes>(bytes ? bytes : "", bytes ? size : 0);
+    EventLoop &loop = waiting->loop;
+    loop.post([waiting = std::move(waiting), copy, status] { waiting->done(status, std::move(*copy)); });
+}
+
+// The status of a call that calls back only on PMIX_SUCCESS.
+template <typename W> void settle(pmix_status_t status, W *waiting) {
+    if (status == PMIX_SUCCESS)
+        return;
+    std::shared_ptr<W> owner(waiting);
+    pmix_status_t answer = status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+    EventLoop &loop = owner->loop;
+    loop.post([owner = std::move(owner), answer] {
+        if constexpr (std::is_same_v<W, Waiting>)
+            owner->done(answer);
+        else
+            owner->done(answer, {});
+    });
+}
+
+// The internet sockets on which this process listens.
+std::vector<int> listening_sockets() {
+    std::vector<int> found;
+    DIR *list = opendir("/proc/self/fd");
+    while (dirent *entry = list ? readdir(list) : nullptr) {
+        int fd = std::atoi(entry->d_name), listens = 0, family = 0;
+        socklen_t size = sizeof listens;
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens &&
+            getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 && (family == AF_INET || family == AF_INET6))
+            found.push_back(fd);
+    }
+    if (list)
+        closedir(list);
+    return found;
+}
+
+// Does every connection to the library come through the guard? `before`: who listened before it started.
+Result<void> stands_behind_guard(const ListenerTakeover &takeover, const std::vector<int> &before) {
+    auto after = listening_sockets();
+    bool beside = std::any_of(after.begin(), after.end(), [&](int fd) {
+        return fd != takeover.listener() && std::find(before.begin(), before.end(), fd) == before.end();
+    });
+    if (takeover.listener() < 0 || beside)
+        return error(ErrorKind::unsupported,
+                     "the guard before the PMIx library is not in force: {} listens in a way that this pmixhostd "
+                     "does not know. It is not started, since strangers could reach the job. Next: build pmixhost "
+                     "for this version of the library, or tell its authors",
+                     PMIx_Get_version());
+    return {};
+}
+
+// libpmix 4.2.2 leaves Nagle's algorithm on, so that what it sends a client while an earlier message is
+// not acknowledged waits for the client's delayed acknowledgement: 40 ms. Accepted sockets inherit the
+// option from the one that listens.
+void send_at_once(int listener) {
+    int on = 1;
+    setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+void free_chars(char *text) { std::free(text); }
+
+} // namespace
+
+// The store takes its sizes from the environment, which must say the same to every client.
+static constexpr const char *segment_variable = "NS_DATA_SEG_SIZE";
+
+void PmixLibrary::set_environment(const Settings &settings) {
+    if (settings.modex_segment_bytes > 0)
+        setenv(segment_variable, std::to_string(settings.modex_segment_bytes).c_str(), 1);
+    setenv("PMIX_MCA_pmix_max_events", std::to_string(settings.events_keep).c_str(), 1);
+    auto keep = std::chrono::ceil<std::chrono::seconds>(settings.events_keep_time);
+    setenv("PMIX_MCA_pmix_event_eviction_time", std::to_string(keep.count()).c_str(), 1);
+    // A user's wish for his clients, which would leave the server without the module that they are given.
+    unsetenv("PMIX_MCA_psec");
+}
+
+Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, LibraryThread &thread,
+                                                        const Options &options,
+                                                        pmix_server_module_t *module) {
+    InfoList info;
+    info.add(PMIX_SERVER_NSPACE, options.nspace);
+    info.add_rank(PMIX_SERVER_RANK, options.rank);
+    info.add(PMIX_SERVER_TMPDIR, options.directory);
+    info.add(PMIX_SYSTEM_TMPDIR, options.directory);
+    info.add(PMIX_HOSTNAME, options.hostname);
+    info.add(PMIX_EXTERNAL_PROGRESS, false);
+    // Or each MPI process of a host discovers it anew, all at once.
+    info.add(PMIX_SERVER_SHARE_TOPOLOGY, true);
+
+    auto takeover = ListenerTakeover::create();
+    if (!takeover)
+        return takeover.failure();
+    auto listeners = listening_sockets();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pmix_status_t status;
+    {
+        ListenerTakeover::Scope scope(**takeover);
+        status = PMIx_server_init(module, info.data(), info.size());
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (status != PMIX_SUCCESS)
+        return pmix_error("the PMIx server library does not start", status);
+    auto guarded = stands_behind_guard(**takeover, listeners);
+    if (guarded)
+        send_at_once((*takeover)->listener());
+    std::unique_ptr<PmixLibrary> library(new PmixLibrary(loop, thread, options.nspace, std::move(*takeover)));
+    if (!guarded)
+        return guarded.failure(); // the library is ended soon
+    if (const char *size = getenv(segment_variable))
+        library->segment_size_ = fmt::format("{}={}", segment_variable, size);
+    return library;
+}
+
+PmixLibrary::PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace,
+                         std::unique_ptr<ListenerTakeover> takeover)
+    : loop_(loop), thread_(thread), nspace_(std::move(nspace)), takeover_(std::move(takeover)) {}
+
+PmixLibrary::~PmixLibrary() {
+    // A thread that has ended was not stuck: then it can be done here.
+    if (!thread_.run("PMIx_server_finalize", [] { PMIx_server_finalize(); }))
+        PMIx_server_finalize();
+}
+
+Result<void> PmixLibrary::admit_clients(Log &log, std::function<void(Error)> on_broken) {
+    ConnectionGuard::Names names;
+    names.owner_of = [this](const std::string &nspace, Rank rank) -> std::optional<ProcessOwner> {
+        auto job = registered_.find(nspace);
+        if (job == registered_.end())
+            return std::nullopt;
+        auto process = job->second.find(rank);
+        return process == job->second.end() ? std::nullopt : std::optional(process->second);
+    };
+    names.known = [this](const std::string &nspace) { return nspace == nspace_ || registered_.contains(nspace); };
+    auto guard = ConnectionGuard::open(loop_, log, std::move(takeover_), DescriptorRange::of_process(),
+                                       std::move(names), std::move(on_broken));
+    if (!guard)
+        return guard.failure();
+    guard_ = std::move(*guard);
+    return {};
+}
+
+Result<PmixLibrary::CString> PmixLibrary::node_regex(const std::vector<std::string> &hosts) {
+    char *regex = nullptr;
+    pmix_status_t status =
+        PMIx_generate_regex(fmt::format("{}", fmt::join(hosts, ",")).c_str(), &regex);
+    if (status != PMIX_SUCCESS)
+        return pmix_error("PMIx_generate_regex", status);
+    return CString(regex, free_chars);
+}
+
+Result<PmixLibrary::CString>
+PmixLibrary::rank_regex(const std::vector<std::vector<Rank>> &ranks_by_host) {
+    std::vector<std::string> parts;
+    for (const auto &ranks : ranks_by_host)
+        parts.push_back(fmt::format("{}", fmt::join(ranks, ",")));
+    char *regex = nullptr;
+    pmix_status_t status = PMIx_generate_ppn(fmt::format("{}", fmt::join(parts, ";")).c_str(), &regex);
+    if (status != PMIX_SUCCESS)
+        return pmix_error("PMIx_generate_ppn", status);
+    return CString(regex, free_chars);
+}
+
+using Generate = pmix_status_t (*)(const pmix_cpuset_t *, char **);
+static std::string generated(Generate generate, const CpuSet &cpus) {
+    pmix_cpuset_t set;
+    char source[] = "hwloc";
+    set.source = source;
+    set.bitmap = static_cast<decltype(set.bitmap)>(cpus.bitmap());
+    char *text = nullptr;
+    if (generate(&set, &text) != PMIX_SUCCESS || !text)
+        return {};
+    std::string out(text);
+    std::free(text);
+    return out;
+}
+std::string PmixLibrary::cpuset_string(const CpuSet &cpus) {
+    return generated(PMIx_server_generate_cpuset_string, cpus);
+}
+std::string PmixLibrary::locality_string(const CpuSet &cpus) {
+    // libpmix 4.2 leaves out the mark that its own PMIx_Get_relative_locality asks for.
+    std::string text = generated(PMIx_server_generate_locality_string, cpus);
+    if (!text.empty() && text.rfind("hwloc:", 0) != 0)
+        text = "hwloc:" + text;
+    return text;
+}
+
+void PmixLibrary::register_nspace(const std::string &nspace, int local_count,
+                                  std::function<Result<InfoList>()> describe,
+                                  std::function<void(Result<void>)> done) {
+    auto shared = std::make_shared<std::function<void(Result<void>)>>(std::move(done));
+    auto fail = [&loop = loop_, shared](Error why) { loop.post([shared, why] { (*shared)(why); }); };
+    auto *waiting = new Waiting{loop_,
+                                [shared, nspace](pmix_status_t status) {
+                                    if (status == PMIX_SUCCESS)
+                                        return (*shared)({});
+                                    (*shared)(pmix_error(
+                                        fmt::format("the PMIx library does not take the namespace {}",
+                                                    printable(nspace)),
+                                        status));
+                                },
+                                {}};
+    thread_.run("PMIx_server_register_nspace",
+                [nspace, local_count, describe = std::move(describe), fail, waiting] {
+                    std::unique_ptr<Waiting> owner(waiting);
+                    try {
+                        auto info = describe();
+                        if (!info)
+                            return fail(info.failure());
+                        owner->info = std::make_shared<InfoList>(std::move(*info));
+                    } catch (const std::exception &e) {
+                        return fail(error(ErrorKind::system, "job information cannot be made: {}", e.what()));
+                    }
+                    pmix_nspace_t name;
+                    PMIX_LOAD_NSPACE(name, nspace.c_str());
+                    auto *given = owner.release();
+                    settle(PMIx_server_register_nspace(name, local_count, given->info->data(),
+                                                       given->info->size(), on_done, given),
+                           given);
+                });
+}
+
+void PmixLibrary::end_nspace(const std::string &nspace, Done done) {
+    auto *waiting = new Waiting{loop_, std::move(done), {}};
+    thread_.run("PMIx_server_deregister_nspace", [nspace, waiting] {
+        pmix_nspace_t name;
+        PMIX_LOAD_NSPACE(name, nspace.c_str());
+        PMIx_server_deregister_nspace(name, on_done, waiting);
+    });
+}
+
+void PmixLibrary::register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid,
+                                  Done done) {
+    registered_[nspace][rank] = {uid, gid};
+    auto *waiting = new Waiting{loop_, std::move(done), {}};
+    thread_.run("PMIx_server_register_client", [nspace, rank, uid, gid, waiting] {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+        settle(PMIx_server_register_client(&proc, uid, gid, nullptr, on_done, waiting), waiting);
+    });
+}
+
+void PmixLibrary::become_client(const std::string &nspace, Rank rank, std::function<void(Result<void>)> done) {
+    static constexpr auto patience = std::chrono::seconds(10);
+    static constexpr std::size_t most = 256; // of two descriptors each
+    if (!InnerClient::possible() || !guard_ || inner_clients_.contains(nspace) || inner_clients_.size() >= most)
+        return loop_.post([done = std::move(done)] {
+            done(error(ErrorKind::unsupported, "not with this PMIx library, or not as often"));
+        });
+    inner_clients_[nspace]; // the place is taken
+    auto registered = [this, nspace, rank, done = std::move(done)](pmix_status_t status) {
+        if (status != PMIX_SUCCESS)
+            return done(pmix_error("PMIx_server_register_client", status));
+        auto client = InnerClient::start(
+            loop_, nspace, rank, [this](UniqueFd fd) { return guard_->hand_over(std::move(fd)); }, patience, done);
+        if (!client)
+            return done(client.failure());
+        inner_clients_[nspace] = std::move(*client);
+    };
+    // Nobody else is let in under that name: it is not among those that the guard knows.
+    auto *waiting = new Waiting{loop_, std::move(registered), {}};
+    thread_.run("PMIx_server_register_client", [nspace, rank, waiting] {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+        settle(PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, on_done, waiting), waiting);
+    });
+}
+
+static Result<std::vector<std::string>> environment_of(const std::string &nspace, Rank rank) {
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+    char **entries = nullptr;
+    pmix_status_t status = PMIx_server_setup_fork(&proc, &entries);
+    std::vector<std::string> out;
+    const std::string security_modules = "PMIX_SECURITY_MODE=";
+    for (char **entry = entries; entry && *entry; ++entry) {
+        // Clients need not prove with munge what the kernel has said of them already (library/hello.h).
+        if (!std::string_view(*entry).starts_with(security_modules))
+            out.emplace_back(*entry);
+        std::free(*entry);
+    }
+    out.push_back(security_modules + "native");
+    std::free(entries);
+    if (status != PMIX_SUCCESS)
+        return pmix_error("PMIx_server_setup_fork", status);
+    return out;
+}
+
+void PmixLibrary::environment(const std::string &nspace, Rank rank, EnvironmentDone done) {
+    auto shared = std::make_shared<EnvironmentDone>(std::move(done));
+    thread_.run("PMIx_server_setup_fork",
+                [&loop = loop_, size = segment_size_, nspace, rank, shared = std::move(shared)]() mutable {
+                    auto entries = environment_of(nspace, rank);
+                    if (entries && !size.empty())
+                        entries->push_back(size);
+                    loop.post([shared = std::move(shared), entries] { (*shared)(entries); });
+                });
+}
+
+void PmixLibrary::posted_data(const std::string &nspace, Rank rank, DataDone done) {
+    auto *waiting = new WaitingData{loop_, std::move(done)};
+    thread_.run("PMIx_server_dmodex_request", [nspace, rank, waiting] {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+        settle(PMIx_server_dmodex_request(&proc, on_data, waiting), waiting);
+    });
+}
+
+// The library answers what it can while it handles the request; what is handled behind it knows better.
+void PmixLibrary::posted_data_now(const std::string &nspace, std::vector<Rank> ranks, PostedDone done) {
+    struct Found {
+        PostedDone done; // null: answered
+        std::map<Rank, Bytes> data;
+    };
+    auto found = std::make_shared<Found>(Found{std::move(done), {}});
+    thread_.run("PMIx_server_dmodex_request", [&loop = loop_, nspace, ranks = std::move(ranks), found] {
+        for (Rank rank : ranks) {
+            auto *waiting = new WaitingData{loop, [found, rank](pmix_status_t status, Bytes data) {
+                                                if (status == PMIX_SUCCESS && found->done)
+                                                    found->data.emplace(rank, std::move(data));
+                                            }};
+            pmix_proc_t proc;
+            PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+            settle(PMIx_server_dmodex_request(&proc, on_data, waiting), waiting);
+        }
+    });
+    ask(thread_, [&loop = loop_, found] {
+        loop.post([found] { std::exchange(found->done, nullptr)(std::move(found->data)); });
+    });
+}
+
+void PmixLibrary::notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
+                         std::shared_ptr<InfoList> info, Done done) {
+    auto *waiting = new Waiting{loop_, std::move(done), std::move(info)};
+    thread_.run("PMIx_Notify_event", [code, source, range, waiting] {
+        settle(PMIx_Notify_event(code, &source, range, waiting->info->data(), waiting->info->size(), on_done,
+                                 waiting),
+               waiting);
+    });
+}
+
+void PmixLibrary::define_process_set(const std::string &name, const std::string &nspace,
+                                     const std::vector<Rank> &ranks, Done done) {
+    auto *waiting = new Waiting{loop_, std::move(done), {}};
+    thread_.run("PMIx_server_define_process_set", [name, nspace, ranks, waiting] {
+        std::vector<pmix_proc_t> members(ranks.size());
+        for (std::size_t i = 0; i < ranks.size(); ++i)
+            PMIX_LOAD_PROCID(&members[i], nspace.c_str(), ranks[i]);
+        pmix_status_t status = PMIx_server_define_process_set(members.data(), members.size(), name.c_str());
+        on_done(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, waiting);
+    });
+}
+
+void PmixLibrary::delete_process_set(const std::string &name) {
+    thread_.run("PMIx_server_delete_process_set", [name = name]() mutable {
+        PMIx_server_delete_process_set(name.data()); // against its signature, it does not change it
+    });
+}
+
+void PmixLibrary::in_progress_thread(std::function<void()> what, bool anyway) {
+    auto owned = std::make_unique<std::function<void()>>(std::move(what));
+    auto run = [](pmix_status_t, void *data) {
+        std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()> *>(data));
+        (*body)();
+    };
+    if (PMIx_server_deliver_inventory(nullptr, 0, nullptr, 0, run, owned.get()) == PMIX_SUCCESS)
+        owned.release();
+    else if (anyway) // the library has not started or has ended, and its clients with it
+        (*owned)();
+}
+
+void PmixLibrary::ask(LibraryThread &thread, std::function<void()> answered) {
+    thread.run("PMIx_server_deliver_inventory", [answered = std::move(answered)] {
+        in_progress_thread(answered, true);
+    });
+}
+
+void PmixLibrary::register_handler(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler, Done done) {
+    auto *owned = new Done(std::move(done));
+    auto registered = [](pmix_status_t status, std::size_t, void *data) {
+        std::unique_ptr<Done> told(static_cast<Done *>(data));
+        (*told)(status);
+    };
+    // Without a callback the library would register it in the calling thread.
+    pmix_status_t status = PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, handler,
+                                                       registered, owned);
+    if (status != PMIX_SUCCESS)
+        registered(status, 0, owned);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,119 @@
+// The server side of libpmix behind an interface that belongs to the event loop. Every call that can
+// wait for the library is made in the library thread (library/library_thread.h), in the order in which
+// they are asked for here; every answer comes back to the loop, never from within.
+#pragma once
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/log.h"
+#include "common/settings.h"
+#include "common/topology.h"
+#include "server-glue/library/info_list.h"
+#include "server-glue/library/hello.h"
+#include "server-glue/library/library_thread.h"
+
+#include <map>
+#include <pmix_server.h>
+
+namespace pmixhost {
+
+class ConnectionGuard;
+class InnerClient;
+class ListenerTakeover;
+
+class PmixLibrary {
+  public:
+    struct Options {
+        std::string nspace;    // the server's own namespace
+        Rank rank = 0;         // and rank in it
+        std::string directory; // for its rendezvous files and shared segments; private to the user
+        std::string hostname;
+    };
+    // What the library takes from the process' environment alone: the size of its shared data store, how
+    // many events it keeps for late registrants and for how long. To be called before the process
+    // has a second thread: who changes the environment while another thread reads it crashes that one.
+    static void set_environment(const Settings &settings);
+    // Starts the library (20 to 40 ms). In the library thread, which is to outlive it. libpmix' own threads
+    // have all signals blocked. There can be one per process. Fails when the library would hear of
+    // connections that do not come through the guard (library/connection_guard.h), as in a program
+    // without its interposition.
+    static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, LibraryThread &thread,
+                                                      const Options &options,
+                                                      pmix_server_module_t *module);
+    // From now on connections are judged, and the good ones handed to the library. `on_broken` is called
+    // once if it does not take them. `log` outlives this.
+    Result<void> admit_clients(Log &log, std::function<void(Error)> on_broken);
+    // PMIx_server_finalize, behind what has been asked for; does not wait for it: LibraryThread::end() does.
+    ~PmixLibrary();
+    PmixLibrary(const PmixLibrary &) = delete;
+
+    using Done = std::function<void(pmix_status_t)>;
+    using DataDone = std::function<void(pmix_status_t, Bytes)>;
+    using EnvironmentDone = std::function<void(Result<std::vector<std::string>>)>;
+    using CString = std::unique_ptr<char, void (*)(char *)>;
+
+    // What job information is made of. In the library thread alone: for `describe` below.
+    static Result<CString> node_regex(const std::vector<std::string> &hosts);
+    static Result<CString> rank_regex(const std::vector<std::vector<Rank>> &ranks_by_host);
+    // Empty when the library cannot tell.
+    static std::string cpuset_string(const CpuSet &cpus);
+    static std::string locality_string(const CpuSet &cpus);
+
+    // `describe` gives the job information. It runs in the library thread, and must own what it uses or
+    // know that it does not change.
+    void register_nspace(const std::string &nspace, int local_count,
+                         std::function<Result<InfoList>()> describe,
+                         std::function<void(Result<void>)> done);
+    // Its processes of this host have all ended. Removes the files that they wanted to be removed at the
+    // end of their job (PMIX_REGISTER_CLEANUP), in libpmix' own thread.
+    void end_nspace(const std::string &nspace, Done done);
+    void register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid, Done done);
+    // Makes this daemon a client of that namespace, which has been registered without processes here, under a
+    // rank that it does not have. From then on register_nspace(nspace, update, ...) with PMIX_PROC_DATA puts
+    // those where all clients of this host find them without asking (library/inner_client.h). Fails
+    // (unsupported) where the library is not known to work so.
+    void become_client(const std::string &nspace, Rank rank, std::function<void(Result<void>)> done);
+    static constexpr int update = -1; // libpmix' word for it
+    // NAME=VALUE entries that a client needs; only what the library adds.
+    void environment(const std::string &nspace, Rank rank, EnvironmentDone done);
+    // What the process has posted; waits, perhaps for ever, until it has.
+    void posted_data(const std::string &nspace, Rank rank, DataDone done);
+    // What those of them have posted that have posted anything; does not wait.
+    using PostedDone = std::function<void(std::map<Rank, Bytes>)>;
+    void posted_data_now(const std::string &nspace, std::vector<Rank> ranks, PostedDone done);
+    // Gives an event to the clients of this host that registered for it. `info` must not change any more.
+    // done: all has been queued for them. In the order of the calls.
+    void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
+                std::shared_ptr<InfoList> info, Done done);
+    // Tells the clients of this host of it.
+    void define_process_set(const std::string &name, const std::string &nspace,
+                            const std::vector<Rank> &ranks, Done done);
+    void delete_process_set(const std::string &name);
+
+    // Runs `what` in libpmix' own progress thread, soon; in the library thread alone, also before the library
+    // has started or after it has ended: then `what` is run at once when `anyway`, else dropped. For the
+    // few answers that 4.2.2 handles in the thread that gives them although they touch its queues
+    // (contrib/doc/decisions/libpmix.md): delivering an empty inventory does nothing but call back from
+    // there.
+    static void in_progress_thread(std::function<void()> what, bool anyway = false);
+    // For library_watch.h: comes back through both threads.
+    static void ask(LibraryThread &thread, std::function<void()> answered);
+    // `handler` hears of events with these codes, in libpmix' progress thread. Any thread; does not wait.
+    // `done` comes in the progress thread.
+    static void register_handler(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler, Done done);
+
+  private:
+    PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace,
+                std::unique_ptr<ListenerTakeover> takeover);
+    EventLoop &loop_;
+    LibraryThread &thread_;
+    std::string nspace_; // the server's own
+    std::unique_ptr<ListenerTakeover> takeover_; // until clients are admitted
+    std::unique_ptr<ConnectionGuard> guard_;
+    std::map<std::string, std::map<Rank, ProcessOwner>> registered_; // by namespace
+    std::map<std::string, std::unique_ptr<InnerClient>> inner_clients_; // by namespace
+    std::string segment_size_; // NAME=VALUE, or empty
+};
+
+} // namespace pmixhost

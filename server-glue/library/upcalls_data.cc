@@ -1,0 +1,276 @@
+// Upcalls of publish, lookup and unpublish. A value travels as PMIx_Data_pack makes it: only the
+// libraries at both ends look inside.
+#include "server-glue/library/upcall_tools.h"
+
+#include <algorithm>
+#include <cstring>
+#include <grp.h>
+#include <pmix.h>
+#include <set>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace upcall;
+
+// What info says beside the data.
+struct Directives {
+    std::uint8_t range, persistence = PMIX_PERSIST_SESSION;
+    std::vector<wire::ProcessName> custom;
+    std::int32_t wait = -1;
+    std::optional<std::chrono::seconds> timeout;
+    std::uint32_t gid = wire::any_group;
+    pmix_status_t refused = PMIX_SUCCESS;
+};
+
+bool is_key(const pmix_info_t &info, const char *key) {
+    return strncmp(info.key, key, PMIX_MAX_KEYLEN) == 0;
+}
+
+void read_custom(const pmix_value_t &value, Directives &out) {
+    if (value.type == PMIX_PROC && value.data.proc) {
+        Process process = process_of(*value.data.proc);
+        out.custom.push_back({process.nspace, process.rank});
+    } else if (value.type == PMIX_DATA_ARRAY && value.data.darray &&
+               value.data.darray->type == PMIX_PROC) {
+        auto *procs = static_cast<const pmix_proc_t *>(value.data.darray->array);
+        for (const Process &process : processes_of(procs, value.data.darray->size))
+            out.custom.push_back({process.nspace, process.rank});
+    } else {
+        out.refused = PMIX_ERR_BAD_PARAM;
+    }
+}
+
+// True when this info is a directive; what else there is, is data (publish) or unknown.
+bool read_directive(const pmix_info_t &info, Directives &out) {
+    if (is_key(info, PMIX_RANGE)) {
+        if (info.value.type != PMIX_DATA_RANGE || info.value.data.range == PMIX_RANGE_INVALID)
+            out.refused = PMIX_ERR_BAD_PARAM;
+        else if (info.value.data.range != PMIX_RANGE_UNDEF)
+            out.range = info.value.data.range;
+    } else if (is_key(info, PMIX_PERSISTENCE)) {
+        if (info.value.type != PMIX_PERSIST || info.value.data.persist > PMIX_PERSIST_SESSION)
+            out.refused = PMIX_ERR_BAD_PARAM;
+        else
+            out.persistence = info.value.data.persist;
+    } else if (is_key(info, PMIX_EVENT_CUSTOM_RANGE)) {
+        read_custom(info.value, out);
+    } else if (is_key(info, PMIX_WAIT)) {
+        auto count = number_of(info.value);
+        // A flag alone means: for all.
+        out.wait = count ? static_cast<std::int32_t>(std::clamp<long long>(*count, 0, INT32_MAX)) : 0;
+    } else if (is_key(info, PMIX_TIMEOUT)) {
+        out.timeout = seconds_of(info.value);
+    } else if (is_key(info, PMIX_USERID)) {
+        // The library adds one that is the client's word; all data here is of this daemon's user.
+        auto uid = number_of(info.value);
+        if (!uid)
+            out.refused = PMIX_ERR_BAD_PARAM;
+        else if (*uid != static_cast<long long>(::geteuid()))
+            out.refused = PMIX_ERR_NO_PERMISSIONS;
+    } else if (is_key(info, PMIX_GRPID)) {
+        auto gid = number_of(info.value);
+        if (!gid || *gid < 0 || *gid >= wire::any_group)
+            out.refused = PMIX_ERR_BAD_PARAM;
+        else
+            out.gid = static_cast<std::uint32_t>(*gid);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+Directives directives_of(const pmix_info_t info[], std::size_t count, std::uint8_t default_range) {
+    Directives out{.range = default_range, .custom = {}, .timeout = {}};
+    for (std::size_t i = 0; info && i < count; ++i) {
+        if (!read_directive(info[i], out) && PMIX_INFO_IS_REQUIRED(&info[i]))
+            out.refused = PMIX_ERR_NOT_SUPPORTED;
+    }
+    if (out.range == PMIX_RANGE_CUSTOM && out.custom.empty() && out.refused == PMIX_SUCCESS)
+        out.refused = PMIX_ERR_BAD_PARAM;
+    return out;
+}
+
+// Is the user a member?
+bool own_group(std::uint32_t gid) {
+    if (gid == ::getegid() || gid == ::getgid())
+        return true;
+    std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+    int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+    return count > 0 && std::find(groups.begin(), groups.begin() + count, gid) != groups.begin() + count;
+}
+
+std::vector<Bytes> keys_of(char **keys) {
+    std::vector<Bytes> out;
+    for (; keys && *keys; ++keys)
+        out.emplace_back(*keys, strnlen(*keys, PMIX_MAX_KEYLEN + 1));
+    return out;
+}
+
+pmix_status_t pack(const pmix_value_t &value, Bytes &out) {
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    pmix_status_t status =
+        PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_value_t *>(&value), 1, PMIX_VALUE);
+    if (status == PMIX_SUCCESS)
+        out.assign(buffer.base_ptr, buffer.bytes_used);
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    return status;
+}
+
+bool unpack(const Bytes &bytes, pmix_value_t &value) {
+    pmix_data_buffer_t buffer;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    pmix_byte_object_t object{const_cast<char *>(bytes.data()), bytes.size()};
+    std::int32_t count = 1;
+    bool good = PMIx_Data_embed(&buffer, &object) == PMIX_SUCCESS &&
+                PMIx_Data_unpack(nullptr, &buffer, &value, &count, PMIX_VALUE) == PMIX_SUCCESS &&
+                count == 1;
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    return good;
+}
+
+// Who asks for these keys gets the owner of what was found, of each process once.
+struct OwnerWanted {
+    bool uid = false, gid = false;
+};
+
+void load_owner(pmix_pdata_t &datum, const wire::Found &of, const char *key, std::uint32_t number) {
+    PMIX_LOAD_PROCID(&datum.proc, of.nspace.c_str(), of.rank);
+    PMIX_LOAD_KEY(datum.key, key);
+    PMIX_VALUE_LOAD(&datum.value, &number, PMIX_UINT32);
+}
+
+void answer_lookup(pmix_lookup_cbfunc_t callback, void *data, pmix_status_t status,
+                   const std::vector<wire::Found> &found, OwnerWanted owner) {
+    pmix_pdata_t *out = nullptr;
+    std::size_t count = 0, room = 3 * found.size();
+    if (!found.empty())
+        PMIX_PDATA_CREATE(out, room);
+    std::set<std::tuple<Bytes, std::uint32_t, std::uint32_t>> told; // publishers, with the data's group
+    for (const auto &one : found) {
+        pmix_pdata_t &datum = out[count];
+        PMIX_LOAD_PROCID(&datum.proc, one.nspace.c_str(), one.rank);
+        PMIX_LOAD_KEY(datum.key, one.key.c_str());
+        if (unpack(one.value, datum.value))
+            ++count;
+        else
+            status = PMIX_ERR_UNPACK_FAILURE;
+        if (!told.emplace(one.nspace, one.rank, one.gid).second)
+            continue;
+        if (owner.uid)
+            load_owner(out[count++], one, PMIX_USERID, one.uid);
+        if (owner.gid)
+            load_owner(out[count++], one, PMIX_GRPID, one.gid);
+    }
+    callback(status, out, count, data); // which has packed them when it returns
+    if (out)
+        PMIX_PDATA_FREE(out, room);
+}
+
+LookupReply lookup_reply(pmix_lookup_cbfunc_t callback, void *data, OwnerWanted owner) {
+    if (!callback)
+        return {};
+    return {[callback, data, owner](pmix_status_t status, std::vector<wire::Found> found) {
+                in_progress_thread([callback, data, owner, status, found = std::move(found)] {
+                    answer_lookup(callback, data, status, found, owner);
+                });
+            },
+            PMIX_ERROR, std::vector<wire::Found>()};
+}
+
+pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std::size_t count,
+                         pmix_op_cbfunc_t callback, void *data) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        PublishAsk ask;
+        Directives directives{.range = PMIX_RANGE_SESSION, .custom = {}, .timeout = {}};
+        std::uint64_t bytes = 0;
+        for (std::size_t i = 0; info && i < count; ++i) {
+            if (read_directive(info[i], directives))
+                continue;
+            // An attribute, and none that publishing knows.
+            if (strncmp(info[i].key, "pmix.", 5) == 0) {
+                if (PMIX_INFO_IS_REQUIRED(&info[i]))
+                    directives.refused = PMIX_ERR_NOT_SUPPORTED;
+                continue;
+            }
+            wire::Datum datum{Bytes(info[i].key, strnlen(info[i].key, PMIX_MAX_KEYLEN)), {}};
+            if (pmix_status_t status = pack(info[i].value, datum.value); status != PMIX_SUCCESS)
+                return status;
+            bytes += datum.key.size() + datum.value.size();
+            if (bytes > upcalls.limits.publish_bytes)
+                return PMIX_ERR_OUT_OF_RESOURCE;
+            ask.data.push_back(std::move(datum));
+        }
+        if (directives.range == PMIX_RANGE_CUSTOM && directives.custom.empty())
+            directives.refused = PMIX_ERR_BAD_PARAM;
+        if (directives.gid != wire::any_group && !own_group(directives.gid))
+            directives.refused = PMIX_ERR_NO_PERMISSIONS;
+        if (ask.data.empty() && directives.refused == PMIX_SUCCESS)
+            directives.refused = PMIX_ERR_BAD_PARAM;
+        if (directives.refused != PMIX_SUCCESS)
+            return directives.refused;
+        ask.caller = process_of(*proc);
+        ask.gid = directives.gid;
+        ask.range = directives.range;
+        ask.persistence = directives.persistence;
+        ask.custom = std::move(directives.custom);
+        ask.timeout = directives.timeout;
+        ask.reply = status_reply(callback, data);
+        post(upcalls, std::move(ask), &UpcallHandler::publish);
+        return PMIX_SUCCESS;
+    });
+}
+
+pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                        std::size_t count, pmix_lookup_cbfunc_t callback, void *data) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        auto directives = directives_of(info, count, PMIX_RANGE_SESSION);
+        if (directives.refused != PMIX_SUCCESS)
+            return directives.refused;
+        LookupAsk ask;
+        ask.keys = keys_of(keys);
+        OwnerWanted owner{std::erase(ask.keys, Bytes(PMIX_USERID)) > 0,
+                          std::erase(ask.keys, Bytes(PMIX_GRPID)) > 0};
+        if (ask.keys.empty())
+            return PMIX_ERR_BAD_PARAM;
+        ask.caller = process_of(*proc);
+        ask.gid = directives.gid;
+        ask.range = directives.range;
+        ask.custom = std::move(directives.custom);
+        ask.wait = directives.wait;
+        ask.timeout = directives.timeout;
+        ask.reply = lookup_reply(callback, data, owner);
+        post(upcalls, std::move(ask), &UpcallHandler::lookup);
+        return PMIX_SUCCESS;
+    });
+}
+
+pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                           std::size_t count, pmix_op_cbfunc_t callback, void *data) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        auto directives = directives_of(info, count, PMIX_RANGE_UNDEF);
+        if (directives.refused != PMIX_SUCCESS)
+            return directives.refused;
+        UnpublishAsk ask;
+        ask.keys = keys_of(keys);
+        ask.caller = process_of(*proc);
+        ask.range = directives.range;
+        ask.timeout = directives.timeout;
+        ask.reply = status_reply(callback, data);
+        post(upcalls, std::move(ask), &UpcallHandler::unpublish);
+        return PMIX_SUCCESS;
+    });
+}
+
+} // namespace
+
+void upcall::add_data_upcalls(pmix_server_module_t &module) {
+    module.publish = on_publish;
+    module.lookup = on_lookup;
+    module.unpublish = on_unpublish;
+}
+
+} // namespace pmixhost

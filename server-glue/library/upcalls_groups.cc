@@ -1,0 +1,91 @@
+// The upcall of groups: construct and destruct. What the library does by itself (a group of
+// processes of this host alone, without a context id) does not come here, but its destruction does.
+#include "server-glue/library/info_list.h"
+#include "server-glue/library/upcall_tools.h"
+
+namespace pmixhost {
+
+namespace {
+
+using namespace upcall;
+
+GroupReply group_reply(pmix_info_cbfunc_t callback, void *data) {
+    if (!callback)
+        return {};
+    return {[callback, data](pmix_status_t status, GroupAnswer answer) {
+                in_library_thread([callback, data, status, answer = std::move(answer)] {
+                    auto *results = new InfoList;
+                    if (answer.context_id)
+                        results->add(PMIX_GROUP_CONTEXT_ID, *answer.context_id);
+                    if (!answer.endpoints.empty())
+                        results->add_bytes(PMIX_GROUP_ENDPT_DATA, answer.endpoints);
+                    callback(
+                        status, results->data(), results->size(), data,
+                        [](void *object) { delete static_cast<InfoList *>(object); }, results);
+                });
+            },
+            PMIX_ERROR, GroupAnswer()};
+}
+
+void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
+    bool flag = flag_of(info.value);
+    if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
+        ask.timeout = seconds_of(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_LOCAL_COLLECTIVE_STATUS)) {
+        if (info.value.type == PMIX_STATUS)
+            ask.local_status = info.value.data.status;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ASSIGN_CONTEXT_ID)) {
+        ask.wants_context = flag;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_NOTIFY_TERMINATION)) {
+        ask.tells_of_ends = flag;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_OPTIONAL) ||
+               PMIX_CHECK_KEY(&info, PMIX_GROUP_FT_COLLECTIVE)) {
+        ask.tolerant = ask.tolerant || flag;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ENDPT_DATA)) {
+        if (info.value.type != PMIX_BYTE_OBJECT || !info.value.data.bo.bytes)
+            return;
+        if (info.value.data.bo.size > most_bytes)
+            ask.refused = PMIX_ERR_OUT_OF_RESOURCE;
+        else
+            ask.endpoints.assign(info.value.data.bo.bytes, info.value.data.bo.size);
+    } else if (PMIX_INFO_IS_REQUIRED(&info)) {
+        for (const char *key : {PMIX_GROUP_LEADER, PMIX_GROUP_LOCAL_ONLY, PMIX_SORTED_PROC_ARRAY,
+                                PMIX_EMBED_BARRIER, PMIX_GROUP_INFO, PMIX_GROUP_ID}) {
+            if (PMIX_CHECK_KEY(&info, key))
+                return; // the library's, or of no consequence here
+        }
+        ask.refused = PMIX_ERR_NOT_SUPPORTED;
+    }
+}
+
+pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_proc_t procs[],
+                       std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
+                       pmix_info_cbfunc_t callback, void *data) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        GroupAsk ask;
+        if (operation == PMIX_GROUP_CONSTRUCT)
+            ask.kind = CollectiveKind::group_construct;
+        else if (operation == PMIX_GROUP_DESTRUCT)
+            ask.kind = CollectiveKind::group_destruct;
+        else
+            return PMIX_ERR_NOT_SUPPORTED;
+        if (!name || !*name)
+            return PMIX_ERR_BAD_PARAM;
+        ask.name = name;
+        ask.members = processes_of(procs, count);
+        for (std::size_t i = 0; directives && i < ndirs; ++i)
+            read(directives[i], ask, upcalls.limits.fence_bytes);
+        ask.tolerant = ask.tolerant || ask.tells_of_ends;
+        ask.reply = group_reply(callback, data);
+        post(upcalls, std::move(ask), &UpcallHandler::group);
+        return PMIX_SUCCESS;
+    });
+}
+
+} // namespace
+
+void upcall::add_group_upcall(pmix_server_module_t &module) {
+    module.group = on_group;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,85 @@
+// Upcall of query. libpmix 4.2.2 names the server itself as the one who asks, whoever did, so every
+// answer is for the job of this step. What it can answer by itself does not come here.
+#include "server-glue/library/upcall_tools.h"
+
+#include <cstring>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace upcall;
+
+bool is_true(const pmix_value_t &value) {
+    return value.type == PMIX_UNDEF || (value.type == PMIX_BOOL && value.data.flag);
+}
+
+// False when it is no text, or a long one.
+bool read_text(const pmix_value_t &value, std::string &out) {
+    constexpr std::size_t longest = 1024;
+    if (value.type != PMIX_STRING || !value.data.string)
+        return false;
+    std::size_t size = strnlen(value.data.string, longest + 1);
+    out.assign(value.data.string, size);
+    return size > 0 && size <= longest;
+}
+
+bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query) {
+    const pmix_value_t &value = info.value;
+    const std::pair<const char *, std::string *> texts[] = {{PMIX_NSPACE, &query.nspace},
+                                                            {PMIX_PSET_NAME, &query.process_set},
+                                                            {PMIX_GROUP_ID, &query.group},
+                                                            {PMIX_ALLOC_QUEUE, &query.queue},
+                                                            {PMIX_ALLOC_ID, &query.allocation}};
+    for (const auto &[key, text] : texts) {
+        if (PMIX_CHECK_KEY(&info, key))
+            return read_text(value, *text);
+    }
+    if (PMIX_CHECK_KEY(&info, PMIX_PROCID)) {
+        if (value.type != PMIX_PROC || !value.data.proc)
+            return false;
+        query.nspace = process_of(*value.data.proc).nspace;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_RANGE)) {
+        if (value.type != PMIX_DATA_RANGE)
+            return false;
+        query.range = value.data.range;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
+        query.timeout = seconds_of(value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_QUERY_LOCAL_ONLY)) {
+        query.local_only = is_true(value);
+    } else if (!PMIX_CHECK_KEY(&info, PMIX_QUERY_REFRESH_CACHE) && PMIX_INFO_IS_REQUIRED(&info)) {
+        query.unsupported.assign(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+    }
+    return true;
+}
+
+pmix_status_t on_query(pmix_proc_t *, pmix_query_t *queries, std::size_t count, pmix_info_cbfunc_t callback,
+                       void *data) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        QueryAsk ask;
+        std::size_t keys = 0;
+        for (std::size_t i = 0; queries && i < count; ++i) {
+            QueryAsk::Query &query = ask.queries.emplace_back();
+            for (char **key = queries[i].keys; key && *key; ++key) {
+                query.keys.emplace_back(*key, strnlen(*key, PMIX_MAX_KEYLEN + 1));
+                if (++keys > QueryAsk::max_keys)
+                    return PMIX_ERR_OUT_OF_RESOURCE;
+            }
+            for (std::size_t q = 0; queries[i].qualifiers && q < queries[i].nqual; ++q) {
+                if (!read_qualifier(queries[i].qualifiers[q], query))
+                    return PMIX_ERR_BAD_PARAM;
+            }
+        }
+        if (keys == 0)
+            return PMIX_ERR_BAD_PARAM;
+        ask.reply = list_reply(callback, data);
+        post(upcalls, std::move(ask), &UpcallHandler::query);
+        return PMIX_SUCCESS;
+    });
+}
+
+} // namespace
+
+void upcall::add_query_upcall(pmix_server_module_t &module) { module.query = on_query; }
+
+} // namespace pmixhost

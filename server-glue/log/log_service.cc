@@ -1,0 +1,80 @@
+// See log_service.h.
+#include "server-glue/log/log_service.h"
+
+#include <fmt/format.h>
+
+namespace pmixhost {
+
+// "2026-01-31T12:00:00Z stdout: "
+static std::string prefix(const LogAsk &ask, int fd) {
+    std::string out;
+    if (ask.timed) {
+        std::time_t when = ask.time > 0 ? ask.time : std::time(nullptr);
+        std::tm parts{};
+        char text[64];
+        if (gmtime_r(&when, &parts) && std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ ", &parts) > 0)
+            out += text;
+    }
+    if (ask.tagged)
+        out += fd == 1 ? "stdout: " : "stderr: ";
+    return out;
+}
+
+static pmix_status_t status_of(const LogAsk &ask, std::size_t tried) {
+    pmix_status_t first = PMIX_SUCCESS;
+    std::size_t good = 0;
+    for (std::size_t i = 0; i < tried; ++i) {
+        if (ask.entries[i].status == PMIX_SUCCESS)
+            ++good;
+        else if (first == PMIX_SUCCESS)
+            first = ask.entries[i].status;
+    }
+    if (good > 0 && ask.once)
+        return PMIX_SUCCESS;
+    return first != PMIX_SUCCESS && good > 0 ? PMIX_ERR_PARTIAL_SUCCESS : first;
+}
+
+using LogDone = std::function<void(pmix_status_t, LogAsk &)>;
+
+static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared_ptr<const LogPlaces> places,
+                     std::shared_ptr<const LogDone> done) {
+    for (; place < ask->entries.size(); ++place) {
+        auto &entry = ask->entries[place];
+        auto go_on = [=](pmix_status_t status) {
+            auto &taken = ask->entries[place];
+            taken.job_record = false;
+            taken.mail.reset();
+            taken.status = status;
+            log_from(place, ask, places, done);
+        };
+        if (entry.job_record)
+            return places->record(record_line(*ask, entry.text), go_on);
+        if (entry.mail)
+            return places->mail(entry.mail, go_on);
+        if (entry.fd >= 0)
+            entry.status = places->write(entry.fd, prefix(*ask, entry.fd) + entry.text)
+                               ? PMIX_SUCCESS
+                               : PMIX_ERR_OUT_OF_RESOURCE;
+        if (entry.status == PMIX_SUCCESS && ask->once) {
+            ++place;
+            break;
+        }
+    }
+    (*done)(status_of(*ask, place), *ask);
+}
+
+void log_entries(std::shared_ptr<LogAsk> ask, LogPlaces places, LogDone done) {
+    log_from(0, std::move(ask), std::make_shared<const LogPlaces>(std::move(places)),
+             std::make_shared<const LogDone>(std::move(done)));
+}
+
+std::string record_line(const LogAsk &ask, const std::string &text) {
+    std::string line = fmt::format("[{}:{}] ", ask.caller.nspace, ask.caller.rank);
+    for (char c : text)
+        line += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c;
+    while (line.back() == ' ')
+        line.pop_back();
+    return line;
+}
+
+} // namespace pmixhost

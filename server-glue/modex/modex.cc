@@ -1,0 +1,226 @@
+// See modex.h.
+#include "server-glue/modex/modex.h"
+
+#include <algorithm>
+#include <pmix_common.h>
+#include <utility>
+
+namespace pmixhost {
+
+static std::uint32_t milliseconds_until(TimePoint now, TimePoint deadline) {
+    if (deadline == TimePoint::max())
+        return UINT32_MAX;
+    auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count();
+    return static_cast<std::uint32_t>(std::clamp<long long>(ms, 0, UINT32_MAX - 1));
+}
+
+void Modex::request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply,
+                    ModexKey key) {
+    // libpmix asks only for processes of other hosts; one of this host that it does not know is
+    // one that never was.
+    if (port_.host_of(nspace, rank) == self_)
+        return reply(PMIX_ERR_NOT_FOUND, {});
+    ask(now, {{nspace, rank}, deadline, std::move(reply), std::move(key)});
+}
+
+void Modex::drop_all() {
+    questions_.clear();
+    served_ = 0;
+    auto dropped = std::exchange(asked_, {}); // answered when nothing here points to them
+}
+
+void Modex::ask(TimePoint now, Asked asked) {
+    const auto &[nspace, rank] = asked.owner;
+    asked.host = port_.holder_of(nspace, rank);
+    if (asked.host == no_host || asked.tries++ == max_tries)
+        return asked.reply(PMIX_ERR_NOT_FOUND, {});
+    wire::ModexRequest message;
+    message.id = next_++;
+    message.nspace = nspace;
+    message.rank = rank;
+    message.timeout_ms = milliseconds_until(now, asked.deadline);
+    message.key = asked.key.name;
+    message.key_ms = milliseconds_until(now, now + asked.key.patience);
+    HostIndex host = asked.host;
+    asked_.emplace(message.id, std::move(asked));
+    if (host == self_)
+        return on_request(now, self_, message);
+    if (hosts_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
+        return;
+    if (auto node = asked_.extract(message.id))
+        node.mapped().reply(PMIX_ERR_LOST_CONNECTION, {});
+}
+
+void Modex::reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data) {
+    wire::ModexReply message;
+    message.id = id;
+    message.status = status;
+    message.data = std::move(data);
+    if (to == self_)
+        return on_reply(self_, std::move(message));
+    hosts_.send(to, wire::ModexReply::type, share(wire::encode(message)));
+}
+
+void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message) {
+    HostIndex home = port_.host_of(message.nspace, message.rank);
+    if (home != self_) {
+        auto kept = port_.kept(message.nspace, message.rank);
+        if (kept.data)
+            return reply(from, message.id, PMIX_SUCCESS, *kept.data);
+        if (home == no_host || !kept.may_still_come)
+            return reply(from, message.id, PMIX_ERR_NOT_FOUND, {});
+    }
+    if (served_ >= max_served)
+        return reply(from, message.id, PMIX_ERR_OUT_OF_RESOURCE, {});
+    TimePoint deadline = TimePoint::max();
+    if (message.timeout_ms != UINT32_MAX)
+        deadline = now + std::chrono::milliseconds(message.timeout_ms);
+    auto [question, fresh] = questions_.try_emplace({message.nspace, message.rank});
+    question->second.waiting.push_back(
+        {from, message.id, deadline, message.key, now + std::chrono::milliseconds(message.key_ms)});
+    ++served_;
+    if (home != self_ || question->second.asking)
+        return;
+    question->second.last = port_.local_process_gone(message.nspace, message.rank);
+    look(question, fresh && !question->second.last ? ModexPort::Wait::for_commit : ModexPort::Wait::if_there);
+}
+
+void Modex::look(Place question, ModexPort::Wait wait) {
+    Question &it = question->second;
+    it.token = next_++;
+    it.asking = true;
+    it.look_again = TimePoint::max();
+    port_.ask_library(it.token, question->first.first, question->first.second, wait);
+}
+
+void Modex::reply_all(Place question, std::int32_t status, const Bytes &data) {
+    auto node = questions_.extract(question);
+    served_ -= node.mapped().waiting.size();
+    for (const auto &served : node.mapped().waiting)
+        reply(served.from, served.id, status, data);
+}
+
+// Keys stand in the library's blob as they are, with the zero at their end.
+bool Modex::Served::content_with(TimePoint now, const Bytes &data) const {
+    return key.empty() || key_deadline <= now || data.find(key.c_str(), 0, key.size() + 1) != Bytes::npos;
+}
+
+void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t status, Bytes data) {
+    auto found = std::find_if(questions_.begin(), questions_.end(),
+                              [&](const auto &entry) { return entry.second.token == token; });
+    if (found == questions_.end())
+        return;
+    Question &question = found->second;
+    if (status != PMIX_SUCCESS || question.last)
+        return reply_all(found, status, data);
+    std::vector<Served> content;
+    for (auto &served : question.waiting) {
+        if (served.content_with(now, data))
+            content.push_back(served);
+    }
+    served_ -= std::erase_if(question.waiting, [&](const Served &served) { return served.content_with(now, data); });
+    if (question.waiting.empty()) {
+        questions_.erase(found);
+    } else {
+        question.asking = false;
+        question.look_again = now + question.interval;
+        for (const auto &served : question.waiting)
+            question.look_again = std::min(question.look_again, served.key_deadline);
+        question.interval = std::min(2 * question.interval, last_look);
+    }
+    for (const auto &served : content)
+        reply(served.from, served.id, status, data);
+}
+
+// Those who wait and meet the condition do not any more. The questions stay.
+template <typename Condition> void Modex::forget(Condition condition) {
+    for (auto &[owner, question] : questions_)
+        served_ -= std::erase_if(question.waiting, condition);
+}
+
+void Modex::on_reply(HostIndex from, wire::ModexReply message) {
+    auto found = asked_.find(message.id);
+    if (found == asked_.end() || found->second.host != from)
+        return;
+    auto node = asked_.extract(found);
+    node.mapped().reply(message.status, std::move(message.data));
+}
+
+void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
+    auto found = questions_.find({nspace, rank});
+    if (found == questions_.end())
+        return;
+    found->second.last = true;
+    look(found, ModexPort::Wait::if_there); // what it has committed may just be on its way here
+}
+
+void Modex::on_kept(const Bytes &nspace, Rank rank) {
+    auto found = questions_.find({nspace, rank});
+    auto kept = port_.kept(nspace, rank);
+    if (found != questions_.end() && kept.data)
+        reply_all(found, PMIX_SUCCESS, Bytes(*kept.data));
+}
+
+void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
+    std::vector<std::uint64_t> unanswered;
+    for (const auto &[wire_id, asked] : asked_) {
+        if (asked.host == host)
+            unanswered.push_back(wire_id);
+    }
+    for (std::uint64_t wire_id : unanswered) {
+        auto node = asked_.extract(wire_id);
+        if (!node)
+            continue;
+        if (orderly)
+            ask(now, std::move(node.mapped()));
+        else
+            node.mapped().reply(PMIX_ERR_LOST_CONNECTION, {});
+    }
+    forget([&](const Served &served) { return served.from == host; });
+    std::vector<Owner> waiting; // for what will perhaps not come any more
+    for (const auto &[owner, question] : questions_) {
+        if (port_.host_of(owner.first, owner.second) != self_ &&
+            !port_.kept(owner.first, owner.second).may_still_come)
+            waiting.push_back(owner);
+    }
+    for (const auto &owner : waiting) {
+        if (auto found = questions_.find(owner); found != questions_.end())
+            reply_all(found, PMIX_ERR_NOT_FOUND, {});
+    }
+}
+
+TimePoint Modex::next_time() const {
+    TimePoint next = TimePoint::max();
+    for (const auto &[wire_id, asked] : asked_)
+        next = std::min(next, asked.deadline);
+    for (const auto &[owner, question] : questions_) {
+        next = std::min(next, question.look_again);
+        for (const auto &served : question.waiting)
+            next = std::min(next, served.deadline);
+    }
+    return next;
+}
+
+void Modex::on_time(TimePoint now) {
+    std::vector<std::uint64_t> late;
+    for (const auto &[wire_id, asked] : asked_) {
+        if (asked.deadline <= now)
+            late.push_back(wire_id);
+    }
+    for (std::uint64_t wire_id : late) {
+        if (auto node = asked_.extract(wire_id))
+            node.mapped().reply(PMIX_ERR_TIMEOUT, {});
+    }
+    forget([&](const Served &served) { return served.deadline <= now; });
+    for (auto question = questions_.begin(); question != questions_.end();) {
+        auto each = question++;
+        if (each->second.look_again > now)
+            continue;
+        if (each->second.waiting.empty())
+            questions_.erase(each); // nobody waits, and the library is not being asked
+        else
+            look(each, ModexPort::Wait::if_there);
+    }
+}
+
+} // namespace pmixhost

@@ -1,0 +1,126 @@
+// Direct modex: what has that process posted? Asks the daemon of the process' host and answers such
+// questions of others. Pure: messages and time in, messages and answers out.
+//
+// The asked daemon waits until the process has committed something; the asker's deadline bounds the
+// wait on both sides. Of one process the library is asked once at a time, for all who wait: it keeps
+// a question that nobody waits for any more until it has an answer. What a process had committed is there also
+// when it has ended; without that, it is NOT_FOUND. When its host has left in order its heir is asked
+// (posted_heirs.h), and NOT_FOUND is what nobody has; a host that was lost is LOST_CONNECTION.
+//
+// Who wants a certain key (PMIX_REQUIRED_KEY) is answered when the process has posted it, or will post nothing more,
+// or the asker's patience for it is over. The library tells nobody of a commit, so it is asked again, at growing
+// intervals and only while somebody waits.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/wire/messages.h"
+#include "server-glue/core/host_port.h"
+#include "server-glue/core/one_shot.h"
+
+#include <map>
+#include <vector>
+
+namespace pmixhost {
+
+// A PMIx status, and what the process has posted.
+using PostedReply = OneShot<std::int32_t, Bytes>;
+
+class ModexPort {
+  public:
+    virtual ~ModexPort() = default;
+    // `if_there`: of a process that will commit nothing more. NOT_FOUND when it has not.
+    enum class Wait { for_commit, if_there };
+    // Ask the server library; on_local_data(token) brings its answer, with for_commit perhaps never.
+    virtual void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) = 0;
+    // Where the process lives or lived. no_host when there is no such process.
+    virtual HostIndex host_of(const Bytes &nspace, Rank rank) = 0;
+    // Who is to be asked for what it has posted: its host, or the heir of that. no_host: nobody has it.
+    virtual HostIndex holder_of(const Bytes &nspace, Rank rank) = 0;
+    // What is kept here for a host that has left.
+    struct Kept {
+        const Bytes *data;   // null: nothing
+        bool may_still_come; // from that host or another heir of it
+    };
+    virtual Kept kept(const Bytes &nspace, Rank rank) = 0;
+    virtual bool local_process_gone(const Bytes &nspace, Rank rank) = 0;
+};
+
+// What must be among it.
+struct ModexKey {
+    Bytes name; // empty: whatever it has posted
+    Duration patience{0};
+};
+
+class Modex {
+  public:
+    static constexpr std::size_t max_served = 100'000; // questions of others that wait here
+    static constexpr unsigned max_tries = 16;          // hosts that are asked, each having left
+
+    Modex(HostPort &hosts, ModexPort &port, HostIndex self) : hosts_(hosts), port_(port), self_(self) {}
+    ~Modex() { drop_all(); }
+    Modex(const Modex &) = delete;
+    Modex &operator=(const Modex &) = delete;
+
+    static constexpr Duration first_look = std::chrono::milliseconds(10), last_look = std::chrono::seconds(1);
+
+    // The answer comes exactly once, perhaps from within. `deadline` may be TimePoint::max().
+    void request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply,
+                 ModexKey key = {});
+    // At the end: forgets all questions and says so to nobody. Who waits here gets what its reply has for this
+    // case.
+    void drop_all();
+    void on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message);
+    void on_reply(HostIndex from, wire::ModexReply message);
+    void on_local_data(TimePoint now, std::uint64_t token, std::int32_t status, Bytes data);
+    void on_local_process_gone(const Bytes &nspace, Rank rank);
+    // Another host has handed over what this process, which is not of this host, had posted.
+    void on_kept(const Bytes &nspace, Rank rank);
+    // `orderly`: it has left, its heir is asked instead.
+    void on_host_gone(TimePoint now, HostIndex host, bool orderly);
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
+
+  private:
+    using Owner = std::pair<Bytes, Rank>;
+    struct Asked { // by us, of another host
+        Owner owner;
+        TimePoint deadline;
+        PostedReply reply;
+        ModexKey key;
+        HostIndex host = no_host;
+        unsigned tries = 0;
+    };
+    struct Served { // asked by another host, waiting for the library here
+        HostIndex from;
+        std::uint64_t id;
+        TimePoint deadline;
+        Bytes key;
+        TimePoint key_deadline; // then it need not be there
+        bool content_with(TimePoint now, const Bytes &data) const;
+    };
+    struct Question { // to the library, or for what may be handed over; perhaps nobody waits any more
+        std::uint64_t token = 0;
+        bool asking = false; // the library has not answered
+        bool last = false;   // the process posts nothing more
+        TimePoint look_again = TimePoint::max();
+        Duration interval = first_look;
+        std::vector<Served> waiting;
+    };
+    using Place = std::map<Owner, Question>::iterator;
+    void look(Place question, ModexPort::Wait wait);
+    void ask(TimePoint now, Asked asked);
+    void reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data);
+    void reply_all(Place question, std::int32_t status, const Bytes &data);
+    template <typename Condition> void forget(Condition condition);
+
+    HostPort &hosts_;
+    ModexPort &port_;
+    HostIndex self_;
+    std::uint64_t next_ = 1;
+    std::map<std::uint64_t, Asked> asked_; // by wire id
+    std::map<Owner, Question> questions_;
+    std::size_t served_ = 0; // who waits for any of them
+};
+
+} // namespace pmixhost

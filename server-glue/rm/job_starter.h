@@ -1,0 +1,39 @@
+// What the launcher needs of a resource manager: where it is, how a plan becomes a command that starts
+// the job there, and what the command's last words meant. Made by a backend (BackendModule).
+#pragma once
+
+#include "common/result.h"
+#include "server-glue/rm/spawn_plan.h"
+
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+// A program that starts a job and lives as long as it, with the job's output on its own standard
+// streams. SIGTERM ends it and the job. It speaks on the spawn channel (common/spawn_channel.h).
+struct JobCommand {
+    std::vector<std::string> argv;        // argv[0]: an absolute path
+    std::vector<std::string> environment; // NAME=VALUE; the whole
+};
+
+// What the job's daemons will say of it (StepInfo).
+struct JobPlace {
+    std::vector<std::string> hosts; // each once, in the order of the node ids; empty: it cannot be told
+    std::string job_id;
+    std::uint32_t universe_size = 0;
+};
+
+class JobStarter {
+  public:
+    virtual ~JobStarter() = default;
+    virtual const SpawnSite &site() const = 0;
+    virtual Result<JobCommand> command(const SpawnPlan &plan) = 0;
+    // Once the job has that name. For the caller of PMIx_Spawn, who hears of it before the job's daemons do.
+    virtual JobPlace place(const SpawnPlan &plan, const std::string &nspace) const = 0;
+    // The command ended without having made the job. `said`: its standard error. The kind: limit where
+    // the allocation has no room, not_found where there is none, denied, unreachable; else system.
+    virtual Error explain(const std::string &said) const = 0;
+};
+
+} // namespace pmixhost

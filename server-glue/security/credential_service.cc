@@ -1,0 +1,72 @@
+// See credential_service.h.
+#include "server-glue/security/credential_service.h"
+
+namespace pmixhost {
+
+Worker &CredentialService::worker() {
+    if (!worker_)
+        worker_.emplace(loop_);
+    return *worker_;
+}
+
+pmix_status_t CredentialService::status_of(const Error &why) {
+    log_.info("a request for a credential or its check failed: {}", why.text);
+    switch (why.kind) {
+    case ErrorKind::denied: return PMIX_ERR_INVALID_CRED;
+    case ErrorKind::unsupported: return PMIX_ERR_NOT_SUPPORTED;
+    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
+    default: return PMIX_ERROR;
+    }
+}
+
+std::uint64_t CredentialService::admit(Waiting waiting, std::optional<std::chrono::seconds> timeout) {
+    std::uint64_t id = next_id_++;
+    bool full = waiting_.size() >= max_waiting;
+    waiting_.emplace(id, std::move(waiting));
+    if (full) {
+        answer(id, PMIX_ERR_OUT_OF_RESOURCE, {}, {});
+        return 0;
+    }
+    if (timeout && timeout->count() > 0)
+        waiting_.at(id).timeout =
+            loop_.after(*timeout, [this, id] { answer(id, PMIX_ERR_TIMEOUT, {}, {}); });
+    return id;
+}
+
+void CredentialService::answer(std::uint64_t id, pmix_status_t status, Bytes credential,
+                               Identity identity) {
+    auto node = waiting_.extract(id); // gone when its time was up
+    if (!node)
+        return;
+    node.mapped().get(status, std::move(credential));
+    node.mapped().validate(status, identity);
+}
+
+void CredentialService::get(CredentialAsk ask) {
+    std::uint64_t id = admit({std::move(ask.reply), {}, {}}, ask.timeout);
+    if (id == 0)
+        return;
+    worker().run([] { return make_credential(); }, [this, id](Result<Bytes> made) {
+        if (made)
+            answer(id, PMIX_SUCCESS, std::move(*made), {});
+        else
+            answer(id, status_of(made.failure()), {}, {});
+    });
+}
+
+void CredentialService::validate(ValidationAsk ask) {
+    if (ask.credential.size() > max_size)
+        return ask.reply(PMIX_ERR_INVALID_CRED, {});
+    std::uint64_t id = admit({{}, std::move(ask.reply), {}}, ask.timeout);
+    if (id == 0)
+        return;
+    worker().run([credential = std::move(ask.credential)] { return check_credential(credential); },
+                 [this, id](Result<Identity> who) {
+                     if (who)
+                         answer(id, PMIX_SUCCESS, {}, *who);
+                     else
+                         answer(id, status_of(who.failure()), {}, {});
+                 });
+}
+
+} // namespace pmixhost

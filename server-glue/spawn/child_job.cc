@@ -1,0 +1,161 @@
+// See child_job.h.
+#include "server-glue/spawn/child_job.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr int spawn_fd = 3, stderr_fd = 4;
+constexpr std::size_t max_said = 64u << 10;
+constexpr std::size_t max_line = 8192;
+
+Result<UniqueFd> moved_up(int fd) {
+    UniqueFd high(fcntl(fd, F_DUPFD_CLOEXEC, 10));
+    if (!high)
+        return system_error("fcntl", errno);
+    return {std::move(high)};
+}
+
+std::vector<char *> pointers(std::vector<std::string> &strings) {
+    std::vector<char *> out;
+    for (auto &text : strings)
+        out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+} // namespace
+
+Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &command,
+                                                  bool with_input, Callbacks callbacks) {
+    std::unique_ptr<ChildJob> job(new ChildJob(std::move(callbacks)));
+    int channel[2], words[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
+        return system_error("socketpair", errno);
+    job->channel_.reset(channel[0]);
+    UniqueFd channel_end(channel[1]);
+    if (::pipe2(words, O_CLOEXEC) != 0)
+        return system_error("pipe", errno);
+    job->words_.reset(words[0]);
+    UniqueFd words_end(words[1]);
+    auto high_channel = moved_up(channel_end.get()), high_words = moved_up(words_end.get()),
+         high_stderr = moved_up(STDERR_FILENO);
+    for (auto *high : {&high_channel, &high_words, &high_stderr}) {
+        if (!*high)
+            return high->failure();
+    }
+
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&how);
+    if (!with_input)
+        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, (*high_words).get(), STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&files, (*high_channel).get(), spawn_fd);
+    posix_spawn_file_actions_adddup2(&files, (*high_stderr).get(), stderr_fd);
+    posix_spawn_file_actions_addclosefrom_np(&files, stderr_fd + 1);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&how, &none);
+    posix_spawnattr_setsigdefault(&how, &all);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
+    std::vector<std::string> argv = command.argv, environment = command.environment;
+    environment.push_back(fmt::format("{}={}", spawn_fd_variable, spawn_fd));
+    environment.push_back(fmt::format("{}={}", spawn_stderr_variable, stderr_fd));
+    int code = posix_spawn(&job->pid_, argv.front().c_str(), &files, &how, pointers(argv).data(),
+                           pointers(environment).data());
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&how);
+    if (code != 0)
+        return system_error(argv.front() + " cannot be started", code);
+    job->pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, job->pid_, 0)));
+    if (!job->pidfd_) {
+        Error failure = system_error("pidfd_open", errno);
+        ::kill(job->pid_, SIGKILL);
+        ::waitpid(job->pid_, nullptr, 0);
+        return failure;
+    }
+    ChildJob *raw = job.get();
+    for (int fd : {job->channel_.get(), job->words_.get()})
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+    job->channel_watch_ = loop.watch(job->channel_.get(), EventLoop::readable,
+                                     [raw](unsigned) { raw->on_channel(); });
+    job->words_watch_ =
+        loop.watch(job->words_.get(), EventLoop::readable, [raw](unsigned) { raw->on_words(); });
+    job->end_watch_ =
+        loop.watch(job->pidfd_.get(), EventLoop::readable, [raw](unsigned) { raw->on_exit(); });
+    return job;
+}
+
+void ChildJob::signal(int number) { syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0); }
+
+void ChildJob::on_channel() {
+    char buffer[4096];
+    ssize_t n = ::recv(channel_.get(), buffer, sizeof buffer, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0 || lines_.size() > max_line) {
+        channel_watch_.reset();
+        return;
+    }
+    lines_.append(buffer, static_cast<std::size_t>(n));
+    for (std::size_t end; (end = lines_.find('\n')) != std::string::npos;) {
+        auto event = parse_spawn_event(std::string_view(lines_).substr(0, end));
+        lines_.erase(0, end + 1);
+        if (event)
+            callbacks_.on_event(std::move(*event));
+    }
+}
+
+// What it says before it has made the job is for the user as well.
+void ChildJob::on_words() {
+    char buffer[4096];
+    for (;;) {
+        ssize_t n = ::read(words_.get(), buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            words_watch_.reset();
+            return;
+        }
+        [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, buffer, static_cast<std::size_t>(n));
+        if (said_.size() < max_said)
+            said_.append(buffer, static_cast<std::size_t>(n));
+    }
+}
+
+void ChildJob::on_exit() {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == 0)
+        return;
+    // What it had said by then comes first.
+    while (channel_watch_) {
+        char byte;
+        ssize_t n = ::recv(channel_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        if (n < 0 && errno != EINTR)
+            break;
+        on_channel();
+    }
+    on_words();
+    end_watch_.reset();
+    channel_watch_.reset();
+    words_watch_.reset();
+    auto on_end = std::move(callbacks_.on_end);
+    on_end(status, std::move(said_)); // may destroy this
+}
+
+} // namespace pmixhost

@@ -1,0 +1,38 @@
+// A job that the launcher has started: the command that runs it, and what becomes known of it. In the
+// loop's thread.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/spawn_channel.h"
+#include "common/unique_fd.h"
+#include "server-glue/rm/job_starter.h"
+
+namespace pmixhost {
+
+class ChildJob {
+  public:
+    struct Callbacks {
+        std::function<void(SpawnEvent)> on_event;
+        // Once, the last: the command has been waited for. `said`: its standard error until `created`.
+        std::function<void(int wait_status, std::string said)> on_end;
+    };
+    // `with_input`: it gets this process' standard input, else none.
+    static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command,
+                                                   bool with_input, Callbacks callbacks);
+    ChildJob(const ChildJob &) = delete;
+    void signal(int number);
+
+  private:
+    explicit ChildJob(Callbacks callbacks) : callbacks_(std::move(callbacks)) {}
+    void on_channel();
+    void on_words();
+    void on_exit();
+
+    Callbacks callbacks_;
+    pid_t pid_ = -1;
+    UniqueFd channel_, words_, pidfd_;
+    std::string lines_, said_;
+    EventLoop::Handle channel_watch_, words_watch_, end_watch_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,136 @@
+// See spawn_directives.h.
+#include "server-glue/spawn/spawn_directives.h"
+
+#include <algorithm>
+#include <pmix.h>
+
+namespace pmixhost {
+
+namespace {
+
+using enum SpawnAttribute::Treatment;
+
+#define PMIXHOST_SPAWN(macro, treatment)                                                           \
+    SpawnAttribute { #macro, macro, treatment }
+
+// clang-format off
+constexpr SpawnAttribute attributes[] = {
+    // Where.
+    PMIXHOST_SPAWN(PMIX_HOST, honoured),
+    PMIXHOST_SPAWN(PMIX_HOSTFILE, honoured),
+    PMIXHOST_SPAWN(PMIX_ADD_HOST, honoured),      // of hosts that the allocation has already
+    PMIXHOST_SPAWN(PMIX_ADD_HOSTFILE, honoured),  // the same
+    PMIXHOST_SPAWN(PMIX_MAPBY, honoured),
+    PMIXHOST_SPAWN(PMIX_RANKBY, honoured),
+    PMIXHOST_SPAWN(PMIX_BINDTO, honoured),
+    PMIXHOST_SPAWN(PMIX_PPR, honoured),
+    PMIXHOST_SPAWN(PMIX_MAPPER, missing),
+    PMIXHOST_SPAWN(PMIX_CPUS_PER_PROC, honoured),
+    PMIXHOST_SPAWN(PMIX_CPU_LIST, missing),
+    PMIXHOST_SPAWN(PMIX_NO_PROCS_ON_HEAD, honoured),
+    PMIXHOST_SPAWN(PMIX_NO_OVERSUBSCRIBE, honoured),
+    PMIXHOST_SPAWN(PMIX_COLOCATE_PROCS, missing),
+    PMIXHOST_SPAWN(PMIX_COLOCATE_NPERPROC, missing),
+    PMIXHOST_SPAWN(PMIX_COLOCATE_NPERNODE, missing),
+    // What.
+    PMIXHOST_SPAWN(PMIX_PERSONALITY, library),    // all programs get the same here
+    PMIXHOST_SPAWN(PMIX_PREFIX, honoured),
+    PMIXHOST_SPAWN(PMIX_WDIR, honoured),
+    PMIXHOST_SPAWN(PMIX_WDIR_USER_SPECIFIED, library),
+    PMIXHOST_SPAWN(PMIX_SET_SESSION_CWD, missing),
+    PMIXHOST_SPAWN(PMIX_INDEX_ARGV, honoured),
+    PMIXHOST_SPAWN(PMIX_APP_ARGV, library),
+    PMIXHOST_SPAWN(PMIX_CMD_LINE, library),
+    PMIXHOST_SPAWN(PMIX_PRELOAD_BIN, missing),
+    PMIXHOST_SPAWN(PMIX_PRELOAD_FILES, missing),
+    PMIXHOST_SPAWN(PMIX_SET_ENVAR, honoured),
+    PMIXHOST_SPAWN(PMIX_ADD_ENVAR, honoured),
+    PMIXHOST_SPAWN(PMIX_UNSET_ENVAR, honoured),
+    PMIXHOST_SPAWN(PMIX_PREPEND_ENVAR, honoured),
+    PMIXHOST_SPAWN(PMIX_APPEND_ENVAR, honoured),
+    PMIXHOST_SPAWN(PMIX_FIRST_ENVAR, honoured),
+    PMIXHOST_SPAWN(PMIX_ENVARS_HARVESTED, library),
+    PMIXHOST_SPAWN(PMIX_SETUP_APP_ENVARS, library),
+    PMIXHOST_SPAWN(PMIX_NON_PMI, honoured),       // whoever never calls PMIx_Init is fine
+    PMIXHOST_SPAWN(PMIX_DEBUGGER_DAEMONS, missing),
+    PMIXHOST_SPAWN(PMIX_SPAWN_TOOL, missing),
+    PMIXHOST_SPAWN(PMIX_COSPAWN_APP, missing),
+    PMIXHOST_SPAWN(PMIX_FORKEXEC_AGENT, missing),
+    PMIXHOST_SPAWN(PMIX_RUNTIME_OPTIONS, missing),
+    PMIXHOST_SPAWN(PMIX_PARENT_ID, library),      // the caller is the parent; a tool's word is not taken
+    PMIXHOST_SPAWN(PMIX_REQUESTOR_IS_TOOL, library),
+    PMIXHOST_SPAWN(PMIX_REQUESTOR_IS_CLIENT, library),
+    PMIXHOST_SPAWN(PMIX_PSET_NAME, honoured),
+    // Input and output.
+    PMIXHOST_SPAWN(PMIX_STDIN_TGT, honoured),
+    PMIXHOST_SPAWN(PMIX_FWD_STDIN, missing),
+    PMIXHOST_SPAWN(PMIX_FWD_STDOUT, missing),
+    PMIXHOST_SPAWN(PMIX_FWD_STDERR, missing),
+    PMIXHOST_SPAWN(PMIX_FWD_STDDIAG, missing),
+    PMIXHOST_SPAWN(PMIX_MERGE_STDERR_STDOUT, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_MERGE_STDERR_STDOUT, honoured),
+    PMIXHOST_SPAWN(PMIX_TAG_OUTPUT, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_TAG_OUTPUT, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_RANK_OUTPUT, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_TAG_DETAILED_OUTPUT, missing),
+    PMIXHOST_SPAWN(PMIX_IOF_TAG_FULLNAME_OUTPUT, missing),
+    PMIXHOST_SPAWN(PMIX_TIMESTAMP_OUTPUT, missing),
+    PMIXHOST_SPAWN(PMIX_IOF_TIMESTAMP_OUTPUT, missing),
+    PMIXHOST_SPAWN(PMIX_IOF_XML_OUTPUT, missing),
+    PMIXHOST_SPAWN(PMIX_OUTPUT_TO_FILE, missing),
+    PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_TO_FILE, missing),
+    PMIXHOST_SPAWN(PMIX_OUTPUT_TO_DIRECTORY, missing),
+    PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_TO_DIRECTORY, missing),
+    PMIXHOST_SPAWN(PMIX_OUTPUT_NOCOPY, missing),
+    PMIXHOST_SPAWN(PMIX_IOF_FILE_ONLY, missing),
+    PMIXHOST_SPAWN(PMIX_IOF_FILE_PATTERN, missing),
+    // What is shown.
+    PMIXHOST_SPAWN(PMIX_DISPLAY_MAP, missing),
+    PMIXHOST_SPAWN(PMIX_DISPLAY_MAP_DETAILED, missing),
+    PMIXHOST_SPAWN(PMIX_DISPLAY_ALLOCATION, missing),
+    PMIXHOST_SPAWN(PMIX_DISPLAY_TOPOLOGY, missing),
+    PMIXHOST_SPAWN(PMIX_REPORT_BINDINGS, missing),
+    PMIXHOST_SPAWN(PMIX_SHOW_LAUNCH_PROGRESS, missing),
+    PMIXHOST_SPAWN(PMIX_AGGREGATE_HELP, missing),
+    // While it runs, and when it ends.
+    PMIXHOST_SPAWN(PMIX_TIMEOUT, honoured),
+    PMIXHOST_SPAWN(PMIX_SPAWN_TIMEOUT, honoured),
+    PMIXHOST_SPAWN(PMIX_JOB_TIMEOUT, missing),
+    PMIXHOST_SPAWN(PMIX_TIMEOUT_STACKTRACES, missing),
+    PMIXHOST_SPAWN(PMIX_TIMEOUT_REPORT_STATE, missing),
+    PMIXHOST_SPAWN(PMIX_JOB_RECOVERABLE, missing),
+    PMIXHOST_SPAWN(PMIX_JOB_CONTINUOUS, missing),
+    PMIXHOST_SPAWN(PMIX_MAX_RESTARTS, missing),
+    PMIXHOST_SPAWN(PMIX_ABORT_NON_ZERO_TERM, honoured),
+    PMIXHOST_SPAWN(PMIX_DO_NOT_LAUNCH, missing),
+    PMIXHOST_SPAWN(PMIX_NOTIFY_COMPLETION, honoured),
+    PMIXHOST_SPAWN(PMIX_NOTIFY_JOB_EVENTS, honoured),
+    PMIXHOST_SPAWN(PMIX_NOTIFY_PROC_TERMINATION, missing),
+    PMIXHOST_SPAWN(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, missing),
+    PMIXHOST_SPAWN(PMIX_LOG_PROC_TERMINATION, missing),
+    PMIXHOST_SPAWN(PMIX_LOG_PROC_ABNORMAL_TERMINATION, missing),
+    PMIXHOST_SPAWN(PMIX_LOG_JOB_EVENTS, missing),
+    PMIXHOST_SPAWN(PMIX_LOG_COMPLETION, missing),
+    PMIXHOST_SPAWN(PMIX_REPORT_CHILD_SEP, missing),
+    // Debuggers.
+    PMIXHOST_SPAWN(PMIX_DEBUG_STOP_ON_EXEC, missing),
+    PMIXHOST_SPAWN(PMIX_DEBUG_STOP_IN_INIT, missing),
+    PMIXHOST_SPAWN(PMIX_DEBUG_STOP_IN_APP, missing),
+    PMIXHOST_SPAWN(PMIX_DEBUG_TARGET, missing),
+    PMIXHOST_SPAWN(PMIX_DEBUG_DAEMONS_PER_PROC, missing),
+    PMIXHOST_SPAWN(PMIX_DEBUG_DAEMONS_PER_NODE, missing),
+};
+// clang-format on
+#undef PMIXHOST_SPAWN
+
+} // namespace
+
+std::span<const SpawnAttribute> spawn_attributes() { return attributes; }
+
+const SpawnAttribute *find_spawn_attribute(std::string_view key) {
+    auto found = std::find_if(std::begin(attributes), std::end(attributes),
+                              [&](const SpawnAttribute &entry) { return entry.key == key; });
+    return found == std::end(attributes) ? nullptr : found;
+}
+
+} // namespace pmixhost

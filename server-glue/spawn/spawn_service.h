@@ -1,0 +1,35 @@
+// PMIx_Spawn on the caller's host: hands requests to the launcher and its answers back. Whether there
+// is a launcher and how long it takes is its own business (launcher_server.h): this side only hears
+// that it has gone. In the loop's thread.
+#pragma once
+
+#include "common/wire/messages.h"
+#include "server-glue/core/one_shot.h"
+
+#include <functional>
+#include <map>
+#include <pmix_common.h>
+
+namespace pmixhost {
+
+using SpawnAnswer = OneShot<pmix_status_t, std::string>; // with the children's namespace
+
+class SpawnService {
+  public:
+    using Send = std::function<bool(std::uint8_t type, SharedBytes payload)>;
+    explicit SpawnService(Send send) : send_(std::move(send)) {}
+
+    void spawn(wire::SpawnRequest request, SpawnAnswer answer);
+    void on_reply(wire::SpawnReply reply);
+    // The launcher cannot be reached, or no longer.
+    void on_launcher_gone();
+    // Has there been any request?
+    bool used() const { return next_id_ > 1; }
+
+  private:
+    Send send_;
+    std::map<std::uint64_t, SpawnAnswer> waiting_;
+    std::uint64_t next_id_ = 1;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,44 @@
+// A step's daemon and the session (central_roles.h): how it is reached, and which ends of processes it is told of.
+// Every daemon tells of its own host's; those of hosts that need not have a connection one daemon tells, which the
+// session chooses (SpeakForStep). The others keep what they know, should they become it.
+#pragma once
+
+#include "common/rank_ranges.h"
+#include "server-glue/step/step_context.h"
+
+#include <array>
+
+namespace pmixhost {
+
+class SessionLink final : public StepService {
+  public:
+    explicit SessionLink(StepContext &context);
+
+    // Brings the invitation to the process of that role, and again when it does not come.
+    void reach(CentralRole role, Bytes invitation, TimePoint deadline, std::function<void(Result<void>)> done);
+    // Connects with the session, so that it brings what other steps notify.
+    void come();
+    // A process of this host has ended. Not the reason to have a session; it is told when there is another one.
+    void tell_of(Rank ended);
+    // What it must have heard before anything else.
+    void tell_of_ends();
+
+    void take_messages(StepMessages &messages) override;
+    void on_library() override;
+    void on_bad_ends(const wire::HostReport &report) override;
+    void on_orderly_ends(const wire::OrderlyEnds &ends) override;
+    void on_session_gone() override;
+
+  private:
+    TimePoint session_start_time();
+    void tell_if_connected();
+
+    StepContext &context_;
+    std::array<EventLoop::Handle, central_role_count> reach_again_;
+    // Processes that have ended, for the session: of this host, and of others as long as this one does not
+    // speak for the step; and what the session has been told.
+    RankRanges untold_here_, untold_elsewhere_, told_;
+    bool speaks_ = false;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,85 @@
+// What the services of a step's daemon share: the step, its surroundings and the way to the other daemons. Made
+// and filled by the server of the step, which outlives all services. All in the loop's thread.
+#pragma once
+
+#include "common/log.h"
+#include "common/settings.h"
+#include "common/transport/mesh.h"
+#include "server-glue/core/central_roles.h"
+#include "server-glue/core/host_port.h"
+#include "server-glue/step/step_service.h"
+#include "server-glue/tasks/local_tasks.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/rm/rm_backend.h"
+
+namespace pmixhost {
+
+class StepContext final : public HostPort {
+  public:
+    StepContext(EventLoop &the_loop, Log &the_log, const Settings &the_settings, RmBackend &the_backend, bool lives_on)
+        : loop(the_loop), log(the_log), settings(the_settings), backend(the_backend), step(the_backend.step()),
+          live_on(lives_on) {}
+
+    EventLoop &loop;
+    Log &log;
+    const Settings &settings;
+    RmBackend &backend;
+    const StepInfo &step;
+    const bool live_on; // the job goes on when it loses processes or hosts
+
+    // Filled one after the other while the server is made.
+    Mesh *mesh = nullptr;
+    LocalTasks *tasks = nullptr;
+    PmixLibrary *library = nullptr; // null: it still starts
+    bool ending = false;            // this daemon leaves: nothing new is begun
+    bool library_stuck = false;     // it does not answer any more
+    std::vector<StepService *> services;
+    template <typename Hook> void tell_services(Hook hook) {
+        for (StepService *each : services)
+            hook(*each);
+    }
+    // Before anything is sent to the session: what it must have heard by then goes first.
+    std::function<void()> before_the_session_hears;
+
+    TimePoint now() const { return loop.now(); }
+    HostIndex self() const { return step.self; }
+    const std::string &host_name() const { return step.map.hosts()[step.self]; }
+    std::span<const Rank> ranks_here() const { return step.map.ranks_on(step.self); }
+    HostIndex session_peer() const { return peer_of(CentralRole::session, step.map.host_count()); }
+    HostIndex launcher_peer() const { return peer_of(CentralRole::launcher, step.map.host_count()); }
+
+    // HostPort
+    bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
+        return mesh->send(to, type, std::move(payload));
+    }
+    bool host_gone(HostIndex host) override { return mesh->gone(host); }
+    // Of a process that was never one of PMIx nobody needs to hear.
+    bool connected(HostIndex host) override {
+        return mesh->connected(host) || (tasks->any_finalized() && mesh->connecting(host));
+    }
+    std::size_t queued_bytes(HostIndex to) override { return mesh->queued_bytes(to); }
+    bool send_to_session(std::uint8_t type, SharedBytes payload) override {
+        before_the_session_hears();
+        return mesh->send(session_peer(), type, std::move(payload));
+    }
+    bool session_is_there() override { return mesh->connected(session_peer()); }
+
+    template <typename Message> bool send(HostIndex to, const Message &message) {
+        return send(to, Message::type, share(wire::encode(message)));
+    }
+    template <typename Message> bool send_to_session(const Message &message) {
+        return send_to_session(Message::type, share(wire::encode(message)));
+    }
+
+    // Ends the whole step with the RM's means; `end.text` is what the user reads. `done` may be empty.
+    void end_step(StepEnd end, std::function<void(Result<void>)> done = {}) {
+        backend.end_step(std::move(end), [this, done = std::move(done)](Result<void> ended) {
+            if (!ended)
+                log.error("the step could not be ended: {}", ended.failure().text);
+            if (done)
+                done(std::move(ended));
+        });
+    }
+};
+
+} // namespace pmixhost

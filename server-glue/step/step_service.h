@@ -1,0 +1,48 @@
+// What a capability of a step's daemon hears. A capability is one class in a folder of its own that owns all of
+// its state; the server of the step (step_server.h) keeps a list of them, tells each what happens, and asks each
+// before it waits when its next time is. So none can be forgotten, and a new one touches its own folder and one
+// line of wiring.
+//
+// All in the loop's thread.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/wire/messages.h"
+#include "server-glue/library/info_list.h"
+#include "server-glue/core/signature.h"
+
+#include <optional>
+
+namespace pmixhost {
+
+class StepMessages;
+
+class StepService {
+  public:
+    virtual ~StepService() = default;
+    // Which messages it takes; once, before anything else.
+    virtual void take_messages(StepMessages &) {}
+    // The library is up (StepContext::library); from now on there are upcalls.
+    virtual void on_library() {}
+
+    // When on_time() is due next; asked whenever the daemon is about to wait. TimePoint::max(): never.
+    virtual TimePoint next_time() const { return TimePoint::max(); }
+    virtual void on_time(TimePoint) {}
+
+    // A process of this host has ended; with its wait status, if that is known.
+    virtual void on_process_gone(Rank, std::optional<int> /* wait_status */) {}
+    // Another host of the step. `left`: in order; otherwise it is lost.
+    virtual void on_host_gone(HostIndex, bool /* left */) {}
+    // Ends of processes of the step, told to every host: in disorder, or with a host that was lost; in order.
+    virtual void on_bad_ends(const wire::HostReport &) {}
+    virtual void on_orderly_ends(const wire::OrderlyEnds &) {}
+    // An event that processes notify: one of this host, or brought by another daemon. Asked before, as its
+    // information must be unpacked for it.
+    virtual bool wants_event(pmix_status_t, const Bytes & /* source namespace */) const { return false; }
+    virtual void on_event(pmix_status_t, const Process & /* source */, const InfoList &) {}
+    virtual void on_session_gone() {}
+    virtual void on_launcher_gone() {}
+};
+
+} // namespace pmixhost

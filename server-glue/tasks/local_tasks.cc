@@ -1,0 +1,206 @@
+// See local_tasks.h.
+#include "server-glue/tasks/local_tasks.h"
+
+#include "server-glue/tasks/job_info.h"
+#include "server-glue/tasks/stand_in.h"
+
+#include <algorithm>
+#include <csignal>
+#include <pmix.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory,
+                       TaskTable *table, Callbacks callbacks)
+    : loop_(loop), log_(log), step_(step), directory_(std::move(directory)), table_(table),
+      callbacks_(std::move(callbacks)),
+      watch_(loop, [this](Rank rank, std::optional<int> status) { task_gone(rank, status); }) {}
+
+void LocalTasks::set_library(PmixLibrary &library) {
+    library_ = &library;
+    register_when_complete();
+}
+
+void LocalTasks::open_door(UniqueFd fd) {
+    TaskDoor::Parted parted;
+    if (step_.parent)
+        parted = [this](Rank rank, std::string said, UniqueFd connection) {
+            this->parted(rank, said, std::move(connection));
+        };
+    door_ = std::make_unique<TaskDoor>(
+        loop_, log_, std::move(fd), ::getuid(), [this](TaskDoor::Knock k) { knock(std::move(k)); },
+        std::move(parted));
+}
+
+void LocalTasks::parted(Rank rank, std::string_view said, UniqueFd connection) {
+    auto report = parse_start_report(said);
+    if (!report.running)
+        return callbacks_.on_launch_failed(report.failure, std::move(connection));
+    running_.insert(rank);
+    if (running_.size() == step_.map.ranks_on(step_.self).size())
+        callbacks_.on_launched();
+}
+
+bool LocalTasks::any_ended_badly() const {
+    return std::any_of(gone_.begin(), gone_.end(), [this](Rank rank) {
+        return connected_.contains(rank) && !finalized_.contains(rank) && !cut_off_.contains(rank);
+    });
+}
+
+void LocalTasks::knock(TaskDoor::Knock knock) {
+    if (step_.map.host_of(knock.rank) != step_.self)
+        return knock.answer(error(ErrorKind::invalid, "rank {} is not one of host {}", knock.rank,
+                                  step_.map.hosts()[step_.self]));
+    if (gone_.contains(knock.rank))
+        return knock.answer(error(ErrorKind::denied, "rank {} has ended already", knock.rank));
+    if (auto added = watch_.add(knock.rank, knock.pid, std::move(knock.pidfd)); !added) {
+        bool dead = added.failure().kind == ErrorKind::not_found;
+        knock.answer(added.failure());
+        if (dead)
+            ended(knock.rank, std::nullopt);
+        return;
+    }
+    started(knock.rank, knock.pid);
+    waiting_.push_back({knock.rank, knock.gid, std::move(knock.answer)});
+    if (!patience_ && !registered_)
+        patience_ = loop_.after(straggler_patience, [this] {
+            patience_over_ = true;
+            register_when_complete();
+        });
+    register_when_complete();
+}
+
+void LocalTasks::started(Rank rank, pid_t pid) {
+    started_.insert(rank);
+    if (!watch_.has(rank)) {
+        if (auto added = watch_.add(rank, pid); !added)
+            log_.warning("rank {}: {}", rank, added.failure().text);
+    }
+    if (table_)
+        table_->set(step_.map.local_rank(rank), pid);
+}
+
+void LocalTasks::want_environment(Rank rank, TaskDoor::Answer answer) {
+    waiting_.push_back({rank, ::getgid(), std::move(answer)});
+    patience_over_ = true; // nobody knocks: the tasks will have this daemon's CPU binding
+    register_when_complete();
+}
+
+void LocalTasks::register_when_complete() {
+    if (registered_)
+        return answer_all();
+    if (!library_ || registering_ || waiting_.empty())
+        return;
+    if (started_.size() >= step_.map.ranks_on(step_.self).size() || patience_over_)
+        register_nspace();
+}
+
+void LocalTasks::register_nspace() {
+    registering_ = true;
+    patience_.reset();
+    auto ranks = step_.map.ranks_on(step_.self);
+    // What binds the tasks is looked at now, what libpmix makes of it in the library thread.
+    using Binding = std::pair<Rank, std::shared_ptr<const CpuSet>>;
+    std::vector<Binding> bindings;
+    for (Rank rank : ranks) {
+        Binding &binding = bindings.emplace_back(rank, nullptr);
+        pid_t pid = door_ ? watch_.pid_of(rank) : ::getpid();
+        if (pid > 0) {
+            if (auto cpus = CpuSet::of_process(pid))
+                binding.second = std::make_shared<CpuSet>(std::move(*cpus));
+        }
+    }
+    JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory,
+                               directory_};
+    // The step's description does not change, and stays until the daemon ends.
+    auto describe = [&step = step_, bindings, directories] {
+        std::vector<LocalTask> tasks;
+        for (const auto &[rank, cpus] : bindings)
+            tasks.push_back({rank, cpus ? PmixLibrary::cpuset_string(*cpus) : std::string(),
+                             cpus ? PmixLibrary::locality_string(*cpus) : std::string()});
+        return job_info(step, tasks, directories);
+    };
+    library_->register_nspace(step_.nspace, static_cast<int>(ranks.size()), std::move(describe),
+                              [this](Result<void> done) {
+                                  if (!done)
+                                      return callbacks_.on_failure(done.failure());
+                                  registered_ = true;
+                                  callbacks_.on_serving();
+                                  answer_all();
+                              });
+}
+
+void LocalTasks::answer_all() {
+    for (auto &entry : std::exchange(waiting_, {}))
+        answer(entry.rank, entry.gid, std::move(entry.answer));
+}
+
+void LocalTasks::answer(Rank rank, gid_t gid, TaskDoor::Answer reply) {
+    auto shared = std::make_shared<TaskDoor::Answer>(std::move(reply));
+    library_->register_client(
+        step_.nspace, rank, ::getuid(), gid, [this, rank, shared](pmix_status_t status) {
+            if (status != PMIX_SUCCESS)
+                return (*shared)(error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank,
+                                       PMIx_Error_string(status)));
+            library_->environment(step_.nspace, rank,
+                                  [shared](auto environment) { (*shared)(std::move(environment)); });
+        });
+}
+
+void LocalTasks::ended(Rank rank, std::optional<int> wait_status) {
+    if (watch_.has(rank))
+        return watch_.ended(rank, wait_status);
+    if (!gone_.contains(rank) && step_.map.host_of(rank) == step_.self) {
+        started_.insert(rank); // it has been, too short to be seen
+        task_gone(rank, wait_status);
+    }
+}
+
+void LocalTasks::client_connected(Rank rank) {
+    connected_.insert(rank);
+    finalized_.erase(rank); // it may come again
+    send_stand_ins();
+}
+
+bool LocalTasks::client_finalized(Rank rank) {
+    finalized_.insert(rank);
+    return finalized_.size() == step_.map.ranks_on(step_.self).size();
+}
+
+void LocalTasks::task_gone(Rank rank, std::optional<int> wait_status) {
+    gone_.insert(rank);
+    if (wait_status && WIFSIGNALED(*wait_status) && WTERMSIG(*wait_status) == SIGPIPE)
+        cut_off_.insert(rank);
+    if (table_)
+        table_->set(step_.map.local_rank(rank), 0);
+    callbacks_.on_gone(rank, wait_status);
+    // After what libpmix has posted already: it may know the rank as connected.
+    loop_.post([this] { send_stand_ins(); });
+    if (watch_.running() == 0 && started_.size() == step_.map.ranks_on(step_.self).size())
+        callbacks_.on_all_ended();
+}
+
+void LocalTasks::send_stand_ins() {
+    if (!registered_)
+        return;
+    bool anyone_connected = false;
+    for (Rank rank : connected_)
+        anyone_connected = anyone_connected || (!gone_.contains(rank) && !stood_in_.contains(rank));
+    if (!anyone_connected)
+        return;
+    for (Rank rank : gone_) {
+        if (connected_.contains(rank) || !stood_in_.insert(rank).second)
+            continue;
+        library_->environment(step_.nspace, rank, [this, rank = rank](auto environment) {
+            auto sent = environment ? send_stand_in(*environment) : Result<void>(environment.failure());
+            if (!sent)
+                log_.error("no stand-in for rank {}, which ended before PMIx_Init: {}; others that wait "
+                           "for it will wait for their timeout",
+                           rank, sent.failure().text);
+        });
+    }
+}
+
+} // namespace pmixhost

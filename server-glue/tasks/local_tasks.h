@@ -1,0 +1,100 @@
+// The tasks of this host, from their first knock to their end.
+//
+// The namespace is registered when every task has asked for its environment, because only then are
+// all CPU bindings known; a task that is late by `straggler_patience` is not waited for. A client is
+// registered with the gid that the kernel told of its process. Order for each task: knock, watch,
+// (all there) register namespace, register client, environment out.
+//
+// A task that ends without ever having connected would leave the others of this host waiting in
+// libpmix for ever, as libpmix cannot know of its end. A stand-in (stand_in.h) connects in its name
+// and goes, which libpmix understands.
+#pragma once
+
+#include "common/log.h"
+#include "common/settings.h"
+#include "common/task_spec.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/rm/rm_backend.h"
+#include "server-glue/tasks/task_door.h"
+#include "server-glue/tasks/task_table.h"
+#include "server-glue/tasks/task_watch.h"
+
+#include <set>
+
+namespace pmixhost {
+
+class LocalTasks {
+  public:
+    static constexpr Duration straggler_patience = std::chrono::seconds(3);
+
+    struct Callbacks {
+        // A task has ended; with its wait status, if that is known.
+        std::function<void(Rank, std::optional<int>)> on_gone;
+        std::function<void()> on_all_ended;      // every task of this host has started and ended
+        std::function<void()> on_serving;        // the namespace is registered
+        std::function<void(Error)> on_failure;   // the daemon cannot serve
+        // Only in a spawned step: every task of this host executes its program, or one could not.
+        std::function<void()> on_launched;
+        // (the task waits until `task` is dropped).
+        std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
+    };
+    LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory,
+               TaskTable *table, Callbacks callbacks);
+
+    // The library is up; from now on tasks are answered. `library` outlives this object.
+    void set_library(PmixLibrary &library);
+    // Opens the door (backends whose RM starts the tasks).
+    void open_door(UniqueFd fd);
+    // Backends that start the tasks themselves.
+    void want_environment(Rank rank, TaskDoor::Answer answer);
+    void started(Rank rank, pid_t pid);
+    void ended(Rank rank, std::optional<int> wait_status);
+    // What a spawned task said until its program was executed.
+    void parted(Rank rank, std::string_view said, UniqueFd connection);
+
+    void client_connected(Rank rank);
+    // True when this was the last of this host that had not.
+    bool client_finalized(Rank rank);
+    bool any_started() const { return !started_.empty(); }
+    // Ended, whatever the way.
+    bool gone(Rank rank) const { return gone_.contains(rank); }
+    bool connected(Rank rank) const { return connected_.contains(rank); }
+    bool any_finalized() const { return !finalized_.empty(); }
+    bool finalized(Rank rank) const { return finalized_.contains(rank); }
+    // A task that used PMIx has ended without having finalized it. One that SIGPIPE ended does not count: it
+    // wrote to a process that was gone, as those of Open MPI 4.1 do in MPI_Finalize.
+    bool any_ended_badly() const;
+    TaskWatch &watch() { return watch_; }
+
+  private:
+    void knock(TaskDoor::Knock knock);
+    void register_when_complete();
+    void register_nspace();
+    void answer_all();
+    void answer(Rank rank, gid_t gid, TaskDoor::Answer reply);
+    void task_gone(Rank rank, std::optional<int> wait_status);
+    void send_stand_ins();
+
+    struct Waiting {
+        Rank rank;
+        gid_t gid;
+        TaskDoor::Answer answer;
+    };
+    EventLoop &loop_;
+    Log &log_;
+    const StepInfo &step_;
+    std::string directory_;
+    TaskTable *table_;
+    Callbacks callbacks_;
+    PmixLibrary *library_ = nullptr;
+    std::unique_ptr<TaskDoor> door_;
+    TaskWatch watch_;
+    EventLoop::Handle patience_;
+    std::vector<Waiting> waiting_;
+    std::set<Rank> started_, connected_, finalized_, gone_, cut_off_, stood_in_, running_;
+    bool patience_over_ = false;
+    bool registering_ = false;
+    bool registered_ = false;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,201 @@
+// See task_door.h.
+#include "server-glue/tasks/task_door.h"
+
+#include "common/local/peer_process.h"
+#include "common/wire/codec.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+namespace pmixhost {
+
+static constexpr std::uint32_t door_magic = 0x504d4831; // "PMH1"
+static constexpr auto visitor_patience = std::chrono::seconds(10);
+static constexpr std::size_t max_visitors = 8192; // with those that wait for their answer
+static constexpr StrangerLimits::Bounds silent_bounds{256, 32};
+static constexpr int batch = 64;
+static constexpr std::size_t max_parting_words = 4096;
+
+struct TaskDoor::Visitor {
+    UniqueFd fd;
+    pid_t pid = 0;
+    gid_t gid = 0;
+    Rank rank = 0;
+    bool welcome = false;
+    Bytes request;
+    Bytes reply;
+    std::size_t written = 0;
+    EventLoop::Handle watch;
+    EventLoop::Handle timer;
+};
+
+TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid,
+                   std::function<void(Knock)> on_knock, Parted on_parted)
+    : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)),
+      on_parted_(std::move(on_parted)), silent_(silent_bounds) {
+    fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
+    watch_door();
+}
+
+void TaskDoor::watch_door() {
+    watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { accept(); });
+}
+
+TaskDoor::~TaskDoor() { *alive_ = false; }
+
+void TaskDoor::accept() {
+    for (int i = 0; i < batch; ++i) {
+        UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!peer && (errno == EMFILE || errno == ENFILE)) {
+            if (make_room())
+                continue;
+            // No descriptor is free: look again later, rather than be woken for ever.
+            watch_ = loop_.after(std::chrono::milliseconds(100), [this] { watch_door(); });
+            return;
+        }
+        if (!peer)
+            return;
+        ucred who{};
+        socklen_t length = sizeof who;
+        if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
+            who.uid != uid_ || visitors_.size() >= max_visitors) {
+            if (auto missed = refused_.admit(loop_.now()))
+                log_.warning("the task door was closed to process {} of uid {}{}", who.pid, who.uid,
+                             not_logged(*missed));
+            continue;
+        }
+        std::uint64_t id = next_++;
+        if (auto gone = silent_.add(id, std::to_string(who.pid)))
+            visitors_.erase(*gone); // never the newcomer: all of them are silent
+        auto visitor = std::make_unique<Visitor>();
+        visitor->pid = who.pid;
+        visitor->gid = who.gid;
+        visitor->timer = loop_.after(visitor_patience, [this, id] { drop(id); });
+        visitor->watch =
+            loop_.watch(peer.get(), EventLoop::readable, [this, id](unsigned) { read(id); });
+        visitor->fd = std::move(peer);
+        visitors_.emplace(id, std::move(visitor));
+    }
+}
+
+bool TaskDoor::make_room() {
+    auto gone = silent_.evict();
+    if (gone)
+        visitors_.erase(*gone);
+    return gone.has_value();
+}
+
+void TaskDoor::drop(std::uint64_t id) {
+    visitors_.erase(id);
+    silent_.remove(id);
+}
+
+void TaskDoor::read(std::uint64_t id) {
+    auto found = visitors_.find(id);
+    if (found == visitors_.end())
+        return;
+    Visitor &visitor = *found->second;
+    char buffer[8];
+    ssize_t n = ::recv(visitor.fd.get(), buffer, 8 - visitor.request.size(), 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0)
+        return drop(id);
+    visitor.request.append(buffer, static_cast<std::size_t>(n));
+    if (visitor.request.size() < 8)
+        return;
+    visitor.watch.reset();
+    visitor.timer.reset(); // from here on the wait is ours, not the visitor's
+    wire::Reader reader(visitor.request);
+    std::uint32_t magic = 0, rank = 0;
+    reader.get(magic);
+    reader.get(rank);
+    if (magic != door_magic)
+        return drop(id);
+    silent_.remove(id);
+    visitor.rank = rank;
+    std::weak_ptr<bool> alive = alive_;
+    Answer answer(
+        [this, alive, id](Result<std::vector<std::string>> environment) {
+            if (alive.expired())
+                return;
+            auto found = visitors_.find(id);
+            if (found == visitors_.end())
+                return;
+            Bytes body;
+            found->second->welcome = environment.ok();
+            if (environment) {
+                for (const auto &entry : *environment) {
+                    body += entry;
+                    body += '\0';
+                }
+            } else {
+                body = environment.failure().text;
+            }
+            wire::Writer writer(found->second->reply);
+            writer.put(door_magic);
+            writer.put(std::uint32_t{environment ? 0u : 1u});
+            writer.put(body);
+            found->second->timer = loop_.after(visitor_patience, [this, id] { visitors_.erase(id); });
+            write(id);
+        },
+        error(ErrorKind::unreachable, "pmixhostd ended before it had an answer"));
+    auto process = peer_pidfd(visitor.fd.get(), visitor.pid);
+    if (!process && process.failure().kind == ErrorKind::system && make_room())
+        process = peer_pidfd(visitor.fd.get(), visitor.pid);
+    on_knock_({rank, visitor.pid, visitor.gid, std::move(process), std::move(answer)});
+}
+
+void TaskDoor::write(std::uint64_t id) {
+    auto found = visitors_.find(id);
+    if (found == visitors_.end())
+        return;
+    Visitor &visitor = *found->second;
+    while (visitor.written < visitor.reply.size()) {
+        ssize_t n = ::send(visitor.fd.get(), visitor.reply.data() + visitor.written,
+                           visitor.reply.size() - visitor.written, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::writable,
+                                        [this, id](unsigned) { write(id); });
+            return;
+        }
+        if (n < 0)
+            break;
+        visitor.written += static_cast<std::size_t>(n);
+    }
+    if (!on_parted_ || !visitor.welcome)
+        visitors_.erase(found);
+    else
+        listen_on(id);
+}
+
+void TaskDoor::listen_on(std::uint64_t id) {
+    Visitor &visitor = *visitors_.at(id);
+    visitor.timer.reset(); // a task prolog may take its time
+    visitor.reply.clear(); // from now on what the task says
+    visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::readable, [this, id](unsigned) {
+        auto found = visitors_.find(id);
+        if (found == visitors_.end())
+            return;
+        Visitor &visitor = *found->second;
+        char buffer[1024];
+        ssize_t n = ::recv(visitor.fd.get(), buffer, sizeof buffer, 0);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n > 0 && visitor.reply.size() + static_cast<std::size_t>(n) <= max_parting_words) {
+            visitor.reply.append(buffer, static_cast<std::size_t>(n));
+            return;
+        }
+        Rank rank = visitor.rank;
+        Bytes said = std::move(visitor.reply);
+        visitor.watch.reset();
+        UniqueFd connection = std::move(visitor.fd);
+        visitors_.erase(found);
+        on_parted_(rank, std::move(said), std::move(connection));
+    });
+}
+
+} // namespace pmixhost

@@ -1,0 +1,65 @@
+// The task door: where each task of this host, just before its exec, gets the environment it needs
+// (protocol: contrib/doc/task-door.md). Who asks, the kernel tells.
+//
+// Other users are closed at once. At most 256 visitors that have not said what they want are held, 32 of one
+// process, and each for 10 s: the oldest makes room, so that whoever says nothing keeps no task out.
+#pragma once
+
+#include "common/base/rate_limit.h"
+#include "common/event_loop.h"
+#include "common/job_map.h"
+#include "common/local/stranger_limits.h"
+#include "common/log.h"
+#include "common/unique_fd.h"
+#include "server-glue/core/one_shot.h"
+
+#include <map>
+#include <sys/types.h>
+
+namespace pmixhost {
+
+class TaskDoor {
+  public:
+    using Answer = OneShot<Result<std::vector<std::string>>>; // the environment, NAME=VALUE each
+    struct Knock {
+        Rank rank;
+        pid_t pid; // of the process that asks, which is the one that will execute the program
+        gid_t gid;
+        Result<UniqueFd> pidfd; // of that very process; fails (not_found) when it has ended
+        Answer answer;
+    };
+    // What a task said after it had its environment, until it closed or said its last: for spawned
+    // processes, whether their program was executed (common/task_spec.h). One that waits for the
+    // connection's end before it ends itself has it when `connection` is dropped.
+    using Parted = std::function<void(Rank, std::string said, UniqueFd connection)>;
+    // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_parted`
+    // the daemon closes first.
+    TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
+             Parted on_parted = nullptr);
+    ~TaskDoor();
+
+  private:
+    struct Visitor;
+    void watch_door();
+    void accept();
+    bool make_room();
+    void drop(std::uint64_t id);
+    void read(std::uint64_t id);
+    void write(std::uint64_t id);
+    void listen_on(std::uint64_t id);
+
+    EventLoop &loop_;
+    Log &log_;
+    UniqueFd fd_;
+    uid_t uid_;
+    std::function<void(Knock)> on_knock_;
+    Parted on_parted_;
+    std::map<std::uint64_t, std::unique_ptr<Visitor>> visitors_;
+    std::uint64_t next_ = 1;
+    StrangerLimits silent_; // those of visitors_ that have not said what they want, by their pids
+    RateLimit refused_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    EventLoop::Handle watch_;
+};
+
+} // namespace pmixhost
