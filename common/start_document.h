@@ -5,7 +5,7 @@
 //     and NUL; a key may repeat (an ordered list).
 //   * Bounded: 16 MiB in all, 1,000,000 lines.
 //
-// The keys are listed where they are used: server-glue/step_start.h (every backend) and the
+// The keys are listed where they are used: server-glue/daemon/pmixhostd.cc (every backend) and the
 // backend's own source. Used by the shim, so: no libevent, no libpmix, no other dependency.
 #pragma once
 

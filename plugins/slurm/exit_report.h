@@ -16,7 +16,7 @@
 //     kind 1  exit report: status 0..255, body a text of at most max_report_text
 //     kind 2  the programs of a spawned step run on a host (status 0, body the host's index), or one
 //             could not be started (a PMIx status, and a text)
-//     kind 3  an invitation (server-glue/invitation.h), at most max_invitation bytes
+//     kind 3  an invitation (common/transport/invitation.h), at most max_invitation bytes
 //     kind 4  a line for the user; the step goes on (status 0)
 //     kind 5  this connection is kept for what comes later (status 0): srun closes others that are silent
 // srun takes it when munge names its own uid or root as the sender and the cookie is its own.

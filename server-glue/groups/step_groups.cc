@@ -10,6 +10,8 @@
 
 namespace pmixhost {
 
+static constexpr std::size_t max_at_once = 256; // ended processes
+
 static pmix_proc_t named(const Bytes &nspace, Rank rank) {
     pmix_proc_t process;
     PMIX_LOAD_PROCID(&process, nspace.c_str(), rank);
@@ -168,12 +170,25 @@ void StepGroups::tell_of_invited(Rank ended) {
 }
 
 void StepGroups::on_orderly_ends(const wire::OrderlyEnds &ends) {
+    if (invitations_.size() == 0)
+        return;
+    bool under_way = !ended_.empty();
     for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
-        for (const auto &range : *ranges) {
-            for (Rank rank = range.first; rank <= range.last && invitations_.size() > 0; ++rank)
-                tell_of_invited(rank);
-        }
+        for (const auto &range : *ranges)
+            ended_.add(range.first, range.last);
     }
+    if (!under_way)
+        tell_of_ended();
+}
+
+// Some at a time: there may be many of both.
+void StepGroups::tell_of_ended() {
+    for (Rank rank : ended_.take(max_at_once)) {
+        if (invitations_.size() > 0)
+            tell_of_invited(rank);
+    }
+    if (!ended_.empty())
+        context_.loop.post([this] { tell_of_ended(); });
 }
 
 void StepGroups::on_bad_ends(const wire::HostReport &report) {

@@ -3,6 +3,7 @@
 // invitation are watched (group_invitations.h), and members are told what becomes of other members.
 #pragma once
 
+#include "common/rank_ranges.h"
 #include "server-glue/collective/step_connect.h"
 #include "server-glue/events/library_events.h"
 #include "server-glue/groups/group_invitations.h"
@@ -28,6 +29,7 @@ class StepGroups final : public StepService {
     void done(GroupAsk &ask, const Signature &signature, const Bytes &parts);
     // Members of groups that want to know, or of one that is being built by invitation, have ended.
     void tell_of_invited(Rank ended);
+    void tell_of_ended();
     void tell_of_ranks(pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
                        const std::vector<Rank> &ranks);
     template <typename Members> std::vector<pmix_proc_t> members_here(const Members &members);
@@ -41,6 +43,7 @@ class StepGroups final : public StepService {
     StepConnect &connect_;
     LibraryEvents &to_library_;
     GroupInvitations invitations_;
+    RankRanges ended_; // in order, of which invitations have not yet heard
     struct Building {
         std::shared_ptr<GroupAsk> ask;
         Signature signature;

@@ -353,18 +353,33 @@ void PmixLibrary::posted_data(const std::string &nspace, Rank rank, DataDone don
 }
 
 // The library answers what it can while it handles the request; what is handled behind it knows better.
-void PmixLibrary::posted_data_now(const std::string &nspace, std::vector<Rank> ranks, PostedDone done) {
-    struct Found {
-        PostedDone done; // null: answered
-        std::map<Rank, Bytes> data;
-    };
+// The library answers what it can while it handles the request; what is handled behind it knows better. A request of
+// a process that has committed nothing it keeps until that has: one such request is enough, whoever asks meanwhile.
+struct PmixLibrary::Found {
+    PostedDone done; // null: answered
+    std::map<Rank, Bytes> data;
+};
+
+void PmixLibrary::posted_data_now(const std::string &nspace, const std::vector<Rank> &ranks, PostedDone done) {
     auto found = std::make_shared<Found>(Found{std::move(done), {}});
-    thread_.run("PMIx_server_dmodex_request", [&loop = loop_, nspace, ranks = std::move(ranks), found] {
-        for (Rank rank : ranks) {
-            auto *waiting = new WaitingData{loop, [found, rank](pmix_status_t status, Bytes data) {
-                                                if (status == PMIX_SUCCESS && found->done)
-                                                    found->data.emplace(rank, std::move(data));
-                                            }};
+    std::vector<std::pair<Rank, WaitingData *>> requests;
+    for (Rank rank : ranks) {
+        auto [place, fresh] = unanswered_->try_emplace({nspace, rank});
+        std::erase_if(place->second, [](const auto &each) { return each.expired(); });
+        place->second.push_back(found);
+        if (!fresh)
+            continue;
+        auto answered = [unanswered = unanswered_, key = std::pair{nspace, rank}](pmix_status_t status, Bytes data) {
+            auto node = unanswered->extract(key);
+            for (const auto &each : node ? node.mapped() : std::vector<std::weak_ptr<Found>>()) {
+                if (auto waits = each.lock(); waits && waits->done && status == PMIX_SUCCESS)
+                    waits->data.emplace(key.second, data);
+            }
+        };
+        requests.emplace_back(rank, new WaitingData{loop_, std::move(answered)});
+    }
+    thread_.run("PMIx_server_dmodex_request", [nspace, requests = std::move(requests)] {
+        for (auto [rank, waiting] : requests) {
             pmix_proc_t proc;
             PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
             settle(PMIx_server_dmodex_request(&proc, on_data, waiting), waiting);

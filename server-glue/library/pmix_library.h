@@ -81,7 +81,7 @@ class PmixLibrary {
     void posted_data(const std::string &nspace, Rank rank, DataDone done);
     // What those of them have posted that have posted anything; does not wait.
     using PostedDone = std::function<void(std::map<Rank, Bytes>)>;
-    void posted_data_now(const std::string &nspace, std::vector<Rank> ranks, PostedDone done);
+    void posted_data_now(const std::string &nspace, const std::vector<Rank> &ranks, PostedDone done);
     // Gives an event to the clients of this host that registered for it. `info` must not change any more.
     // done: all has been queued for them. In the order of the calls.
     void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
@@ -104,6 +104,7 @@ class PmixLibrary {
     static void register_handler(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler, Done done);
 
   private:
+    struct Found;
     PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace,
                 std::unique_ptr<ListenerTakeover> takeover);
     EventLoop &loop_;
@@ -114,6 +115,9 @@ class PmixLibrary {
     std::map<std::string, std::map<Rank, ProcessOwner>> registered_; // by namespace
     std::map<std::string, std::unique_ptr<InnerClient>> inner_clients_; // by namespace
     std::string segment_size_; // NAME=VALUE, or empty
+    // Who waits for the answer to a request that the library has not answered, by process; the request's too.
+    using Unanswered = std::map<std::pair<std::string, Rank>, std::vector<std::weak_ptr<Found>>>;
+    std::shared_ptr<Unanswered> unanswered_ = std::make_shared<Unanswered>();
 };
 
 } // namespace pmixhost

@@ -75,13 +75,18 @@ void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &
     TimePoint deadline = TimePoint::max();
     if (message.timeout_ms != UINT32_MAX)
         deadline = now + std::chrono::milliseconds(message.timeout_ms);
+    if (message.key.size() > PMIX_MAX_KEYLEN)
+        return reply(from, message.id, PMIX_ERR_BAD_PARAM, {});
     auto [question, fresh] = questions_.try_emplace({message.nspace, message.rank});
-    question->second.waiting.push_back(
-        {from, message.id, deadline, message.key, now + std::chrono::milliseconds(message.key_ms)});
+    Served served{from, message.id, deadline, {message.key, std::chrono::milliseconds(message.key_ms)}};
+    if (question->second.posted)
+        served.key_deadline = now + served.key.patience;
+    question->second.waiting.push_back(std::move(served));
     ++served_;
     if (home != self_ || question->second.asking)
         return;
     question->second.last = port_.local_process_gone(message.nspace, message.rank);
+    question->second.interval = first_look;
     look(question, fresh && !question->second.last ? ModexPort::Wait::for_commit : ModexPort::Wait::if_there);
 }
 
@@ -100,25 +105,28 @@ void Modex::reply_all(Place question, std::int32_t status, const Bytes &data) {
         reply(served.from, served.id, status, data);
 }
 
-// Keys stand in the library's blob as they are, with the zero at their end.
-bool Modex::Served::content_with(TimePoint now, const Bytes &data) const {
-    return key.empty() || key_deadline <= now || data.find(key.c_str(), 0, key.size() + 1) != Bytes::npos;
-}
-
+// Of a process that has committed nothing for other hosts yet the library may say so, instead of waiting for it.
 void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t status, Bytes data) {
     auto found = std::find_if(questions_.begin(), questions_.end(),
                               [&](const auto &entry) { return entry.second.token == token; });
     if (found == questions_.end())
         return;
     Question &question = found->second;
-    if (status != PMIX_SUCCESS || question.last)
+    bool may_come = status == PMIX_SUCCESS || status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
+    if (question.last || !may_come)
         return reply_all(found, status, data);
-    std::vector<Served> content;
+    question.posted = true;
     for (auto &served : question.waiting) {
-        if (served.content_with(now, data))
-            content.push_back(served);
+        if (served.key_deadline == TimePoint::max())
+            served.key_deadline = now + served.key.patience;
     }
-    served_ -= std::erase_if(question.waiting, [&](const Served &served) { return served.content_with(now, data); });
+    auto content = std::stable_partition(
+        question.waiting.begin(), question.waiting.end(), [&](const Served &served) {
+            return !served.key.name.empty() && served.key_deadline > now && !served.key.is_in(data);
+        });
+    std::vector<Served> answered(content, question.waiting.end());
+    served_ -= answered.size();
+    question.waiting.erase(content, question.waiting.end());
     if (question.waiting.empty()) {
         questions_.erase(found);
     } else {
@@ -128,7 +136,7 @@ void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t statu
             question.look_again = std::min(question.look_again, served.key_deadline);
         question.interval = std::min(2 * question.interval, last_look);
     }
-    for (const auto &served : content)
+    for (const auto &served : answered)
         reply(served.from, served.id, status, data);
 }
 

@@ -48,8 +48,13 @@ class ModexPort {
 
 // What must be among it.
 struct ModexKey {
-    Bytes name; // empty: whatever it has posted
-    Duration patience{0};
+    Bytes name;           // empty: whatever it has posted
+    Duration patience{0}; // from when it has posted anything
+    // In what the library gives of a process keys stand as they are, with the zero at their end. (It may be the end of
+    // a longer one: then the answer is early.)
+    bool is_in(const Bytes &data) const {
+        return name.empty() || data.find(name.c_str(), 0, name.size() + 1) != Bytes::npos;
+    }
 };
 
 class Modex {
@@ -95,14 +100,14 @@ class Modex {
         HostIndex from;
         std::uint64_t id;
         TimePoint deadline;
-        Bytes key;
-        TimePoint key_deadline; // then it need not be there
-        bool content_with(TimePoint now, const Bytes &data) const;
+        ModexKey key;
+        TimePoint key_deadline = TimePoint::max(); // then it need not be there; runs when there is anything
     };
     struct Question { // to the library, or for what may be handed over; perhaps nobody waits any more
         std::uint64_t token = 0;
         bool asking = false; // the library has not answered
         bool last = false;   // the process posts nothing more
+        bool posted = false; // it has posted something
         TimePoint look_again = TimePoint::max();
         Duration interval = first_look;
         std::vector<Served> waiting;

@@ -8,6 +8,8 @@
 
 namespace pmixhost {
 
+static constexpr auto no_limit = std::chrono::hours(720);
+
 StepModex::StepModex(StepContext &context, CrossJobs &jobs, HandingOver &handing_over)
     : context_(context), jobs_(jobs), handing_over_(handing_over), modex_(context, *this, context.self()) {}
 
@@ -31,7 +33,10 @@ void StepModex::get(ModexAsk request) {
     auto limit = request.timeout ? std::chrono::milliseconds(*request.timeout) : context_.settings.modex_timeout;
     if (limit.count() > 0)
         deadline = context_.now() + limit;
-    ModexKey key{request.key, request.timeout ? limit : context_.settings.modex_key_wait};
+    Duration patience = context_.settings.modex_key_wait;
+    if (request.timeout)
+        patience = limit.count() > 0 ? limit : no_limit;
+    ModexKey key{request.key, patience};
     Bytes nspace = request.target.nspace;
     auto shared = std::make_shared<ModexAsk>(std::move(request));
     jobs_.when_known(nspace, deadline, [this, shared, deadline, key](pmix_status_t status) {
@@ -46,7 +51,8 @@ void StepModex::read_posted(ModexAsk request, TimePoint deadline, ModexKey key) 
     // What is asked with the wildcard is the job's information, which has been registered meanwhile.
     if (request.target.wildcard && request.target.nspace != context_.step.nspace)
         return request.reply(PMIX_SUCCESS, {});
-    if (auto known = jobs_.take_posted(request.target.nspace, request.target.rank))
+    auto known = jobs_.take_posted(request.target.nspace, request.target.rank);
+    if (known && key.is_in(*known))
         return request.reply(PMIX_SUCCESS, std::move(*known));
     modex_.request(request.target.nspace, request.target.rank, context_.now(), deadline, std::move(request.reply),
                    std::move(key));

@@ -288,6 +288,31 @@ void a_key_is_not_waited_for_longer_than_the_asker_wants_or_the_process_lives(vo
     }
 }
 
+// What a process posts at first may come late, or be for its own host alone.
+void the_wait_for_a_key_begins_with_the_first_that_is_posted(void **) {
+    Port port;
+    Modex modex(port, port, 2);
+    modex.on_request(start, 0, wire::ModexRequest{1, "job", 2, UINT32_MAX, "wanted", 1000});
+    modex.on_request(start, 0, wire::ModexRequest{2, "job", 2, UINT32_MAX, "", 0});
+    modex.on_local_data(start + 5s, port.asked.at(0), PMIX_ERR_EXISTS_OUTSIDE_SCOPE, {});
+    assert_int_equal(port.sent.size(), 1);
+    assert_int_equal(port.sent_as<wire::ModexReply>(0).id, 2);
+    modex.on_time(start + 5s + Modex::first_look);
+    modex.on_local_data(start + 5500ms, port.asked_now.at(0), PMIX_SUCCESS, "other");
+    assert_int_equal(port.sent.size(), 1);
+    modex.on_time(start + 6s);
+    modex.on_local_data(start + 6s, port.asked_now.at(1), PMIX_SUCCESS, "other");
+    assert_int_equal(port.sent.size(), 2);
+}
+
+void a_key_that_is_too_long_is_refused(void **) {
+    Port port;
+    Modex modex(port, port, 2);
+    modex.on_request(start, 0, wire::ModexRequest{1, "job", 2, UINT32_MAX, Bytes(PMIX_MAX_KEYLEN + 1, 'k'), 1000});
+    assert_int_equal(port.sent_as<wire::ModexReply>(0).status, PMIX_ERR_BAD_PARAM);
+    assert_true(port.asked.empty());
+}
+
 // Who gave up does not keep the library asked.
 void a_key_that_nobody_waits_for_is_not_looked_for(void **) {
     Port port;
@@ -316,6 +341,8 @@ int main() {
         cmocka_unit_test(who_waits_at_the_end_is_answered),
         cmocka_unit_test(a_key_is_waited_for),
         cmocka_unit_test(a_key_is_not_waited_for_longer_than_the_asker_wants_or_the_process_lives),
+        cmocka_unit_test(the_wait_for_a_key_begins_with_the_first_that_is_posted),
+        cmocka_unit_test(a_key_that_is_too_long_is_refused),
         cmocka_unit_test(a_key_that_nobody_waits_for_is_not_looked_for),
     };
     return cmocka_run_group_tests_name("direct modex", tests, nullptr, nullptr);

@@ -1,0 +1,445 @@
+// The server of a step with all of its services, over a real mesh: the resource manager and libpmix are fakes (the
+// library's functions are this program's own), the daemon of the other host is a mesh alone.
+#include "server-glue/daemon/step_server.h"
+
+#include <arpa/inet.h>
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <dlfcn.h>
+#include <filesystem>
+#include <mutex>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "test/unit/check.h"
+#include "test/unit/gate.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+// --- libpmix ----------------------------------------------------------------------------------------
+
+namespace {
+
+struct FakeLibrary {
+    std::mutex mutex; // it is called in the library thread
+    pmix_server_module_t *module = nullptr;
+    std::vector<std::pair<pmix_status_t, std::string>> events; // status and who notifies
+    std::shared_ptr<OneTimeGate> stuck;                        // until it opens
+    bool deregistered = false;
+};
+FakeLibrary *library = nullptr;
+
+pmix_status_t later(pmix_op_cbfunc_t callback, void *data) {
+    callback(PMIX_SUCCESS, data);
+    return PMIX_SUCCESS;
+}
+
+} // namespace
+
+#define REPLACES extern "C" __attribute__((visibility("default")))
+
+REPLACES pmix_status_t PMIx_server_init(pmix_server_module_t *module, pmix_info_t[], std::size_t) {
+    std::lock_guard lock(library->mutex);
+    library->module = module;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bool listens = bind(fd, reinterpret_cast<sockaddr *>(&here), sizeof here) == 0 && listen(fd, 5) == 0;
+    return listens ? PMIX_SUCCESS : PMIX_ERROR;
+}
+REPLACES pmix_status_t PMIx_server_finalize(void) { return PMIX_SUCCESS; }
+REPLACES pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t, int, pmix_info_t[], std::size_t,
+                                                   pmix_op_cbfunc_t callback, void *data) {
+    return later(callback, data);
+}
+REPLACES void PMIx_server_deregister_nspace(const pmix_nspace_t, pmix_op_cbfunc_t callback, void *data) {
+    std::unique_lock lock(library->mutex);
+    library->deregistered = true;
+    lock.unlock();
+    later(callback, data);
+}
+REPLACES pmix_status_t PMIx_server_register_client(const pmix_proc_t *, uid_t, gid_t, void *, pmix_op_cbfunc_t callback,
+                                                   void *data) {
+    return later(callback, data);
+}
+REPLACES pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *process, char ***environment) {
+    *environment = static_cast<char **>(calloc(2, sizeof(char *)));
+    (*environment)[0] = strdup(("FAKE_RANK=" + std::to_string(process->rank)).c_str());
+    return PMIX_SUCCESS;
+}
+REPLACES pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t *process, pmix_dmodex_response_fn_t callback,
+                                                  void *data) {
+    std::string posted = "posted by " + std::to_string(process->rank);
+    callback(PMIX_SUCCESS, posted.data(), posted.size(), data);
+    return PMIX_SUCCESS;
+}
+REPLACES pmix_status_t PMIx_server_deliver_inventory(pmix_info_t[], std::size_t, pmix_info_t[], std::size_t,
+                                                     pmix_op_cbfunc_t callback, void *data) {
+    std::unique_lock lock(library->mutex);
+    auto stuck = library->stuck;
+    lock.unlock();
+    if (stuck)
+        stuck->wait();
+    return later(callback, data);
+}
+REPLACES pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t,
+                                         const pmix_info_t[], std::size_t, pmix_op_cbfunc_t callback, void *data) {
+    std::unique_lock lock(library->mutex);
+    library->events.emplace_back(status, fmt::format("{}:{}", source->nspace, source->rank));
+    lock.unlock();
+    return later(callback, data);
+}
+REPLACES pmix_status_t PMIx_Register_event_handler(pmix_status_t[], std::size_t, pmix_info_t[], std::size_t,
+                                                   pmix_notification_fn_t, pmix_hdlr_reg_cbfunc_t callback,
+                                                   void *data) {
+    callback(PMIX_SUCCESS, 1, data);
+    return PMIX_SUCCESS;
+}
+REPLACES pmix_status_t PMIx_generate_regex(const char *text, char **out) {
+    *out = strdup(text);
+    return PMIX_SUCCESS;
+}
+REPLACES pmix_status_t PMIx_generate_ppn(const char *text, char **out) {
+    *out = strdup(text);
+    return PMIX_SUCCESS;
+}
+// Regular expressions only a library that has started loads.
+REPLACES pmix_status_t PMIx_Value_load(pmix_value_t *value, const void *data, pmix_data_type_t type) {
+    if (type != PMIX_REGEX) {
+        using Load = pmix_status_t (*)(pmix_value_t *, const void *, pmix_data_type_t);
+        return reinterpret_cast<Load>(dlsym(RTLD_NEXT, "PMIx_Value_load"))(value, data, type);
+    }
+    value->type = PMIX_STRING;
+    value->data.string = strdup(static_cast<const char *>(data));
+    return PMIX_SUCCESS;
+}
+REPLACES pmix_status_t PMIx_server_generate_cpuset_string(const pmix_cpuset_t *, char **out) {
+    *out = strdup("hwloc:0");
+    return PMIX_SUCCESS;
+}
+REPLACES pmix_status_t PMIx_server_generate_locality_string(const pmix_cpuset_t *, char **out) {
+    *out = strdup("hwloc:CR0");
+    return PMIX_SUCCESS;
+}
+
+namespace {
+
+// --- the resource manager ---------------------------------------------------------------------------
+
+// Starts no task and ends none; what it is asked is noted.
+struct FakeBackend final : RmBackend {
+    StepInfo info;
+    BackendListener *listener = nullptr;
+    std::vector<StepEnd> ended;
+    std::function<void(std::string)> to_other_host; // a contact message
+    bool stopped = false;
+
+    const StepInfo &step() const override { return info; }
+    Capabilities capabilities() const override {
+        Capabilities out;
+        out.shared_secret = out.ends_step = out.starts_tasks = true;
+        return out;
+    }
+    Result<void> start(BackendListener &the_listener) override {
+        listener = &the_listener;
+        return {};
+    }
+    void send_contact(HostIndex, std::string message, bool, TimePoint, std::function<void(Result<void>)> done) override {
+        if (to_other_host)
+            to_other_host(std::move(message));
+        done({});
+    }
+    void reach(CentralRole, std::string, TimePoint, TimePoint, std::function<void(Result<void>)> done) override {
+        done(error(ErrorKind::unsupported, "there is no session here"));
+    }
+    void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
+        ended.push_back(std::move(end));
+        done({});
+    }
+    void tell_user(std::string, std::function<void(Result<void>)> done) override { done({}); }
+    void report_launch(LaunchReport, std::function<void(Result<void>)> done) override { done({}); }
+    void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override {
+        done(error(ErrorKind::unsupported, "no"));
+    }
+    void allocate(std::uint64_t, RmAllocation, TimePoint, std::function<void(Result<RmAllocated>)> done) override {
+        done(error(ErrorKind::unsupported, "no"));
+    }
+    void abandon_allocation(std::uint64_t) override {}
+    void record(std::string, TimePoint, std::function<void(Result<void>)> done) override { done({}); }
+    void stop() override { stopped = true; }
+};
+
+// A process that stands for a task.
+pid_t make_task() {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    return pid;
+}
+
+// What a fence was answered.
+struct FenceAnswer {
+    std::mutex mutex;
+    bool came = false;
+    pmix_status_t status = 0;
+    std::string data;
+    static void take(pmix_status_t status, const char *data, std::size_t size, void *mine, pmix_release_cbfunc_t release,
+                     void *release_data) {
+        auto *answer = static_cast<FenceAnswer *>(mine);
+        std::unique_lock lock(answer->mutex);
+        answer->came = true;
+        answer->status = status;
+        answer->data.assign(data ? data : "", size);
+        lock.unlock();
+        if (release)
+            release(release_data);
+    }
+    bool is_there() {
+        std::lock_guard lock(mutex);
+        return came;
+    }
+};
+
+// Host 0 of a step of two ranks on each host.
+struct World {
+    FakeLibrary fake;
+    std::unique_ptr<EventLoop> loop;
+    Log log{2, LogLevel::error, "test"};
+    Settings settings;
+    FakeBackend backend;
+    std::string directory;
+    std::vector<pid_t> tasks;
+    std::optional<Result<void>> ended;
+    std::unique_ptr<Mesh> other; // the daemon of host 1
+    std::unique_ptr<StepServer> server;
+
+    explicit World(HostIndex hosts, std::chrono::milliseconds library_timeout = 0ms) {
+        library = &fake;
+        auto made_loop = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        loop = std::move(*made_loop);
+        char name[] = "/tmp/pmixhost-step.XXXXXX";
+        directory = mkdtemp(name);
+        settings.transport_interfaces = {"lo"};
+        settings.transport_connect_timeout = 5s;
+        settings.daemon_library_timeout = library_timeout;
+        std::vector<std::string> names;
+        std::vector<std::vector<Rank>> ranks;
+        for (HostIndex h = 0; h < hosts; ++h) {
+            names.push_back("host" + std::to_string(h));
+            ranks.push_back({2 * h, 2 * h + 1});
+        }
+        backend.info.nspace = "job";
+        backend.info.step_key = "step";
+        backend.info.shared_secret = "secret";
+        auto map = JobMap::create(names, ranks);
+        assert_true(map.ok());
+        backend.info.map = std::move(*map);
+        backend.info.apps.emplace_back();
+        if (hosts > 1)
+            join_other_host();
+        auto made = StepServer::create({*loop, log, settings, backend, nullptr, nullptr, {}, false, directory + "/step", {}},
+                                       [this](Result<void> result) { ended = std::move(result); });
+        if (!made)
+            fail_msg("%s", made.failure().text.c_str());
+        server = std::move(*made);
+    }
+    ~World() {
+        server->leave();
+        server.reset();
+        for (pid_t pid : tasks)
+            kill(pid, SIGKILL);
+        while (::wait(nullptr) > 0)
+            continue;
+        std::filesystem::remove_all(directory);
+        library = nullptr;
+    }
+    void join_other_host() {
+        auto mesh = Mesh::create(*loop, log, settings, "step", 1, 2 + central_role_count, make_secret_authenticator("secret"),
+                                 {[this](HostIndex, std::uint8_t type, Bytes payload) { on_message(type, payload); },
+                                  [](HostIndex, Mesh::Gone, const Error &) {},
+                                  [this](HostIndex, Bytes message, TimePoint, std::function<void(Result<void>)> done) {
+                                      backend.listener->on_contact(std::move(message));
+                                      done({});
+                                  }});
+        assert_true(mesh.ok());
+        other = std::move(*mesh);
+        backend.to_other_host = [this](std::string message) {
+            loop->post([this, message] {
+                if (other)
+                    other->on_contact(message);
+            });
+        };
+    }
+    std::vector<std::uint8_t> received; // by the other host
+    void on_message(std::uint8_t type, const Bytes &) { received.push_back(type); }
+
+    void run_until(std::function<bool()> done) {
+        bool late = false;
+        auto limit = loop->after(20s, [&] {
+            late = true;
+            loop->stop();
+        });
+        std::function<void()> look = [&] {
+            if (done())
+                loop->stop();
+            else
+                again = loop->after(1ms, look);
+        };
+        again = loop->after(0ms, look);
+        assert_true(loop->run().ok());
+        again.reset();
+        assert_false(late);
+    }
+    EventLoop::Handle again;
+
+    // The tasks of this host, with their environment, as clients.
+    void start_tasks() {
+        std::size_t answered = 0;
+        for (Rank rank : {0, 1}) {
+            backend.listener->want_environment(rank, [&, rank](Result<std::vector<std::string>> environment) {
+                assert_true(environment.ok());
+                assert_string_equal(environment->front().c_str(), fmt::format("FAKE_RANK={}", rank).c_str());
+                ++answered;
+            });
+        }
+        run_until([&] { return answered == 2; });
+        for (Rank rank : {0, 1}) {
+            tasks.push_back(make_task());
+            backend.listener->on_task_started(rank, tasks.back());
+            pmix_proc_t process;
+            PMIX_LOAD_PROCID(&process, "job", rank);
+            fake.module->client_connected2(&process, nullptr, nullptr, 0,
+                                           [](pmix_status_t, void *count) { ++*static_cast<std::atomic<int> *>(count); },
+                                           &connected);
+        }
+        run_until([&] { return connected == 2; });
+    }
+    std::atomic<int> connected = 0;
+    void fence(FenceAnswer &answer) {
+        pmix_proc_t all;
+        PMIX_LOAD_PROCID(&all, "job", PMIX_RANK_WILDCARD);
+        char *data = strdup("ours"); // the module's from now on
+        assert_int_equal(fake.module->fence_nb(&all, 1, nullptr, 0, data, 4, FenceAnswer::take, &answer), PMIX_SUCCESS);
+    }
+    void end_task(Rank rank, int signal) {
+        kill(tasks[rank], signal);
+        int status = 0;
+        assert_int_equal(waitpid(tasks[rank], &status, 0), tasks[rank]);
+        backend.listener->on_task_ended(rank, status);
+    }
+    bool told(pmix_status_t status, const std::string &source) {
+        std::lock_guard lock(fake.mutex);
+        return std::find(fake.events.begin(), fake.events.end(), std::pair{status, source}) != fake.events.end();
+    }
+};
+
+// --- tests ------------------------------------------------------------------------------------------
+
+void a_step_begins_and_ends(void **) {
+    World world(1);
+    world.start_tasks();
+    FenceAnswer answer;
+    world.fence(answer);
+    world.run_until([&] { return answer.is_there(); });
+    assert_int_equal(answer.status, PMIX_SUCCESS);
+    assert_string_equal(answer.data.c_str(), "ours");
+    for (Rank rank : {0, 1}) {
+        pmix_proc_t process;
+        PMIX_LOAD_PROCID(&process, "job", rank);
+        world.fake.module->client_finalized(&process, nullptr, [](pmix_status_t, void *) {}, nullptr);
+    }
+    world.end_task(0, SIGTERM);
+    assert_false(world.ended.has_value());
+    world.end_task(1, SIGTERM);
+    world.run_until([&] { return world.ended.has_value(); });
+    assert_true(world.ended->ok());
+    assert_true(world.fake.deregistered);
+    assert_true(world.backend.ended.empty());
+}
+
+void a_lost_host_fails_what_waits_for_it_and_is_told(void **) {
+    World world(2);
+    world.start_tasks();
+    FenceAnswer answer;
+    world.fence(answer);
+    world.other->send(0, wire::WantSession::type, share(wire::encode(wire::WantSession{}))); // so that they connect
+    world.run_until([&] { return world.other->connected(0); });
+    assert_false(answer.is_there());
+    world.other.reset(); // without a farewell
+    world.run_until([&] { return answer.is_there() && world.told(PMIX_EVENT_NODE_DOWN, "job.server:1"); });
+    assert_int_not_equal(answer.status, PMIX_SUCCESS);
+}
+
+void a_killed_task_fails_the_fence_and_is_told(void **) {
+    World world(2);
+    world.start_tasks();
+    FenceAnswer answer;
+    world.fence(answer);
+    world.end_task(1, SIGKILL);
+    world.run_until([&] { return answer.is_there() && world.told(PMIX_ERR_PROC_ABORTED, "job:1"); });
+    assert_int_equal(answer.status, PMIX_ERR_PROC_TERM_WO_SYNC);
+    assert_false(world.ended.has_value()); // the other one runs
+}
+
+// Also when nobody waits for anything: a service is asked for its next time before each wait.
+void a_fence_that_takes_too_long_fails(void **) {
+    World world(2);
+    world.settings.fence_timeout = 300ms;
+    world.start_tasks();
+    FenceAnswer answer;
+    world.fence(answer);
+    world.run_until([&] { return answer.is_there(); });
+    assert_int_equal(answer.status, PMIX_ERR_TIMEOUT);
+}
+
+void a_message_that_nobody_takes_is_dropped(void **) {
+    World world(2);
+    world.start_tasks();
+    world.other->send(0, 250, share("nonsense"));
+    world.other->send(0, wire::TableRequest::type, share("too short"));
+    wire::TableRequest request;
+    request.behind = 1;
+    request.timeout_ms = 1000;
+    world.other->send(0, wire::TableRequest::type, share(wire::encode(request)));
+    world.run_until([&] { return !world.received.empty(); });
+    assert_int_equal(world.received.front(), wire::TableReply::type);
+}
+
+void a_stuck_library_ends_the_step(void **) {
+    World world(1, 300ms);
+    world.start_tasks();
+    auto gate = std::make_shared<OneTimeGate>();
+    {
+        std::lock_guard lock(world.fake.mutex);
+        world.fake.stuck = gate;
+    }
+    world.run_until([&] { return world.ended.has_value(); });
+    assert_false(world.ended->ok());
+    assert_non_null(strstr(world.ended->failure().text.c_str(), "has not answered"));
+    {
+        std::lock_guard lock(world.fake.mutex);
+        world.fake.stuck = nullptr;
+    }
+    gate->open();
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_begins_and_ends),
+        cmocka_unit_test(a_lost_host_fails_what_waits_for_it_and_is_told),
+        cmocka_unit_test(a_killed_task_fails_the_fence_and_is_told),
+        cmocka_unit_test(a_fence_that_takes_too_long_fails),
+        cmocka_unit_test(a_message_that_nobody_takes_is_dropped),
+        cmocka_unit_test(a_stuck_library_ends_the_step),
+    };
+    return cmocka_run_group_tests_name("step_server", tests, nullptr, nullptr);
+}
