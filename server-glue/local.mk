@@ -26,7 +26,8 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/daemon/own_evidence.cc server-glue/daemon/private_directory.h \
 	server-glue/daemon/private_directory.cc server-glue/daemon/role_process.h \
 	server-glue/daemon/role_process.cc server-glue/daemon/session_server.h \
-	server-glue/daemon/session_server.cc server-glue/daemon/step_ending.h server-glue/daemon/step_ending.cc \
+	server-glue/daemon/session_server.cc server-glue/daemon/step_ending.h server-glue/daemon/step_ending.cc server-glue/daemon/step_peers.h \
+	server-glue/daemon/step_peers.cc \
 	server-glue/daemon/step_server.h server-glue/daemon/step_server.cc server-glue/daemon/step_services.h \
 	server-glue/daemon/supervisor.h server-glue/daemon/supervisor.cc \
 	server-glue/events/event_service.h server-glue/events/event_service.cc server-glue/events/host_events.h \

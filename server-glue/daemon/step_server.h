@@ -4,9 +4,9 @@
 #pragma once
 
 #include "common/deadline_timer.h"
-#include "server-glue/step/step_messages.h"
 #include "server-glue/daemon/library_holder.h"
 #include "server-glue/daemon/step_ending.h"
+#include "server-glue/daemon/step_peers.h"
 #include "server-glue/daemon/private_directory.h"
 #include "server-glue/spawn/launch_outcome.h"
 
@@ -39,7 +39,6 @@ class StepServer final : private UpcallHandler, private BackendListener {
   private:
     StepServer(Start start, std::unique_ptr<LibraryThread> library_thread, PrivateDirectory directory,
                std::function<void(Result<void>)> on_end);
-    Result<void> open_mesh();
     void begin();
     LocalTasks::Callbacks task_callbacks();
 
@@ -63,21 +62,15 @@ class StepServer final : private UpcallHandler, private BackendListener {
     void get_credential(CredentialAsk request) override { services_.credentials.get(std::move(request)); }
     void validate_credential(ValidationAsk request) override { services_.credentials.validate(std::move(request)); }
     // BackendListener
-    void on_contact(std::string message) override;
+    void on_contact(std::string message) override { peers_.on_contact(message); }
     void on_rm_gone(std::string why) override;
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }
-    void on_daemon_left(HostIndex host) override { mesh_->left(host); }
+    void on_daemon_left(HostIndex host) override { context_.mesh->left(host); }
     void on_task_parted(Rank rank, std::string said, UniqueFd task) override {
         tasks_.parted(rank, said, std::move(task));
     }
-    // Of the mesh
-    void on_message(HostIndex from, std::uint8_t type, Bytes payload);
-    void on_peer_gone(HostIndex peer, Mesh::Gone how, const Error &why);
-    void send_contact(HostIndex peer, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done);
-
-    void arm_timer();
 
     StepContext context_;
     StatusPage *page_;
@@ -85,11 +78,10 @@ class StepServer final : private UpcallHandler, private BackendListener {
     PrivateDirectory directory_;
     LibraryHolder library_; // early: what follows may hold answers
     Upcalls upcalls_;
-    std::unique_ptr<Mesh> mesh_;
+    StepPeers peers_;
     LaunchOutcome launch_outcome_;
     LocalTasks tasks_;
     StepServices services_;
-    StepMessages messages_;
     StepEnding ending_;
     EventLoop::Handle idle_; // until the first task should have come
     EventLoop::Handle alone_, rm_gone_;

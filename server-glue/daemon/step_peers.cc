@@ -1,0 +1,90 @@
+// See step_peers.h.
+#include "server-glue/daemon/step_peers.h"
+
+#include "common/transport/invitation.h"
+
+#include <unistd.h>
+
+namespace pmixhost {
+
+static std::unique_ptr<Authenticator> authenticator_for(EventLoop &loop, const RmBackend &backend) {
+    if (backend.capabilities().munge)
+        return make_munge_authenticator(loop, ::getuid());
+    return make_secret_authenticator(backend.step().shared_secret);
+}
+
+Result<void> StepPeers::open() {
+    context_.tell_services([this](StepService &each) { each.take_messages(messages_); });
+    const StepInfo &step = context_.step;
+    auto mesh = Mesh::create(
+        context_.loop, context_.log, context_.settings, step.step_key, step.self,
+        step.map.host_count() + central_role_count, authenticator_for(context_.loop, context_.backend),
+        {[this](HostIndex from, std::uint8_t type, Bytes payload) { on_message(from, type, std::move(payload)); },
+         [this](HostIndex peer, Mesh::Gone how, const Error &why) {
+             // Not at once: this may come from within a send of a service.
+             context_.loop.post([this, peer, how, why] { on_gone(peer, how, why); });
+         },
+         [this](HostIndex peer, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done) {
+             send_contact(peer, std::move(message), deadline, std::move(done));
+         }});
+    if (!mesh)
+        return mesh.failure();
+    mesh_ = std::move(*mesh);
+    context_.mesh = mesh_.get();
+    if (!step.link_faults.empty())
+        mesh_->set_faults(step.link_faults);
+    return {};
+}
+
+void StepPeers::on_contact(const std::string &message) {
+    if (message == session_call)
+        return services_.session.come();
+    mesh_->on_contact(message);
+}
+
+void StepPeers::on_message(HostIndex from, std::uint8_t type, Bytes payload) {
+    using Peer = StepMessages::Peer;
+    if (from == context_.session_peer()) {
+        services_.session.tell_of_ends(); // of those that came while the connection was made
+        messages_.hand_on(Peer::session, from, "the session", type, std::move(payload));
+    } else if (from == context_.launcher_peer()) {
+        messages_.hand_on(Peer::launcher, from, "the launcher", type, std::move(payload));
+    } else {
+        messages_.hand_on(Peer::host, from, context_.step.map.hosts()[from], type, std::move(payload));
+    }
+}
+
+void StepPeers::on_gone(HostIndex peer, Mesh::Gone how, const Error &why) {
+    HostIndex hosts = context_.step.map.host_count();
+    bool left = how == Mesh::Gone::left;
+    if (peer < hosts) {
+        if (!left && !context_.ending)
+            context_.log.warning("{} is lost: {}", context_.step.map.hosts()[peer], why.text);
+        return context_.tell_services([&](StepService &each) { each.on_host_gone(peer, left); });
+    }
+    mesh_->forget(peer); // the next one who wants it may have better luck
+    if (!context_.ending)
+        context_.log.warning("the {} of this job is gone: {}", name_of(static_cast<CentralRole>(peer - hosts)),
+                             why.text);
+    if (peer == context_.session_peer())
+        context_.tell_services([](StepService &each) { each.on_session_gone(); });
+    else
+        context_.tell_services([](StepService &each) { each.on_launcher_gone(); });
+}
+
+void StepPeers::send_contact(HostIndex peer, Bytes message, TimePoint deadline,
+                              std::function<void(Result<void>)> done) {
+    HostIndex hosts = context_.step.map.host_count();
+    if (peer < hosts)
+        return context_.backend.send_contact(peer, std::move(message), services_.handing_over.has_begun(peer),
+                                             deadline, std::move(done));
+    Invitation invitation;
+    invitation.contact = std::move(message);
+    invitation.step_key = context_.step.step_key;
+    invitation.host_count = hosts;
+    invitation.nspace = context_.step.nspace;
+    services_.session.reach(static_cast<CentralRole>(peer - hosts), wire::encode(invitation), deadline,
+                            std::move(done));
+}
+
+} // namespace pmixhost
