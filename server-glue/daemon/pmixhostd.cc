@@ -238,6 +238,8 @@ int run(Result<StartDocument> document) {
     // What the RM signals, it signals for the tasks; the daemon serves them to their end.
     for (int signal : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP})
         ::signal(signal, SIG_IGN);
+    // But a role ends by these, also when they come before it is ready for them.
+    let_end_signals(SIG_BLOCK);
     // A socket, a pidfd and a door visit for each task, a connection for many hosts.
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -271,6 +273,7 @@ int run(Result<StartDocument> document) {
         log.flush();
         _exit(code); // a thread may still be in the RM's library, which must not be unloaded under it
     }
+    let_end_signals(SIG_UNBLOCK);
     started->evidence = evidence_place(started->settings, log_path(started->settings, started->document), host,
                                        step_name(started->document));
     if (!started->door) {

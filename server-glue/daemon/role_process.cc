@@ -50,6 +50,7 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
     }
     auto ended = loop.on_signal(SIGTERM, [&loop] { loop.stop(); });
     auto interrupted = loop.on_signal(SIGINT, [&loop] { loop.stop(); });
+    let_end_signals(SIG_UNBLOCK);
     auto served = loop.run();
     source.reset(); // it hands invitations to the session
     return served;
@@ -88,10 +89,19 @@ Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, cons
             launcher.on_step_over();
         });
     auto ended = loop.on_signal(SIGTERM, [&launcher] { launcher.end_children("SIGTERM"); });
+    let_end_signals(SIG_UNBLOCK);
     return loop.run();
 }
 
 } // namespace
+
+void let_end_signals(int how) {
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    pthread_sigmask(how, &ends, nullptr);
+}
 
 int serve_role(const StartDocument &document, const Settings &settings, Log &log) {
     auto fail = [&log](const Error &why) {
