@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "test/unit/check.h"
+#include "test/unit/run_until.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -142,8 +143,6 @@ struct World {
     Tamper tamper = [](HostIndex, HostIndex, std::size_t, Bytes frame) { return std::vector{std::move(frame)}; };
     std::vector<std::unique_ptr<Attacker>> attackers;
     std::vector<std::unique_ptr<Node>> nodes;
-    EventLoop::Handle again;
-    bool timed_out = false;
 
     explicit World(const std::vector<std::string> &tags = {"on", "on"}) {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
@@ -180,23 +179,7 @@ struct World {
         }
     }
     Mesh &operator[](HostIndex h) { return *nodes[h]->mesh; }
-    void run_until(std::function<bool()> done) {
-        timed_out = false;
-        auto limit = loop->after(60s, [this] {
-            timed_out = true;
-            loop->stop();
-        });
-        std::function<void()> look = [&] {
-            if (done())
-                loop->stop();
-            else
-                again = loop->after(0ms, look);
-        };
-        again = loop->after(0ms, look);
-        assert_true(loop->run().ok());
-        again.reset();
-        assert_false(timed_out);
-    }
+    void run_until(const std::function<bool()> &done) { pmixhost::run_until(*loop, done, 60s); }
     void connect(HostIndex to = 1) {
         (*this)[0].invite(to);
         run_until([&] { return (*this)[0].connected(to) && (*this)[to].connected(0); });

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "test/unit/check.h"
+#include "test/unit/run_until.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -30,7 +31,6 @@ struct World {
     Log log;
     Settings settings;
     std::vector<std::unique_ptr<Node>> nodes;
-    bool timed_out = false;
 
     using Authenticators = std::function<std::unique_ptr<Authenticator>(HostIndex)>;
     explicit World(HostIndex size, std::vector<Bytes> secrets = {}, Authenticators authenticator = nullptr,
@@ -66,25 +66,7 @@ struct World {
         }
     }
     Mesh &operator[](HostIndex h) { return *nodes[h]->mesh; }
-    // Runs until `done` or ten seconds; looks after each turn of the loop.
-    void run_until(std::function<bool()> done) {
-        timed_out = false;
-        auto limit = loop->after(10s, [this] {
-            timed_out = true;
-            loop->stop();
-        });
-        std::function<void()> look = [&] {
-            if (done())
-                loop->stop();
-            else
-                again = loop->after(1ms, look);
-        };
-        again = loop->after(0ms, look);
-        assert_true(loop->run().ok());
-        again.reset();
-        assert_false(timed_out);
-    }
-    EventLoop::Handle again;
+    void run_until(const std::function<bool()> &done) { pmixhost::run_until(*loop, done); }
 };
 
 void messages_arrive_in_order(void **) {

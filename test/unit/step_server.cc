@@ -15,6 +15,7 @@
 
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
+#include "test/unit/run_until.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -280,24 +281,7 @@ struct World {
     std::vector<std::uint8_t> received; // by the other host
     void on_message(std::uint8_t type, const Bytes &) { received.push_back(type); }
 
-    void run_until(std::function<bool()> done) {
-        bool late = false;
-        auto limit = loop->after(20s, [&] {
-            late = true;
-            loop->stop();
-        });
-        std::function<void()> look = [&] {
-            if (done())
-                loop->stop();
-            else
-                again = loop->after(1ms, look);
-        };
-        again = loop->after(0ms, look);
-        assert_true(loop->run().ok());
-        again.reset();
-        assert_false(late);
-    }
-    EventLoop::Handle again;
+    void run_until(const std::function<bool()> &done) { pmixhost::run_until(*loop, done); }
 
     // The tasks of this host, with their environment, as clients.
     void start_tasks() {

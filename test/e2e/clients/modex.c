@@ -53,7 +53,12 @@ int main(int argc, char **argv)
                 break;
         }
         fence();
-    } else if (!strcmp(what, "late")) {
+    } else if (!strcmp(what, "late") || !strcmp(what, "later")) {
+        if (!strcmp(what, "later")) {
+            put_u64("other", me.rank);
+            must(PMIx_Commit());
+            fence();
+        }
         if (me.rank == 0) {
             must(PMIx_Get_nb(&owner_proc, "late", NULL, 0, answer_value, &asked));
             put_u64("asked", 1);
@@ -65,24 +70,6 @@ int main(int argc, char **argv)
         } else if (me.rank == owner) {
             get_u64(0, "asked"); /* so the request is on its way */
             put_u64("late", 4711);
-            must(PMIx_Commit());
-        }
-        fence();
-    } else if (!strcmp(what, "later")) {
-        put_u64("other", me.rank);
-        must(PMIx_Commit());
-        fence();
-        if (me.rank == 0) {
-            must(PMIx_Get_nb(&owner_proc, "later", NULL, 0, answer_value, &asked));
-            put_u64("asked", 1);
-            must(PMIx_Commit());
-            if (answer_wait(&asked, "PMIx_Get_nb") != PMIX_SUCCESS)
-                fail("PMIx_Get_nb: %s", PMIx_Error_string(asked.status));
-            if (asked.number != 4711)
-                fail("wrong number");
-        } else if (me.rank == owner) {
-            get_u64(0, "asked"); /* so the request is on its way */
-            put_u64("later", 4711);
             must(PMIx_Commit());
         }
         fence();

@@ -1,0 +1,29 @@
+// A test that waits in an event loop for what comes from elsewhere.
+#pragma once
+
+#include "common/event_loop.h"
+
+#include "test/unit/check.h"
+
+namespace pmixhost {
+
+// Runs the loop until `done`, which is looked at every millisecond; fails after `limit`.
+inline void run_until(EventLoop &loop, const std::function<bool()> &done, Duration limit = std::chrono::seconds(20)) {
+    bool late = false;
+    auto end = loop.after(limit, [&] {
+        late = true;
+        loop.stop();
+    });
+    EventLoop::Handle again;
+    std::function<void()> look = [&] {
+        if (done())
+            loop.stop();
+        else
+            again = loop.after(std::chrono::milliseconds(1), look);
+    };
+    again = loop.after(Duration::zero(), look);
+    assert_true(loop.run().ok());
+    assert_false(late);
+}
+
+} // namespace pmixhost
