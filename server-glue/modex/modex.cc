@@ -47,6 +47,9 @@ void Modex::ask(TimePoint now, Asked asked) {
         return on_request(now, self_, message);
     if (hosts_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
         return;
+    // It has gone just now, and whether in order on_host_gone() will say.
+    if (!lost_.contains(host))
+        return;
     if (auto node = asked_.extract(message.id))
         node.mapped().reply(PMIX_ERR_LOST_CONNECTION, {});
 }
@@ -170,6 +173,8 @@ void Modex::on_kept(const Bytes &nspace, Rank rank) {
 }
 
 void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
+    if (!orderly)
+        lost_.insert(host);
     std::vector<std::uint64_t> unanswered;
     for (const auto &[wire_id, asked] : asked_) {
         if (asked.host == host)

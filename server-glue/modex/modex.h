@@ -19,6 +19,7 @@
 #include "server-glue/core/one_shot.h"
 
 #include <map>
+#include <set>
 #include <vector>
 
 namespace pmixhost {
@@ -124,6 +125,7 @@ class Modex {
     HostIndex self_;
     std::uint64_t next_ = 1;
     std::map<std::uint64_t, Asked> asked_; // by wire id
+    std::set<HostIndex> lost_;             // known to be
     std::map<Owner, Question> questions_;
     std::size_t served_ = 0; // who waits for any of them
 };

@@ -183,6 +183,22 @@ void a_host_that_leaves_has_an_heir(void **) {
     assert_int_equal(port.answers.at(3).first, PMIX_ERR_NOT_FOUND);
 }
 
+// The connection is gone before anybody is told how the host went.
+void a_host_that_leaves_while_it_is_asked_has_an_heir(void **) {
+    Port port;
+    Modex modex(port, port, 3);
+    port.gone = {1, 2};
+    modex.request("job", 1, start, start + 5s, port.reply(1));
+    modex.request("job", 2, start, start + 5s, port.reply(2));
+    assert_true(port.answers.empty() && port.sent.empty());
+    port.heirs[1] = 0;
+    modex.on_host_gone(start, 1, true);
+    request_in(port, 0, 0);
+    modex.on_host_gone(start, 2, false);
+    assert_int_equal(port.answers.at(2).first, PMIX_ERR_LOST_CONNECTION);
+    assert_false(port.answers.contains(1));
+}
+
 void the_heir_answers_and_waits_for_what_may_come(void **) {
     Port port;
     Modex modex(port, port, 0);
@@ -336,6 +352,7 @@ int main() {
         cmocka_unit_test(the_host_goes),
         cmocka_unit_test(only_the_asked_host_may_answer),
         cmocka_unit_test(a_host_that_leaves_has_an_heir),
+        cmocka_unit_test(a_host_that_leaves_while_it_is_asked_has_an_heir),
         cmocka_unit_test(the_heir_answers_and_waits_for_what_may_come),
         cmocka_unit_test(hosts_that_have_all_left_are_not_asked_for_ever),
         cmocka_unit_test(who_waits_at_the_end_is_answered),
