@@ -1,13 +1,18 @@
 # server-glue/: the PMIx server. A library, so that tests can use its parts, and the daemon.
 noinst_LTLIBRARIES += server-glue/libglue.la
 server_glue_libglue_la_SOURCES = \
+	server-glue/allocation/allocation_ask.h server-glue/allocation/allocation_upcall.cc \
 	server-glue/allocation/allocation_service.h server-glue/allocation/allocation_service.cc \
 	server-glue/allocation/step_allocations.h server-glue/allocation/step_allocations.cc \
 	server-glue/allocation/time_warning.h server-glue/allocation/time_warning.cc \
+	server-glue/collective/fence_ask.h server-glue/collective/fence_upcall.cc \
+	server-glue/collective/connect_ask.h server-glue/collective/connect_upcall.cc \
 	server-glue/collective/collective.h server-glue/collective/collective.cc \
 	server-glue/collective/gathering.h server-glue/collective/gathering.cc \
 	server-glue/collective/step_collectives.h server-glue/collective/step_collectives.cc \
 	server-glue/collective/step_connect.h server-glue/collective/step_connect.cc \
+	server-glue/control/abort_ask.h server-glue/control/abort_upcall.cc \
+	server-glue/control/job_control_ask.h server-glue/control/job_control_upcall.cc \
 	server-glue/control/control_abroad.h server-glue/control/control_abroad.cc \
 	server-glue/control/job_control.h server-glue/control/job_control.cc \
 	server-glue/control/session_control.h server-glue/control/session_control.cc \
@@ -23,6 +28,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/daemon/evidence.cc server-glue/daemon/launcher_server.h \
 	server-glue/daemon/launcher_server.cc server-glue/daemon/library_holder.h \
 	server-glue/daemon/library_holder.cc server-glue/daemon/own_evidence.h \
+	server-glue/daemon/module_table.h server-glue/daemon/module_table.cc \
 	server-glue/daemon/own_evidence.cc server-glue/daemon/private_directory.h \
 	server-glue/daemon/private_directory.cc server-glue/daemon/role_process.h \
 	server-glue/daemon/role_process.cc server-glue/daemon/session_server.h \
@@ -30,16 +36,19 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/daemon/step_peers.cc \
 	server-glue/daemon/step_server.h server-glue/daemon/step_server.cc server-glue/daemon/step_services.h \
 	server-glue/daemon/supervisor.h server-glue/daemon/supervisor.cc \
+	server-glue/events/monitors.h server-glue/events/notify_ask.h server-glue/events/notify_upcall.cc \
 	server-glue/events/event_service.h server-glue/events/event_service.cc server-glue/events/host_events.h \
 	server-glue/events/host_events.cc server-glue/events/library_events.h \
 	server-glue/events/library_events.cc server-glue/events/process_ends.h \
 	server-glue/events/process_ends.cc server-glue/events/session_events.h \
 	server-glue/events/session_events.cc server-glue/events/step_events.h server-glue/events/step_events.cc \
+	server-glue/groups/group_ask.h server-glue/groups/group_upcall.cc \
 	server-glue/groups/group_invitations.h server-glue/groups/group_invitations.cc \
 	server-glue/groups/group_parts.h server-glue/groups/group_parts.cc server-glue/groups/group_registry.h \
 	server-glue/groups/group_registry.cc server-glue/groups/member_list.h server-glue/groups/member_list.cc \
 	server-glue/groups/step_groups.h server-glue/groups/step_groups.cc \
 	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
+	server-glue/library/convert.h server-glue/library/convert.cc \
 	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \
 	server-glue/library/hello.h server-glue/library/hello.cc server-glue/library/info_list.h \
 	server-glue/library/info_list.cc server-glue/library/inner_client.h server-glue/library/inner_client.cc \
@@ -47,22 +56,21 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/library/library_watch.h server-glue/library/library_watch.cc \
 	server-glue/library/library_watchdog.h server-glue/library/listener_takeover.h \
 	server-glue/library/listener_takeover.cc server-glue/library/pmix_library.h \
-	server-glue/library/pmix_library.cc server-glue/library/upcall_tools.h server-glue/library/upcalls.h \
-	server-glue/library/upcalls.cc server-glue/library/upcalls_allocation.cc \
-	server-glue/library/upcalls_connect.cc server-glue/library/upcalls_control.cc \
-	server-glue/library/upcalls_data.cc server-glue/library/upcalls_events.cc \
-	server-glue/library/upcalls_groups.cc server-glue/library/upcalls_log.cc \
-	server-glue/library/upcalls_query.cc server-glue/library/upcalls_security.cc \
-	server-glue/library/upcalls_spawn.cc \
+	server-glue/library/pmix_library.cc server-glue/library/replies.h server-glue/library/upcall_handlers.h \
+	server-glue/library/upcall_tools.h server-glue/library/upcalls.h server-glue/library/upcalls.cc \
+	server-glue/log/log_ask.h server-glue/log/log_upcall.cc \
 	server-glue/log/log_service.h server-glue/log/log_service.cc server-glue/log/mail.h \
 	server-glue/log/mail.cc server-glue/log/step_log.h server-glue/log/step_log.cc \
 	server-glue/log/user_terminal.h server-glue/log/user_terminal.cc \
+	server-glue/modex/modex_ask.h server-glue/modex/modex_upcall.cc \
 	server-glue/modex/handing_over.h server-glue/modex/handing_over.cc server-glue/modex/modex.h \
 	server-glue/modex/modex.cc server-glue/modex/posted_heirs.h server-glue/modex/posted_heirs.cc \
 	server-glue/modex/step_modex.h server-glue/modex/step_modex.cc \
+	server-glue/publish/publish_asks.h server-glue/publish/publish_upcall.cc \
 	server-glue/publish/data_store.h server-glue/publish/data_store.cc server-glue/publish/publish_service.h \
 	server-glue/publish/publish_service.cc server-glue/publish/step_publish.h \
 	server-glue/publish/step_publish.cc \
+	server-glue/query/query_ask.h server-glue/query/query_upcall.cc \
 	server-glue/query/process_sets.h server-glue/query/process_sets.cc server-glue/query/process_table.h \
 	server-glue/query/process_table.cc server-glue/query/query_service.h server-glue/query/query_service.cc \
 	server-glue/query/step_queries.h server-glue/query/step_queries.cc server-glue/query/step_sets.h \
@@ -70,7 +78,9 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/rm/backend_loader.h server-glue/rm/backend_loader.cc server-glue/rm/invitation_stream.h \
 	server-glue/rm/invitation_stream.cc server-glue/rm/job_starter.h server-glue/rm/rm_backend.h \
 	server-glue/rm/spawn_plan.h \
+	server-glue/security/credential_asks.h server-glue/security/credential_upcall.cc \
 	server-glue/security/credential_service.h server-glue/security/credential_service.cc \
+	server-glue/spawn/spawn_ask.h server-glue/spawn/spawn_upcall.cc \
 	server-glue/spawn/child_job.h server-glue/spawn/child_job.cc server-glue/spawn/children.h \
 	server-glue/spawn/launch_outcome.h server-glue/spawn/launch_outcome.cc server-glue/spawn/plan_spawn.h \
 	server-glue/spawn/plan_spawn.cc server-glue/spawn/recent_names.h server-glue/spawn/shared_fate.h \
@@ -81,6 +91,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/spawn/step_spawn.cc \
 	server-glue/step/session_link.h server-glue/step/session_link.cc server-glue/step/step_context.h \
 	server-glue/step/step_messages.h server-glue/step/step_service.h \
+	server-glue/tasks/client_asks.h server-glue/tasks/client_upcall.cc \
 	server-glue/tasks/job_info.h server-glue/tasks/job_info.cc server-glue/tasks/local_tasks.h \
 	server-glue/tasks/local_tasks.cc server-glue/tasks/stand_in.h server-glue/tasks/stand_in.cc \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \

@@ -1,23 +1,13 @@
 // See allocation_service.h.
 #include "server-glue/allocation/allocation_service.h"
 
+#include "server-glue/library/convert.h"
+#include "server-glue/library/info_list.h"
+
 #include <fmt/ranges.h>
 #include <pmix_common.h>
 
 namespace pmixhost {
-
-static pmix_status_t status_of(const Error &failure) {
-    switch (failure.kind) {
-    case ErrorKind::unsupported: return PMIX_ERR_NOT_SUPPORTED;
-    case ErrorKind::invalid: return PMIX_ERR_BAD_PARAM;
-    case ErrorKind::not_found: return PMIX_ERR_NOT_FOUND;
-    case ErrorKind::denied: return PMIX_ERR_NO_PERMISSIONS;
-    case ErrorKind::exists: return PMIX_ERR_RESOURCE_BUSY;
-    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
-    case ErrorKind::timeout: return PMIX_ERR_TIMEOUT;
-    default: return PMIX_ERR_UNREACH;
-    }
-}
 
 Result<RmAllocation> AllocationService::understand(const AllocationAsk &ask) {
     if (ask.refused != PMIX_SUCCESS)

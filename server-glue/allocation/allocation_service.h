@@ -8,8 +8,8 @@
 // UNREACH.
 #pragma once
 
+#include "server-glue/allocation/allocation_ask.h"
 #include "server-glue/rm/rm_backend.h"
-#include "server-glue/library/upcalls.h"
 
 #include <map>
 
@@ -45,7 +45,7 @@ class AllocationService {
         Process caller;
         RmAllocation::Kind kind;
         std::string request_id;
-        QueryReply reply;
+        ListReply reply;
     };
     void answer(std::uint64_t id, Result<RmAllocated> outcome);
 

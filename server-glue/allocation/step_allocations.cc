@@ -4,6 +4,7 @@
 #include "common/config_options.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/query/query_service.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <ctime>
 #include <pmix.h>
@@ -13,6 +14,10 @@ namespace pmixhost {
 StepAllocations::StepAllocations(StepContext &context, std::function<void(wire::EventAbroad)> tell_step)
     : context_(context), tell_step_(std::move(tell_step)), allocations_(*this, context.settings.allocation_timeout),
       time_warning_(*this, context.settings.events_time_warning) {}
+
+void StepAllocations::take_asks(UpcallHandlers &handlers) {
+    handlers.on<AllocationAsk>([this](AllocationAsk ask) { request(std::move(ask)); });
+}
 
 void StepAllocations::on_library() {
     if (context_.self() == 0)

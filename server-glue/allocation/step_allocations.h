@@ -16,6 +16,7 @@ class StepAllocations final : public StepService, private AllocationPort, privat
 
     void request(AllocationAsk request);
 
+    void take_asks(UpcallHandlers &handlers) override;
     void on_library() override;
     TimePoint next_time() const override { return time_warning_.next_time(); }
     void on_time(TimePoint now) override { time_warning_.on_time(now); }

@@ -2,6 +2,7 @@
 #include "server-glue/collective/step_collectives.h"
 
 #include "server-glue/step/step_messages.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <algorithm>
 #include <pmix_common.h>
@@ -11,6 +12,10 @@ namespace pmixhost {
 StepCollectives::StepCollectives(StepContext &context, CrossJobs &jobs, HandingOver &handing_over)
     : context_(context), jobs_(jobs), handing_over_(handing_over),
       collectives_(context, *this, context.self(), context.settings.transport_radix) {}
+
+void StepCollectives::take_asks(UpcallHandlers &handlers) {
+    handlers.on<FenceAsk>([this](FenceAsk ask) { fence(std::move(ask)); });
+}
 
 void StepCollectives::take_messages(StepMessages &messages) {
     using Peer = StepMessages::Peer;
@@ -28,7 +33,7 @@ void StepCollectives::take_messages(StepMessages &messages) {
     });
 }
 
-void StepCollectives::fence(FenceRequest request) {
+void StepCollectives::fence(FenceAsk request) {
     auto signature = canonical(CollectiveKind::fence, request.participants,
                                [this](const Bytes &nspace) { return jobs_.size_of(nspace); });
     if (!signature)

@@ -6,7 +6,7 @@
 #include "server-glue/step/step_context.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/modex/handing_over.h"
-#include "server-glue/library/upcalls.h"
+#include "server-glue/collective/fence_ask.h"
 
 namespace pmixhost {
 
@@ -14,7 +14,7 @@ class StepCollectives final : public StepService, private CollectivePort {
   public:
     StepCollectives(StepContext &context, CrossJobs &jobs, HandingOver &handing_over);
 
-    void fence(FenceRequest request);
+    void fence(FenceAsk request);
 
     // What this host's processes bring to any collective.
     struct Part {
@@ -33,6 +33,7 @@ class StepCollectives final : public StepService, private CollectivePort {
     // Answers what is under way: the end of the process is near.
     void drop_all() { collectives_.drop_all(); }
 
+    void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     TimePoint next_time() const override { return collectives_.next_time(); }
     void on_time(TimePoint now) override { collectives_.on_time(now); }

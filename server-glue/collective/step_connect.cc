@@ -2,6 +2,8 @@
 #include "server-glue/collective/step_connect.h"
 
 #include "common/topology.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <algorithm>
 #include <pmix_common.h>
@@ -14,12 +16,16 @@ static constexpr auto posted_patience = std::chrono::seconds(2); // for the libr
 static constexpr auto head_start = std::chrono::milliseconds(250);
 static constexpr auto most_head_start = std::chrono::milliseconds(2000);
 
+void StepConnect::take_asks(UpcallHandlers &handlers) {
+    handlers.on<ConnectAsk>([this](ConnectAsk ask) { connect(std::move(ask)); });
+}
+
 std::chrono::milliseconds StepConnect::before_the_library(std::chrono::seconds timeout) {
     auto all = std::chrono::milliseconds(timeout);
     return all.count() > 0 ? all - std::clamp(all / 5, head_start, most_head_start) : all;
 }
 
-void StepConnect::connect(ConnectRequest request) {
+void StepConnect::connect(ConnectAsk request) {
     auto signature = canonical(request.kind, request.participants, [this](const Bytes &nspace) {
         return nspace == context_.step.nspace ? context_.step.map.rank_count() : size_unknown;
     });
@@ -31,7 +37,7 @@ void StepConnect::connect(ConnectRequest request) {
     if (request.timeout)
         timeout = request.kind == CollectiveKind::connect ? before_the_library(*request.timeout)
                                                           : std::chrono::milliseconds(*request.timeout);
-    auto shared = std::make_shared<ConnectRequest>(std::move(request));
+    auto shared = std::make_shared<ConnectAsk>(std::move(request));
     auto go_on = [this, shared, signature = *signature, timeout](Bytes posted) {
         // Only now: it may have ended while the posted data was collected.
         if (shared->kind == CollectiveKind::connect && shared->refused == PMIX_SUCCESS &&

@@ -2,24 +2,27 @@
 // along what the participants have posted, so that the others need not ask for it one by one.
 #pragma once
 
+#include "server-glue/collective/connect_ask.h"
 #include "server-glue/collective/step_collectives.h"
 
 namespace pmixhost {
 
-class StepConnect {
+class StepConnect final : public StepService {
   public:
     // `has_ended`: is that namespace, a child of a process here, known to have ended?
     StepConnect(StepContext &context, CrossJobs &jobs, StepCollectives &collectives,
                 std::function<bool(const Bytes &nspace)> has_ended)
         : context_(context), jobs_(jobs), collectives_(collectives), has_ended_(std::move(has_ended)) {}
 
-    void connect(ConnectRequest request);
+    void connect(ConnectAsk request);
 
     // `then` gets what the participants of this host have posted: wire::PostedData, one behind the other. Who
     // has posted nothing yet is not waited for; it can be asked later.
     void collect_posted(const Signature &signature, std::function<void(Bytes)> then);
     // When the answer to a connect or group must be out that libpmix gives up after `timeout` (0: never).
     static std::chrono::milliseconds before_the_library(std::chrono::seconds timeout);
+
+    void take_asks(UpcallHandlers &handlers) override;
 
   private:
     StepContext &context_;

@@ -19,8 +19,8 @@
 #include "common/job_map.h"
 #include "common/transport/tree.h"
 #include "common/wire/messages.h"
+#include "server-glue/control/job_control_ask.h"
 #include "server-glue/core/host_port.h"
-#include "server-glue/library/upcalls.h"
 
 #include <deque>
 #include <map>

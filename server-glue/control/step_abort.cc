@@ -3,6 +3,8 @@
 
 #include "server-glue/step/step_messages.h"
 #include "server-glue/log/user_terminal.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <algorithm>
 #include <csignal>
@@ -11,18 +13,21 @@
 
 namespace pmixhost {
 
+void StepAbort::take_asks(UpcallHandlers &handlers) {
+    handlers.on<AbortAsk>([this](AbortAsk ask) { abort(std::move(ask)); });
+}
+
 void StepAbort::take_messages(StepMessages &messages) {
     messages.on<wire::KillRanks>(StepMessages::Peer::host,
                                  [this](HostIndex, const auto &message, const auto &) { kill(message); });
 }
 
-void StepAbort::abort(AbortRequest request) {
+void StepAbort::abort(AbortAsk request) {
     std::vector<Rank> ranks;
     bool whole = request.targets.empty();
     auto targets = groups_.expand(std::move(request.targets));
     if (!targets)
-        return request.reply(targets.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
-                                                                        : PMIX_ERR_NOT_FOUND);
+        return request.reply(status_of(targets.failure()));
     request.targets = std::move(*targets);
     for (const auto &target : request.targets) {
         if (target.nspace != context_.step.nspace ||
@@ -38,7 +43,7 @@ void StepAbort::abort(AbortRequest request) {
     abort_all(std::move(request));
 }
 
-void StepAbort::abort_all(AbortRequest request) {
+void StepAbort::abort_all(AbortAsk request) {
     std::string text = fmt::format("rank {} on {} called PMIx_Abort with status {}{}{}",
                                    request.caller.rank, context_.host_name(), request.status,
                                    request.message.empty() ? "" : ": ", request.message);
@@ -51,7 +56,7 @@ void StepAbort::abort_all(AbortRequest request) {
     });
 }
 
-void StepAbort::abort_some(AbortRequest &request, const std::vector<Rank> &ranks) {
+void StepAbort::abort_some(AbortAsk &request, const std::vector<Rank> &ranks) {
     std::string text =
         fmt::format("rank {} on {} aborted rank{} {} with status {}{}{}", request.caller.rank,
                     context_.host_name(), ranks.size() == 1 ? "" : "s", fmt::join(ranks, ","),

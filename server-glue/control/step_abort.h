@@ -2,10 +2,10 @@
 // them wherever they are.
 #pragma once
 
+#include "server-glue/control/abort_ask.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
 #include "server-glue/groups/group_registry.h"
-#include "server-glue/library/upcalls.h"
 
 namespace pmixhost {
 
@@ -13,13 +13,14 @@ class StepAbort final : public StepService {
   public:
     StepAbort(StepContext &context, const GroupRegistry &groups) : context_(context), groups_(groups) {}
 
-    void abort(AbortRequest request);
+    void abort(AbortAsk request);
 
+    void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
 
   private:
-    void abort_all(AbortRequest request);
-    void abort_some(AbortRequest &request, const std::vector<Rank> &ranks);
+    void abort_all(AbortAsk request);
+    void abort_some(AbortAsk &request, const std::vector<Rank> &ranks);
     void kill(const wire::KillRanks &message);
 
     StepContext &context_;

@@ -4,6 +4,8 @@
 #include "common/config_options.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <algorithm>
 #include <csignal>
@@ -17,6 +19,10 @@ StepControl::StepControl(StepContext &context, const GroupRegistry &groups, cons
       control_(context, *this, context.step.nspace, context.step.map, context.self(),
                context.settings.transport_radix),
       abroad_(context, *this, control_, context.step.nspace) {}
+
+void StepControl::take_asks(UpcallHandlers &handlers) {
+    handlers.on<JobControlAsk>([this](JobControlAsk ask) { control(std::move(ask)); });
+}
 
 void StepControl::take_messages(StepMessages &messages) {
     using Peer = StepMessages::Peer;
@@ -47,8 +53,7 @@ void StepControl::control(JobControlAsk request) {
         return request.reply(request.refused);
     auto targets = groups_.expand(std::move(request.targets));
     if (!targets)
-        return request.reply(targets.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
-                                                                        : PMIX_ERR_NOT_FOUND);
+        return request.reply(status_of(targets.failure()));
     request.targets = std::move(*targets);
     if (request.only_declares())
         return note_declaration(request);

@@ -17,6 +17,7 @@ class StepControl final : public StepService, private JobControlPort, private Co
 
     void control(JobControlAsk request);
 
+    void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     TimePoint next_time() const override { return std::min(control_.next_time(), abroad_.next_time()); }
     void on_time(TimePoint now) override;

@@ -4,6 +4,7 @@
 #include "common/config_options.h"
 #include "common/topology.h"
 #include "server-glue/tasks/job_info.h"
+#include "server-glue/library/pmix_library.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>

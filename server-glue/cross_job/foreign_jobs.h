@@ -4,12 +4,14 @@
 #pragma once
 
 #include "common/wire/messages.h"
-#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/info_list.h"
 #include "server-glue/rm/rm_backend.h"
 
 #include <map>
 
 namespace pmixhost {
+
+class PmixLibrary;
 
 // What others may know of this step.
 wire::NamespaceInfo describe(const StepInfo &step);

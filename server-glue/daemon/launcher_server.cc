@@ -3,6 +3,7 @@
 #include "server-glue/daemon/launcher_server.h"
 
 #include "common/config_options.h"
+#include "server-glue/library/convert.h"
 
 #include <csignal>
 #include <ctime>
@@ -19,13 +20,13 @@ constexpr std::size_t max_children = 4096;
 // For the RM to say where jobs can be started; of spawn.timeout if that is less.
 constexpr std::chrono::milliseconds starter_patience = std::chrono::minutes(2);
 
-int status_of(ErrorKind kind) {
+int spawn_status_of(ErrorKind kind) {
     switch (kind) {
-    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
     case ErrorKind::not_found: return PMIX_ERR_JOB_ALLOC_FAILED;
-    case ErrorKind::denied: return PMIX_ERR_NO_PERMISSIONS;
-    case ErrorKind::unreachable: return PMIX_ERR_UNREACH;
-    case ErrorKind::timeout: return PMIX_ERR_TIMEOUT;
+    case ErrorKind::limit:
+    case ErrorKind::denied:
+    case ErrorKind::unreachable:
+    case ErrorKind::timeout: return status_of(kind);
     default: return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     }
 }
@@ -96,7 +97,7 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
                       if (starter_)
                           return start(early.step, early.from, std::move(early.request));
                       const Error &why = made.failure();
-                      refuse(early.step, early.from, early.request, status_of(why.kind),
+                      refuse(early.step, early.from, early.request, spawn_status_of(why.kind),
                              why.kind == ErrorKind::timeout
                                  ? fmt::format("the resource manager has not answered within {} s",
                                                static_cast<double>(limit.count()) / 1000.0)
@@ -127,7 +128,7 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     auto &plan = std::get<SpawnPlan>(planned);
     auto command = starter_->command(plan);
     if (!command)
-        return refuse(status_of(command.failure().kind), command.failure().text);
+        return refuse(spawn_status_of(command.failure().kind), command.failure().text);
     std::uint64_t number = next_child_++;
     auto job = ChildJob::start(
         loop_, *command, plan.stdin_rank.has_value(),
@@ -188,7 +189,7 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
             answer(child, PMIX_SUCCESS, {});
         } else if (child.nspace.empty()) {
             Error why = starter_->explain(said);
-            answer(child, status_of(why.kind), why.text);
+            answer(child, spawn_status_of(why.kind), why.text);
         } else {
             answer(child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");
         }

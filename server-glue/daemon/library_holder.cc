@@ -1,6 +1,10 @@
 // See library_holder.h.
 #include "server-glue/daemon/library_holder.h"
 
+#include "server-glue/daemon/module_table.h"
+#include "server-glue/events/monitors.h"
+#include "server-glue/library/pmix_library.h"
+
 #include <pmix.h>
 
 namespace pmixhost {
@@ -8,11 +12,18 @@ namespace pmixhost {
 // For what libpmix has still to do, where this object ends at all: the process mostly ends before.
 static constexpr auto ending_patience = std::chrono::seconds(5);
 
+LibraryHolder::LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
+                             EvidencePlace evidence, Callbacks callbacks)
+    : context_(context), directory_(std::move(directory)), callbacks_(std::move(callbacks)),
+      thread_(std::move(thread)), evidence_(context.loop, context.log, std::move(evidence)) {}
+
+LibraryHolder::~LibraryHolder() = default;
+
 void LibraryHolder::start() {
     PmixLibrary::Options options{context_.step.nspace + ".server", context_.self(), directory_, context_.host_name()};
     thread_->run("PMIx_server_init", [this, options] {
         auto library = std::make_shared<Result<std::unique_ptr<PmixLibrary>>>(
-            PmixLibrary::start(context_.loop, *thread_, options, Upcalls::module()));
+            PmixLibrary::start(context_.loop, *thread_, options, module_table()));
         context_.loop.post([this, library] { on_started(std::move(*library)); });
     });
     // From now on: what takes too long may be the start itself.
@@ -28,7 +39,7 @@ void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
     if (auto guarded = library_->admit_clients(context_.log, callbacks_.on_failure); !guarded)
         return callbacks_.on_failure(guarded.failure());
     thread_->run("PMIx_Register_event_handler", [&log = context_.log] {
-        Upcalls::listen_to_monitors([&log](pmix_status_t status) {
+        listen_to_monitors([&log](pmix_status_t status) {
             if (status != PMIX_SUCCESS)
                 log.error("what libpmix' monitors find is not told to other hosts: {}", PMIx_Error_string(status));
         });

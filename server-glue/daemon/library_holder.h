@@ -4,7 +4,6 @@
 #include "server-glue/step/step_context.h"
 #include "server-glue/daemon/own_evidence.h"
 #include "server-glue/library/library_watch.h"
-#include "server-glue/library/upcalls.h"
 
 namespace pmixhost {
 
@@ -19,9 +18,8 @@ class LibraryHolder {
     };
     // `directory`: for its files. `evidence`: where to write what a stuck one was doing.
     LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
-                  EvidencePlace evidence, Callbacks callbacks)
-        : context_(context), directory_(std::move(directory)), callbacks_(std::move(callbacks)),
-          thread_(std::move(thread)), evidence_(context.loop, context.log, std::move(evidence)) {}
+                  EvidencePlace evidence, Callbacks callbacks);
+    ~LibraryHolder();
 
     LibraryThread &thread() { return *thread_; }
     void start();

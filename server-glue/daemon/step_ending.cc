@@ -1,6 +1,8 @@
 // See step_ending.h.
 #include "server-glue/daemon/step_ending.h"
 
+#include "server-glue/library/pmix_library.h"
+
 #include <pmix_common.h>
 
 namespace pmixhost {

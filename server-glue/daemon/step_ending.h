@@ -4,6 +4,7 @@
 
 #include "common/status_page.h"
 #include "server-glue/daemon/step_services.h"
+#include "server-glue/library/replies.h"
 
 namespace pmixhost {
 

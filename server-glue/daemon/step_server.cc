@@ -2,6 +2,8 @@
 #include "server-glue/daemon/step_server.h"
 
 #include "server-glue/daemon/supervisor.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/tasks/client_asks.h"
 
 #include <algorithm>
 #include <pmix_common.h>
@@ -45,15 +47,17 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                     context_.tell_services([](StepService &each) { each.on_library(); });
                 },
                 [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); }}),
-      upcalls_(context_.loop, library_.thread(), *this,
+      upcalls_(context_.loop, library_.thread(),
                {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
       peers_(context_, services_), launch_outcome_(context_),
       tasks_(context_.loop, context_.log, context_.step, directory_.path(), start.table, task_callbacks()),
-      services_(context_, upcalls_.events), ending_(context_, services_, page_, std::move(on_end)),
+      services_(context_), ending_(context_, services_, page_, std::move(on_end)),
       timer_(context_.loop, [this] {
           context_.tell_services([now = context_.now()](StepService &each) { each.on_time(now); });
       }) {
     context_.tasks = &tasks_;
+    take_asks_of_clients();
+    context_.tell_services([this](StepService &each) { each.take_asks(upcalls_.handlers); });
     before_waiting_ = context_.loop.before_waiting([this] {
         TimePoint next = TimePoint::max();
         context_.tell_services([&next](StepService &each) { next = std::min(next, each.next_time()); });
@@ -115,16 +119,17 @@ void StepServer::leave() {
 
 // --- clients ----------------------------------------------------------------------------------------
 
-void StepServer::client_connected(ClientEvent event) {
-    if (event.client.nspace == context_.step.nspace)
-        tasks_.client_connected(event.client.rank);
-    event.reply(PMIX_SUCCESS);
-}
-
-void StepServer::client_finalized(ClientEvent event) {
-    if (event.client.nspace != context_.step.nspace || !tasks_.client_finalized(event.client.rank))
-        return event.reply(PMIX_SUCCESS);
-    ending_.last_client_finalized(std::move(event.reply));
+void StepServer::take_asks_of_clients() {
+    upcalls_.handlers.on<ClientConnectedAsk>([this](ClientConnectedAsk ask) {
+        if (ask.client.nspace == context_.step.nspace)
+            tasks_.client_connected(ask.client.rank);
+        ask.reply(PMIX_SUCCESS);
+    });
+    upcalls_.handlers.on<ClientFinalizedAsk>([this](ClientFinalizedAsk ask) {
+        if (ask.client.nspace != context_.step.nspace || !tasks_.client_finalized(ask.client.rank))
+            return ask.reply(PMIX_SUCCESS);
+        ending_.last_client_finalized(std::move(ask.reply));
+    });
 }
 
 // --- what the RM says -------------------------------------------------------------------------------

@@ -8,11 +8,12 @@
 #include "server-glue/daemon/step_ending.h"
 #include "server-glue/daemon/step_peers.h"
 #include "server-glue/daemon/private_directory.h"
+#include "server-glue/library/upcalls.h"
 #include "server-glue/spawn/launch_outcome.h"
 
 namespace pmixhost {
 
-class StepServer final : private UpcallHandler, private BackendListener {
+class StepServer final : private BackendListener {
   public:
     struct Start {
         EventLoop &loop;
@@ -42,25 +43,8 @@ class StepServer final : private UpcallHandler, private BackendListener {
     void begin();
     LocalTasks::Callbacks task_callbacks();
 
-    // UpcallHandler
-    void client_connected(ClientEvent event) override;
-    void client_finalized(ClientEvent event) override;
-    void abort(AbortRequest request) override { services_.abort.abort(std::move(request)); }
-    void fence(FenceRequest request) override { services_.collectives.fence(std::move(request)); }
-    void connect(ConnectRequest request) override { services_.connect.connect(std::move(request)); }
-    void group(GroupAsk request) override { services_.group_calls.group(std::move(request)); }
-    void direct_modex(ModexAsk request) override { services_.modex.get(std::move(request)); }
-    void publish(PublishAsk request) override { services_.publish.publish(std::move(request)); }
-    void lookup(LookupAsk request) override { services_.publish.lookup(std::move(request)); }
-    void unpublish(UnpublishAsk request) override { services_.publish.unpublish(std::move(request)); }
-    void spawn(SpawnAsk request) override { services_.spawn.spawn(std::move(request)); }
-    void job_control(JobControlAsk request) override { services_.control.control(std::move(request)); }
-    void log(LogAsk request) override { services_.log.log(std::move(request)); }
-    void query(QueryAsk request) override { services_.queries.query(std::move(request)); }
-    void allocate(AllocationAsk request) override { services_.allocations.request(std::move(request)); }
-    void notify(NotifyAsk request) override { services_.events.notify(std::move(request)); }
-    void get_credential(CredentialAsk request) override { services_.credentials.get(std::move(request)); }
-    void validate_credential(ValidationAsk request) override { services_.credentials.validate(std::move(request)); }
+    void take_asks_of_clients();
+
     // BackendListener
     void on_contact(std::string message) override { peers_.on_contact(message); }
     void on_rm_gone(std::string why) override;

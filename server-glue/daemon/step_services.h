@@ -19,20 +19,21 @@
 namespace pmixhost {
 
 struct StepServices {
-    StepServices(StepContext &context, std::shared_ptr<EventGate> gate)
+    explicit StepServices(StepContext &context)
         : session(context), sets(context), fate(context, children.running), jobs(context, sets, fate),
           handing_over(context, [this](Rank rank) { modex.on_kept(rank); }), modex(context, jobs, handing_over),
           collectives(context, jobs, handing_over),
           connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
           publish(context, session), queries(context, sets.sets(), groups, jobs.jobs()),
-          events(context, std::move(gate), [this] { return jobs.jobs().any(); }),
+          events(context, [this] { return jobs.jobs().any(); }),
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events),
           allocations(context, [this](wire::EventAbroad event) { events.tell_step(std::move(event)); }),
           spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
           credentials(context.loop, context.log) {
-        context.services = {&session, &sets,   &fate,        &jobs,    &handing_over, &modex, &collectives, &publish,
-                            &queries, &events, &group_calls, &control, &allocations,  &spawn, &log,         &abort};
+        context.services = {&session, &sets,    &fate,   &jobs,        &handing_over, &modex,       &collectives, &connect,
+                            &publish, &queries, &events, &group_calls, &control,      &allocations, &spawn,       &log,
+                            &abort,   &credentials};
     }
 
     Children children;

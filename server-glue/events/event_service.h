@@ -28,7 +28,7 @@
 #include "common/transport/tree.h"
 #include "common/wire/messages.h"
 #include "server-glue/core/host_port.h"
-#include "server-glue/library/upcalls.h"
+#include "server-glue/events/notify_ask.h"
 
 #include <map>
 #include <optional>

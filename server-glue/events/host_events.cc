@@ -1,17 +1,13 @@
 // See host_events.h.
 #include "server-glue/events/host_events.h"
 
+#include "server-glue/library/convert.h"
+
 #include <algorithm>
 #include <csignal>
 #include <pmix.h>
 
 namespace pmixhost {
-
-static pmix_proc_t process(const std::string &nspace, Rank rank) {
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
-    return proc;
-}
 
 // Whom it is about comes first: programs written for PRRTE, its own tests among them, look no further.
 // Not for default handlers: what they do with any event, as those of Open MPI which end their process,
@@ -44,18 +40,18 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
     if (report.lost != 0) {
         std::vector<pmix_proc_t> procs;
         for (Rank rank : map.ranks_on(report.host))
-            procs.push_back(process(nspace, rank));
+            procs.push_back(proc_of(nspace, rank));
         auto info = about(procs, host, report.time);
         // In the name of that host's server, for a range that the library need not look up.
-        events.push_back({PMIX_EVENT_NODE_DOWN, process(nspace + ".server", report.host),
+        events.push_back({PMIX_EVENT_NODE_DOWN, proc_of(nspace + ".server", report.host),
                           PMIX_RANGE_SESSION, std::move(info)});
         return events;
     }
     for (const auto &ended : report.processes) {
-        auto info = about({process(nspace, ended.rank)}, host, report.time);
+        auto info = about({proc_of(nspace, ended.rank)}, host, report.time);
         add_how(*info, ended);
         events.push_back(
-            {ended.code, process(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
+            {ended.code, proc_of(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
     }
     return events;
 }
@@ -67,7 +63,7 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
                                    [&](Rank rank) { return map.host_of(rank) == host; });
     std::vector<pmix_proc_t> procs;
     for (Rank rank : ranks)
-        procs.push_back(process(nspace, rank));
+        procs.push_back(proc_of(nspace, rank));
     auto info = about(procs, of_one_host ? map.hosts()[host] : std::string(), time);
     add_how(*info, how);
     info->add(PMIX_EVENT_DO_NOT_CACHE, true);
@@ -85,9 +81,9 @@ static pmix_status_t term_status(int exit_code) {
 std::vector<HostEvent> events_of(const wire::JobEvent &message) {
     std::vector<HostEvent> events;
     auto add = [&](pmix_status_t code) -> InfoList & {
-        auto info = about({process(message.nspace, PMIX_RANK_WILDCARD)}, {}, message.time);
+        auto info = about({proc_of(message.nspace, PMIX_RANK_WILDCARD)}, {}, message.time);
         info->add(PMIX_NSPACE, message.nspace);
-        events.push_back({code, process(message.nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, info});
+        events.push_back({code, proc_of(message.nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, info});
         return *info;
     };
     if (message.what == wire::JobEvent::running) {
@@ -110,7 +106,7 @@ std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint
     auto info = about({}, {}, time);
     info->add(PMIX_NSPACE, nspace);
     info->add(PMIX_TIME_REMAINING, seconds_left);
-    pmix_proc_t job = process(nspace, PMIX_RANK_UNDEF);
+    pmix_proc_t job = proc_of(nspace, PMIX_RANK_UNDEF);
     return {{PMIX_ALLOC_TIMEOUT_WARNING, job, PMIX_RANGE_SESSION, info},
             {PMIX_JCTRL_PREEMPT_ALERT, job, PMIX_RANGE_SESSION, info}};
 }
@@ -141,10 +137,10 @@ Result<wire::EventAbroad> checkpoint_event(const wire::ControlOrder &order, cons
     info.add(PMIX_JOB_CTRL_CHECKPOINT, order.checkpoint);
     std::vector<pmix_proc_t> procs;
     if (target.whole)
-        procs.push_back(process(nspace, PMIX_RANK_WILDCARD));
+        procs.push_back(proc_of(nspace, PMIX_RANK_WILDCARD));
     for (Rank rank : target.ranks) {
         if (!target.whole)
-            procs.push_back(process(nspace, rank));
+            procs.push_back(proc_of(nspace, rank));
     }
     info.add_processes(PMIX_EVENT_CUSTOM_RANGE, procs);
     auto packed = pack_infos(info.data(), info.size());

@@ -8,11 +8,12 @@ namespace pmixhost {
 
 class LibraryEvents {
   public:
+    using Done = std::function<void(pmix_status_t)>; // PmixLibrary::Done
     explicit LibraryEvents(StepContext &context) : context_(context) {}
 
     // Calls `notify`, now or when the library has started, with what it calls when the library is through with
     // it. Drops, with a line in the log, what would be too much for it. `bytes`: what it may keep.
-    void give(std::size_t bytes, std::function<void(PmixLibrary::Done)> notify);
+    void give(std::size_t bytes, std::function<void(Done)> notify);
     void on_library();
 
   private:

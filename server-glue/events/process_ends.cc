@@ -2,6 +2,8 @@
 #include "server-glue/events/process_ends.h"
 
 #include "server-glue/events/host_events.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/pmix_library.h"
 
 #include <ctime>
 #include <pmix.h>
@@ -69,12 +71,12 @@ void ProcessEnds::report_all() {
 
 void ProcessEnds::tell(const wire::HostReport &report) {
     for (auto &event : events_of(report, context_.step.map, context_.step.nspace)) {
-        to_library_.give(sizeof(pmix_info_t) * event.info->size(), [this, event](PmixLibrary::Done done) {
+        to_library_.give(sizeof(pmix_info_t) * event.info->size(), [this, event](LibraryEvents::Done done) {
             context_.library->notify(event.code, event.source, event.range, event.info, std::move(done));
         });
     }
     for (const auto &ended : report.processes) {
-        to_library_.give(2 * sizeof(pmix_info_t) * 8, [this, ended, time = report.time](PmixLibrary::Done done) {
+        to_library_.give(2 * sizeof(pmix_info_t) * 8, [this, ended, time = report.time](LibraryEvents::Done done) {
             tell_of_terminated({ended.rank}, ended, time, std::move(done));
         });
     }
@@ -119,8 +121,8 @@ void ProcessEnds::tell_of_terminated() {
 // to a group: it takes any process' end for a failed invitation, also when the group has long been built
 // and what the listener works with is freed. These do not get it.
 void ProcessEnds::tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how,
-                                    std::uint64_t time, PmixLibrary::Done done) {
-    auto notify = [&](pmix_status_t code, const HostEvent &event, PmixLibrary::Done then) {
+                                    std::uint64_t time, LibraryEvents::Done done) {
+    auto notify = [&](pmix_status_t code, const HostEvent &event, LibraryEvents::Done then) {
         context_.library->notify(code, event.source, event.range, event.info, std::move(then));
     };
     auto event = terminated_event(ranks, how, time, context_.step.map, context_.step.nspace);
@@ -133,8 +135,7 @@ void ProcessEnds::tell_of_terminated(const std::vector<Rank> &ranks, const wire:
     for (Rank rank : context_.ranks_here()) {
         if (inviters_.contains(rank) || context_.tasks->gone(rank))
             continue;
-        pmix_proc_t &other = others.emplace_back();
-        PMIX_LOAD_PROCID(&other, context_.step.nspace.c_str(), rank);
+        others.push_back(proc_of(context_.step.nspace, rank));
     }
     if (others.empty())
         return;

@@ -40,7 +40,7 @@ class ProcessEnds {
     void report_orderly_ends();
     void tell_of_terminated();
     void tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
-                            PmixLibrary::Done done);
+                            LibraryEvents::Done done);
 
     StepContext &context_;
     EventService &events_;

@@ -4,6 +4,10 @@
 #include "common/config_options.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
+#include "server-glue/events/monitors.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <ctime>
 #include <pmix.h>
@@ -13,10 +17,15 @@ namespace pmixhost {
 // How often the fill of the links is looked at while they are not empty.
 static constexpr auto look_again = std::chrono::milliseconds(10);
 
-StepEvents::StepEvents(StepContext &context, std::shared_ptr<EventGate> gate, std::function<bool()> any_foreign)
-    : context_(context), gate_(std::move(gate)), any_foreign_(std::move(any_foreign)),
+StepEvents::StepEvents(StepContext &context, std::function<bool()> any_foreign)
+    : context_(context), any_foreign_(std::move(any_foreign)),
       events_(context, *this, context.step.map, context.step.nspace, context.self(), context.settings.transport_radix),
       ends_(context, events_, to_library_, [this](const wire::HostReport &report) { report_abroad(report); }) {}
+
+void StepEvents::take_asks(UpcallHandlers &handlers) {
+    gate_ = handlers.shared<EventGate>();
+    handlers.on<NotifyAsk>([this](NotifyAsk ask) { notify(std::move(ask)); });
+}
 
 void StepEvents::take_messages(StepMessages &messages) {
     using Peer = StepMessages::Peer;
@@ -52,7 +61,7 @@ void StepEvents::notify(NotifyAsk ask) {
         ends_.note_inviter(ask.source.rank);
     hear(ask.status, ask.source, ask.info, ask.info_count);
     // What a monitor finds comes from the library alone: once from each, and from that of its host first.
-    bool known = Upcalls::is_monitors(ask.status) &&
+    bool known = is_monitors(ask.status) &&
                  (!ask.of_library || step.map.host_of(ask.source.rank) != context_.self());
     if (ask.source.nspace == step.nspace && !known)
         events_.notify(std::move(ask));
@@ -107,9 +116,8 @@ void StepEvents::event_lost(HostIndex to) {
 
 void StepEvents::deliver(const wire::EventNotice &notice) {
     hear(notice.status, {notice.nspace, notice.rank, notice.rank == PMIX_RANK_WILDCARD}, notice.info, notice.info_count);
-    to_library_.give(notice.info.size() + sizeof notice, [this, notice](PmixLibrary::Done done) {
-        pmix_proc_t source;
-        PMIX_LOAD_PROCID(&source, notice.nspace.c_str(), notice.rank);
+    to_library_.give(notice.info.size() + sizeof notice, [this, notice](LibraryEvents::Done done) {
+        pmix_proc_t source = proc_of(notice.nspace, notice.rank);
         auto info = unpack_infos(notice.info, notice.info_count);
         if (!info) {
             context_.log.warning("an event of rank {} of {}: {}", notice.rank, printable(notice.nspace),

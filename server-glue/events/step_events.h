@@ -8,8 +8,8 @@ namespace pmixhost {
 
 class StepEvents final : public StepService, private EventPort {
   public:
-    // `gate` is told what waits for the network. `any_foreign`: do processes here deal with other jobs?
-    StepEvents(StepContext &context, std::shared_ptr<EventGate> gate, std::function<bool()> any_foreign);
+    // `any_foreign`: do processes here deal with other jobs?
+    StepEvents(StepContext &context, std::function<bool()> any_foreign);
 
     // A process of this host, or a monitor of the library, notifies.
     void notify(NotifyAsk ask);
@@ -23,6 +23,7 @@ class StepEvents final : public StepService, private EventPort {
     // Has anything been sent to other jobs?
     bool spoke_to_session() const { return to_session_; }
 
+    void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     void on_library() override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override { ends_.note_end(rank, wait_status); }
@@ -41,7 +42,7 @@ class StepEvents final : public StepService, private EventPort {
     void watch_links();
 
     StepContext &context_;
-    std::shared_ptr<EventGate> gate_;
+    std::shared_ptr<EventGate> gate_; // is told what waits for the network
     std::function<bool()> any_foreign_;
     EventService events_;
     LibraryEvents to_library_{context_};

@@ -3,7 +3,9 @@
 
 #include "common/config_options.h"
 #include "server-glue/events/host_events.h"
-#include "server-glue/library/upcall_tools.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <algorithm>
 #include <pmix.h>
@@ -12,18 +14,16 @@ namespace pmixhost {
 
 static constexpr std::size_t max_at_once = 256; // ended processes
 
-static pmix_proc_t named(const Bytes &nspace, Rank rank) {
-    pmix_proc_t process;
-    PMIX_LOAD_PROCID(&process, nspace.c_str(), rank);
-    return process;
-}
-
 StepGroups::StepGroups(StepContext &context, GroupRegistry &groups, CrossJobs &jobs, StepCollectives &collectives,
                        StepConnect &connect, LibraryEvents &to_library)
     : context_(context), groups_(groups), jobs_(jobs), collectives_(collectives), connect_(connect),
       to_library_(to_library), context_ids_(context.step.number, context.self()) {
     collectives.set_part_of_the_dead(
         [this](const Signature &signature) { return wire::encode(part_of(signature)); });
+}
+
+void StepGroups::take_asks(UpcallHandlers &handlers) {
+    handlers.on<GroupAsk>([this](GroupAsk ask) { group(std::move(ask)); });
 }
 
 void StepGroups::group(GroupAsk request) {
@@ -131,7 +131,7 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     auto info = std::make_shared<InfoList>();
     std::vector<pmix_proc_t> members;
     for (const auto &member : group.members.all())
-        members.push_back(named(member.nspace, member.rank));
+        members.push_back(proc_of(member.nspace, member.rank));
     info->add_processes(PMIX_GROUP_MEMBERSHIP, members);
     // In the name of the server: nobody is told of what it did itself.
     tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, ask.name, members_here(group.members),
@@ -145,7 +145,7 @@ void StepGroups::on_event(pmix_status_t code, const Process &source, const InfoL
             one.value.data.string)
             event.group = one.value.data.string;
         else if (PMIX_CHECK_KEY(&one, PMIX_EVENT_CUSTOM_RANGE))
-            upcall::read_processes(one.value, event.targets);
+            read_processes(one.value, event.targets);
     }
     auto group = invitations_.on_event(event);
     if (group && !groups_.add(std::move(*group)))
@@ -157,7 +157,7 @@ void StepGroups::tell_of_ranks(pmix_status_t code, const Bytes &group, const std
                                const std::vector<Rank> &ranks) {
     for (Rank rank : ranks) {
         auto info = std::make_shared<InfoList>();
-        info->add_process(PMIX_EVENT_AFFECTED_PROC, named(context_.step.nspace, rank));
+        info->add_process(PMIX_EVENT_AFFECTED_PROC, proc_of(context_.step.nspace, rank));
         info->add(PMIX_HOSTNAME, context_.step.map.hosts()[context_.step.map.host_of(rank)]);
         tell_members(code, group, targets, {context_.step.nspace, rank, false}, info, 1);
     }
@@ -221,10 +221,10 @@ std::vector<pmix_proc_t> StepGroups::members_here(const Members &members) {
     auto ranks = context_.ranks_here();
     for (Rank rank : ranks) {
         if (members.contains(context_.step.nspace, rank) && !context_.tasks->gone(rank))
-            here.push_back(named(context_.step.nspace, rank));
+            here.push_back(proc_of(context_.step.nspace, rank));
     }
     if (here.size() == ranks.size() && here.size() > 1)
-        here = {named(context_.step.nspace, PMIX_RANK_WILDCARD)};
+        here = {proc_of(context_.step.nspace, PMIX_RANK_WILDCARD)};
     return here;
 }
 
@@ -242,8 +242,8 @@ void StepGroups::tell_members(pmix_status_t code, const Bytes &group,
                         sizeof(pmix_proc_t) * (targets.size() + processes);
     if (bytes > most_kept_bytes(context_.settings.events_keep))
         info->add(PMIX_EVENT_DO_NOT_CACHE, true);
-    pmix_proc_t from = named(source.nspace, source.rank);
-    to_library_.give(bytes, [this, code, from, info](PmixLibrary::Done done) {
+    pmix_proc_t from = proc_of(source.nspace, source.rank);
+    to_library_.give(bytes, [this, code, from, info](LibraryEvents::Done done) {
         context_.library->notify(code, from, PMIX_RANGE_CUSTOM, info, std::move(done));
     });
 }

@@ -6,6 +6,7 @@
 #include "common/rank_ranges.h"
 #include "server-glue/collective/step_connect.h"
 #include "server-glue/events/library_events.h"
+#include "server-glue/groups/group_ask.h"
 #include "server-glue/groups/group_invitations.h"
 #include "server-glue/groups/group_parts.h"
 
@@ -18,6 +19,7 @@ class StepGroups final : public StepService {
 
     void group(GroupAsk request);
 
+    void take_asks(UpcallHandlers &handlers) override;
     void on_bad_ends(const wire::HostReport &report) override;
     void on_orderly_ends(const wire::OrderlyEnds &ends) override;
     bool wants_event(pmix_status_t code, const Bytes &) const override { return GroupInvitations::is_of_interest(code); }

@@ -1,6 +1,8 @@
 // See info_list.h.
 #include "server-glue/library/info_list.h"
 
+#include "server-glue/library/convert.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -31,20 +33,11 @@ static char *copied(const char *bytes, std::size_t size) {
 
 void *InfoList::empty_array(const char *key, pmix_data_type_t type, std::size_t count,
                             std::size_t element_size) {
-    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
-    void *elements = std::calloc(count + 1, element_size);
-    if (!array || !elements) {
-        std::free(array);
-        std::free(elements);
-        throw std::bad_alloc();
-    }
-    array->type = type;
-    array->size = count;
-    array->array = elements;
+    pmix_data_array_t *array = make_array(type, count, element_size);
     pmix_info_t &info = append(key); // from here on the list's
     info.value.type = PMIX_DATA_ARRAY;
     info.value.data.darray = array;
-    return elements;
+    return array->array;
 }
 
 void InfoList::add(const char *key, const std::string &text) {
@@ -152,22 +145,10 @@ void InfoList::add_regex(const char *key, const char *regex) {
     PMIX_VALUE_LOAD(&info.value, regex, PMIX_REGEX);
 }
 void InfoList::add_array(const char *key, InfoList &&elements) {
-    auto *array = static_cast<pmix_data_array_t *>(std::malloc(sizeof(pmix_data_array_t)));
-    if (!array)
-        throw std::bad_alloc();
-    array->type = PMIX_INFO;
-    array->size = elements.infos_.size();
-    // The library frees it with free() after destructing each element.
-    array->array = std::calloc(array->size + 1, sizeof(pmix_info_t));
-    if (!array->array) {
-        std::free(array);
-        throw std::bad_alloc();
-    }
-    std::memcpy(array->array, elements.infos_.data(), array->size * sizeof(pmix_info_t));
+    void *moved = empty_array(key, PMIX_INFO, elements.infos_.size(), sizeof(pmix_info_t));
+    if (!elements.infos_.empty())
+        std::memcpy(moved, elements.infos_.data(), elements.infos_.size() * sizeof(pmix_info_t));
     elements.infos_.clear();
-    pmix_info_t &info = append(key);
-    info.value.type = PMIX_DATA_ARRAY;
-    info.value.data.darray = array;
 }
 
 } // namespace pmixhost

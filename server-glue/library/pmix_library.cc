@@ -3,6 +3,7 @@
 
 #include "common/config_options.h"
 #include "server-glue/library/connection_guard.h"
+#include "server-glue/library/convert.h"
 #include "server-glue/library/inner_client.h"
 
 #include <algorithm>
@@ -280,8 +281,7 @@ void PmixLibrary::register_client(const std::string &nspace, Rank rank, uid_t ui
     registered_[nspace][rank] = {uid, gid};
     auto *waiting = new Waiting{loop_, std::move(done), {}};
     thread_.run("PMIx_server_register_client", [nspace, rank, uid, gid, waiting] {
-        pmix_proc_t proc;
-        PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+        pmix_proc_t proc = proc_of(nspace, rank);
         settle(PMIx_server_register_client(&proc, uid, gid, nullptr, on_done, waiting), waiting);
     });
 }
@@ -306,15 +306,13 @@ void PmixLibrary::become_client(const std::string &nspace, Rank rank, std::funct
     // Nobody else is let in under that name: it is not among those that the guard knows.
     auto *waiting = new Waiting{loop_, std::move(registered), {}};
     thread_.run("PMIx_server_register_client", [nspace, rank, waiting] {
-        pmix_proc_t proc;
-        PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+        pmix_proc_t proc = proc_of(nspace, rank);
         settle(PMIx_server_register_client(&proc, ::geteuid(), ::getegid(), nullptr, on_done, waiting), waiting);
     });
 }
 
 static Result<std::vector<std::string>> environment_of(const std::string &nspace, Rank rank) {
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+    pmix_proc_t proc = proc_of(nspace, rank);
     char **entries = nullptr;
     pmix_status_t status = PMIx_server_setup_fork(&proc, &entries);
     std::vector<std::string> out;
@@ -346,8 +344,7 @@ void PmixLibrary::environment(const std::string &nspace, Rank rank, EnvironmentD
 void PmixLibrary::posted_data(const std::string &nspace, Rank rank, DataDone done) {
     auto *waiting = new WaitingData{loop_, std::move(done)};
     thread_.run("PMIx_server_dmodex_request", [nspace, rank, waiting] {
-        pmix_proc_t proc;
-        PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+        pmix_proc_t proc = proc_of(nspace, rank);
         settle(PMIx_server_dmodex_request(&proc, on_data, waiting), waiting);
     });
 }
@@ -380,8 +377,7 @@ void PmixLibrary::posted_data_now(const std::string &nspace, const std::vector<R
     }
     thread_.run("PMIx_server_dmodex_request", [nspace, requests = std::move(requests)] {
         for (auto [rank, waiting] : requests) {
-            pmix_proc_t proc;
-            PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
+            pmix_proc_t proc = proc_of(nspace, rank);
             settle(PMIx_server_dmodex_request(&proc, on_data, waiting), waiting);
         }
     });
@@ -404,9 +400,7 @@ void PmixLibrary::define_process_set(const std::string &name, const std::string 
                                      const std::vector<Rank> &ranks, Done done) {
     auto *waiting = new Waiting{loop_, std::move(done), {}};
     thread_.run("PMIx_server_define_process_set", [name, nspace, ranks, waiting] {
-        std::vector<pmix_proc_t> members(ranks.size());
-        for (std::size_t i = 0; i < ranks.size(); ++i)
-            PMIX_LOAD_PROCID(&members[i], nspace.c_str(), ranks[i]);
+        auto members = procs_of(nspace, ranks);
         pmix_status_t status = PMIx_server_define_process_set(members.data(), members.size(), name.c_str());
         on_done(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, waiting);
     });

@@ -1,4 +1,4 @@
-// What every file of upcalls needs: the way from libpmix' thread into the loop, and answers back.
+// What every *_upcall.cc needs: the way from libpmix' thread into the loop, and answers back.
 // Inside server-glue only.
 //
 // Answers are given in the loop's thread and go to libpmix through the library thread: its callbacks
@@ -6,10 +6,11 @@
 // an upcall.
 #pragma once
 
+#include "server-glue/library/convert.h"
 #include "server-glue/library/pmix_library.h"
+#include "server-glue/library/replies.h"
 #include "server-glue/library/upcalls.h"
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <new>
@@ -35,24 +36,21 @@ template <typename Body> pmix_status_t guarded(Body body) {
 }
 
 // A request that cannot be posted is answered by the status of its upcall alone.
-template <typename Request> void disarm(Request &request) {
-    if constexpr (requires { request.reply; })
-        request.reply.disarm();
-    else if constexpr (requires { request.answer; })
-        request.answer.disarm();
+template <typename Ask> void disarm(Ask &ask) {
+    if constexpr (requires { ask.reply; })
+        ask.reply.disarm();
 }
 
 // Gives the request to the loop, and with it the duty to answer. Throws when it cannot; then the request
 // is disarmed. The reply goes into the request last: what throws between the two would leave it armed.
 // std::function wants something copyable; requests are not.
-template <typename Request>
-void post(Upcalls &upcalls, Request request, void (UpcallHandler::*method)(Request)) {
-    std::shared_ptr<Request> shared;
+template <typename Ask> void post(Upcalls &upcalls, Ask ask) {
+    std::shared_ptr<Ask> shared;
     try {
-        shared = std::make_shared<Request>(std::move(request));
-        upcalls.loop.post([&upcalls, shared, method] { (upcalls.handler.*method)(std::move(*shared)); });
+        shared = std::make_shared<Ask>(std::move(ask));
+        upcalls.loop.post([&upcalls, shared] { upcalls.handlers.hand_on(std::move(*shared)); });
     } catch (...) {
-        disarm(shared ? *shared : request);
+        disarm(shared ? *shared : ask);
         throw;
     }
 }
@@ -69,30 +67,8 @@ template <typename Call> void in_progress_thread(Call call) noexcept {
         [call = std::move(call)]() mutable { PmixLibrary::in_progress_thread(std::move(call)); });
 }
 
-Process process_of(const pmix_proc_t &proc);
-std::vector<Process> processes_of(const pmix_proc_t *procs, std::size_t count);
-// Adds the process or the array of processes that the value is; false when it is none.
-bool read_processes(const pmix_value_t &value, std::vector<Process> &out);
 StatusReply status_reply(pmix_op_cbfunc_t callback, void *data);
 // The library frees nothing of what it is given.
-QueryReply list_reply(pmix_info_cbfunc_t callback, void *data);
-// A whole number, whatever integer type the caller gave it; nullopt when it is none.
-std::optional<long long> number_of(const pmix_value_t &value);
-// A directive that is there without a value means true (as PMIX_INFO_TRUE has it).
-bool flag_of(const pmix_value_t &value);
-// A timeout in seconds; 0 means without limit (standard, 3.4.29).
-std::optional<std::chrono::seconds> seconds_of(const pmix_value_t &value);
-
-// Each file of upcalls enters its own.
-void add_allocation_upcall(pmix_server_module_t &module);
-void add_connect_upcalls(pmix_server_module_t &module);
-void add_control_upcalls(pmix_server_module_t &module);
-void add_data_upcalls(pmix_server_module_t &module);
-void add_group_upcall(pmix_server_module_t &module);
-void add_log_upcall(pmix_server_module_t &module);
-void add_query_upcall(pmix_server_module_t &module);
-void add_security_upcalls(pmix_server_module_t &module);
-void add_event_upcalls(pmix_server_module_t &module);
-void add_spawn_upcall(pmix_server_module_t &module);
+ListReply list_reply(pmix_info_cbfunc_t callback, void *data);
 
 } // namespace pmixhost::upcall

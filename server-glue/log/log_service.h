@@ -2,7 +2,7 @@
 // entries.
 #pragma once
 
-#include "server-glue/library/upcalls.h"
+#include "server-glue/log/log_ask.h"
 
 #include <functional>
 

@@ -3,6 +3,8 @@
 
 #include "server-glue/log/log_service.h"
 #include "server-glue/log/user_terminal.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <pmix.h>
 
@@ -13,6 +15,10 @@ static constexpr auto record_patience = std::chrono::seconds(30);
 static constexpr auto mail_patience = std::chrono::seconds(30);
 // That wait for the program.
 static constexpr std::size_t max_letters = 16;
+
+void StepLog::take_asks(UpcallHandlers &handlers) {
+    handlers.on<LogAsk>([this](LogAsk ask) { log(std::move(ask)); });
+}
 
 void StepLog::log(LogAsk request) {
     if (request.refused != PMIX_SUCCESS)
@@ -68,9 +74,8 @@ void StepLog::mail(std::shared_ptr<const Mail> letter, std::function<void(pmix_s
             if (sent)
                 return done(PMIX_SUCCESS);
             context_.log.warning("{}", sent.failure().text);
-            done(sent.failure().kind == ErrorKind::timeout ? PMIX_ERR_TIMEOUT
-                 : sent.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
-                                                           : PMIX_ERROR);
+            ErrorKind kind = sent.failure().kind;
+            done(kind == ErrorKind::timeout || kind == ErrorKind::limit ? status_of(kind) : PMIX_ERROR);
         });
 }
 

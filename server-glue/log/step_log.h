@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/slow_calls.h"
+#include "server-glue/log/log_ask.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
-#include "server-glue/library/upcalls.h"
 
 namespace pmixhost {
 
@@ -14,6 +14,8 @@ class StepLog final : public StepService {
     explicit StepLog(StepContext &context) : context_(context) {}
 
     void log(LogAsk request);
+
+    void take_asks(UpcallHandlers &handlers) override;
 
   private:
     void record(const std::string &text, std::function<void(pmix_status_t)> done);

@@ -2,6 +2,7 @@
 #include "server-glue/modex/handing_over.h"
 
 #include "server-glue/step/step_messages.h"
+#include "server-glue/library/pmix_library.h"
 
 namespace pmixhost {
 

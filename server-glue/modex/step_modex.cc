@@ -3,6 +3,8 @@
 #include "server-glue/modex/step_modex.h"
 
 #include "server-glue/step/step_messages.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <pmix_common.h>
 
@@ -12,6 +14,10 @@ static constexpr auto no_limit = std::chrono::hours(720);
 
 StepModex::StepModex(StepContext &context, CrossJobs &jobs, HandingOver &handing_over)
     : context_(context), jobs_(jobs), handing_over_(handing_over), modex_(context, *this, context.self()) {}
+
+void StepModex::take_asks(UpcallHandlers &handlers) {
+    handlers.on<ModexAsk>([this](ModexAsk ask) { get(std::move(ask)); });
+}
 
 void StepModex::take_messages(StepMessages &messages) {
     using Peer = StepMessages::Peer;

@@ -5,7 +5,7 @@
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/modex/modex.h"
 #include "server-glue/modex/handing_over.h"
-#include "server-glue/library/upcalls.h"
+#include "server-glue/modex/modex_ask.h"
 
 namespace pmixhost {
 
@@ -19,6 +19,7 @@ class StepModex final : public StepService, private ModexPort {
     // Answers what is under way: the end of the process is near.
     void drop_all() { modex_.drop_all(); }
 
+    void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     void on_library() override;
     TimePoint next_time() const override { return modex_.next_time(); }

@@ -5,7 +5,7 @@
 
 #include "common/event_loop.h"
 #include "server-glue/core/host_port.h"
-#include "server-glue/library/upcalls.h"
+#include "server-glue/publish/publish_asks.h"
 
 #include <map>
 

@@ -2,6 +2,7 @@
 #include "server-glue/publish/step_publish.h"
 
 #include "server-glue/step/step_messages.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,6 +14,12 @@ StepPublish::StepPublish(StepContext &context, SessionLink &session)
     : context_(context), session_(session),
       publish_(context, *this, context.host_name(),
                {context.settings.publish_timeout, context.settings.publish_wait}) {}
+
+void StepPublish::take_asks(UpcallHandlers &handlers) {
+    handlers.on<PublishAsk>([this](PublishAsk ask) { publish_.publish(context_.now(), std::move(ask)); });
+    handlers.on<LookupAsk>([this](LookupAsk ask) { publish_.lookup(context_.now(), std::move(ask)); });
+    handlers.on<UnpublishAsk>([this](UnpublishAsk ask) { publish_.unpublish(context_.now(), std::move(ask)); });
+}
 
 void StepPublish::take_messages(StepMessages &messages) {
     messages.on<wire::DataReply>(StepMessages::Peer::session, [this](HostIndex, auto &&message, const auto &) {

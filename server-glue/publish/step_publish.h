@@ -11,10 +11,7 @@ class StepPublish final : public StepService, private PublishPort {
   public:
     StepPublish(StepContext &context, SessionLink &session);
 
-    void publish(PublishAsk request) { publish_.publish(context_.now(), std::move(request)); }
-    void lookup(LookupAsk request) { publish_.lookup(context_.now(), std::move(request)); }
-    void unpublish(UnpublishAsk request) { publish_.unpublish(context_.now(), std::move(request)); }
-
+    void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     TimePoint next_time() const override { return publish_.next_time(); }
     void on_time(TimePoint now) override { publish_.on_time(now); }

@@ -2,6 +2,7 @@
 #include "server-glue/query/query_service.h"
 
 #include "server-glue/spawn/spawn_directives.h"
+#include "server-glue/library/convert.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -26,12 +27,6 @@ const std::pair<const char *, RmQuestion::Kind> keys_of_the_rm[] = {
     {PMIX_QUERY_QUEUE_LIST, RmQuestion::Kind::queues},
     {PMIX_QUERY_QUEUE_STATUS, RmQuestion::Kind::queues},
 };
-
-pmix_proc_t name_of(const Bytes &nspace, pmix_rank_t rank) {
-    pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, nspace.c_str(), rank);
-    return proc;
-}
 
 // PMIX_RANGE_SESSION and wider: whatever is known here.
 bool in_range(std::uint8_t range, bool of_own_job) {
@@ -59,7 +54,7 @@ void add_table(InfoList &out, const std::string &key, const StepInfo &step,
             if (executable.empty() && its && !app.argv.empty())
                 executable = app.argv.front();
         }
-        table.push_back({name_of(step.nspace, entry.rank), step.map.hosts()[entry.host],
+        table.push_back({proc_of(step.nspace, entry.rank), step.map.hosts()[entry.host],
                          std::move(executable), entry.pid, entry.exit_code, entry.state});
     }
     out.add_process_infos(key.c_str(), table);
@@ -67,18 +62,6 @@ void add_table(InfoList &out, const std::string &key, const StepInfo &step,
 
 bool is_table(const std::string &key) {
     return key == PMIX_QUERY_PROC_TABLE || key == PMIX_QUERY_LOCAL_PROC_TABLE;
-}
-
-pmix_status_t status_of(const Error &failure) {
-    switch (failure.kind) {
-    case ErrorKind::unsupported: return PMIX_ERR_NOT_SUPPORTED;
-    case ErrorKind::not_found: return PMIX_ERR_NOT_FOUND;
-    case ErrorKind::invalid: return PMIX_ERR_BAD_PARAM;
-    case ErrorKind::denied: return PMIX_ERR_NO_PERMISSIONS;
-    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
-    case ErrorKind::timeout: return PMIX_ERR_TIMEOUT;
-    default: return PMIX_ERR_UNREACH;
-    }
 }
 
 } // namespace
@@ -238,10 +221,7 @@ pmix_status_t QueryService::about_sets(const std::string &key, const Query &quer
         const auto *set = port_.process_sets().find(query.process_set);
         if (!set)
             return PMIX_ERR_NOT_FOUND;
-        std::vector<pmix_proc_t> members;
-        for (Rank rank : set->set.ranks)
-            members.push_back(name_of(set->nspace, rank));
-        out.add_processes(name, members);
+        out.add_processes(name, procs_of(set->nspace, set->set.ranks));
         return PMIX_SUCCESS;
     }
     if (key != PMIX_QUERY_NUM_PSETS && key != PMIX_QUERY_PSET_NAMES) {
@@ -275,9 +255,9 @@ pmix_status_t QueryService::about_groups(const std::string &key, const Query &qu
         for (const auto &member : group->members.all()) {
             Rank size = member.nspace == step.nspace ? step.map.rank_count() : 0;
             if (!member.wildcard || size == 0)
-                members.push_back(name_of(member.nspace, member.wildcard ? PMIX_RANK_WILDCARD : member.rank));
+                members.push_back(proc_of(member.nspace, member.wildcard ? PMIX_RANK_WILDCARD : member.rank));
             for (Rank rank = 0; member.wildcard && rank < size; ++rank)
-                members.push_back(name_of(member.nspace, rank));
+                members.push_back(proc_of(member.nspace, rank));
         }
         out.add_processes(name, members);
         return PMIX_SUCCESS;

@@ -11,8 +11,8 @@
 #include "server-glue/library/info_list.h"
 #include "server-glue/query/process_sets.h"
 #include "server-glue/query/process_table.h"
+#include "server-glue/query/query_ask.h"
 #include "server-glue/rm/rm_backend.h"
-#include "server-glue/library/upcalls.h"
 
 #include <map>
 
@@ -61,7 +61,7 @@ class QueryService {
         std::vector<Answer> answers;
         std::size_t missing = 0;
         TimePoint deadline;
-        QueryReply reply;
+        ListReply reply;
     };
     using Query = QueryAsk::Query;
     using Fill = std::function<pmix_status_t(InfoList &found, std::string &why)>;

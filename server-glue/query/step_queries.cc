@@ -4,6 +4,7 @@
 #include "common/config_options.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/process_ends.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <climits>
 #include <pmix.h>
@@ -15,6 +16,10 @@ StepQueries::StepQueries(StepContext &context, const ProcessSets &sets, const Gr
                          const ForeignJobs &foreign)
     : context_(context), sets_(sets), groups_(groups), foreign_(foreign),
       table_(context, *this, context.step.map, context.self(), context.settings.transport_radix) {}
+
+void StepQueries::take_asks(UpcallHandlers &handlers) {
+    handlers.on<QueryAsk>([this](QueryAsk ask) { queries_.query(context_.now(), std::move(ask)); });
+}
 
 void StepQueries::take_messages(StepMessages &messages) {
     using enum StepMessages::Peer;

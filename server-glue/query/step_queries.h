@@ -13,8 +13,7 @@ class StepQueries final : public StepService, private QueryPort, private Process
   public:
     StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups, const ForeignJobs &foreign);
 
-    void query(QueryAsk request) { queries_.query(context_.now(), std::move(request)); }
-
+    void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     TimePoint next_time() const override { return std::min(table_.next_time(), queries_.next_time()); }
     void on_time(TimePoint now) override;

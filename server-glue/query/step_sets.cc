@@ -2,6 +2,7 @@
 #include "server-glue/query/step_sets.h"
 
 #include "common/config_options.h"
+#include "server-glue/library/pmix_library.h"
 
 #include <pmix.h>
 

@@ -1,7 +1,15 @@
 // See credential_service.h.
 #include "server-glue/security/credential_service.h"
 
+#include "server-glue/library/convert.h"
+#include "server-glue/library/upcall_handlers.h"
+
 namespace pmixhost {
+
+void CredentialService::take_asks(UpcallHandlers &handlers) {
+    handlers.on<CredentialAsk>([this](CredentialAsk ask) { get(std::move(ask)); });
+    handlers.on<ValidationAsk>([this](ValidationAsk ask) { validate(std::move(ask)); });
+}
 
 Worker &CredentialService::worker() {
     if (!worker_)
@@ -13,8 +21,8 @@ pmix_status_t CredentialService::status_of(const Error &why) {
     log_.info("a request for a credential or its check failed: {}", why.text);
     switch (why.kind) {
     case ErrorKind::denied: return PMIX_ERR_INVALID_CRED;
-    case ErrorKind::unsupported: return PMIX_ERR_NOT_SUPPORTED;
-    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
+    case ErrorKind::unsupported:
+    case ErrorKind::limit: return pmixhost::status_of(why);
     default: return PMIX_ERROR;
     }
 }

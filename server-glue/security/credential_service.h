@@ -4,14 +4,15 @@
 
 #include "common/log.h"
 #include "common/worker.h"
-#include "server-glue/library/upcalls.h"
+#include "server-glue/security/credential_asks.h"
+#include "server-glue/step/step_service.h"
 
 #include <map>
 #include <optional>
 
 namespace pmixhost {
 
-class CredentialService {
+class CredentialService final : public StepService {
   public:
     static constexpr std::size_t max_waiting = 1000; // requests, so that a loop of them cannot grow us
     static constexpr std::size_t max_size = 64 * 1024; // of a credential to be checked
@@ -22,6 +23,8 @@ class CredentialService {
     // whatever is wrong with it.
     void get(CredentialAsk ask);
     void validate(ValidationAsk ask);
+
+    void take_asks(UpcallHandlers &handlers) override;
 
   private:
     struct Waiting {

@@ -1,6 +1,8 @@
 // See spawn_request.h.
 #include "server-glue/spawn/spawn_request.h"
 
+#include "server-glue/library/convert.h"
+
 #include <cstring>
 #include <pmix.h>
 
@@ -52,7 +54,7 @@ class Copier {
 
     wire::SpawnDirective directive(const pmix_info_t &info) {
         wire::SpawnDirective out;
-        out.key = Bytes(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+        out.key = key_of(info);
         out.required = PMIX_INFO_IS_REQUIRED(&info) ? 1 : 0;
         auto set = [&](SpawnValue kind, std::uint64_t number = 0) {
             out.kind = static_cast<std::uint8_t>(kind);
@@ -85,7 +87,7 @@ class Copier {
         case PMIX_PROC:
             if (data.proc) {
                 set(SpawnValue::process, data.proc->rank);
-                out.text = Bytes(data.proc->nspace, strnlen(data.proc->nspace, PMIX_MAX_NSLEN));
+                out.text = process_of(*data.proc).nspace;
             }
             break;
         case PMIX_ENVAR:

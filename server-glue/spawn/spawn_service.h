@@ -3,16 +3,12 @@
 // that it has gone. In the loop's thread.
 #pragma once
 
-#include "common/wire/messages.h"
-#include "server-glue/core/one_shot.h"
+#include "server-glue/spawn/spawn_ask.h"
 
 #include <functional>
 #include <map>
-#include <pmix_common.h>
 
 namespace pmixhost {
-
-using SpawnAnswer = OneShot<pmix_status_t, std::string>; // with the children's namespace
 
 class SpawnService {
   public:

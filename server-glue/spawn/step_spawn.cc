@@ -3,6 +3,7 @@
 
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
+#include "server-glue/library/upcall_handlers.h"
 
 #include <algorithm>
 #include <pmix.h>
@@ -16,6 +17,10 @@ StepSpawn::StepSpawn(StepContext &context, Children &children, CrossJobs &jobs, 
           return context_.send(context_.launcher_peer(), type, std::move(payload));
       }) {}
 
+void StepSpawn::take_asks(UpcallHandlers &handlers) {
+    handlers.on<SpawnAsk>([this](SpawnAsk ask) { spawn(std::move(ask)); });
+}
+
 void StepSpawn::take_messages(StepMessages &messages) {
     using Peer = StepMessages::Peer;
     messages.on<wire::SpawnReply>(
@@ -26,7 +31,7 @@ void StepSpawn::take_messages(StepMessages &messages) {
 
 void StepSpawn::spawn(SpawnAsk ask) {
     if (ask.refused != PMIX_SUCCESS)
-        return ask.answer(ask.refused, {});
+        return ask.reply(ask.refused, {});
     ask.request.nspace = ask.caller.nspace;
     ask.request.rank = ask.caller.rank;
     ask.request.lives_on = context_.live_on ? 1 : 0;
@@ -35,7 +40,7 @@ void StepSpawn::spawn(SpawnAsk ask) {
     if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(),
                     [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
         context_.mesh->invite(context_.session_peer());
-    spawn_.spawn(std::move(ask.request), std::move(ask.answer));
+    spawn_.spawn(std::move(ask.request), std::move(ask.reply));
 }
 
 // The children's job information goes to their parent with the answer (libpmix takes it along, if it knows

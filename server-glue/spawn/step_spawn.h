@@ -19,6 +19,7 @@ class StepSpawn final : public StepService {
     // This daemon leaves. `badly`: children that share its fate shall end too.
     void on_step_over(bool badly);
 
+    void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
     void on_launcher_gone() override { spawn_.on_launcher_gone(); }
 

@@ -9,10 +9,11 @@
 #include "server-glue/core/host_port.h"
 #include "server-glue/step/step_service.h"
 #include "server-glue/tasks/local_tasks.h"
-#include "server-glue/library/pmix_library.h"
 #include "server-glue/rm/rm_backend.h"
 
 namespace pmixhost {
+
+class PmixLibrary;
 
 class StepContext final : public HostPort {
   public:

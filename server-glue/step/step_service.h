@@ -17,11 +17,14 @@
 namespace pmixhost {
 
 class StepMessages;
+class UpcallHandlers;
 
 class StepService {
   public:
     virtual ~StepService() = default;
-    // Which messages it takes; once, before anything else.
+    // Which requests of libpmix it takes (library/upcall_handlers.h); once, before anything else.
+    virtual void take_asks(UpcallHandlers &) {}
+    // Which messages of the other daemons; likewise.
     virtual void take_messages(StepMessages &) {}
     // The library is up (StepContext::library); from now on there are upcalls.
     virtual void on_library() {}

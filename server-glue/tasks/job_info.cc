@@ -2,6 +2,7 @@
 #include "server-glue/tasks/job_info.h"
 
 #include "common/topology.h"
+#include "server-glue/library/convert.h"
 #include "server-glue/library/pmix_library.h"
 
 #include <algorithm>
@@ -43,10 +44,8 @@ Rank app_size(const StepInfo &step, std::size_t app) {
 void add_parent(InfoList &info, const StepInfo &step) {
     if (!step.parent)
         return;
-    pmix_proc_t parent;
-    PMIX_LOAD_PROCID(&parent, step.parent->nspace.c_str(), step.parent->rank);
     info.add(PMIX_SPAWNED, true);
-    info.add_process(PMIX_PARENT_ID, parent);
+    info.add_process(PMIX_PARENT_ID, proc_of(step.parent->nspace, step.parent->rank));
 }
 
 // One process. `task`: null for a process of another host.
@@ -62,9 +61,7 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
     info.add_rank(PMIX_APP_RANK, place.app_rank);
     info.add_rank(PMIX_APPLDR, place.app_leader);
     info.add_rank(PMIX_GLOBAL_RANK, rank);
-    pmix_proc_t id;
-    PMIX_LOAD_PROCID(&id, step.nspace.c_str(), rank);
-    info.add_process(PMIX_PROCID, id);
+    info.add_process(PMIX_PROCID, proc_of(step.nspace, rank));
     if (task || step.self == no_host)
         info.add(PMIX_HOSTNAME, step.map.hosts()[host]);
     if (!sets.empty()) {

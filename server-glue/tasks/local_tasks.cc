@@ -3,6 +3,7 @@
 
 #include "server-glue/tasks/job_info.h"
 #include "server-glue/tasks/stand_in.h"
+#include "server-glue/library/pmix_library.h"
 
 #include <algorithm>
 #include <csignal>

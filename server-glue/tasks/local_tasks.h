@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "common/settings.h"
 #include "common/task_spec.h"
-#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/info_list.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/tasks/task_door.h"
 #include "server-glue/tasks/task_table.h"
@@ -22,6 +22,8 @@
 #include <set>
 
 namespace pmixhost {
+
+class PmixLibrary;
 
 class LocalTasks {
   public:

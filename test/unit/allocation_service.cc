@@ -1,6 +1,8 @@
 // PMIx_Allocation_request: what makes sense, one answer for each, and who is given up.
 #include "server-glue/allocation/allocation_service.h"
 
+#include "server-glue/library/info_list.h"
+
 #include <cstring>
 
 #include "test/unit/check.h"

@@ -2,7 +2,7 @@
 # Which folder of server-glue may include which (contrib/doc/architecture.md): a layer only itself and those
 # below it.
 cd "${top_srcdir:-${srcdir:-.}}" || exit 1
-echo 1..2
+echo 1..3
 result() { # STATUS NUMBER TEXT
 	if [ "$1" = 0 ]; then echo "ok $2 - $3"; else echo "not ok $2 - $3"; fi
 }
@@ -16,9 +16,8 @@ layers='
 		return parts[2] == "daemon" ? 6 : 5
 	}'
 
-# Requests of capabilities stand in the upcalls, which fill them in.
 upwards=$(grep -rnE '^#include "server-glue/' --include='*.cc' --include='*.h' server-glue |
-	grep -vE '^server-glue/(library/upcalls|pmixhost_task\.cc)' | tr -d '"' | sed 's/:#include /:/' |
+	grep -v '^server-glue/pmixhost_task\.cc' | tr -d '"' | sed 's/:#include /:/' |
 	awk -F: "$layers"' layer($3) > layer($1) { print $1 ":" $2 " includes " $3 }')
 [ -z "$upwards" ]
 status=$?
@@ -32,3 +31,38 @@ outside=$(grep -rnE '^#include "(server-glue|plugins|tools|test)/' --include='*.
 status=$?
 result $status 2 "common and server-glue know nothing of what is built on them"
 [ $status = 0 ] || echo "$outside" | sed 's/^/# /'
+
+# What decides is made of plain data: pmix_server.h stays at the boundary, whatever the way by which it would come.
+# Who may: library/, the translations of upcalls and their table; and, in its .cc alone, who calls PmixLibrary: daemon/,
+# tasks/, and what knows the step's surroundings (step/step_context.h), or is handed the library by one of these.
+servers=$(grep -rE '^#include ["<](server-glue/|pmix_server\.h)' --include='*.cc' --include='*.h' server-glue |
+	tr -d '"<>' | sed 's/:#include /:/' |
+	awk -F: '
+	{ from[NR] = $1; to[NR] = $2 }
+	function spread(target, reached,   grown, i) { # who includes the target, directly or not
+		reached[target] = 1
+		do {
+			grown = 0
+			for (i = 1; i <= NR; ++i)
+				if (to[i] in reached && !(from[i] in reached)) { reached[from[i]] = 1; grown = 1 }
+		} while (grown)
+	}
+	END {
+		spread("pmix_server.h", server)
+		spread("server-glue/step/step_context.h", surroundings)
+		delete server["pmix_server.h"]
+		for (file in server) {
+			if (file ~ /^server-glue\/(library\/|[a-z_]+\/[a-z_]+_upcall\.cc$|daemon\/module_table\.)/) continue
+			if (file ~ /^server-glue\/(daemon|tasks)\/.*\.cc$/ || file == "server-glue/cross_job/foreign_jobs.cc") continue
+			if (file ~ /\.cc$/ && file in surroundings) continue
+			print file
+		}
+		# by name only there, and in the interface of PmixLibrary
+		for (i = 1; i <= NR; ++i)
+			if (to[i] == "pmix_server.h" && from[i] !~ /^server-glue\/(library\/|daemon\/module_table\.h)/)
+				print from[i] " by name"
+	}' | sort)
+[ -z "$servers" ]
+status=$?
+result $status 3 "pmix_server.h stays at the boundary"
+[ $status = 0 ] || echo "$servers" | sed 's/^/# /; s/$/ includes pmix_server.h/'

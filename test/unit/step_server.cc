@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <mutex>
 #include <netinet/in.h>
+#include <pmix_server.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 

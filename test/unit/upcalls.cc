@@ -3,7 +3,23 @@
 // answers are given to libpmix in the library thread, never in the loop's.
 //
 // libpmix itself is not started; what the upcalls need of it stands here.
+#include "server-glue/allocation/allocation_ask.h"
+#include "server-glue/collective/connect_ask.h"
+#include "server-glue/collective/fence_ask.h"
+#include "server-glue/control/abort_ask.h"
+#include "server-glue/control/job_control_ask.h"
+#include "server-glue/daemon/module_table.h"
+#include "server-glue/events/monitors.h"
+#include "server-glue/events/notify_ask.h"
+#include "server-glue/groups/group_ask.h"
 #include "server-glue/library/upcalls.h"
+#include "server-glue/log/log_ask.h"
+#include "server-glue/modex/modex_ask.h"
+#include "server-glue/publish/publish_asks.h"
+#include "server-glue/query/query_ask.h"
+#include "server-glue/security/credential_asks.h"
+#include "server-glue/spawn/spawn_ask.h"
+#include "server-glue/tasks/client_asks.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -39,48 +55,42 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t *, std::size_t, pmix_inf
 namespace {
 
 // Drops whatever comes, which answers it.
-class Handler final : public UpcallHandler {
-  public:
-    void client_connected(ClientEvent) override { ++seen; }
-    void client_finalized(ClientEvent) override { ++seen; }
-    void abort(AbortRequest) override { ++seen; }
-    void fence(FenceRequest request) override {
-        ++seen;
-        refused = request.refused;
+struct Taker {
+    template <typename... Asks> void take(UpcallHandlers &handlers) {
+        (handlers.on<Asks>([this](Asks) { ++seen; }), ...);
     }
-    void connect(ConnectRequest) override { ++seen; }
-    void group(GroupAsk) override { ++seen; }
-    void direct_modex(ModexAsk) override { ++seen; }
-    void publish(PublishAsk) override { ++seen; }
-    void lookup(LookupAsk) override { ++seen; }
-    void unpublish(UnpublishAsk) override { ++seen; }
-    void spawn(SpawnAsk) override { ++seen; }
-    void job_control(JobControlAsk) override { ++seen; }
-    void log(LogAsk) override { ++seen; }
-    void get_credential(CredentialAsk) override { ++seen; }
-    void validate_credential(ValidationAsk) override { ++seen; }
-    void query(QueryAsk) override { ++seen; }
-    void allocate(AllocationAsk) override { ++seen; }
-    void notify(NotifyAsk) override { ++seen; }
+    void take_all(UpcallHandlers &handlers) {
+        take<ClientConnectedAsk, ClientFinalizedAsk, AbortAsk, ConnectAsk, GroupAsk, ModexAsk, PublishAsk, LookupAsk,
+             UnpublishAsk, SpawnAsk, JobControlAsk, LogAsk, CredentialAsk, ValidationAsk, QueryAsk, AllocationAsk,
+             NotifyAsk>(handlers);
+        handlers.on<FenceAsk>([this](FenceAsk ask) {
+            ++seen;
+            refused = ask.refused;
+        });
+    }
     int seen = 0;
     pmix_status_t refused = PMIX_SUCCESS;
 };
 
 struct World {
-    Handler handler;
+    Taker handler;
     std::unique_ptr<EventLoop> loop;
     std::unique_ptr<LibraryThread> thread;
     std::unique_ptr<Upcalls> upcalls;
     int answers = 0; // what follows: the library thread's, until all_is_handled()
     bool in_the_loop = false;
+    pmix_status_t status = PMIX_SUCCESS; // of the last answer that tells
 
-    World() {
+    enum class Takes { all, nothing };
+    explicit World(Takes takes = Takes::all) {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         auto started = LibraryThread::start([](const std::string &what) { fail_msg("%s", what.c_str()); });
         assert_true(made.ok() && started.ok());
         loop = std::move(*made);
         thread = std::move(*started);
-        upcalls = std::make_unique<Upcalls>(*loop, *thread, handler, Upcalls::Limits{64u << 20, 1u << 20, 1u << 20});
+        upcalls = std::make_unique<Upcalls>(*loop, *thread, Upcalls::Limits{64u << 20, 1u << 20, 1u << 20});
+        if (takes == Takes::all)
+            handler.take_all(upcalls->handlers);
     }
     void all_is_handled() {
         loop->stop();
@@ -96,13 +106,18 @@ struct World {
     std::thread::id main_thread = std::this_thread::get_id();
 };
 
-void on_status(pmix_status_t, void *data) { static_cast<World *>(data)->answered(); }
+void on_status(pmix_status_t status, void *data) {
+    static_cast<World *>(data)->status = status;
+    static_cast<World *>(data)->answered();
+}
 void on_data(pmix_status_t, const char *, std::size_t, void *data, pmix_release_cbfunc_t release, void *object) {
     static_cast<World *>(data)->answered();
     if (release)
         release(object);
 }
-void on_list(pmix_status_t, pmix_info_t *, std::size_t, void *data, pmix_release_cbfunc_t release, void *object) {
+void on_list(pmix_status_t status, pmix_info_t *, std::size_t, void *data, pmix_release_cbfunc_t release,
+             void *object) {
+    static_cast<World *>(data)->status = status;
     static_cast<World *>(data)->answered();
     if (release)
         release(object);
@@ -152,7 +167,7 @@ void runs_out_of_memory(const char *what, Status status_means, const Call &call)
     }
 }
 
-pmix_server_module_t &module() { return *Upcalls::module(); }
+pmix_server_module_t &module() { return *module_table(); }
 
 void requests_are_answered_once(void **) {
     pmix_proc_t proc = process();
@@ -213,6 +228,36 @@ void requests_are_answered_once(void **) {
     });
 }
 
+// As a capability that is not there yet: whatever its answer consists of.
+void what_nobody_takes_is_refused_once(void **) {
+    pmix_proc_t proc = process();
+    std::string text(100, 'x');
+    std::vector<char *> keys{text.data(), nullptr};
+    pmix_query_t query{keys.data(), nullptr, 0};
+    const std::pair<const char *, Call> calls[] = {
+        {"abort", [&](World &w) { return module().abort(&proc, nullptr, 1, "", nullptr, 0, on_status, &w); }},
+        {"group",
+         [&](World &w) {
+             return module().group(PMIX_GROUP_CONSTRUCT, text.data(), &proc, 1, nullptr, 0, on_list, &w);
+         }},
+        {"query", [&](World &w) { return module().query(&proc, &query, 1, on_list, &w); }},
+        {"event", [&](World &w) {
+             // Answered by the upcall itself.
+             w.status = PMIX_ERR_NOT_SUPPORTED;
+             w.answers = 1;
+             pmix_status_t status = module().notify_event(PMIX_EVENT_PROC_TERMINATED, &proc,
+                                                          PMIX_RANGE_NAMESPACE, nullptr, 0, on_status, &w);
+             return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+         }}};
+    for (const auto &[what, call] : calls) {
+        World world(World::Takes::nothing);
+        assert_int_equal(call(world), PMIX_SUCCESS);
+        world.all_is_handled();
+        if (world.answers != 1 || world.status != PMIX_ERR_NOT_SUPPORTED)
+            fail_msg("%s: %d answers, status %d", what, world.answers, world.status);
+    }
+}
+
 // Large memory is mapped, and counted.
 void the_data_of_a_fence_is_freed(void **) {
     constexpr std::size_t size = 8u << 20;
@@ -250,7 +295,7 @@ void a_fence_whose_data_finds_no_memory_is_refused(void **) {
 
 void monitors_are_listened_to_without_waiting(void **) {
     pmix_status_t told = PMIX_ERROR;
-    Upcalls::listen_to_monitors([&](pmix_status_t status) { told = status; });
+    listen_to_monitors([&](pmix_status_t status) { told = status; });
     assert_true(with_callback);
     assert_int_equal(told, PMIX_SUCCESS);
 }
@@ -275,6 +320,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_given_once),
         cmocka_unit_test(requests_are_answered_once),
+        cmocka_unit_test(what_nobody_takes_is_refused_once),
         cmocka_unit_test(the_data_of_a_fence_is_freed),
         cmocka_unit_test(a_fence_whose_data_finds_no_memory_is_refused),
         cmocka_unit_test(monitors_are_listened_to_without_waiting),

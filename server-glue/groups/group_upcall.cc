@@ -1,5 +1,6 @@
 // The upcall of groups: construct and destruct. What the library does by itself (a group of
 // processes of this host alone, without a context id) does not come here, but its destruction does.
+#include "server-glue/groups/group_ask.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/upcall_tools.h"
 
@@ -77,15 +78,17 @@ pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_
             read(directives[i], ask, upcalls.limits.fence_bytes);
         ask.tolerant = ask.tolerant || ask.tells_of_ends;
         ask.reply = group_reply(callback, data);
-        post(upcalls, std::move(ask), &UpcallHandler::group);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
 
 } // namespace
 
-void upcall::add_group_upcall(pmix_server_module_t &module) {
+namespace upcall {
+void add_group_upcall(pmix_server_module_t &module) {
     module.group = on_group;
 }
+} // namespace upcall
 
 } // namespace pmixhost

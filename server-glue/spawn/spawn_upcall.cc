@@ -1,7 +1,7 @@
 // The upcall of PMIx_Spawn. Always answered through the callback: libpmix 4.2.2 frees what it copied
 // both itself and through the callback's object when the upcall returns an error.
 #include "server-glue/library/upcall_tools.h"
-
+#include "server-glue/spawn/spawn_ask.h"
 #include "server-glue/spawn/spawn_request.h"
 
 namespace pmixhost {
@@ -32,10 +32,9 @@ pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], std::s
         if (request)
             ask.request = std::move(*request);
         else
-            ask.refused = request.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
-                                                                     : PMIX_ERR_BAD_PARAM;
-        ask.answer = spawn_answer(callback, data);
-        post(upcalls, std::move(ask), &UpcallHandler::spawn);
+            ask.refused = status_of(request.failure());
+        ask.reply = spawn_answer(callback, data);
+        post(upcalls, std::move(ask));
         return static_cast<pmix_status_t>(PMIX_SUCCESS);
     });
     // Needs no memory; of an error nothing is entered in the lists.
@@ -46,6 +45,8 @@ pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], std::s
 
 } // namespace
 
-void upcall::add_spawn_upcall(pmix_server_module_t &module) { module.spawn = on_spawn; }
+namespace upcall {
+void add_spawn_upcall(pmix_server_module_t &module) { module.spawn = on_spawn; }
+} // namespace upcall
 
 } // namespace pmixhost

@@ -2,6 +2,8 @@
 // the callback that libpmix 4.2.2 gives with a notification touches its queues in whatever thread it
 // is called from.
 #include "server-glue/events/host_events.h"
+#include "server-glue/events/monitors.h"
+#include "server-glue/events/notify_ask.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <pmix.h>
@@ -22,8 +24,8 @@ pmix_status_t on_deregister_events(pmix_status_t *, std::size_t, pmix_op_cbfunc_
 }
 
 // Counts `bytes` as posted until the result is dropped; null when there is no room.
-std::shared_ptr<void> admit(const Upcalls &upcalls, std::uint64_t bytes) {
-    auto gate = upcalls.events;
+std::shared_ptr<void> admit(Upcalls &upcalls, std::uint64_t bytes) {
+    auto gate = upcalls.handlers.shared<EventGate>();
     std::uint64_t before = gate->posted.fetch_add(bytes);
     std::shared_ptr<void> admission(gate.get(), [gate, bytes](void *) { gate->posted -= bytes; });
     if (before + gate->waiting + bytes > upcalls.limits.event_bytes)
@@ -55,7 +57,7 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
         ask.status = code;
         ask.range = range;
         ask.info_count = static_cast<std::uint32_t>(count);
-        post(upcalls, std::move(ask), &UpcallHandler::notify);
+        post(upcalls, std::move(ask));
         return PMIX_OPERATION_SUCCEEDED;
     });
 }
@@ -68,7 +70,7 @@ void on_alert(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_i
         ask.status = code;
         ask.range = PMIX_RANGE_NAMESPACE;
         ask.of_library = true;
-        post(upcalls, std::move(ask), &UpcallHandler::notify);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
     if (done)
@@ -77,19 +79,21 @@ void on_alert(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_i
 
 } // namespace
 
-bool Upcalls::is_monitors(pmix_status_t code) {
+bool is_monitors(pmix_status_t code) {
     return code == PMIX_MONITOR_HEARTBEAT_ALERT || code == PMIX_MONITOR_FILE_ALERT;
 }
 
-void Upcalls::listen_to_monitors(std::function<void(pmix_status_t)> done) {
+void listen_to_monitors(std::function<void(pmix_status_t)> done) {
     PmixLibrary::register_handler({PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT}, on_alert,
                                   std::move(done));
 }
 
-void upcall::add_event_upcalls(pmix_server_module_t &module) {
+namespace upcall {
+void add_event_upcalls(pmix_server_module_t &module) {
     module.register_events = on_register_events;
     module.deregister_events = on_deregister_events;
     module.notify_event = on_notify;
 }
+} // namespace upcall
 
 } // namespace pmixhost

@@ -1,4 +1,5 @@
 // Upcall of allocate.
+#include "server-glue/allocation/allocation_ask.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <cmath>
@@ -68,7 +69,7 @@ bool read(const pmix_info_t &info, AllocationAsk &ask) {
     if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
         ask.timeout = seconds_of(value);
     } else {
-        ask.unsupported.emplace_back(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+        ask.unsupported.push_back(key_of(info));
         if (PMIX_INFO_IS_REQUIRED(&info))
             ask.refused = PMIX_ERR_NOT_SUPPORTED;
     }
@@ -87,13 +88,15 @@ pmix_status_t on_allocate(const pmix_proc_t *client, pmix_alloc_directive_t dire
                 return PMIX_ERR_BAD_PARAM;
         }
         ask.reply = list_reply(callback, cbdata);
-        post(upcalls, std::move(ask), &UpcallHandler::allocate);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
 
 } // namespace
 
-void upcall::add_allocation_upcall(pmix_server_module_t &module) { module.allocate = on_allocate; }
+namespace upcall {
+void add_allocation_upcall(pmix_server_module_t &module) { module.allocate = on_allocate; }
+} // namespace upcall
 
 } // namespace pmixhost

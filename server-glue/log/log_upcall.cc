@@ -2,6 +2,7 @@
 // written by itself before; and holds a lock over the call that the answer takes, so the answer must
 // not come from within.
 #include "server-glue/library/upcall_tools.h"
+#include "server-glue/log/log_ask.h"
 
 #include <cstring>
 
@@ -39,7 +40,7 @@ pmix_status_t read_mail(const pmix_value_t &value, LogAsk::Entry &entry) {
         if (to) {
             auto addresses = mail_addresses(said);
             if (!addresses)
-                return addresses.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_BAD_PARAM;
+                return status_of(addresses.failure());
             mail.recipients = std::move(*addresses);
         } else if (!text && !is_header_text(said)) {
             return PMIX_ERR_BAD_PARAM;
@@ -55,7 +56,7 @@ pmix_status_t read_mail(const pmix_value_t &value, LogAsk::Entry &entry) {
 
 LogAsk::Entry entry_of(const pmix_info_t &info, bool once) {
     LogAsk::Entry entry;
-    entry.channel.assign(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+    entry.channel = key_of(info);
     if (PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL)) {
         entry.status = read_mail(info.value, entry);
         return entry;
@@ -120,7 +121,7 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t cou
             ask.refused = PMIX_ERR_OUT_OF_RESOURCE;
         }
         ask.reply = status_reply(callback, cbdata);
-        post(upcalls, std::move(ask), &UpcallHandler::log);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
     if (status == PMIX_SUCCESS || !callback)
@@ -131,6 +132,8 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t cou
 
 } // namespace
 
-void upcall::add_log_upcall(pmix_server_module_t &module) { module.log = on_log; }
+namespace upcall {
+void add_log_upcall(pmix_server_module_t &module) { module.log = on_log; }
+} // namespace upcall
 
 } // namespace pmixhost

@@ -1,6 +1,7 @@
 // Upcall of query. libpmix 4.2.2 names the server itself as the one who asks, whoever did, so every
 // answer is for the job of this step. What it can answer by itself does not come here.
 #include "server-glue/library/upcall_tools.h"
+#include "server-glue/query/query_ask.h"
 
 #include <cstring>
 
@@ -9,10 +10,6 @@ namespace pmixhost {
 namespace {
 
 using namespace upcall;
-
-bool is_true(const pmix_value_t &value) {
-    return value.type == PMIX_UNDEF || (value.type == PMIX_BOOL && value.data.flag);
-}
 
 // False when it is no text, or a long one.
 bool read_text(const pmix_value_t &value, std::string &out) {
@@ -40,15 +37,16 @@ bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query) {
             return false;
         query.nspace = process_of(*value.data.proc).nspace;
     } else if (PMIX_CHECK_KEY(&info, PMIX_RANGE)) {
-        if (value.type != PMIX_DATA_RANGE)
+        auto range = range_of(value);
+        if (!range)
             return false;
-        query.range = value.data.range;
+        query.range = *range;
     } else if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
         query.timeout = seconds_of(value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_QUERY_LOCAL_ONLY)) {
-        query.local_only = is_true(value);
+        query.local_only = flag_of(value);
     } else if (!PMIX_CHECK_KEY(&info, PMIX_QUERY_REFRESH_CACHE) && PMIX_INFO_IS_REQUIRED(&info)) {
-        query.unsupported.assign(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+        query.unsupported = key_of(info);
     }
     return true;
 }
@@ -73,13 +71,15 @@ pmix_status_t on_query(pmix_proc_t *, pmix_query_t *queries, std::size_t count, 
         if (keys == 0)
             return PMIX_ERR_BAD_PARAM;
         ask.reply = list_reply(callback, data);
-        post(upcalls, std::move(ask), &UpcallHandler::query);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
 
 } // namespace
 
-void upcall::add_query_upcall(pmix_server_module_t &module) { module.query = on_query; }
+namespace upcall {
+void add_query_upcall(pmix_server_module_t &module) { module.query = on_query; }
+} // namespace upcall
 
 } // namespace pmixhost

@@ -1,5 +1,6 @@
 // Upcall of job_control. What the library does by itself (files to be removed at the end) does not
 // come here, or comes beside what does and is passed over.
+#include "server-glue/control/job_control_ask.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <csignal>
@@ -28,7 +29,7 @@ struct Checkpoint {
 };
 
 void unsupported(const pmix_info_t &info, JobControlAsk &ask) {
-    ask.unsupported.emplace_back(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+    ask.unsupported.push_back(key_of(info));
     if (PMIX_INFO_IS_REQUIRED(&info))
         ask.refused = PMIX_ERR_NOT_SUPPORTED;
 }
@@ -97,13 +98,12 @@ pmix_status_t read(const pmix_info_t &info, JobControlAsk &ask, Checkpoint &chec
     } else if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
         ask.timeout = seconds_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_RANGE)) {
-        if (info.value.type != PMIX_DATA_RANGE)
+        auto range = range_of(info.value);
+        if (range != PMIX_RANGE_SESSION && range != PMIX_RANGE_NAMESPACE)
             return PMIX_ERR_BAD_PARAM;
-        ask.everyone = info.value.data.range == PMIX_RANGE_SESSION;
-        if (!ask.everyone && info.value.data.range != PMIX_RANGE_NAMESPACE)
-            return PMIX_ERR_BAD_PARAM;
+        ask.everyone = range == PMIX_RANGE_SESSION;
     } else if (declares(info)) {
-        ask.declared.emplace_back(info.key, strnlen(info.key, PMIX_MAX_KEYLEN));
+        ask.declared.push_back(key_of(info));
     } else if (!PMIX_CHECK_KEY(&info, PMIX_JOB_CTRL_ID) && !is_librarys(info)) {
         unsupported(info, ask);
     }
@@ -139,13 +139,15 @@ pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t tar
                          });
                      },
                      PMIX_ERROR};
-        post(upcalls, std::move(ask), &UpcallHandler::job_control);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
 
 } // namespace
 
-void upcall::add_control_upcalls(pmix_server_module_t &module) { module.job_control = on_job_control; }
+namespace upcall {
+void add_job_control_upcall(pmix_server_module_t &module) { module.job_control = on_job_control; }
+} // namespace upcall
 
 } // namespace pmixhost

@@ -1,6 +1,7 @@
 // Upcalls of publish, lookup and unpublish. A value travels as PMIx_Data_pack makes it: only the
 // libraries at both ends look inside.
 #include "server-glue/library/upcall_tools.h"
+#include "server-glue/publish/publish_asks.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,26 +31,21 @@ bool is_key(const pmix_info_t &info, const char *key) {
 }
 
 void read_custom(const pmix_value_t &value, Directives &out) {
-    if (value.type == PMIX_PROC && value.data.proc) {
-        Process process = process_of(*value.data.proc);
-        out.custom.push_back({process.nspace, process.rank});
-    } else if (value.type == PMIX_DATA_ARRAY && value.data.darray &&
-               value.data.darray->type == PMIX_PROC) {
-        auto *procs = static_cast<const pmix_proc_t *>(value.data.darray->array);
-        for (const Process &process : processes_of(procs, value.data.darray->size))
-            out.custom.push_back({process.nspace, process.rank});
-    } else {
+    std::vector<Process> processes;
+    if (!read_processes(value, processes))
         out.refused = PMIX_ERR_BAD_PARAM;
-    }
+    for (const Process &process : processes)
+        out.custom.push_back({process.nspace, process.rank});
 }
 
 // True when this info is a directive; what else there is, is data (publish) or unknown.
 bool read_directive(const pmix_info_t &info, Directives &out) {
     if (is_key(info, PMIX_RANGE)) {
-        if (info.value.type != PMIX_DATA_RANGE || info.value.data.range == PMIX_RANGE_INVALID)
+        auto range = range_of(info.value);
+        if (!range || range == PMIX_RANGE_INVALID)
             out.refused = PMIX_ERR_BAD_PARAM;
-        else if (info.value.data.range != PMIX_RANGE_UNDEF)
-            out.range = info.value.data.range;
+        else if (range != PMIX_RANGE_UNDEF)
+            out.range = *range;
     } else if (is_key(info, PMIX_PERSISTENCE)) {
         if (info.value.type != PMIX_PERSIST || info.value.data.persist > PMIX_PERSIST_SESSION)
             out.refused = PMIX_ERR_BAD_PARAM;
@@ -138,7 +134,7 @@ struct OwnerWanted {
 };
 
 void load_owner(pmix_pdata_t &datum, const wire::Found &of, const char *key, std::uint32_t number) {
-    PMIX_LOAD_PROCID(&datum.proc, of.nspace.c_str(), of.rank);
+    datum.proc = proc_of(of.nspace, of.rank);
     PMIX_LOAD_KEY(datum.key, key);
     PMIX_VALUE_LOAD(&datum.value, &number, PMIX_UINT32);
 }
@@ -152,7 +148,7 @@ void answer_lookup(pmix_lookup_cbfunc_t callback, void *data, pmix_status_t stat
     std::set<std::tuple<Bytes, std::uint32_t, std::uint32_t>> told; // publishers, with the data's group
     for (const auto &one : found) {
         pmix_pdata_t &datum = out[count];
-        PMIX_LOAD_PROCID(&datum.proc, one.nspace.c_str(), one.rank);
+        datum.proc = proc_of(one.nspace, one.rank);
         PMIX_LOAD_KEY(datum.key, one.key.c_str());
         if (unpack(one.value, datum.value))
             ++count;
@@ -196,7 +192,7 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
                     directives.refused = PMIX_ERR_NOT_SUPPORTED;
                 continue;
             }
-            wire::Datum datum{Bytes(info[i].key, strnlen(info[i].key, PMIX_MAX_KEYLEN)), {}};
+            wire::Datum datum{key_of(info[i]), {}};
             if (pmix_status_t status = pack(info[i].value, datum.value); status != PMIX_SUCCESS)
                 return status;
             bytes += datum.key.size() + datum.value.size();
@@ -219,7 +215,7 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
         ask.custom = std::move(directives.custom);
         ask.timeout = directives.timeout;
         ask.reply = status_reply(callback, data);
-        post(upcalls, std::move(ask), &UpcallHandler::publish);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
@@ -243,7 +239,7 @@ pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t 
         ask.wait = directives.wait;
         ask.timeout = directives.timeout;
         ask.reply = lookup_reply(callback, data, owner);
-        post(upcalls, std::move(ask), &UpcallHandler::lookup);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
@@ -260,17 +256,19 @@ pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info
         ask.range = directives.range;
         ask.timeout = directives.timeout;
         ask.reply = status_reply(callback, data);
-        post(upcalls, std::move(ask), &UpcallHandler::unpublish);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
 
 } // namespace
 
-void upcall::add_data_upcalls(pmix_server_module_t &module) {
+namespace upcall {
+void add_publish_upcalls(pmix_server_module_t &module) {
     module.publish = on_publish;
     module.lookup = on_lookup;
     module.unpublish = on_unpublish;
 }
+} // namespace upcall
 
 } // namespace pmixhost

@@ -2,6 +2,7 @@
 // what the request says of it (PMIX_USERID, PMIX_GRPID) is not looked at.
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/upcall_tools.h"
+#include "server-glue/security/credential_asks.h"
 
 #include <string_view>
 
@@ -60,7 +61,7 @@ pmix_status_t on_get_credential(const pmix_proc_t *, const pmix_info_t info[], s
                          });
                      },
                      PMIX_ERROR, Bytes()};
-        post(upcalls, std::move(ask), &UpcallHandler::get_credential);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
@@ -87,16 +88,18 @@ pmix_status_t on_validate_credential(const pmix_proc_t *, const pmix_byte_object
                          });
                      },
                      PMIX_ERROR, Identity()};
-        post(upcalls, std::move(ask), &UpcallHandler::validate_credential);
+        post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
     });
 }
 
 } // namespace
 
-void upcall::add_security_upcalls(pmix_server_module_t &module) {
+namespace upcall {
+void add_credential_upcalls(pmix_server_module_t &module) {
     module.get_credential = on_get_credential;
     module.validate_credential = on_validate_credential;
 }
+} // namespace upcall
 
 } // namespace pmixhost

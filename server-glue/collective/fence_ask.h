@@ -1,0 +1,25 @@
+// A fence, as libpmix hands on what the processes of this host bring to it.
+#pragma once
+
+#include "server-glue/core/signature.h"
+#include "server-glue/library/replies.h"
+
+#include <chrono>
+#include <optional>
+
+namespace pmixhost {
+
+struct FenceAsk {
+    std::vector<Process> participants;
+    Bytes data;
+    pmix_status_t local_status = PMIX_SUCCESS; // PMIX_LOCAL_COLLECTIVE_STATUS
+    // Why this host cannot take part (an unknown required directive, too much data). Not refused at
+    // once: the other hosts must hear of it, and libpmix does not answer all of a refused fence's
+    // participants.
+    pmix_status_t refused = PMIX_SUCCESS;
+    std::optional<std::chrono::seconds> timeout;
+    bool collects = false; // PMIX_COLLECT_DATA: it brings everywhere what the participants have posted
+    DataReply reply;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,32 @@
+// An event that a process of this host, or a monitor of the library, notifies. It has been answered when it comes;
+// the processes of this host have it already.
+#pragma once
+
+#include "common/bytes.h"
+#include "server-glue/core/signature.h"
+
+#include <pmix_common.h>
+
+#include <atomic>
+#include <memory>
+
+namespace pmixhost {
+
+// How many bytes of events are under way in this daemon: counted by the library's thread, the loop's
+// thread tells what waits for the network. The one of the upcalls is UpcallHandlers::shared().
+struct EventGate {
+    std::atomic<std::uint64_t> posted{0};  // not yet seen by the loop
+    std::atomic<std::uint64_t> waiting{0}; // for other hosts
+};
+struct NotifyAsk {
+    Process source;
+    pmix_status_t status = 0;
+    std::uint8_t range = PMIX_RANGE_UNDEF;
+    std::vector<Process> custom; // for PMIX_RANGE_CUSTOM
+    std::uint32_t info_count = 0;
+    Bytes info; // as PMIx_Data_pack makes it
+    std::shared_ptr<void> admission; // its place in EventGate::posted
+    bool of_library = false;         // one of its monitors found it
+};
+
+} // namespace pmixhost

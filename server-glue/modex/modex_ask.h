@@ -1,0 +1,19 @@
+// What a process of this host wants to know of another one, and libpmix does not.
+#pragma once
+
+#include "server-glue/core/signature.h"
+#include "server-glue/library/replies.h"
+
+#include <chrono>
+#include <optional>
+
+namespace pmixhost {
+
+struct ModexAsk {
+    Process target;
+    Bytes key; // PMIX_REQUIRED_KEY; empty: whatever it has posted
+    std::optional<std::chrono::seconds> timeout;
+    DataReply reply;
+};
+
+} // namespace pmixhost
