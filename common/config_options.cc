@@ -19,7 +19,7 @@ constexpr std::uint16_t first_user_port = 1024;
 constexpr std::size_t max_names = 64;
 
 // clang-format off
-constexpr Option options[] = {
+constexpr Option own_options[] = {
     {.key = "transport.ports", .member = &Settings::transport_ports,
      .text = "The TCP ports on which the daemons of a step listen for each other: one port or a "
              "range. Each daemon of a step on a host needs a port of its own, so a range must be "
@@ -102,10 +102,6 @@ constexpr Option options[] = {
      .text = "How long PMIx_Allocation_request may wait for an allocation when the program set no "
              "PMIX_TIMEOUT. What the resource manager has not granted by then is taken back. 0 means no "
              "limit."},
-    {.key = "slurm.srun", .member = &Settings::slurm_srun, .path = Option::Path::program,
-     .text = "The srun with which pmixhost starts steps of its own in a job's allocation: the "
-             "session's daemon, and programs that a task spawns. Empty: the srun in "
-             "/usr/local/bin, /usr/bin or /bin."},
     {.key = "start.timeout", .member = &Settings::start_timeout, .user = true,
      .min = 100, .max = 1 * hour,
      .text = "How long a task waits, just before its program starts, for the daemon to give it "
@@ -302,7 +298,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 } // namespace
 
 std::span<const Option> config_options() {
-    return options;
+    static const std::vector<Option> all = [] {
+        std::vector<Option> list(std::begin(own_options), std::end(own_options));
+        auto more = plugin_options();
+        list.insert(list.end(), more.begin(), more.end());
+        return list;
+    }();
+    return all;
 }
 
 std::string environment_name(const Option &option) {
@@ -332,6 +334,11 @@ Result<void> set_option(const Option &option, const RawValue &raw, Settings &set
             [&](std::string Settings::*m) {
                 return assign(settings.*m, word_or_path(option, raw));
             },
+            [&](OfPlugin) {
+                auto text = word_or_path(option, raw);
+                return text ? assign(settings.of_plugins[std::string(option.key)], std::move(text))
+                            : Result<void>(text.failure());
+            },
             [&](std::vector<std::string> Settings::*m) { return assign(settings.*m, names(raw)); },
             [&](PortRange Settings::*m) { return assign(settings.*m, ports(raw)); },
         },
@@ -340,6 +347,21 @@ Result<void> set_option(const Option &option, const RawValue &raw, Settings &set
         return error(ErrorKind::invalid, "{} is {}; allowed: {}", option.key, show_raw(raw),
                      allowed_values(option));
     return {};
+}
+
+static std::string allowed_texts(const Option &option) {
+    switch (option.path) {
+    case Option::Path::directory:
+        return "an absolute path";
+    case Option::Path::log_pattern:
+        return "an absolute path, in which %j, %s, %n, %u and %% have a meaning, or \"\"";
+    case Option::Path::directory_or_empty:
+    case Option::Path::program:
+        return "an absolute path, or empty";
+    case Option::Path::none:
+        break;
+    }
+    return join(option.words);
 }
 
 std::string allowed_values(const Option &option) {
@@ -363,21 +385,8 @@ std::string allowed_values(const Option &option) {
                                    "as \"500ms\", \"30s\", \"5min\", \"2h\"",
                                    zero(), ms(option.min), ms(option.max));
             },
-            [&](std::string Settings::*) -> std::string {
-                switch (option.path) {
-                case Option::Path::directory:
-                    return "an absolute path";
-                case Option::Path::log_pattern:
-                    return "an absolute path, in which %j, %s, %n, %u and %% have a meaning, or "
-                           "\"\"";
-                case Option::Path::directory_or_empty:
-                case Option::Path::program:
-                    return "an absolute path, or empty";
-                case Option::Path::none:
-                    break;
-                }
-                return join(option.words);
-            },
+            [&](std::string Settings::*) { return allowed_texts(option); },
+            [&](OfPlugin) { return allowed_texts(option); },
             [&](std::vector<std::string> Settings::*) {
                 return fmt::format("a list of at most {} interface names, such as "
                                    "[\"ib0\", \"eth0\"]",
@@ -402,6 +411,7 @@ std::string show_option(const Option &option, const Settings &settings) {
                 return unit(format_duration(settings.*m));
             },
             [&](std::string Settings::*m) { return in_quotes(settings.*m); },
+            [&](OfPlugin) { return in_quotes(settings.of_plugin(option.key)); },
             [&](std::vector<std::string> Settings::*m) {
                 std::string text;
                 for (const auto &name : settings.*m)
@@ -435,12 +445,12 @@ std::string nearest_name(std::string_view text, std::span<const std::string> nam
 std::string nearest_option(std::string_view text) {
     // The right name in the wrong section, or in none.
     auto last = text.substr(text.rfind('.') + 1);
-    for (const auto &option : options) {
+    for (const auto &option : config_options()) {
         if (last == option.key.substr(option.key.rfind('.') + 1) && last != "timeout")
             return std::string(option.key);
     }
     std::vector<std::string> keys;
-    for (const auto &option : options)
+    for (const auto &option : config_options())
         keys.emplace_back(option.key);
     return nearest_name(text, keys);
 }

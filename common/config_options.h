@@ -1,6 +1,10 @@
 // The table of all options: the parser, `pmixhost config --show` and the man page pmixhost.conf(5)
 // are made from it. A new option is a member of Settings and an entry here; the man page's section
 // is then renewed with `pmixhost config --man` (a test compares).
+//
+// An RM's plugin has its options in a table of its own (OfPlugin), which stands in its folder and is listed in
+// plugins/option_tables.cc. That file is linked with this one, so every program and module knows the sections of
+// all plugins of the source tree, whether or not they were built: a file that serves several hosts is right on each.
 #pragma once
 
 #include "common/result.h"
@@ -15,12 +19,15 @@
 
 namespace pmixhost {
 
+// Of an Option: a text that only a plugin reads (Settings::of_plugins). Its default is empty.
+struct OfPlugin {};
+
 struct Option {
     // The member's type is the option's type: uint32 a count, uint64 a size in bytes, milliseconds
     // a duration, string one of `words` or a path, vector a list of names.
     using Member = std::variant<std::uint32_t Settings::*, std::uint64_t Settings::*,
                                 std::chrono::milliseconds Settings::*, std::string Settings::*,
-                                std::vector<std::string> Settings::*, PortRange Settings::*>;
+                                std::vector<std::string> Settings::*, PortRange Settings::*, OfPlugin>;
     enum class Path { none, directory, directory_or_empty, log_pattern, program };
 
     std::string_view key; // "section.name"
@@ -34,8 +41,10 @@ struct Option {
     std::string_view text = {}; // one paragraph for the man page
 };
 
-// Grouped by section.
+// Grouped by section; those of the plugins come last.
 std::span<const Option> config_options();
+// What plugins/option_tables.cc has.
+std::vector<Option> plugin_options();
 
 // "PMIXHOST_FENCE_TIMEOUT" for fence.timeout, whether or not the option has one.
 std::string environment_name(const Option &option);

@@ -8,6 +8,7 @@ common_libcommon_la_SOURCES = \
 	common/bytes.h \
 	common/deadline_timer.h \
 	common/event_loop.h common/event_loop.cc \
+	common/fd_pair.h \
 	common/job_map.h common/job_map.cc \
 	common/local/socket_owner.h common/local/socket_owner.cc \
 	common/local/peer_address.h \
@@ -22,6 +23,7 @@ common_libcommon_la_SOURCES = \
 	common/small_file.h common/small_file.cc \
 	common/spawn_channel.h common/spawn_channel.cc \
 	common/start_document.h common/start_document.cc \
+	common/start_fd.h common/start_fd.cc \
 	common/status_page.h \
 	common/task_spec.h common/task_spec.cc \
 	common/topology.h common/topology.cc \

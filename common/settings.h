@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pmixhost {
@@ -44,8 +46,6 @@ struct Settings {
     std::chrono::milliseconds spawn_timeout{120'000}; // until the spawned programs run
     // [allocation]
     std::chrono::milliseconds allocation_timeout{300'000}; // until a requested allocation is there
-    // [slurm]
-    std::string slurm_srun; // empty: the one in the usual places
     // [start]
     std::chrono::milliseconds start_timeout{30'000}; // a task's wait for its environment
     // [daemon]
@@ -59,6 +59,13 @@ struct Settings {
     std::string log_mail; // the program for PMIX_LOG_EMAIL; empty: refused
     std::string log_job_record = "comment"; // where PMIX_LOG_JOB_RECORD goes
     std::string log_file; // empty: stderr; %j job, %s step, %n host, %u user
+    // Sections of plugins, by "section.name"; what is not set is not here.
+    std::map<std::string, std::string, std::less<>> of_plugins;
+    // Empty: not set.
+    std::string of_plugin(std::string_view key) const {
+        auto found = of_plugins.find(key);
+        return found == of_plugins.end() ? std::string() : found->second;
+    }
 };
 
 } // namespace pmixhost

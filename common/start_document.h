@@ -1,5 +1,5 @@
 // What pmixhostd is told at its start: a small text of "key value" lines, written by the program
-// that starts it (the Slurm shim, `pmixhost run`) into a descriptor, and read once.
+// that starts it (an RM's plugin, `pmixhost run`) into a descriptor, and read once.
 //
 //   * One line per pair: KEY SP VALUE LF. A key is [a-z0-9_.-]+; a value may hold any byte but LF
 //     and NUL; a key may repeat (an ordered list).

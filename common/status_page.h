@@ -1,4 +1,4 @@
-// The status page: 4096 bytes of memory shared by whoever starts pmixhostd (the Slurm shim,
+// The status page: 4096 bytes of memory shared by whoever starts pmixhostd (an RM's plugin,
 // `pmixhost run`), pmixhostd and the tasks' hooks. pmixhostd writes why it cannot serve; a task that
 // finds the door shut reads it and tells the user; a supervisor sees whether the server lives. Plain
 // memory, so that it outlives the writer and works between fork and exec.

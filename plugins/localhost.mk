@@ -5,7 +5,7 @@ plugins_local_liblocal_la_SOURCES = plugins/local/fault.cc plugins/local/fault.h
 	plugins/local/start.cc plugins/local/start.h plugins/local/starter.cc plugins/local/starter.h \
 	plugins/local/tasks.cc plugins/local/tasks.h
 plugins_local_liblocal_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
-plugins_local_liblocal_la_LIBADD = common/libcommon.la
+plugins_local_liblocal_la_LIBADD = plugins/kit/libkit.la
 plugins_local_backend_local_la_SOURCES = plugins/local/backend.cc
 plugins_local_backend_local_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 plugins_local_backend_local_la_LIBADD = plugins/local/liblocal.la

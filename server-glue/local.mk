@@ -75,10 +75,12 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/query/process_table.cc server-glue/query/query_service.h server-glue/query/query_service.cc \
 	server-glue/query/step_queries.h server-glue/query/step_queries.cc server-glue/query/step_sets.h \
 	server-glue/query/step_sets.cc \
-	server-glue/rm/backend_loader.h server-glue/rm/backend_loader.cc server-glue/rm/invitation_stream.h \
-	server-glue/rm/invitation_stream.cc server-glue/rm/job_starter.h server-glue/rm/rm_backend.h \
-	server-glue/rm/spawn_plan.h \
 	server-glue/security/credential_asks.h server-glue/security/credential_upcall.cc \
+	server-glue/rm/allocations.h server-glue/rm/backend_loader.h server-glue/rm/backend_loader.cc \
+	server-glue/rm/facets.h server-glue/rm/invitation_stream.h server-glue/rm/invitation_stream.cc \
+	server-glue/rm/job_record.h server-glue/rm/job_starter.h server-glue/rm/questions.h \
+	server-glue/rm/rm_backend.h server-glue/rm/roles.h server-glue/rm/spawn_plan.h \
+	server-glue/rm/spawned_step.h server-glue/rm/user_notes.h \
 	server-glue/security/credential_service.h server-glue/security/credential_service.cc \
 	server-glue/spawn/spawn_ask.h server-glue/spawn/spawn_upcall.cc \
 	server-glue/spawn/child_job.h server-glue/spawn/child_job.cc server-glue/spawn/children.h \

@@ -29,20 +29,20 @@ test_unit_slurm_prefork_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
 # The same sources as the module, which exports nothing to link with.
 test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
-	plugins/slurm/backend_step.cc plugins/slurm/contact_sender.cc plugins/slurm/contact_socket.cc \
-	plugins/slurm/app_list.cc plugins/slurm/exit_report.cc plugins/slurm/identity.cc \
+	plugins/slurm/backend_step.cc plugins/slurm/contact_socket.cc \
+	plugins/slurm/app_list.cc plugins/slurm/identity.cc \
 	plugins/slurm/spawn_command.cc plugins/slurm/step_caller.cc \
 	plugins/slurm/task_map.cc
 test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
-test_unit_slurm_backend_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
+test_unit_slurm_backend_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
 
 test_unit_slurm_allocations_SOURCES = test/unit/slurm_allocations.cc \
 	plugins/slurm/allocations.cc plugins/slurm/allocation_calls.cc plugins/slurm/rm_answers.cc \
-	plugins/slurm/backend_step.cc plugins/slurm/app_list.cc plugins/slurm/exit_report.cc \
+	plugins/slurm/backend_step.cc plugins/slurm/app_list.cc \
 	plugins/slurm/identity.cc plugins/slurm/task_map.cc
 test_unit_slurm_allocations_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
-test_unit_slurm_allocations_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
+test_unit_slurm_allocations_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
 
 test_unit_slurm_job_record_SOURCES = test/unit/slurm_job_record.cc plugins/slurm/job_record.cc
@@ -50,9 +50,9 @@ test_unit_slurm_job_record_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS)
 test_unit_slurm_job_record_LDADD = common/libcommon.la $(SLURM_LIBS) $(FMT_LIBS) $(CMOCKA_LIBS)
 
 test_unit_slurm_spawn_SOURCES = test/unit/slurm_spawn.cc \
-	plugins/slurm/exit_report.cc plugins/slurm/spawn_command.cc plugins/slurm/srun_ear.cc
+	plugins/slurm/spawn_command.cc
 test_unit_slurm_spawn_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
-test_unit_slurm_spawn_LDADD = common/libcommon.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
+test_unit_slurm_spawn_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
 
 # Gives the plugin what it would find in a program of Slurm.

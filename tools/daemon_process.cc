@@ -4,9 +4,10 @@
 #include "tools/session_door.h"
 
 #include "common/config.h"
+#include "common/fd_pair.h"
 #include "common/local_text.h"
 #include "common/spawn_channel.h"
-#include "common/start_document.h"
+#include "common/start_fd.h"
 #include "common/task_spec.h"
 #include "tools/layout.h"
 
@@ -51,16 +52,6 @@ bool of_another_job(std::string_view variable) {
            name.starts_with("PMIX_LAUNCHER_");
 }
 
-struct Pipe {
-    UniqueFd read, write;
-};
-Result<Pipe> make_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        return system_error("pipe", errno);
-    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 Result<std::shared_ptr<StatusPage>> map_page(int fd) {
     void *memory = ::mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
@@ -80,23 +71,7 @@ class Writer {
     Result<UniqueFd> write() const {
         if (failure_)
             return *failure_;
-        std::string text = document_.encode();
-        if (text.size() > StartDocument::max_bytes)
-            return error(ErrorKind::limit,
-                         "the job's description is over {} bytes (a very large "
-                         "environment?)",
-                         StartDocument::max_bytes);
-        UniqueFd fd(::memfd_create("pmixhost-start", MFD_CLOEXEC));
-        if (!fd)
-            return system_error("start document", errno);
-        for (std::size_t done = 0; done < text.size();) {
-            ssize_t n = ::write(fd.get(), text.data() + done, text.size() - done);
-            if (n < 0 && errno != EINTR)
-                return system_error("start document", errno);
-            done += n > 0 ? static_cast<std::size_t>(n) : 0;
-        }
-        ::lseek(fd.get(), 0, SEEK_SET);
-        return fd;
+        return open_start_document(document_);
     }
 
   private:
@@ -186,13 +161,13 @@ Result<pid_t> spawn(const std::string &program, int document, std::vector<int> k
     kept.push_back(document);
     pid_t pid = ::fork();
     if (pid == 0)
-        become_daemon(program, document, report->write.get(), kept, apart);
+        become_daemon(program, document, report->second.get(), kept, apart);
     if (pid < 0)
         return system_error("fork", errno);
-    report->write.reset();
+    report->second.reset();
     int why = 0;
     ssize_t n;
-    while ((n = ::read(report->read.get(), &why, sizeof why)) < 0 && errno == EINTR) {
+    while ((n = ::read(report->first.get(), &why, sizeof why)) < 0 && errno == EINTR) {
     }
     if (n != sizeof why)
         return pid; // closed by the exec
@@ -275,14 +250,14 @@ std::string pmixhostd_path() {
 
 Result<RoleProcess> RoleProcess::start(const std::string &role, const RunOptions &options,
                                        const RunIdentity &identity, const std::string &program) {
-    int pair[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return system_error("invitations", errno);
+    auto pair = make_socket_pair();
+    if (!pair)
+        return pair.failure();
     RoleProcess process;
-    process.invitations_.reset(pair[0]);
+    process.invitations_ = std::move(pair->first);
     timeval patience{2, 0};
-    ::setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    UniqueFd theirs(pair[1]);
+    ::setsockopt(process.invitations_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    UniqueFd theirs = std::move(pair->second);
     Writer document;
     document.add("role", role);
     document.add("backend", "local");
@@ -300,12 +275,12 @@ Result<RoleProcess> RoleProcess::start(const std::string &role, const RunOptions
 
 Result<RoleProcess> RoleProcess::start_launcher(const RunOptions &options, const RunIdentity &identity,
                                                 const std::string &program) {
-    int pair[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return system_error("invitations", errno);
+    auto pair = make_socket_pair();
+    if (!pair)
+        return pair.failure();
     RoleProcess process;
-    process.invitations_.reset(pair[0]);
-    UniqueFd theirs(pair[1]);
+    process.invitations_ = std::move(pair->first);
+    UniqueFd theirs = std::move(pair->second);
     Writer document;
     document.add("role", "launcher");
     document.add("backend", "local");
@@ -349,14 +324,14 @@ Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity 
         return theirs.back().get();
     };
 
-    int pair[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return system_error("control channel", errno);
-    daemon.control.reset(pair[0]);
+    auto pair = make_socket_pair();
+    if (!pair)
+        return pair.failure();
+    daemon.control = std::move(pair->first);
     document.add("backend", "local");
     document.add("host", options.hosts[host]);
     document.add("directory", identity.directory_of(host));
-    document.add_fd("local.control_fd", pass(UniqueFd(pair[1])));
+    document.add_fd("local.control_fd", pass(std::move(pair->second)));
 
     UniqueFd status(::memfd_create("pmixhost-status", MFD_CLOEXEC));
     if (!status || ::ftruncate(status.get(), StatusPage::size) != 0)
@@ -373,17 +348,17 @@ Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity 
         auto out = make_pipe(), err = make_pipe();
         if (!out || !err)
             return !out ? out.failure() : err.failure();
-        ours.out = std::move(out->read);
-        ours.err = std::move(err->read);
+        ours.out = std::move(out->first);
+        ours.err = std::move(err->first);
         int in_fd = -1; // /dev/null
         if (options.input == rank) {
             auto in = make_pipe();
             if (!in)
                 return in.failure();
-            ours.in = std::move(in->write);
-            in_fd = pass(std::move(in->read));
+            ours.in = std::move(in->second);
+            in_fd = pass(std::move(in->first));
         }
-        int out_fd = pass(std::move(out->write)), err_fd = pass(std::move(err->write));
+        int out_fd = pass(std::move(out->second)), err_fd = pass(std::move(err->second));
         document.add("local.task", fmt::format("{} {} {} {} {}", rank, program_of(options, rank),
                                                in_fd, out_fd, err_fd));
         daemon.streams.push_back(std::move(ours));

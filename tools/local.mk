@@ -16,9 +16,6 @@ tools_pmixhost_SOURCES = tools/main.cc tools/commands.h tools/config_command.cc 
 	tools/version_command.cc
 # Of the PMIx library only its version's number.
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
-if HAVE_SLURM
-tools_pmixhost_CPPFLAGS += -DPMIXHOST_HAVE_SLURM
-endif
 tools_pmixhost_LDADD = tools/librun.la
 
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5

@@ -19,7 +19,7 @@ constexpr char help[] =
     "  version   show the version and what it was built with\n"
     "\n"
     "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
-    "pmixhost.conf(5). Under Slurm, jobs need none of this: srun --mpi=pmixhost.\n"
+    "pmixhost.conf(5). Under a resource manager, jobs need none of this: srun --mpi=pmixhost.\n"
     "\n"
     "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's.\n";
 

@@ -1,21 +1,33 @@
 // `pmixhost version`.
 #include "tools/commands.h"
+#include "tools/daemon_process.h"
 
 #include <config.h>
 #include <pmix_version.h>
 
 #include <cstdio>
+#include <cstring>
 #include <string>
-#include <string_view>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace pmixhost {
 
-// Built is not installed: a package may leave a backend out.
-static void show_backend(const char *name) {
-    std::string path = std::string(PMIXHOST_LIBDIR "/backend_") + name + ".so";
-    std::printf("backend %-6s %s\n", name,
-                ::access(path.c_str(), R_OK) == 0 ? path.c_str() : "(built, not installed)");
+// By the daemon, which loads them for each step: what it cannot use is said here.
+static int show_backends() {
+    std::string daemon = pmixhostd_path();
+    std::string option = "--backends";
+    char *words[] = {daemon.data(), option.data(), nullptr};
+    std::fflush(stdout);
+    pid_t pid = -1;
+    int status = 0;
+    int code = ::posix_spawn(&pid, daemon.c_str(), nullptr, nullptr, words, environ);
+    if (code == 0 && ::waitpid(pid, &status, 0) == pid && status == 0)
+        return exit_ok;
+    std::fprintf(stderr, "pmixhost: %s does not tell the backends%s%s\n", daemon.c_str(), code ? ": " : "",
+                 code ? std::strerror(code) : "");
+    return exit_failure;
 }
 
 int version_command(const Words &words) {
@@ -27,11 +39,7 @@ int version_command(const Words &words) {
     std::printf("pmixhost %s\n", PACKAGE_VERSION);
     std::printf("PMIx library %ld.%ld.%ld (of the build)\n", long{PMIX_VERSION_MAJOR},
                 long{PMIX_VERSION_MINOR}, long{PMIX_VERSION_RELEASE});
-    show_backend("local");
-#ifdef PMIXHOST_HAVE_SLURM
-    show_backend("slurm");
-#endif
-    return exit_ok;
+    return show_backends();
 }
 
 } // namespace pmixhost

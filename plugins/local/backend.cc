@@ -1,6 +1,7 @@
 // The local backend: virtual hosts on one machine, each a pmixhostd that `pmixhost run` has
 // started. It starts its host's tasks itself and reaches the other hosts' daemons and the user
-// through the control channel to `pmixhost run`. Nothing outlives that channel.
+// through the control channel to `pmixhost run`. Nothing outlives that channel. This machine has neither queues
+// nor allocations nor a record of jobs; and `pmixhost run` sees for itself what there is to say to the user.
 #include "common/local_control.h"
 #include "common/sweep.h"
 #include "plugins/local/start.h"
@@ -8,6 +9,8 @@
 #include "plugins/local/tasks.h"
 #include "common/transport/invitation.h"
 #include "server-glue/rm/rm_backend.h"
+#include "server-glue/rm/roles.h"
+#include "server-glue/rm/spawned_step.h"
 
 #include <csignal>
 #include <list>
@@ -23,7 +26,7 @@ using namespace std::chrono_literals;
 constexpr auto reap_interval = 5s;
 constexpr auto sweep_limit = 3s;
 
-class LocalBackend final : public RmBackend {
+class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedStep {
   public:
     LocalBackend(BackendContext context, LocalStart start)
         : loop_(context.loop), log_(context.log), start_(std::move(start)),
@@ -34,13 +37,8 @@ class LocalBackend final : public RmBackend {
                          [this](Rank rank, int status) { on_ended(rank, status); }, on_parted()}) {}
 
     const StepInfo &step() const override { return start_.step; }
-    Capabilities capabilities() const override {
-        Capabilities known;
-        known.shared_secret = true;
-        known.ends_step = true;
-        known.starts_tasks = true;
-        return known;
-    }
+    RmRoles *roles() override { return this; }
+    RmSpawnedStep *spawned_step() override { return this; }
 
     Result<void> start(BackendListener &listener) override {
         listener_ = &listener;
@@ -103,6 +101,8 @@ class LocalBackend final : public RmBackend {
         loop_.post([done = std::move(done), result = std::move(result)] { done(result); });
     }
 
+    bool calls_steps() const override { return false; }
+
     void report_launch(LaunchReport report, std::function<void(Result<void>)> done) override {
         bool told = tell(Launched{report.status, std::move(report.text)});
         loop_.post([done = std::move(done), told] {
@@ -116,32 +116,6 @@ class LocalBackend final : public RmBackend {
             done(told ? Result<void>() : error(ErrorKind::unreachable, "pmixhost run has ended"));
         });
     }
-
-    // It waits for its daemons, and says how they end.
-    void tell_user(std::string, std::function<void(Result<void>)> done) override {
-        loop_.post([done = std::move(done)] { done({}); });
-    }
-
-    // This machine has neither queues nor allocations.
-    void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override {
-        loop_.post([done = std::move(done)] {
-            done(error(ErrorKind::unsupported, "pmixhost run has no queues and no allocations"));
-        });
-    }
-
-    void record(std::string, TimePoint, std::function<void(Result<void>)> done) override {
-        loop_.post([done = std::move(done)] {
-            done(error(ErrorKind::unsupported, "pmixhost run keeps no record of jobs"));
-        });
-    }
-
-    void allocate(std::uint64_t, RmAllocation, TimePoint,
-                  std::function<void(Result<RmAllocated>)> done) override {
-        loop_.post([done = std::move(done)] {
-            done(error(ErrorKind::unsupported, "pmixhost run has no allocations"));
-        });
-    }
-    void abandon_allocation(std::uint64_t) override {}
 
     void stop() override {
         // The daemon may have heard of a task's end before this backend, and leave because of it.
@@ -351,6 +325,9 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
 extern "C" {
 extern __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend;
 constinit const pmixhost::BackendModule pmixhost_backend{pmixhost::BackendModule::current_abi,
-                                                         "local", pmixhost::local::create,
+                                                         "local",
+                                                         pmixhost::facets(pmixhost::Facet::roles,
+                                                                          pmixhost::Facet::spawned_step),
+                                                         pmixhost::local::create,
                                                          nullptr, pmixhost::local::create_starter};
 }

@@ -5,7 +5,7 @@
 #include "common/config_values.h"
 #include "common/local_control.h"
 #include "common/local_text.h"
-#include "common/spawn_channel.h"
+#include "plugins/kit/step_document.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -13,37 +13,13 @@
 
 namespace pmixhost::local {
 
+using kit::garbled, kit::max_apps, kit::next_word;
+
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t max_apps = 10'000;
 constexpr std::uint64_t max_fd = 1u << 20;
-
-Error garbled(std::string_view key, std::string_view value) {
-    return error(ErrorKind::invalid, "start document: {} is '{}'", key, printable(value));
-}
-
-// Up to the next space.
-std::string_view next_word(std::string_view &rest) {
-    auto space = rest.find(' ');
-    auto word = rest.substr(0, space);
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-    return word;
-}
-
-Result<std::vector<Rank>> parse_ranks(std::string_view text) {
-    std::vector<Rank> ranks;
-    while (!text.empty()) {
-        auto comma = text.find(',');
-        auto rank = parse_number(text.substr(0, comma), UINT32_MAX - 16);
-        if (!rank)
-            return garbled("a list of ranks", text);
-        ranks.push_back(static_cast<Rank>(*rank));
-        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    }
-    return ranks;
-}
 
 // A descriptor that was inherited; -1 stands for /dev/null. 0 to 2 are the daemon's own.
 Result<UniqueFd> take_fd(std::string_view text) {
@@ -56,44 +32,6 @@ Result<UniqueFd> take_fd(std::string_view text) {
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return garbled("a descriptor", text);
     return UniqueFd(fd);
-}
-
-Result<JobMap> parse_map(const StartDocument &document) {
-    std::vector<std::vector<Rank>> by_host;
-    for (const auto &line : document.all("local.ranks")) {
-        auto ranks = parse_ranks(line);
-        if (!ranks)
-            return ranks.failure();
-        by_host.push_back(std::move(*ranks));
-    }
-    return JobMap::create(document.all("local.host_name"), std::move(by_host));
-}
-
-Result<std::vector<App>> parse_apps(const StartDocument &document) {
-    std::vector<App> apps;
-    for (const auto &line : document.all("local.app_ranks")) {
-        std::string_view rest = line;
-        auto index = parse_number(next_word(rest), max_apps);
-        auto ranks = parse_ranks(rest);
-        if (!index || *index != apps.size() || !ranks)
-            return garbled("local.app_ranks", line);
-        apps.push_back({{}, std::move(*ranks)});
-    }
-    for (const auto &line : document.all("local.app_arg")) {
-        std::string_view rest = line;
-        auto index = parse_number(next_word(rest), max_apps);
-        auto argument = unescape_line(rest);
-        if (!index || *index >= apps.size() || !argument)
-            return garbled("local.app_arg", line);
-        apps[*index].argv.push_back(std::move(*argument));
-    }
-    for (const auto &app : apps) {
-        if (app.argv.empty() || app.argv.front().empty())
-            return error(ErrorKind::invalid, "start document: a program without a name");
-    }
-    if (apps.empty())
-        return error(ErrorKind::invalid, "start document: no local.app_ranks");
-    return apps;
 }
 
 Result<TaskSpec> parse_task(std::string_view line, const StepInfo &step) {
@@ -109,19 +47,6 @@ Result<TaskSpec> parse_task(std::string_view line, const StepInfo &step) {
                     std::move(*err)};
 }
 
-bool is_secret(std::string_view text) {
-    return text.size() == 64 &&
-           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-// The same number on every host of the run; a real session has one from its RM.
-std::uint32_t session_number(std::string_view nspace) {
-    std::uint32_t hash = 2166136261u;
-    for (char c : nspace)
-        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-    return hash & 0x7fffffffu;
-}
-
 // The launcher's process number, which is in the namespace: no two launchers run with the same.
 std::uint32_t step_number(std::string_view nspace) {
     auto first = nspace.find('.'), last = nspace.find('.', first + 1);
@@ -131,70 +56,14 @@ std::uint32_t step_number(std::string_view nspace) {
     return number ? static_cast<std::uint32_t>(*number) : 0;
 }
 
-// In PMIx' words; empty for what it has none for.
-std::string policy_of(std::string_view map_by) {
-    if (map_by == "slot" || map_by == "block")
-        return "slot";
-    if (map_by == "node" || map_by == "cyclic")
-        return "node";
-    return {};
-}
-
-Result<StepInfo> parse_step(const StartDocument &document) {
-    auto nspace = document.text("local.nspace");
-    auto secret = document.text("local.secret");
-    auto host = document.text("host");
-    for (const auto *text : {&nspace, &secret, &host}) {
-        if (!*text)
-            return text->failure();
-    }
-    if (nspace->empty() || nspace->size() > 200)
-        return garbled("local.nspace", *nspace);
-    if (!is_secret(*secret))
-        return error(ErrorKind::invalid, "start document: local.secret is not 64 hex digits");
-    auto map = parse_map(document);
-    if (!map)
-        return map.failure();
-    auto apps = parse_apps(document);
-    if (!apps)
-        return apps.failure();
-    StepInfo step;
-    step.nspace = step.job_id = step.step_key = *nspace;
-    step.session_id = session_number(*nspace);
-    step.number = step_number(*nspace);
-    step.shared_secret = *secret;
-    step.map = std::move(*map);
-    step.apps = std::move(*apps);
-    const auto &hosts = step.map.hosts();
-    auto self = std::find(hosts.begin(), hosts.end(), *host);
-    if (self == hosts.end())
-        return garbled("host", *host);
-    step.self = static_cast<HostIndex>(self - hosts.begin());
-    if (auto policy = document.text("local.map_by"))
-        step.mapping_policy = step.ranking_policy = policy_of(*policy);
-    step.binding_policy = "none";
-    auto sets = document.text("local.process_sets");
-    auto process_sets = parse_process_sets(sets ? *sets : "", step.map.rank_count());
-    if (!process_sets)
-        return error(ErrorKind::invalid, "start document: {}", process_sets.failure().text);
-    step.process_sets = std::move(*process_sets);
-    if (auto text = document.text("local.parent")) {
-        auto parent = ParentWord::parse(*text);
-        if (!parent)
-            return garbled("local.parent", *text);
-        step.parent = StepInfo::Parent{parent->nspace, parent->rank, parent->shares_fate};
-    }
-    if (!step.parent) // else all of them are pmixhost-task, and the plan has named them
-        add_program_sets(step.process_sets, step.apps);
-    return step;
-}
-
 // What stands in the document beside the control channel.
 Result<void> read_start(const StartDocument &document, LocalStart &start) {
-    auto step = parse_step(document);
+    auto step = kit::read_step(document, "local");
     if (!step)
         return step.failure();
     start.step = std::move(*step);
+    start.step.number = step_number(start.step.nspace);
+    start.step.binding_policy = "none";
     for (const auto &line : document.all("local.task")) {
         auto task = parse_task(line, start.step);
         if (!task)

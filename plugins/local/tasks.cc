@@ -2,7 +2,9 @@
 #include "plugins/local/tasks.h"
 
 #include "common/config_options.h"
+#include "common/fd_pair.h"
 #include "common/task_spec.h"
+#include "plugins/kit/fresh_process.h"
 
 #include <cerrno>
 #include <csignal>
@@ -13,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace pmixhost::local {
@@ -50,10 +53,6 @@ struct Report {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (::getppid() != launch.parent)
         ::_exit(1); // the daemon died before the line above
-    struct sigaction plain {};
-    plain.sa_handler = SIG_DFL;
-    for (int number = 1; number < NSIG; ++number)
-        ::sigaction(number, &plain, nullptr);
     ::dup2(launch.in, STDIN_FILENO);
     ::dup2(launch.out, STDOUT_FILENO);
     ::dup2(launch.err, STDERR_FILENO);
@@ -61,9 +60,7 @@ struct Report {
     ::syscall(SYS_close_range, 3u, ~0u, close_range_cloexec);
     if (launch.words >= 0)
         ::fcntl(launch.words, F_SETFD, 0);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    kit::reset_signals();
     if (::chdir(launch.cwd) != 0)
         give_up(launch, Step::directory);
     ::execve(launch.path, launch.argv, launch.envp);
@@ -111,17 +108,16 @@ std::string find_program(const std::string &name, const std::vector<std::string>
 
 Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
                           const std::string &cwd) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        return system_error("cannot start a task: pipe", errno);
-    UniqueFd read_end(ends[0]), write_end(ends[1]);
+    auto made = make_pipe();
+    if (!made)
+        return error(made.failure().kind, "cannot start a task: {}", made.failure().text);
+    auto [read_end, write_end] = std::move(*made);
     UniqueFd words, task_words;
     if (events_.on_parted) {
-        int pair[2];
-        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-            return system_error("cannot start a task: socketpair", errno);
-        words.reset(pair[0]);
-        task_words.reset(pair[1]);
+        auto pair = make_socket_pair();
+        if (!pair)
+            return error(pair.failure().kind, "cannot start a task: {}", pair.failure().text);
+        std::tie(words, task_words) = std::move(*pair);
         environment.push_back(fmt::format("{}={}", task_fd_variable, task_words.get()));
     }
     std::string path = find_program(task.argv.front(), environment, cwd);

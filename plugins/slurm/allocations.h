@@ -8,7 +8,7 @@
 
 #include "common/log.h"
 #include "common/slow_calls.h"
-#include "server-glue/rm/rm_backend.h"
+#include "server-glue/rm/allocations.h"
 
 #include <map>
 #include <set>

@@ -7,7 +7,7 @@
 #include "common/worker.h"
 #include "plugins/slurm/allocation_calls.h"
 #include "plugins/slurm/backend_step.h"
-#include "plugins/slurm/contact_sender.h"
+#include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/contact_socket.h"
 #include "plugins/slurm/job_record.h"
 #include "plugins/slurm/rm_answers.h"
@@ -16,7 +16,11 @@
 #include "plugins/slurm/spawn_command.h"
 #include "plugins/slurm/step_caller.h"
 #include "plugins/slurm/task_map.h"
+#include "server-glue/rm/job_record.h"
 #include "server-glue/rm/rm_backend.h"
+#include "server-glue/rm/roles.h"
+#include "server-glue/rm/spawned_step.h"
+#include "server-glue/rm/user_notes.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -111,20 +115,25 @@ std::string own_program() {
     return failed ? PMIXHOST_LIBEXECDIR "/pmixhostd" : path.string();
 }
 
-class SlurmBackend final : public RmBackend {
+class SlurmBackend final : public RmBackend,
+                           private RmQuestions,
+                           private RmAllocations,
+                           private RmJobRecord,
+                           private RmUserNotes,
+                           private RmRoles,
+                           private RmSpawnedStep {
   public:
     SlurmBackend(BackendContext context, SlurmStep step)
         : loop_(context.loop), log_(context.log), step_(std::move(step)),
           lifeline_(step_.lifeline_fd) {}
 
     const StepInfo &step() const override { return step_.info; }
-    Capabilities capabilities() const override {
-        Capabilities known;
-        known.munge = true;
-        known.ends_step = true;
-        known.calls_steps = true;
-        return known;
-    }
+    RmQuestions *questions() override { return this; }
+    RmAllocations *allocations() override { return this; }
+    RmJobRecord *job_record() override { return this; }
+    RmUserNotes *user_notes() override { return this; }
+    RmRoles *roles() override { return this; }
+    RmSpawnedStep *spawned_step() override { return this; }
 
     Result<void> start(BackendListener &listener) override {
         listener_ = &listener;
@@ -165,7 +174,7 @@ class SlurmBackend final : public RmBackend {
         if (role == CentralRole::launcher) {
             if (!step_.report)
                 return fail(std::move(done), error(ErrorKind::unreachable, "srun gave no address"));
-            return to_srun({SrunMessage::Kind::invitation, 0, std::move(invitation)}, std::move(done));
+            return to_srun({kit::StarterMessage::Kind::invitation, 0, std::move(invitation)}, std::move(done));
         }
         auto path = session_path(step_.settings.directory_base, geteuid(), step_.leader_job);
         if (!path)
@@ -175,10 +184,12 @@ class SlurmBackend final : public RmBackend {
                       std::move(done));
     }
 
+    bool calls_steps() const override { return true; }
+
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
         if (!ender_)
             ender_.emplace(loop_);
-        std::optional<ReportTarget> report;
+        std::optional<kit::ReportTarget> report;
         if (!reported_)
             report = step_.report;
         reported_ = true;
@@ -186,8 +197,8 @@ class SlurmBackend final : public RmBackend {
             [report, end = std::move(end), jobs = step_.jobs, step = step_.name.step_id]() -> Result<StepEnded> {
                 StepEnded ended;
                 if (report) {
-                    MungeSealer sealer;
-                    auto sent = send_exit_report(*report, {end.exit_status, end.text}, sealer,
+                    kit::MungeSealer sealer;
+                    auto sent = kit::send_exit_report(*report, {end.exit_status, end.text}, sealer,
                                                  report_limit);
                     if (!sent)
                         ended.unheard = fmt::format("srun does not hear why the step ends ({}): {}",
@@ -208,7 +219,7 @@ class SlurmBackend final : public RmBackend {
     void tell_user(std::string line, std::function<void(Result<void>)> done) override {
         if (!step_.report)
             return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
-        to_srun({SrunMessage::Kind::note, 0, std::move(line)}, std::move(done));
+        to_srun({kit::StarterMessage::Kind::note, 0, std::move(line)}, std::move(done));
     }
 
     void report_launch(LaunchReport report, std::function<void(Result<void>)> done) override {
@@ -221,7 +232,7 @@ class SlurmBackend final : public RmBackend {
         }
         if (report.status == 0)
             report.text = std::to_string(step_.info.self); // srun waits for all hosts
-        to_srun({SrunMessage::Kind::launched, report.status, std::move(report.text)}, std::move(done));
+        to_srun({kit::StarterMessage::Kind::launched, report.status, std::move(report.text)}, std::move(done));
     }
 
     void ask(RmQuestion question, TimePoint deadline,
@@ -309,11 +320,11 @@ class SlurmBackend final : public RmBackend {
         reporter_.emplace(loop_);
         reporter_->run(
             [target = *step_.report, self = step_.info.self] {
-                MungeSealer sealer;
-                return ReadyMessage::prepare(
-                    target, {SrunMessage::Kind::launched, 0, std::to_string(self)}, sealer, report_limit);
+                kit::MungeSealer sealer;
+                return kit::ReadyMessage::prepare(
+                    target, {kit::StarterMessage::Kind::launched, 0, std::to_string(self)}, sealer, report_limit);
             },
-            [this](Result<ReadyMessage> ready) {
+            [this](Result<kit::ReadyMessage> ready) {
                 if (ready)
                     running_report_ = std::move(*ready);
                 else
@@ -321,13 +332,13 @@ class SlurmBackend final : public RmBackend {
             });
     }
 
-    void to_srun(SrunMessage message, std::function<void(Result<void>)> done) {
+    void to_srun(kit::StarterMessage message, std::function<void(Result<void>)> done) {
         if (!ender_)
             ender_.emplace(loop_);
         ender_->run(
             [target = *step_.report, message = std::move(message)] {
-                MungeSealer sealer;
-                return send_to_srun(target, message, sealer, report_limit);
+                kit::MungeSealer sealer;
+                return kit::send_to_starter(target, message, sealer, report_limit);
             },
             std::move(done));
     }
@@ -343,7 +354,7 @@ class SlurmBackend final : public RmBackend {
     }
 
     // Each host has one message at a time, and so has the session.
-    ContactSender &sender() {
+    kit::ContactSender &sender() {
         if (!sender_)
             sender_.emplace(loop_, log_, 2 * step_.node_of.size() + max_questions, forward);
         return *sender_;
@@ -375,11 +386,11 @@ class SlurmBackend final : public RmBackend {
     EventLoop::Handle lifeline_watch_, again_;
     std::unique_ptr<ContactSocket> contacts_;
     std::optional<Worker> ender_, reporter_;
-    std::optional<ContactSender> sender_;
+    std::optional<kit::ContactSender> sender_;
     std::optional<SlowCalls> asker_, recorder_;
     TimePoint record_full_until_{};
     std::optional<Allocations> allocations_;
-    std::optional<ReadyMessage> running_report_;
+    std::optional<kit::ReadyMessage> running_report_;
     UniqueFd session_srun_; // its pidfd
     bool reported_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); // until stop()
@@ -509,5 +520,10 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
 } // namespace pmixhost::slurm
 
 extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend = {
-    pmixhost::BackendModule::current_abi, "slurm", pmixhost::slurm::create,
-    pmixhost::slurm::session_invitations, pmixhost::slurm::create_starter};
+    pmixhost::BackendModule::current_abi,
+    "slurm",
+    pmixhost::facets(pmixhost::Facet::questions, pmixhost::Facet::allocations, pmixhost::Facet::job_record,
+                     pmixhost::Facet::user_notes, pmixhost::Facet::roles, pmixhost::Facet::spawned_step),
+    pmixhost::slurm::create,
+    pmixhost::slurm::session_invitations,
+    pmixhost::slurm::create_starter};

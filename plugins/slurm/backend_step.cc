@@ -198,7 +198,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
                         step.jobs.end());
     step.settings = std::move(settings->settings);
     if (auto where = document.text("slurm.report")) {
-        auto target = ReportTarget::parse(*where);
+        auto target = kit::ReportTarget::parse(*where);
         if (target)
             step.report = std::move(*target);
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/settings.h"
-#include "plugins/slurm/exit_report.h"
+#include "plugins/kit/report.h"
 #include "plugins/slurm/identity.h"
 #include "server-glue/rm/rm_backend.h"
 
@@ -19,7 +19,7 @@ struct SlurmStep {
     std::uint32_t leader_job = 0;         // by which the step's users know it
     std::vector<std::uint32_t> jobs;      // all jobs whose step of that number is ours, own first
     std::vector<std::string> node_of;     // Slurm's node name of each host of info.map
-    std::optional<ReportTarget> report;   // absent: srun hears nothing
+    std::optional<kit::ReportTarget> report;   // absent: srun hears nothing
     Settings settings;
     std::string session_node;             // where the allocation's session runs
     int lifeline_fd = -1;                 // ends with slurmstepd; -1: none

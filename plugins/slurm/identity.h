@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/result.h"
+#include "plugins/kit/user.h"
 
 #include <cstdint>
 #include <optional>
@@ -39,14 +40,5 @@ Result<std::optional<StepName>> own_step_name();
 // The uid of the step's user. Asked of slurmstepd's own socket, whose listener the kernel tells to
 // be this very process. Takes one round trip to another thread of this process.
 Result<uid_t> own_step_uid(const StepName &step, const std::string &node);
-
-struct User {
-    uid_t uid = 0;
-    gid_t gid = 0;
-    std::vector<gid_t> groups;
-    std::string name;
-    std::string home;
-};
-Result<User> look_up_user(uid_t uid);
 
 } // namespace pmixhost::slurm

@@ -1,9 +1,11 @@
 // See prefork.h.
 #include "plugins/slurm/prefork.h"
 
+#include "common/fd_pair.h"
 #include "common/spawn_channel.h"
-#include "common/start_document.h"
-#include "plugins/slurm/daemon_launch.h"
+#include "common/start_fd.h"
+#include "plugins/kit/daemon_channels.h"
+#include "plugins/kit/daemon_launch.h"
 #include "plugins/slurm/hook_env.h"
 #include "plugins/slurm/slurm_abi.h"
 
@@ -25,7 +27,6 @@ namespace pmixhost::slurm {
 
 namespace {
 
-constexpr int door_backlog = 4096;
 constexpr unsigned cleaning_seconds = 30;
 // Where a cgroup has to be emptied of it.
 constexpr auto removing_patience = std::chrono::seconds(5), killing_patience = std::chrono::seconds(5);
@@ -37,55 +38,7 @@ struct Channels {
 
 UniqueFd hold(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
 
-Result<UniqueFd> make_door(std::string &name) {
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!fd)
-        return system_error("task door", errno);
-    // A bare family makes the kernel choose a free abstract name.
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    socklen_t length = sizeof address.sun_family;
-    if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
-        ::listen(fd.get(), door_backlog) != 0)
-        return system_error("task door", errno);
-    length = sizeof address;
-    if (getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
-        return system_error("task door", errno);
-    name.assign(address.sun_path, length - offsetof(sockaddr_un, sun_path));
-    return fd;
-}
-
-Result<StatusPage *> make_page(UniqueFd &fd) {
-    // Sealed: the user's processes have the descriptor, and a page cut short would kill a reader.
-    fd.reset(memfd_create("pmixhost-status", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || ftruncate(fd.get(), StatusPage::size) != 0 ||
-        fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        return system_error("status page", errno);
-    void *memory =
-        mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-    if (memory == MAP_FAILED)
-        return system_error("status page", errno);
-    return static_cast<StatusPage *>(memory);
-}
-
-Result<UniqueFd> make_document(const std::string &text) {
-    UniqueFd fd(memfd_create("pmixhost-start", MFD_CLOEXEC));
-    if (!fd)
-        return system_error("start document", errno);
-    for (std::size_t written = 0; written < text.size();) {
-        ssize_t n = ::write(fd.get(), text.data() + written, text.size() - written);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return system_error("start document", errno);
-        written += static_cast<std::size_t>(n);
-    }
-    if (::lseek(fd.get(), 0, SEEK_SET) != 0)
-        return system_error("start document", errno);
-    return fd;
-}
-
-Result<std::string> document_text(const Surroundings &around, const Prepared &prepared,
+Result<StartDocument> start_document(const Surroundings &around, const Prepared &prepared,
                                   const Channels &channels, char *const *environment) {
     auto map = collect_task_map(environment);
     if (!map)
@@ -100,6 +53,8 @@ Result<std::string> document_text(const Surroundings &around, const Prepared &pr
     add("door_fd", std::to_string(channels.door.get()));
     add("status_fd", std::to_string(channels.page.get()));
     add("host", prepared.host);
+    add("job", std::to_string(prepared.step.job_id));
+    add("step", std::to_string(prepared.step.step_id));
     add("slurm.job_id", std::to_string(prepared.step.job_id));
     add("slurm.step_id", std::to_string(prepared.step.step_id));
     if (prepared.step.het_component)
@@ -118,7 +73,7 @@ Result<std::string> document_text(const Surroundings &around, const Prepared &pr
         add("env", variable);
     if (!added)
         return added.failure();
-    return document.encode();
+    return document;
 }
 
 Result<void> start(const Surroundings &around, char *const *environment, Prepared &prepared) {
@@ -131,28 +86,28 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
         return user.failure();
 
     Channels channels;
-    auto page = make_page(channels.page);
+    auto page = kit::make_status_page(channels.page);
     if (!page)
         return page.failure();
     prepared.page = *page;
-    auto door = make_door(prepared.door);
+    auto door = kit::make_task_door(prepared.door);
     if (!door)
         return door.failure();
     channels.door = std::move(*door);
-    int line[2];
-    if (pipe2(line, O_CLOEXEC) != 0)
-        return system_error("pipe", errno);
-    channels.lifeline.reset(line[0]);
-    prepared.lifeline.reset(line[1]);
-    auto text = document_text(around, prepared, channels, environment);
-    if (!text)
-        return text.failure();
-    auto document = make_document(*text);
+    auto line = make_pipe();
+    if (!line)
+        return line.failure();
+    channels.lifeline = std::move(line->first);
+    prepared.lifeline = std::move(line->second);
+    auto document = start_document(around, prepared, channels, environment);
     if (!document)
         return document.failure();
-    channels.document = std::move(*document);
+    auto file = open_start_document(*document);
+    if (!file)
+        return file.failure();
+    channels.document = std::move(*file);
 
-    DaemonLaunch launch;
+    kit::DaemonLaunch launch;
     launch.path = around.daemon;
     launch.arguments = {"--start-fd", std::to_string(channels.document.get())};
     launch.arguments.insert(launch.arguments.end(), around.daemon_args.begin(),
@@ -173,7 +128,7 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
             prepared.cgroup = DaemonCgroup::make(around.job_cgroup, prepared.step, pid);
         return prepared.cgroup || !around.contain || around.contain(pid);
     };
-    auto pid = launch_daemon(launch);
+    auto pid = kit::launch_daemon(launch);
     if (!pid)
         return pid.failure();
     prepared.user = std::move(*user);
@@ -253,7 +208,7 @@ static UniqueFd remove_directory(const Prepared &prepared) {
     std::string path = directory_left(*prepared.page, prepared.uid);
     if (path.empty())
         return process;
-    DaemonLaunch launch;
+    kit::DaemonLaunch launch;
     launch.user = *prepared.user;
     launch.path = "/bin/rm";
     launch.arguments = {"-rf", "--one-file-system", "--", path};
@@ -265,7 +220,7 @@ static UniqueFd remove_directory(const Prepared &prepared) {
         return !prepared.cgroup || prepared.cgroup->add(pid);
     };
     launch.lifetime = cleaning_seconds;
-    (void)launch_daemon(launch);
+    (void)kit::launch_daemon(launch);
     return process;
 }
 
@@ -287,7 +242,7 @@ Surroundings slurmstepd_surroundings(void *step) {
         around.host = node;
     around.step_name = own_step_name;
     around.step_uid = own_step_uid;
-    around.user = look_up_user;
+    around.user = kit::look_up_user;
     DaemonPath daemon = daemon_path(plugin_directory());
     around.daemon = std::move(daemon.path);
     around.daemon_args = std::move(daemon.arguments);

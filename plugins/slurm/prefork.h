@@ -23,7 +23,7 @@ struct Prepared {
     uid_t uid = 0;
     std::string host;
     std::string door;           // abstract name with its leading NUL
-    std::optional<User> user;
+    std::optional<kit::User> user;
     StatusPage *page = nullptr; // mapped for as long as the process lives
     UniqueFd lifeline;          // the daemon hears it close when slurmstepd ends
     UniqueFd daemon;            // its pidfd
@@ -35,7 +35,7 @@ struct Surroundings {
     std::string host; // Slurm's name of this node, from slurmstepd's own environment
     std::function<Result<std::optional<StepName>>()> step_name;
     std::function<Result<uid_t>(const StepName &, const std::string &host)> step_uid;
-    std::function<Result<User>(uid_t)> user;
+    std::function<Result<kit::User>(uid_t)> user;
     std::string daemon;                   // path of pmixhostd
     std::vector<std::string> daemon_args; // after --start-fd N
     std::string slurm_conf_file;          // may be empty

@@ -5,7 +5,7 @@
 #include "common/task_spec.h"
 #include "plugins/slurm/app_list.h"
 #include "plugins/slurm/hook_env.h"
-#include "plugins/slurm/launcher_start.h"
+#include "plugins/kit/launcher_start.h"
 #include "plugins/slurm/prefork.h"
 
 #include <algorithm>
@@ -169,16 +169,17 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
 }
 
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
-                                   std::unique_ptr<Sealer> sealer, char ***environment) {
+                                   std::unique_ptr<kit::Sealer> sealer, char ***environment) {
     auto map = describe_step(info, context);
     if (!map)
         return map.failure();
     auto text = encode_task_map(*map);
     if (!text)
         return text.failure();
-    auto listener = ExitReportListener::open(context.ports);
+    auto listener = kit::ExitReportListener::open(context.ports);
     if (!listener)
-        return listener.failure();
+        return error(listener.failure().kind, "{}{}", listener.failure().text,
+                     listener.failure().kind == ErrorKind::limit ? " (SrunPortRange)" : "");
     auto pieces = split_for_environment(*text);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (auto set = set_variable(environment, task_map_variable(i), pieces[i]); !set)
@@ -192,12 +193,30 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
             return set.failure();
     }
-    SrunEar::Parts parts;
+    kit::StarterEar::Parts parts;
     parts.sealer = std::move(sealer);
-    parts.start_launcher = [start = LauncherStart{context.daemon, context.daemon_arguments, context.host,
-                                                  map->job_id, option_of_srun("output"),
-                                                  option_of_srun("error"), option_of_srun("label")}] {
-        return start_launcher(start);
+    parts.start_launcher = [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
+                            job = std::to_string(map->job_id), output = option_of_srun("output"),
+                            error = option_of_srun("error"),
+                            label = option_of_srun("label")]() -> Result<kit::LauncherProcess> {
+        StartDocument document;
+        Result<void> added;
+        auto add = [&](std::string_view key, std::string_view value) {
+            if (added && !value.empty())
+                added = document.add(key, value);
+        };
+        add("backend", "slurm");
+        add("host", host);
+        add("job", job);
+        add("slurm.job_id", job);
+        add("slurm.output", output);
+        add("slurm.error", error);
+        add("slurm.label", label);
+        for (const auto &variable : user_variables(environ))
+            add("env", variable);
+        if (!added)
+            return added.failure();
+        return kit::start_launcher({daemon, arguments, std::move(document)});
     };
     parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
     parts.spawn_channel = take_spawn_channel();
@@ -206,7 +225,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
                       [](const auto &ranks) { return !ranks.empty(); }));
     if (parts.spawn_channel)
         say_created(parts.spawn_channel.get(), namespace_of(map->job_id, map->step_id));
-    LaunchState state{std::make_unique<SrunEar>(std::move(*listener), std::move(parts))};
+    LaunchState state{std::make_unique<kit::StarterEar>(std::move(*listener), std::move(parts))};
     state.ear->begin();
     return {std::move(state)};
 }

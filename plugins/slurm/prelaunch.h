@@ -6,7 +6,7 @@
 #include "common/result.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/srun_command.h"
-#include "plugins/slurm/srun_ear.h"
+#include "plugins/kit/starter_ear.h"
 #include "plugins/slurm/task_map.h"
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace pmixhost::slurm {
 
 // What srun keeps for a step until it is over: the opaque state that the hooks pass on.
 struct LaunchState {
-    std::unique_ptr<SrunEar> ear;
+    std::unique_ptr<kit::StarterEar> ear;
 };
 
 // What else goes into the map: from srun's own surroundings.
@@ -42,7 +42,7 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
 
 // Puts the map and the address for reports into the tasks' environment.
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
-                                   std::unique_ptr<Sealer> sealer, char ***environment);
+                                   std::unique_ptr<kit::Sealer> sealer, char ***environment);
 
 // srun's exit code as the report wants it, or 0; prints the report's line to `error_fd`. Waits for
 // the jobs that the step's tasks have spawned.

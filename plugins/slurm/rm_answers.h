@@ -2,7 +2,7 @@
 // to Slurm's message timeout and its repetitions: in a thread of one's own.
 #pragma once
 
-#include "server-glue/rm/rm_backend.h"
+#include "server-glue/rm/questions.h"
 
 namespace pmixhost::slurm {
 

@@ -14,8 +14,8 @@ namespace pmixhost::slurm {
 static constexpr std::chrono::seconds start_patience{30};
 
 Result<std::string> srun_path(const Settings &settings) {
-    if (!settings.slurm_srun.empty())
-        return settings.slurm_srun;
+    if (auto path = settings.of_plugin("slurm.srun"); !path.empty())
+        return path;
     for (const char *path : {"/usr/local/bin/srun", "/usr/bin/srun", "/bin/srun"}) {
         if (::access(path, X_OK) == 0)
             return std::string(path);
@@ -32,7 +32,8 @@ std::vector<std::string> session_command(const SessionStep &step, const Settings
     return {"srun", "--jobid=" + job, "--overlap", "--overcommit", "--nodes=1", "--ntasks=1",
             "--nodelist=" + step.node, "--mpi=none", "--job-name=" + std::string(session_step_name), "--quiet",
             "--input=none", "--output=none", "--error=none", "--chdir=/", "--cpu-bind=none",
-            "--kill-on-bad-exit=0", "--immediate=" + std::to_string(start_patience.count()), pmixhostd, "--session", "slurm", "slurm.job_id=" + job};
+            "--kill-on-bad-exit=0", "--immediate=" + std::to_string(start_patience.count()), pmixhostd,
+            "--session", "slurm", "job=" + job, "slurm.job_id=" + job};
 }
 
 Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings,

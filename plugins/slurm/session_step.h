@@ -31,7 +31,7 @@ std::vector<std::string> session_command(const SessionStep &step, const Settings
 Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings,
                            const std::string &pmixhostd);
 
-// Settings.slurm_srun, or the first srun of the usual places.
+// slurm.srun of the configuration, or the first srun of the usual places.
 Result<std::string> srun_path(const Settings &settings);
 
 } // namespace pmixhost::slurm

@@ -73,7 +73,7 @@ PMIXHOST_EXPORT int fini() {
 PMIXHOST_EXPORT void *PMIXHOST_HOOK_PRELAUNCH(const void *info, char ***environment) {
     return guarded("prelaunch", static_cast<void *>(nullptr), [&]() -> void * {
         auto state = prepare_launch(*static_cast<const ClientInfo *>(info), srun_context(),
-                                    std::make_unique<MungeSealer>(), environment);
+                                    std::make_unique<kit::MungeSealer>(), environment);
         if (state)
             return new LaunchState(std::move(*state));
         slurm_error("pmixhost: %s", state.failure().text.c_str());
@@ -113,7 +113,7 @@ PMIXHOST_EXPORT int PMIXHOST_HOOK_TASK(const void *info, char ***environment) {
         auto ready = prepare_task(*prepared_step, task->gtaskid, environment);
         if (ready)
             return SLURM_SUCCESS;
-        MungeSealer sealer;
+        kit::MungeSealer sealer;
         end_step_from_task(*prepared_step, task->ltaskid == 0, ready.failure().text, *environment,
                            {sealer, kill_step_as_user});
         // The caller would do just this, after a line per task that says nothing.

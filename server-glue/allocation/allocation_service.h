@@ -9,7 +9,7 @@
 #pragma once
 
 #include "server-glue/allocation/allocation_ask.h"
-#include "server-glue/rm/rm_backend.h"
+#include "server-glue/rm/allocations.h"
 
 #include <map>
 
@@ -18,7 +18,7 @@ namespace pmixhost {
 class AllocationPort {
   public:
     virtual ~AllocationPort() = default;
-    // As RmBackend::allocate().
+    // As RmAllocations::allocate().
     virtual void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
                           std::function<void(Result<RmAllocated>)> done) = 0;
     virtual void abandon_allocation(std::uint64_t id) = 0;

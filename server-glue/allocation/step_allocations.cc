@@ -35,7 +35,16 @@ void StepAllocations::request(AllocationAsk request) {
 
 void StepAllocations::allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
                                std::function<void(Result<RmAllocated>)> done) {
-    context_.backend.allocate(id, std::move(request), deadline, std::move(done));
+    if (auto *allocations = context_.backend.allocations())
+        return allocations->allocate(id, std::move(request), deadline, std::move(done));
+    context_.loop.post([done = std::move(done)] {
+        done(error(ErrorKind::unsupported, "this resource manager gives no allocations to programs"));
+    });
+}
+
+void StepAllocations::abandon_allocation(std::uint64_t id) {
+    if (auto *allocations = context_.backend.allocations())
+        allocations->abandon_allocation(id);
 }
 
 void StepAllocations::refused(const Process &caller, pmix_status_t status, const std::string &why) {
@@ -44,11 +53,14 @@ void StepAllocations::refused(const Process &caller, pmix_status_t status, const
 }
 
 void StepAllocations::ask_time_left(std::function<void(Result<std::uint32_t>)> done) {
-    context_.backend.ask({RmQuestion::Kind::time_remaining, {}}, context_.now() + QueryService::patience,
-                         [done = std::move(done)](Result<RmAnswer> answer) {
-                             done(answer ? Result<std::uint32_t>(answer->seconds)
-                                         : Result<std::uint32_t>(answer.failure()));
-                         });
+    auto *questions = context_.backend.questions();
+    if (!questions || !questions->answers(RmQuestion::Kind::time_remaining))
+        return done(error(ErrorKind::unsupported, "this resource manager does not tell"));
+    questions->ask({RmQuestion::Kind::time_remaining, {}}, context_.now() + QueryService::patience,
+                   [done = std::move(done)](Result<RmAnswer> answer) {
+                       done(answer ? Result<std::uint32_t>(answer->seconds)
+                                   : Result<std::uint32_t>(answer.failure()));
+                   });
 }
 
 void StepAllocations::warn_of_time(std::uint32_t seconds_left) {

@@ -28,7 +28,7 @@ class StepAllocations final : public StepService, private AllocationPort, privat
     // AllocationPort
     void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
                   std::function<void(Result<RmAllocated>)> done) override;
-    void abandon_allocation(std::uint64_t id) override { context_.backend.abandon_allocation(id); }
+    void abandon_allocation(std::uint64_t id) override;
     void refused(const Process &caller, pmix_status_t status, const std::string &why) override;
     // TimeWarningPort
     void ask_time_left(std::function<void(Result<std::uint32_t>)> done) override;

@@ -60,7 +60,7 @@ void StepControl::control(JobControlAsk request) {
     abroad_.request(context_.now(), std::move(request));
 }
 
-// No host need hear of it: Slurm is told by the job's own options (--requeue, a partition's PreemptMode).
+// No host need hear of it: an RM is told by the job's own options (srun --requeue).
 void StepControl::note_declaration(JobControlAsk &request) {
     auto others = jobs_.jobs().names();
     for (const Process &target : request.targets) {

@@ -6,7 +6,7 @@
 //
 // To a step's daemon each is one more peer of its mesh, behind the hosts of the step, with which it
 // has a connection as soon as something is sent there. The step's daemon listens, the role dials:
-// RmBackend::reach brings it the invitation (invitation.h).
+// RmRoles::reach brings it the invitation (invitation.h).
 #pragma once
 
 #include "common/job_map.h"

@@ -3,7 +3,7 @@
 //
 // Where the RM tells which steps there are, a name that is none of theirs is known to be nobody's at once.
 // Where it does not (the local backend), those that could be asked for come by themselves, as soon as
-// they start (Capabilities::calls_steps), and are waited for shortly.
+// they start (RmRoles::calls_steps), and are waited for shortly.
 #pragma once
 
 #include "common/bytes.h"

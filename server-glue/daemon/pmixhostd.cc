@@ -1,10 +1,11 @@
-// pmixhostd: the PMIx server of one step on one host, started by the shim in slurmstepd or by
+// pmixhostd: the PMIx server of one step on one host, started by the RM's plugin or by
 // `pmixhost run`, as the user. Not meant to be started by hand.
 //
 //   pmixhostd --start-fd N    serve; N: the start document (contrib/doc/start-document.md)
 //   pmixhostd --session BACKEND [KEY=VALUE ...]
 //                             the session of an allocation; the keys of its start document
 //   pmixhostd --stand-in      internal, see stand_in.h
+//   pmixhostd --backends      the backends that are installed, for `pmixhost version`
 //   pmixhostd --version
 #include "common/config.h"
 #include "config.h"
@@ -129,8 +130,8 @@ std::string log_path(const Settings &settings, const StartDocument &document) {
             continue;
         }
         switch (pattern[++i]) {
-        case 'j': path += text("slurm.job_id"); break;
-        case 's': path += text("slurm.step_id"); break;
+        case 'j': path += text("job"); break;
+        case 's': path += text("step"); break;
         case 'n': path += text("host"); break;
         case 'u': path += std::to_string(::getuid()); break;
         default: path += pattern[i];
@@ -141,7 +142,7 @@ std::string log_path(const Settings &settings, const StartDocument &document) {
 
 // "12.0"; empty under an RM that has no such numbers.
 std::string step_name(const StartDocument &document) {
-    auto job = document.text("slurm.job_id"), step = document.text("slurm.step_id");
+    auto job = document.text("job"), step = document.text("step");
     return job && step ? *job + "." + *step : std::string();
 }
 
@@ -179,10 +180,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
     });
     if (!loop)
         return refuse(loop.failure());
-    auto module = load_backend(b.document);
-    if (!module)
-        return refuse(module.failure());
-    auto backend = (*module)->create({**loop, log, b.document});
+    auto backend = create_backend({**loop, log, b.document});
     if (!backend)
         return refuse(backend.failure());
     auto directory = b.document.text("directory");
@@ -315,6 +313,10 @@ int main(int argc, char **argv) {
             fmt::print("pmixhostd {}\n", PACKAGE_VERSION);
             return 0;
         }
+        if (argc == 2 && std::strcmp(argv[1], "--backends") == 0) {
+            fmt::print("{}", describe_backends());
+            return 0;
+        }
         if (argc >= 3 && std::strcmp(argv[1], "--session") == 0)
             return run(session_document(argc, argv));
         int fd = -1;
@@ -324,7 +326,8 @@ int main(int argc, char **argv) {
             if (code == std::errc() && stop == end && fd >= 0)
                 return run(read_document(fd));
         }
-        fmt::print(stderr, "pmixhostd is started by srun --mpi=pmixhost or by `pmixhost run`; see "
+        fmt::print(stderr, "pmixhostd is started by the resource manager (srun --mpi=pmixhost) or by\n"
+                           "`pmixhost run`; see "
                            "pmixhost(1)\n");
         return 2;
     } catch (const std::exception &e) {

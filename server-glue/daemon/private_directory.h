@@ -1,6 +1,6 @@
 // The daemon's directory: sockets and shared segments of one step on one host, for the user alone.
 // Removed with its content at the end; where the daemon is killed, whoever started it removes it
-// (the shim's fini in slurmstepd, `pmixhost run`), which is why the starter may choose the name.
+// (an RM's plugin, `pmixhost run`), which is why the starter may choose the name.
 #pragma once
 
 #include "common/result.h"

@@ -8,7 +8,7 @@
 namespace pmixhost {
 
 static std::unique_ptr<Authenticator> authenticator_for(EventLoop &loop, const RmBackend &backend) {
-    if (backend.capabilities().munge)
+    if (backend.step().shared_secret.empty())
         return make_munge_authenticator(loop, ::getuid());
     return make_secret_authenticator(backend.step().shared_secret);
 }

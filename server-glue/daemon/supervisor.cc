@@ -4,6 +4,7 @@
 #include "common/small_file.h"
 #include "common/unique_fd.h"
 #include "server-glue/rm/backend_loader.h"
+#include "server-glue/rm/user_notes.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -110,13 +111,10 @@ static void end_tasks(const TaskTable &table) {
 // With a backend of its own; the server's died with it.
 template <typename Ask>
 static Result<void> with_backend(const StartDocument &document, Log &log, Ask ask) {
-    auto module = load_backend(document);
-    if (!module)
-        return module.failure();
     auto loop = EventLoop::create([&log](const std::string &what) { log.error("{}", what); });
     if (!loop)
         return loop.failure();
-    auto backend = (*module)->create({**loop, log, document});
+    auto backend = create_backend({**loop, log, document});
     if (!backend)
         return backend.failure();
     Result<void> result = error(ErrorKind::timeout, "the RM did not answer");
@@ -171,7 +169,9 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
         log.error("{}", text);
         // First: with its tasks the step may end, and with it whoever would show the line.
         if (auto told = with_backend(document, log, [&](RmBackend &backend, auto done) {
-                backend.tell_user(text, std::move(done));
+                if (auto *notes = backend.user_notes())
+                    return notes->tell_user(text, std::move(done));
+                done(error(ErrorKind::unsupported, "this resource manager shows no lines"));
             });
             !told)
             log.error("the user cannot be told: {}", told.failure().text);

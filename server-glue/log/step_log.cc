@@ -5,6 +5,7 @@
 #include "server-glue/log/user_terminal.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/rm/job_record.h"
 
 #include <pmix.h>
 
@@ -44,9 +45,10 @@ void StepLog::log(LogAsk request) {
 }
 
 void StepLog::record(const std::string &text, std::function<void(pmix_status_t)> done) {
-    if (context_.settings.log_job_record == "off")
+    auto *job_record = context_.backend.job_record();
+    if (context_.settings.log_job_record == "off" || !job_record)
         return done(PMIX_ERR_NOT_SUPPORTED);
-    context_.backend.record(text, context_.now() + record_patience, [this, done = std::move(done)](Result<void> recorded) {
+    job_record->record(text, context_.now() + record_patience, [this, done = std::move(done)](Result<void> recorded) {
         if (recorded)
             return done(PMIX_SUCCESS);
         context_.log.info("the job's record: {}", recorded.failure().text);

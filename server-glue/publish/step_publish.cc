@@ -15,7 +15,10 @@ StepPublish::StepPublish(StepContext &context, SessionLink &session)
       publish_(context, *this, context.host_name(),
                {context.settings.publish_timeout, context.settings.publish_wait}) {}
 
+// Published data are the session's: without one there is nobody to ask.
 void StepPublish::take_asks(UpcallHandlers &handlers) {
+    if (!context_.backend.roles())
+        return;
     handlers.on<PublishAsk>([this](PublishAsk ask) { publish_.publish(context_.now(), std::move(ask)); });
     handlers.on<LookupAsk>([this](LookupAsk ask) { publish_.lookup(context_.now(), std::move(ask)); });
     handlers.on<UnpublishAsk>([this](UnpublishAsk ask) { publish_.unpublish(context_.now(), std::move(ask)); });

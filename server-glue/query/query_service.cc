@@ -17,8 +17,8 @@ constexpr const char *keys_of_every_backend[] = {
     PMIX_QUERY_NUM_PSETS,      PMIX_QUERY_PSET_NAMES,      PMIX_QUERY_PSET_MEMBERSHIP,
     PMIX_QUERY_NUM_GROUPS,     PMIX_QUERY_GROUP_NAMES,     PMIX_QUERY_GROUP_MEMBERSHIP,
     PMIX_QUERY_NAMESPACES,     PMIX_QUERY_NAMESPACE_INFO,  PMIX_QUERY_JOB_STATUS,
-    PMIX_QUERY_PROC_TABLE,     PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_SPAWN_SUPPORT,
-    PMIX_QUERY_SUPPORTED_KEYS, PMIX_JOB_SIZE,
+    PMIX_QUERY_PROC_TABLE,     PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_SUPPORTED_KEYS,
+    PMIX_JOB_SIZE,
 };
 
 const std::pair<const char *, RmQuestion::Kind> keys_of_the_rm[] = {
@@ -67,7 +67,14 @@ bool is_table(const std::string &key) {
 } // namespace
 
 std::vector<std::string> QueryService::supported_keys() {
-    return {std::begin(keys_of_every_backend), std::end(keys_of_every_backend)};
+    std::vector<std::string> keys{std::begin(keys_of_every_backend), std::end(keys_of_every_backend)};
+    if (port_.spawns())
+        keys.push_back(PMIX_QUERY_SPAWN_SUPPORT);
+    for (const auto &[key, kind] : keys_of_the_rm) {
+        if (auto *rm = port_.rm_questions(); rm && rm->answers(kind))
+            keys.push_back(key);
+    }
+    return keys;
 }
 
 void QueryService::query(TimePoint now, QueryAsk ask) {
@@ -195,15 +202,12 @@ pmix_status_t QueryService::answer_now(const std::string &key, const Query &quer
             add_table(out, key, step, port_.local_table());
         return PMIX_SUCCESS;
     }
-    if (key == PMIX_QUERY_SPAWN_SUPPORT) {
+    if (key == PMIX_QUERY_SPAWN_SUPPORT && port_.spawns()) {
         out.add(name, spawn_attribute_list());
         return PMIX_SUCCESS;
     }
     if (key == PMIX_QUERY_SUPPORTED_KEYS) {
-        auto keys = supported_keys();
-        for (const auto &[rm_key, kind] : keys_of_the_rm)
-            keys.push_back(rm_key);
-        out.add(name, fmt::format("{}", fmt::join(keys, ",")));
+        out.add(name, fmt::format("{}", fmt::join(supported_keys(), ",")));
         return PMIX_SUCCESS;
     }
     pmix_status_t status = about_sets(key, query, out, known);
@@ -281,7 +285,8 @@ pmix_status_t QueryService::about_groups(const std::string &key, const Query &qu
 bool QueryService::ask_rm(std::uint64_t id, std::size_t place, const std::string &key, const Query &query) {
     auto known = std::find_if(std::begin(keys_of_the_rm), std::end(keys_of_the_rm),
                               [&](const auto &entry) { return key == entry.first; });
-    if (known == std::end(keys_of_the_rm))
+    RmQuestions *rm = port_.rm_questions();
+    if (known == std::end(keys_of_the_rm) || !rm || !rm->answers(known->second))
         return false;
     RmQuestion question{known->second, query.allocation};
     pmix_status_t bad = PMIX_SUCCESS;
@@ -293,7 +298,7 @@ bool QueryService::ask_rm(std::uint64_t id, std::size_t place, const std::string
         answer(id, place, [bad](InfoList &, std::string &) { return bad; });
         return true;
     }
-    port_.ask_rm(question, pending_.at(id).deadline, [this, id, place, key, queue = query.queue](Result<RmAnswer> result) {
+    rm->ask(question, pending_.at(id).deadline, [this, id, place, key, queue = query.queue](Result<RmAnswer> result) {
         answer(id, place, [&](InfoList &out, std::string &why) -> pmix_status_t {
             const char *name = key.c_str();
             if (!result) {

@@ -12,6 +12,7 @@
 #include "server-glue/query/process_sets.h"
 #include "server-glue/query/process_table.h"
 #include "server-glue/query/query_ask.h"
+#include "server-glue/rm/questions.h"
 #include "server-glue/rm/rm_backend.h"
 
 #include <map>
@@ -30,8 +31,8 @@ class QueryPort {
     virtual void gather_table(Duration timeout, ProcessTable::Done done) = 0;
     // 0: no process has ended badly.
     virtual std::int32_t first_bad_end() const = 0;
-    virtual void ask_rm(RmQuestion question, TimePoint deadline,
-                        std::function<void(Result<RmAnswer>)> done) = 0;
+    virtual RmQuestions *rm_questions() = 0; // null: the RM answers none
+    virtual bool spawns() = 0;               // PMIx_Spawn works here
     // For the log: why a key has no answer.
     virtual void unanswered(const std::string &key, pmix_status_t status, const std::string &why) = 0;
 };
@@ -47,8 +48,8 @@ class QueryService {
     TimePoint next_time() const;
     void on_time(TimePoint now);
 
-    // The keys that can be answered, of any backend.
-    static std::vector<std::string> supported_keys();
+    // The keys that can be answered here.
+    std::vector<std::string> supported_keys();
 
   private:
     struct Answer {

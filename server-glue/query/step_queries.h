@@ -34,9 +34,8 @@ class StepQueries final : public StepService, private QueryPort, private Process
         table_.request(context_.now(), timeout, std::move(done));
     }
     std::int32_t first_bad_end() const override { return table_.first_bad_end(); }
-    void ask_rm(RmQuestion question, TimePoint deadline, std::function<void(Result<RmAnswer>)> done) override {
-        context_.backend.ask(std::move(question), deadline, std::move(done));
-    }
+    RmQuestions *rm_questions() override { return context_.backend.questions(); }
+    bool spawns() override { return context_.backend.spawned_step() != nullptr; }
     void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
 
     StepContext &context_;

@@ -3,18 +3,27 @@
 
 #include <dlfcn.h>
 #include <filesystem>
+#include <set>
 
 namespace pmixhost {
 
-// The library directory; for a pmixhostd that runs from its build tree (BUILD/server-glue/pmixhostd)
-// the place where the build puts modules first.
+// BUILD/plugins for a pmixhostd that runs from its build tree (BUILD/server-glue/pmixhostd); else empty.
+static std::filesystem::path build_tree() {
+    std::error_code failed;
+    auto directory = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+    if (failed || directory == std::filesystem::path(PMIXHOST_LIBEXECDIR))
+        return {};
+    auto plugins = directory.parent_path() / "plugins";
+    return std::filesystem::exists(plugins, failed) ? plugins : std::filesystem::path();
+}
+
+// The library directory, and before it the place where the build puts modules.
 static std::vector<std::string> places(const std::string &name) {
     std::string file = "backend_" + name + ".so";
     std::vector<std::string> out;
     std::error_code failed;
-    auto directory = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
-    if (!failed && directory != std::filesystem::path(PMIXHOST_LIBEXECDIR)) {
-        auto built = directory.parent_path() / "plugins" / name / ".libs" / file;
+    if (auto tree = build_tree(); !tree.empty()) {
+        auto built = tree / name / ".libs" / file;
         if (std::filesystem::exists(built, failed))
             out.push_back(built.string());
     }
@@ -22,14 +31,19 @@ static std::vector<std::string> places(const std::string &name) {
     return out;
 }
 
-static Result<const BackendModule *> load(const std::string &name) {
+struct LoadedModule {
+    const BackendModule *module;
+    std::string path;
+};
+
+static Result<LoadedModule> load(const std::string &name) {
     if (name.empty() || name.size() > 32 ||
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
         return error(ErrorKind::invalid, "'{}' is no name of a backend", name);
     std::string why;
     for (const auto &path : places(name)) {
         // Global, because an RM's library that the backend brings along may load plugins of its own
-        // that expect to see it (Slurm's do). The backend itself exports one symbol.
+        // that expect to see it. The backend itself exports one symbol.
         void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
         if (!handle) {
             why += (why.empty() ? "" : "; ") + std::string(dlerror());
@@ -43,7 +57,7 @@ static Result<const BackendModule *> load(const std::string &name) {
                          "{} is of interface version {}, this pmixhostd wants {}; install both from "
                          "the same build",
                          path, module->abi, BackendModule::current_abi);
-        return module;
+        return LoadedModule{module, path};
     }
     return error(ErrorKind::not_found, "no backend '{}': {}", name, why);
 }
@@ -52,7 +66,62 @@ Result<const BackendModule *> load_backend(const StartDocument &document) {
     auto name = document.text("backend");
     if (!name)
         return name.failure();
-    return load(*name);
+    auto loaded = load(*name);
+    if (!loaded)
+        return loaded.failure();
+    return loaded->module;
+}
+
+Facets facets_of(RmBackend &backend) {
+    auto one = [](const void *facet, Facet which) { return facet ? facets(which) : 0u; };
+    return one(backend.questions(), Facet::questions) | one(backend.allocations(), Facet::allocations) |
+           one(backend.job_record(), Facet::job_record) | one(backend.user_notes(), Facet::user_notes) |
+           one(backend.roles(), Facet::roles) | one(backend.spawned_step(), Facet::spawned_step);
+}
+
+static std::string names_of(Facets facets) {
+    std::string out;
+    for (const auto &row : facet_table) {
+        if (has(facets, row.facet))
+            out += std::string(out.empty() ? "" : ", ") + row.name;
+    }
+    return out.empty() ? "none" : out;
+}
+
+Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context) {
+    auto module = load_backend(context.document);
+    if (!module)
+        return module.failure();
+    auto backend = (*module)->create(context);
+    if (backend && facets_of(**backend) != (*module)->facets)
+        return error(ErrorKind::invalid, "the backend {} says that it has the facets {}, but has {}",
+                     (*module)->name, names_of((*module)->facets), names_of(facets_of(**backend)));
+    return backend;
+}
+
+std::string describe_backends() {
+    std::set<std::string> names;
+    auto look_in = [&](const std::filesystem::path &directory) {
+        std::error_code failed;
+        for (const auto &entry : std::filesystem::directory_iterator(directory, failed)) {
+            std::string file = entry.path().filename().string();
+            if (file.starts_with("backend_") && file.ends_with(".so"))
+                names.insert(file.substr(8, file.size() - 11));
+        }
+    };
+    look_in(PMIXHOST_LIBDIR);
+    if (auto tree = build_tree(); !tree.empty()) {
+        std::error_code failed;
+        for (const auto &plugin : std::filesystem::directory_iterator(tree, failed))
+            look_in(plugin.path() / ".libs");
+    }
+    std::string out;
+    for (const auto &name : names) {
+        auto loaded = load(name);
+        out += loaded ? fmt::format("backend {:6} {}: {}\n", name, loaded->path, names_of(loaded->module->facets))
+                      : fmt::format("backend {:6} cannot be used: {}\n", name, loaded.failure().text);
+    }
+    return out;
 }
 
 } // namespace pmixhost

@@ -24,7 +24,7 @@ class InvitationSource {
     virtual ~InvitationSource() = default;
     // Asks the steps of the allocation that are none of these namespaces to invite this session
     // (session_call). Does not wait; `done` may be null, and may come at once. Where the RM has no way to
-    // it, steps that could want it come by themselves (Capabilities::calls_steps).
+    // it, steps that could want it come by themselves (RmRoles::calls_steps).
     virtual void call_steps(const std::set<Bytes> &, std::function<void(CalledSteps)> done) {
         if (done)
             done({});

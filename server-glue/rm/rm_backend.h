@@ -2,9 +2,10 @@
 //
 // A backend is a module (backend_<name>.so in PKGLIBDIR) that pmixhostd loads by name. The common
 // denominator is small: one daemon per host, each with connections of its own, and a way to hand
-// a short contact message to another daemon of the step. Everything else is a capability that a
-// backend declares; the services then answer "not supported" for what is missing, and the query
-// interface says so.
+// a short contact message to another daemon of the step, and to end the step. Everything else is a facet:
+// an interface of its own in a header beside this one, which RmBackend gives a pointer to, or null. The
+// services answer "not supported" for what is null, and the query interface does not list it. The table of
+// all facets is facets.h; how to write a backend: contrib/doc/new-backend.md.
 //
 // All calls and all callbacks happen in the event-loop thread, none may block; work that blocks
 // goes to a thread of the backend's own, which posts its result to the loop. Every callback that
@@ -18,7 +19,7 @@
 #include "common/settings.h"
 #include "common/start_document.h"
 #include "common/transport/link_faults.h"
-#include "server-glue/core/central_roles.h"
+#include "server-glue/rm/facets.h"
 #include "server-glue/rm/invitation_stream.h"
 #include "server-glue/rm/job_starter.h"
 
@@ -54,21 +55,9 @@ struct StepInfo {
     std::optional<Parent> parent;       // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.
     std::string step_key;               // cluster-wide unique name of this step
-    std::string shared_secret;          // only where Capabilities::shared_secret
-};
-
-struct Capabilities {
-    bool munge = false;          // daemons authenticate each other with munge
-    bool shared_secret = false;  // or with a secret that came with the start document
-    bool ends_step = false;      // end_step() works
-    bool calls_steps = false;    // the session can reach steps that do not know of it
-    bool starts_tasks = false;   // the backend forks the tasks itself (local); else the RM does
-};
-
-// How the start of a spawned step went.
-struct LaunchReport {
-    int status = 0;   // 0: every program of this host runs; else a PMIx status
-    std::string text; // one line for the user
+    // With which they authenticate each other; empty: with munge. Came with the start document, and only the
+    // step's daemons and what started them know it.
+    std::string shared_secret;
 };
 
 // Why a step is to be ended, for the RM and for the user.
@@ -77,42 +66,12 @@ struct StepEnd {
     std::string text;     // one line for the user
 };
 
-// What only the RM knows, for the query interface.
-struct RmQuestion {
-    enum class Kind {
-        time_remaining,    // of this job's allocation, in seconds; none: UINT32_MAX
-        allocation_status, // of the allocation with this name, as the RM's users call it
-        queues,            // all of them, with their states
-    };
-    Kind kind;
-    std::string allocation;
-};
-struct RmAnswer {
-    std::uint32_t seconds = 0;
-    std::string text;
-    std::vector<std::pair<std::string, std::string>> queues; // name and state
-};
-
-// What a process wants of the RM's allocations. What is 0 or empty was not said.
-struct RmAllocation {
-    enum class Kind {
-        create,  // one of its own, beside that of the step
-        extend,  // lasts `seconds` in all; never less than it did
-        release, // `host_list`, which nothing may run on; of another allocation than the step's, without
-                 // a list: all of it
-    };
-    Kind kind = Kind::create;
-    std::string allocation; // as the RM's users call it; empty: the step's own
-    std::string name, queue, host_list;
-    std::uint32_t hosts = 0, cpus = 0, seconds = 0;
-    std::uint64_t megabytes = 0; // of each host
-};
-struct RmAllocated {
-    std::string allocation;
-    std::vector<std::string> hosts;
-    std::uint32_t cpus = 0;
-    std::uint32_t seconds = 0; // in all; UINT32_MAX: without end
-};
+class RmAllocations;
+class RmJobRecord;
+class RmQuestions;
+class RmRoles;
+class RmSpawnedStep;
+class RmUserNotes;
 
 // What the daemon hears from the backend.
 class BackendListener {
@@ -123,15 +82,15 @@ class BackendListener {
     virtual void on_contact(std::string message) = 0;
     // The backend can no longer serve (the RM side went away): the daemon ends.
     virtual void on_rm_gone(std::string why) = 0;
-    // Only with Capabilities::starts_tasks: the environment for `rank` is wanted now, from
-    // PMIx_server_setup_fork. The answer comes through `done` (in the loop's thread).
+    // Only from a backend that starts the tasks itself (without a door_fd in the start document): the environment
+    // for `rank` is wanted now, from PMIx_server_setup_fork. The answer comes through `done` (in the loop's thread).
     virtual void want_environment(Rank rank,
                                   std::function<void(Result<std::vector<std::string>>)> done) = 0;
-    // A task was started (pid) or has ended (wait status). With starts_tasks only; otherwise the
+    // A task was started (pid) or has ended (wait status). Only from such a backend; otherwise the
     // daemon finds out itself, through the task door.
     virtual void on_task_started(Rank rank, pid_t pid) = 0;
     virtual void on_task_ended(Rank rank, int wait_status) = 0;
-    // With starts_tasks, in a step with StepInfo::parent: what a task said on PMIXHOST_TASK_FD
+    // From such a backend, in a step with StepInfo::parent: what a task said on PMIXHOST_TASK_FD
     // (common/task_spec.h) until it closed. The task waits until `task` is dropped.
     virtual void on_task_parted(Rank rank, std::string said, UniqueFd task) = 0;
     // The daemon of that host has ended in order; a contact message did not find it.
@@ -143,7 +102,6 @@ class RmBackend {
     virtual ~RmBackend() = default;
 
     virtual const StepInfo &step() const = 0;
-    virtual Capabilities capabilities() const = 0;
 
     // Called once, after the server library is up and before any other call below.
     virtual Result<void> start(BackendListener &listener) = 0;
@@ -155,44 +113,22 @@ class RmBackend {
     virtual void send_contact(HostIndex host, std::string message, bool has_begun, TimePoint deadline,
                               std::function<void(Result<void>)> done) = 0;
 
-    // Brings an encoded Invitation to the process of a central role, which is started when it does not
-    // run, though not before `start_after`: another daemon may have been asked to do it. The backend
-    // retries until `deadline`. Errors: unsupported, unreachable, timeout.
-    virtual void reach(CentralRole role, std::string invitation, TimePoint start_after,
-                       TimePoint deadline, std::function<void(Result<void>)> done) = 0;
-
     // Ends the whole step, with the RM's own means, so that the launcher reports `end`. May be
     // called more than once, also on several hosts at once: the first report counts.
     virtual void end_step(StepEnd end, std::function<void(Result<void>)> done) = 0;
 
-    // One line on the user's terminal, while the step goes on. Where the launcher sees for itself what
-    // there is to say, nothing happens.
-    virtual void tell_user(std::string line, std::function<void(Result<void>)> done) = 0;
-
-    // Only in a step with StepInfo::parent: tells whoever made the step. Each host reports its success;
-    // the first failure of any counts.
-    virtual void report_launch(LaunchReport report, std::function<void(Result<void>)> done) = 0;
-
-    // Errors: unsupported, not_found, unreachable; timeout (at the deadline) and limit (too many wait).
-    virtual void ask(RmQuestion question, TimePoint deadline,
-                     std::function<void(Result<RmAnswer>)> done) = 0;
-
-    // `id` is the caller's. A new allocation may have to be waited for; at the deadline, or when it is
-    // abandoned or the daemon leaves, what was asked of the RM is taken back. Errors: unsupported,
-    // invalid, not_found, denied, limit, exists (a host of those to be released is in use), unreachable,
-    // timeout.
-    virtual void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
-                          std::function<void(Result<RmAllocated>)> done) = 0;
-    // Its `done` does not come any more.
-    virtual void abandon_allocation(std::uint64_t id) = 0;
-
-    // Appends a line to the record that the RM keeps of the job. Others may do so at the same time.
-    // Errors: unsupported, limit (it is full), denied, unreachable, timeout.
-    virtual void record(std::string line, TimePoint deadline, std::function<void(Result<void>)> done) = 0;
-
     // The daemon will exit; nothing is called after this. Does not wait for an RM that does not answer,
     // unless it is asked to end something.
     virtual void stop() = 0;
+
+    // The facets; null: this RM has none. Always the same answer, also before start(); what they point to lives as
+    // long as the backend.
+    virtual RmQuestions *questions() { return nullptr; }
+    virtual RmAllocations *allocations() { return nullptr; }
+    virtual RmJobRecord *job_record() { return nullptr; }
+    virtual RmUserNotes *user_notes() { return nullptr; }
+    virtual RmRoles *roles() { return nullptr; }
+    virtual RmSpawnedStep *spawned_step() { return nullptr; }
 };
 
 // The module's only export: `extern "C" const BackendModule pmixhost_backend`.
@@ -202,9 +138,10 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 9;
+    static constexpr std::uint32_t current_abi = 10;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
+    Facets facets; // of each backend that create() makes
     // Fails where the start document lacks or garbles something; the text names it.
     Result<std::unique_ptr<RmBackend>> (*create)(BackendContext context);
     // Where the session of an allocation gets its invitations, when it was not started with a stream

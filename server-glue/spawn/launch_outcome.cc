@@ -2,14 +2,16 @@
 #include "server-glue/spawn/launch_outcome.h"
 
 #include "server-glue/log/user_terminal.h"
+#include "server-glue/rm/spawned_step.h"
 
 #include <cerrno>
 #include <pmix.h>
 
 namespace pmixhost {
 
+// A step has a parent only where spawned_step() is not null.
 void LaunchOutcome::launched() {
-    context_.backend.report_launch({}, [this](Result<void> told) {
+    context_.backend.spawned_step()->report_launch({}, [this](Result<void> told) {
         if (!told)
             context_.log.warning("whoever spawned this job does not hear that it runs: {}", told.failure().text);
     });
@@ -33,7 +35,7 @@ void LaunchOutcome::failed(const TaskStartFailure &failure, UniqueFd task) {
     std::string text = fmt::format("{}: {}", context_.host_name(), printable(failure.text));
     context_.log.info("{}", text);
     int code = failure.error_number > 0 && failure.error_number < 128 ? failure.error_number : 1;
-    context_.backend.report_launch({launch_status(failure), text}, [this, code, text](Result<void>) {
+    context_.backend.spawned_step()->report_launch({launch_status(failure), text}, [this, code, text](Result<void>) {
         context_.backend.end_step({code, text}, [this](Result<void>) { unstarted_.clear(); });
     });
 }

@@ -32,6 +32,8 @@ void StepSpawn::take_messages(StepMessages &messages) {
 void StepSpawn::spawn(SpawnAsk ask) {
     if (ask.refused != PMIX_SUCCESS)
         return ask.reply(ask.refused, {});
+    if (!context_.backend.spawned_step())
+        return ask.reply(PMIX_ERR_NOT_SUPPORTED, {});
     ask.request.nspace = ask.caller.nspace;
     ask.request.rank = ask.caller.rank;
     ask.request.lives_on = context_.live_on ? 1 : 0;
@@ -49,7 +51,7 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
     if (message.status != 0)
         return spawn_.on_reply(std::move(message));
     children_.running.insert(message.nspace);
-    if (!context_.backend.capabilities().calls_steps)
+    if (!context_.calls_steps())
         session_.come(); // as the children do
     wire::NamespaceInfo info = std::exchange(message.info, {});
     if (info.nspace != message.nspace)

@@ -45,7 +45,11 @@ void SessionLink::reach(CentralRole role, Bytes invitation, TimePoint deadline,
         done(std::move(result));
     };
     TimePoint start_after = role == CentralRole::session ? session_start_time() : context_.now();
-    context_.backend.reach(role, invitation, start_after, deadline, std::move(passed));
+    if (auto *roles = context_.backend.roles())
+        return roles->reach(role, invitation, start_after, deadline, std::move(passed));
+    context_.loop.post([role, passed = std::move(passed)] {
+        passed(error(ErrorKind::unsupported, "the resource manager's backend knows no {}", name_of(role)));
+    });
 }
 
 // Not every host of the step starts a session at once: the lowest one that is there does, and any
@@ -61,7 +65,7 @@ TimePoint SessionLink::session_start_time() {
 }
 
 void SessionLink::on_library() {
-    if (context_.step.parent && !context_.backend.capabilities().calls_steps)
+    if (context_.step.parent && !context_.calls_steps())
         come();
 }
 

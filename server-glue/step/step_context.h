@@ -10,6 +10,7 @@
 #include "server-glue/step/step_service.h"
 #include "server-glue/tasks/local_tasks.h"
 #include "server-glue/rm/rm_backend.h"
+#include "server-glue/rm/roles.h"
 
 namespace pmixhost {
 
@@ -71,6 +72,9 @@ class StepContext final : public HostPort {
     template <typename Message> bool send_to_session(const Message &message) {
         return send_to_session(Message::type, share(wire::encode(message)));
     }
+
+    // Else the jobs that want the session come to it by themselves.
+    bool calls_steps() const { return backend.roles() && backend.roles()->calls_steps(); }
 
     // Ends the whole step with the RM's means; `end.text` is what the user reads. `done` may be empty.
     void end_step(StepEnd end, std::function<void(Result<void>)> done = {}) {

@@ -1,10 +1,11 @@
 // What anybody may send to srun's port, and where reports go, which the user's environment says.
 // The first byte chooses.
-#include "plugins/slurm/exit_report.h"
+#include "plugins/kit/report.h"
 #include "test/fuzz/fuzz.h"
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
+using namespace pmixhost::kit;
 
 namespace {
 

@@ -2,7 +2,7 @@
 # Which folder of server-glue may include which (contrib/doc/architecture.md): a layer only itself and those
 # below it.
 cd "${top_srcdir:-${srcdir:-.}}" || exit 1
-echo 1..3
+echo 1..4
 result() { # STATUS NUMBER TEXT
 	if [ "$1" = 0 ]; then echo "ok $2 - $3"; else echo "not ok $2 - $3"; fi
 }
@@ -66,3 +66,10 @@ servers=$(grep -rE '^#include ["<](server-glue/|pmix_server\.h)' --include='*.cc
 status=$?
 result $status 3 "pmix_server.h stays at the boundary"
 [ $status = 0 ] || echo "$servers" | sed 's/^/# /; s/$/ includes pmix_server.h/'
+# Which RM it is, only its plugin knows.
+named=$(grep -rniE 'slurm' --include='*.cc' --include='*.h' --include='*.mk' common server-glue tools |
+	grep -v '^common/config\.mk:') # the table of its options
+[ -z "$named" ]
+status=$?
+result $status 4 "common, server-glue and tools name no resource manager"
+[ $status = 0 ] || echo "$named" | sed 's/^/# /'

@@ -14,16 +14,18 @@ namespace {
 
 const TimePoint start{};
 
-struct World final : QueryPort, ProcessSetPort {
+struct World final : QueryPort, ProcessSetPort, RmQuestions {
     StepInfo info;
     ProcessSets sets{*this};
     GroupRegistry known_groups;
     std::function<void(Result<RmAnswer>)> rm;
+    bool has_rm = true;
+    std::optional<RmQuestion::Kind> unknown; // what the RM does not tell
     ProcessTable::Done table;
     std::int32_t bad_end = 0;
     std::string log;
     QueryService service{*this};
-    int answers = 0;
+    int answered = 0;
     pmix_status_t status = 0;
     std::shared_ptr<InfoList> found;
 
@@ -46,7 +48,10 @@ struct World final : QueryPort, ProcessSetPort {
     std::vector<ProcessEntry> local_table() override { return {{0, 0, 77, 0, 6, "/bin/ocean"}, {1, 0, 0, 0, 20, ""}}; }
     void gather_table(Duration, ProcessTable::Done done) override { table = std::move(done); }
     std::int32_t first_bad_end() const override { return bad_end; }
-    void ask_rm(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override {
+    RmQuestions *rm_questions() override { return has_rm ? this : nullptr; }
+    bool spawns() override { return has_rm; }
+    bool answers(RmQuestion::Kind kind) const override { return kind != unknown; }
+    void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override {
         rm = std::move(done);
     }
     void unanswered(const std::string &key, pmix_status_t s, const std::string &why) override {
@@ -56,10 +61,10 @@ struct World final : QueryPort, ProcessSetPort {
     void ask(std::vector<QueryAsk::Query> queries) {
         QueryAsk ask;
         ask.queries = std::move(queries);
-        answers = 0;
+        answered = 0;
         log.clear();
         ask.reply = {[this](pmix_status_t s, std::shared_ptr<InfoList> list) {
-                         ++answers;
+                         ++answered;
                          status = s;
                          found = std::move(list);
                      },
@@ -81,7 +86,7 @@ struct World final : QueryPort, ProcessSetPort {
     // The status of one key alone.
     pmix_status_t status_of(QueryAsk::Query query) {
         ask({std::move(query)});
-        assert_int_equal(answers, 1);
+        assert_int_equal(answered, 1);
         return status;
     }
 };
@@ -115,7 +120,7 @@ void sets_and_groups_are_told(void **) {
     world.ask({world.one({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_NUM_GROUPS,
                           PMIX_QUERY_GROUP_NAMES}),
                membership, group});
-    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.answered, 1);
     assert_int_equal(world.status, PMIX_SUCCESS);
     assert_int_equal(world.found->size(), 6);
     assert_int_equal(world.value(PMIX_QUERY_NUM_PSETS)->type, PMIX_SIZE);
@@ -148,7 +153,7 @@ void the_same_table_twice_in_a_call_is_refused(void **) {
     world.ask({table, table, world.one({PMIX_QUERY_PROC_TABLE})});
     assert_true(world.table != nullptr);
     world.table(PMIX_SUCCESS, {});
-    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.answered, 1);
     assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
     assert_int_equal(world.found->size(), 2);
     assert_int_equal(std::count(world.log.begin(), world.log.end(), ';'), 3);
@@ -164,14 +169,44 @@ void each_key_has_a_status_of_its_own(void **) {
     auto required = world.one({PMIX_QUERY_NUM_PSETS});
     required.unsupported = "my.qualifier";
     assert_int_equal(world.status_of(required), PMIX_ERR_NOT_SUPPORTED);
-    for (const auto &key : QueryService::supported_keys()) {
-        auto query = world.one({key});
-        query.process_set = "ocean";
-        query.group = "g";
-        query.local_only = true;
-        if (world.status_of(query) != PMIX_SUCCESS)
-            fail_msg("%s is not answered", key.c_str());
-    }
+}
+
+// What is listed as supported is answered, and nothing else, whatever the RM has.
+void what_is_supported_is_answered(void **) {
+    const char *const all[] = {PMIX_TIME_REMAINING, PMIX_QUERY_ALLOC_STATUS, PMIX_QUERY_QUEUE_LIST,
+                               PMIX_QUERY_QUEUE_STATUS, PMIX_QUERY_SPAWN_SUPPORT};
+    auto check = [&](bool has_rm, std::optional<RmQuestion::Kind> unknown, std::size_t offered) {
+        World world;
+        world.has_rm = has_rm;
+        world.unknown = unknown;
+        auto query_of = [&](const std::string &key) {
+            auto query = world.one({key});
+            query.process_set = "ocean";
+            query.group = "g";
+            query.local_only = true;
+            query.allocation = "7";
+            return query;
+        };
+        auto keys = world.service.supported_keys();
+        for (const auto &key : keys) {
+            world.ask({query_of(key)});
+            if (world.answered == 0 && world.rm)
+                std::exchange(world.rm, nullptr)(RmAnswer{1, "up", {{"main", "up"}}});
+            if (world.answered != 1 || world.status != PMIX_SUCCESS)
+                fail_msg("%s is not answered", key.c_str());
+        }
+        for (const char *key : all) {
+            if (std::find(keys.begin(), keys.end(), key) == keys.end())
+                assert_int_equal(world.status_of(query_of(key)), PMIX_ERR_NOT_SUPPORTED);
+            else
+                --offered;
+        }
+        assert_int_equal(offered, 0);
+    };
+    check(true, std::nullopt, 5);
+    check(true, RmQuestion::Kind::queues, 3);
+    check(true, RmQuestion::Kind::time_remaining, 4);
+    check(false, std::nullopt, 0);
 }
 
 void namespaces_are_told(void **) {
@@ -204,9 +239,9 @@ void namespaces_are_told(void **) {
 void the_table_is_waited_for(void **) {
     World world;
     world.ask({world.one({PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE})});
-    assert_int_equal(world.answers, 0);
+    assert_int_equal(world.answered, 0);
     world.table(PMIX_SUCCESS, {{0, 0, 77, 0, 6, "/bin/ocean"}, {1, 0, 0, 3, 62, ""}, {2, 1, 78, 0, 6, ""}});
-    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.answered, 1);
     const auto *array = world.value(PMIX_QUERY_PROC_TABLE)->data.darray;
     assert_int_equal(array->type, PMIX_PROC_INFO);
     assert_int_equal(array->size, 3);
@@ -227,7 +262,7 @@ void the_table_is_waited_for(void **) {
 void the_rm_is_asked_with_a_deadline(void **) {
     World world;
     world.ask({world.one({PMIX_TIME_REMAINING})});
-    assert_int_equal(world.answers, 0);
+    assert_int_equal(world.answered, 0);
     world.rm(RmAnswer{90, "", {}});
     assert_int_equal(world.value(PMIX_TIME_REMAINING)->data.uint32, 90);
     world.ask({world.one({PMIX_QUERY_QUEUE_LIST})});
@@ -259,12 +294,12 @@ void the_rm_is_asked_with_a_deadline(void **) {
     world.ask({timed});
     assert_true(world.service.next_time() == start + 3s);
     world.service.on_time(start + 2s);
-    assert_int_equal(world.answers, 0);
+    assert_int_equal(world.answered, 0);
     world.service.on_time(start + 3s);
-    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.answered, 1);
     assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
     world.rm(RmAnswer{90, "", {}}); // too late, and of no effect
-    assert_int_equal(world.answers, 1);
+    assert_int_equal(world.answered, 1);
     assert_true(world.service.next_time() == TimePoint::max());
 }
 
@@ -285,6 +320,7 @@ int main() {
         cmocka_unit_test(sets_and_groups_are_told),
         cmocka_unit_test(the_same_table_twice_in_a_call_is_refused),
         cmocka_unit_test(each_key_has_a_status_of_its_own),
+        cmocka_unit_test(what_is_supported_is_answered),
         cmocka_unit_test(namespaces_are_told),            cmocka_unit_test(the_table_is_waited_for),
         cmocka_unit_test(the_rm_is_asked_with_a_deadline), cmocka_unit_test(too_many_questions_are_refused),
     };

@@ -1,7 +1,7 @@
 // What the Slurm backend makes of a start document, and the socket on which slurmd calls.
 #include "common/log.h"
 #include "plugins/slurm/backend_step.h"
-#include "plugins/slurm/contact_sender.h"
+#include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/contact_socket.h"
 #include "plugins/slurm/step_caller.h"
 #include "plugins/slurm/task_map.h"
@@ -18,6 +18,7 @@
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
+using namespace pmixhost::kit;
 using namespace std::chrono_literals;
 
 static StartDocument document(const std::string &map, const std::string &host = "n2",

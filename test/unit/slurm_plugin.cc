@@ -1,5 +1,5 @@
 // The plugin as Slurm's programs load it: by dlopen, again and again, with hooks that stay silent.
-#include "plugins/slurm/exit_report.h"
+#include "plugins/kit/report.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/task_map.h"
 #include "test/unit/slurm_fakes.h"
@@ -10,6 +10,7 @@
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
+using namespace pmixhost::kit;
 
 #define EXPORT __attribute__((visibility("default")))
 static int errors = 0;

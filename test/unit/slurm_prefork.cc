@@ -5,7 +5,7 @@
 #include "plugins/slurm/task_map.h"
 #include "test/unit/slurm_fakes.h"
 
-#include "plugins/slurm/daemon_launch.h"
+#include "plugins/kit/daemon_launch.h"
 
 #include <atomic>
 #include <csignal>
@@ -22,6 +22,7 @@
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
+using namespace pmixhost::kit;
 using namespace std::chrono_literals;
 
 // In the place of libc's, for everything in this program: what looks at paths as root.

@@ -2,7 +2,7 @@
 #include "common/spawn_channel.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/spawn_command.h"
-#include "plugins/slurm/srun_ear.h"
+#include "plugins/kit/starter_ear.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +19,7 @@
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
+using namespace pmixhost::kit;
 using namespace std::chrono_literals;
 
 namespace {
@@ -123,7 +124,7 @@ void sruns_words_have_a_meaning(void **) {
 struct Fixture {
     ReportTarget target;
     UniqueFd spawn_end, launcher_end;
-    std::unique_ptr<SrunEar> ear;
+    std::unique_ptr<StarterEar> ear;
     PlainSealer sealer;
     int launchers = 0;
     std::vector<std::string> complaints; // read after the thread's end
@@ -136,7 +137,7 @@ struct Fixture {
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
         spawn_end.reset(ends[0]);
-        SrunEar::Parts parts;
+        StarterEar::Parts parts;
         parts.sealer = std::make_unique<PlainSealer>();
         parts.spawn_channel.reset(ends[1]);
         parts.hosts = 2;
@@ -152,10 +153,10 @@ struct Fixture {
                 _exit(0);
             return LauncherProcess{pid, UniqueFd(fd)};
         };
-        ear = std::make_unique<SrunEar>(std::move(*listener), std::move(parts));
+        ear = std::make_unique<StarterEar>(std::move(*listener), std::move(parts));
     }
-    void say(SrunMessage::Kind kind, int status, const std::string &body) {
-        assert_true(send_to_srun(target, {kind, status, body}, sealer, 2s).ok());
+    void say(StarterMessage::Kind kind, int status, const std::string &body) {
+        assert_true(send_to_starter(target, {kind, status, body}, sealer, 2s).ok());
     }
     static std::string line(int fd, char end) {
         std::string text;
@@ -169,9 +170,9 @@ struct Fixture {
 void a_launch_is_told_when_all_hosts_have(void **) {
     Fixture f;
     f.ear->begin();
-    f.say(SrunMessage::Kind::launched, 0, "0");
-    f.say(SrunMessage::Kind::launched, 0, "0");
-    f.say(SrunMessage::Kind::launched, 0, "1");
+    f.say(StarterMessage::Kind::launched, 0, "0");
+    f.say(StarterMessage::Kind::launched, 0, "0");
+    f.say(StarterMessage::Kind::launched, 0, "1");
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
     assert_false(f.ear->finish(1s).has_value());
 }
@@ -179,11 +180,11 @@ void a_launch_is_told_when_all_hosts_have(void **) {
 void a_failure_of_one_host_is_told_at_once(void **) {
     Fixture f;
     f.ear->begin();
-    auto ready = ReadyMessage::prepare(f.target, {SrunMessage::Kind::launched, -190, "n1: no such program"},
+    auto ready = ReadyMessage::prepare(f.target, {StarterMessage::Kind::launched, -190, "n1: no such program"},
                                        f.sealer, 2s);
     assert_true(ready.ok());
     assert_true(ready->send().ok());
-    f.say(SrunMessage::Kind::exit_report, 2, "why");
+    f.say(StarterMessage::Kind::exit_report, 2, "why");
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(),
                         "launched -190 n1: no such program");
     auto report = f.ear->finish(1s);
@@ -193,8 +194,8 @@ void a_failure_of_one_host_is_told_at_once(void **) {
 
 void what_came_without_a_thread_is_read_at_the_end(void **) {
     Fixture f;
-    f.say(SrunMessage::Kind::exit_report, 5, "the first");
-    f.say(SrunMessage::Kind::exit_report, 6, "the second");
+    f.say(StarterMessage::Kind::exit_report, 5, "the first");
+    f.say(StarterMessage::Kind::exit_report, 6, "the second");
     auto report = f.ear->finish(1s);
     assert_true(report.has_value());
     assert_int_equal(report->exit_status, 5);
@@ -204,8 +205,8 @@ void what_came_without_a_thread_is_read_at_the_end(void **) {
 void one_launcher_gets_all_invitations(void **) {
     Fixture f;
     f.ear->begin();
-    f.say(SrunMessage::Kind::invitation, 0, "abc");
-    f.say(SrunMessage::Kind::invitation, 0, std::string("d\0f", 3));
+    f.say(StarterMessage::Kind::invitation, 0, "abc");
+    f.say(StarterMessage::Kind::invitation, 0, std::string("d\0f", 3));
     std::string got;
     while (got.size() < 14) {
         char c;
@@ -222,9 +223,9 @@ void one_launcher_gets_all_invitations(void **) {
 void notes_are_shown_and_are_no_exit_reports(void **) {
     Fixture f;
     f.ear->begin();
-    f.say(SrunMessage::Kind::note, 0, "the daemon on n1\nwas killed");
+    f.say(StarterMessage::Kind::note, 0, "the daemon on n1\nwas killed");
     for (int i = 0; i < 150; ++i)
-        f.say(SrunMessage::Kind::note, 0, "another one");
+        f.say(StarterMessage::Kind::note, 0, "another one");
     assert_false(f.ear->finish(1s).has_value());
     assert_int_equal(f.complaints.size(), 100);
     assert_string_equal(f.complaints[0].c_str(), "the daemon on n1 was killed");
@@ -244,7 +245,7 @@ void many_strangers_do_not_make_it_deaf(void **) {
     Fixture f;
     f.ear->begin();
     // One host waits with what it will have to say.
-    auto ready = ReadyMessage::prepare(f.target, {SrunMessage::Kind::launched, 0, "0"}, f.sealer, 2s);
+    auto ready = ReadyMessage::prepare(f.target, {StarterMessage::Kind::launched, 0, "0"}, f.sealer, 2s);
     assert_true(ready.ok());
     std::vector<UniqueFd> crowd;
     for (int i = 0; i < 1100; ++i) {
@@ -252,7 +253,7 @@ void many_strangers_do_not_make_it_deaf(void **) {
         if (i % 2) // some say a little
             assert_int_equal(::send(crowd.back().get(), "PMXR", 4, MSG_NOSIGNAL), 4);
     }
-    f.say(SrunMessage::Kind::launched, 0, "1");
+    f.say(StarterMessage::Kind::launched, 0, "1");
     for (int i = 0; i < 300; ++i)
         crowd.push_back(stranger(f.target));
     // By now most of them have been closed.
@@ -267,7 +268,7 @@ void many_strangers_do_not_make_it_deaf(void **) {
 void strangers_have_a_deadline(void **) {
     Fixture f(100ms);
     f.ear->begin();
-    auto ready = ReadyMessage::prepare(f.target, {SrunMessage::Kind::launched, 7, "late"}, f.sealer, 2s);
+    auto ready = ReadyMessage::prepare(f.target, {StarterMessage::Kind::launched, 7, "late"}, f.sealer, 2s);
     assert_true(ready.ok());
     UniqueFd silent = stranger(f.target), cut = stranger(f.target);
     assert_int_equal(::send(cut.get(), "PMXR\0\0\0\3\0\0\0\x40short", 17, MSG_NOSIGNAL), 17);
@@ -287,13 +288,13 @@ void a_ready_message_tells_when_its_connection_was_closed(void **) {
     ReportTarget target = listener->target();
     target.addresses = {"127.0.0.1"};
     PlainSealer sealer;
-    auto ready = ReadyMessage::prepare(target, {SrunMessage::Kind::launched, 0, ""}, sealer, 2s);
+    auto ready = ReadyMessage::prepare(target, {StarterMessage::Kind::launched, 0, ""}, sealer, 2s);
     assert_true(ready.ok());
     {
         auto connection = listener->accept();
-        assert_true(connection && connection->receive() == SrunConnection::Progress::whole);
+        assert_true(connection && connection->receive() == StarterConnection::Progress::whole);
         auto said = open_message(connection->take_frame(), listener->cookie(), geteuid(), sealer);
-        assert_true(said && said->kind == SrunMessage::Kind::kept);
+        assert_true(said && said->kind == StarterMessage::Kind::kept);
     }
     assert_false(ready->send().ok());
 }

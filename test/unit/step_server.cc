@@ -141,11 +141,6 @@ struct FakeBackend final : RmBackend {
     bool stopped = false;
 
     const StepInfo &step() const override { return info; }
-    Capabilities capabilities() const override {
-        Capabilities out;
-        out.shared_secret = out.ends_step = out.starts_tasks = true;
-        return out;
-    }
     Result<void> start(BackendListener &the_listener) override {
         listener = &the_listener;
         return {};
@@ -155,23 +150,10 @@ struct FakeBackend final : RmBackend {
             to_other_host(std::move(message));
         done({});
     }
-    void reach(CentralRole, std::string, TimePoint, TimePoint, std::function<void(Result<void>)> done) override {
-        done(error(ErrorKind::unsupported, "there is no session here"));
-    }
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
         ended.push_back(std::move(end));
         done({});
     }
-    void tell_user(std::string, std::function<void(Result<void>)> done) override { done({}); }
-    void report_launch(LaunchReport, std::function<void(Result<void>)> done) override { done({}); }
-    void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override {
-        done(error(ErrorKind::unsupported, "no"));
-    }
-    void allocate(std::uint64_t, RmAllocation, TimePoint, std::function<void(Result<RmAllocated>)> done) override {
-        done(error(ErrorKind::unsupported, "no"));
-    }
-    void abandon_allocation(std::uint64_t) override {}
-    void record(std::string, TimePoint, std::function<void(Result<void>)> done) override { done({}); }
     void stop() override { stopped = true; }
 };
 

@@ -294,6 +294,35 @@ static void ask_the_rm(uint32_t limit, const char *job)
     expect(PMIX_ERR_BAD_PARAM, PMIX_QUERY_ALLOC_STATUS, NULL, NULL);
 }
 
+/* No key that is listed is then refused as one that is not offered here; and those of `wanted` are listed,
+ * those of `unwanted` not. */
+static void ask_all_supported(const char *const *wanted, const char *const *unwanted)
+{
+    char *list = strdup(answer_to(PMIX_QUERY_SUPPORTED_KEYS, NULL, NULL, PMIX_STRING)->data.string);
+    for (; *wanted; wanted++)
+        if (!is_in(list, *wanted))
+            fail("%s is not listed as supported: %s", *wanted, list);
+    for (; *unwanted; unwanted++) {
+        if (is_in(list, *unwanted))
+            fail("%s is listed as supported", *unwanted);
+        expect(PMIX_ERR_NOT_SUPPORTED, *unwanted, PMIX_ALLOC_ID, "1");
+    }
+    char *rest = list;
+    for (char *key; (key = strsep(&rest, ","));) {
+        pmix_status_t rc = status_of(key, NULL, NULL);
+        /* these want to know of which */
+        bool of_one = !strcmp(key, PMIX_QUERY_PSET_MEMBERSHIP) || !strcmp(key, PMIX_QUERY_GROUP_MEMBERSHIP) ||
+                      !strcmp(key, PMIX_QUERY_ALLOC_STATUS);
+        if (rc != (of_one ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS))
+            fail("%s is listed as supported: %s", key, PMIx_Error_string(rc));
+    }
+    free(list);
+}
+
+static const char *const keys_of_the_rm[] = {PMIX_TIME_REMAINING, PMIX_QUERY_ALLOC_STATUS, PMIX_QUERY_QUEUE_LIST,
+                                             PMIX_QUERY_QUEUE_STATUS, NULL};
+static const char *const no_keys[] = {NULL};
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "job";
@@ -314,10 +343,10 @@ int main(int argc, char **argv)
         mixed();
     } else if (!strcmp(what, "rm") && argc > 2) {
         ask_the_rm((uint32_t)atoi(argv[2]), getenv("SLURM_JOB_ID"));
-    } else if (!strcmp(what, "no-rm")) {
-        expect(PMIX_ERR_NOT_SUPPORTED, PMIX_TIME_REMAINING, NULL, NULL);
-        expect(PMIX_ERR_NOT_SUPPORTED, PMIX_QUERY_QUEUE_LIST, NULL, NULL);
-        expect(PMIX_ERR_NOT_SUPPORTED, PMIX_QUERY_ALLOC_STATUS, PMIX_ALLOC_ID, "1");
+    } else if (!strcmp(what, "supported-rm")) {
+        ask_all_supported(keys_of_the_rm, no_keys);
+    } else if (!strcmp(what, "supported")) {
+        ask_all_supported(no_keys, keys_of_the_rm);
     } else {
         fail("what is '%s'?", what);
     }

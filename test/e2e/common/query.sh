@@ -38,8 +38,10 @@ if [[ $backend == slurm ]]; then
     client 2 1 query rm 600
     ok "Slurm tells the time that is left, queues and allocations" all_ok 2
     job_options=()
+    client 2 1 query supported-rm
 else
-    client 2 1 query no-rm
-    ok "without a resource manager there are no queues" all_ok 2
+    client 2 1 query supported
 fi
+ok "what is listed as supported is answered, and what only a resource manager knows is listed where there is one" \
+    all_ok 2
 done_testing

@@ -1,20 +1,19 @@
 // See launcher_start.h.
-#include "plugins/slurm/launcher_start.h"
+#include "plugins/kit/launcher_start.h"
 
-#include "common/start_document.h"
-#include "plugins/slurm/hook_env.h"
+#include "common/fd_pair.h"
+#include "common/start_fd.h"
 
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 extern char **environ;
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 namespace {
 
@@ -28,31 +27,15 @@ Result<UniqueFd> moved_up(UniqueFd fd) {
     return {std::move(high)};
 }
 
-Result<UniqueFd> make_document(const LauncherStart &start) {
-    StartDocument document;
-    Result<void> added;
-    auto add = [&](std::string_view key, std::string_view value) {
-        if (added && !value.empty())
-            added = document.add(key, value);
-    };
-    add("role", "launcher");
-    add("backend", "slurm");
-    add("host", start.host);
-    add("invitations_fd", std::to_string(channel_fd));
-    add("slurm.job_id", std::to_string(start.job_id));
-    add("slurm.output", start.output);
-    add("slurm.error", start.error);
-    add("slurm.label", start.label);
-    for (const auto &variable : user_variables(environ))
-        add("env", variable);
-    if (!added)
-        return added.failure();
-    UniqueFd fd(memfd_create("pmixhost-start", MFD_CLOEXEC));
-    std::string text = document.encode();
-    if (!fd || ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-        ::lseek(fd.get(), 0, SEEK_SET) != 0)
-        return system_error("start document", errno);
-    return moved_up(std::move(fd));
+Result<UniqueFd> make_document(StartDocument document) {
+    auto role = document.add("role", "launcher");
+    auto channel = document.add("invitations_fd", std::to_string(channel_fd));
+    if (!role || !channel)
+        return role ? channel.failure() : role.failure();
+    auto file = open_start_document(document);
+    if (!file)
+        return file.failure();
+    return moved_up(std::move(*file));
 }
 
 struct FileActions {
@@ -70,15 +53,15 @@ struct Attributes {
 
 } // namespace
 
-Result<LauncherProcess> start_launcher(const LauncherStart &start) {
-    auto document = make_document(start);
+Result<LauncherProcess> start_launcher(LauncherStart start) {
+    auto document = make_document(std::move(start.document));
     if (!document)
         return document.failure();
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return system_error("socketpair", errno);
-    UniqueFd own(ends[0]);
-    auto other = moved_up(UniqueFd(ends[1]));
+    auto channel = make_socket_pair();
+    if (!channel)
+        return channel.failure();
+    UniqueFd own = std::move(channel->first);
+    auto other = moved_up(std::move(channel->second));
     if (!other)
         return other.failure();
 
@@ -108,4 +91,4 @@ Result<LauncherProcess> start_launcher(const LauncherStart &start) {
     return LauncherProcess{pid, std::move(own)};
 }
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

@@ -1,5 +1,5 @@
 // See exit_report.h.
-#include "plugins/slurm/exit_report.h"
+#include "plugins/kit/report.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +15,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 namespace {
 
@@ -168,7 +168,7 @@ bool write_at_once(int fd, const std::string &frame) {
 }
 
 // The whole frame is there, or can no longer become one.
-using Progress = SrunConnection::Progress;
+using Progress = StarterConnection::Progress;
 
 Progress progress_of(std::string_view bytes) {
     if (bytes.size() < header_size)
@@ -182,7 +182,7 @@ Progress progress_of(std::string_view bytes) {
 
 } // namespace
 
-Progress SrunConnection::receive() {
+Progress StarterConnection::receive() {
     char buffer[4096];
     if (Progress progress = progress_of(bytes_); progress != Progress::more)
         return progress;
@@ -200,7 +200,7 @@ Progress SrunConnection::receive() {
     }
 }
 
-std::string SrunConnection::take_frame() {
+std::string StarterConnection::take_frame() {
     std::string frame = bytes_.substr(0, header_size + get_u32(std::string_view(bytes_).substr(8)));
     bytes_.erase(0, frame.size());
     return frame;
@@ -283,12 +283,12 @@ Result<ReportTarget> ReportTarget::parse(std::string_view text) {
 
 Result<std::string> make_frame(const Cookie &cookie, const ExitReport &report, Sealer &sealer) {
     return make_message(
-        cookie, SrunMessage{SrunMessage::Kind::exit_report, report.exit_status & 0xff, report.text},
+        cookie, StarterMessage{StarterMessage::Kind::exit_report, report.exit_status & 0xff, report.text},
         sealer);
 }
 
-Result<std::string> make_message(const Cookie &cookie, const SrunMessage &message, Sealer &sealer) {
-    bool bytes = message.kind == SrunMessage::Kind::invitation;
+Result<std::string> make_message(const Cookie &cookie, const StarterMessage &message, Sealer &sealer) {
+    bool bytes = message.kind == StarterMessage::Kind::invitation;
     if (bytes && message.body.size() > max_invitation)
         return error(ErrorKind::limit, "an invitation of {} bytes", message.body.size());
     std::string body = bytes ? message.body : one_line(message.body);
@@ -314,12 +314,12 @@ Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_
     auto message = open_message(frame, cookie, own_uid, sealer);
     if (!message)
         return message.failure();
-    if (message->kind != SrunMessage::Kind::exit_report)
+    if (message->kind != StarterMessage::Kind::exit_report)
         return error(ErrorKind::invalid, "exit report: another message");
     return ExitReport{message->status, std::move(message->body)};
 }
 
-Result<SrunMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid,
+Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid,
                                  Sealer &sealer) {
     if (progress_of(frame) != Progress::whole)
         return error(ErrorKind::invalid, "exit report: garbled");
@@ -332,35 +332,35 @@ Result<SrunMessage> open_message(std::string_view frame, const Cookie &cookie, u
         return error(ErrorKind::denied, "exit report: from uid {}", opened->uid);
     if (payload.size() < fixed || !same_cookie(payload, cookie))
         return error(ErrorKind::denied, "exit report: of another step");
-    SrunMessage message;
-    message.kind = static_cast<SrunMessage::Kind>(get_u32(payload.substr(16)));
+    StarterMessage message;
+    message.kind = static_cast<StarterMessage::Kind>(get_u32(payload.substr(16)));
     message.status = static_cast<int>(get_u32(payload.substr(20)));
     std::uint32_t length = get_u32(payload.substr(24));
     std::size_t most = max_report_text;
     bool known = true;
     switch (message.kind) {
-    case SrunMessage::Kind::exit_report: known = message.status >= 0 && message.status <= 255; break;
-    case SrunMessage::Kind::launched: break;
-    case SrunMessage::Kind::note:
-    case SrunMessage::Kind::kept: known = message.status == 0; break;
-    case SrunMessage::Kind::invitation: most = max_invitation; break;
+    case StarterMessage::Kind::exit_report: known = message.status >= 0 && message.status <= 255; break;
+    case StarterMessage::Kind::launched: break;
+    case StarterMessage::Kind::note:
+    case StarterMessage::Kind::kept: known = message.status == 0; break;
+    case StarterMessage::Kind::invitation: most = max_invitation; break;
     default: known = false;
     }
     if (!known || length > most || payload.size() != fixed + length)
         return error(ErrorKind::invalid, "exit report: garbled");
     message.body = payload.substr(fixed);
-    if (message.kind != SrunMessage::Kind::invitation)
+    if (message.kind != StarterMessage::Kind::invitation)
         message.body = one_line(message.body);
     return message;
 }
 
 Result<void> send_exit_report(const ReportTarget &target, const ExitReport &report, Sealer &sealer,
                               std::chrono::milliseconds limit) {
-    return send_to_srun(
-        target, {SrunMessage::Kind::exit_report, report.exit_status & 0xff, report.text}, sealer, limit);
+    return send_to_starter(
+        target, {StarterMessage::Kind::exit_report, report.exit_status & 0xff, report.text}, sealer, limit);
 }
 
-Result<void> send_to_srun(const ReportTarget &target, const SrunMessage &message, Sealer &sealer,
+Result<void> send_to_starter(const ReportTarget &target, const StarterMessage &message, Sealer &sealer,
                           std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
     auto frame = make_message(target.cookie, message, sealer);
@@ -409,14 +409,14 @@ Result<void> send_to_srun(const ReportTarget &target, const SrunMessage &message
         }
     }
     if (delivered == 0)
-        return error(ErrorKind::unreachable, "srun cannot be reached on port {}", target.port);
+        return error(ErrorKind::unreachable, "the command that started the step cannot be reached on port {}", target.port);
     return {};
 }
 
-Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const SrunMessage &message,
+Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const StarterMessage &message,
                                            Sealer &sealer, std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
-    auto kept = make_message(target.cookie, {SrunMessage::Kind::kept, 0, ""}, sealer);
+    auto kept = make_message(target.cookie, {StarterMessage::Kind::kept, 0, ""}, sealer);
     auto frame = make_message(target.cookie, message, sealer);
     if (!kept || !frame)
         return !kept ? kept.failure() : frame.failure();
@@ -453,7 +453,7 @@ Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const Sru
         }
     }
     if (ready.connections_.empty())
-        return error(ErrorKind::unreachable, "srun cannot be reached on port {}", target.port);
+        return error(ErrorKind::unreachable, "the command that started the step cannot be reached on port {}", target.port);
     return ready;
 }
 
@@ -465,7 +465,7 @@ Result<void> ReadyMessage::send() {
         sent = (open && write_at_once(connection.get(), frame_)) || sent;
     }
     if (!sent)
-        return error(ErrorKind::unreachable, "srun has closed its connection");
+        return error(ErrorKind::unreachable, "the command that started the step has closed its connection");
     return {};
 }
 
@@ -480,7 +480,7 @@ Result<ExitReportListener> ExitReportListener::open(PortRange range) {
             return socket.failure();
         listener.socket_ = std::move(*socket);
     } else {
-        // From a place of its own in the range, so that many sruns do not all try the same ports.
+        // From a place of its own in the range, so that many starters do not all try the same ports.
         std::uint32_t width = range.last < range.first ? 1u : range.last - range.first + 1u;
         std::uint32_t start = listener.cookie_[0] << 8 | listener.cookie_[1];
         for (std::uint32_t i = 0; i < width && !listener.socket_; ++i) {
@@ -489,7 +489,7 @@ Result<ExitReportListener> ExitReportListener::open(PortRange range) {
                 listener.socket_ = std::move(*socket);
         }
         if (!listener.socket_)
-            return error(ErrorKind::limit, "no free port from {} to {} (SrunPortRange)",
+            return error(ErrorKind::limit, "no free port from {} to {}",
                          range.first, range.last);
         // The cookie's start is visible in the port number: that part is drawn again.
         if (getrandom(listener.cookie_.data(), listener.cookie_.size(), 0) !=
@@ -510,18 +510,18 @@ Result<ExitReportListener> ExitReportListener::open(PortRange range) {
 
 ReportTarget ExitReportListener::target() const { return {port_, cookie_, own_addresses()}; }
 
-std::optional<SrunConnection> ExitReportListener::accept() {
+std::optional<StarterConnection> ExitReportListener::accept() {
     PeerAddress from;
     UniqueFd fd = accept_from(socket_.get(), from);
     if (!fd)
         return std::nullopt;
-    return SrunConnection(std::move(fd), from);
+    return StarterConnection(std::move(fd), from);
 }
 
 std::optional<ExitReport> ExitReportListener::collect(Sealer &sealer,
                                                       std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
-    std::vector<SrunConnection> connections;
+    std::vector<StarterConnection> connections;
     std::size_t taken = 0;
     for (;;) {
         while (taken < max_connections) {
@@ -554,4 +554,4 @@ std::optional<ExitReport> ExitReportListener::collect(Sealer &sealer,
     }
 }
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

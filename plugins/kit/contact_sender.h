@@ -1,7 +1,7 @@
-// Contact messages and invitations on their way to the daemons of other hosts, through slurmd. Each is tried
+// Contact messages and invitations on their way to the daemons of other hosts, through the RM. Each is tried
 // until it arrives or its time is up: a host refuses until its daemon has made its socket.
 //
-// The call blocks, for as long as Slurm likes where a host does not answer. So there are a few threads, and
+// The call blocks, for as long as the RM likes where a host does not answer. So there are a few threads, and
 // those that are stuck when their message's time is up are left behind (common/slow_calls.h): what goes to one
 // host does not wait for another one's end.
 #pragma once
@@ -16,7 +16,7 @@
 #include <optional>
 #include <string>
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 class ContactSender {
   public:
@@ -55,4 +55,4 @@ class ContactSender {
     SlowCalls calls_;
 };
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

@@ -1,11 +1,12 @@
-// srun's ear: the thread in srun that hears what the daemons of its step say (exit_report.h) while
+// The starter's ear: a thread in the command that started a step (srun), which hears what the step's daemons say
+// (report.h) while
 // the step runs.
-//   exit report   kept until the step is over, when srun asks for it
-//   launched      written to whoever started this srun for PMIx_Spawn (common/spawn_channel.h)
+//   exit report   kept until the step is over, when the starter asks for it
+//   launched      written to whoever ran the starter for PMIx_Spawn (common/spawn_channel.h)
 //   note          shown to the user at once, 100 of them at most
 //   kept          the connection may be silent from now on
-//   invitation    handed to the launcher, a pmixhostd beside srun, which is started for the first one
-// It begins with the launch and ends before srun does: when the step is over, and then the launcher,
+//   invitation    handed to the launcher, a pmixhostd beside the starter, which is started for the first one
+// It begins with the launch and ends before the starter does: when the step is over, and then the launcher,
 // which waits for the jobs that it started. Should there be no thread, what has come by then is read
 // when the step is over, and nothing can be spawned.
 //
@@ -15,7 +16,7 @@
 
 #include "common/local/stranger_limits.h"
 
-#include "plugins/slurm/exit_report.h"
+#include "plugins/kit/report.h"
 
 #include <functional>
 #include <map>
@@ -23,7 +24,7 @@
 #include <pthread.h>
 #include <set>
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 // A running launcher: `channel` takes invitations as u32be length | bytes; a length of 0 ends its
 // jobs. Its end is the end of the channel.
@@ -32,19 +33,19 @@ struct LauncherProcess {
     UniqueFd channel;
 };
 
-class SrunEar {
+class StarterEar {
   public:
     struct Parts {
         std::unique_ptr<Sealer> sealer;
         std::function<Result<LauncherProcess>()> start_launcher;
-        UniqueFd spawn_channel; // empty unless this srun was started for PMIx_Spawn
+        UniqueFd spawn_channel; // empty unless this starter was run for PMIx_Spawn
         std::size_t hosts = 0;  // that have to say `launched` before it is told
         std::function<void(const std::string &)> complain; // to the user
         std::chrono::milliseconds patience = std::chrono::seconds(10); // with a stranger
     };
-    SrunEar(ExitReportListener listener, Parts parts);
-    ~SrunEar();
-    SrunEar(const SrunEar &) = delete;
+    StarterEar(ExitReportListener listener, Parts parts);
+    ~StarterEar();
+    StarterEar(const StarterEar &) = delete;
 
     // Starts the thread; without one the rest works as well as it can.
     void begin();
@@ -54,7 +55,7 @@ class SrunEar {
   private:
     using Clock = std::chrono::steady_clock;
     struct Visitor {
-        SrunConnection connection;
+        StarterConnection connection;
         Clock::time_point until; // to say its message
         bool kept = false;       // a sender of this step's: has as long as it likes
     };
@@ -90,4 +91,4 @@ class SrunEar {
     std::set<std::string> launched_hosts_;
 };
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

@@ -1,8 +1,8 @@
-// Turns a fork of slurmstepd (root, many threads, blocked signals, protected from the OOM killer,
+// Turns a fork of the RM's process for the step (slurmstepd: root, many threads, blocked signals, protected from the OOM killer,
 // full of descriptors) into a clean process of the job's user that executes pmixhostd.
 //
-// It is forked twice, because slurmstepd waits for any child it has and would take this one for a
-// task. No handler of pthread_atfork runs: slurmstepd's threads may hold what such a handler waits for.
+// It is forked twice, because such a process waits for any child it has and would take this one for a
+// task. No handler of pthread_atfork runs: its other threads may hold what such a handler waits for.
 // So what runs between fork and exec uses only calls that are safe in a signal handler, and the
 // kernel's own ones to become the user (libc's would ask the other threads, which are not there): all it
 // needs is prepared before.
@@ -10,13 +10,13 @@
 
 #include "common/result.h"
 #include "common/status_page.h"
-#include "plugins/slurm/identity.h"
+#include "plugins/kit/user.h"
 
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 struct DaemonLaunch {
     User user;
@@ -35,4 +35,4 @@ struct DaemonLaunch {
 // Returns when the process is on its way, not when it serves.
 Result<pid_t> launch_daemon(const DaemonLaunch &launch);
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

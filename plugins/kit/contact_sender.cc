@@ -1,9 +1,9 @@
 // See contact_sender.h.
-#include "plugins/slurm/contact_sender.h"
+#include "plugins/kit/contact_sender.h"
 
 #include <algorithm>
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 using namespace std::chrono_literals;
 
@@ -27,7 +27,7 @@ void ContactSender::attempt(std::shared_ptr<Sending> sending) {
 void ContactSender::attempted(std::shared_ptr<Sending> sending, Result<void> sent) {
     Message &message = sending->message;
     if (!sent && sent.failure().kind == ErrorKind::timeout)
-        return sending->done(error(ErrorKind::unreachable, "the daemon on {} was not reached through slurmd in time",
+        return sending->done(error(ErrorKind::unreachable, "the daemon on {} was not reached through the resource manager in time",
                                    message.node));
     if (sent || sent.failure().kind == ErrorKind::limit ||
         (message.once && sent.failure().kind == ErrorKind::not_found) || loop_.now() + sending->pause >= message.deadline)
@@ -46,4 +46,4 @@ void ContactSender::attempted(std::shared_ptr<Sending> sending, Result<void> sen
     sending->pause = std::min(2 * sending->pause, longest_pause);
 }
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

@@ -1,11 +1,12 @@
-// What the daemons of a step (or a task's hook) tell srun: why the step was ended and what srun
-// should return (the exit report); that the programs of a spawned step run, or why not; and
-// invitations to the launcher beside srun. srun's shim listens from prelaunch on (srun_ear.h).
+// The report channel: what the daemons of a step (or a task's hook) tell the *starter*, the command with which the
+// user started the step (srun): why the step was ended and what the starter should return (the exit report); that
+// the programs of a spawned step run, or why not; and invitations to the launcher beside the starter, which
+// listens from before the launch on (starter_ear.h).
 //
-// Where to send it travels in the step's environment (PMIXHOST_REPORT) and in the start document
-// (`slurm.report`): "PORT COOKIE ADDRESS [ADDRESS ...]", the cookie as 32 hex digits, the numeric
-// addresses of srun's host, at most max_addresses. A sender cannot know which of them leads to
-// srun, so it sends to each that takes the connection; srun uses the first report that is genuine.
+// Where to send it travels in the step's environment and in the start document (report_variable and `slurm.report`
+// under Slurm): "PORT COOKIE ADDRESS [ADDRESS ...]", the cookie as 32 hex digits, the numeric
+// addresses of the starter's host, at most max_addresses. A sender cannot know which of them leads to
+// it, so it sends to each that takes the connection; the starter uses the first report that is genuine.
 //
 // One message per connection, then the sender closes; only a message of kind 5 has others behind it.
 // Big-endian:
@@ -18,8 +19,8 @@
 //             could not be started (a PMIx status, and a text)
 //     kind 3  an invitation (common/transport/invitation.h), at most max_invitation bytes
 //     kind 4  a line for the user; the step goes on (status 0)
-//     kind 5  this connection is kept for what comes later (status 0): srun closes others that are silent
-// srun takes it when munge names its own uid or root as the sender and the cookie is its own.
+//     kind 5  this connection is kept for what comes later (status 0): others that are silent are closed
+// The starter takes it when munge names its own uid or root as the sender and the cookie is its own.
 #pragma once
 
 #include "common/local/peer_address.h"
@@ -37,7 +38,7 @@
 
 #include <sys/types.h>
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 inline constexpr std::uint32_t exit_report_magic = 0x504d5852;
 inline constexpr std::uint32_t exit_report_version = 3;
@@ -53,7 +54,7 @@ struct ExitReport {
     std::string text; // one line
 };
 
-struct SrunMessage {
+struct StarterMessage {
     enum class Kind : std::uint32_t { exit_report = 1, launched = 2, invitation = 3, note = 4, kept = 5 };
     Kind kind = Kind::exit_report;
     int status = 0;
@@ -93,17 +94,17 @@ struct ReportTarget {
 Result<void> send_exit_report(const ReportTarget &target, const ExitReport &report, Sealer &sealer,
                               std::chrono::milliseconds limit);
 
-Result<void> send_to_srun(const ReportTarget &target, const SrunMessage &message, Sealer &sealer,
+Result<void> send_to_starter(const ReportTarget &target, const StarterMessage &message, Sealer &sealer,
                           std::chrono::milliseconds limit);
 
 // A message that is sealed and has its connections, so that to send it takes no time: what must be out
 // before the RM ends this process is prepared before. On each connection it is said at once who keeps it.
 class ReadyMessage {
   public:
-    // Blocking, like send_to_srun.
-    static Result<ReadyMessage> prepare(const ReportTarget &target, const SrunMessage &message,
+    // Blocking, like send_to_starter.
+    static Result<ReadyMessage> prepare(const ReportTarget &target, const StarterMessage &message,
                                         Sealer &sealer, std::chrono::milliseconds limit);
-    // Once. Fails (unreachable) when srun has closed all connections.
+    // Once. Fails (unreachable) when the starter has closed all connections.
     Result<void> send();
 
   private:
@@ -111,11 +112,11 @@ class ReadyMessage {
     std::vector<UniqueFd> connections_;
 };
 
-// One connection that srun has taken.
-class SrunConnection {
+// One connection that the starter has taken.
+class StarterConnection {
   public:
     enum class Progress { more, whole, bad };
-    explicit SrunConnection(UniqueFd fd, PeerAddress from = {}) : fd_(std::move(fd)), from_(from) {}
+    explicit StarterConnection(UniqueFd fd, PeerAddress from = {}) : fd_(std::move(fd)), from_(from) {}
     int fd() const { return fd_.get(); }
     const PeerAddress &from() const { return from_; }
     // Reads until there is a whole frame, which may be there already, or nothing more to read.
@@ -129,7 +130,7 @@ class SrunConnection {
     std::string bytes_;
 };
 
-// srun's side.
+// The starter's side.
 class ExitReportListener {
   public:
     // Listens on all addresses, v4 and v6, on a port in `range` if it says so.
@@ -141,7 +142,7 @@ class ExitReportListener {
     std::optional<ExitReport> collect(Sealer &sealer, std::chrono::milliseconds limit);
     // For who waits in poll(2) itself.
     int fd() const { return socket_.get(); }
-    std::optional<SrunConnection> accept(); // errno tells why there is none
+    std::optional<StarterConnection> accept(); // errno tells why there is none
     const Cookie &cookie() const { return cookie_; }
 
   private:
@@ -152,11 +153,11 @@ class ExitReportListener {
 
 // The parts, for tests. `frame` is what goes over the wire.
 Result<std::string> make_frame(const Cookie &cookie, const ExitReport &report, Sealer &sealer);
-Result<std::string> make_message(const Cookie &cookie, const SrunMessage &message, Sealer &sealer);
-Result<SrunMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid,
+Result<std::string> make_message(const Cookie &cookie, const StarterMessage &message, Sealer &sealer);
+Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid,
                                  Sealer &sealer);
 // Fails (invalid) on a message that is no exit report.
 Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_t own_uid,
                               Sealer &sealer);
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

@@ -1,8 +1,8 @@
 // See daemon_launch.h.
-#include "plugins/slurm/daemon_launch.h"
+#include "plugins/kit/daemon_launch.h"
 
-#include "common/unique_fd.h"
-#include "config.h"
+#include "common/fd_pair.h"
+#include "plugins/kit/fresh_process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 namespace {
 
@@ -33,17 +33,6 @@ struct Prepared {
     int go;   // a byte: begin; end of file: give up
     int born; // the middle process writes here
 };
-
-// fork() without the handlers of pthread_atfork.
-pid_t bare_fork() {
-#ifdef HAVE__FORK
-    return _Fork();
-#elif defined(__s390__)
-    return static_cast<pid_t>(::syscall(SYS_clone, 0, SIGCHLD, 0, 0, 0));
-#else
-    return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-#endif
-}
 
 // 32-bit machines have calls with 16-bit numbers under the plain names.
 #ifdef SYS_setresuid32
@@ -68,18 +57,7 @@ constexpr long call_setgroups = SYS_setgroups, call_setresgid = SYS_setresgid,
     _exit(1);
 }
 
-void reset_signals() {
-    // The kernel's own call, for libc keeps two signals to itself that may have come ignored. Its
-    // structure is all zero for the default action on every machine; 64 bytes hold it.
-    alignas(16) char action[64] = {};
-    for (int signal = 1; signal < NSIG; ++signal)
-        ::syscall(SYS_rt_sigaction, signal, action, nullptr, sizeof(std::uint64_t));
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-// slurmstepd may stand at -1000 and, with a site's settings, above normal priority.
+// The RM may stand at -1000 and, with a site's settings, above normal priority.
 void reset_privileged_scheduling() {
     int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
@@ -98,7 +76,7 @@ void close_between(unsigned first, unsigned last) {
     if (::syscall(SYS_close_range, first, last, 0) == 0)
         return;
 #endif
-    // A kernel before 5.9. Beyond this slurmstepd has none.
+    // A kernel before 5.9. Beyond this the RM has none.
     for (unsigned fd = first; fd <= std::min(last, 65'535u); ++fd)
         ::close(static_cast<int>(fd));
 }
@@ -184,19 +162,12 @@ std::vector<char *> pointers(const std::vector<std::string> &texts, const std::s
     return list;
 }
 
-// Sockets, not pipes: writing to one must not raise SIGPIPE in slurmstepd.
-Result<std::pair<UniqueFd, UniqueFd>> make_pair() {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return system_error("socketpair", errno);
-    return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
-}
-
 } // namespace
 
 Result<pid_t> launch_daemon(const DaemonLaunch &launch) {
-    auto go = make_pair();
-    auto born = make_pair();
+    // Sockets, not pipes: writing to one must not raise SIGPIPE in the RM.
+    auto go = make_socket_pair();
+    auto born = make_socket_pair();
     if (!go || !born)
         return go ? born.failure() : go.failure();
     Prepared prepared{launch, launch.descriptors, pointers(launch.arguments, &launch.path),
@@ -204,7 +175,7 @@ Result<pid_t> launch_daemon(const DaemonLaunch &launch) {
                       go->first.get(), born->second.get()};
     std::sort(prepared.descriptors.begin(), prepared.descriptors.end());
 
-    // No signal handler of slurmstepd runs in the new process.
+    // No signal handler of the RM runs in the new process.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -237,4 +208,4 @@ Result<pid_t> launch_daemon(const DaemonLaunch &launch) {
     return daemon;
 }
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

@@ -1,5 +1,5 @@
-// See srun_ear.h.
-#include "plugins/slurm/srun_ear.h"
+// See starter_ear.h.
+#include "plugins/kit/starter_ear.h"
 
 #include "common/spawn_channel.h"
 
@@ -12,11 +12,11 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-namespace pmixhost::slurm {
+namespace pmixhost::kit {
 
 namespace {
 
-constexpr StrangerLimits::Bounds stranger_bounds{256, 128}; // srun needs descriptors of its own
+constexpr StrangerLimits::Bounds stranger_bounds{256, 128}; // the starter needs descriptors of its own
 constexpr auto pause_without_descriptor = std::chrono::milliseconds(100);
 constexpr int batch = 64;
 constexpr int max_notes = 100;
@@ -29,16 +29,16 @@ void put_length(std::string &out, std::size_t length) {
 
 } // namespace
 
-SrunEar::SrunEar(ExitReportListener listener, Parts parts)
+StarterEar::StarterEar(ExitReportListener listener, Parts parts)
     : listener_(std::move(listener)), parts_(std::move(parts)), strangers_(stranger_bounds) {}
 
-// srun ends without having waited: the launcher hears it by the end of its channel.
-SrunEar::~SrunEar() {
+// The starter ends without having waited: the launcher hears it by the end of its channel.
+StarterEar::~StarterEar() {
     if (has_thread_)
         (void)finish(std::chrono::milliseconds(0));
 }
 
-void SrunEar::begin() {
+void StarterEar::begin() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return;
@@ -48,7 +48,7 @@ void SrunEar::begin() {
     if (pthread_attr_init(&attributes) != 0)
         return;
     pthread_attr_setstacksize(&attributes, stack_bytes);
-    // srun's own threads handle its signals.
+    // The starter's own threads handle its signals.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -57,8 +57,8 @@ void SrunEar::begin() {
     pthread_attr_destroy(&attributes);
 }
 
-void *SrunEar::thread_main(void *self) noexcept {
-    auto *ear = static_cast<SrunEar *>(self);
+void *StarterEar::thread_main(void *self) noexcept {
+    auto *ear = static_cast<StarterEar *>(self);
     try {
         ear->listen();
     } catch (...) {
@@ -67,13 +67,13 @@ void *SrunEar::thread_main(void *self) noexcept {
     return nullptr;
 }
 
-void SrunEar::listen() {
+void StarterEar::listen() {
     while (round(wake_read_.get(), -1)) {
     }
 }
 
 // Waits once and takes what is there. False when `wake_fd` has something to read.
-bool SrunEar::round(int wake_fd, int timeout_ms) {
+bool StarterEar::round(int wake_fd, int timeout_ms) {
     auto now = Clock::now();
     drop_the_late(now);
     if (auto deadline = next_deadline()) {
@@ -107,7 +107,7 @@ bool SrunEar::round(int wake_fd, int timeout_ms) {
 }
 
 // Some, and then those that are here already are heard again.
-void SrunEar::accept() {
+void StarterEar::accept() {
     for (int i = 0; i < batch; ++i) {
         auto connection = listener_.accept();
         if (!connection && (errno == EMFILE || errno == ENFILE)) {
@@ -126,7 +126,7 @@ void SrunEar::accept() {
     }
 }
 
-void SrunEar::drop_the_late(Clock::time_point now) {
+void StarterEar::drop_the_late(Clock::time_point now) {
     std::erase_if(visitors_, [&](const auto &entry) {
         bool late = !entry.second.kept && entry.second.until <= now;
         if (late)
@@ -135,7 +135,7 @@ void SrunEar::drop_the_late(Clock::time_point now) {
     });
 }
 
-std::optional<SrunEar::Clock::time_point> SrunEar::next_deadline() const {
+std::optional<StarterEar::Clock::time_point> StarterEar::next_deadline() const {
     std::optional<Clock::time_point> next;
     if (accept_again_ > Clock::now())
         next = accept_again_;
@@ -146,11 +146,11 @@ std::optional<SrunEar::Clock::time_point> SrunEar::next_deadline() const {
 }
 
 // Reads from a visitor. False when that was all that it has to say.
-bool SrunEar::hear(StrangerLimits::Id id, Visitor &visitor) {
+bool StarterEar::hear(StrangerLimits::Id id, Visitor &visitor) {
     for (;;) {
         auto progress = visitor.connection.receive();
-        if (progress != SrunConnection::Progress::whole)
-            return progress == SrunConnection::Progress::more;
+        if (progress != StarterConnection::Progress::whole)
+            return progress == StarterConnection::Progress::more;
         if (!take(visitor.connection.take_frame()))
             return false;
         if (visitor.kept)
@@ -164,7 +164,7 @@ bool SrunEar::hear(StrangerLimits::Id id, Visitor &visitor) {
 }
 
 // Takes what has been sent by now.
-void SrunEar::drain(std::chrono::milliseconds limit) {
+void StarterEar::drain(std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
     for (;;) {
         pollfd waiting{listener_.fd(), POLLIN, 0};
@@ -177,16 +177,16 @@ void SrunEar::drain(std::chrono::milliseconds limit) {
 }
 
 // False where the connection has said all.
-bool SrunEar::take(const std::string &frame) {
+bool StarterEar::take(const std::string &frame) {
     auto message = open_message(frame, listener_.cookie(), geteuid(), *parts_.sealer);
     if (!message)
         return false;
     switch (message->kind) {
-    case SrunMessage::Kind::exit_report:
+    case StarterMessage::Kind::exit_report:
         if (!report_)
             report_ = ExitReport{message->status, message->body};
         break;
-    case SrunMessage::Kind::launched:
+    case StarterMessage::Kind::launched:
         if (message->status == 0) {
             launched_hosts_.insert(message->body);
             if (launched_hosts_.size() < parts_.hosts)
@@ -196,20 +196,20 @@ bool SrunEar::take(const std::string &frame) {
         if (parts_.spawn_channel && !std::exchange(told_launched_, true))
             say_launched(parts_.spawn_channel.get(), message->status, message->body);
         break;
-    case SrunMessage::Kind::note:
+    case StarterMessage::Kind::note:
         if (++notes_ <= max_notes)
             parts_.complain(message->body);
         break;
-    case SrunMessage::Kind::invitation:
+    case StarterMessage::Kind::invitation:
         invite(message->body);
         break;
-    case SrunMessage::Kind::kept:
+    case StarterMessage::Kind::kept:
         return true;
     }
     return false;
 }
 
-void SrunEar::invite(const std::string &invitation) {
+void StarterEar::invite(const std::string &invitation) {
     if (!launcher_ && !launcher_failed_) {
         auto started = parts_.start_launcher();
         if (started) {
@@ -228,7 +228,7 @@ void SrunEar::invite(const std::string &invitation) {
 }
 
 // The launcher reads all the time; one that does not for long is not waited for.
-void SrunEar::write_channel(const char *data, std::size_t size) {
+void StarterEar::write_channel(const char *data, std::size_t size) {
     while (size > 0 && launcher_) {
         ssize_t n = ::send(launcher_->channel.get(), data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
@@ -245,7 +245,7 @@ void SrunEar::write_channel(const char *data, std::size_t size) {
     }
 }
 
-void SrunEar::launcher_ended() {
+void StarterEar::launcher_ended() {
     char byte;
     ssize_t n = ::recv(launcher_->channel.get(), &byte, 1, MSG_DONTWAIT);
     if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -256,7 +256,7 @@ void SrunEar::launcher_ended() {
     launcher_.reset();
 }
 
-void SrunEar::wait_for_launcher() {
+void StarterEar::wait_for_launcher() {
     if (!launcher_)
         return;
     if (report_) {
@@ -271,7 +271,7 @@ void SrunEar::wait_for_launcher() {
     }
 }
 
-std::optional<ExitReport> SrunEar::finish(std::chrono::milliseconds limit) {
+std::optional<ExitReport> StarterEar::finish(std::chrono::milliseconds limit) {
     if (has_thread_) {
         [[maybe_unused]] ssize_t n = ::write(wake_write_.get(), "x", 1);
         pthread_join(thread_, nullptr);
@@ -284,4 +284,4 @@ std::optional<ExitReport> SrunEar::finish(std::chrono::milliseconds limit) {
     return report_;
 }
 
-} // namespace pmixhost::slurm
+} // namespace pmixhost::kit

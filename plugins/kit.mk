@@ -1,0 +1,23 @@
+# What the plugins of RMs have in common (contrib/doc/new-backend.md).
+# The part for an RM's own processes: no library of ours, no libfmt (see plugins/slurm.mk).
+kit_shim_sources = \
+	common/fd_pair.h common/result.cc common/small_file.cc common/spawn_channel.cc \
+	common/start_document.cc common/start_fd.h common/start_fd.cc \
+	plugins/kit/daemon_channels.h plugins/kit/daemon_channels.cc \
+	plugins/kit/daemon_launch.h plugins/kit/daemon_launch.cc \
+	plugins/kit/door_client.h plugins/kit/door_client.cc \
+	plugins/kit/fresh_process.h plugins/kit/fresh_process.cc \
+	plugins/kit/launcher_start.h plugins/kit/launcher_start.cc \
+	plugins/kit/report.h plugins/kit/report.cc \
+	plugins/kit/starter_ear.h plugins/kit/starter_ear.cc \
+	plugins/kit/user.h plugins/kit/user.cc
+
+# All of it, for backends and for programs that are linked with libcommon.
+noinst_LTLIBRARIES += plugins/kit/libkit.la
+plugins_kit_libkit_la_SOURCES = \
+	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \
+	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/door_client.cc \
+	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/report.cc plugins/kit/starter_ear.cc \
+	plugins/kit/step_document.h plugins/kit/step_document.cc plugins/kit/user.cc
+plugins_kit_libkit_la_CPPFLAGS = $(AM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
+plugins_kit_libkit_la_LIBADD = common/libcommon.la $(MUNGE_LIBS)

@@ -1,0 +1,20 @@
+// What an RM makes for a daemon before it starts it, and names in its start document (contrib/doc/start-document.md).
+#pragma once
+
+#include "common/result.h"
+#include "common/status_page.h"
+#include "common/unique_fd.h"
+
+#include <string>
+
+namespace pmixhost::kit {
+
+// `door_fd`: the task door (contrib/doc/task-door.md), under an abstract name that the kernel picks. `name` gets it,
+// with its leading NUL. As the user, pmixhostd's process listens at it once more (DaemonLaunch::door).
+Result<UniqueFd> make_task_door(std::string &name);
+
+// `status_fd`: the status page; mapped for as long as the process lives. Sealed: the user's processes have the
+// descriptor, and a page cut short would kill a reader.
+Result<StatusPage *> make_status_page(UniqueFd &fd);
+
+} // namespace pmixhost::kit

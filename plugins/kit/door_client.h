@@ -1,0 +1,29 @@
+// A task's side of the task door (contrib/doc/task-door.md): called just before the task's program is executed, in
+// its process and as its user.
+#pragma once
+
+#include "common/job_map.h"
+#include "common/result.h"
+#include "common/unique_fd.h"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmixhost::kit {
+
+inline constexpr std::size_t max_task_variables = 8192;
+inline constexpr std::size_t max_task_environment = 1u << 20;
+
+// Asks at the door `name` (abstract) for the environment of `rank`. The door's owner must be
+// `uid` or root. The text of a failure does not say why there is no daemon: the status page does.
+// `door`: if not null, gets the connection, which the daemon then listens on.
+Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid, Rank rank,
+                                             std::chrono::milliseconds limit,
+                                             UniqueFd *door = nullptr);
+
+// Control characters become spaces.
+std::string one_line(std::string_view text, std::size_t max);
+
+} // namespace pmixhost::kit

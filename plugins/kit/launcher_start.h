@@ -1,0 +1,23 @@
+// Starts the launcher (a pmixhostd in the role `launcher`) beside the starter of a step (srun): its child, with its
+// standard streams, environment and directory, and with nothing else of it.
+#pragma once
+
+#include "common/start_document.h"
+#include "plugins/kit/starter_ear.h"
+
+#include <string>
+#include <vector>
+
+namespace pmixhost::kit {
+
+struct LauncherStart {
+    std::string daemon;                  // path of pmixhostd
+    std::vector<std::string> arguments;  // after --start-fd N
+    // The backend's own and those of every backend (contrib/doc/start-document.md), but `role` and `invitations_fd`.
+    StartDocument document;
+};
+
+// In any thread.
+Result<LauncherProcess> start_launcher(LauncherStart start);
+
+} // namespace pmixhost::kit

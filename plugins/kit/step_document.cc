@@ -1,0 +1,154 @@
+// See step_document.h.
+#include "plugins/kit/step_document.h"
+
+#include "common/config_options.h"
+#include "common/config_values.h"
+#include "common/local_text.h"
+#include "common/spawn_channel.h"
+
+#include <algorithm>
+
+namespace pmixhost::kit {
+
+Error garbled(std::string_view key, std::string_view value) {
+    return error(ErrorKind::invalid, "start document: {} is '{}'", key, printable(value));
+}
+
+std::string_view next_word(std::string_view &rest) {
+    auto space = rest.find(' ');
+    auto word = rest.substr(0, space);
+    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+    return word;
+}
+
+namespace {
+
+struct Key {
+    std::string backend;
+    std::string operator()(std::string_view name) const { return fmt::format("{}.{}", backend, name); }
+};
+
+Result<std::vector<Rank>> parse_ranks(std::string_view text) {
+    std::vector<Rank> ranks;
+    while (!text.empty()) {
+        auto comma = text.find(',');
+        auto rank = parse_number(text.substr(0, comma), UINT32_MAX - 16);
+        if (!rank)
+            return garbled("a list of ranks", text);
+        ranks.push_back(static_cast<Rank>(*rank));
+        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    }
+    return ranks;
+}
+
+Result<JobMap> parse_map(const StartDocument &document, const Key &key) {
+    std::vector<std::vector<Rank>> by_host;
+    for (const auto &line : document.all(key("ranks"))) {
+        auto ranks = parse_ranks(line);
+        if (!ranks)
+            return ranks.failure();
+        by_host.push_back(std::move(*ranks));
+    }
+    return JobMap::create(document.all(key("host_name")), std::move(by_host));
+}
+
+Result<std::vector<App>> parse_apps(const StartDocument &document, const Key &key) {
+    std::vector<App> apps;
+    for (const auto &line : document.all(key("app_ranks"))) {
+        std::string_view rest = line;
+        auto index = parse_number(next_word(rest), max_apps);
+        auto ranks = parse_ranks(rest);
+        if (!index || *index != apps.size() || !ranks)
+            return garbled(key("app_ranks"), line);
+        apps.push_back({{}, std::move(*ranks)});
+    }
+    for (const auto &line : document.all(key("app_arg"))) {
+        std::string_view rest = line;
+        auto index = parse_number(next_word(rest), max_apps);
+        auto argument = local::unescape_line(rest);
+        if (!index || *index >= apps.size() || !argument)
+            return garbled(key("app_arg"), line);
+        apps[*index].argv.push_back(std::move(*argument));
+    }
+    for (const auto &app : apps) {
+        if (app.argv.empty() || app.argv.front().empty())
+            return error(ErrorKind::invalid, "start document: a program without a name");
+    }
+    if (apps.empty())
+        return error(ErrorKind::invalid, "start document: no {}", key("app_ranks"));
+    return apps;
+}
+
+bool is_secret(std::string_view text) {
+    return text.size() == 64 &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// The same number on every host of the run; a real session has one from its RM.
+std::uint32_t session_number(std::string_view nspace) {
+    std::uint32_t hash = 2166136261u;
+    for (char c : nspace)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    return hash & 0x7fffffffu;
+}
+
+// In PMIx' words; empty for what it has none for.
+std::string policy_of(std::string_view map_by) {
+    if (map_by == "slot" || map_by == "block")
+        return "slot";
+    if (map_by == "node" || map_by == "cyclic")
+        return "node";
+    return {};
+}
+
+} // namespace
+
+Result<StepInfo> read_step(const StartDocument &document, std::string_view backend) {
+    Key key{std::string(backend)};
+    auto nspace = document.text(key("nspace"));
+    auto secret = document.text(key("secret"));
+    auto host = document.text("host");
+    for (const auto *text : {&nspace, &secret, &host}) {
+        if (!*text)
+            return text->failure();
+    }
+    if (nspace->empty() || nspace->size() > 200)
+        return garbled(key("nspace"), *nspace);
+    if (!is_secret(*secret))
+        return error(ErrorKind::invalid, "start document: {} is not 64 hex digits", key("secret"));
+    auto map = parse_map(document, key);
+    if (!map)
+        return map.failure();
+    auto apps = parse_apps(document, key);
+    if (!apps)
+        return apps.failure();
+    StepInfo step;
+    step.nspace = step.job_id = step.step_key = *nspace;
+    step.session_id = session_number(*nspace);
+    step.shared_secret = *secret;
+    step.map = std::move(*map);
+    step.apps = std::move(*apps);
+    const auto &hosts = step.map.hosts();
+    auto self = std::find(hosts.begin(), hosts.end(), *host);
+    if (self == hosts.end())
+        return garbled("host", *host);
+    step.self = static_cast<HostIndex>(self - hosts.begin());
+    if (auto policy = document.text(key("map_by")))
+        step.mapping_policy = step.ranking_policy = policy_of(*policy);
+    auto sets = document.text(key("process_sets"));
+    auto process_sets = parse_process_sets(sets ? *sets : "", step.map.rank_count());
+    if (!process_sets)
+        return error(ErrorKind::invalid, "start document: {}", process_sets.failure().text);
+    step.process_sets = std::move(*process_sets);
+    if (auto text = document.text(key("parent"))) {
+        auto parent = ParentWord::parse(*text);
+        if (!parent)
+            return garbled(key("parent"), *text);
+        step.parent = StepInfo::Parent{parent->nspace, parent->rank, parent->shares_fate};
+    }
+    if (!step.parent) // else all of them are pmixhost-task, and the plan has named them
+        add_program_sets(step.process_sets, step.apps);
+    return step;
+}
+
+} // namespace pmixhost::kit

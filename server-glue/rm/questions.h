@@ -1,0 +1,41 @@
+// A facet of the RM's backend (rm_backend.h): what only the RM knows, for the query interface and for the
+// warning before an allocation's time is up. A backend whose RM can be asked nothing has none.
+#pragma once
+
+#include "common/event_loop.h"
+#include "common/result.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pmixhost {
+
+struct RmQuestion {
+    enum class Kind {
+        time_remaining,    // of this job's allocation, in seconds; none: UINT32_MAX
+        allocation_status, // of the allocation with this name, as the RM's users call it
+        queues,            // all of them, with their states
+    };
+    Kind kind;
+    std::string allocation;
+};
+struct RmAnswer {
+    std::uint32_t seconds = 0;
+    std::string text;
+    std::vector<std::pair<std::string, std::string>> queues; // name and state
+};
+
+class RmQuestions {
+  public:
+    virtual ~RmQuestions() = default;
+    // Whether there is an answer at all: what is false here is not offered to programs. Always the same.
+    virtual bool answers(RmQuestion::Kind) const { return true; }
+    // Only of a kind that it answers. Errors: not_found, unreachable; timeout (at the deadline) and limit (too
+    // many wait).
+    virtual void ask(RmQuestion question, TimePoint deadline, std::function<void(Result<RmAnswer>)> done) = 0;
+};
+
+} // namespace pmixhost

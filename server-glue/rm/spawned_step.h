@@ -1,0 +1,26 @@
+// A facet of the RM's backend (rm_backend.h): steps that were made for PMIx_Spawn (StepInfo::parent). Only with a
+// JobStarter (job_starter.h), which makes them, and RmRoles, by which the launcher is asked to.
+#pragma once
+
+#include "common/result.h"
+
+#include <functional>
+#include <string>
+
+namespace pmixhost {
+
+// How the start of a spawned step went.
+struct LaunchReport {
+    int status = 0;   // 0: every program of this host runs; else a PMIx status
+    std::string text; // one line for the user
+};
+
+class RmSpawnedStep {
+  public:
+    virtual ~RmSpawnedStep() = default;
+    // Only in a step with StepInfo::parent: tells whoever made the step. Each host reports its success;
+    // the first failure of any counts. Errors: unreachable.
+    virtual void report_launch(LaunchReport report, std::function<void(Result<void>)> done) = 0;
+};
+
+} // namespace pmixhost
