@@ -41,7 +41,18 @@ common_libcommon_la_SOURCES = \
 	common/worker.h \
 	common/wire/codec.h \
 	common/wire/frame.h common/wire/frame.cc \
-	common/wire/messages.h \
+	common/wire/all_messages.h \
+	common/wire/collective_messages.h \
+	common/wire/connection_messages.h \
+	common/wire/control_messages.h \
+	common/wire/cross_job_messages.h \
+	common/wire/event_messages.h \
+	common/wire/modex_messages.h \
+	common/wire/names.h \
+	common/wire/publish_messages.h \
+	common/wire/session_messages.h \
+	common/wire/spawn_messages.h \
+	common/wire/table_messages.h \
 	$(COMMON_CONFIG_SOURCES)
 common_libcommon_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(LIBEVENT_CFLAGS) $(HWLOC_CFLAGS) $(MUNGE_CFLAGS) \
 	$(NETTLE_CFLAGS)

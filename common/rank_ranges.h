@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/job_map.h"
-#include "common/wire/messages.h"
+#include "common/wire/names.h"
 
 #include <map>
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "common/bytes.h"
+#include "common/wire/connection_messages.h"
 
 #include <array>
 #include <cstddef>

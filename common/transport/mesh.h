@@ -26,7 +26,7 @@
 #include "common/transport/link.h"
 #include "common/transport/link_faults.h"
 #include "common/transport/listener.h"
-#include "common/wire/messages.h"
+#include "common/wire/connection_messages.h"
 
 #include <map>
 

@@ -2,6 +2,7 @@
 // it: that its time is nearly up, which the first host of the step tells to all.
 #pragma once
 
+#include "common/wire/event_messages.h"
 #include "server-glue/allocation/allocation_service.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"

@@ -30,7 +30,7 @@
 
 #include "common/event_loop.h"
 #include "common/transport/tree.h"
-#include "common/wire/messages.h"
+#include "common/wire/collective_messages.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/core/one_shot.h"
 #include "server-glue/core/signature.h"

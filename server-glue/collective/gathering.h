@@ -12,7 +12,8 @@
 #pragma once
 
 #include "common/rank_ranges.h"
-#include "common/wire/messages.h"
+#include "common/wire/cross_job_messages.h"
+#include "common/wire/names.h"
 #include "server-glue/core/signature.h"
 
 #include <functional>

@@ -2,6 +2,8 @@
 // hosts of the step and, through the session, with other jobs.
 #pragma once
 
+#include "common/wire/collective_messages.h"
+#include "common/wire/cross_job_messages.h"
 #include "server-glue/collective/collective.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/cross_job/cross_jobs.h"

@@ -2,6 +2,7 @@
 // along what the participants have posted, so that the others need not ask for it one by one.
 #pragma once
 
+#include "common/wire/modex_messages.h"
 #include "server-glue/collective/connect_ask.h"
 #include "server-glue/collective/step_collectives.h"
 

@@ -10,6 +10,7 @@
 // such a message from anybody else.
 #pragma once
 
+#include "common/wire/control_messages.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/control/job_control.h"
 

@@ -18,7 +18,7 @@
 #include "common/event_loop.h"
 #include "common/job_map.h"
 #include "common/transport/tree.h"
-#include "common/wire/messages.h"
+#include "common/wire/control_messages.h"
 #include "server-glue/control/job_control_ask.h"
 #include "server-glue/core/host_port.h"
 

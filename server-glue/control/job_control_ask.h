@@ -1,7 +1,7 @@
 // PMIx_Job_control, as a process asks for it.
 #pragma once
 
-#include "common/wire/messages.h"
+#include "common/wire/control_messages.h"
 #include "server-glue/core/signature.h"
 #include "server-glue/library/replies.h"
 

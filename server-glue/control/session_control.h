@@ -13,7 +13,7 @@
 #include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/job_map.h"
-#include "common/wire/messages.h"
+#include "common/wire/control_messages.h"
 #include "server-glue/rm/invitation_stream.h"
 
 #include <map>

@@ -2,6 +2,7 @@
 // them wherever they are.
 #pragma once
 
+#include "common/wire/control_messages.h"
 #include "server-glue/control/abort_ask.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"

@@ -2,6 +2,7 @@
 // the job (job_control.h), here and in other jobs of the session (control_abroad.h).
 #pragma once
 
+#include "common/wire/control_messages.h"
 #include "server-glue/control/control_abroad.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/events/step_events.h"

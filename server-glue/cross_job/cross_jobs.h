@@ -2,6 +2,8 @@
 // information (foreign_jobs.h), what their processes have posted, and whether they share this job's fate.
 #pragma once
 
+#include "common/wire/cross_job_messages.h"
+#include "common/wire/modex_messages.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/cross_job/foreign_jobs.h"
 #include "server-glue/cross_job/namespace_asks.h"

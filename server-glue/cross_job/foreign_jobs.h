@@ -3,7 +3,7 @@
 // their job information.
 #pragma once
 
-#include "common/wire/messages.h"
+#include "common/wire/cross_job_messages.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/rm/rm_backend.h"
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "common/event_loop.h"
-#include "common/wire/messages.h"
+#include "common/wire/cross_job_messages.h"
 
 #include <functional>
 #include <map>

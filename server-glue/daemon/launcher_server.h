@@ -12,6 +12,8 @@
 #pragma once
 
 #include "common/slow_calls.h"
+#include "common/wire/cross_job_messages.h"
+#include "common/wire/spawn_messages.h"
 #include "server-glue/daemon/central_server.h"
 #include "server-glue/spawn/child_job.h"
 

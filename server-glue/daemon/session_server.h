@@ -4,6 +4,10 @@
 #pragma once
 
 #include "common/deadline_timer.h"
+#include "common/wire/cross_job_messages.h"
+#include "common/wire/event_messages.h"
+#include "common/wire/publish_messages.h"
+#include "common/wire/session_messages.h"
 #include "server-glue/daemon/central_server.h"
 #include "server-glue/publish/data_store.h"
 #include "server-glue/collective/gathering.h"

@@ -2,6 +2,7 @@
 // and told of what happens.
 #pragma once
 
+#include "common/wire/event_messages.h"
 #include "server-glue/allocation/step_allocations.h"
 #include "server-glue/collective/step_connect.h"
 #include "server-glue/control/step_control.h"

@@ -26,7 +26,8 @@
 #include "common/job_map.h"
 #include "common/rank_ranges.h"
 #include "common/transport/tree.h"
-#include "common/wire/messages.h"
+#include "common/wire/event_messages.h"
+#include "common/wire/names.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/events/notify_ask.h"
 

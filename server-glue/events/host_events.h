@@ -2,7 +2,9 @@
 #pragma once
 
 #include "common/job_map.h"
-#include "common/wire/messages.h"
+#include "common/wire/control_messages.h"
+#include "common/wire/event_messages.h"
+#include "common/wire/spawn_messages.h"
 #include "server-glue/library/info_list.h"
 
 #include <memory>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/rank_ranges.h"
+#include "common/wire/event_messages.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/events/event_service.h"
 #include "server-glue/events/library_events.h"

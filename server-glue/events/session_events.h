@@ -16,7 +16,7 @@
 #include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/job_map.h"
-#include "common/wire/messages.h"
+#include "common/wire/event_messages.h"
 #include "server-glue/spawn/recent_names.h"
 
 #include <deque>

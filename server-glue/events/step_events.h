@@ -2,6 +2,7 @@
 // (event_service.h), to other jobs of the session, and to the processes of this host.
 #pragma once
 
+#include "common/wire/event_messages.h"
 #include "server-glue/events/process_ends.h"
 
 namespace pmixhost {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "common/rank_ranges.h"
+#include "common/wire/cross_job_messages.h"
+#include "common/wire/event_messages.h"
 #include "server-glue/collective/step_connect.h"
 #include "server-glue/events/library_events.h"
 #include "server-glue/groups/group_ask.h"

@@ -2,6 +2,8 @@
 // (posted_heirs.h), and what was handed to this host is kept. contrib/doc/decisions/modex.md.
 #pragma once
 
+#include "common/wire/event_messages.h"
+#include "common/wire/modex_messages.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/modex/posted_heirs.h"
 

@@ -14,7 +14,7 @@
 
 #include "common/event_loop.h"
 #include "common/job_map.h"
-#include "common/wire/messages.h"
+#include "common/wire/modex_messages.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/core/one_shot.h"
 

@@ -2,6 +2,7 @@
 // session that is of, and what others want to know of ours. What is of another step goes through the session.
 #pragma once
 
+#include "common/wire/modex_messages.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/modex/modex.h"
 #include "server-glue/modex/handing_over.h"

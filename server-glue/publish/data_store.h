@@ -11,7 +11,8 @@
 #pragma once
 
 #include "common/event_loop.h"
-#include "common/wire/messages.h"
+#include "common/wire/names.h"
+#include "common/wire/publish_messages.h"
 
 #include <map>
 #include <optional>

@@ -2,7 +2,8 @@
 // of them.
 #pragma once
 
-#include "common/wire/messages.h"
+#include "common/wire/names.h"
+#include "common/wire/publish_messages.h"
 #include "server-glue/core/signature.h"
 #include "server-glue/library/replies.h"
 

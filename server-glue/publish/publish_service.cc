@@ -1,6 +1,8 @@
 // See publish_service.h.
 #include "server-glue/publish/publish_service.h"
 
+#include "common/wire/session_messages.h"
+
 #include <algorithm>
 
 namespace pmixhost {

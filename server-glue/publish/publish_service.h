@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/event_loop.h"
+#include "common/wire/publish_messages.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/publish/publish_asks.h"
 

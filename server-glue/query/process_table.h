@@ -15,7 +15,8 @@
 #include "common/event_loop.h"
 #include "common/job_map.h"
 #include "common/transport/tree.h"
-#include "common/wire/messages.h"
+#include "common/wire/event_messages.h"
+#include "common/wire/table_messages.h"
 #include "server-glue/core/host_port.h"
 
 #include <functional>

@@ -2,6 +2,7 @@
 // hosts (process_table.h), sets and groups, other jobs, and what the RM says.
 #pragma once
 
+#include "common/wire/event_messages.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
 #include "server-glue/cross_job/foreign_jobs.h"

@@ -14,7 +14,7 @@
 //   PMIX_BINDTO  none, hwthread, core, socket, package, numa; modifiers are ignored
 #pragma once
 
-#include "common/wire/messages.h"
+#include "common/wire/spawn_messages.h"
 #include "server-glue/rm/spawn_plan.h"
 
 #include <variant>

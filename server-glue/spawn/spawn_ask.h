@@ -1,7 +1,7 @@
 // PMIx_Spawn, as a process asks for it.
 #pragma once
 
-#include "common/wire/messages.h"
+#include "common/wire/spawn_messages.h"
 #include "server-glue/core/one_shot.h"
 #include "server-glue/core/signature.h"
 

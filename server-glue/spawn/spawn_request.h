@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/result.h"
-#include "common/wire/messages.h"
+#include "common/wire/spawn_messages.h"
 
 #include <pmix_common.h>
 

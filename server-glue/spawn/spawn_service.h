@@ -3,6 +3,7 @@
 // that it has gone. In the loop's thread.
 #pragma once
 
+#include "common/wire/spawn_messages.h"
 #include "server-glue/spawn/spawn_ask.h"
 
 #include <functional>

@@ -2,6 +2,8 @@
 // known of other jobs comes from their daemons (StepEvents), from the launcher, and with connects.
 #pragma once
 
+#include "common/wire/cross_job_messages.h"
+#include "common/wire/event_messages.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/spawn/shared_fate.h"
 

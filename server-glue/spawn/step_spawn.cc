@@ -1,6 +1,7 @@
 // See step_spawn.h.
 #include "server-glue/spawn/step_spawn.h"
 
+#include "common/wire/session_messages.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/upcall_handlers.h"

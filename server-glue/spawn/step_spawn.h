@@ -1,6 +1,7 @@
 // PMIx_Spawn of this host's processes: the launcher starts the jobs (spawn_service.h), and tells how they fare.
 #pragma once
 
+#include "common/wire/spawn_messages.h"
 #include "server-glue/collective/step_collectives.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/step/session_link.h"

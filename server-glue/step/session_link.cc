@@ -1,6 +1,7 @@
 // See session_link.h.
 #include "server-glue/step/session_link.h"
 
+#include "common/wire/session_messages.h"
 #include "server-glue/step/step_messages.h"
 
 namespace pmixhost {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/rank_ranges.h"
+#include "common/wire/event_messages.h"
 #include "server-glue/step/step_context.h"
 
 #include <array>

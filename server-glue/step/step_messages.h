@@ -4,7 +4,7 @@
 
 #include "common/job_map.h"
 #include "common/log.h"
-#include "common/wire/messages.h"
+#include "common/wire/codec.h"
 
 #include <fmt/format.h>
 #include <functional>

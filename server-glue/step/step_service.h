@@ -8,7 +8,7 @@
 
 #include "common/event_loop.h"
 #include "common/job_map.h"
-#include "common/wire/messages.h"
+#include "common/wire/event_messages.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/core/signature.h"
 

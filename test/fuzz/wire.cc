@@ -3,7 +3,7 @@
 #include "common/transport/contact.h"
 #include "common/transport/invitation.h"
 #include "common/wire/frame.h"
-#include "common/wire/messages.h"
+#include "common/wire/all_messages.h"
 #include "server-glue/core/signature.h"
 #include "test/fuzz/fuzz.h"
 

@@ -3,7 +3,7 @@
 // between them, for tests that let it arrive.
 #pragma once
 
-#include "common/wire/messages.h"
+#include "common/wire/codec.h"
 #include "server-glue/core/host_port.h"
 
 #include <deque>

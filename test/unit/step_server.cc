@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "common/wire/session_messages.h"
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
 #include "test/unit/run_until.h"

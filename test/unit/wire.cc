@@ -2,7 +2,7 @@
 #include "common/transport/contact.h"
 #include "common/transport/tree.h"
 #include "common/wire/frame.h"
-#include "common/wire/messages.h"
+#include "common/wire/collective_messages.h"
 
 #include "test/unit/check.h"
 

@@ -2,7 +2,7 @@
 // committed one is not what they say. To make it anew: test/unit/wire_document --write FILE
 #include "common/transport/contact.h"
 #include "common/wire/frame.h"
-#include "common/wire/messages.h"
+#include "common/wire/all_messages.h"
 #include "server-glue/core/signature.h"
 
 #include <algorithm>

@@ -1,0 +1,30 @@
+// Every message between daemons, for the document of the wire format (contrib/doc/wire-format.md) and the tests.
+//
+// To add one: a struct in the file of its capability with `type`, `name`, `text` and fields() (codec.h tells how fields
+// become bytes), and an entry here; type numbers are never used again for another meaning.
+#pragma once
+
+#include "common/wire/collective_messages.h"
+#include "common/wire/connection_messages.h"
+#include "common/wire/control_messages.h"
+#include "common/wire/cross_job_messages.h"
+#include "common/wire/event_messages.h"
+#include "common/wire/modex_messages.h"
+#include "common/wire/publish_messages.h"
+#include "common/wire/session_messages.h"
+#include "common/wire/spawn_messages.h"
+#include "common/wire/table_messages.h"
+
+#include <tuple>
+
+namespace pmixhost::wire {
+
+using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
+                               ModexRequest, ModexReply, PostedByEnded, PostedKept, KillRanks, SignalRanks, SignalReply,
+                               PublishRequest, LookupRequest, UnpublishRequest,
+                               DataReply, ProcessesEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
+                               StepOver, EventNotice, HostReport, OrderlyEnds, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
+                               NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart,
+                               ControlPartReply, SpeakForStep>;
+
+} // namespace pmixhost::wire

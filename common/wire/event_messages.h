@@ -1,0 +1,132 @@
+// Events on their way between hosts and namespaces (server-glue/events/event_service.h).
+#pragma once
+
+#include "common/wire/codec.h"
+#include "common/wire/names.h"
+
+namespace pmixhost::wire {
+
+// All kinds begin with the same three fields, by which they find their way.
+struct EventNotice {
+    static constexpr std::uint8_t type = 56;
+    static constexpr const char *name = "EventNotice";
+    static constexpr const char *text = "a process notifies an event; passed on along the tree";
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+    std::vector<std::uint32_t> hosts;
+    std::int32_t status = 0;
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    std::uint8_t range = 0;
+    std::uint32_t info_count = 0;
+    Bytes info;
+    static constexpr void fields(auto &&field) {
+        field(&EventNotice::origin, "origin", "host it comes from");
+        field(&EventNotice::sequence, "sequence", "of that host, counting up");
+        field(&EventNotice::hosts, "hosts", "where it shall be delivered; none: everywhere");
+        field(&EventNotice::status, "status", "the event's code");
+        field(&EventNotice::nspace, "nspace", "namespace of the process");
+        field(&EventNotice::rank, "rank", "its rank");
+        field(&EventNotice::range, "range", "pmix_data_range_t");
+        field(&EventNotice::info_count, "info_count", "how many pmix_info_t");
+        field(&EventNotice::info, "info", "these, as PMIx_Data_pack makes them");
+    }
+};
+struct EndedProcess {
+    static constexpr const char *name = "EndedProcess";
+    std::uint32_t rank = 0;
+    std::int32_t code = 0;
+    std::int32_t term_status = 0;
+    std::int32_t exit_code = -1;
+    static constexpr void fields(auto &&field) {
+        field(&EndedProcess::rank, "rank", "rank");
+        field(&EndedProcess::code, "code", "of the event");
+        field(&EndedProcess::term_status, "term_status", "PMIX_PROC_TERM_STATUS; 0: unknown");
+        field(&EndedProcess::exit_code, "exit_code", "as a shell reports it; -1: unknown");
+    }
+};
+struct HostReport {
+    static constexpr std::uint8_t type = 57;
+    static constexpr const char *name = "HostReport";
+    static constexpr const char *text =
+        "processes of a host have ended badly, or it is lost; passed on along the tree";
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+    std::vector<std::uint32_t> hosts;
+    std::uint32_t host = 0;
+    std::uint8_t lost = 0;
+    std::uint64_t time = 0;
+    std::vector<EndedProcess> processes;
+    static constexpr void fields(auto &&field) {
+        field(&HostReport::origin, "origin", "as in EventNotice");
+        field(&HostReport::sequence, "sequence", "as in EventNotice");
+        field(&HostReport::hosts, "hosts", "as in EventNotice");
+        field(&HostReport::host, "host", "of which host it tells");
+        field(&HostReport::lost, "lost", "1: that host is lost");
+        field(&HostReport::time, "time", "when it was seen, in seconds of the epoch");
+        field(&HostReport::processes, "processes", "of that host, which have ended badly");
+    }
+};
+struct OrderlyEnds {
+    static constexpr std::uint8_t type = 58;
+    static constexpr const char *name = "OrderlyEnds";
+    static constexpr const char *text =
+        "processes have ended, and all was in order; first up the tree, then passed on along it";
+    std::uint32_t origin = 0;
+    std::uint64_t sequence = 0;
+    std::vector<std::uint32_t> hosts;
+    std::uint8_t up = 0;
+    std::uint64_t time = 0;
+    std::vector<RankRange> ranks;
+    std::vector<RankRange> uncertain;
+    static constexpr void fields(auto &&field) {
+        field(&OrderlyEnds::origin, "origin", "as in EventNotice; the root, or who stands in for it");
+        field(&OrderlyEnds::sequence, "sequence", "as in EventNotice");
+        field(&OrderlyEnds::hosts, "hosts", "as in EventNotice");
+        field(&OrderlyEnds::up, "up", "1: not yet passed on, the three above mean nothing");
+        field(&OrderlyEnds::time, "time", "when it was seen, in seconds of the epoch");
+        field(&OrderlyEnds::ranks, "ranks", "which have ended, with 0");
+        field(&OrderlyEnds::uncertain, "uncertain", "which have ended, the kernel does not say how");
+    }
+};
+// Between namespaces, over the session (server-glue/events/session_events.h).
+struct EventAbroad {
+    static constexpr std::uint8_t type = 96;
+    static constexpr const char *name = "EventAbroad";
+    static constexpr const char *text =
+        "to the session: an event for other namespaces; from it: an event of another namespace";
+    std::vector<Bytes> nspaces;
+    std::uint8_t related = 0;
+    Bytes once;
+    std::int32_t status = 0;
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    std::uint8_t range = 0;
+    std::vector<ProcessName> custom;
+    std::uint32_t info_count = 0;
+    Bytes info;
+    static constexpr void fields(auto &&field) {
+        field(&EventAbroad::nspaces, "nspaces", "for these; none: for all");
+        field(&EventAbroad::related, "related", "1: only for namespaces that are connected with that of the sender");
+        field(&EventAbroad::once, "once",
+              "not empty: one of the same name that this namespace has sent before is the same event");
+        field(&EventAbroad::status, "status", "the event's code");
+        field(&EventAbroad::nspace, "nspace", "namespace of the source");
+        field(&EventAbroad::rank, "rank", "its rank");
+        field(&EventAbroad::range, "range", "pmix_data_range_t");
+        field(&EventAbroad::custom, "custom", "for PMIX_RANGE_CUSTOM: for whom");
+        field(&EventAbroad::info_count, "info_count", "how many pmix_info_t");
+        field(&EventAbroad::info, "info", "these, as PMIx_Data_pack makes them");
+    }
+};
+struct HearEvents {
+    static constexpr std::uint8_t type = 97;
+    static constexpr const char *name = "HearEvents";
+    static constexpr const char *text = "to the session: here I am, with my namespace";
+    std::uint8_t reserved = 0;
+    static constexpr void fields(auto &&field) {
+        field(&HearEvents::reserved, "reserved", "0");
+    }
+};
+
+} // namespace pmixhost::wire
