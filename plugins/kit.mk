@@ -9,7 +9,7 @@ kit_shim_sources = \
 	plugins/kit/fresh_process.h plugins/kit/fresh_process.cc \
 	plugins/kit/launcher_start.h plugins/kit/launcher_start.cc \
 	plugins/kit/report.h plugins/kit/report.cc \
-	plugins/kit/starter_ear.h plugins/kit/starter_ear.cc \
+	plugins/kit/launch_listener.h plugins/kit/launch_listener.cc \
 	plugins/kit/user.h plugins/kit/user.cc
 
 # All of it, for backends and for programs that are linked with libcommon.
@@ -17,7 +17,7 @@ noinst_LTLIBRARIES += plugins/kit/libkit.la
 plugins_kit_libkit_la_SOURCES = \
 	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \
 	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/door_client.cc \
-	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/report.cc plugins/kit/starter_ear.cc \
+	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/report.cc plugins/kit/launch_listener.cc \
 	plugins/kit/step_document.h plugins/kit/step_document.cc plugins/kit/user.cc
 plugins_kit_libkit_la_CPPFLAGS = $(AM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
 plugins_kit_libkit_la_LIBADD = common/libcommon.la $(MUNGE_LIBS)

@@ -8,12 +8,12 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/collective/fence_ask.h server-glue/collective/fence_upcall.cc \
 	server-glue/collective/connect_ask.h server-glue/collective/connect_upcall.cc \
 	server-glue/collective/collective.h server-glue/collective/collective.cc \
-	server-glue/collective/gathering.h server-glue/collective/gathering.cc \
+	server-glue/collective/session_collective.h server-glue/collective/session_collective.cc \
 	server-glue/collective/step_collectives.h server-glue/collective/step_collectives.cc \
 	server-glue/collective/step_connect.h server-glue/collective/step_connect.cc \
 	server-glue/control/abort_ask.h server-glue/control/abort_upcall.cc \
 	server-glue/control/job_control_ask.h server-glue/control/job_control_upcall.cc \
-	server-glue/control/control_abroad.h server-glue/control/control_abroad.cc \
+	server-glue/control/cross_job_control.h server-glue/control/cross_job_control.cc \
 	server-glue/control/job_control.h server-glue/control/job_control.cc \
 	server-glue/control/session_control.h server-glue/control/session_control.cc \
 	server-glue/control/step_abort.h server-glue/control/step_abort.cc server-glue/control/step_control.h \
@@ -21,7 +21,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/core/central_roles.h server-glue/core/host_port.h server-glue/core/one_shot.h \
 	server-glue/core/signature.h server-glue/core/signature.cc \
 	server-glue/cross_job/cross_jobs.h server-glue/cross_job/cross_jobs.cc \
-	server-glue/cross_job/foreign_jobs.h server-glue/cross_job/foreign_jobs.cc \
+	server-glue/cross_job/cross_job_registry.h server-glue/cross_job/cross_job_registry.cc \
 	server-glue/cross_job/namespace_asks.h server-glue/cross_job/namespace_asks.cc \
 	server-glue/cross_job/step_finder.h server-glue/cross_job/step_finder.cc \
 	server-glue/daemon/central_server.h server-glue/daemon/central_server.cc server-glue/daemon/evidence.h \
@@ -95,7 +95,7 @@ server_glue_libglue_la_SOURCES = \
 	server-glue/step/step_messages.h server-glue/step/step_service.h \
 	server-glue/tasks/client_asks.h server-glue/tasks/client_upcall.cc \
 	server-glue/tasks/job_info.h server-glue/tasks/job_info.cc server-glue/tasks/local_tasks.h \
-	server-glue/tasks/local_tasks.cc server-glue/tasks/stand_in.h server-glue/tasks/stand_in.cc \
+	server-glue/tasks/local_tasks.cc server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

@@ -5,8 +5,8 @@
 # them would test libpmix and slow the measurements.
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS)
 E2E_CLIENTS = test/e2e/clients/abort test/e2e/clients/barrier test/e2e/clients/cleanup test/e2e/clients/connect \
-	test/e2e/clients/control test/e2e/clients/control_abroad test/e2e/clients/credential \
-	test/e2e/clients/die test/e2e/clients/ended test/e2e/clients/events test/e2e/clients/events_abroad \
+	test/e2e/clients/control test/e2e/clients/cross_job_control test/e2e/clients/credential \
+	test/e2e/clients/die test/e2e/clients/ended test/e2e/clients/events test/e2e/clients/cross_job_events \
 	test/e2e/clients/fence_data test/e2e/clients/fence_reqd test/e2e/clients/fence_sub \
 	test/e2e/clients/fence_lost \
 	test/e2e/clients/fence_timeout test/e2e/clients/group test/e2e/clients/group_invite test/e2e/clients/hello test/e2e/clients/jobinfo \
@@ -78,10 +78,10 @@ test_e2e_clients_connect_SOURCES = test/e2e/clients/connect.c test/e2e/clients/s
 test_e2e_clients_connect_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_connect_LDFLAGS =
 test_e2e_clients_connect_LDADD = $(PMIX_LIBS)
-test_e2e_clients_control_abroad_SOURCES = test/e2e/clients/control_abroad.c test/e2e/clients/client.h
-test_e2e_clients_control_abroad_CFLAGS = $(E2E_CFLAGS)
-test_e2e_clients_control_abroad_LDFLAGS =
-test_e2e_clients_control_abroad_LDADD = $(PMIX_LIBS)
+test_e2e_clients_cross_job_control_SOURCES = test/e2e/clients/cross_job_control.c test/e2e/clients/client.h
+test_e2e_clients_cross_job_control_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_cross_job_control_LDFLAGS =
+test_e2e_clients_cross_job_control_LDADD = $(PMIX_LIBS)
 test_e2e_clients_cleanup_SOURCES = test/e2e/clients/cleanup.c test/e2e/clients/client.h
 test_e2e_clients_cleanup_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_cleanup_LDFLAGS =
@@ -106,10 +106,10 @@ test_e2e_clients_events_SOURCES = test/e2e/clients/events.c test/e2e/clients/cli
 test_e2e_clients_events_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_events_LDFLAGS =
 test_e2e_clients_events_LDADD = $(PMIX_LIBS)
-test_e2e_clients_events_abroad_SOURCES = test/e2e/clients/events_abroad.c test/e2e/clients/client.h
-test_e2e_clients_events_abroad_CFLAGS = $(E2E_CFLAGS)
-test_e2e_clients_events_abroad_LDFLAGS =
-test_e2e_clients_events_abroad_LDADD = $(PMIX_LIBS)
+test_e2e_clients_cross_job_events_SOURCES = test/e2e/clients/cross_job_events.c test/e2e/clients/client.h
+test_e2e_clients_cross_job_events_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_cross_job_events_LDFLAGS =
+test_e2e_clients_cross_job_events_LDADD = $(PMIX_LIBS)
 test_e2e_clients_fence_data_SOURCES = test/e2e/clients/fence_data.c test/e2e/clients/client.h
 test_e2e_clients_fence_data_CFLAGS = $(E2E_CFLAGS)
 test_e2e_clients_fence_data_LDFLAGS =

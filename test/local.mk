@@ -13,7 +13,7 @@ include test/fuzz.mk
 include test/fault.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
-	test/unit/gathering test/unit/control_abroad test/unit/job_control test/unit/log_service test/unit/task_watch \
+	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/time_warning \
 	test/unit/spawn_plan \
 	test/unit/wire_document
@@ -58,9 +58,9 @@ test_unit_inner_client_LDADD = $(GLUE_TEST_LDADD)
 test_unit_namespace_asks_SOURCES = test/unit/namespace_asks.cc
 test_unit_namespace_asks_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_namespace_asks_LDADD = $(GLUE_TEST_LDADD)
-test_unit_control_abroad_SOURCES = test/unit/control_abroad.cc
-test_unit_control_abroad_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
-test_unit_control_abroad_LDADD = $(GLUE_TEST_LDADD)
+test_unit_cross_job_control_SOURCES = test/unit/cross_job_control.cc
+test_unit_cross_job_control_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_cross_job_control_LDADD = $(GLUE_TEST_LDADD)
 test_unit_job_control_SOURCES = test/unit/job_control.cc
 test_unit_job_control_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_job_control_LDADD = $(GLUE_TEST_LDADD)
@@ -102,9 +102,9 @@ test_unit_data_store_LDADD = $(GLUE_TEST_LDADD)
 test_unit_shared_fate_SOURCES = test/unit/shared_fate.cc
 test_unit_shared_fate_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_shared_fate_LDADD = $(GLUE_TEST_LDADD)
-test_unit_gathering_SOURCES = test/unit/gathering.cc
-test_unit_gathering_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
-test_unit_gathering_LDADD = $(GLUE_TEST_LDADD)
+test_unit_session_collective_SOURCES = test/unit/session_collective.cc
+test_unit_session_collective_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_session_collective_LDADD = $(GLUE_TEST_LDADD)
 test_unit_group_invitations_SOURCES = test/unit/group_invitations.cc
 test_unit_group_invitations_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_group_invitations_LDADD = $(GLUE_TEST_LDADD)

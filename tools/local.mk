@@ -4,7 +4,7 @@ noinst_LTLIBRARIES += tools/librun.la
 tools_librun_la_SOURCES = \
 	tools/daemon_process.cc tools/daemon_process.h \
 	tools/input.cc tools/input.h \
-	tools/launcher.cc tools/launcher.h \
+	tools/run.cc tools/run.h \
 	tools/layout.cc tools/layout.h \
 	tools/output.cc tools/output.h \
 	tools/run_options.cc tools/run_options.h \

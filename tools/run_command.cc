@@ -1,7 +1,7 @@
-// `pmixhost run`. See launcher.h for the work.
+// `pmixhost run`. See run.h for the work.
 #include "common/config.h"
 #include "tools/commands.h"
-#include "tools/launcher.h"
+#include "tools/run.h"
 #include "tools/run_options.h"
 
 #include <cstdio>
@@ -43,7 +43,7 @@ int run_command(const Words &words) {
     });
     if (!loop)
         return complain(loop.failure().text, exit_failure);
-    Launcher launcher(**loop, options);
+    Run launcher(**loop, options);
     if (auto started = launcher.start(environ); !started)
         return complain(started.failure().text, exit_failure);
     if (auto ran = (*loop)->run(); !ran)

@@ -22,9 +22,9 @@ namespace pmixhost::wire {
 using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
                                ModexRequest, ModexReply, PostedByEnded, PostedKept, KillRanks, SignalRanks, SignalReply,
                                PublishRequest, LookupRequest, UnpublishRequest,
-                               DataReply, ProcessesEnded, WantSession, GatheringJoin, GatheringDone, SpawnRequest, SpawnReply,
-                               StepOver, EventNotice, HostReport, OrderlyEnds, EventAbroad, HearEvents, JobEvent, TableRequest, TableReply,
+                               DataReply, ProcessesEnded, WantSession, SessionCollectiveJoin, SessionCollectiveDone, SpawnRequest, SpawnReply,
+                               StepOver, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents, JobEvent, TableRequest, TableReply,
                                NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart,
-                               ControlPartReply, SpeakForStep>;
+                               ControlPartReply, StepDelegate>;
 
 } // namespace pmixhost::wire

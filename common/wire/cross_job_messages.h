@@ -1,5 +1,5 @@
 // What is known of other namespaces, and operations over several (server-glue/cross_job, server-
-// glue/collective/gathering.h).
+// glue/collective/session_collective.h).
 #pragma once
 
 #include "common/wire/codec.h"
@@ -90,9 +90,9 @@ struct GroupPart {
         field(&GroupPart::posted, "posted", "PostedData of its members, for other namespaces");
     }
 };
-struct GatheringJoin {
+struct SessionCollectiveJoin {
     static constexpr std::uint8_t type = 40;
-    static constexpr const char *name = "GatheringJoin";
+    static constexpr const char *name = "SessionCollectiveJoin";
     static constexpr const char *text =
         "all participants of this namespace have entered a collective over several, or it fails here";
     Bytes signature;
@@ -100,25 +100,25 @@ struct GatheringJoin {
     std::int32_t status = 0;
     NamespacePart part;
     static constexpr void fields(auto &&field) {
-        field(&GatheringJoin::signature, "signature", "as in CollectiveUp");
-        field(&GatheringJoin::sequence, "sequence", "as in CollectiveUp, of this namespace");
-        field(&GatheringJoin::status, "status", "0, or the PMIx status that ends it for all");
-        field(&GatheringJoin::part, "part", "of this namespace");
+        field(&SessionCollectiveJoin::signature, "signature", "as in CollectiveUp");
+        field(&SessionCollectiveJoin::sequence, "sequence", "as in CollectiveUp, of this namespace");
+        field(&SessionCollectiveJoin::status, "status", "0, or the PMIx status that ends it for all");
+        field(&SessionCollectiveJoin::part, "part", "of this namespace");
     }
 };
-struct GatheringDone {
+struct SessionCollectiveDone {
     static constexpr std::uint8_t type = 41;
-    static constexpr const char *name = "GatheringDone";
+    static constexpr const char *name = "SessionCollectiveDone";
     static constexpr const char *text = "all namespaces have joined, or it has failed for all";
     Bytes signature;
     std::uint64_t sequence = 0;
     std::int32_t status = 0;
     std::vector<NamespacePart> parts;
     static constexpr void fields(auto &&field) {
-        field(&GatheringDone::signature, "signature", "as the namespace gave it");
-        field(&GatheringDone::sequence, "sequence", "as the namespace gave it");
-        field(&GatheringDone::status, "status", "0, or a PMIx status");
-        field(&GatheringDone::parts, "parts", "of the other namespaces");
+        field(&SessionCollectiveDone::signature, "signature", "as the namespace gave it");
+        field(&SessionCollectiveDone::sequence, "sequence", "as the namespace gave it");
+        field(&SessionCollectiveDone::status, "status", "0, or a PMIx status");
+        field(&SessionCollectiveDone::parts, "parts", "of the other namespaces");
     }
 };
 

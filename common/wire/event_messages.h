@@ -67,9 +67,9 @@ struct HostReport {
         field(&HostReport::processes, "processes", "of that host, which have ended badly");
     }
 };
-struct OrderlyEnds {
+struct NormalExits {
     static constexpr std::uint8_t type = 58;
-    static constexpr const char *name = "OrderlyEnds";
+    static constexpr const char *name = "NormalExits";
     static constexpr const char *text =
         "processes have ended, and all was in order; first up the tree, then passed on along it";
     std::uint32_t origin = 0;
@@ -80,19 +80,19 @@ struct OrderlyEnds {
     std::vector<RankRange> ranks;
     std::vector<RankRange> uncertain;
     static constexpr void fields(auto &&field) {
-        field(&OrderlyEnds::origin, "origin", "as in EventNotice; the root, or who stands in for it");
-        field(&OrderlyEnds::sequence, "sequence", "as in EventNotice");
-        field(&OrderlyEnds::hosts, "hosts", "as in EventNotice");
-        field(&OrderlyEnds::up, "up", "1: not yet passed on, the three above mean nothing");
-        field(&OrderlyEnds::time, "time", "when it was seen, in seconds of the epoch");
-        field(&OrderlyEnds::ranks, "ranks", "which have ended, with 0");
-        field(&OrderlyEnds::uncertain, "uncertain", "which have ended, the kernel does not say how");
+        field(&NormalExits::origin, "origin", "as in EventNotice; the root, or who stands in for it");
+        field(&NormalExits::sequence, "sequence", "as in EventNotice");
+        field(&NormalExits::hosts, "hosts", "as in EventNotice");
+        field(&NormalExits::up, "up", "1: not yet passed on, the three above mean nothing");
+        field(&NormalExits::time, "time", "when it was seen, in seconds of the epoch");
+        field(&NormalExits::ranks, "ranks", "which have ended, with 0");
+        field(&NormalExits::uncertain, "uncertain", "which have ended, the kernel does not say how");
     }
 };
 // Between namespaces, over the session (server-glue/events/session_events.h).
-struct EventAbroad {
+struct CrossJobEvent {
     static constexpr std::uint8_t type = 96;
-    static constexpr const char *name = "EventAbroad";
+    static constexpr const char *name = "CrossJobEvent";
     static constexpr const char *text =
         "to the session: an event for other namespaces; from it: an event of another namespace";
     std::vector<Bytes> nspaces;
@@ -106,26 +106,26 @@ struct EventAbroad {
     std::uint32_t info_count = 0;
     Bytes info;
     static constexpr void fields(auto &&field) {
-        field(&EventAbroad::nspaces, "nspaces", "for these; none: for all");
-        field(&EventAbroad::related, "related", "1: only for namespaces that are connected with that of the sender");
-        field(&EventAbroad::once, "once",
+        field(&CrossJobEvent::nspaces, "nspaces", "for these; none: for all");
+        field(&CrossJobEvent::related, "related", "1: only for namespaces that are connected with that of the sender");
+        field(&CrossJobEvent::once, "once",
               "not empty: one of the same name that this namespace has sent before is the same event");
-        field(&EventAbroad::status, "status", "the event's code");
-        field(&EventAbroad::nspace, "nspace", "namespace of the source");
-        field(&EventAbroad::rank, "rank", "its rank");
-        field(&EventAbroad::range, "range", "pmix_data_range_t");
-        field(&EventAbroad::custom, "custom", "for PMIX_RANGE_CUSTOM: for whom");
-        field(&EventAbroad::info_count, "info_count", "how many pmix_info_t");
-        field(&EventAbroad::info, "info", "these, as PMIx_Data_pack makes them");
+        field(&CrossJobEvent::status, "status", "the event's code");
+        field(&CrossJobEvent::nspace, "nspace", "namespace of the source");
+        field(&CrossJobEvent::rank, "rank", "its rank");
+        field(&CrossJobEvent::range, "range", "pmix_data_range_t");
+        field(&CrossJobEvent::custom, "custom", "for PMIX_RANGE_CUSTOM: for whom");
+        field(&CrossJobEvent::info_count, "info_count", "how many pmix_info_t");
+        field(&CrossJobEvent::info, "info", "these, as PMIx_Data_pack makes them");
     }
 };
-struct HearEvents {
+struct SubscribeEvents {
     static constexpr std::uint8_t type = 97;
-    static constexpr const char *name = "HearEvents";
+    static constexpr const char *name = "SubscribeEvents";
     static constexpr const char *text = "to the session: here I am, with my namespace";
     std::uint8_t reserved = 0;
     static constexpr void fields(auto &&field) {
-        field(&HearEvents::reserved, "reserved", "0");
+        field(&SubscribeEvents::reserved, "reserved", "0");
     }
 };
 

@@ -15,9 +15,9 @@ struct ProcessesEnded {
         field(&ProcessesEnded::ranks, "ranks", "of the connection's namespace");
     }
 };
-struct SpeakForStep {
+struct StepDelegate {
     static constexpr std::uint8_t type = 176;
-    static constexpr const char *name = "SpeakForStep";
+    static constexpr const char *name = "StepDelegate";
     static constexpr const char *text =
         "from the session to one host of each step: it tells of the ends of processes of other hosts too";
     static constexpr void fields(auto &&) {}

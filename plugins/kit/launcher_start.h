@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/start_document.h"
-#include "plugins/kit/starter_ear.h"
+#include "plugins/kit/launch_listener.h"
 
 #include <string>
 #include <vector>

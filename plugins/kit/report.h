@@ -1,7 +1,7 @@
 // The report channel: what the daemons of a step (or a task's hook) tell the *starter*, the command with which the
 // user started the step (srun): why the step was ended and what the starter should return (the exit report); that
 // the programs of a spawned step run, or why not; and invitations to the launcher beside the starter, which
-// listens from before the launch on (starter_ear.h).
+// listens from before the launch on (launch_listener.h).
 //
 // Where to send it travels in the step's environment and in the start document (report_variable and `slurm.report`
 // under Slurm): "PORT COOKIE ADDRESS [ADDRESS ...]", the cookie as 32 hex digits, the numeric

@@ -34,7 +34,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
                          [this](Rank rank, int code, std::string why) {
                              tell(TaskNotStarted{rank, static_cast<std::uint8_t>(code), why});
                          },
-                         [this](Rank rank, int status) { on_ended(rank, status); }, on_parted()}) {}
+                         [this](Rank rank, int status) { on_ended(rank, status); }, on_exec_report()}) {}
 
     const StepInfo &step() const override { return start_.step; }
     RmRoles *roles() override { return this; }
@@ -133,12 +133,12 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
 
   private:
     // Only a spawned job has somebody who wants to know.
-    decltype(Tasks::Events::on_parted) on_parted() {
+    decltype(Tasks::Events::on_exec_report) on_exec_report() {
         if (!start_.step.parent)
             return nullptr;
         return [this](Rank rank, std::string said, UniqueFd task) {
             if (!leaving_)
-                listener_->on_task_parted(rank, std::move(said), std::move(task));
+                listener_->on_exec_report(rank, std::move(said), std::move(task));
         };
     }
 

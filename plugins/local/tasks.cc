@@ -113,7 +113,7 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
         return error(made.failure().kind, "cannot start a task: {}", made.failure().text);
     auto [read_end, write_end] = std::move(*made);
     UniqueFd words, task_words;
-    if (events_.on_parted) {
+    if (events_.on_exec_report) {
         auto pair = make_socket_pair();
         if (!pair)
             return error(pair.failure().kind, "cannot start a task: {}", pair.failure().text);
@@ -197,7 +197,7 @@ void Tasks::on_words(Rank rank) {
         return;
     }
     task.words_watch.reset();
-    events_.on_parted(rank, std::move(task.said), std::move(task.words));
+    events_.on_exec_report(rank, std::move(task.said), std::move(task.words));
 }
 
 void Tasks::on_end(Rank rank) {

@@ -25,7 +25,7 @@ class Tasks {
         std::function<void(Rank, int wait_status)> on_ended;
         // If there is one, each task gets a descriptor, PMIXHOST_TASK_FD (common/task_spec.h): what it
         // said there until it closed.
-        std::function<void(Rank, std::string said, UniqueFd task)> on_parted;
+        std::function<void(Rank, std::string said, UniqueFd task)> on_exec_report;
     };
     Tasks(EventLoop &loop, Events events) : loop_(loop), events_(std::move(events)) {}
     Tasks(const Tasks &) = delete;

@@ -193,7 +193,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
             return set.failure();
     }
-    kit::StarterEar::Parts parts;
+    kit::LaunchListener::Parts parts;
     parts.sealer = std::move(sealer);
     parts.start_launcher = [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
                             job = std::to_string(map->job_id), output = option_of_srun("output"),
@@ -225,13 +225,13 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
                       [](const auto &ranks) { return !ranks.empty(); }));
     if (parts.spawn_channel)
         say_created(parts.spawn_channel.get(), namespace_of(map->job_id, map->step_id));
-    LaunchState state{std::make_unique<kit::StarterEar>(std::move(*listener), std::move(parts))};
-    state.ear->begin();
+    LaunchState state{std::make_unique<kit::LaunchListener>(std::move(*listener), std::move(parts))};
+    state.listener->begin();
     return {std::move(state)};
 }
 
 int finish_launch(LaunchState &state, int error_fd) {
-    auto report = state.ear->finish(collect_limit);
+    auto report = state.listener->finish(collect_limit);
     if (!report)
         return 0;
     if (!report->text.empty()) {

@@ -1,4 +1,4 @@
-// What happens in srun before the launch: describing the step for its daemons, and opening the ear
+// What happens in srun before the launch: describing the step for its daemons, and opening the listener
 // for exit reports. As the user who runs srun; called once per component of a het step, in threads
 // of their own.
 #pragma once
@@ -6,7 +6,7 @@
 #include "common/result.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/srun_command.h"
-#include "plugins/kit/starter_ear.h"
+#include "plugins/kit/launch_listener.h"
 #include "plugins/slurm/task_map.h"
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace pmixhost::slurm {
 
 // What srun keeps for a step until it is over: the opaque state that the hooks pass on.
 struct LaunchState {
-    std::unique_ptr<kit::StarterEar> ear;
+    std::unique_ptr<kit::LaunchListener> listener;
 };
 
 // What else goes into the map: from srun's own surroundings.

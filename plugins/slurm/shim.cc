@@ -2,7 +2,7 @@
 // hands over to its part (prelaunch.h, prefork.h, task_hook.h); no exception leaves here.
 //
 // Slurm loads this file into srun, slurmctld, slurmd and slurmstepd, some of them load and unload
-// it again and again. So: no constructors with effects, no threads but srun's ear (which lives from
+// it again and again. So: no constructors with effects, no threads but srun's listener (which lives from
 // prelaunch to fini), no output of our own in init.
 #include "plugins/slurm/prefork.h"
 #include "plugins/slurm/prelaunch.h"

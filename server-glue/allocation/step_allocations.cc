@@ -11,7 +11,7 @@
 
 namespace pmixhost {
 
-StepAllocations::StepAllocations(StepContext &context, std::function<void(wire::EventAbroad)> tell_step)
+StepAllocations::StepAllocations(StepContext &context, std::function<void(wire::CrossJobEvent)> tell_step)
     : context_(context), tell_step_(std::move(tell_step)), allocations_(*this, context.settings.allocation_timeout),
       time_warning_(*this, context.settings.events_time_warning) {}
 
@@ -67,7 +67,7 @@ void StepAllocations::warn_of_time(std::uint32_t seconds_left) {
     context_.log.info("{} seconds are left of the allocation", seconds_left);
     auto now = static_cast<std::uint64_t>(std::time(nullptr));
     for (const auto &event : time_warning_events(seconds_left, now, context_.step.nspace)) {
-        if (auto message = abroad(event))
+        if (auto message = cross_job_event(event))
             tell_step_(std::move(*message));
         else
             context_.log.warning("{}", message.failure().text);

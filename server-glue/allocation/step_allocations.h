@@ -13,7 +13,7 @@ namespace pmixhost {
 class StepAllocations final : public StepService, private AllocationPort, private TimeWarningPort {
   public:
     // `tell_step` brings an event to every host of the step.
-    StepAllocations(StepContext &context, std::function<void(wire::EventAbroad)> tell_step);
+    StepAllocations(StepContext &context, std::function<void(wire::CrossJobEvent)> tell_step);
 
     void request(AllocationAsk request);
 
@@ -37,7 +37,7 @@ class StepAllocations final : public StepService, private AllocationPort, privat
     TimePoint time_now() const override { return context_.now(); }
 
     StepContext &context_;
-    std::function<void(wire::EventAbroad)> tell_step_;
+    std::function<void(wire::CrossJobEvent)> tell_step_;
     AllocationService allocations_;
     TimeWarning time_warning_;
 };

@@ -117,10 +117,10 @@ void Collectives::advance(Record &record, std::uint64_t sequence) {
     if (total > wire::frame_limit)
         return fail(record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
     if (record.parent == no_host) {
-        if (!port_.spans_outside(record.signature))
+        if (!port_.spans_jobs(record.signature))
             return complete_all(record, sequence, std::move(instance.contributions));
-        if (!std::exchange(instance.outside, true))
-            port_.join_outside(record.key, sequence, instance.contributions);
+        if (!std::exchange(instance.cross_job, true))
+            port_.join_cross_job(record.key, sequence, instance.contributions);
         return;
     }
     wire::CollectiveUp up;
@@ -138,14 +138,14 @@ void Collectives::complete_all(Record &record, std::uint64_t sequence,
            std::make_shared<const std::vector<wire::Contribution>>(std::move(contributions)));
 }
 
-void Collectives::outside_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
+void Collectives::cross_job_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
                                std::vector<wire::Contribution> parts) {
     auto found = records_.find(key);
     if (found == records_.end())
         return;
     Record &record = found->second;
     auto at = record.instances.find(sequence);
-    if (at == record.instances.end() || !at->second.outside) {
+    if (at == record.instances.end() || !at->second.cross_job) {
         ++dropped_;
         return;
     }
@@ -165,11 +165,11 @@ void Collectives::outside_done(const Bytes &key, std::uint64_t sequence, std::in
     complete_all(record, sequence, std::move(all));
 }
 
-void Collectives::on_outside_gone() {
+void Collectives::on_cross_job_gone() {
     for (auto [order, record] : std::map(busy_)) {
         std::vector<std::uint64_t> broken;
         for (const auto &[sequence, instance] : record->instances) {
-            if (instance.outside)
+            if (instance.cross_job)
                 broken.push_back(sequence);
         }
         for (std::uint64_t sequence : broken)
@@ -178,8 +178,8 @@ void Collectives::on_outside_gone() {
 }
 
 void Collectives::fail(Record &record, std::uint64_t sequence, std::int32_t status) {
-    if (record.parent == no_host && port_.spans_outside(record.signature))
-        port_.leave_outside(record.key, sequence, status);
+    if (record.parent == no_host && port_.spans_jobs(record.signature))
+        port_.leave_cross_job(record.key, sequence, status);
     if (record.parent != no_host) {
         wire::CollectiveUp up;
         up.signature = record.key;

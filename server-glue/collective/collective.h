@@ -24,8 +24,8 @@
 // others need on their way to the root.
 //
 // A signature may span namespaces. The tree is then that of this namespace's participants; once all
-// of them are there, its root hands their part out (join_outside), and what comes back from the other
-// namespaces (outside_done) completes it. Their parts travel down as contributions of no_host.
+// of them are there, its root hands their part out (join_cross_job), and what comes back from the other
+// namespaces (cross_job_done) completes it. Their parts travel down as contributions of no_host.
 #pragma once
 
 #include "common/event_loop.h"
@@ -59,11 +59,11 @@ class CollectivePort {
     virtual std::optional<Bytes> part_of_the_dead(const Signature &) { return std::nullopt; }
 
     // Has the signature members in other namespaces?
-    virtual bool spans_outside(const Signature &) { return false; }
-    // This namespace's part is complete; outside_done() is the answer, perhaps from within.
-    virtual void join_outside(const Bytes &, std::uint64_t, const std::vector<wire::Contribution> &) {}
+    virtual bool spans_jobs(const Signature &) { return false; }
+    // This namespace's part is complete; cross_job_done() is the answer, perhaps from within.
+    virtual void join_cross_job(const Bytes &, std::uint64_t, const std::vector<wire::Contribution> &) {}
     // This namespace's part has failed, whether or not it had joined.
-    virtual void leave_outside(const Bytes &, std::uint64_t, std::int32_t) {}
+    virtual void leave_cross_job(const Bytes &, std::uint64_t, std::int32_t) {}
 };
 
 class Collectives {
@@ -92,11 +92,11 @@ class Collectives {
     void on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload);
     void on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message);
 
-    // The other namespaces' part of what join_outside() was called for, or why there is none.
-    void outside_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
+    // The other namespaces' part of what join_cross_job() was called for, or why there is none.
+    void cross_job_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
                       std::vector<wire::Contribution> parts);
-    // Nothing that waits outside will be answered any more.
-    void on_outside_gone();
+    // Nothing that waits for other jobs will be answered any more.
+    void on_cross_job_gone();
     void on_host_gone(HostIndex host);
     // A local process ended; asks the port which signatures that breaks.
     void on_local_process_gone();
@@ -118,7 +118,7 @@ class Collectives {
         TimePoint probe_at = TimePoint::max();
         bool probed_by_parent = false;
         bool up_sent = false;
-        bool outside = false; // joined with the other namespaces
+        bool cross_job = false; // joined with the other namespaces
         std::set<HostIndex> arrived; // children
         std::vector<wire::Contribution> contributions;
     };

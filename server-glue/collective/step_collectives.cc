@@ -28,8 +28,8 @@ void StepCollectives::take_messages(StepMessages &messages) {
     messages.on<wire::CollectiveProbe>(Peer::host, [this](HostIndex from, const auto &message, const SharedBytes &) {
         collectives_.on_probe(context_.now(), from, message);
     });
-    messages.on<wire::GatheringDone>(Peer::session, [this](HostIndex, auto &&message, const SharedBytes &) {
-        on_gathering_done(std::move(message));
+    messages.on<wire::SessionCollectiveDone>(Peer::session, [this](HostIndex, auto &&message, const SharedBytes &) {
+        on_session_collective_done(std::move(message));
     });
 }
 
@@ -160,9 +160,9 @@ std::optional<Bytes> StepCollectives::part_of_the_dead(const Signature &signatur
 
 // --- with other jobs, through the session -----------------------------------------------------------
 
-void StepCollectives::join_outside(const Bytes &key, std::uint64_t sequence,
+void StepCollectives::join_cross_job(const Bytes &key, std::uint64_t sequence,
                                    const std::vector<wire::Contribution> &contributions) {
-    wire::GatheringJoin join;
+    wire::SessionCollectiveJoin join;
     join.signature = key;
     join.sequence = sequence;
     join.part.info = describe(context_.step);
@@ -170,15 +170,15 @@ void StepCollectives::join_outside(const Bytes &key, std::uint64_t sequence,
         join.part.data += contribution.data;
     Bytes message = wire::encode(join);
     if (message.size() > wire::frame_limit) {
-        leave_outside(key, sequence, PMIX_ERR_OUT_OF_RESOURCE);
-        return collectives_.outside_done(key, sequence, PMIX_ERR_OUT_OF_RESOURCE, {});
+        leave_cross_job(key, sequence, PMIX_ERR_OUT_OF_RESOURCE);
+        return collectives_.cross_job_done(key, sequence, PMIX_ERR_OUT_OF_RESOURCE, {});
     }
-    if (!context_.send_to_session(wire::GatheringJoin::type, share(std::move(message))))
-        collectives_.outside_done(key, sequence, PMIX_ERR_UNREACH, {});
+    if (!context_.send_to_session(wire::SessionCollectiveJoin::type, share(std::move(message))))
+        collectives_.cross_job_done(key, sequence, PMIX_ERR_UNREACH, {});
 }
 
-void StepCollectives::leave_outside(const Bytes &key, std::uint64_t sequence, std::int32_t status) {
-    wire::GatheringJoin join;
+void StepCollectives::leave_cross_job(const Bytes &key, std::uint64_t sequence, std::int32_t status) {
+    wire::SessionCollectiveJoin join;
     join.signature = key;
     join.sequence = sequence;
     join.status = status;
@@ -186,11 +186,11 @@ void StepCollectives::leave_outside(const Bytes &key, std::uint64_t sequence, st
     context_.send_to_session(join);
 }
 
-void StepCollectives::on_gathering_done(wire::GatheringDone message) {
+void StepCollectives::on_session_collective_done(wire::SessionCollectiveDone message) {
     std::vector<wire::Contribution> parts;
     for (const auto &part : message.parts)
         parts.push_back({no_host, wire::encode(part)});
-    collectives_.outside_done(message.signature, message.sequence, message.status, std::move(parts));
+    collectives_.cross_job_done(message.signature, message.sequence, message.status, std::move(parts));
 }
 
 } // namespace pmixhost

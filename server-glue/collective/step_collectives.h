@@ -41,20 +41,20 @@ class StepCollectives final : public StepService, private CollectivePort {
     void on_time(TimePoint now) override { collectives_.on_time(now); }
     void on_process_gone(Rank, std::optional<int>) override { collectives_.on_local_process_gone(); }
     void on_host_gone(HostIndex host, bool) override { collectives_.on_host_gone(host); }
-    void on_session_gone() override { collectives_.on_outside_gone(); }
+    void on_session_gone() override { collectives_.on_cross_job_gone(); }
 
   private:
     // CollectivePort
     bool local_member_gone(const Signature &signature) override;
     std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
-    bool spans_outside(const Signature &signature) override { return jobs_.spanned_by(signature); }
-    void join_outside(const Bytes &key, std::uint64_t sequence,
+    bool spans_jobs(const Signature &signature) override { return jobs_.spanned_by(signature); }
+    void join_cross_job(const Bytes &key, std::uint64_t sequence,
                       const std::vector<wire::Contribution> &contributions) override;
-    void leave_outside(const Bytes &key, std::uint64_t sequence, std::int32_t status) override;
+    void leave_cross_job(const Bytes &key, std::uint64_t sequence, std::int32_t status) override;
 
     bool local_member_ending(const Signature &signature);
     void complete(const Signature &signature, const Contributions &contributions, DataReply reply);
-    void on_gathering_done(wire::GatheringDone message);
+    void on_session_collective_done(wire::SessionCollectiveDone message);
 
     StepContext &context_;
     CrossJobs &jobs_;

@@ -1,5 +1,5 @@
 // PMIx_Job_control: signals, and the event of a checkpoint, for processes of this daemon's own job, on all its hosts; who asks may be a
-// process of the job or, by way of the session, of another one (control_abroad.h). Pure: messages and
+// process of the job or, by way of the session, of another one (cross_job_control.h). Pure: messages and
 // time in, messages, signals and one answer out.
 //
 // Nothing is signalled unless all of the request makes sense. It goes along the tree of the step's hosts

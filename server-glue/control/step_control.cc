@@ -18,7 +18,7 @@ StepControl::StepControl(StepContext &context, const GroupRegistry &groups, cons
     : context_(context), groups_(groups), jobs_(jobs), children_(children), events_(events),
       control_(context, *this, context.step.nspace, context.step.map, context.self(),
                context.settings.transport_radix),
-      abroad_(context, *this, control_, context.step.nspace) {}
+      cross_job_(context, *this, control_, context.step.nspace) {}
 
 void StepControl::take_asks(UpcallHandlers &handlers) {
     handlers.on<JobControlAsk>([this](JobControlAsk ask) { control(std::move(ask)); });
@@ -32,16 +32,16 @@ void StepControl::take_messages(StepMessages &messages) {
     messages.on<wire::SignalReply>(
         Peer::host, [this](HostIndex from, const auto &message, const auto &) { control_.on_reply(from, message); });
     messages.on<wire::ControlPart>(Peer::session, [this](HostIndex, auto &&message, const auto &) {
-        abroad_.on_part(context_.now(), std::move(message));
+        cross_job_.on_part(context_.now(), std::move(message));
     });
     messages.on<wire::ControlReply>(Peer::session, [this](HostIndex, const auto &message, const auto &) {
-        abroad_.on_reply(context_.now(), message);
+        cross_job_.on_reply(context_.now(), message);
     });
 }
 
 void StepControl::on_time(TimePoint now) {
     control_.on_time(now);
-    abroad_.on_time(now);
+    cross_job_.on_time(now);
 }
 
 void StepControl::control(JobControlAsk request) {
@@ -57,7 +57,7 @@ void StepControl::control(JobControlAsk request) {
     request.targets = std::move(*targets);
     if (request.only_declares())
         return note_declaration(request);
-    abroad_.request(context_.now(), std::move(request));
+    cross_job_.request(context_.now(), std::move(request));
 }
 
 // No host need hear of it: an RM is told by the job's own options (srun --requeue).

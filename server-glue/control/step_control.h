@@ -1,9 +1,9 @@
 // PMIx_Job_control of this host's processes, and what it means for them: signals, the event of a checkpoint, the end of
-// the job (job_control.h), here and in other jobs of the session (control_abroad.h).
+// the job (job_control.h), here and in other jobs of the session (cross_job_control.h).
 #pragma once
 
 #include "common/wire/control_messages.h"
-#include "server-glue/control/control_abroad.h"
+#include "server-glue/control/cross_job_control.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/group_registry.h"
@@ -11,7 +11,7 @@
 
 namespace pmixhost {
 
-class StepControl final : public StepService, private JobControlPort, private ControlAbroadPort {
+class StepControl final : public StepService, private JobControlPort, private CrossJobControlPort {
   public:
     StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs, const Children &children,
                 StepEvents &events);
@@ -20,17 +20,17 @@ class StepControl final : public StepService, private JobControlPort, private Co
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
-    TimePoint next_time() const override { return std::min(control_.next_time(), abroad_.next_time()); }
+    TimePoint next_time() const override { return std::min(control_.next_time(), cross_job_.next_time()); }
     void on_time(TimePoint now) override;
     void on_host_gone(HostIndex host, bool left) override { control_.on_host_gone(host, !left); }
-    void on_session_gone() override { abroad_.on_session_gone(); }
+    void on_session_gone() override { cross_job_.on_session_gone(); }
 
   private:
     // JobControlPort
     bool signal_local(Rank rank, int signal) override;
     void end_job(std::string why, StatusReply reply) override;
     void notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) override;
-    // ControlAbroadPort
+    // CrossJobControlPort
     bool has_ended(const Bytes &nspace) const override { return children_.ended.contains(nspace); }
     std::vector<Bytes> children() const override { return {children_.running.begin(), children_.running.end()}; }
 
@@ -42,7 +42,7 @@ class StepControl final : public StepService, private JobControlPort, private Co
     const Children &children_;
     StepEvents &events_;
     JobControl control_;
-    ControlAbroad abroad_;
+    CrossJobControl cross_job_;
 };
 
 } // namespace pmixhost

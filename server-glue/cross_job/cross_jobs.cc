@@ -96,7 +96,7 @@ void CrossJobs::met(const Signature &signature) {
     if (signature.kind == CollectiveKind::connect)
         fate_.fate().connected(signature, size);
     else
-        fate_.fate().parted(signature, size);
+        fate_.fate().disconnected(signature, size);
 }
 
 std::map<Rank, std::string> CrossJobs::remember_posted(const wire::NamespacePart &part) {

@@ -1,11 +1,11 @@
 // The other jobs of the session that processes of this host deal with, and what is known of them here: their job
-// information (foreign_jobs.h), what their processes have posted, and whether they share this job's fate.
+// information (cross_job_registry.h), what their processes have posted, and whether they share this job's fate.
 #pragma once
 
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/modex_messages.h"
 #include "server-glue/step/step_context.h"
-#include "server-glue/cross_job/foreign_jobs.h"
+#include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/cross_job/namespace_asks.h"
 #include "server-glue/query/step_sets.h"
 #include "server-glue/spawn/step_fate.h"
@@ -16,7 +16,7 @@ class CrossJobs final : public StepService {
   public:
     CrossJobs(StepContext &context, StepSets &sets, StepFate &fate);
 
-    const ForeignJobs &jobs() const { return jobs_; }
+    const CrossJobRegistry &jobs() const { return jobs_; }
     // 0 when it is not known.
     Rank size_of(const Bytes &nspace) const {
         return nspace == context_.step.nspace ? context_.step.map.rank_count() : jobs_.size_of(nspace);
@@ -25,7 +25,7 @@ class CrossJobs final : public StepService {
     bool spanned_by(const Signature &signature) const;
 
     // Calls `then` when the library knows that namespace, after asking for it where nobody has yet; with an error
-    // when there is none, after the library has learned that (ForeignJobs::mark_unknown).
+    // when there is none, after the library has learned that (CrossJobRegistry::mark_unknown).
     void when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then);
     // A job that a process here has spawned; `then` in any case.
     void learn_child(const wire::NamespaceInfo &info, std::function<void()> then);
@@ -56,7 +56,7 @@ class CrossJobs final : public StepService {
     StepContext &context_;
     StepSets &sets_;
     StepFate &fate_;
-    ForeignJobs jobs_;
+    CrossJobRegistry jobs_;
     NamespaceAsks asks_;
     std::map<std::pair<Bytes, Rank>, Bytes> posted_;
 };

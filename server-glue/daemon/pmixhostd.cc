@@ -4,7 +4,7 @@
 //   pmixhostd --start-fd N    serve; N: the start document (contrib/doc/start-document.md)
 //   pmixhostd --session BACKEND [KEY=VALUE ...]
 //                             the session of an allocation; the keys of its start document
-//   pmixhostd --stand-in      internal, see stand_in.h
+//   pmixhostd --proxy-client      internal, see proxy_client.h
 //   pmixhostd --backends      the backends that are installed, for `pmixhost version`
 //   pmixhostd --version
 #include "common/config.h"
@@ -13,7 +13,7 @@
 #include "server-glue/library/descriptor_range.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/daemon/role_process.h"
-#include "server-glue/tasks/stand_in.h"
+#include "server-glue/tasks/proxy_client.h"
 #include "server-glue/daemon/step_server.h"
 #include "server-glue/daemon/supervisor.h"
 
@@ -221,7 +221,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
         exit_code = 1;
     }
     if (exit_code == 0 && table)
-        table->orderly_end.store(1, std::memory_order_release);
+        table->normal_exit.store(1, std::memory_order_release);
     if (b.page)
         b.page->leaving.store(1, std::memory_order_release); // the heart stands still
     (*server)->leave();
@@ -289,7 +289,7 @@ int run(Result<StartDocument> document) {
         return 1;
     }
     if (server == 0) {
-        ::signal(SIGCHLD, SIG_IGN); // stand-ins need no reaping
+        ::signal(SIGCHLD, SIG_IGN); // proxy clients need no reaping
         let_parent_trace();         // should we hang
         begin_log();
         return serve(std::move(*started), log, table);
@@ -307,8 +307,8 @@ int run(Result<StartDocument> document) {
 int main(int argc, char **argv) {
     using namespace pmixhost;
     try {
-        if (argc == 2 && std::strcmp(argv[1], "--stand-in") == 0)
-            return stand_in_main();
+        if (argc == 2 && std::strcmp(argv[1], "--proxy-client") == 0)
+            return proxy_client_main();
         if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
             fmt::print("pmixhostd {}\n", PACKAGE_VERSION);
             return 0;

@@ -40,9 +40,9 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
                      asking_.erase(at);
                  reply(node.mapped(), status, std::move(found));
              }),
-      gatherings_([this](const Gatherings::Member &member, wire::GatheringDone done) {
-          on_gathering_done(member, done);
-          peers_.send(member.step, member.host, wire::GatheringDone::type, share(wire::encode(done)));
+      collectives_([this](const SessionCollectives::Member &member, wire::SessionCollectiveDone done) {
+          on_session_collective_done(member, done);
+          peers_.send(member.step, member.host, wire::SessionCollectiveDone::type, share(wire::encode(done)));
       }),
       events_(*this, {settings.events_keep, SessionEvents::Limits{}.bytes, settings.events_keep_time}),
       finder_({[this](const Bytes &nspace) { return !peers_.connected_hosts(peers_.step_of(nspace)).empty(); },
@@ -57,7 +57,7 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
 }
 
 // Who is connected hears of the other's misfortunes.
-void SessionServer::on_gathering_done(const Gatherings::Member &member, const wire::GatheringDone &done) {
+void SessionServer::on_session_collective_done(const SessionCollectives::Member &member, const wire::SessionCollectiveDone &done) {
     auto signature = wire::decode<Signature>(done.signature);
     if (done.status != PMIX_SUCCESS || !signature)
         return;
@@ -114,29 +114,29 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     case wire::ProcessesEnded::type:
         with<wire::ProcessesEnded>(log_, payload, [&](const auto &m) {
             store_.on_processes_ended(nspace, m.ranks);
-            gatherings_.on_processes_ended(nspace, m.ranks);
+            collectives_.on_processes_ended(nspace, m.ranks);
         });
         break;
     case wire::NamespaceEnded::type:
         with<wire::NamespaceEnded>(log_, payload, [&](const auto &m) {
             if (peers_.step_of(m.nspace) == 0) // of one that is here, its own end is heard
-                gatherings_.on_step_gone(0, m.nspace);
+                collectives_.on_step_gone(0, m.nspace);
         });
         break;
-    case wire::GatheringJoin::type:
-        with<wire::GatheringJoin>(log_, payload, [&](const auto &m) {
+    case wire::SessionCollectiveJoin::type:
+        with<wire::SessionCollectiveJoin>(log_, payload, [&](const auto &m) {
             if (m.part.info.nspace != nspace)
                 return log_.warning("{} speaks for another namespace", printable(nspace));
-            auto joined = gatherings_.join({step, from}, m);
+            auto joined = collectives_.join({step, from}, m);
             if (joined)
                 return;
             log_.warning("{}: {}", printable(nspace), joined.failure().text);
-            wire::GatheringDone done;
+            wire::SessionCollectiveDone done;
             done.signature = m.signature;
             done.sequence = m.sequence;
             done.status = joined.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
                                                                      : PMIX_ERR_BAD_PARAM;
-            peers_.send(step, from, wire::GatheringDone::type, share(wire::encode(done)));
+            peers_.send(step, from, wire::SessionCollectiveDone::type, share(wire::encode(done)));
         });
         break;
     case wire::ModexRequest::type:
@@ -151,8 +151,8 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     case wire::NamespaceReply::type:
         with<wire::NamespaceReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
         break;
-    case wire::EventAbroad::type:
-        with<wire::EventAbroad>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });
+    case wire::CrossJobEvent::type:
+        with<wire::CrossJobEvent>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });
         break;
     case wire::ControlRequest::type:
         with<wire::ControlRequest>(log_, payload,
@@ -166,7 +166,7 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
         with<wire::ControlPartReply>(log_, payload,
                                      [&](const auto &m) { control_.on_reply(now, step, from, m); });
         break;
-    case wire::HearEvents::type:
+    case wire::SubscribeEvents::type:
         break; // it has been heard
     default:
         log_.warning("{} sent a message of unknown type {}", printable(nspace), type);
@@ -242,7 +242,7 @@ void SessionServer::call_steps(const std::set<Bytes> &known,
 
 void SessionServer::on_gone(StepId step, HostIndex host, bool lost) {
     control_.on_host_gone(loop_.now(), step, host, lost);
-    gatherings_.on_member_gone({step, host});
+    collectives_.on_member_gone({step, host});
     events_.on_host_gone(step, host, peers_.connected_hosts(step));
     std::erase_if(relayed_, [&](const auto &entry) {
         return entry.second.asker.step == step && entry.second.asker.host == host;
@@ -274,7 +274,7 @@ void SessionServer::forget_askers(StepId step, HostIndex host) {
 void SessionServer::on_step_gone(StepId step) {
     Bytes nspace = peers_.nspace_of(step);
     store_.on_nspace_ended(nspace);
-    gatherings_.on_step_gone(step, nspace);
+    collectives_.on_step_gone(step, nspace);
     events_.on_step_gone(step);
     control_.on_step_gone(loop_.now(), step);
     slow_.erase(nspace);

@@ -10,7 +10,7 @@
 #include "common/wire/session_messages.h"
 #include "server-glue/daemon/central_server.h"
 #include "server-glue/publish/data_store.h"
-#include "server-glue/collective/gathering.h"
+#include "server-glue/collective/session_collective.h"
 #include "server-glue/control/session_control.h"
 #include "server-glue/events/session_events.h"
 #include "server-glue/cross_job/step_finder.h"
@@ -39,10 +39,10 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     };
     // SessionEventsPort
     bool send_event(StepId step, HostIndex host, SharedBytes payload) override {
-        return peers_.send(step, host, wire::EventAbroad::type, std::move(payload));
+        return peers_.send(step, host, wire::CrossJobEvent::type, std::move(payload));
     }
     void appoint(StepId step, HostIndex host) override {
-        peers_.send(step, host, wire::SpeakForStep::type, share(wire::encode(wire::SpeakForStep{})));
+        peers_.send(step, host, wire::StepDelegate::type, share(wire::encode(wire::StepDelegate{})));
     }
     std::size_t waiting_bytes(StepId step) override { return peers_.unsent_bytes(step); }
     void call_steps(const std::set<Bytes> &known) override { call_steps_(known, nullptr); }
@@ -57,7 +57,7 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     void call_steps(const std::set<Bytes> &known,
                     std::function<void(TimePoint, CalledSteps)> done) override;
 
-    void on_gathering_done(const Gatherings::Member &member, const wire::GatheringDone &done);
+    void on_session_collective_done(const SessionCollectives::Member &member, const wire::SessionCollectiveDone &done);
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
     void on_gone(StepId step, HostIndex host, bool lost);
     void on_step_gone(StepId step);
@@ -73,7 +73,7 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     CallSteps call_steps_;
     CentralServer peers_;
     DataStore store_;
-    Gatherings gatherings_;
+    SessionCollectives collectives_;
     SessionEvents events_;
     SessionControl control_{*this};
     StepFinder finder_;

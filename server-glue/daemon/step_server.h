@@ -52,8 +52,8 @@ class StepServer final : private BackendListener {
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }
     void on_daemon_left(HostIndex host) override { context_.mesh->left(host); }
-    void on_task_parted(Rank rank, std::string said, UniqueFd task) override {
-        tasks_.parted(rank, said, std::move(task));
+    void on_exec_report(Rank rank, std::string said, UniqueFd task) override {
+        tasks_.exec_report(rank, said, std::move(task));
     }
 
     StepContext context_;

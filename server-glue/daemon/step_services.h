@@ -29,7 +29,7 @@ struct StepServices {
           events(context, [this] { return jobs.jobs().any(); }),
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events),
-          allocations(context, [this](wire::EventAbroad event) { events.tell_step(std::move(event)); }),
+          allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
           spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
           credentials(context.loop, context.log) {
         context.services = {&session, &sets,    &fate,   &jobs,        &handing_over, &modex,       &collectives, &connect,

@@ -149,7 +149,7 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
                              in_seconds(hang_timeout));
     if (!evidence.empty())
         text += fmt::format("; where it stood is in {}:{}", host, evidence);
-    if (table.orderly_end.load(std::memory_order_acquire) == 1) {
+    if (table.normal_exit.load(std::memory_order_acquire) == 1) {
         if (hung)
             log.warning("{}", text); // its tasks had ended
         return 0;

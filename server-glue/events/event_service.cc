@@ -33,7 +33,7 @@ void EventService::reach(HostIndex at, HostIndex coming_from, const Hosts &hosts
     if (!wanted)
         return;
     bool may_be_there = !lost_.contains(at) && !hosts_.host_gone(at);
-    if (may_be_there && (type != wire::OrderlyEnds::type || hosts_.connected(at))) {
+    if (may_be_there && (type != wire::NormalExits::type || hosts_.connected(at))) {
         if (type == wire::EventNotice::type && !has_room(at, payload->size()))
             return;
         if (hosts_.send(at, type, payload))
@@ -106,15 +106,15 @@ void EventService::notify(NotifyAsk ask) {
         return; // for nobody on another host
     bool custom = ask.range == PMIX_RANGE_CUSTOM;
     std::vector<wire::ProcessName> targets;
-    std::set<Bytes> elsewhere;
+    std::set<Bytes> cross_job;
     for (auto &target : ask.custom) {
         if (custom && target.nspace != nspace_)
-            elsewhere.insert(target.nspace);
+            cross_job.insert(target.nspace);
         targets.push_back({std::move(target.nspace), target.wildcard ? PMIX_RANK_WILDCARD : target.rank});
     }
-    if (ask.range == PMIX_RANGE_SESSION || ask.range == PMIX_RANGE_GLOBAL || !elsewhere.empty()) {
-        wire::EventAbroad event;
-        event.nspaces.assign(elsewhere.begin(), elsewhere.end());
+    if (ask.range == PMIX_RANGE_SESSION || ask.range == PMIX_RANGE_GLOBAL || !cross_job.empty()) {
+        wire::CrossJobEvent event;
+        event.nspaces.assign(cross_job.begin(), cross_job.end());
         event.status = ask.status;
         event.nspace = ask.source.nspace;
         event.rank = ask.source.rank;
@@ -122,7 +122,7 @@ void EventService::notify(NotifyAsk ask) {
         event.custom = targets;
         event.info_count = ask.info_count;
         event.info = ask.info;
-        port_.send_abroad(std::move(event));
+        port_.send_cross_job(std::move(event));
     }
     wire::EventNotice notice;
     if (custom) {
@@ -141,7 +141,7 @@ void EventService::notify(NotifyAsk ask) {
     originate(notice);
 }
 
-void EventService::on_abroad(wire::EventAbroad event) {
+void EventService::on_cross_job(wire::CrossJobEvent event) {
     wire::EventNotice notice;
     if (event.range == PMIX_RANGE_CUSTOM) {
         auto hosts = hosts_of(event.custom);
@@ -201,16 +201,16 @@ void EventService::on_report(HostIndex from, wire::HostReport report, SharedByte
 void EventService::tell_ends(std::uint64_t time) {
     if (!ends_to_tell())
         return;
-    wire::OrderlyEnds ends;
+    wire::NormalExits ends;
     ends.time = time;
-    ends.ranks = orderly_ends_.take_all();
+    ends.ranks = normal_exits_.take_all();
     ends.uncertain = uncertain_ends_.take_all();
     HostIndex up = tree_.parent(self_);
     while (up != no_host && (lost_.contains(up) || hosts_.host_gone(up)))
         up = tree_.parent(up);
     if (up != no_host) {
         ends.up = 1;
-        if (hosts_.connected(up) && hosts_.send(up, wire::OrderlyEnds::type, share(wire::encode(ends))))
+        if (hosts_.connected(up) && hosts_.send(up, wire::NormalExits::type, share(wire::encode(ends))))
             return;
     }
     ends.up = 0; // as far as connections go
@@ -218,7 +218,7 @@ void EventService::tell_ends(std::uint64_t time) {
     port_.deliver(ends);
 }
 
-void EventService::on_ends(HostIndex from, wire::OrderlyEnds ends, SharedBytes payload) {
+void EventService::on_ends(HostIndex from, wire::NormalExits ends, SharedBytes payload) {
     auto none = [this](const wire::RankRange &range) {
         return range.last < range.first || range.last >= map_.rank_count();
     };
@@ -231,7 +231,7 @@ void EventService::on_ends(HostIndex from, wire::OrderlyEnds ends, SharedBytes p
         return;
     }
     for (const auto &range : ends.ranks)
-        orderly_ends_.add(range.first, range.last);
+        normal_exits_.add(range.first, range.last);
     for (const auto &range : ends.uncertain)
         uncertain_ends_.add(range.first, range.last);
 }

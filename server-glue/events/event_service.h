@@ -45,8 +45,8 @@ class EventPort {
     // Gives it to the processes of this host.
     virtual void deliver(const wire::EventNotice &notice) = 0;
     virtual void deliver(const wire::HostReport &report) = 0;
-    virtual void deliver(const wire::OrderlyEnds &ends) = 0;
-    virtual void send_abroad(wire::EventAbroad event) = 0; // to the session
+    virtual void deliver(const wire::NormalExits &ends) = 0;
+    virtual void send_cross_job(wire::CrossJobEvent event) = 0; // to the session
 };
 
 class EventService {
@@ -63,17 +63,17 @@ class EventService {
     void report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time);
     // A process of this host has ended, and all was in order: to be told with the next tell_ends().
     // `certain`: its exit code is known to be 0.
-    void note_orderly_end(Rank rank, bool certain) { (certain ? orderly_ends_ : uncertain_ends_).add(rank, rank); }
-    bool ends_to_tell() const { return !orderly_ends_.empty() || !uncertain_ends_.empty(); }
+    void note_normal_exit(Rank rank, bool certain) { (certain ? normal_exits_ : uncertain_ends_).add(rank, rank); }
+    bool ends_to_tell() const { return !normal_exits_.empty() || !uncertain_ends_.empty(); }
     void tell_ends(std::uint64_t time);
     // The connection with `host` broke. Told once for each host, whoever else sees it.
     void report_lost(HostIndex host, std::uint64_t time);
     // From the daemon of `from`.
     void on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload);
     void on_report(HostIndex from, wire::HostReport report, SharedBytes payload);
-    void on_ends(HostIndex from, wire::OrderlyEnds ends, SharedBytes payload);
+    void on_ends(HostIndex from, wire::NormalExits ends, SharedBytes payload);
     // From the session.
-    void on_abroad(wire::EventAbroad event);
+    void on_cross_job(wire::CrossJobEvent event);
 
   private:
     using Hosts = std::vector<std::uint32_t>;
@@ -102,7 +102,7 @@ class EventService {
         bool lost = false;
     };
     std::map<HostIndex, Sent> sent_;
-    RankRanges orderly_ends_, uncertain_ends_; // not yet told
+    RankRanges normal_exits_, uncertain_ends_; // not yet told
 };
 
 } // namespace pmixhost

@@ -111,11 +111,11 @@ std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint
             {PMIX_JCTRL_PREEMPT_ALERT, job, PMIX_RANGE_SESSION, info}};
 }
 
-Result<wire::EventAbroad> abroad(const HostEvent &event) {
+Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event) {
     auto packed = pack_infos(event.info->data(), event.info->size());
     if (!packed)
         return packed.failure();
-    wire::EventAbroad out;
+    wire::CrossJobEvent out;
     out.status = event.code;
     out.nspace = event.source.nspace;
     out.rank = event.source.rank;
@@ -130,7 +130,7 @@ std::size_t most_kept_bytes(std::uint32_t events_keep) {
     return std::max(in_all / std::max<std::size_t>(events_keep, 1), at_least);
 }
 
-Result<wire::EventAbroad> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
+Result<wire::CrossJobEvent> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
                                            const std::string &nspace) {
     InfoList info;
     info.add(PMIX_EVENT_NON_DEFAULT, true);
@@ -146,7 +146,7 @@ Result<wire::EventAbroad> checkpoint_event(const wire::ControlOrder &order, cons
     auto packed = pack_infos(info.data(), info.size());
     if (!packed)
         return packed.failure();
-    wire::EventAbroad out;
+    wire::CrossJobEvent out;
     out.status = PMIX_JCTRL_CHECKPOINT;
     out.nspace = order.nspace;
     out.rank = order.rank;

@@ -36,9 +36,9 @@ std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint
                                            const std::string &nspace);
 
 // For the processes of other namespaces.
-Result<wire::EventAbroad> abroad(const HostEvent &event);
+Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event);
 // PMIX_JCTRL_CHECKPOINT for processes of this namespace alone, in the name of who asked for it.
-Result<wire::EventAbroad> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
+Result<wire::CrossJobEvent> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
                                            const std::string &nspace);
 
 // Larger ones the library shall not keep for late registrants, so that `events.keep` of them are bounded

@@ -14,7 +14,7 @@ namespace pmixhost {
 // What ends at about the same time is told together.
 static constexpr auto ends_together = std::chrono::milliseconds(5);
 // A job ends within some of these, and each is a message.
-static constexpr auto orderly_ends_together = std::chrono::milliseconds(20);
+static constexpr auto normal_exits_together = std::chrono::milliseconds(20);
 // Processes in one event; each takes some 300 bytes.
 static constexpr std::size_t max_in_event = 256;
 
@@ -47,8 +47,8 @@ void ProcessEnds::note_end(Rank rank, std::optional<int> wait_status) {
         if (!ends_timer_)
             ends_timer_ = context_.loop.after(ends_together, [this] { report_ends(); });
     } else if (context_.tasks->finalized(rank)) {
-        events_.note_orderly_end(rank, wait_status.has_value());
-        report_orderly_ends_soon();
+        events_.note_normal_exit(rank, wait_status.has_value());
+        report_normal_exits_soon();
     }
 }
 
@@ -66,7 +66,7 @@ void ProcessEnds::report_ends() {
 
 void ProcessEnds::report_all() {
     report_ends();
-    report_orderly_ends();
+    report_normal_exits();
 }
 
 void ProcessEnds::tell(const wire::HostReport &report) {
@@ -82,18 +82,18 @@ void ProcessEnds::tell(const wire::HostReport &report) {
     }
 }
 
-void ProcessEnds::report_orderly_ends_soon() {
-    if (!orderly_ends_timer_)
-        orderly_ends_timer_ =
-            context_.loop.after(orderly_ends_together, [this] { report_orderly_ends(); });
+void ProcessEnds::report_normal_exits_soon() {
+    if (!normal_exits_timer_)
+        normal_exits_timer_ =
+            context_.loop.after(normal_exits_together, [this] { report_normal_exits(); });
 }
 
-void ProcessEnds::report_orderly_ends() {
-    orderly_ends_timer_.reset();
+void ProcessEnds::report_normal_exits() {
+    normal_exits_timer_.reset();
     events_.tell_ends(static_cast<std::uint64_t>(std::time(nullptr)));
 }
 
-void ProcessEnds::tell(const wire::OrderlyEnds &ends) {
+void ProcessEnds::tell(const wire::NormalExits &ends) {
     for (const auto &range : ends.ranks)
         terminated_.add(range.first, range.last);
     for (const auto &range : ends.uncertain)

@@ -25,20 +25,20 @@ class ProcessEnds {
     // A process of this host has ended. Told to the step soon, with others.
     void note_end(Rank rank, std::optional<int> wait_status);
     // Other hosts' ends in order have come, to be passed on with this one's.
-    void report_orderly_ends_soon();
+    void report_normal_exits_soon();
     // At once, as this daemon is about to leave.
     void report_all();
 
     // Tells the processes of this host of ends.
     void tell(const wire::HostReport &report);
-    void tell(const wire::OrderlyEnds &ends);
+    void tell(const wire::NormalExits &ends);
     void on_library() { tell_of_terminated(); }
     // A process of this host has invited others to a group.
     void note_inviter(Rank rank) { inviters_.insert(rank); }
 
   private:
     void report_ends();
-    void report_orderly_ends();
+    void report_normal_exits();
     void tell_of_terminated();
     void tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                             LibraryEvents::Done done);
@@ -48,7 +48,7 @@ class ProcessEnds {
     LibraryEvents &to_library_;
     std::function<void(const wire::HostReport &)> tell_others_;
     std::vector<wire::EndedProcess> ends_; // not yet reported
-    EventLoop::Handle ends_timer_, orderly_ends_timer_;
+    EventLoop::Handle ends_timer_, normal_exits_timer_;
     // Of whose ends the processes of this host have not yet been told; of the second it is not known how.
     RankRanges terminated_, terminated_somehow_;
     std::uint64_t terminated_time_ = 0;

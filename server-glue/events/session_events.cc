@@ -41,7 +41,7 @@ void SessionEvents::heard(TimePoint, StepId id, const Bytes &nspace, HostIndex h
     give(id, at->second);
 }
 
-void SessionEvents::on_event(TimePoint now, StepId id, wire::EventAbroad event) {
+void SessionEvents::on_event(TimePoint now, StepId id, wire::CrossJobEvent event) {
     auto step = steps_.find(id);
     if (step == steps_.end())
         return;

@@ -53,7 +53,7 @@ class SessionEvents {
 
     // That host of that step has said something, whatever it was.
     void heard(TimePoint now, StepId step, const Bytes &nspace, HostIndex host);
-    void on_event(TimePoint now, StepId step, wire::EventAbroad event);
+    void on_event(TimePoint now, StepId step, wire::CrossJobEvent event);
     // These namespaces have connected (PMIx_Connect), or are no longer.
     void connected(const Bytes &one, const Bytes &other) { related_[one].insert(other); }
     void disconnected(const Bytes &one, const Bytes &other);

@@ -17,10 +17,10 @@ namespace pmixhost {
 // How often the fill of the links is looked at while they are not empty.
 static constexpr auto look_again = std::chrono::milliseconds(10);
 
-StepEvents::StepEvents(StepContext &context, std::function<bool()> any_foreign)
-    : context_(context), any_foreign_(std::move(any_foreign)),
+StepEvents::StepEvents(StepContext &context, std::function<bool()> any_cross_job)
+    : context_(context), any_cross_job_(std::move(any_cross_job)),
       events_(context, *this, context.step.map, context.step.nspace, context.self(), context.settings.transport_radix),
-      ends_(context, events_, to_library_, [this](const wire::HostReport &report) { report_abroad(report); }) {}
+      ends_(context, events_, to_library_, [this](const wire::HostReport &report) { report_cross_job(report); }) {}
 
 void StepEvents::take_asks(UpcallHandlers &handlers) {
     gate_ = handlers.shared<EventGate>();
@@ -35,12 +35,12 @@ void StepEvents::take_messages(StepMessages &messages) {
     messages.on<wire::HostReport>(Peer::host, [this](HostIndex from, auto &&report, const SharedBytes &payload) {
         events_.on_report(from, std::move(report), payload);
     });
-    messages.on<wire::OrderlyEnds>(Peer::host, [this](HostIndex from, auto &&ends, const SharedBytes &payload) {
+    messages.on<wire::NormalExits>(Peer::host, [this](HostIndex from, auto &&ends, const SharedBytes &payload) {
         events_.on_ends(from, std::move(ends), payload);
         if (events_.ends_to_tell())
-            ends_.report_orderly_ends_soon();
+            ends_.report_normal_exits_soon();
     });
-    messages.on<wire::EventAbroad>(Peer::session, [this](HostIndex, auto &&event, const SharedBytes &) {
+    messages.on<wire::CrossJobEvent>(Peer::session, [this](HostIndex, auto &&event, const SharedBytes &) {
         tell_step(std::move(event));
     });
 }
@@ -90,8 +90,8 @@ void StepEvents::watch_links() {
         links_timer_ = context_.loop.after(look_again, [this] { watch_links(); });
 }
 
-void StepEvents::tell_step(wire::EventAbroad event) {
-    events_.on_abroad(std::move(event));
+void StepEvents::tell_step(wire::CrossJobEvent event) {
+    events_.on_cross_job(std::move(event));
     watch_links();
 }
 
@@ -102,7 +102,7 @@ void StepEvents::on_host_gone(HostIndex host, bool left) {
     report.host = host;
     report.lost = 1;
     report.time = static_cast<std::uint64_t>(std::time(nullptr));
-    report_abroad(report);
+    report_cross_job(report);
     events_.report_lost(host, report.time);
 }
 
@@ -136,14 +136,14 @@ void StepEvents::deliver(const wire::HostReport &report) {
     context_.tell_services([&](StepService &each) { each.on_bad_ends(report); });
 }
 
-void StepEvents::deliver(const wire::OrderlyEnds &ends) {
+void StepEvents::deliver(const wire::NormalExits &ends) {
     ends_.tell(ends);
-    context_.tell_services([&](StepService &each) { each.on_orderly_ends(ends); });
+    context_.tell_services([&](StepService &each) { each.on_normal_exits(ends); });
 }
 
 // --- to other jobs ----------------------------------------------------------------------------------
 
-void StepEvents::send_abroad(wire::EventAbroad event) {
+void StepEvents::send_cross_job(wire::CrossJobEvent event) {
     to_session_ = true;
     if (!context_.send_to_session(event))
         context_.log.debug("the session cannot be reached: an event does not leave the job");
@@ -151,11 +151,11 @@ void StepEvents::send_abroad(wire::EventAbroad event) {
 
 // To those who have connected with this namespace. Who saw first that a host is lost is not agreed upon:
 // `once` is the same from all.
-void StepEvents::report_abroad(const wire::HostReport &report) {
-    if (!any_foreign_())
+void StepEvents::report_cross_job(const wire::HostReport &report) {
+    if (!any_cross_job_())
         return;
     for (const auto &event : events_of(report, context_.step.map, context_.step.nspace)) {
-        auto message = abroad(event);
+        auto message = cross_job_event(event);
         if (!message) {
             context_.log.warning("{}", message.failure().text);
             continue;
@@ -163,7 +163,7 @@ void StepEvents::report_abroad(const wire::HostReport &report) {
         message->related = 1;
         if (report.lost != 0)
             message->once = fmt::format("{}:{}", event.code, event.source.rank);
-        send_abroad(std::move(*message));
+        send_cross_job(std::move(*message));
     }
 }
 

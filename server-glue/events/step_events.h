@@ -9,13 +9,13 @@ namespace pmixhost {
 
 class StepEvents final : public StepService, private EventPort {
   public:
-    // `any_foreign`: do processes here deal with other jobs?
-    StepEvents(StepContext &context, std::function<bool()> any_foreign);
+    // `any_cross_job`: do processes here deal with other jobs?
+    StepEvents(StepContext &context, std::function<bool()> any_cross_job);
 
     // A process of this host, or a monitor of the library, notifies.
     void notify(NotifyAsk ask);
     // As if another job had sent it: to every host of this step that it concerns.
-    void tell_step(wire::EventAbroad event);
+    void tell_step(wire::CrossJobEvent event);
     // To the processes of this host only.
     void deliver(const wire::EventNotice &notice) override;
     // Ends that are not yet told, as this daemon is about to leave.
@@ -34,17 +34,17 @@ class StepEvents final : public StepService, private EventPort {
     // EventPort
     void event_lost(HostIndex to) override;
     void deliver(const wire::HostReport &report) override;
-    void deliver(const wire::OrderlyEnds &ends) override;
-    void send_abroad(wire::EventAbroad event) override;
+    void deliver(const wire::NormalExits &ends) override;
+    void send_cross_job(wire::CrossJobEvent event) override;
 
-    void report_abroad(const wire::HostReport &report);
+    void report_cross_job(const wire::HostReport &report);
     // To the services that want it.
     void hear(pmix_status_t code, const Process &source, const Bytes &packed, std::uint32_t count);
     void watch_links();
 
     StepContext &context_;
     std::shared_ptr<EventGate> gate_; // is told what waits for the network
-    std::function<bool()> any_foreign_;
+    std::function<bool()> any_cross_job_;
     EventService events_;
     LibraryEvents to_library_{context_};
     ProcessEnds ends_;

@@ -37,10 +37,10 @@ void StepGroups::group(GroupAsk request) {
         request.tolerant = known && known->tolerant;
     }
     signature->group = request.name;
-    bool outside = jobs_.spanned_by(*signature);
-    signature->tolerant = request.tolerant && !outside;
+    bool cross_job = jobs_.spanned_by(*signature);
+    signature->tolerant = request.tolerant && !cross_job;
     auto ask = std::make_shared<GroupAsk>(std::move(request));
-    if (!outside || ask->kind == CollectiveKind::group_destruct)
+    if (!cross_job || ask->kind == CollectiveKind::group_destruct)
         return enter(ask, *signature, {});
     connect_.collect_posted(*signature, [this, ask, signature = *signature](Bytes posted) {
         enter(ask, signature, std::move(posted));
@@ -169,7 +169,7 @@ void StepGroups::tell_of_invited(Rank ended) {
         tell_of_ranks(notice.code, notice.group, members_here(MemberList(notice.recipients)), {ended});
 }
 
-void StepGroups::on_orderly_ends(const wire::OrderlyEnds &ends) {
+void StepGroups::on_normal_exits(const wire::NormalExits &ends) {
     if (invitations_.size() == 0)
         return;
     bool under_way = !ended_.empty();

@@ -132,7 +132,7 @@ void HandingOver::on_host_gone(HostIndex host, bool left) {
         ask_heir();
 }
 
-void HandingOver::on_orderly_ends(const wire::OrderlyEnds &ends) {
+void HandingOver::on_normal_exits(const wire::NormalExits &ends) {
     for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
         for (const auto &range : *ranges)
             heirs_.ended_in_order(range.first, range.last);

@@ -36,7 +36,7 @@ class HandingOver final : public StepService {
 
     void take_messages(StepMessages &messages) override;
     void on_host_gone(HostIndex host, bool left) override;
-    void on_orderly_ends(const wire::OrderlyEnds &ends) override;
+    void on_normal_exits(const wire::NormalExits &ends) override;
 
   private:
     void ask_heir();

@@ -115,9 +115,9 @@ HostIndex StepModex::host_of(const Bytes &nspace, Rank rank) {
 
 HostIndex StepModex::holder_of(const Bytes &nspace, Rank rank) {
     HostIndex home = host_of(nspace, rank);
-    bool elsewhere = nspace == context_.step.nspace && home != no_host && home != context_.self();
+    bool of_another_host = nspace == context_.step.nspace && home != no_host && home != context_.self();
     const PostedHeirs &heirs = handing_over_.heirs();
-    return elsewhere && heirs.has_left(home) && !context_.mesh->connected(home) ? heirs.heir_of(home) : home;
+    return of_another_host && heirs.has_left(home) && !context_.mesh->connected(home) ? heirs.heir_of(home) : home;
 }
 
 ModexPort::Kept StepModex::kept(const Bytes &nspace, Rank rank) {

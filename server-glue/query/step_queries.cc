@@ -13,8 +13,8 @@
 namespace pmixhost {
 
 StepQueries::StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups,
-                         const ForeignJobs &foreign)
-    : context_(context), sets_(sets), groups_(groups), foreign_(foreign),
+                         const CrossJobRegistry &cross_jobs)
+    : context_(context), sets_(sets), groups_(groups), cross_jobs_(cross_jobs),
       table_(context, *this, context.step.map, context.self(), context.settings.transport_radix) {}
 
 void StepQueries::take_asks(UpcallHandlers &handlers) {

@@ -5,14 +5,14 @@
 #include "common/wire/event_messages.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
-#include "server-glue/cross_job/foreign_jobs.h"
+#include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/query/query_service.h"
 
 namespace pmixhost {
 
 class StepQueries final : public StepService, private QueryPort, private ProcessTablePort {
   public:
-    StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups, const ForeignJobs &foreign);
+    StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups, const CrossJobRegistry &cross_jobs);
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
@@ -29,7 +29,7 @@ class StepQueries final : public StepService, private QueryPort, private Process
     const StepInfo &step() const override { return context_.step; }
     const ProcessSets &process_sets() const override { return sets_; }
     const GroupRegistry &groups() const override { return groups_; }
-    std::vector<Bytes> other_namespaces() const override { return foreign_.names(); }
+    std::vector<Bytes> other_namespaces() const override { return cross_jobs_.names(); }
     std::vector<ProcessEntry> local_table() override { return table_.local(); }
     void gather_table(Duration timeout, ProcessTable::Done done) override {
         table_.request(context_.now(), timeout, std::move(done));
@@ -42,7 +42,7 @@ class StepQueries final : public StepService, private QueryPort, private Process
     StepContext &context_;
     const ProcessSets &sets_;
     const GroupRegistry &groups_;
-    const ForeignJobs &foreign_;
+    const CrossJobRegistry &cross_jobs_;
     ProcessTable table_;
     QueryService queries_{*this};
 };

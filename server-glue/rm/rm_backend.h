@@ -92,7 +92,7 @@ class BackendListener {
     virtual void on_task_ended(Rank rank, int wait_status) = 0;
     // From such a backend, in a step with StepInfo::parent: what a task said on PMIXHOST_TASK_FD
     // (common/task_spec.h) until it closed. The task waits until `task` is dropped.
-    virtual void on_task_parted(Rank rank, std::string said, UniqueFd task) = 0;
+    virtual void on_exec_report(Rank rank, std::string said, UniqueFd task) = 0;
     // The daemon of that host has ended in order; a contact message did not find it.
     virtual void on_daemon_left(HostIndex host) = 0;
 };

@@ -31,7 +31,7 @@ void SharedFate::connected(const Signature &signature, const SizeOf &size_of) {
         connections_.push_back(members_of(signature, size_of));
 }
 
-void SharedFate::parted(const Signature &signature, const SizeOf &size_of) {
+void SharedFate::disconnected(const Signature &signature, const SizeOf &size_of) {
     if (connections_.empty() || signature.members.size() < 2)
         return;
     auto found = std::find(connections_.begin(), connections_.end(), members_of(signature, size_of));

@@ -45,7 +45,7 @@ class SharedFate {
     bool is_kin(const Bytes &nspace) const { return kin_.contains(nspace); }
     void connected(const Signature &signature, const SizeOf &size_of);
     // A disconnect or a fence has succeeded; of others than those that are connected: nothing.
-    void parted(const Signature &signature, const SizeOf &size_of);
+    void disconnected(const Signature &signature, const SizeOf &size_of);
     bool connected_with(const Bytes &nspace) const;
 
     // A process of this job, or of any other, ended without having finalized PMIx. `exit_code`: as in a

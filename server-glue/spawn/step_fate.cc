@@ -19,7 +19,7 @@ bool StepFate::wants_event(pmix_status_t code, const Bytes &nspace) const {
     return code == PMIX_ERR_PROC_ABORTED && fate_.is_kin(nspace);
 }
 
-// What the daemons of connected jobs tell (StepEvents::report_abroad).
+// What the daemons of connected jobs tell (StepEvents::report_cross_job).
 void StepFate::on_event(pmix_status_t, const Process &source, const InfoList &info) {
     std::optional<int> exit_code;
     for (const pmix_info_t &each : info.all()) {

@@ -67,7 +67,7 @@ void StepSpawn::on_job_event(const wire::JobEvent &job) {
     if (job.asked == 0)
         return;
     for (const auto &event : events_of(job)) {
-        if (auto message = abroad(event))
+        if (auto message = cross_job_event(event))
             events_.tell_step(std::move(*message));
         else
             context_.log.warning("{}", message.failure().text);

@@ -18,7 +18,7 @@ void SessionLink::take_messages(StepMessages &messages) {
     messages.on<wire::WantSession>(StepMessages::Peer::host, [this](HostIndex, const auto &, const auto &) {
         context_.mesh->invite(context_.session_peer());
     });
-    messages.on<wire::SpeakForStep>(StepMessages::Peer::session, [this](HostIndex, const auto &, const auto &) {
+    messages.on<wire::StepDelegate>(StepMessages::Peer::session, [this](HostIndex, const auto &, const auto &) {
         if (context_.ending)
             return; // the next one is asked
         speaks_ = true;
@@ -72,7 +72,7 @@ void SessionLink::on_library() {
 
 void SessionLink::come() {
     if (!context_.ending)
-        context_.send_to_session(wire::HearEvents{});
+        context_.send_to_session(wire::SubscribeEvents{});
 }
 
 // --- ends of processes ------------------------------------------------------------------------------
@@ -81,18 +81,18 @@ void SessionLink::on_bad_ends(const wire::HostReport &report) {
     if (report.host == context_.self() || context_.ending)
         return;
     for (const auto &ended : report.processes)
-        untold_elsewhere_.add(ended.rank, ended.rank);
+        untold_cross_job_.add(ended.rank, ended.rank);
     if (report.lost != 0) {
         for (Rank rank : context_.step.map.ranks_on(report.host))
-            untold_elsewhere_.add(rank, rank);
+            untold_cross_job_.add(rank, rank);
     }
     tell_if_connected();
 }
 
-void SessionLink::on_orderly_ends(const wire::OrderlyEnds &ends) {
+void SessionLink::on_normal_exits(const wire::NormalExits &ends) {
     for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
         for (const auto &range : *ranges)
-            untold_elsewhere_.add(range.first, range.last);
+            untold_cross_job_.add(range.first, range.last);
     }
     if (!context_.ending)
         tell_if_connected();
@@ -110,7 +110,7 @@ void SessionLink::tell_if_connected() {
 
 void SessionLink::tell_of_ends() {
     if (speaks_)
-        untold_here_.add_all(std::exchange(untold_elsewhere_, {}));
+        untold_here_.add_all(std::exchange(untold_cross_job_, {}));
     RankRanges news = std::exchange(untold_here_, {});
     news.subtract(told_);
     if (news.empty())
@@ -122,9 +122,9 @@ void SessionLink::tell_of_ends() {
 // The next one has not heard of anything.
 void SessionLink::on_session_gone() {
     speaks_ = false;
-    untold_elsewhere_.add_all(std::exchange(told_, {}));
+    untold_cross_job_.add_all(std::exchange(told_, {}));
     for (Rank rank : context_.ranks_here()) {
-        if (untold_elsewhere_.contains(rank))
+        if (untold_cross_job_.contains(rank))
             untold_here_.add(rank, rank);
     }
 }

@@ -1,6 +1,6 @@
 // A step's daemon and the session (central_roles.h): how it is reached, and which ends of processes it is told of.
 // Every daemon tells of its own host's; those of hosts that need not have a connection one daemon tells, which the
-// session chooses (SpeakForStep). The others keep what they know, should they become it.
+// session chooses (StepDelegate). The others keep what they know, should they become it.
 #pragma once
 
 #include "common/rank_ranges.h"
@@ -27,7 +27,7 @@ class SessionLink final : public StepService {
     void take_messages(StepMessages &messages) override;
     void on_library() override;
     void on_bad_ends(const wire::HostReport &report) override;
-    void on_orderly_ends(const wire::OrderlyEnds &ends) override;
+    void on_normal_exits(const wire::NormalExits &ends) override;
     void on_session_gone() override;
 
   private:
@@ -38,7 +38,7 @@ class SessionLink final : public StepService {
     std::array<EventLoop::Handle, central_role_count> reach_again_;
     // Processes that have ended, for the session: of this host, and of others as long as this one does not
     // speak for the step; and what the session has been told.
-    RankRanges untold_here_, untold_elsewhere_, told_;
+    RankRanges untold_here_, untold_cross_job_, told_;
     bool speaks_ = false;
 };
 

@@ -39,7 +39,7 @@ class StepService {
     virtual void on_host_gone(HostIndex, bool /* left */) {}
     // Ends of processes of the step, told to every host: in disorder, or with a host that was lost; in order.
     virtual void on_bad_ends(const wire::HostReport &) {}
-    virtual void on_orderly_ends(const wire::OrderlyEnds &) {}
+    virtual void on_normal_exits(const wire::NormalExits &) {}
     // An event that processes notify: one of this host, or brought by another daemon. Asked before, as its
     // information must be unpacked for it.
     virtual bool wants_event(pmix_status_t, const Bytes & /* source namespace */) const { return false; }

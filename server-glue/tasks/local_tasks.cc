@@ -2,7 +2,7 @@
 #include "server-glue/tasks/local_tasks.h"
 
 #include "server-glue/tasks/job_info.h"
-#include "server-glue/tasks/stand_in.h"
+#include "server-glue/tasks/proxy_client.h"
 #include "server-glue/library/pmix_library.h"
 
 #include <algorithm>
@@ -25,17 +25,17 @@ void LocalTasks::set_library(PmixLibrary &library) {
 }
 
 void LocalTasks::open_door(UniqueFd fd) {
-    TaskDoor::Parted parted;
+    TaskDoor::ExecReport exec_report;
     if (step_.parent)
-        parted = [this](Rank rank, std::string said, UniqueFd connection) {
-            this->parted(rank, said, std::move(connection));
+        exec_report = [this](Rank rank, std::string said, UniqueFd connection) {
+            this->exec_report(rank, said, std::move(connection));
         };
     door_ = std::make_unique<TaskDoor>(
         loop_, log_, std::move(fd), ::getuid(), [this](TaskDoor::Knock k) { knock(std::move(k)); },
-        std::move(parted));
+        std::move(exec_report));
 }
 
-void LocalTasks::parted(Rank rank, std::string_view said, UniqueFd connection) {
+void LocalTasks::exec_report(Rank rank, std::string_view said, UniqueFd connection) {
     auto report = parse_start_report(said);
     if (!report.running)
         return callbacks_.on_launch_failed(report.failure, std::move(connection));
@@ -162,7 +162,7 @@ void LocalTasks::ended(Rank rank, std::optional<int> wait_status) {
 void LocalTasks::client_connected(Rank rank) {
     connected_.insert(rank);
     finalized_.erase(rank); // it may come again
-    send_stand_ins();
+    send_proxy_clients();
 }
 
 bool LocalTasks::client_finalized(Rank rank) {
@@ -178,12 +178,12 @@ void LocalTasks::task_gone(Rank rank, std::optional<int> wait_status) {
         table_->set(step_.map.local_rank(rank), 0);
     callbacks_.on_gone(rank, wait_status);
     // After what libpmix has posted already: it may know the rank as connected.
-    loop_.post([this] { send_stand_ins(); });
+    loop_.post([this] { send_proxy_clients(); });
     if (watch_.running() == 0 && started_.size() == step_.map.ranks_on(step_.self).size())
         callbacks_.on_all_ended();
 }
 
-void LocalTasks::send_stand_ins() {
+void LocalTasks::send_proxy_clients() {
     if (!registered_)
         return;
     bool anyone_connected = false;
@@ -195,9 +195,9 @@ void LocalTasks::send_stand_ins() {
         if (connected_.contains(rank) || !stood_in_.insert(rank).second)
             continue;
         library_->environment(step_.nspace, rank, [this, rank = rank](auto environment) {
-            auto sent = environment ? send_stand_in(*environment) : Result<void>(environment.failure());
+            auto sent = environment ? send_proxy_client(*environment) : Result<void>(environment.failure());
             if (!sent)
-                log_.error("no stand-in for rank {}, which ended before PMIx_Init: {}; others that wait "
+                log_.error("no proxy client for rank {}, which ended before PMIx_Init: {}; others that wait "
                            "for it will wait for their timeout",
                            rank, sent.failure().text);
         });

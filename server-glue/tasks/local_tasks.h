@@ -6,7 +6,7 @@
 // (all there) register namespace, register client, environment out.
 //
 // A task that ends without ever having connected would leave the others of this host waiting in
-// libpmix for ever, as libpmix cannot know of its end. A stand-in (stand_in.h) connects in its name
+// libpmix for ever, as libpmix cannot know of its end. A proxy client (proxy_client.h) connects in its name
 // and goes, which libpmix understands.
 #pragma once
 
@@ -52,7 +52,7 @@ class LocalTasks {
     void started(Rank rank, pid_t pid);
     void ended(Rank rank, std::optional<int> wait_status);
     // What a spawned task said until its program was executed.
-    void parted(Rank rank, std::string_view said, UniqueFd connection);
+    void exec_report(Rank rank, std::string_view said, UniqueFd connection);
 
     void client_connected(Rank rank);
     // True when this was the last of this host that had not.
@@ -75,7 +75,7 @@ class LocalTasks {
     void answer_all();
     void answer(Rank rank, gid_t gid, TaskDoor::Answer reply);
     void task_gone(Rank rank, std::optional<int> wait_status);
-    void send_stand_ins();
+    void send_proxy_clients();
 
     struct Waiting {
         Rank rank;

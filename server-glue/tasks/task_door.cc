@@ -31,9 +31,9 @@ struct TaskDoor::Visitor {
 };
 
 TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid,
-                   std::function<void(Knock)> on_knock, Parted on_parted)
+                   std::function<void(Knock)> on_knock, ExecReport on_exec_report)
     : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)),
-      on_parted_(std::move(on_parted)), silent_(silent_bounds) {
+      on_exec_report_(std::move(on_exec_report)), silent_(silent_bounds) {
     fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
     watch_door();
 }
@@ -166,7 +166,7 @@ void TaskDoor::write(std::uint64_t id) {
             break;
         visitor.written += static_cast<std::size_t>(n);
     }
-    if (!on_parted_ || !visitor.welcome)
+    if (!on_exec_report_ || !visitor.welcome)
         visitors_.erase(found);
     else
         listen_on(id);
@@ -194,7 +194,7 @@ void TaskDoor::listen_on(std::uint64_t id) {
         visitor.watch.reset();
         UniqueFd connection = std::move(visitor.fd);
         visitors_.erase(found);
-        on_parted_(rank, std::move(said), std::move(connection));
+        on_exec_report_(rank, std::move(said), std::move(connection));
     });
 }
 

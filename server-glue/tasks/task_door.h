@@ -31,11 +31,11 @@ class TaskDoor {
     // What a task said after it had its environment, until it closed or said its last: for spawned
     // processes, whether their program was executed (common/task_spec.h). One that waits for the
     // connection's end before it ends itself has it when `connection` is dropped.
-    using Parted = std::function<void(Rank, std::string said, UniqueFd connection)>;
-    // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_parted`
+    using ExecReport = std::function<void(Rank, std::string said, UniqueFd connection)>;
+    // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_exec_report`
     // the daemon closes first.
     TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
-             Parted on_parted = nullptr);
+             ExecReport on_exec_report = nullptr);
     ~TaskDoor();
 
   private:
@@ -53,7 +53,7 @@ class TaskDoor {
     UniqueFd fd_;
     uid_t uid_;
     std::function<void(Knock)> on_knock_;
-    Parted on_parted_;
+    ExecReport on_exec_report_;
     std::map<std::uint64_t, std::unique_ptr<Visitor>> visitors_;
     std::uint64_t next_ = 1;
     StrangerLimits silent_; // those of visitors_ that have not said what they want, by their pids

@@ -11,7 +11,7 @@ namespace pmixhost {
 
 struct TaskTable {
     static constexpr std::uint32_t capacity = 8192;
-    std::atomic<std::uint32_t> orderly_end; // 1: the server ended because all was done
+    std::atomic<std::uint32_t> normal_exit; // 1: the server ended because all was done
     std::atomic<std::int32_t> pid[capacity]; // by local rank; 0: not running
     std::atomic<std::uint64_t> began[capacity]; // when the process did, as began_at tells
 

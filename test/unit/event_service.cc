@@ -22,7 +22,7 @@ struct Step : FakeNetwork {
         void event_lost(HostIndex to) override { step.lost.push_back(to); }
         void deliver(const wire::EventNotice &notice) override { notices.push_back(notice); }
         void deliver(const wire::HostReport &report) override { reports.push_back(report); }
-        void deliver(const wire::OrderlyEnds &e) override {
+        void deliver(const wire::NormalExits &e) override {
             for (const auto &range : e.ranks) {
                 for (Rank rank = range.first; rank <= range.last; ++rank)
                     ends.push_back(rank);
@@ -33,8 +33,8 @@ struct Step : FakeNetwork {
             }
         }
         std::vector<Rank> ends, uncertain;
-        void send_abroad(wire::EventAbroad event) override { abroad.push_back(std::move(event)); }
-        std::vector<wire::EventAbroad> abroad;
+        void send_cross_job(wire::CrossJobEvent event) override { cross_job.push_back(std::move(event)); }
+        std::vector<wire::CrossJobEvent> cross_job;
     };
     std::string nspace = "job";
     std::unique_ptr<JobMap> map;
@@ -61,8 +61,8 @@ struct Step : FakeNetwork {
             auto &service = hosts[sent->to]->service;
             if (sent->type == wire::EventNotice::type)
                 service.on_notice(sent->from, *wire::decode<wire::EventNotice>(*sent->payload), sent->payload);
-            else if (sent->type == wire::OrderlyEnds::type)
-                service.on_ends(sent->from, *wire::decode<wire::OrderlyEnds>(*sent->payload), sent->payload);
+            else if (sent->type == wire::NormalExits::type)
+                service.on_ends(sent->from, *wire::decode<wire::NormalExits>(*sent->payload), sent->payload);
             else
                 service.on_report(sent->from, *wire::decode<wire::HostReport>(*sent->payload), sent->payload);
         }
@@ -127,42 +127,42 @@ void a_custom_range_goes_where_it_names_and_no_farther(void **) {
 
 void what_is_for_other_namespaces_goes_to_the_session(void **) {
     Step step(3, 2);
-    auto &abroad = step.hosts[1]->abroad;
+    auto &cross_job = step.hosts[1]->cross_job;
     for (std::uint8_t range : {PMIX_RANGE_NAMESPACE, PMIX_RANGE_LOCAL, PMIX_RANGE_RM, PMIX_RANGE_UNDEF})
         step.notify(1, 1, range);
     step.notify(1, 1, PMIX_RANGE_CUSTOM, {{"job", 0, false}});
-    assert_int_equal(abroad.size(), 0);
+    assert_int_equal(cross_job.size(), 0);
     for (std::uint8_t range : {PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL})
         step.notify(1, 2, range);
     step.notify(1, 3, PMIX_RANGE_CUSTOM, {{"b", 8, false}, {"job", 0, false}, {"a", 0, true}, {"b", 9, false}});
-    assert_int_equal(abroad.size(), 3);
-    assert_true(abroad[0].nspaces.empty() && abroad[1].nspaces.empty());
-    assert_true(abroad[2].nspaces == (std::vector<Bytes>{"a", "b"}));
-    assert_int_equal(abroad[2].custom.size(), 4);
-    assert_int_equal(abroad[2].custom[2].rank, PMIX_RANK_WILDCARD);
+    assert_int_equal(cross_job.size(), 3);
+    assert_true(cross_job[0].nspaces.empty() && cross_job[1].nspaces.empty());
+    assert_true(cross_job[2].nspaces == (std::vector<Bytes>{"a", "b"}));
+    assert_int_equal(cross_job[2].custom.size(), 4);
+    assert_int_equal(cross_job[2].custom[2].rank, PMIX_RANK_WILDCARD);
     step.run();
     assert_int_equal(step.hosts[0]->notices.back().status, 3); // its own namespace's part
     for (auto &host : step.hosts)
-        assert_true(host->abroad.empty() || host == step.hosts[1]); // once, from where it is notified
+        assert_true(host->cross_job.empty() || host == step.hosts[1]); // once, from where it is notified
 }
 
 void what_the_session_brings_reaches_all_it_is_for(void **) {
     Step step(7, 2);
-    wire::EventAbroad event;
+    wire::CrossJobEvent event;
     event.nspace = "other";
     event.range = PMIX_RANGE_SESSION;
     for (int code : {1, 2, 3}) {
         event.status = code;
-        step.hosts[4]->service.on_abroad(event);
+        step.hosts[4]->service.on_cross_job(event);
     }
     event.range = PMIX_RANGE_CUSTOM;
     event.status = 4;
     event.custom = {{"job", 1}, {"other", 3}, {"job", 13}, {"job", 99}};
-    step.hosts[4]->service.on_abroad(event);
+    step.hosts[4]->service.on_cross_job(event);
     event.custom = {{"third", PMIX_RANK_WILDCARD}};
-    step.hosts[4]->service.on_abroad(event);
+    step.hosts[4]->service.on_cross_job(event);
     event.custom = {{"job", 8}};
-    step.hosts[4]->service.on_abroad(event);
+    step.hosts[4]->service.on_cross_job(event);
     step.run();
     for (HostIndex h = 0; h < 7; ++h) {
         auto &got = step.hosts[h]->notices;
@@ -286,7 +286,7 @@ void what_cannot_be_is_dropped(void **) {
 void ends_that_are_in_order_are_gathered(void **) {
     Step step(7, 2);
     for (HostIndex h = 0; h < 7; ++h)
-        step.hosts[h]->service.note_orderly_end(2 * h, h % 2 == 0);
+        step.hosts[h]->service.note_normal_exit(2 * h, h % 2 == 0);
     for (HostIndex h = 7; h-- > 0;) {
         step.hosts[h]->service.tell_ends(0);
         assert_false(step.hosts[h]->service.ends_to_tell());
@@ -302,7 +302,7 @@ void ends_that_are_in_order_are_gathered(void **) {
 void ends_go_around_hosts_that_are_gone(void **) {
     Step step(7, 2);
     step.gone = {1}; // its children are 3 and 4
-    step.hosts[3]->service.note_orderly_end(6, true);
+    step.hosts[3]->service.note_normal_exit(6, true);
     step.hosts[3]->service.tell_ends(0);
     step.run();
     step.hosts[0]->service.tell_ends(0);
@@ -311,7 +311,7 @@ void ends_go_around_hosts_that_are_gone(void **) {
         assert_int_equal(step.hosts[h]->ends.size(), 1);
 
     step.gone = {0}; // who stands in for the root tells all
-    step.hosts[5]->service.note_orderly_end(10, true);
+    step.hosts[5]->service.note_normal_exit(10, true);
     step.hosts[5]->service.tell_ends(0);
     step.run();
     step.hosts[2]->service.tell_ends(0);
@@ -323,7 +323,7 @@ void ends_go_around_hosts_that_are_gone(void **) {
 // Who would be connected with has most likely left.
 void no_connection_is_made_for_ends(void **) {
     Step step(7, 2);
-    step.hosts[0]->service.note_orderly_end(0, true);
+    step.hosts[0]->service.note_normal_exit(0, true);
     step.hosts[0]->service.tell_ends(0);
     step.gone.insert(0);
     step.run();
@@ -331,7 +331,7 @@ void no_connection_is_made_for_ends(void **) {
         assert_true(step.hosts[h]->ends == std::vector<Rank>{0});
     step.apart = true;
     for (HostIndex h : {5, 2}) {
-        step.hosts[h]->service.note_orderly_end(2 * h, true);
+        step.hosts[h]->service.note_normal_exit(2 * h, true);
         step.hosts[h]->service.tell_ends(0);
         assert_true(step.wire.empty());
         assert_int_equal(step.hosts[h]->ends.back(), 2 * h); // its own processes hear of it
@@ -342,7 +342,7 @@ void ends_that_make_no_sense_are_dropped(void **) {
     Step step(3, 2);
     auto &service = step.hosts[0]->service;
     for (wire::RankRange bad : {wire::RankRange{0, 6}, {3, 2}, {6, UINT32_MAX}}) {
-        wire::OrderlyEnds ends;
+        wire::NormalExits ends;
         ends.up = 1;
         ends.ranks = {{0, 1}, bad};
         service.on_ends(1, ends, nullptr);

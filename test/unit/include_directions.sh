@@ -53,7 +53,7 @@ servers=$(grep -rE '^#include ["<](server-glue/|pmix_server\.h)' --include='*.cc
 		delete server["pmix_server.h"]
 		for (file in server) {
 			if (file ~ /^server-glue\/(library\/|[a-z_]+\/[a-z_]+_upcall\.cc$|daemon\/module_table\.)/) continue
-			if (file ~ /^server-glue\/(daemon|tasks)\/.*\.cc$/ || file == "server-glue/cross_job/foreign_jobs.cc") continue
+			if (file ~ /^server-glue\/(daemon|tasks)\/.*\.cc$/ || file == "server-glue/cross_job/cross_job_registry.cc") continue
 			if (file ~ /\.cc$/ && file in surroundings) continue
 			print file
 		}

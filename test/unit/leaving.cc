@@ -28,7 +28,7 @@ pid_t leaving_server(StatusPage *page, TaskTable *table, bool orderly, std::chro
     if (server == 0) {
         page->heartbeat.store(1);
         if (orderly)
-            table->orderly_end.store(1);
+            table->normal_exit.store(1);
         page->leaving.store(1);
         std::this_thread::sleep_for(takes);
         _exit(code);

@@ -26,7 +26,7 @@ struct Session final : SessionEventsPort {
     bool send_event(StepId step, HostIndex host, SharedBytes payload) override {
         if (broken.contains({step, host}))
             return false;
-        got.push_back({step, host, wire::decode<wire::EventAbroad>(*payload)->status});
+        got.push_back({step, host, wire::decode<wire::CrossJobEvent>(*payload)->status});
         return true;
     }
     void appoint(StepId step, HostIndex host) override { appointed.push_back({step, host}); }
@@ -38,7 +38,7 @@ struct Session final : SessionEventsPort {
     void heard(StepId step, HostIndex host = 0) { events.heard(now, step, name(step), host); }
     void notify(StepId step, int code, std::vector<Bytes> nspaces = {}, bool related = false,
                 Bytes once = {}) {
-        wire::EventAbroad event;
+        wire::CrossJobEvent event;
         event.status = code;
         event.nspaces = std::move(nspaces);
         event.related = related;

@@ -109,21 +109,21 @@ void the_whole_job_ends(void **) {
     assert_int_equal(job.verdict(), 7);
 }
 
-void who_has_parted_is_independent(void **) {
+void who_has_disconnected_is_independent(void **) {
     // In other words: a fence names all ranks, one by one.
     Job job;
-    job.fate.parted(signature({{"parent", 1, {}}}), size_of);
-    job.fate.parted(signature({{"child", 0, {0, 1}}, {"parent", 1, {}}}), size_of);
+    job.fate.disconnected(signature({{"parent", 1, {}}}), size_of);
+    job.fate.disconnected(signature({{"child", 0, {0, 1}}, {"parent", 1, {}}}), size_of);
     assert_true(job.fate.connected_with("child"));
-    job.fate.parted(signature({{"child", 0, {0, 1, 2}}, {"parent", 0, {0, 1}}}), size_of);
+    job.fate.disconnected(signature({{"child", 0, {0, 1, 2}}, {"parent", 0, {0, 1}}}), size_of);
     assert_false(job.fate.connected_with("child"));
     job.fate.on_bad_end(job.now, "child", 0, 4, true);
     job.fate.on_job_ended(job.now, "child", 4);
     assert_int_equal(job.verdict(), 0);
-    // Connected twice, parted once.
+    // Connected twice, disconnected once.
     Job twice;
     twice.fate.connected(signature({{"child", 1, {}}, {"parent", 1, {}}}), size_of);
-    twice.fate.parted(signature({{"child", 1, {}}, {"parent", 1, {}}}), size_of);
+    twice.fate.disconnected(signature({{"child", 1, {}}, {"parent", 1, {}}}), size_of);
     twice.fate.on_bad_end(twice.now, "child", 0, 4, true);
     assert_int_equal(twice.verdict(), 4);
 }
@@ -140,7 +140,7 @@ int main() {
         cmocka_unit_test(only_the_connected_count),
         cmocka_unit_test(no_kin_no_fate),
         cmocka_unit_test(the_whole_job_ends),
-        cmocka_unit_test(who_has_parted_is_independent),
+        cmocka_unit_test(who_has_disconnected_is_independent),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

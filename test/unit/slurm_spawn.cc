@@ -2,7 +2,7 @@
 #include "common/spawn_channel.h"
 #include "plugins/slurm/slurm_abi.h"
 #include "plugins/slurm/spawn_command.h"
-#include "plugins/kit/starter_ear.h"
+#include "plugins/kit/launch_listener.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -120,11 +120,11 @@ void sruns_words_have_a_meaning(void **) {
     assert_string_equal(explain_srun("a\nb\n").text.c_str(), "a;b");
 }
 
-// An ear with a fake launcher: a process that ends at once, and the test at the end of its channel.
+// A listener with a fake launcher: a process that ends at once, and the test at the end of its channel.
 struct Fixture {
     ReportTarget target;
     UniqueFd spawn_end, launcher_end;
-    std::unique_ptr<StarterEar> ear;
+    std::unique_ptr<LaunchListener> listener;
     PlainSealer sealer;
     int launchers = 0;
     std::vector<std::string> complaints; // read after the thread's end
@@ -137,7 +137,7 @@ struct Fixture {
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
         spawn_end.reset(ends[0]);
-        StarterEar::Parts parts;
+        LaunchListener::Parts parts;
         parts.sealer = std::make_unique<PlainSealer>();
         parts.spawn_channel.reset(ends[1]);
         parts.hosts = 2;
@@ -153,7 +153,7 @@ struct Fixture {
                 _exit(0);
             return LauncherProcess{pid, UniqueFd(fd)};
         };
-        ear = std::make_unique<StarterEar>(std::move(*listener), std::move(parts));
+        listener = std::make_unique<LaunchListener>(std::move(*listener), std::move(parts));
     }
     void say(StarterMessage::Kind kind, int status, const std::string &body) {
         assert_true(send_to_starter(target, {kind, status, body}, sealer, 2s).ok());
@@ -169,17 +169,17 @@ struct Fixture {
 
 void a_launch_is_told_when_all_hosts_have(void **) {
     Fixture f;
-    f.ear->begin();
+    f.listener->begin();
     f.say(StarterMessage::Kind::launched, 0, "0");
     f.say(StarterMessage::Kind::launched, 0, "0");
     f.say(StarterMessage::Kind::launched, 0, "1");
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
-    assert_false(f.ear->finish(1s).has_value());
+    assert_false(f.listener->finish(1s).has_value());
 }
 
 void a_failure_of_one_host_is_told_at_once(void **) {
     Fixture f;
-    f.ear->begin();
+    f.listener->begin();
     auto ready = ReadyMessage::prepare(f.target, {StarterMessage::Kind::launched, -190, "n1: no such program"},
                                        f.sealer, 2s);
     assert_true(ready.ok());
@@ -187,7 +187,7 @@ void a_failure_of_one_host_is_told_at_once(void **) {
     f.say(StarterMessage::Kind::exit_report, 2, "why");
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(),
                         "launched -190 n1: no such program");
-    auto report = f.ear->finish(1s);
+    auto report = f.listener->finish(1s);
     assert_true(report.has_value());
     assert_int_equal(report->exit_status, 2);
 }
@@ -196,7 +196,7 @@ void what_came_without_a_thread_is_read_at_the_end(void **) {
     Fixture f;
     f.say(StarterMessage::Kind::exit_report, 5, "the first");
     f.say(StarterMessage::Kind::exit_report, 6, "the second");
-    auto report = f.ear->finish(1s);
+    auto report = f.listener->finish(1s);
     assert_true(report.has_value());
     assert_int_equal(report->exit_status, 5);
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "over the first");
@@ -204,7 +204,7 @@ void what_came_without_a_thread_is_read_at_the_end(void **) {
 
 void one_launcher_gets_all_invitations(void **) {
     Fixture f;
-    f.ear->begin();
+    f.listener->begin();
     f.say(StarterMessage::Kind::invitation, 0, "abc");
     f.say(StarterMessage::Kind::invitation, 0, std::string("d\0f", 3));
     std::string got;
@@ -216,17 +216,17 @@ void one_launcher_gets_all_invitations(void **) {
     assert_memory_equal(got.data(), "\0\0\0\3abc\0\0\0\3d\0f", 14);
     // finish() waits for the launcher's end.
     f.launcher_end.reset();
-    assert_false(f.ear->finish(1s).has_value());
+    assert_false(f.listener->finish(1s).has_value());
     assert_int_equal(f.launchers, 1);
 }
 
 void notes_are_shown_and_are_no_exit_reports(void **) {
     Fixture f;
-    f.ear->begin();
+    f.listener->begin();
     f.say(StarterMessage::Kind::note, 0, "the daemon on n1\nwas killed");
     for (int i = 0; i < 150; ++i)
         f.say(StarterMessage::Kind::note, 0, "another one");
-    assert_false(f.ear->finish(1s).has_value());
+    assert_false(f.listener->finish(1s).has_value());
     assert_int_equal(f.complaints.size(), 100);
     assert_string_equal(f.complaints[0].c_str(), "the daemon on n1 was killed");
 }
@@ -243,7 +243,7 @@ UniqueFd stranger(const ReportTarget &target) {
 
 void many_strangers_do_not_make_it_deaf(void **) {
     Fixture f;
-    f.ear->begin();
+    f.listener->begin();
     // One host waits with what it will have to say.
     auto ready = ReadyMessage::prepare(f.target, {StarterMessage::Kind::launched, 0, "0"}, f.sealer, 2s);
     assert_true(ready.ok());
@@ -262,12 +262,12 @@ void many_strangers_do_not_make_it_deaf(void **) {
     assert_true(ready->send().ok());
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
     crowd.clear();
-    assert_false(f.ear->finish(1s).has_value());
+    assert_false(f.listener->finish(1s).has_value());
 }
 
 void strangers_have_a_deadline(void **) {
     Fixture f(100ms);
-    f.ear->begin();
+    f.listener->begin();
     auto ready = ReadyMessage::prepare(f.target, {StarterMessage::Kind::launched, 7, "late"}, f.sealer, 2s);
     assert_true(ready.ok());
     UniqueFd silent = stranger(f.target), cut = stranger(f.target);
@@ -278,7 +278,7 @@ void strangers_have_a_deadline(void **) {
     }
     assert_true(ready->send().ok()); // it was said who that is
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 7 late");
-    (void)f.ear->finish(1s);
+    (void)f.listener->finish(1s);
 }
 
 // Then there is time to say it on another one.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A stranger floods what listens for a job: srun's ear and the daemons' ports. The job starts, spawns and ends as
+# A stranger floods what listens for a job: srun's listener and the daemons' ports. The job starts, spawns and ends as
 # if nobody were there.
 . "$(dirname "$0")/../common/words.sh"
 
@@ -40,18 +40,18 @@ ok "it spawns, and all ends well" eval '(($(grep -c "^child " "$out") == 12))'
 begin_job
 ok "another one runs" until_true 60 there
 
-ears=$(ports_of head srun)
+listeners=$(ports_of head srun)
 meshes=$(ports_of "$first" pmixhostd)
-ok "srun and the daemon listen" test -n "$ears" -a -n "$meshes"
-for port in $ears; do flood head localhost "$port" 1100; done
+ok "srun and the daemon listen" test -n "$listeners" -a -n "$meshes"
+for port in $listeners; do flood head localhost "$port" 1100; done
 for port in $meshes; do flood "$second" "$first" "$port" 2000; done
 ok "1,100 silent connections with srun, and 2,000 with a daemon" until_true 60 raging 2
 
 begin=$SECONDS
 touch "$test_dir/go"
 (
-    # srun of each spawned step has an ear of its own
-    known=" $ears "
+    # srun of each spawned step has a listener of its own
+    known=" $listeners "
     while kill -0 $job_pid 2>/dev/null; do
         for port in $(ports_of head srun); do
             [[ $known == *" $port "* ]] && continue

@@ -56,11 +56,11 @@ for way in silent half lies rubbish cut reset deaf; do
             times=30 wait=2 "nspace=$nspace" uid=$victim gid=$victim cred=$victim:$victim
     done
 done
-# The ear takes both families of addresses; Slurm's own sockets of srun here only one.
-ears=$(on_host head ss -Hltnp | grep '"srun"' | awk '$4 ~ /^\*:/ {print $4}' | tr -d '*:')
-ok "srun has an ear" test -n "$ears"
-for ear in $ears; do
-    nothing_came "srun's ear says nothing to him" head "tcp:127.0.0.1:$ear" mode=sweep wait=3 \
+# The listener takes both families of addresses; Slurm's own sockets of srun here only one.
+listeners=$(on_host head ss -Hltnp | grep '"srun"' | awk '$4 ~ /^\*:/ {print $4}' | tr -d '*:')
+ok "srun has a listener" test -n "$listeners"
+for listener in $listeners; do
+    nothing_came "srun's listener says nothing to him" head "tcp:127.0.0.1:$listener" mode=sweep wait=3 \
         "nspace=$nspace" "victim=$victim"
 done
 for door in $(on_host "$host" ss -Hlxp | grep pmixhostd | grep -o '@[^ ]*' | tr -d @); do

@@ -1,5 +1,5 @@
 // Control of processes of other jobs: the caller's daemon, the session, and the daemons of the others.
-#include "server-glue/control/control_abroad.h"
+#include "server-glue/control/cross_job_control.h"
 #include "server-glue/control/session_control.h"
 
 #include <csignal>
@@ -15,12 +15,12 @@ const TimePoint start = TimePoint() + 1000s;
 constexpr pmix_status_t unanswered = -12345;
 
 // A step of one host with ranks 0 to 2, whose daemon this is.
-struct Daemon final : JobControlPort, ControlAbroadPort {
+struct Daemon final : JobControlPort, CrossJobControlPort {
     Bytes nspace;
     JobMap map = *JobMap::create({"a"}, {{0, 1, 2}});
     FakeHosts hosts;
     JobControl own{hosts, *this, nspace, map, 0, 2};
-    ControlAbroad abroad{hosts, *this, own, nspace};
+    CrossJobControl cross_job{hosts, *this, own, nspace};
     std::vector<std::pair<Rank, int>> signalled;
     std::set<Rank> ended;
     std::set<Bytes> ended_jobs;
@@ -82,9 +82,9 @@ struct World final : SessionControlPort {
         if (deaf.contains(step))
             return true;
         if (type == wire::ControlPart::type)
-            at(step).abroad.on_part(now, *wire::decode<wire::ControlPart>(*payload));
+            at(step).cross_job.on_part(now, *wire::decode<wire::ControlPart>(*payload));
         else
-            at(step).abroad.on_reply(now, *wire::decode<wire::ControlReply>(*payload));
+            at(step).cross_job.on_reply(now, *wire::decode<wire::ControlReply>(*payload));
         return true;
     }
     void call_steps(const std::set<Bytes> &known, std::function<void(TimePoint, CalledSteps)> done) override {
@@ -126,7 +126,7 @@ struct World final : SessionControlPort {
         session.on_time(now);
         exchange();
         for (auto &[id, daemon] : daemons)
-            daemon->abroad.on_time(now);
+            daemon->cross_job.on_time(now);
         exchange();
     }
     JobControlAsk asking(std::vector<Process> targets, std::vector<std::int32_t> signals) {
@@ -143,7 +143,7 @@ struct World final : SessionControlPort {
         return ask;
     }
     pmix_status_t ask(JobControlAsk ask) {
-        at(1).abroad.request(now, std::move(ask));
+        at(1).cross_job.request(now, std::move(ask));
         exchange();
         return status;
     }
@@ -175,7 +175,7 @@ void several_jobs_in_one_call(void **) {
     std::vector<std::pair<Rank, int>> caller_last{{1, SIGUSR1}, {0, SIGUSR1}};
     assert_true(world.at(1).signalled == caller_last);
     assert_true(world.session.next_time() == TimePoint::max());
-    assert_true(world.at(1).abroad.next_time() == TimePoint::max());
+    assert_true(world.at(1).cross_job.next_time() == TimePoint::max());
 }
 
 void the_own_job_alone_stays_at_home(void **) {
@@ -321,7 +321,7 @@ void time_is_kept_and_nothing_is_done_later(void **) {
     auto ask = world.asking({one_of("own", 1), all_of("b")}, {SIGUSR1});
     ask.timeout = 3s;
     assert_int_equal(world.ask(std::move(ask)), unanswered);
-    assert_true(world.at(1).abroad.next_time() == start + 3s);
+    assert_true(world.at(1).cross_job.next_time() == start + 3s);
     assert_true(world.session.next_time() == start + 3s);
     world.pass(3s);
     assert_int_equal(world.status, PMIX_ERR_TIMEOUT);
@@ -333,7 +333,7 @@ void time_is_kept_and_nothing_is_done_later(void **) {
     auto other = world.asking({all_of("b")}, {SIGUSR1});
     other.timeout = 3s;
     world.ask(std::move(other));
-    world.at(1).abroad.on_time(world.now + 3s);
+    world.at(1).cross_job.on_time(world.now + 3s);
     assert_int_equal(world.status, PMIX_ERR_TIMEOUT);
     world.exchange();
     assert_true(world.session.next_time() == TimePoint::max());
@@ -342,10 +342,10 @@ void time_is_kept_and_nothing_is_done_later(void **) {
 void as_many_requests_as_are_kept(void **) {
     World world({"own", "b"});
     world.deaf = {2};
-    for (std::size_t i = 0; i < ControlAbroad::max_pending; ++i) {
+    for (std::size_t i = 0; i < CrossJobControl::max_pending; ++i) {
         auto ask = world.asking({all_of("b")}, {SIGUSR1});
         ask.reply = {};
-        world.at(1).abroad.request(world.now, std::move(ask));
+        world.at(1).cross_job.request(world.now, std::move(ask));
     }
     assert_int_equal(world.ask({all_of("b")}, {SIGUSR1}), PMIX_ERR_OUT_OF_RESOURCE);
 }
@@ -354,7 +354,7 @@ void a_session_that_dies(void **) {
     World world({"own", "b"});
     world.deaf = {2};
     assert_int_equal(world.ask({one_of("own", 1), all_of("b")}, {SIGUSR1}), unanswered);
-    world.at(1).abroad.on_session_gone();
+    world.at(1).cross_job.on_session_gone();
     assert_int_equal(world.status, PMIX_ERR_UNREACH);
     assert_int_equal(world.signals(), 0);
 }
@@ -362,17 +362,17 @@ void a_session_that_dies(void **) {
 void what_a_session_says_is_looked_at(void **) {
     World world({"own", "b"});
     wire::ControlPart part{7, 1, {"x", 0, {SIGKILL}, 0, {}}, {"another", 1, {}}, 1000};
-    world.at(2).abroad.on_part(world.now, part);
+    world.at(2).cross_job.on_part(world.now, part);
     part.target.nspace = "b";
     for (std::vector<std::int32_t> signals : {std::vector<std::int32_t>{}, {0}, {SIGKILL, 65}}) {
         part.order.signals = signals;
-        world.at(2).abroad.on_part(world.now, part);
+        world.at(2).cross_job.on_part(world.now, part);
     }
     part.order.signals = {SIGKILL};
     part.target = {"b", 0, {}};
-    world.at(2).abroad.on_part(world.now, part);
+    world.at(2).cross_job.on_part(world.now, part);
     part.target = {"b", 0, {0, PMIX_RANK_UNDEF}};
-    world.at(2).abroad.on_part(world.now, part);
+    world.at(2).cross_job.on_part(world.now, part);
     assert_int_equal(world.signals(), 0);
     assert_int_equal(world.at(2).hosts.to_session.size(), 6);
     world.exchange(); // answers to nothing that the session has asked
@@ -402,5 +402,5 @@ int main() {
         cmocka_unit_test(a_session_that_dies),
         cmocka_unit_test(what_a_session_says_is_looked_at),
     };
-    return cmocka_run_group_tests_name("control abroad", tests, nullptr, nullptr);
+    return cmocka_run_group_tests_name("cross-job control", tests, nullptr, nullptr);
 }

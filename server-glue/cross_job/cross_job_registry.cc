@@ -1,5 +1,5 @@
-// See foreign_jobs.h.
-#include "server-glue/cross_job/foreign_jobs.h"
+// See cross_job_registry.h.
+#include "server-glue/cross_job/cross_job_registry.h"
 
 #include "common/config_options.h"
 #include "common/topology.h"
@@ -66,26 +66,26 @@ static void add_host_of(InfoList &info, const StepInfo &step, HostIndex host) {
     info.add_rank(PMIX_LOCALLDR, *std::min_element(ranks.begin(), ranks.end()));
 }
 
-static Result<InfoList> foreign_job_info(const StepInfo &step, HostIndex here) {
+static Result<InfoList> cross_job_info(const StepInfo &step, HostIndex here) {
     auto info = job_info(step, {}, {});
     if (info && here != no_host && !step.map.ranks_on(here).empty())
         add_host_of(*info, step, here);
     return info;
 }
 
-std::vector<Bytes> ForeignJobs::names() const {
+std::vector<Bytes> CrossJobRegistry::names() const {
     std::vector<Bytes> out;
     for (const auto &[name, job] : jobs_)
         out.push_back(name);
     return out;
 }
 
-Rank ForeignJobs::size_of(const Bytes &nspace) const {
+Rank CrossJobRegistry::size_of(const Bytes &nspace) const {
     auto found = jobs_.find(nspace);
     return found == jobs_.end() ? 0 : found->second.step->map.rank_count();
 }
 
-bool ForeignJobs::when_known(const Bytes &nspace, std::function<void()> then) {
+bool CrossJobRegistry::when_known(const Bytes &nspace, std::function<void()> then) {
     auto known = jobs_.find(nspace);
     if (known == jobs_.end())
         return false;
@@ -96,7 +96,7 @@ bool ForeignJobs::when_known(const Bytes &nspace, std::function<void()> then) {
     return true;
 }
 
-void ForeignJobs::mark_unknown(PmixLibrary &library, const Bytes &nspace, std::function<void()> done) {
+void CrossJobRegistry::mark_unknown(PmixLibrary &library, const Bytes &nspace, std::function<void()> done) {
     auto nothing = [] {
         InfoList info;
         info.add(PMIX_REGISTER_NODATA, true);
@@ -109,14 +109,14 @@ void ForeignJobs::mark_unknown(PmixLibrary &library, const Bytes &nspace, std::f
     });
 }
 
-bool ForeignJobs::room_for(const wire::NamespaceInfo &info) const {
+bool CrossJobRegistry::room_for(const wire::NamespaceInfo &info) const {
     std::size_t ranks = ranks_;
     for (const auto &host : info.hosts)
         ranks += host.ranks.size();
     return jobs_.size() < max_jobs && ranks <= max_ranks;
 }
 
-void ForeignJobs::show(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
+void CrossJobRegistry::show(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
                        std::function<void()> done) {
     auto found = jobs_.find(nspace);
     if (found == jobs_.end() || found->second.shown == Job::Shown::never)
@@ -147,7 +147,7 @@ void ForeignJobs::show(PmixLibrary &library, const Bytes &nspace, const std::map
 }
 
 // Of what is not there the clients ask the server, as ever.
-void ForeignJobs::update(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
+void CrossJobRegistry::update(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
                          std::function<void()> done) {
     const Job &job = jobs_.at(nspace);
     auto describe = [step = job.step, here = job.here, cpus]() -> Result<InfoList> {
@@ -184,7 +184,7 @@ void ForeignJobs::update(PmixLibrary &library, const Bytes &nspace, const std::m
                             });
 }
 
-void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
+void CrossJobRegistry::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
                         std::function<void()> done) {
     if (when_known(info.nspace, done))
         return;
@@ -204,7 +204,7 @@ void ForeignJobs::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
         job.here = static_cast<HostIndex>(own - kept->map.hosts().begin());
     job.waiting.push_back(std::move(done));
     library.register_nspace(
-        info.nspace, 0, [kept, here = job.here] { return foreign_job_info(*kept, here); },
+        info.nspace, 0, [kept, here = job.here] { return cross_job_info(*kept, here); },
         [this, &library, nspace = info.nspace](Result<void> registered) {
             if (!registered) {
                 log_.error("{}", registered.failure().text);

@@ -1,3 +1,3 @@
 #!/bin/bash
 # Control of processes of other jobs, on a real cluster.
-. "$(dirname "$0")/../common/control_abroad.sh"
+. "$(dirname "$0")/../common/cross_job_control.sh"

@@ -1,5 +1,5 @@
 // Collectives over several namespaces: who meets whom, in whatever words, and who hears of a failure.
-#include "server-glue/collective/gathering.h"
+#include "server-glue/collective/session_collective.h"
 
 #include <pmix_common.h>
 
@@ -10,8 +10,8 @@ using namespace pmixhost;
 namespace {
 
 struct Session {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, wire::GatheringDone> got; // step, sequence
-    Gatherings gatherings{[this](const Gatherings::Member &member, wire::GatheringDone done) {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, wire::SessionCollectiveDone> got; // step, sequence
+    SessionCollectives collectives{[this](const SessionCollectives::Member &member, wire::SessionCollectiveDone done) {
         auto key = std::pair(member.step, done.sequence);
         bool first = got.emplace(key, std::move(done)).second;
         assert_true(first);
@@ -30,13 +30,13 @@ struct Session {
     }
     bool join(std::uint64_t step, std::uint64_t sequence, const Signature &signature,
               std::int32_t status = 0) {
-        wire::GatheringJoin message;
+        wire::SessionCollectiveJoin message;
         message.signature = wire::encode(signature);
         message.sequence = sequence;
         message.status = status;
         message.part.info = info(step);
         message.part.data = message.part.info.nspace;
-        return gatherings.join({step, 0}, message).ok();
+        return collectives.join({step, 0}, message).ok();
     }
     std::int32_t status(std::uint64_t step, std::uint64_t sequence) { // 1: none yet
         auto found = got.find({step, sequence});
@@ -64,7 +64,7 @@ void different_words(void **) {
     assert_int_equal(s.status(2, 7), PMIX_SUCCESS);
     assert_int_equal((s.got[{1, 0}].parts.size()), 1);
     assert_string_equal((s.got[{1, 0}].parts.front().data.c_str()), "b");
-    assert_int_equal(s.gatherings.waiting(), 0);
+    assert_int_equal(s.collectives.waiting(), 0);
 }
 
 void the_nth_meets_the_nth(void **) {
@@ -115,26 +115,26 @@ void failures_reach_all(void **) {
         s.join(step, 3, abc);
     for (std::uint64_t step : {1, 2, 3})
         assert_int_equal(s.status(step, 3), PMIX_SUCCESS);
-    assert_int_equal(s.gatherings.waiting(), 0);
+    assert_int_equal(s.collectives.waiting(), 0);
 }
 
 void the_dead_are_not_waited_for(void **) {
     Session s;
     Signature ab = all_of({"a", "b"}), bc = all_of({"b", "c"});
     s.join(1, 0, ab);
-    s.gatherings.on_processes_ended("b", {{1, 1}});
+    s.collectives.on_processes_ended("b", {{1, 1}});
     assert_int_equal(s.status(1, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
     s.join(3, 0, bc);
     assert_int_equal(s.status(3, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
     s.join(3, 4, all_of({"c", "e"}));
-    s.gatherings.on_step_gone(0, "e");
+    s.collectives.on_step_gone(0, "e");
     assert_int_equal(s.status(3, 4), PMIX_ERR_LOST_CONNECTION);
-    s.gatherings.on_step_gone(2, "b");
+    s.collectives.on_step_gone(2, "b");
     s.join(1, 1, all_of({"a", "c"}));
-    s.gatherings.on_member_gone({1, 0});
+    s.collectives.on_member_gone({1, 0});
     s.join(3, 2, all_of({"a", "c"}));
     assert_int_equal(s.status(3, 2), PMIX_ERR_LOST_CONNECTION);
-    assert_int_equal(s.gatherings.waiting(), 0);
+    assert_int_equal(s.collectives.waiting(), 0);
 }
 
 void the_end_of_a_process_is_remembered(void **) {
@@ -144,7 +144,7 @@ void the_end_of_a_process_is_remembered(void **) {
     s.join(3, 0, bc);
     assert_int_equal(s.status(3, 0), PMIX_SUCCESS);
     s.join(2, 1, ab);
-    s.gatherings.on_processes_ended("b", {{1, 1}});
+    s.collectives.on_processes_ended("b", {{1, 1}});
     s.join(3, 1, bc); // b cannot come again
     assert_int_equal(s.status(3, 1), PMIX_ERR_PROC_TERM_WO_SYNC);
     s.join(1, 0, ab); // b was there already
@@ -155,7 +155,7 @@ void the_end_of_a_process_is_remembered(void **) {
     s.join(3, 2, one); // without the one that ended
     assert_int_equal(s.status(3, 2), 1);
     // Of one that has not been here, too.
-    s.gatherings.on_processes_ended("d", {{1, 1}});
+    s.collectives.on_processes_ended("d", {{1, 1}});
     s.join(3, 3, all_of({"c", "d"}));
     assert_int_equal(s.status(3, 3), PMIX_ERR_PROC_TERM_WO_SYNC);
 }
@@ -164,7 +164,7 @@ void the_end_of_a_process_is_remembered(void **) {
 void an_early_end_is_remembered(void **) {
     Session s;
     Signature ab = all_of({"a", "b"}), one = ab;
-    s.gatherings.on_processes_ended("b", {{1, 1}});
+    s.collectives.on_processes_ended("b", {{1, 1}});
     s.join(1, 0, ab);
     assert_int_equal(s.status(1, 0), PMIX_ERR_PROC_TERM_WO_SYNC);
     one.members[1] = {"b", 0, {1}};
@@ -179,7 +179,7 @@ void the_end_of_a_namespace_is_remembered(void **) {
     Session s;
     Signature ab = all_of({"a", "b"});
     s.join(1, 0, ab, PMIX_ERR_PROC_TERM_WO_SYNC); // one of its processes has ended, and the rest goes
-    s.gatherings.on_step_gone(1, "a");
+    s.collectives.on_step_gone(1, "a");
     s.join(2, 0, ab);
     assert_int_equal(s.status(2, 0), PMIX_ERR_LOST_CONNECTION);
     s.join(2, 1, ab, PMIX_ERR_TIMEOUT);
@@ -187,7 +187,7 @@ void the_end_of_a_namespace_is_remembered(void **) {
     s.join(1, 1, ab);                    // it is there again
     s.join(2, 2, ab);
     assert_int_equal(s.status(2, 2), PMIX_SUCCESS);
-    assert_int_equal(s.gatherings.waiting(), 0);
+    assert_int_equal(s.collectives.waiting(), 0);
 }
 
 void a_timeout_alone_is_no_join(void **) {
@@ -196,7 +196,7 @@ void a_timeout_alone_is_no_join(void **) {
     // Before the other namespace is known, and when it is.
     s.join(1, 0, ab);
     s.join(1, 0, ab, PMIX_ERR_TIMEOUT);
-    assert_int_equal(s.gatherings.waiting(), 0);
+    assert_int_equal(s.collectives.waiting(), 0);
     s.join(1, 1, ab);
     s.join(2, 0, ab);
     assert_int_equal(s.status(1, 1), PMIX_SUCCESS);
@@ -212,17 +212,17 @@ void a_timeout_alone_is_no_join(void **) {
     s.join(2, 2, ab);
     s.join(1, 4, ab);
     assert_int_equal(s.status(2, 2), PMIX_SUCCESS);
-    assert_int_equal(s.gatherings.waiting(), 0);
+    assert_int_equal(s.collectives.waiting(), 0);
 }
 
 void nonsense_is_refused(void **) {
     Session s;
     assert_false(s.join(1, 0, all_of({"a"})));
     assert_false(s.join(1, 0, all_of({"b", "c"}))); // not its own
-    wire::GatheringJoin broken;
+    wire::SessionCollectiveJoin broken;
     broken.signature = "x";
     broken.part.info = Session::info(1);
-    assert_false(s.gatherings.join({1, 0}, broken).ok());
+    assert_false(s.collectives.join({1, 0}, broken).ok());
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// The stand-in: a short-lived process that connects to the server library in the name of a task
+// The proxy client: a short-lived process that connects to the server library in the name of a task
 // that ended before it ever connected, and ends without finalizing. libpmix then counts that rank
 // as lost and lets go of the collectives that wait for it. It needs only the client interface.
 #pragma once
@@ -12,9 +12,9 @@ namespace pmixhost {
 
 // Starts one; `environment` is the rank's. Does not wait for it. The child is this process' and is
 // reaped by it (SIGCHLD is ignored in the server).
-Result<void> send_stand_in(const std::vector<std::string> &environment);
+Result<void> send_proxy_client(const std::vector<std::string> &environment);
 
-// What the stand-in process does: the body of `pmixhostd --stand-in`.
-int stand_in_main();
+// What the proxy client process does: the body of `pmixhostd --proxy-client`.
+int proxy_client_main();
 
 } // namespace pmixhost

@@ -1,14 +1,14 @@
 /* Events between jobs: the steps of an allocation, or a job and the one that it spawned.
- * usage: events_abroad talk       each rank notifies over the ranges that leave its job, and over those
+ * usage: cross_job_events talk       each rank notifies over the ranges that leave its job, and over those
  *                                 that do not; it hears all of the other job's, once and in order
- *        events_abroad listen     it only listens, and says so by a file "listening" in $CLIENT_DIR
- *        events_abroad tell       it waits for that file, notifies, and ends
- *        events_abroad tell early, listen late   the same without the file: libpmix 4.2.2 hands what it
+ *        cross_job_events listen     it only listens, and says so by a file "listening" in $CLIENT_DIR
+ *        cross_job_events tell       it waits for that file, notifies, and ends
+ *        cross_job_events tell early, listen late   the same without the file: libpmix 4.2.2 hands what it
  *                                 has kept to a late registrant in no order, so that is not looked at
- *        events_abroad die NAME   as one of two jobs: they connect, then the last rank of the one that is
+ *        cross_job_events die NAME   as one of two jobs: they connect, then the last rank of the one that is
  *                                 called B is killed; every rank of the other one hears of it
- *        events_abroad spawn      spawns two ranks of "talk", and is the other job
- *        events_abroad child WHAT CODE   spawns a shell that exits with CODE (128 and more: by a signal);
+ *        cross_job_events spawn      spawns two ranks of "talk", and is the other job
+ *        cross_job_events child WHAT CODE   spawns a shell that exits with CODE (128 and more: by a signal);
  *                                 all ranks hear what was asked for: WHAT is end or all */
 #include <pthread.h>
 
@@ -255,7 +255,7 @@ static void die(const char *name)
 
 static void spawn(void)
 {
-    char self[4096], name[] = "events_abroad", word[] = "talk", *argv[] = {name, word, NULL};
+    char self[4096], name[] = "cross_job_events", word[] = "talk", *argv[] = {name, word, NULL};
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     if (me.rank == 0) {

@@ -1,5 +1,5 @@
-// See launcher.h.
-#include "tools/launcher.h"
+// See run.h.
+#include "tools/run.h"
 
 #include "common/config_options.h"
 #include "common/config_values.h"
@@ -61,11 +61,11 @@ Result<void> raise_descriptor_limit(std::size_t wanted) {
 
 } // namespace
 
-template <typename... Args> void Launcher::say(fmt::format_string<Args...> format, Args &&...args) {
+template <typename... Args> void Run::say(fmt::format_string<Args...> format, Args &&...args) {
     stderr_.write("pmixhost: " + fmt::format(format, std::forward<Args>(args)...) + "\n");
 }
 
-Launcher::Launcher(EventLoop &loop, const RunOptions &options)
+Run::Run(EventLoop &loop, const RunOptions &options)
     : loop_(loop), options_(options), stdout_(
                                           loop, STDOUT_FILENO, [this] { resume_streams(stdout_); },
                                           [this] {
@@ -79,14 +79,14 @@ Launcher::Launcher(EventLoop &loop, const RunOptions &options)
       stderr_(
           loop, STDERR_FILENO, [this] { resume_streams(stderr_); }, [] {}) {}
 
-Launcher::~Launcher() {
+Run::~Run() {
     for (auto &host : hosts_)
         host.channel.reset();
     sweep_children(sweep_limit);
     identity_.remove_directories(static_cast<HostIndex>(hosts_.size()));
 }
 
-Result<void> Launcher::start(char *const *environment) {
+Result<void> Run::start(char *const *environment) {
     std::size_t tasks = 0;
     for (const auto &ranks : options_.ranks_by_host)
         tasks += ranks.size();
@@ -135,7 +135,7 @@ Result<void> Launcher::start(char *const *environment) {
     return {};
 }
 
-int Launcher::exit_code() const {
+int Run::exit_code() const {
     if (decided_code_)
         return *decided_code_;
     if (WIFSIGNALED(highest_status_))
@@ -145,7 +145,7 @@ int Launcher::exit_code() const {
 
 // --- what the daemons say ------------------------------------------------------------------------
 
-void Launcher::on_message(HostIndex h, local::ControlMessage message) {
+void Run::on_message(HostIndex h, local::ControlMessage message) {
     using namespace local;
     Host &host = hosts_[h];
     auto known = [&](Rank rank) { return rank < tasks_.size() && tasks_[rank].host == h; };
@@ -188,7 +188,7 @@ void Launcher::on_message(HostIndex h, local::ControlMessage message) {
 }
 
 // Whoever spawned this run hears it when all hosts have said so, or of the first failure.
-void Launcher::on_launched(HostIndex h, int status, const std::string &text) {
+void Run::on_launched(HostIndex h, int status, const std::string &text) {
     if (!spawn_channel_)
         return;
     launched_.insert(h);
@@ -202,7 +202,7 @@ void Launcher::on_launched(HostIndex h, int status, const std::string &text) {
 }
 
 // For a central role: the session is the first of them, the launcher the second.
-void Launcher::on_invitation(HostIndex h, HostIndex role, const std::string &invitation) {
+void Run::on_invitation(HostIndex h, HostIndex role, const std::string &invitation) {
     if (role == 1) {
         if (!jobs_) {
             if (identity_.session_door.empty()) {
@@ -227,7 +227,7 @@ void Launcher::on_invitation(HostIndex h, HostIndex role, const std::string &inv
 }
 
 // Jobs that were spawned share the session of the one that began.
-void Launcher::to_session(const std::string &invitation) {
+void Run::to_session(const std::string &invitation) {
     if (!identity_.session_door.empty()) {
         if (auto sent = send_to_session_door(identity_.session_door, invitation); !sent)
             say("error: the session cannot be reached: {}", sent.failure().text);
@@ -243,7 +243,7 @@ void Launcher::to_session(const std::string &invitation) {
     session_->invite(invitation);
 }
 
-void Launcher::on_task_ended(HostIndex h, Rank rank, int status) {
+void Run::on_task_ended(HostIndex h, Rank rank, int status) {
     Task &task = tasks_[rank];
     if (std::exchange(task.ended, true))
         return;
@@ -275,7 +275,7 @@ void Launcher::on_task_ended(HostIndex h, Rank rank, int status) {
     }
 }
 
-void Launcher::report_ends() {
+void Run::report_ends() {
     report_posted_ = false;
     for (auto &[what, ranks] : std::exchange(not_started_, {}))
         say("error: {}: {}: {}", options_.hosts[what.first], tasks_text(ranks), what.second);
@@ -284,7 +284,7 @@ void Launcher::report_ends() {
             describe_end(what.second));
 }
 
-void Launcher::on_channel_closed(HostIndex h, const std::string &why) {
+void Run::on_channel_closed(HostIndex h, const std::string &why) {
     Host &host = hosts_[h];
     host.channel.reset();
     if (!why.empty())
@@ -305,7 +305,7 @@ void Launcher::on_channel_closed(HostIndex h, const std::string &why) {
         on_task_ended(h, rank, SIGKILL);
 }
 
-void Launcher::on_lost(HostIndex h) {
+void Run::on_lost(HostIndex h) {
     Host &host = hosts_[h];
     if (!std::exchange(host.lost, false))
         return;
@@ -321,7 +321,7 @@ void Launcher::on_lost(HostIndex h) {
 
 // --- signals to us -------------------------------------------------------------------------------
 
-void Launcher::catch_signals() {
+void Run::catch_signals() {
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGTTIN, SIG_IGN); // reading in the background then fails, see input.cc
     auto on = [&](int number, std::function<void()> action) {
@@ -347,7 +347,7 @@ void Launcher::catch_signals() {
 
 // srun's way with a user at a terminal: the first Ctrl-C tells how the job is, another one within a
 // second ends it, a third one at once.
-void Launcher::on_interrupt() {
+void Run::on_interrupt() {
     if (phase_ == Phase::over)
         return loop_.stop(); // all that is left is output that nobody takes
     if (!::isatty(STDERR_FILENO))
@@ -369,7 +369,7 @@ void Launcher::on_interrupt() {
     print_status();
 }
 
-void Launcher::print_status() {
+void Run::print_status() {
     std::vector<Rank> running, starting, ended;
     for (Rank rank = 0; rank < tasks_.size(); ++rank) {
         const Task &task = tasks_[rank];
@@ -382,7 +382,7 @@ void Launcher::print_status() {
     }
 }
 
-void Launcher::on_termination(int number) {
+void Run::on_termination(int number) {
     if (phase_ == Phase::over)
         return loop_.stop();
     if (phase_ == Phase::closing && jobs_) // only what was spawned is left
@@ -391,12 +391,12 @@ void Launcher::on_termination(int number) {
     end_job(ending_ ? SIGKILL : number);
 }
 
-void Launcher::on_stop_request() {
+void Run::on_stop_request() {
     signal_tasks(SIGTSTP);
     ::raise(SIGSTOP); // until SIGCONT, whose handler continues the tasks
 }
 
-void Launcher::on_children() {
+void Run::on_children() {
     int status = 0;
     pid_t pid;
     while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
@@ -418,14 +418,14 @@ void Launcher::on_children() {
 // --- the end
 // ---------------------------------------------------------------------------------------
 
-void Launcher::signal_tasks(int number) {
+void Run::signal_tasks(int number) {
     for (auto &host : hosts_) {
         if (host.channel)
             host.channel->send(local::SignalTasks{static_cast<std::uint32_t>(number), {}});
     }
 }
 
-void Launcher::end_job(int number) {
+void Run::end_job(int number) {
     if (phase_ != Phase::running || killed_)
         return;
     ending_ = true;
@@ -448,7 +448,7 @@ void Launcher::end_job(int number) {
         });
 }
 
-void Launcher::all_tasks_ended() {
+void Run::all_tasks_ended() {
     if (phase_ != Phase::running)
         return;
     phase_ = Phase::closing;
@@ -465,7 +465,7 @@ void Launcher::all_tasks_ended() {
     loop_.post([this] { finish_when_reaped(); });
 }
 
-void Launcher::terminate_daemons() {
+void Run::terminate_daemons() {
     for (HostIndex h = 0; h < hosts_.size(); ++h) {
         if (hosts_[h].reaped)
             continue;
@@ -476,7 +476,7 @@ void Launcher::terminate_daemons() {
     patience_ = loop_.after(daemon_patience, [this] { finish(); });
 }
 
-void Launcher::finish_when_reaped() {
+void Run::finish_when_reaped() {
     if (phase_ == Phase::closing && std::all_of(hosts_.begin(), hosts_.end(), [](const Host &host) {
             return host.reaped || host.process.pid < 0;
         })) {
@@ -492,7 +492,7 @@ void Launcher::finish_when_reaped() {
     }
 }
 
-void Launcher::finish() {
+void Run::finish() {
     if (phase_ == Phase::over)
         return;
     phase_ = Phase::over;
@@ -517,7 +517,7 @@ void Launcher::finish() {
 // --- output
 // ----------------------------------------------------------------------------------------
 
-void Launcher::open_streams(HostIndex h) {
+void Run::open_streams(HostIndex h) {
     for (auto &task : hosts_[h].process.streams) {
         add_stream(std::move(task.out), stdout_, task.rank);
         add_stream(std::move(task.err), stderr_, task.rank);
@@ -527,7 +527,7 @@ void Launcher::open_streams(HostIndex h) {
     hosts_[h].process.streams.clear();
 }
 
-void Launcher::add_stream(UniqueFd pipe, OutputSink &sink, Rank rank) {
+void Run::add_stream(UniqueFd pipe, OutputSink &sink, Rank rank) {
     OutputStream::Style style;
     style.unbuffered = options_.unbuffered;
     if (options_.label) {
@@ -538,7 +538,7 @@ void Launcher::add_stream(UniqueFd pipe, OutputSink &sink, Rank rank) {
         {&sink, std::make_unique<OutputStream>(loop_, std::move(pipe), sink, std::move(style))});
 }
 
-void Launcher::resume_streams(OutputSink &sink) {
+void Run::resume_streams(OutputSink &sink) {
     for (auto &stream : streams_) {
         if (stream.sink == &sink)
             stream.stream->resume();

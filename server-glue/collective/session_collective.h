@@ -23,7 +23,7 @@
 
 namespace pmixhost {
 
-class Gatherings {
+class SessionCollectives {
   public:
     using StepId = std::uint64_t;
     struct Member { // the host that speaks for its namespace
@@ -32,14 +32,14 @@ class Gatherings {
         bool operator==(const Member &) const = default;
     };
     // Exactly one answer to each join without an error that was taken.
-    using Answer = std::function<void(const Member &member, wire::GatheringDone done)>;
+    using Answer = std::function<void(const Member &member, wire::SessionCollectiveDone done)>;
     static constexpr std::size_t max_waiting = 100'000;
     static constexpr std::size_t max_gone = 100'000; // namespaces whose end is remembered
 
-    explicit Gatherings(Answer answer) : answer_(std::move(answer)) {}
+    explicit SessionCollectives(Answer answer) : answer_(std::move(answer)) {}
 
     // Fails (invalid, limit) on what cannot be; that is the caller's to answer.
-    Result<void> join(const Member &member, wire::GatheringJoin message);
+    Result<void> join(const Member &member, wire::SessionCollectiveJoin message);
     void on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks);
     // What it has joined cannot come to an end any more.
     void on_member_gone(const Member &member);
@@ -53,7 +53,7 @@ class Gatherings {
     struct Join {
         Member member;
         Signature signature;
-        wire::GatheringJoin message;
+        wire::SessionCollectiveJoin message;
     };
     struct Meeting {
         std::map<Bytes, Join> joined; // by namespace
@@ -70,7 +70,7 @@ class Gatherings {
     bool hopeless(const Signature &signature, const Meeting &meeting) const;
     bool names_the_dead(const Signature &signature) const;
     Bytes normal(const Signature &signature) const;
-    bool replaces(const Member &member, const wire::GatheringJoin &message, const Bytes &nspace);
+    bool replaces(const Member &member, const wire::SessionCollectiveJoin &message, const Bytes &nspace);
     bool awaited(const Signature &signature, const Bytes &nspace) const;
     void match();
     void enter(Join join);

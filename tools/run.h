@@ -26,11 +26,11 @@
 
 namespace pmixhost {
 
-class Launcher {
+class Run {
   public:
-    Launcher(EventLoop &loop, const RunOptions &options);
-    Launcher(const Launcher &) = delete;
-    ~Launcher();
+    Run(EventLoop &loop, const RunOptions &options);
+    Run(const Run &) = delete;
+    ~Run();
 
     // Starts all; after a failure nothing is left running.
     Result<void> start(char *const *environment);

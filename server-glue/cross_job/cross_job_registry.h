@@ -18,10 +18,10 @@ wire::NamespaceInfo describe(const StepInfo &step);
 // None where they make no sense.
 std::vector<ProcessSet> sets_of(const wire::NamespaceInfo &info);
 
-class ForeignJobs {
+class CrossJobRegistry {
   public:
     // `host`: the name of this one.
-    ForeignJobs(Log &log, std::uint32_t session_id, std::string host)
+    CrossJobRegistry(Log &log, std::uint32_t session_id, std::string host)
         : log_(log), session_id_(session_id), host_(std::move(host)) {}
 
     // `done` when the library knows it; at once when it has been known before. What makes no sense is

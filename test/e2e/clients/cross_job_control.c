@@ -1,7 +1,7 @@
 /* PMIx_Job_control of processes in other jobs: of a job that was spawned, of its parent, and of other
  * steps of the allocation. Who is controlled says by a file in $CLIENT_DIR, which all hosts see, that it
  * listens, and goes on when it gets SIGUSR2.
- * usage: control_abroad WHAT            spawns twice as many ranks of "control_abroad child WHAT" as it has:
+ * usage: cross_job_control WHAT            spawns twice as many ranks of "cross_job_control child WHAT" as it has:
  *          signal      the child job's ranks get signals, all and some, with one of the own job
  *          refused     what makes no sense: nobody gets a signal
  *          pause       a rank of the child job stands still, and goes on after a resume
@@ -10,11 +10,11 @@
  *                      then the child job gets the signal of another one
  *          terminate   a rank of the child job terminates one of its parent's
  *          kill        the child job is killed; the parent lives on, and hears of it
- *        control_abroad listen NAME     waits as a job of its own, called NAME
- *        control_abroad to NAME         signals all of it, its last rank, and then everyone
- *        control_abroad none NAME       finds that the job NAME has ended
- *        control_abroad timeout         a job that may still come is waited for as long as PMIX_TIMEOUT says
- *        control_abroad all N           once N ranks listen, SIGUSR2 to everyone, itself included */
+ *        cross_job_control listen NAME     waits as a job of its own, called NAME
+ *        cross_job_control to NAME         signals all of it, its last rank, and then everyone
+ *        cross_job_control none NAME       finds that the job NAME has ended
+ *        cross_job_control timeout         a job that may still come is waited for as long as PMIX_TIMEOUT says
+ *        cross_job_control all N           once N ranks listen, SIGUSR2 to everyone, itself included */
 #include "client.h"
 
 #include <pthread.h>
@@ -196,7 +196,7 @@ static void wait_for_the_end_of_the_child(void)
 
 static void spawn(const char *what, uint32_t size, pmix_nspace_t nspace)
 {
-    char self[4096], name[] = "control_abroad", word[] = "child", *argv[] = {name, word, strdup(what), NULL};
+    char self[4096], name[] = "cross_job_control", word[] = "child", *argv[] = {name, word, strdup(what), NULL};
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
     pmix_app_t app;

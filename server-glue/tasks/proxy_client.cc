@@ -1,5 +1,5 @@
-// See stand_in.h.
-#include "server-glue/tasks/stand_in.h"
+// See proxy_client.h.
+#include "server-glue/tasks/proxy_client.h"
 
 #include <cerrno>
 #include <csignal>
@@ -9,12 +9,12 @@
 
 namespace pmixhost {
 
-Result<void> send_stand_in(const std::vector<std::string> &environment) {
+Result<void> send_proxy_client(const std::vector<std::string> &environment) {
     std::vector<char *> entries;
     for (const auto &entry : environment)
         entries.push_back(const_cast<char *>(entry.c_str()));
     entries.push_back(nullptr);
-    std::string name = "pmixhostd", option = "--stand-in";
+    std::string name = "pmixhostd", option = "--proxy-client";
     char *arguments[] = {name.data(), option.data(), nullptr};
 
     posix_spawnattr_t attributes;
@@ -33,7 +33,7 @@ Result<void> send_stand_in(const std::vector<std::string> &environment) {
     return {};
 }
 
-int stand_in_main() {
+int proxy_client_main() {
     alarm(30); // should the server not answer
     pmix_proc_t self;
     pmix_status_t status = PMIx_Init(&self, nullptr, 0);

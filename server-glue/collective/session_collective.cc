@@ -1,5 +1,5 @@
-// See gathering.h.
-#include "server-glue/collective/gathering.h"
+// See session_collective.h.
+#include "server-glue/collective/session_collective.h"
 
 #include "common/wire/frame.h"
 
@@ -20,13 +20,13 @@ static bool names(const Signature &signature, const Bytes &nspace) {
                        [&](const Members &members) { return members.nspace == nspace; });
 }
 
-bool Gatherings::known(const Signature &signature) const {
+bool SessionCollectives::known(const Signature &signature) const {
     return std::all_of(signature.members.begin(), signature.members.end(),
                        [this](const Members &members) { return sizes_.contains(members.nspace); });
 }
 
 // With `all` wherever all ranks are named.
-Bytes Gatherings::normal(const Signature &signature) const {
+Bytes SessionCollectives::normal(const Signature &signature) const {
     Signature copy = signature;
     for (auto &members : copy.members) {
         if (members.all || members.ranks.size() == sizes_.at(members.nspace)) {
@@ -37,12 +37,12 @@ Bytes Gatherings::normal(const Signature &signature) const {
     return wire::encode(copy);
 }
 
-void Gatherings::reply(const Join &join, std::int32_t status, std::vector<wire::NamespacePart> parts) {
+void SessionCollectives::reply(const Join &join, std::int32_t status, std::vector<wire::NamespacePart> parts) {
     auto &last = answered_[{join.member.step, join.message.signature}];
     last = std::max(last, join.message.sequence);
     if (join.message.status != PMIX_SUCCESS)
         return; // it knows
-    wire::GatheringDone done;
+    wire::SessionCollectiveDone done;
     done.signature = join.message.signature;
     done.sequence = join.message.sequence;
     done.status = status;
@@ -51,7 +51,7 @@ void Gatherings::reply(const Join &join, std::int32_t status, std::vector<wire::
 }
 
 // A failure after the join, or beside its answer: takes the join's place. False when there is no join.
-bool Gatherings::replaces(const Member &member, const wire::GatheringJoin &message, const Bytes &nspace) {
+bool SessionCollectives::replaces(const Member &member, const wire::SessionCollectiveJoin &message, const Bytes &nspace) {
     auto last = answered_.find({member.step, message.signature});
     if (last != answered_.end() && message.sequence <= last->second)
         return true;
@@ -87,7 +87,7 @@ bool Gatherings::replaces(const Member &member, const wire::GatheringJoin &messa
 }
 
 // Do others wait for the next join of this namespace?
-bool Gatherings::awaited(const Signature &signature, const Bytes &nspace) const {
+bool SessionCollectives::awaited(const Signature &signature, const Bytes &nspace) const {
     if (!known(signature))
         return false;
     auto place = places_.find(normal(signature));
@@ -98,7 +98,7 @@ bool Gatherings::awaited(const Signature &signature, const Bytes &nspace) const 
     return meeting != place->second.meetings.end() && !meeting->second.joined.empty();
 }
 
-Result<void> Gatherings::join(const Member &member, wire::GatheringJoin message) {
+Result<void> SessionCollectives::join(const Member &member, wire::SessionCollectiveJoin message) {
     auto signature = wire::decode<Signature>(message.signature);
     if (!signature)
         return signature.failure();
@@ -135,7 +135,7 @@ Result<void> Gatherings::join(const Member &member, wire::GatheringJoin message)
     return {};
 }
 
-void Gatherings::match() {
+void SessionCollectives::match() {
     for (auto at = unmatched_.begin(); at != unmatched_.end();) {
         if (!known(at->signature)) {
             ++at;
@@ -147,7 +147,7 @@ void Gatherings::match() {
     }
 }
 
-void Gatherings::enter(Join join) {
+void SessionCollectives::enter(Join join) {
     Bytes key = normal(join.signature), nspace = join.message.part.info.nspace;
     Place &place = places_[key];
     if (place.signature.members.empty())
@@ -174,7 +174,7 @@ static bool has_any(const Signature &signature, const Bytes &nspace, const RankR
                        [&](const Members &members) { return members.nspace == nspace && has_any(members, ended); });
 }
 
-bool Gatherings::hopeless(const Signature &signature, const Meeting &meeting) const {
+bool SessionCollectives::hopeless(const Signature &signature, const Meeting &meeting) const {
     return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
         auto ended = ended_.find(members.nspace);
         if (meeting.joined.contains(members.nspace) || ended == ended_.end())
@@ -185,7 +185,7 @@ bool Gatherings::hopeless(const Signature &signature, const Meeting &meeting) co
 
 // A process that is known to have ended, of a namespace that has never joined anything: it is waited
 // for in vain. (Of the others hopeless() knows more.)
-bool Gatherings::names_the_dead(const Signature &signature) const {
+bool SessionCollectives::names_the_dead(const Signature &signature) const {
     return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
         auto ended = ended_.find(members.nspace);
         return ended != ended_.end() && !sizes_.contains(members.nspace) &&
@@ -194,7 +194,7 @@ bool Gatherings::names_the_dead(const Signature &signature) const {
 }
 
 // Answers what can be answered.
-void Gatherings::settle(const Bytes &key, std::uint64_t number) {
+void SessionCollectives::settle(const Bytes &key, std::uint64_t number) {
     Place &place = places_.at(key);
     Meeting &meeting = place.meetings.at(number);
     bool complete = meeting.joined.size() + meeting.heard.size() == place.signature.members.size();
@@ -223,7 +223,7 @@ void Gatherings::settle(const Bytes &key, std::uint64_t number) {
     }
 }
 
-template <typename Condition> void Gatherings::fail_where(Condition condition, std::int32_t status) {
+template <typename Condition> void SessionCollectives::fail_where(Condition condition, std::int32_t status) {
     std::vector<std::pair<Bytes, std::uint64_t>> broken;
     for (auto &[key, place] : places_) {
         for (auto &[number, meeting] : place.meetings) {
@@ -237,7 +237,7 @@ template <typename Condition> void Gatherings::fail_where(Condition condition, s
         settle(key, number);
 }
 
-void Gatherings::on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks) {
+void SessionCollectives::on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks) {
     RankRanges now_ended;
     for (const auto &range : ranks)
         now_ended.add(range.first, range.last);
@@ -262,7 +262,7 @@ void Gatherings::on_processes_ended(const Bytes &nspace, const std::vector<wire:
         reply(join, PMIX_ERR_PROC_TERM_WO_SYNC, {});
 }
 
-void Gatherings::on_member_gone(const Member &member) {
+void SessionCollectives::on_member_gone(const Member &member) {
     std::erase_if(unmatched_, [&](const Join &join) { return join.member == member; });
     fail_where(
         [&](const Signature &, const Meeting &meeting) {
@@ -272,7 +272,7 @@ void Gatherings::on_member_gone(const Member &member) {
         PMIX_ERR_LOST_CONNECTION);
 }
 
-void Gatherings::on_step_gone(StepId step, const Bytes &nspace) {
+void SessionCollectives::on_step_gone(StepId step, const Bytes &nspace) {
     std::erase_if(unmatched_, [step](const Join &join) { return join.member.step == step; });
     fail_where([&](const Signature &signature, const Meeting &) { return names(signature, nspace); },
                PMIX_ERR_LOST_CONNECTION);

@@ -16,22 +16,22 @@
 
 namespace pmixhost {
 
-class ControlAbroadPort {
+class CrossJobControlPort {
   public:
-    virtual ~ControlAbroadPort() = default;
+    virtual ~CrossJobControlPort() = default;
     // Is that job known to have ended?
     virtual bool has_ended(const Bytes &nspace) const = 0;
     // Jobs that processes of this host have spawned and that run.
     virtual std::vector<Bytes> children() const = 0;
 };
 
-class ControlAbroad {
+class CrossJobControl {
   public:
     // In one call: as many as a session has steps.
     static constexpr std::size_t max_namespaces = 4096;
     static constexpr std::size_t max_pending = 10'000;
 
-    ControlAbroad(HostPort &hosts, ControlAbroadPort &port, JobControl &own, const Bytes &nspace)
+    CrossJobControl(HostPort &hosts, CrossJobControlPort &port, JobControl &own, const Bytes &nspace)
         : hosts_(hosts), port_(port), own_(own), nspace_(nspace) {}
 
     // Whatever the targets; those of this job alone never leave it.
@@ -51,7 +51,7 @@ class ControlAbroad {
     };
 
     HostPort &hosts_;
-    ControlAbroadPort &port_;
+    CrossJobControlPort &port_;
     JobControl &own_;
     const Bytes nspace_;
     std::map<std::uint64_t, Pending> pending_;

@@ -1,3 +1,3 @@
 #!/bin/bash
 # Events between the steps of an allocation, on a real cluster.
-. "$(dirname "$0")/../common/events_abroad.sh"
+. "$(dirname "$0")/../common/cross_job_events.sh"

@@ -1,4 +1,4 @@
-// The starter's ear: a thread in the command that started a step (srun), which hears what the step's daemons say
+// The launch listener: a thread in the command that started a step (srun), which hears what the step's daemons say
 // (report.h) while
 // the step runs.
 //   exit report   kept until the step is over, when the starter asks for it
@@ -33,7 +33,7 @@ struct LauncherProcess {
     UniqueFd channel;
 };
 
-class StarterEar {
+class LaunchListener {
   public:
     struct Parts {
         std::unique_ptr<Sealer> sealer;
@@ -43,9 +43,9 @@ class StarterEar {
         std::function<void(const std::string &)> complain; // to the user
         std::chrono::milliseconds patience = std::chrono::seconds(10); // with a stranger
     };
-    StarterEar(ExitReportListener listener, Parts parts);
-    ~StarterEar();
-    StarterEar(const StarterEar &) = delete;
+    LaunchListener(ExitReportListener listener, Parts parts);
+    ~LaunchListener();
+    LaunchListener(const LaunchListener &) = delete;
 
     // Starts the thread; without one the rest works as well as it can.
     void begin();

@@ -1,5 +1,5 @@
-// See control_abroad.h.
-#include "server-glue/control/control_abroad.h"
+// See cross_job_control.h.
+#include "server-glue/control/cross_job_control.h"
 
 #include "common/wire/frame.h"
 
@@ -12,10 +12,10 @@ static std::uint32_t milliseconds_until(TimePoint deadline, TimePoint now) {
     return static_cast<std::uint32_t>(std::clamp<long long>(left, 0, UINT32_MAX));
 }
 
-void ControlAbroad::request(TimePoint now, JobControlAsk ask) {
-    bool abroad = ask.everyone || std::any_of(ask.targets.begin(), ask.targets.end(),
+void CrossJobControl::request(TimePoint now, JobControlAsk ask) {
+    bool cross_job = ask.everyone || std::any_of(ask.targets.begin(), ask.targets.end(),
                                               [this](const Process &p) { return p.nspace != nspace_; });
-    if (!abroad || ask.caller.nspace != nspace_)
+    if (!cross_job || ask.caller.nspace != nspace_)
         return own_.request(now, std::move(ask));
     if (!makes_sense(ask.order))
         return ask.reply(PMIX_ERR_BAD_PARAM);
@@ -73,7 +73,7 @@ void ControlAbroad::request(TimePoint now, JobControlAsk ask) {
     pending_.emplace(message.id, std::move(pending));
 }
 
-void ControlAbroad::on_part(TimePoint now, wire::ControlPart message) {
+void CrossJobControl::on_part(TimePoint now, wire::ControlPart message) {
     auto answer = [this, id = message.id, act = message.act](wire::ControlOutcome outcome) {
         wire::ControlPartReply reply{id, act, outcome};
         if (hosts_.session_is_there()) // a new one does not know of it
@@ -93,40 +93,40 @@ void ControlAbroad::on_part(TimePoint now, wire::ControlPart message) {
     own_.carry_out(now, std::move(order));
 }
 
-void ControlAbroad::on_reply(TimePoint now, const wire::ControlReply &message) {
+void CrossJobControl::on_reply(TimePoint now, const wire::ControlReply &message) {
     auto node = pending_.extract(message.id);
     if (!node)
         return; // its time was up
     Pending pending = std::move(node.mapped());
-    const wire::ControlOutcome &abroad = message.outcome;
-    if (abroad.refused != PMIX_SUCCESS || abroad.late || (!pending.own.whole && pending.own.ranks.empty()))
-        return pending.reply(status_of(abroad));
+    const wire::ControlOutcome &cross_job = message.outcome;
+    if (cross_job.refused != PMIX_SUCCESS || cross_job.late || (!pending.own.whole && pending.own.ranks.empty()))
+        return pending.reply(status_of(cross_job));
     JobControl::Order order;
     order.target = std::move(pending.own);
     order.what = std::move(pending.order);
     order.deadline = pending.deadline;
     auto reply = std::make_shared<StatusReply>(std::move(pending.reply));
-    order.done = {[reply, abroad](wire::ControlOutcome outcome) {
-                      add(outcome, abroad);
+    order.done = {[reply, cross_job](wire::ControlOutcome outcome) {
+                      add(outcome, cross_job);
                       (*reply)(status_of(outcome));
                   },
                   wire::ControlOutcome{PMIX_ERROR}};
     own_.carry_out(now, std::move(order));
 }
 
-void ControlAbroad::on_session_gone() {
+void CrossJobControl::on_session_gone() {
     for (auto &[id, pending] : std::exchange(pending_, {}))
         pending.reply(PMIX_ERR_UNREACH);
 }
 
-TimePoint ControlAbroad::next_time() const {
+TimePoint CrossJobControl::next_time() const {
     TimePoint next = TimePoint::max();
     for (const auto &[id, pending] : pending_)
         next = std::min(next, pending.deadline);
     return next;
 }
 
-void ControlAbroad::on_time(TimePoint now) {
+void CrossJobControl::on_time(TimePoint now) {
     for (auto next = pending_.begin(); next != pending_.end();) {
         auto at = next++;
         if (at->second.deadline > now)

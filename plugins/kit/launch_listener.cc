@@ -1,5 +1,5 @@
-// See starter_ear.h.
-#include "plugins/kit/starter_ear.h"
+// See launch_listener.h.
+#include "plugins/kit/launch_listener.h"
 
 #include "common/spawn_channel.h"
 
@@ -29,16 +29,16 @@ void put_length(std::string &out, std::size_t length) {
 
 } // namespace
 
-StarterEar::StarterEar(ExitReportListener listener, Parts parts)
+LaunchListener::LaunchListener(ExitReportListener listener, Parts parts)
     : listener_(std::move(listener)), parts_(std::move(parts)), strangers_(stranger_bounds) {}
 
 // The starter ends without having waited: the launcher hears it by the end of its channel.
-StarterEar::~StarterEar() {
+LaunchListener::~LaunchListener() {
     if (has_thread_)
         (void)finish(std::chrono::milliseconds(0));
 }
 
-void StarterEar::begin() {
+void LaunchListener::begin() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return;
@@ -57,23 +57,23 @@ void StarterEar::begin() {
     pthread_attr_destroy(&attributes);
 }
 
-void *StarterEar::thread_main(void *self) noexcept {
-    auto *ear = static_cast<StarterEar *>(self);
+void *LaunchListener::thread_main(void *self) noexcept {
+    auto *listener = static_cast<LaunchListener *>(self);
     try {
-        ear->listen();
+        listener->listen();
     } catch (...) {
         // Out of memory: what comes from now on is read when the step is over.
     }
     return nullptr;
 }
 
-void StarterEar::listen() {
+void LaunchListener::listen() {
     while (round(wake_read_.get(), -1)) {
     }
 }
 
 // Waits once and takes what is there. False when `wake_fd` has something to read.
-bool StarterEar::round(int wake_fd, int timeout_ms) {
+bool LaunchListener::round(int wake_fd, int timeout_ms) {
     auto now = Clock::now();
     drop_the_late(now);
     if (auto deadline = next_deadline()) {
@@ -107,7 +107,7 @@ bool StarterEar::round(int wake_fd, int timeout_ms) {
 }
 
 // Some, and then those that are here already are heard again.
-void StarterEar::accept() {
+void LaunchListener::accept() {
     for (int i = 0; i < batch; ++i) {
         auto connection = listener_.accept();
         if (!connection && (errno == EMFILE || errno == ENFILE)) {
@@ -126,7 +126,7 @@ void StarterEar::accept() {
     }
 }
 
-void StarterEar::drop_the_late(Clock::time_point now) {
+void LaunchListener::drop_the_late(Clock::time_point now) {
     std::erase_if(visitors_, [&](const auto &entry) {
         bool late = !entry.second.kept && entry.second.until <= now;
         if (late)
@@ -135,7 +135,7 @@ void StarterEar::drop_the_late(Clock::time_point now) {
     });
 }
 
-std::optional<StarterEar::Clock::time_point> StarterEar::next_deadline() const {
+std::optional<LaunchListener::Clock::time_point> LaunchListener::next_deadline() const {
     std::optional<Clock::time_point> next;
     if (accept_again_ > Clock::now())
         next = accept_again_;
@@ -146,7 +146,7 @@ std::optional<StarterEar::Clock::time_point> StarterEar::next_deadline() const {
 }
 
 // Reads from a visitor. False when that was all that it has to say.
-bool StarterEar::hear(StrangerLimits::Id id, Visitor &visitor) {
+bool LaunchListener::hear(StrangerLimits::Id id, Visitor &visitor) {
     for (;;) {
         auto progress = visitor.connection.receive();
         if (progress != StarterConnection::Progress::whole)
@@ -164,7 +164,7 @@ bool StarterEar::hear(StrangerLimits::Id id, Visitor &visitor) {
 }
 
 // Takes what has been sent by now.
-void StarterEar::drain(std::chrono::milliseconds limit) {
+void LaunchListener::drain(std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
     for (;;) {
         pollfd waiting{listener_.fd(), POLLIN, 0};
@@ -177,7 +177,7 @@ void StarterEar::drain(std::chrono::milliseconds limit) {
 }
 
 // False where the connection has said all.
-bool StarterEar::take(const std::string &frame) {
+bool LaunchListener::take(const std::string &frame) {
     auto message = open_message(frame, listener_.cookie(), geteuid(), *parts_.sealer);
     if (!message)
         return false;
@@ -209,7 +209,7 @@ bool StarterEar::take(const std::string &frame) {
     return false;
 }
 
-void StarterEar::invite(const std::string &invitation) {
+void LaunchListener::invite(const std::string &invitation) {
     if (!launcher_ && !launcher_failed_) {
         auto started = parts_.start_launcher();
         if (started) {
@@ -228,7 +228,7 @@ void StarterEar::invite(const std::string &invitation) {
 }
 
 // The launcher reads all the time; one that does not for long is not waited for.
-void StarterEar::write_channel(const char *data, std::size_t size) {
+void LaunchListener::write_channel(const char *data, std::size_t size) {
     while (size > 0 && launcher_) {
         ssize_t n = ::send(launcher_->channel.get(), data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
@@ -245,7 +245,7 @@ void StarterEar::write_channel(const char *data, std::size_t size) {
     }
 }
 
-void StarterEar::launcher_ended() {
+void LaunchListener::launcher_ended() {
     char byte;
     ssize_t n = ::recv(launcher_->channel.get(), &byte, 1, MSG_DONTWAIT);
     if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -256,7 +256,7 @@ void StarterEar::launcher_ended() {
     launcher_.reset();
 }
 
-void StarterEar::wait_for_launcher() {
+void LaunchListener::wait_for_launcher() {
     if (!launcher_)
         return;
     if (report_) {
@@ -271,7 +271,7 @@ void StarterEar::wait_for_launcher() {
     }
 }
 
-std::optional<ExitReport> StarterEar::finish(std::chrono::milliseconds limit) {
+std::optional<ExitReport> LaunchListener::finish(std::chrono::milliseconds limit) {
     if (has_thread_) {
         [[maybe_unused]] ssize_t n = ::write(wake_write_.get(), "x", 1);
         pthread_join(thread_, nullptr);
