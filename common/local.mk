@@ -5,29 +5,29 @@ common_libcommon_la_SOURCES = \
 	common/base/rate_limit.h \
 	common/base/line_writer.h common/base/line_writer.cc \
 	common/base/start_thread.h common/base/start_thread.cc \
-	common/bytes.h \
-	common/deadline_timer.h \
-	common/event_loop.h common/event_loop.cc \
-	common/fd_pair.h \
-	common/job_map.h common/job_map.cc \
-	common/local/socket_owner.h common/local/socket_owner.cc \
-	common/local/peer_address.h \
-	common/local/peer_process.h common/local/peer_process.cc \
-	common/local/stranger_limits.h \
-	common/log.h common/log.cc \
-	common/process_set.h common/process_set.cc \
-	common/rank_ranges.h common/rank_ranges.cc \
-	common/result.h common/result.cc \
-	common/settings.h \
-	common/slow_calls.h common/slow_calls.cc \
-	common/small_file.h common/small_file.cc \
-	common/spawn_channel.h common/spawn_channel.cc \
-	common/start_document.h common/start_document.cc \
-	common/start_fd.h common/start_fd.cc \
-	common/status_page.h \
-	common/task_spec.h common/task_spec.cc \
-	common/topology.h common/topology.cc \
-	common/unique_fd.h \
+	common/base/bytes.h \
+	common/loop/deadline_timer.h \
+	common/loop/event_loop.h common/loop/event_loop.cc \
+	common/base/fd_pair.h \
+	common/job/job_map.h common/job/job_map.cc \
+	common/peer/socket_owner.h common/peer/socket_owner.cc \
+	common/peer/peer_address.h \
+	common/peer/peer_process.h common/peer/peer_process.cc \
+	common/peer/stranger_limits.h \
+	common/base/log.h common/base/log.cc \
+	common/job/process_set.h common/job/process_set.cc \
+	common/job/rank_ranges.h common/job/rank_ranges.cc \
+	common/base/result.h common/base/result.cc \
+	common/config/settings.h \
+	common/loop/slow_calls.h common/loop/slow_calls.cc \
+	common/base/small_file.h common/base/small_file.cc \
+	common/start/spawn_channel.h common/start/spawn_channel.cc \
+	common/start/start_document.h common/start/start_document.cc \
+	common/start/start_fd.h common/start/start_fd.cc \
+	common/start/status_page.h \
+	common/start/task_spec.h common/start/task_spec.cc \
+	common/process/topology.h common/process/topology.cc \
+	common/base/unique_fd.h \
 	common/transport/authenticator.h common/transport/authenticator.cc \
 	common/transport/credential.h common/transport/credential.cc \
 	common/transport/invitation.h common/transport/invitation.cc \
@@ -38,7 +38,7 @@ common_libcommon_la_SOURCES = \
 	common/transport/listener.h common/transport/listener.cc \
 	common/transport/mesh.h common/transport/mesh.cc \
 	common/transport/tree.h \
-	common/worker.h \
+	common/loop/worker.h \
 	common/wire/codec.h \
 	common/wire/frame.h common/wire/frame.cc \
 	common/wire/all_messages.h \

@@ -1,8 +1,8 @@
 # What the plugins of RMs have in common (contrib/doc/new-backend.md).
 # The part for an RM's own processes: no library of ours, no libfmt (see plugins/slurm.mk).
 kit_shim_sources = \
-	common/fd_pair.h common/result.cc common/small_file.cc common/spawn_channel.cc \
-	common/start_document.cc common/start_fd.h common/start_fd.cc \
+	common/base/fd_pair.h common/base/result.cc common/base/small_file.cc common/start/spawn_channel.cc \
+	common/start/start_document.cc common/start/start_fd.h common/start/start_fd.cc \
 	plugins/kit/daemon_channels.h plugins/kit/daemon_channels.cc \
 	plugins/kit/daemon_launch.h plugins/kit/daemon_launch.cc \
 	plugins/kit/door_client.h plugins/kit/door_client.cc \

@@ -1,4 +1,4 @@
-// The sections of pmixhost.conf that are plugins' own, one line for each (common/config_options.h). Linked into
+// The sections of pmixhost.conf that are plugins' own, one line for each (common/config/config_options.h). Linked into
 // libcommon: whatever reads the configuration knows them.
 #include "plugins/slurm/options.h"
 

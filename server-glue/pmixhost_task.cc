@@ -1,7 +1,7 @@
 // pmixhost-task: what the RM starts for each process of PMIx_Spawn. Becomes the process' program, in
-// its directory and with its environment (common/task_spec.h), and tells the daemon whether that
+// its directory and with its environment (common/start/task_spec.h), and tells the daemon whether that
 // went well. Small, because it is on the way of every spawned process: no library but libc's.
-#include "common/task_spec.h"
+#include "common/start/task_spec.h"
 
 #include <cerrno>
 #include <charconv>

@@ -11,7 +11,7 @@ TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
 SLURM_TEST_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 SLURM_SHIM_TEST_LDADD = plugins/slurm/libshim.la $(MUNGE_LIBS) $(CMOCKA_LIBS)
 
-test_unit_slurm_task_map_SOURCES = test/unit/slurm_task_map.cc common/job_map.cc
+test_unit_slurm_task_map_SOURCES = test/unit/slurm_task_map.cc common/job/job_map.cc
 test_unit_slurm_task_map_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
 test_unit_slurm_task_map_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
@@ -29,28 +29,28 @@ test_unit_slurm_prefork_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
 # The same sources as the module, which exports nothing to link with.
 test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
-	plugins/slurm/backend_step.cc plugins/slurm/contact_socket.cc \
-	plugins/slurm/app_list.cc plugins/slurm/identity.cc \
-	plugins/slurm/spawn_command.cc plugins/slurm/step_caller.cc \
-	plugins/slurm/task_map.cc
+	plugins/slurm/backend/backend_step.cc plugins/slurm/backend/contact_socket.cc \
+	plugins/slurm/shim/app_list.cc plugins/slurm/shim/identity.cc \
+	plugins/slurm/steps/spawn_command.cc plugins/slurm/backend/step_caller.cc \
+	plugins/slurm/shim/task_map.cc
 test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_backend_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
 
 test_unit_slurm_allocations_SOURCES = test/unit/slurm_allocations.cc \
-	plugins/slurm/allocations.cc plugins/slurm/allocation_calls.cc plugins/slurm/rm_answers.cc \
-	plugins/slurm/backend_step.cc plugins/slurm/app_list.cc \
-	plugins/slurm/identity.cc plugins/slurm/task_map.cc
+	plugins/slurm/backend/allocations.cc plugins/slurm/backend/allocation_calls.cc plugins/slurm/backend/rm_answers.cc \
+	plugins/slurm/backend/backend_step.cc plugins/slurm/shim/app_list.cc \
+	plugins/slurm/shim/identity.cc plugins/slurm/shim/task_map.cc
 test_unit_slurm_allocations_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_allocations_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
 
-test_unit_slurm_job_record_SOURCES = test/unit/slurm_job_record.cc plugins/slurm/job_record.cc
+test_unit_slurm_job_record_SOURCES = test/unit/slurm_job_record.cc plugins/slurm/backend/job_record.cc
 test_unit_slurm_job_record_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_job_record_LDADD = common/libcommon.la $(SLURM_LIBS) $(FMT_LIBS) $(CMOCKA_LIBS)
 
 test_unit_slurm_spawn_SOURCES = test/unit/slurm_spawn.cc \
-	plugins/slurm/spawn_command.cc
+	plugins/slurm/steps/spawn_command.cc
 test_unit_slurm_spawn_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_spawn_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)

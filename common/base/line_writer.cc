@@ -2,7 +2,7 @@
 #include "common/base/line_writer.h"
 
 #include "common/base/start_thread.h"
-#include "common/unique_fd.h"
+#include "common/base/unique_fd.h"
 
 #include <cerrno>
 #include <condition_variable>

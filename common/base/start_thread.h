@@ -2,7 +2,7 @@
 // deadline, so it must own all that it uses), and a failure is a value.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // See authenticator.h.
 #include "common/transport/authenticator.h"
 
-#include "common/worker.h"
+#include "common/loop/worker.h"
 
 #include <cstdlib>
 #include <munge.h>

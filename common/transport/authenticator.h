@@ -3,8 +3,8 @@
 // statement must say (same step, same two hosts, this very attempt) is the link's business.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/event_loop.h"
+#include "common/base/bytes.h"
+#include "common/loop/event_loop.h"
 
 #include <sys/types.h>
 

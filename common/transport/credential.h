@@ -2,8 +2,8 @@
 // one learns from its own daemon whose process it was. Made and checked by munge.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/result.h"
+#include "common/base/bytes.h"
+#include "common/base/result.h"
 
 #include <sys/types.h>
 

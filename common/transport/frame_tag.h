@@ -11,7 +11,7 @@
 // else. No nonce comes twice under a key: keys are of one connection, numbers count up.
 #pragma once
 
-#include "common/bytes.h"
+#include "common/base/bytes.h"
 #include "common/wire/connection_messages.h"
 
 #include <array>

@@ -2,10 +2,10 @@
 // what the frames mean. All in the loop's thread.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/event_loop.h"
+#include "common/base/bytes.h"
+#include "common/loop/event_loop.h"
 #include "common/transport/frame_tag.h"
-#include "common/unique_fd.h"
+#include "common/base/unique_fd.h"
 #include "common/wire/frame.h"
 
 #include <deque>

@@ -3,7 +3,7 @@
 // thread.
 #pragma once
 
-#include "common/job_map.h"
+#include "common/job/job_map.h"
 #include "common/transport/link.h"
 
 #include <map>

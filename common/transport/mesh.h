@@ -12,15 +12,15 @@
 // secrets or take the wish away, as far as proofs keep what they say to themselves. A stranger who
 // connects gets no byte, and is closed at its first wrong frame or after a few seconds. At most 512 strangers
 // are held at once, 256 of one address, and as many more as hosts are invited; who says nothing makes room
-// (common/local/stranger_limits.h), so that a flood keeps no dialer out.
+// (common/peer/stranger_limits.h), so that a flood keeps no dialer out.
 //
 // All in the loop's thread.
 #pragma once
 
 #include "common/base/rate_limit.h"
-#include "common/local/stranger_limits.h"
-#include "common/log.h"
-#include "common/settings.h"
+#include "common/peer/stranger_limits.h"
+#include "common/base/log.h"
+#include "common/config/settings.h"
 #include "common/transport/authenticator.h"
 #include "common/transport/contact.h"
 #include "common/transport/link.h"

@@ -2,7 +2,7 @@
 // h*radix+radix. Everyone can compute it, so nobody has to be told.
 #pragma once
 
-#include "common/job_map.h"
+#include "common/job/job_map.h"
 
 #include <algorithm>
 

@@ -10,8 +10,8 @@
 // anything is allocated, and so do bytes that are left over.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/result.h"
+#include "common/base/bytes.h"
+#include "common/base/result.h"
 
 #include <concepts>
 #include <cstdint>

@@ -31,7 +31,7 @@ struct NamespaceInfo {
         field(&NamespaceInfo::job_id, "job_id", "PMIX_JOBID");
         field(&NamespaceInfo::universe_size, "universe_size", "PMIX_UNIV_SIZE");
         field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids");
-        field(&NamespaceInfo::process_sets, "process_sets", "as common/process_set.h has it");
+        field(&NamespaceInfo::process_sets, "process_sets", "as common/job/process_set.h has it");
         field(&NamespaceInfo::shares_fate_with, "shares_fate_with",
               "of its parent, if it does (server-glue/spawn/shared_fate.h)");
     }

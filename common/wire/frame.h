@@ -11,8 +11,8 @@
 //   header | 16 bytes, tag of the header | message | 16 bytes, tag of the message; none if it is empty
 #pragma once
 
-#include "common/bytes.h"
-#include "common/result.h"
+#include "common/base/bytes.h"
+#include "common/base/result.h"
 
 #include <array>
 

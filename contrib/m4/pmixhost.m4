@@ -110,7 +110,7 @@ AC_DEFUN([PMIXHOST_SLURM], [
         #error unknown version
         #endif]], [])], [],
         [AC_MSG_ERROR([this Slurm's headers are of a version that pmixhost does not know (20.11 to 25.11 are);
-        see plugins/slurm/slurm_abi.h for what a new version needs, or configure --without-slurm])])
+        see plugins/slurm/shim/slurm_abi.h for what a new version needs, or configure --without-slurm])])
       PMIXHOST_SLURM_TEXT=", slurm"
     ])
     CPPFLAGS=$save_CPPFLAGS

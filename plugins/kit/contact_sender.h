@@ -2,13 +2,13 @@
 // until it arrives or its time is up: a host refuses until its daemon has made its socket.
 //
 // The call blocks, for as long as the RM likes where a host does not answer. So there are a few threads, and
-// those that are stuck when their message's time is up are left behind (common/slow_calls.h): what goes to one
+// those that are stuck when their message's time is up are left behind (common/loop/slow_calls.h): what goes to one
 // host does not wait for another one's end.
 #pragma once
 
-#include "common/event_loop.h"
-#include "common/log.h"
-#include "common/slow_calls.h"
+#include "common/loop/event_loop.h"
+#include "common/base/log.h"
+#include "common/loop/slow_calls.h"
 
 #include <functional>
 #include <list>

@@ -1,9 +1,9 @@
 // What an RM makes for a daemon before it starts it, and names in its start document (contrib/doc/start-document.md).
 #pragma once
 
-#include "common/result.h"
-#include "common/status_page.h"
-#include "common/unique_fd.h"
+#include "common/base/result.h"
+#include "common/start/status_page.h"
+#include "common/base/unique_fd.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // See daemon_launch.h.
 #include "plugins/kit/daemon_launch.h"
 
-#include "common/fd_pair.h"
+#include "common/base/fd_pair.h"
 #include "plugins/kit/fresh_process.h"
 
 #include <algorithm>

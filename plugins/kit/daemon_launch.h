@@ -8,8 +8,8 @@
 // needs is prepared before.
 #pragma once
 
-#include "common/result.h"
-#include "common/status_page.h"
+#include "common/base/result.h"
+#include "common/start/status_page.h"
 #include "plugins/kit/user.h"
 
 #include <functional>

@@ -2,9 +2,9 @@
 // its process and as its user.
 #pragma once
 
-#include "common/job_map.h"
-#include "common/result.h"
-#include "common/unique_fd.h"
+#include "common/job/job_map.h"
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
 
 #include <chrono>
 #include <string>

@@ -1,7 +1,7 @@
 // See launch_listener.h.
 #include "plugins/kit/launch_listener.h"
 
-#include "common/spawn_channel.h"
+#include "common/start/spawn_channel.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 // (report.h) while
 // the step runs.
 //   exit report   kept until the step is over, when the starter asks for it
-//   launched      written to whoever ran the starter for PMIx_Spawn (common/spawn_channel.h)
+//   launched      written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
 //   note          shown to the user at once, 100 of them at most
 //   kept          the connection may be silent from now on
 //   invitation    handed to the launcher, a pmixhostd beside the starter, which is started for the first one
@@ -11,10 +11,10 @@
 // when the step is over, and nothing can be spawned.
 //
 // Anybody can connect. Who has not said a whole message has 10 s for it; at most 256 such connections are
-// held, 128 of one address, and the oldest makes room for the next (common/local/stranger_limits.h).
+// held, 128 of one address, and the oldest makes room for the next (common/peer/stranger_limits.h).
 #pragma once
 
-#include "common/local/stranger_limits.h"
+#include "common/peer/stranger_limits.h"
 
 #include "plugins/kit/report.h"
 

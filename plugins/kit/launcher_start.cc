@@ -1,8 +1,8 @@
 // See launcher_start.h.
 #include "plugins/kit/launcher_start.h"
 
-#include "common/fd_pair.h"
-#include "common/start_fd.h"
+#include "common/base/fd_pair.h"
+#include "common/start/start_fd.h"
 
 #include <cerrno>
 #include <csignal>

@@ -2,7 +2,7 @@
 // standard streams, environment and directory, and with nothing else of it.
 #pragma once
 
-#include "common/start_document.h"
+#include "common/start/start_document.h"
 #include "plugins/kit/launch_listener.h"
 
 #include <string>

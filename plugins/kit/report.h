@@ -23,10 +23,10 @@
 // The starter takes it when munge names its own uid or root as the sender and the cookie is its own.
 #pragma once
 
-#include "common/local/peer_address.h"
-#include "common/result.h"
-#include "common/settings.h"
-#include "common/unique_fd.h"
+#include "common/peer/peer_address.h"
+#include "common/base/result.h"
+#include "common/config/settings.h"
+#include "common/base/unique_fd.h"
 
 #include <array>
 #include <chrono>

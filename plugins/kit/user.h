@@ -1,7 +1,7 @@
 // The user whose job it is, as a root process needs to know him in order to become him.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <string>
 #include <vector>

@@ -2,8 +2,8 @@
 // started. It starts its host's tasks itself and reaches the other hosts' daemons and the user
 // through the control channel to `pmixhost run`. Nothing outlives that channel. This machine has neither queues
 // nor allocations nor a record of jobs; and `pmixhost run` sees for itself what there is to say to the user.
-#include "common/local_control.h"
-#include "common/sweep.h"
+#include "common/local/local_control.h"
+#include "common/process/sweep.h"
 #include "plugins/local/start.h"
 #include "plugins/local/starter.h"
 #include "plugins/local/tasks.h"

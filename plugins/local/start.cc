@@ -1,10 +1,10 @@
 // See start.h.
 #include "plugins/local/start.h"
 
-#include "common/config_options.h"
-#include "common/config_values.h"
-#include "common/local_control.h"
-#include "common/local_text.h"
+#include "common/config/config_options.h"
+#include "common/config/config_values.h"
+#include "common/local/local_control.h"
+#include "common/local/local_text.h"
 #include "plugins/kit/step_document.h"
 
 #include <algorithm>

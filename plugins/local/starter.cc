@@ -1,8 +1,8 @@
 // See starter.h.
 #include "plugins/local/starter.h"
 
-#include "common/small_file.h"
-#include "common/spawn_channel.h"
+#include "common/base/small_file.h"
+#include "common/start/spawn_channel.h"
 
 #include <algorithm>
 #include <filesystem>

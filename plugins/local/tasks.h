@@ -6,7 +6,7 @@
 // that forked it, the event loop's, is gone.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 #include "plugins/local/start.h"
 
 #include <functional>
@@ -23,7 +23,7 @@ class Tasks {
         // follows.
         std::function<void(Rank, int exit_code, std::string why)> on_exec_failed;
         std::function<void(Rank, int wait_status)> on_ended;
-        // If there is one, each task gets a descriptor, PMIXHOST_TASK_FD (common/task_spec.h): what it
+        // If there is one, each task gets a descriptor, PMIXHOST_TASK_FD (common/start/task_spec.h): what it
         // said there until it closed.
         std::function<void(Rank, std::string said, UniqueFd task)> on_exec_report;
     };

@@ -2,7 +2,7 @@
 // (plugins/option_tables.cc).
 #pragma once
 
-#include "common/config_options.h"
+#include "common/config/config_options.h"
 
 namespace pmixhost::slurm {
 

@@ -6,7 +6,7 @@
 // shortened, or a job that is preempted, after the RM was asked is not noticed before.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 #include "server-glue/rm/rm_backend.h"
 
 namespace pmixhost {

@@ -28,7 +28,7 @@
 // namespaces (cross_job_done) completes it. Their parts travel down as contributions of no_host.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 #include "common/transport/tree.h"
 #include "common/wire/collective_messages.h"
 #include "server-glue/core/host_port.h"

@@ -11,7 +11,7 @@
 // never been: the next one takes its place.
 #pragma once
 
-#include "common/rank_ranges.h"
+#include "common/job/rank_ranges.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/names.h"
 #include "server-glue/core/signature.h"

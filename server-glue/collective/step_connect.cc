@@ -1,7 +1,7 @@
 // See step_connect.h.
 #include "server-glue/collective/step_connect.h"
 
-#include "common/topology.h"
+#include "common/process/topology.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
 

@@ -15,8 +15,8 @@
 // lost, with its processes), TIMEOUT. To name the whole job means those that run.
 #pragma once
 
-#include "common/event_loop.h"
-#include "common/job_map.h"
+#include "common/loop/event_loop.h"
+#include "common/job/job_map.h"
 #include "common/transport/tree.h"
 #include "common/wire/control_messages.h"
 #include "server-glue/control/job_control_ask.h"

@@ -10,9 +10,9 @@
 // told to kill its whole job has done so; else its processes had ended, or are lost with it.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/event_loop.h"
-#include "common/job_map.h"
+#include "common/base/bytes.h"
+#include "common/loop/event_loop.h"
+#include "common/job/job_map.h"
 #include "common/wire/control_messages.h"
 #include "server-glue/rm/invitation_stream.h"
 

@@ -1,7 +1,7 @@
 // See step_control.h.
 #include "server-glue/control/step_control.h"
 
-#include "common/config_options.h"
+#include "common/config/config_options.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"

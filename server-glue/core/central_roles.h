@@ -9,7 +9,7 @@
 // RmRoles::reach brings it the invitation (invitation.h).
 #pragma once
 
-#include "common/job_map.h"
+#include "common/job/job_map.h"
 
 #include <string_view>
 

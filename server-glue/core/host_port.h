@@ -8,8 +8,8 @@
 // after the call that noticed it, never from within. All in the event loop's thread.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/job_map.h"
+#include "common/base/bytes.h"
+#include "common/job/job_map.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // order, and every host must come to the same bytes to match its part with the others'.
 #pragma once
 
-#include "common/job_map.h"
+#include "common/job/job_map.h"
 #include "common/wire/codec.h"
 
 #include <functional>

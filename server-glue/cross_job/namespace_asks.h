@@ -5,7 +5,7 @@
 // PMIX_ERR_NOT_FOUND (step_finder.h).
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 #include "common/wire/cross_job_messages.h"
 
 #include <functional>

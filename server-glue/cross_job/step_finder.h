@@ -6,8 +6,8 @@
 // they start (RmRoles::calls_steps), and are waited for shortly.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/event_loop.h"
+#include "common/base/bytes.h"
+#include "common/loop/event_loop.h"
 #include "server-glue/rm/invitation_stream.h"
 
 #include <functional>

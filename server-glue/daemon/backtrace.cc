@@ -2,7 +2,7 @@
 #include "server-glue/daemon/backtrace.h"
 
 #include "config.h"
-#include "common/small_file.h"
+#include "common/base/small_file.h"
 #include "server-glue/daemon/memory_map.h"
 #include "server-glue/daemon/stopped_thread.h"
 #include "server-glue/daemon/thread_snapshot.h"

@@ -7,7 +7,7 @@
 // waits for children, and have SIGCHLD blocked and not ignored.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <memory>
 #include <string>

@@ -7,9 +7,9 @@
 // EvidenceCapture, which an event loop can watch.
 #pragma once
 
-#include "common/log.h"
-#include "common/settings.h"
-#include "common/unique_fd.h"
+#include "common/base/log.h"
+#include "common/config/settings.h"
+#include "common/base/unique_fd.h"
 #include "server-glue/daemon/evidence_report.h"
 
 #include <chrono>

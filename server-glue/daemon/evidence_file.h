@@ -2,8 +2,8 @@
 // Named pmixhost-evidence-UID-HOST-STEP-TIME-PID.txt; in a directory that may be everybody's (/tmp).
 #pragma once
 
-#include "common/result.h"
-#include "common/unique_fd.h"
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
 
 #include <string>
 #include <string_view>

@@ -2,8 +2,8 @@
 #include "server-glue/daemon/evidence_report.h"
 
 #include "config.h"
-#include "common/small_file.h"
-#include "common/unique_fd.h"
+#include "common/base/small_file.h"
+#include "common/base/unique_fd.h"
 #include "server-glue/daemon/backtrace.h"
 #include "server-glue/daemon/socket_list.h"
 #include "server-glue/daemon/thread_snapshot.h"

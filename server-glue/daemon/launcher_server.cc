@@ -2,7 +2,7 @@
 #include "server-glue/spawn/plan_spawn.h"
 #include "server-glue/daemon/launcher_server.h"
 
-#include "common/config_options.h"
+#include "common/config/config_options.h"
 #include "server-glue/library/convert.h"
 
 #include <csignal>

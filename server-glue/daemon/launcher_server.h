@@ -11,7 +11,7 @@
 // All in the loop's thread, but for what makes the starter, which may have to wait for the RM.
 #pragma once
 
-#include "common/slow_calls.h"
+#include "common/loop/slow_calls.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/spawn_messages.h"
 #include "server-glue/daemon/central_server.h"

@@ -2,7 +2,7 @@
 // capture (evidence.h) runs beside the loop, which does not wait for it.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 #include "server-glue/daemon/evidence.h"
 
 #include <functional>

@@ -7,7 +7,7 @@
 //   pmixhostd --proxy-client      internal, see proxy_client.h
 //   pmixhostd --backends      the backends that are installed, for `pmixhost version`
 //   pmixhostd --version
-#include "common/config.h"
+#include "common/config/config.h"
 #include "config.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/library/descriptor_range.h"

@@ -3,7 +3,7 @@
 // (an RM's plugin, `pmixhost run`), which is why the starter may choose the name.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <string>
 

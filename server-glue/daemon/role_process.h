@@ -1,9 +1,9 @@
 // A pmixhostd that is no step's server but one of the central roles (central_roles.h).
 #pragma once
 
-#include "common/log.h"
-#include "common/settings.h"
-#include "common/start_document.h"
+#include "common/base/log.h"
+#include "common/config/settings.h"
+#include "common/start/start_document.h"
 
 namespace pmixhost {
 

@@ -3,7 +3,7 @@
 // a while.
 #pragma once
 
-#include "common/deadline_timer.h"
+#include "common/loop/deadline_timer.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/publish_messages.h"

@@ -2,7 +2,7 @@
 // for goes out, and everybody it has to do with is told farewell. Each with a limit of time.
 #pragma once
 
-#include "common/status_page.h"
+#include "common/start/status_page.h"
 #include "server-glue/daemon/step_services.h"
 #include "server-glue/library/replies.h"
 

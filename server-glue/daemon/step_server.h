@@ -3,7 +3,7 @@
 // thread; whoever waits for something here has a deadline.
 #pragma once
 
-#include "common/deadline_timer.h"
+#include "common/loop/deadline_timer.h"
 #include "server-glue/daemon/library_holder.h"
 #include "server-glue/daemon/step_ending.h"
 #include "server-glue/daemon/step_peers.h"

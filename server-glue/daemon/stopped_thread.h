@@ -3,7 +3,7 @@
 // Conditions: see backtrace.h.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <chrono>
 #include <sys/types.h>

@@ -1,8 +1,8 @@
 // See supervisor.h.
 #include "server-glue/daemon/supervisor.h"
 
-#include "common/small_file.h"
-#include "common/unique_fd.h"
+#include "common/base/small_file.h"
+#include "common/base/unique_fd.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/rm/user_notes.h"
 

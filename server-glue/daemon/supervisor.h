@@ -5,9 +5,9 @@
 // takes too long to leave, after it has had written down where that stood (daemon/evidence.h).
 #pragma once
 
-#include "common/log.h"
-#include "common/start_document.h"
-#include "common/status_page.h"
+#include "common/base/log.h"
+#include "common/start/start_document.h"
+#include "common/start/status_page.h"
 #include "server-glue/daemon/evidence.h"
 #include "server-glue/tasks/task_table.h"
 

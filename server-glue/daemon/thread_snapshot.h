@@ -2,7 +2,7 @@
 // tried. The formats are proc(5)'s: /proc/PID/task/TID/{stat,syscall}.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <array>
 #include <chrono>

@@ -23,8 +23,8 @@
 // makes the upcall (contrib/doc/decisions/libpmix.md).
 #pragma once
 
-#include "common/job_map.h"
-#include "common/rank_ranges.h"
+#include "common/job/job_map.h"
+#include "common/job/rank_ranges.h"
 #include "common/transport/tree.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/names.h"

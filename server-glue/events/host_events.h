@@ -1,7 +1,7 @@
 // What the host itself reports of a job, as the events that processes hear.
 #pragma once
 
-#include "common/job_map.h"
+#include "common/job/job_map.h"
 #include "common/wire/control_messages.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/spawn_messages.h"

@@ -2,7 +2,7 @@
 // the processes of this host have it already.
 #pragma once
 
-#include "common/bytes.h"
+#include "common/base/bytes.h"
 #include "server-glue/core/signature.h"
 
 #include <pmix_common.h>

@@ -2,7 +2,7 @@
 // them, whether or not all was in order. In the loop's thread.
 #pragma once
 
-#include "common/rank_ranges.h"
+#include "common/job/rank_ranges.h"
 #include "common/wire/event_messages.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/events/event_service.h"

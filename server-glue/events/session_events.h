@@ -13,9 +13,9 @@
 // A step that takes no events for long loses some: up to `max_waiting` bytes wait for it.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/event_loop.h"
-#include "common/job_map.h"
+#include "common/base/bytes.h"
+#include "common/loop/event_loop.h"
+#include "common/job/job_map.h"
 #include "common/wire/event_messages.h"
 #include "server-glue/spawn/recent_names.h"
 

@@ -2,7 +2,7 @@
 // every host makes the same of them, so nothing else has to be agreed upon. Pure.
 #pragma once
 
-#include "common/job_map.h"
+#include "common/job/job_map.h"
 #include "common/wire/cross_job_messages.h"
 
 #include <optional>

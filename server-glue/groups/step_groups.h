@@ -3,7 +3,7 @@
 // invitation are watched (group_invitations.h), and members are told what becomes of other members.
 #pragma once
 
-#include "common/rank_ranges.h"
+#include "common/job/rank_ranges.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/event_messages.h"
 #include "server-glue/collective/step_connect.h"

@@ -20,9 +20,9 @@
 #pragma once
 
 #include "common/base/rate_limit.h"
-#include "common/event_loop.h"
-#include "common/local/socket_owner.h"
-#include "common/log.h"
+#include "common/loop/event_loop.h"
+#include "common/peer/socket_owner.h"
+#include "common/base/log.h"
 #include "server-glue/library/descriptor_range.h"
 #include "server-glue/library/hello.h"
 #include "server-glue/library/listener_takeover.h"

@@ -3,7 +3,7 @@
 // their final NUL, and values may be of any type.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 #include "server-glue/core/signature.h"
 
 #include <pmix_common.h>

@@ -6,8 +6,8 @@
 // closed comes again only after all others. A second close finds nothing.
 #pragma once
 
-#include "common/result.h"
-#include "common/unique_fd.h"
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
 
 namespace pmixhost {
 

@@ -1,7 +1,7 @@
 // See hello.h.
 #include "server-glue/library/hello.h"
 
-#include "common/config_options.h"
+#include "common/config/config_options.h"
 
 #include <cstring>
 

@@ -7,7 +7,7 @@
 // from beginning, and nothing else: library_watch.h sees it.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 
 namespace pmixhost {
 

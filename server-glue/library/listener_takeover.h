@@ -14,8 +14,8 @@
 // all_taken() stays false when it takes in another way.
 #pragma once
 
-#include "common/result.h"
-#include "common/unique_fd.h"
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
 
 #include <memory>
 

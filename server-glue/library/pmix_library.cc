@@ -1,7 +1,7 @@
 // See pmix_library.h.
 #include "server-glue/library/pmix_library.h"
 
-#include "common/config_options.h"
+#include "common/config/config_options.h"
 #include "server-glue/library/connection_guard.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/inner_client.h"

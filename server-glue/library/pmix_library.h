@@ -3,12 +3,12 @@
 // they are asked for here; every answer comes back to the loop, never from within.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/event_loop.h"
-#include "common/job_map.h"
-#include "common/log.h"
-#include "common/settings.h"
-#include "common/topology.h"
+#include "common/base/bytes.h"
+#include "common/loop/event_loop.h"
+#include "common/job/job_map.h"
+#include "common/base/log.h"
+#include "common/config/settings.h"
+#include "common/process/topology.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/hello.h"
 #include "server-glue/library/library_thread.h"

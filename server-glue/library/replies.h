@@ -2,7 +2,7 @@
 // argument of any answer to libpmix is a PMIx status.
 #pragma once
 
-#include "common/bytes.h"
+#include "common/base/bytes.h"
 #include "server-glue/core/one_shot.h"
 
 #include <pmix_common.h>

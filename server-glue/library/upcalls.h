@@ -4,7 +4,7 @@
 // The module has no user pointer, so one file-scope pointer (in upcalls.cc) leads from it to the Upcalls object.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 #include "server-glue/library/library_thread.h"
 #include "server-glue/library/upcall_handlers.h"
 

@@ -1,7 +1,7 @@
 // See mail.h.
 #include "server-glue/log/mail.h"
 
-#include "common/unique_fd.h"
+#include "common/base/unique_fd.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,7 +2,7 @@
 // way of the caller's own output; the job's record is the RM's; mail is handed to the site's program.
 #pragma once
 
-#include "common/slow_calls.h"
+#include "common/loop/slow_calls.h"
 #include "server-glue/log/log_ask.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"

@@ -1,7 +1,7 @@
 // See user_terminal.h.
 #include "server-glue/log/user_terminal.h"
 
-#include "common/unique_fd.h"
+#include "common/base/unique_fd.h"
 
 #include <cerrno>
 #include <fcntl.h>

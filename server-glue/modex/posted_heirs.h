@@ -7,8 +7,8 @@
 // fence of the whole job that collects data has brought it to every host already (contrib/doc/decisions/modex.md).
 #pragma once
 
-#include "common/job_map.h"
-#include "common/rank_ranges.h"
+#include "common/job/job_map.h"
+#include "common/job/rank_ranges.h"
 #include "common/transport/tree.h"
 
 #include <functional>

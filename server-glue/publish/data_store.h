@@ -10,7 +10,7 @@
 // much there is.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 #include "common/wire/names.h"
 #include "common/wire/publish_messages.h"
 

@@ -3,7 +3,7 @@
 // surroundings are the ports.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 #include "common/wire/publish_messages.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/publish/publish_asks.h"

@@ -5,8 +5,8 @@
 // A name is there once. The set that was first keeps it.
 #pragma once
 
-#include "common/bytes.h"
-#include "common/process_set.h"
+#include "common/base/bytes.h"
+#include "common/job/process_set.h"
 
 #include <map>
 

@@ -12,8 +12,8 @@
 // Of a host that has left only what was reported of its processes is known: that they ended badly.
 #pragma once
 
-#include "common/event_loop.h"
-#include "common/job_map.h"
+#include "common/loop/event_loop.h"
+#include "common/job/job_map.h"
 #include "common/transport/tree.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/table_messages.h"

@@ -3,11 +3,11 @@
 // u32be length | bytes; its end is the role's end.
 #pragma once
 
-#include "common/event_loop.h"
-#include "common/log.h"
-#include "common/start_document.h"
-#include "common/bytes.h"
-#include "common/unique_fd.h"
+#include "common/loop/event_loop.h"
+#include "common/base/log.h"
+#include "common/start/start_document.h"
+#include "common/base/bytes.h"
+#include "common/base/unique_fd.h"
 
 #include <functional>
 #include <set>

@@ -2,7 +2,7 @@
 // the job there, and what the command's last words meant. Made by a backend (BackendModule).
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 #include "server-glue/rm/spawn_plan.h"
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace pmixhost {
 
 // A program that starts a job and lives as long as it, with the job's output on its own standard
-// streams. SIGTERM ends it and the job. It speaks on the spawn channel (common/spawn_channel.h).
+// streams. SIGTERM ends it and the job. It speaks on the spawn channel (common/start/spawn_channel.h).
 struct JobCommand {
     std::vector<std::string> argv;        // argv[0]: an absolute path
     std::vector<std::string> environment; // NAME=VALUE; the whole

@@ -12,12 +12,12 @@
 // is handed over is called exactly once.
 #pragma once
 
-#include "common/event_loop.h"
-#include "common/job_map.h"
-#include "common/log.h"
-#include "common/process_set.h"
-#include "common/settings.h"
-#include "common/start_document.h"
+#include "common/loop/event_loop.h"
+#include "common/job/job_map.h"
+#include "common/base/log.h"
+#include "common/job/process_set.h"
+#include "common/config/settings.h"
+#include "common/start/start_document.h"
 #include "common/transport/link_faults.h"
 #include "server-glue/rm/facets.h"
 #include "server-glue/rm/invitation_stream.h"
@@ -91,7 +91,7 @@ class BackendListener {
     virtual void on_task_started(Rank rank, pid_t pid) = 0;
     virtual void on_task_ended(Rank rank, int wait_status) = 0;
     // From such a backend, in a step with StepInfo::parent: what a task said on PMIXHOST_TASK_FD
-    // (common/task_spec.h) until it closed. The task waits until `task` is dropped.
+    // (common/start/task_spec.h) until it closed. The task waits until `task` is dropped.
     virtual void on_exec_report(Rank rank, std::string said, UniqueFd task) = 0;
     // The daemon of that host has ended in order; a contact message did not find it.
     virtual void on_daemon_left(HostIndex host) = 0;

@@ -2,9 +2,9 @@
 // it (spawn/plan_spawn.h), and the RM's backend a command of it (job_starter.h).
 #pragma once
 
-#include "common/process_set.h"
-#include "common/result.h"
-#include "common/task_spec.h"
+#include "common/job/process_set.h"
+#include "common/base/result.h"
+#include "common/start/task_spec.h"
 
 #include <chrono>
 #include <functional>

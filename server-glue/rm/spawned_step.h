@@ -2,7 +2,7 @@
 // JobStarter (job_starter.h), which makes them, and RmRoles, by which the launcher is asked to.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <functional>
 #include <string>

@@ -2,7 +2,7 @@
 // they stand in the daemon's log alone.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <functional>
 #include <string>

@@ -2,8 +2,8 @@
 // started with the first request: most jobs never ask.
 #pragma once
 
-#include "common/log.h"
-#include "common/worker.h"
+#include "common/base/log.h"
+#include "common/loop/worker.h"
 #include "server-glue/security/credential_asks.h"
 #include "server-glue/step/step_service.h"
 

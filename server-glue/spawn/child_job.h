@@ -2,9 +2,9 @@
 // loop's thread.
 #pragma once
 
-#include "common/event_loop.h"
-#include "common/spawn_channel.h"
-#include "common/unique_fd.h"
+#include "common/loop/event_loop.h"
+#include "common/start/spawn_channel.h"
+#include "common/base/unique_fd.h"
 #include "server-glue/rm/job_starter.h"
 
 namespace pmixhost {

@@ -1,7 +1,7 @@
 // A set of names with a bound: beyond it the one that came first is forgotten.
 #pragma once
 
-#include "common/bytes.h"
+#include "common/base/bytes.h"
 
 #include <deque>
 #include <set>

@@ -17,8 +17,8 @@
 // what MPI_Comm_disconnect of Open MPI 4.1 and 5.0 does, and no MPI has another use for it.
 #pragma once
 
-#include "common/event_loop.h"
-#include "common/rank_ranges.h"
+#include "common/loop/event_loop.h"
+#include "common/job/rank_ranges.h"
 #include "server-glue/core/signature.h"
 
 #include <optional>

@@ -3,7 +3,7 @@
 // (spawn_plan.h).
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 #include "common/wire/spawn_messages.h"
 
 #include <pmix_common.h>

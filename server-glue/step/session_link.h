@@ -3,7 +3,7 @@
 // session chooses (StepDelegate). The others keep what they know, should they become it.
 #pragma once
 
-#include "common/rank_ranges.h"
+#include "common/job/rank_ranges.h"
 #include "common/wire/event_messages.h"
 #include "server-glue/step/step_context.h"
 

@@ -2,8 +2,8 @@
 // and filled by the server of the step, which outlives all services. All in the loop's thread.
 #pragma once
 
-#include "common/log.h"
-#include "common/settings.h"
+#include "common/base/log.h"
+#include "common/config/settings.h"
 #include "common/transport/mesh.h"
 #include "server-glue/core/central_roles.h"
 #include "server-glue/core/host_port.h"

@@ -6,8 +6,8 @@
 // All in the loop's thread.
 #pragma once
 
-#include "common/event_loop.h"
-#include "common/job_map.h"
+#include "common/loop/event_loop.h"
+#include "common/job/job_map.h"
 #include "common/wire/event_messages.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/core/signature.h"

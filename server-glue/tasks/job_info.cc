@@ -1,7 +1,7 @@
 // See job_info.h.
 #include "server-glue/tasks/job_info.h"
 
-#include "common/topology.h"
+#include "common/process/topology.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/pmix_library.h"
 

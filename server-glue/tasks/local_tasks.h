@@ -10,9 +10,9 @@
 // and goes, which libpmix understands.
 #pragma once
 
-#include "common/log.h"
-#include "common/settings.h"
-#include "common/task_spec.h"
+#include "common/base/log.h"
+#include "common/config/settings.h"
+#include "common/start/task_spec.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/tasks/task_door.h"

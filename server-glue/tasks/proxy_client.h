@@ -3,7 +3,7 @@
 // as lost and lets go of the collectives that wait for it. It needs only the client interface.
 #pragma once
 
-#include "common/result.h"
+#include "common/base/result.h"
 
 #include <string>
 #include <vector>

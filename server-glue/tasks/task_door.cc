@@ -1,7 +1,7 @@
 // See task_door.h.
 #include "server-glue/tasks/task_door.h"
 
-#include "common/local/peer_process.h"
+#include "common/peer/peer_process.h"
 #include "common/wire/codec.h"
 
 #include <cerrno>

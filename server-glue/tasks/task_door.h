@@ -6,11 +6,11 @@
 #pragma once
 
 #include "common/base/rate_limit.h"
-#include "common/event_loop.h"
-#include "common/job_map.h"
-#include "common/local/stranger_limits.h"
-#include "common/log.h"
-#include "common/unique_fd.h"
+#include "common/loop/event_loop.h"
+#include "common/job/job_map.h"
+#include "common/peer/stranger_limits.h"
+#include "common/base/log.h"
+#include "common/base/unique_fd.h"
 #include "server-glue/core/one_shot.h"
 
 #include <map>
@@ -29,7 +29,7 @@ class TaskDoor {
         Answer answer;
     };
     // What a task said after it had its environment, until it closed or said its last: for spawned
-    // processes, whether their program was executed (common/task_spec.h). One that waits for the
+    // processes, whether their program was executed (common/start/task_spec.h). One that waits for the
     // connection's end before it ends itself has it when `connection` is dropped.
     using ExecReport = std::function<void(Rank, std::string said, UniqueFd connection)>;
     // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_exec_report`

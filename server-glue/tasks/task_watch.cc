@@ -1,7 +1,7 @@
 // See task_watch.h.
 #include "server-glue/tasks/task_watch.h"
 
-#include "common/local/peer_process.h"
+#include "common/peer/peer_process.h"
 
 #include <cerrno>
 #include <charconv>

@@ -1,6 +1,6 @@
 // pmixhost.conf, and the values that the user's environment may set.
-#include "common/config_file.h"
-#include "common/config_values.h"
+#include "common/config/config_file.h"
+#include "common/config/config_values.h"
 #include "test/fuzz/fuzz.h"
 
 using namespace pmixhost;

@@ -1,5 +1,5 @@
 // The control channel of the local backend, cut into pieces as a socket may.
-#include "common/local_control.h"
+#include "common/local/local_control.h"
 #include "test/fuzz/fuzz.h"
 
 using namespace pmixhost;

@@ -1,5 +1,5 @@
 // The start document: the shim passes on what the user's environment said.
-#include "common/start_document.h"
+#include "common/start/start_document.h"
 #include "test/fuzz/fuzz.h"
 
 using namespace pmixhost;

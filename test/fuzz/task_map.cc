@@ -1,7 +1,7 @@
 // The task map, its list of programs and the file of --multi-prog. The first byte chooses.
-#include "plugins/slurm/task_map.h"
-#include "plugins/slurm/app_list.h"
-#include "plugins/slurm/multi_prog.h"
+#include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/shim/multi_prog.h"
 #include "test/fuzz/fuzz.h"
 
 using namespace pmixhost;

@@ -1,8 +1,8 @@
 // pmixhost.conf and the environment: every wrong input is named with its place and what is allowed,
 // all of them at once; every right one arrives.
-#include "common/config.h"
-#include "common/config_man.h"
-#include "common/config_options.h"
+#include "common/config/config.h"
+#include "common/config/config_man.h"
+#include "common/config/config_options.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // The event loop: posts, timers, and what stop() means for this run and the next.
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 
 #include <filesystem>
 #include <thread>

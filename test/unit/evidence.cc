@@ -4,7 +4,7 @@
 #include "server-glue/daemon/evidence.h"
 
 #include "config.h"
-#include "common/small_file.h"
+#include "common/base/small_file.h"
 #include "server-glue/daemon/backtrace.h"
 #include "server-glue/daemon/evidence_file.h"
 #include "server-glue/daemon/evidence_report.h"

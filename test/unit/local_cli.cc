@@ -1,6 +1,6 @@
 // The command line of `pmixhost run`: programs and their options, and where tasks go.
-#include "tools/layout.h"
-#include "tools/run_options.h"
+#include "tools/run/layout.h"
+#include "tools/run/run_options.h"
 
 #include <cstring>
 

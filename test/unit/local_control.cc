@@ -1,6 +1,6 @@
 // The control channel of the local backend: what is sent arrives, and nothing that a broken or
 // hostile other side sends does more than close it.
-#include "common/local_control.h"
+#include "common/local/local_control.h"
 
 #include "test/unit/check.h"
 

@@ -1,6 +1,6 @@
 // The tasks' output on its way to the user: lines, labels, and a user who reads slowly or not at
 // all.
-#include "tools/output.h"
+#include "tools/run/output.h"
 
 #include "test/unit/check.h"
 

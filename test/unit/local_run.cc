@@ -1,8 +1,8 @@
 // `pmixhost run` as its user sees it, with the daemon and the backend of this build: output, exit
 // codes, signals, and that nothing is left behind in any ending.
-#include "common/result.h"
-#include "common/sweep.h"
-#include "common/unique_fd.h"
+#include "common/base/result.h"
+#include "common/process/sweep.h"
+#include "common/base/unique_fd.h"
 
 #include "test/unit/check.h"
 

@@ -1,7 +1,7 @@
 // The local backend's part of the start document, its fault knobs and the text form of arguments:
 // each wrong or missing value is refused with its key.
-#include "common/local_control.h"
-#include "common/local_text.h"
+#include "common/local/local_control.h"
+#include "common/local/local_text.h"
 #include "plugins/local/fault.h"
 #include "plugins/local/start.h"
 #include "plugins/local/tasks.h"

@@ -1,5 +1,5 @@
 // Who logs does not wait for who reads the log, and what is lost is counted.
-#include "common/log.h"
+#include "common/base/log.h"
 
 #include <csignal>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "common/unique_fd.h"
+#include "common/base/unique_fd.h"
 #include "test/unit/check.h"
 
 using namespace pmixhost;

@@ -1,5 +1,5 @@
 // Process sets: their text, the sets of programs, and who knows of them.
-#include "common/process_set.h"
+#include "common/job/process_set.h"
 #include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/query/process_sets.h"
 

@@ -1,5 +1,5 @@
 // Ranges of ranks, against a plain set.
-#include "common/rank_ranges.h"
+#include "common/job/rank_ranges.h"
 
 #include <climits>
 #include <set>

@@ -1,7 +1,7 @@
 // A test that waits in an event loop for what comes from elsewhere.
 #pragma once
 
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 
 #include "test/unit/check.h"
 

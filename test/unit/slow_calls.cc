@@ -1,6 +1,6 @@
 // Calls that block: in order, with deadlines that they do not have, so many and no more, and left
 // behind when their owner goes.
-#include "common/slow_calls.h"
+#include "common/loop/slow_calls.h"
 
 #include <atomic>
 #include <optional>

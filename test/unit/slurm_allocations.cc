@@ -1,6 +1,6 @@
 // Allocations that processes ask for, with a Slurm that does what the test says: what is granted, waited
 // for, taken back.
-#include "plugins/slurm/allocation_calls.h"
+#include "plugins/slurm/backend/allocation_calls.h"
 
 #include <atomic>
 #include <optional>

@@ -1,10 +1,10 @@
 // What the Slurm backend makes of a start document, and the socket on which slurmd calls.
-#include "common/log.h"
-#include "plugins/slurm/backend_step.h"
+#include "common/base/log.h"
+#include "plugins/slurm/backend/backend_step.h"
 #include "plugins/kit/contact_sender.h"
-#include "plugins/slurm/contact_socket.h"
-#include "plugins/slurm/step_caller.h"
-#include "plugins/slurm/task_map.h"
+#include "plugins/slurm/backend/contact_socket.h"
+#include "plugins/slurm/backend/step_caller.h"
+#include "plugins/slurm/shim/task_map.h"
 #include "server-glue/core/central_roles.h"
 
 #include <fcntl.h>

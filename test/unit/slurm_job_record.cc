@@ -1,5 +1,5 @@
 // Lines behind a job's comment, also when others write to it at the same time.
-#include "plugins/slurm/job_record.h"
+#include "plugins/slurm/backend/job_record.h"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // From prefork to the tasks' environment, with a stand-in for pmixhostd and without Slurm. As root
 // the daemon is another user's; otherwise the tester's own.
-#include "plugins/slurm/hook_env.h"
-#include "plugins/slurm/task_hook.h"
-#include "plugins/slurm/task_map.h"
+#include "plugins/slurm/shim/hook_env.h"
+#include "plugins/slurm/shim/task_hook.h"
+#include "plugins/slurm/shim/task_map.h"
 #include "test/unit/slurm_fakes.h"
 
 #include "plugins/kit/daemon_launch.h"

@@ -1,8 +1,8 @@
 // Which program each rank runs: srun's command line, the file of --multi-prog, the components of a
 // het step, and the word of the task map that tells the daemons.
-#include "plugins/slurm/app_list.h"
-#include "plugins/slurm/multi_prog.h"
-#include "plugins/slurm/srun_command.h"
+#include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/shim/multi_prog.h"
+#include "plugins/slurm/steps/srun_command.h"
 
 #include <numeric>
 #include <random>

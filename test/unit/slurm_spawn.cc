@@ -1,7 +1,7 @@
 // PMIx_Spawn under Slurm: the srun that a plan becomes, and what reaches srun while its step runs.
-#include "common/spawn_channel.h"
-#include "plugins/slurm/slurm_abi.h"
-#include "plugins/slurm/spawn_command.h"
+#include "common/start/spawn_channel.h"
+#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/steps/spawn_command.h"
 #include "plugins/kit/launch_listener.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 //   serve   answers each task         refuse   answers with a refusal
 //   exit    leaves a reason and goes  silent   takes no connection
 //   cling   answers, stays when slurmstepd ends, and leaves a process of another session behind
-#include "common/start_document.h"
-#include "common/status_page.h"
+#include "common/start/start_document.h"
+#include "common/start/status_page.h"
 
 #include <algorithm>
 #include <csignal>

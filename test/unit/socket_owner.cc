@@ -1,5 +1,5 @@
 // Whose the other end of a TCP connection is, by the kernel's word.
-#include "common/local/socket_owner.h"
+#include "common/peer/socket_owner.h"
 
 #include <cerrno>
 #include <netinet/in.h>

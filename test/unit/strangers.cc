@@ -1,8 +1,8 @@
 // Those of whom nobody knows who they are: which of them has to go when there are too many, where they come
 // from, and how much is said of them in the log.
 #include "common/base/rate_limit.h"
-#include "common/local/peer_address.h"
-#include "common/local/stranger_limits.h"
+#include "common/peer/peer_address.h"
+#include "common/peer/stranger_limits.h"
 
 #include "test/unit/check.h"
 

@@ -1,5 +1,5 @@
 // The watch over tasks: their end is heard of, and seen even before it is reported.
-#include "common/local/peer_process.h"
+#include "common/peer/peer_process.h"
 #include "server-glue/tasks/task_watch.h"
 
 #include <csignal>

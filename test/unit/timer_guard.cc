@@ -1,7 +1,7 @@
 // How this program stands to libevent: the guard that takes pending timers back looks at none of its own
 // ones, wherever they were made; and its event bases have locks, because libpmix' threads come to libevent
 // too.
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 
 #include <dlfcn.h>
 #include <event2/event.h>

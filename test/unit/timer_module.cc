@@ -1,6 +1,6 @@
 // A module as backends are: loaded at run time, with the event loop's code linked into it once more. For
 // timer_guard.cc.
-#include "common/event_loop.h"
+#include "common/loop/event_loop.h"
 
 using namespace pmixhost;
 

@@ -1,8 +1,8 @@
 // Threads for calls that block: what happens when there are none, when a job throws, and when it sticks.
-#include "common/worker.h"
+#include "common/loop/worker.h"
 
 #include "common/base/start_thread.h"
-#include "common/log.h"
+#include "common/base/log.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,0 +1,467 @@
+// See config_options.h.
+#include "common/config/config_options.h"
+
+#include "common/config/config_values.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr std::uint64_t second = 1000, minute = 60 * second, hour = 60 * minute;
+constexpr std::uint64_t kib = 1u << 10, gib = 1u << 30;
+constexpr std::string_view job_records[] = {"comment", "off"};
+constexpr std::string_view on_off[] = {"on", "off"};
+constexpr std::string_view log_levels[] = {"error", "warning", "info", "debug"};
+constexpr std::uint16_t first_user_port = 1024;
+constexpr std::size_t max_names = 64;
+
+// clang-format off
+constexpr Option own_options[] = {
+    {.key = "transport.ports", .member = &Settings::transport_ports,
+     .text = "The TCP ports on which the daemons of a step listen for each other: one port or a "
+             "range. Each daemon of a step on a host needs a port of its own, so a range must be "
+             "as wide as the number of steps that may run on a host at once. 0 lets the kernel "
+             "choose any free port; give a range where a firewall stands between the hosts."},
+    {.key = "transport.interfaces", .member = &Settings::transport_interfaces,
+     .text = "The network interfaces the daemons use, best first. When the list is empty, all "
+             "interfaces that are up are used, the loopback interface last."},
+    {.key = "transport.radix", .member = &Settings::transport_radix, .min = 2, .max = 256,
+     .text = "How many children a daemon has in the tree in which the daemons of a step find each "
+             "other and combine what they contribute to a fence. All hosts of a step must have "
+             "the same value."},
+    {.key = "transport.connect_timeout", .member = &Settings::transport_connect_timeout,
+     .min = 100, .max = 1 * hour,
+     .text = "How long a daemon tries to reach its neighbour in the tree, from the start of the "
+             "step, before the step is ended with a message."},
+    {.key = "transport.dead_after", .member = &Settings::transport_dead_after,
+     .min = 100, .max = 1 * hour,
+     .text = "A host that is silent for this long is taken for dead, and every operation that "
+             "waits for it ends with an error."},
+    {.key = "transport.frame_tags", .member = &Settings::transport_frame_tags, .words = on_off,
+     .text = "Whether everything that one daemon sends to another has a tag by which the other sees "
+             "that nobody on the network between them has changed, added, repeated or removed anything; "
+             "a connection on which that is not so is cut, and the host is taken for lost. Where two "
+             "hosts have different values, tags are on between them. What is sent is not encrypted."},
+    {.key = "fence.timeout", .member = &Settings::fence_timeout, .user = true,
+     .min = 100, .max = 30 * 24 * hour, .zero = true,
+     .text = "How long a fence may take when the program set no PMIX_TIMEOUT. MPI_Init and "
+             "MPI_Finalize are fences: the time must cover the difference between the first and "
+             "the last task to get there. 0 means no limit."},
+    {.key = "fence.max_bytes", .member = &Settings::fence_max_bytes, .min = 4 * kib, .max = 4 * gib,
+     .text = "How many bytes one host may contribute to a fence. A fence that is larger fails."},
+    {.key = "modex.timeout", .member = &Settings::modex_timeout, .user = true,
+     .min = 100, .max = 30 * 24 * hour, .zero = true,
+     .text = "How long a task's request for a key of a task on another host may take when the "
+             "program set no PMIX_TIMEOUT. 0 means no limit."},
+    {.key = "modex.key_wait", .member = &Settings::modex_key_wait, .user = true,
+     .max = 30 * 24 * hour, .zero = true,
+     .text = "How long, of that, it waits for the key when the task has posted others, but not this one "
+             "(yet). Then it is answered that the task has not posted it, as it is at once with 0. With "
+             "PMIX_TIMEOUT it waits as long as that says."},
+    {.key = "modex.segment_bytes", .member = &Settings::modex_segment_bytes, .user = true,
+     .min = 1024 * kib, .max = 1 * gib, .zero = true,
+     .text = "The size of the shared-memory segments in which the PMIx library keeps posted data. What "
+             "one task posts must fit into one segment, or the library ends the daemon and the step "
+             "with it. The file system of directory.base must have room for it on each host. 0 means "
+             "the library's own size, 4 MiB."},
+    {.key = "publish.max_bytes", .member = &Settings::publish_max_bytes, .min = 4 * kib, .max = 4 * gib,
+     .text = "How many bytes of published data (PMIx_Publish, MPI_Publish_name) the session of an "
+             "allocation keeps in all. Publishing more fails."},
+    {.key = "publish.timeout", .member = &Settings::publish_timeout, .user = true,
+     .min = 1 * second, .max = 1 * hour,
+     .text = "How long publishing, or looking up what is there, may take when the program set no "
+             "PMIX_TIMEOUT. The first call of an allocation starts the session's daemon."},
+    {.key = "publish.wait", .member = &Settings::publish_wait, .user = true,
+     .min = 1 * second, .max = 30 * 24 * hour, .zero = true,
+     .text = "How long a lookup that waits for data (PMIX_WAIT; MPI_Comm_accept does it) may take when "
+             "the program set no PMIX_TIMEOUT. 0 means no limit."},
+    {.key = "session.idle", .member = &Settings::session_idle, .min = 1 * second, .max = 24 * hour,
+     .text = "The session's daemon of an allocation ends when it has had no connection and no "
+             "data for this long."},
+    {.key = "events.keep", .member = &Settings::events_keep, .user = true, .min = 1, .max = 65536,
+     .text = "How many events are kept for processes that register a handler for them later, on each "
+             "host by the PMIx library and in the session of an allocation for steps that start later. "
+             "The oldest goes first. Events of other hosts that are larger than 32 MiB / keep (and than "
+             "1 KiB) are not kept."},
+    {.key = "events.keep_time", .member = &Settings::events_keep_time, .user = true,
+     .min = 1 * second, .max = 24 * hour,
+     .text = "How long an event is kept for them."},
+    {.key = "events.time_warning", .member = &Settings::events_time_warning, .user = true,
+     .min = 1 * second, .max = 24 * hour, .zero = true,
+     .text = "How long before the end of its allocation's time a job is told of it, by the events "
+             "PMIX_ALLOC_TIMEOUT_WARNING and PMIX_JCTRL_PREEMPT_ALERT with PMIX_TIME_REMAINING. 0 means never."},
+    {.key = "spawn.timeout", .member = &Settings::spawn_timeout, .user = true,
+     .min = 1 * second, .max = 24 * hour, .zero = true,
+     .text = "How long PMIx_Spawn (MPI_Comm_spawn) may take, until all programs run, when the program "
+             "set no PMIX_TIMEOUT. What has not started by then is ended. 0 means no limit."},
+    {.key = "allocation.timeout", .member = &Settings::allocation_timeout, .user = true,
+     .min = 1 * second, .max = 30 * 24 * hour, .zero = true,
+     .text = "How long PMIx_Allocation_request may wait for an allocation when the program set no "
+             "PMIX_TIMEOUT. What the resource manager has not granted by then is taken back. 0 means no "
+             "limit."},
+    {.key = "start.timeout", .member = &Settings::start_timeout, .user = true,
+     .min = 100, .max = 1 * hour,
+     .text = "How long a task waits, just before its program starts, for the daemon to give it "
+             "its environment."},
+    {.key = "daemon.hang_timeout", .member = &Settings::daemon_hang_timeout, .user = true,
+     .min = 1 * second, .max = 1 * hour, .zero = true,
+     .text = "A daemon that does nothing at all for this long, not even what it does by the clock, is "
+             "killed by the process that watches it, and the step is ended with a message. Time in "
+             "which both are stopped, as by scontrol suspend, does not count. 0 means never; set that "
+             "before you look at a daemon with a debugger. Where it stood is written to a file first; see "
+             "daemon.evidence_directory. Under the local backend nothing watches."},
+    {.key = "daemon.evidence_directory", .member = &Settings::daemon_evidence_directory,
+     .path = Option::Path::directory_or_empty,
+     .text = "The directory on each host for the files that say where a daemon that hung stood: each of "
+             "its threads, what it waits for, and its calls. They are written as the job's user, who alone "
+             "can read them, are at most 256 KiB long, and outlive the step; of each user the last 8 of a "
+             "host are kept. Empty: the directory of log.file if that is set, else directory.base."},
+    {.key = "daemon.library_timeout", .member = &Settings::daemon_library_timeout, .user = true,
+     .min = 1 * second, .max = 1 * hour, .zero = true,
+     .text = "A daemon whose PMIx library (libpmix) does not answer for this long ends the step with a "
+             "message: the tasks of its host would wait for ever. The library removes the files that a task "
+             "has registered for it (PMIX_REGISTER_CLEANUP) and answers nothing meanwhile: the time must "
+             "cover that. Time in which the daemon is stopped does not count. 0 means never."},
+    {.key = "directory.base", .member = &Settings::directory_base, .path = Option::Path::directory,
+     .text = "The directory in which each step's private directory is made (mode 0700, removed at "
+             "the step's end). Must be on a local file system."},
+    {.key = "log.level", .member = &Settings::log_level, .user = true, .words = log_levels,
+     .text = "How much the daemon says."},
+    {.key = "log.mail", .member = &Settings::log_mail, .path = Option::Path::program,
+     .text = "The program that sends what PMIx_Log is asked to mail (PMIX_LOG_EMAIL), called as "
+             "sendmail(8) is: PROGRAM -i -- RECIPIENT ..., with the message as its standard input, as the "
+             "job's user and on the host of the process. Empty: such a request is refused."},
+    {.key = "log.job_record", .member = &Settings::log_job_record, .words = job_records,
+     .text = "Where PMIx_Log writes what a program wants to have in the record of its job "
+             "(PMIX_LOG_JOB_RECORD): behind the job's comment, which squeue -o %k and sacct show, up to "
+             "1 KiB in all; or nowhere, then such a request is refused."},
+    {.key = "log.file", .member = &Settings::log_file, .path = Option::Path::log_pattern,
+     .text = "Where the daemon writes its log; empty means to the standard error of the step. In "
+             "the name, %j stands for the job, %s for the step, %n for the host, %u for the user "
+             "and %% for a percent sign. The file is written as the job's user."},
+};
+// clang-format on
+
+template <typename... Cases> struct Overloaded : Cases... { using Cases::operator()...; };
+template <typename... Cases> Overloaded(Cases...) -> Overloaded<Cases...>; // clang 14 wants it said
+
+std::string join(std::span<const std::string_view> words) {
+    std::string text;
+    for (auto word : words)
+        text += (text.empty() ? "" : ", ") + std::string(word);
+    return text;
+}
+
+// As it stood in the file, or nearly.
+std::string show_raw(const RawValue &raw) {
+    if (auto *number = std::get_if<std::int64_t>(&raw.value))
+        return std::to_string(*number);
+    if (auto *text = std::get_if<std::string>(&raw.value))
+        return "\"" + printable(*text) + "\"";
+    return "a list";
+}
+
+// Text of what holds one quantity; an integer becomes text, so that both go the same way.
+Result<std::string> scalar(const RawValue &raw) {
+    if (auto *number = std::get_if<std::int64_t>(&raw.value)) {
+        if (*number < 0)
+            return error(ErrorKind::invalid, "negative");
+        return std::to_string(*number);
+    }
+    if (auto *text = std::get_if<std::string>(&raw.value))
+        return *text;
+    return error(ErrorKind::invalid, "a list");
+}
+
+Result<void> in_range(const Option &option, std::uint64_t value) {
+    if (value == 0 && option.zero)
+        return {};
+    if (value < option.min || value > option.max)
+        return error(ErrorKind::invalid, "out of range");
+    return {};
+}
+
+template <typename Value, typename Parse, typename Number>
+Result<Value> quantity(const Option &option, const RawValue &raw, Parse parse, Number number) {
+    auto text = scalar(raw);
+    if (!text)
+        return text.failure();
+    auto value = parse(*text);
+    if (!value)
+        return value.failure();
+    if (auto ok = in_range(option, number(*value)); !ok)
+        return ok.failure();
+    return static_cast<Value>(*value);
+}
+
+bool has_control(std::string_view text) {
+    return std::any_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+Result<std::string> word_or_path(const Option &option, const RawValue &raw) {
+    auto *text = std::get_if<std::string>(&raw.value);
+    if (!text)
+        return error(ErrorKind::invalid, "not a text");
+    if (option.path == Option::Path::none) {
+        if (std::find(option.words.begin(), option.words.end(), *text) == option.words.end())
+            return error(ErrorKind::invalid, "not an allowed word");
+        return *text;
+    }
+    if (text->empty() && option.path != Option::Path::directory)
+        return *text;
+    if (text->empty() || text->front() != '/' || has_control(*text) || text->size() > 1024)
+        return error(ErrorKind::invalid, "not an absolute path");
+    for (std::size_t i = 0; option.path == Option::Path::log_pattern && i < text->size(); ++i) {
+        if ((*text)[i] != '%')
+            continue;
+        ++i;
+        if (i == text->size() ||
+            std::string_view("jsnu%").find((*text)[i]) == std::string_view::npos)
+            return error(ErrorKind::invalid, "an unknown % sequence");
+    }
+    return *text;
+}
+
+bool valid_interface(std::string_view name) {
+    auto allowed = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               std::string_view("._:-@").find(c) != std::string_view::npos;
+    };
+    return !name.empty() && name.size() <= 15 && std::all_of(name.begin(), name.end(), allowed);
+}
+
+Result<std::vector<std::string>> names(const RawValue &raw) {
+    std::vector<std::string> list;
+    if (auto *text = std::get_if<std::string>(&raw.value))
+        list = {*text};
+    else if (auto *many = std::get_if<std::vector<std::string>>(&raw.value))
+        list = *many;
+    else
+        return error(ErrorKind::invalid, "a number");
+    if (list.size() > max_names)
+        return error(ErrorKind::invalid, "too long");
+    if (!std::all_of(list.begin(), list.end(), valid_interface))
+        return error(ErrorKind::invalid, "not a list of names");
+    return list;
+}
+
+Result<PortRange> ports(const RawValue &raw) {
+    auto text = scalar(raw);
+    if (!text)
+        return text.failure();
+    auto range = parse_ports(*text);
+    if (!range)
+        return range;
+    bool any = range->first == 0 && range->last == 0;
+    if (!any && range->first < first_user_port)
+        return error(ErrorKind::invalid, "a privileged port");
+    return range;
+}
+
+// Sets what `value` has, or passes its failure on.
+template <typename T> Result<void> assign(T &target, Result<T> value) {
+    if (!value)
+        return value.failure();
+    target = std::move(*value);
+    return {};
+}
+
+std::string in_quotes(std::string_view text) {
+    std::string out = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\')
+            out += '\\';
+        out += c;
+    }
+    return out + "\"";
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), 0);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+} // namespace
+
+std::span<const Option> config_options() {
+    static const std::vector<Option> all = [] {
+        std::vector<Option> list(std::begin(own_options), std::end(own_options));
+        auto more = plugin_options();
+        list.insert(list.end(), more.begin(), more.end());
+        return list;
+    }();
+    return all;
+}
+
+std::string environment_name(const Option &option) {
+    std::string name = "PMIXHOST_";
+    for (char c : option.key)
+        name += c == '.' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return name;
+}
+
+Result<void> set_option(const Option &option, const RawValue &raw, Settings &settings) {
+    Result<void> done = std::visit(
+        Overloaded{
+            [&](std::uint32_t Settings::*m) {
+                auto parse = [](std::string_view text) { return parse_number(text, UINT32_MAX); };
+                return assign(settings.*m, quantity<std::uint32_t>(option, raw, parse,
+                                                                   [](auto v) { return v; }));
+            },
+            [&](std::uint64_t Settings::*m) {
+                return assign(settings.*m, quantity<std::uint64_t>(option, raw, parse_size,
+                                                                   [](auto v) { return v; }));
+            },
+            [&](std::chrono::milliseconds Settings::*m) {
+                auto number = [](auto v) { return static_cast<std::uint64_t>(v.count()); };
+                return assign(settings.*m, quantity<std::chrono::milliseconds>(
+                                               option, raw, parse_duration, number));
+            },
+            [&](std::string Settings::*m) {
+                return assign(settings.*m, word_or_path(option, raw));
+            },
+            [&](OfPlugin) {
+                auto text = word_or_path(option, raw);
+                return text ? assign(settings.of_plugins[std::string(option.key)], std::move(text))
+                            : Result<void>(text.failure());
+            },
+            [&](std::vector<std::string> Settings::*m) { return assign(settings.*m, names(raw)); },
+            [&](PortRange Settings::*m) { return assign(settings.*m, ports(raw)); },
+        },
+        option.member);
+    if (!done)
+        return error(ErrorKind::invalid, "{} is {}; allowed: {}", option.key, show_raw(raw),
+                     allowed_values(option));
+    return {};
+}
+
+static std::string allowed_texts(const Option &option) {
+    switch (option.path) {
+    case Option::Path::directory:
+        return "an absolute path";
+    case Option::Path::log_pattern:
+        return "an absolute path, in which %j, %s, %n, %u and %% have a meaning, or \"\"";
+    case Option::Path::directory_or_empty:
+    case Option::Path::program:
+        return "an absolute path, or empty";
+    case Option::Path::none:
+        break;
+    }
+    return join(option.words);
+}
+
+std::string allowed_values(const Option &option) {
+    auto zero = [&] { return option.zero ? "0 or " : ""; };
+    return std::visit(
+        Overloaded{
+            [&](std::uint32_t Settings::*) {
+                return fmt::format("{}a whole number from {} to {}", zero(), option.min,
+                                   option.max);
+            },
+            [&](std::uint64_t Settings::*) {
+                return fmt::format("{}a size from {} to {}: a number of bytes, or text such as "
+                                   "\"64KiB\", \"64MiB\", \"1GiB\"",
+                                   zero(), format_size(option.min), format_size(option.max));
+            },
+            [&](std::chrono::milliseconds Settings::*) {
+                auto ms = [](std::uint64_t v) {
+                    return format_duration(std::chrono::milliseconds(v));
+                };
+                return fmt::format("{}a duration from {} to {}: a number of seconds, or text such "
+                                   "as \"500ms\", \"30s\", \"5min\", \"2h\"",
+                                   zero(), ms(option.min), ms(option.max));
+            },
+            [&](std::string Settings::*) { return allowed_texts(option); },
+            [&](OfPlugin) { return allowed_texts(option); },
+            [&](std::vector<std::string> Settings::*) {
+                return fmt::format("a list of at most {} interface names, such as "
+                                   "[\"ib0\", \"eth0\"]",
+                                   max_names);
+            },
+            [&](PortRange Settings::*) {
+                return fmt::format("0, a port, or a range of ports such as \"6000-6100\", all from "
+                                   "{} to 65535",
+                                   first_user_port);
+            },
+        },
+        option.member);
+}
+
+std::string show_option(const Option &option, const Settings &settings) {
+    auto unit = [](std::string text) { return text == "0" ? text : in_quotes(text); };
+    return std::visit(
+        Overloaded{
+            [&](std::uint32_t Settings::*m) { return std::to_string(settings.*m); },
+            [&](std::uint64_t Settings::*m) { return unit(format_size(settings.*m)); },
+            [&](std::chrono::milliseconds Settings::*m) {
+                return unit(format_duration(settings.*m));
+            },
+            [&](std::string Settings::*m) { return in_quotes(settings.*m); },
+            [&](OfPlugin) { return in_quotes(settings.of_plugin(option.key)); },
+            [&](std::vector<std::string> Settings::*m) {
+                std::string text;
+                for (const auto &name : settings.*m)
+                    text += (text.empty() ? "" : ", ") + in_quotes(name);
+                return "[" + text + "]";
+            },
+            [&](PortRange Settings::*m) {
+                const auto &range = settings.*m;
+                return range.first == range.last
+                           ? std::to_string(range.first)
+                           : fmt::format("\"{}-{}\"", range.first, range.last);
+            },
+        },
+        option.member);
+}
+
+std::string nearest_name(std::string_view text, std::span<const std::string> names) {
+    text = text.substr(0, 64);
+    std::string best;
+    std::size_t best_distance = text.size() / 3 + 2; // farther than this is no likeness
+    for (const auto &name : names) {
+        std::size_t distance = edit_distance(text, name);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = name;
+        }
+    }
+    return best;
+}
+
+std::string nearest_option(std::string_view text) {
+    // The right name in the wrong section, or in none.
+    auto last = text.substr(text.rfind('.') + 1);
+    for (const auto &option : config_options()) {
+        if (last == option.key.substr(option.key.rfind('.') + 1) && last != "timeout")
+            return std::string(option.key);
+    }
+    std::vector<std::string> keys;
+    for (const auto &option : config_options())
+        keys.emplace_back(option.key);
+    return nearest_name(text, keys);
+}
+
+std::string printable(std::string_view text, std::size_t max) {
+    std::string out(text.substr(0, max));
+    for (char &c : out) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            c = '?';
+    }
+    return text.size() > max ? out + "..." : out;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,71 @@
+// The table of all options: the parser, `pmixhost config --show` and the man page pmixhost.conf(5)
+// are made from it. A new option is a member of Settings and an entry here; the man page's section
+// is then renewed with `pmixhost config --man` (a test compares).
+//
+// An RM's plugin has its options in a table of its own (OfPlugin), which stands in its folder and is listed in
+// plugins/option_tables.cc. That file is linked with this one, so every program and module knows the sections of
+// all plugins of the source tree, whether or not they were built: a file that serves several hosts is right on each.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/config/settings.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace pmixhost {
+
+// Of an Option: a text that only a plugin reads (Settings::of_plugins). Its default is empty.
+struct OfPlugin {};
+
+struct Option {
+    // The member's type is the option's type: uint32 a count, uint64 a size in bytes, milliseconds
+    // a duration, string one of `words` or a path, vector a list of names.
+    using Member = std::variant<std::uint32_t Settings::*, std::uint64_t Settings::*,
+                                std::chrono::milliseconds Settings::*, std::string Settings::*,
+                                std::vector<std::string> Settings::*, PortRange Settings::*, OfPlugin>;
+    enum class Path { none, directory, directory_or_empty, log_pattern, program };
+
+    std::string_view key; // "section.name"
+    Member member;
+    bool user = false;     // may be set by the environment variable of environment_name()
+    std::uint64_t min = 0; // counts, sizes (bytes), durations (ms)
+    std::uint64_t max = 0;
+    bool zero = false; // zero is allowed too, though below min
+    std::span<const std::string_view> words = {};
+    Path path = Path::none;
+    std::string_view text = {}; // one paragraph for the man page
+};
+
+// Grouped by section; those of the plugins come last.
+std::span<const Option> config_options();
+// What plugins/option_tables.cc has.
+std::vector<Option> plugin_options();
+
+// "PMIXHOST_FENCE_TIMEOUT" for fence.timeout, whether or not the option has one.
+std::string environment_name(const Option &option);
+
+// A value as it stands in the file (or, always text, in the environment).
+struct RawValue {
+    std::variant<std::int64_t, std::string, std::vector<std::string>> value;
+};
+
+// The text of a failure is "KEY is VALUE; allowed: ...".
+Result<void> set_option(const Option &option, const RawValue &value, Settings &settings);
+// What is allowed, for people: "a whole number from 2 to 256".
+std::string allowed_values(const Option &option);
+// The value as it would be written in the file: 32, "30s", ["eth0"].
+std::string show_option(const Option &option, const Settings &settings);
+
+// The known key (or of `names` the name) that looks most like `text`; empty if none does.
+std::string nearest_option(std::string_view text);
+std::string nearest_name(std::string_view text, std::span<const std::string> names);
+
+// Not longer than a line wants it, without control characters: for text of unknown origin.
+std::string printable(std::string_view text, std::size_t max = 80);
+
+} // namespace pmixhost

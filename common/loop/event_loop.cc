@@ -1,0 +1,229 @@
+// See event_loop.h. libevent in its plain form: one base, one event per handle, an eventfd for
+// posts.
+#include "common/loop/event_loop.h"
+
+#include "common/base/unique_fd.h"
+
+#include <event2/event.h>
+#include <event2/thread.h>
+
+#include <cerrno>
+#include <deque>
+#include <mutex>
+#include <sys/eventfd.h>
+#include <vector>
+#include <utility>
+
+namespace pmixhost {
+
+using OnException = std::function<void(const std::string &)>;
+
+// Runs a callback at the loop's boundary: nothing it throws goes any further.
+static void guarded(const OnException &on_exception, const std::function<void()> &work) {
+    try {
+        work();
+    } catch (const std::exception &e) {
+        on_exception(e.what());
+    } catch (...) {
+        on_exception("unknown exception");
+    }
+}
+
+struct EventLoop::Handle::Impl {
+    event *ev = nullptr;
+    FdCallback callback;
+    OnException *on_exception = nullptr;
+    std::weak_ptr<Impl> self; // keeps the callback alive while it runs and drops its own handle
+
+    ~Impl() {
+        if (ev)
+            event_free(ev);
+    }
+    static void fire(evutil_socket_t, short what, void *data) {
+        std::shared_ptr<Impl> alive = static_cast<Impl *>(data)->self.lock();
+        if (!alive)
+            return;
+        unsigned ready = ((what & EV_READ) ? readable : 0u) | ((what & EV_WRITE) ? writable : 0u);
+        guarded(*alive->on_exception, [&] { alive->callback(ready); });
+    }
+};
+
+EventLoop::Handle::Handle(Handle &&) noexcept = default;
+EventLoop::Handle &EventLoop::Handle::operator=(Handle &&other) noexcept {
+    if (this != &other) {
+        reset();
+        impl_ = std::move(other.impl_);
+    }
+    return *this;
+}
+EventLoop::Handle::~Handle() { reset(); }
+void EventLoop::Handle::reset() {
+    if (impl_ && impl_->ev)
+        event_del(impl_->ev);
+    impl_.reset();
+}
+
+struct EventLoop::State {
+    event_base *base = nullptr;
+    OnException on_exception;
+    UniqueFd wake;
+    event *wake_event = nullptr;
+    std::mutex mutex; // guards posted and ended
+    std::deque<Callback> posted;
+    bool stop_wanted = false;
+    bool stopped = false; // this run(), by a stop(); the loop's thread alone
+    std::vector<std::weak_ptr<Handle::Impl>> before_waiting;
+
+    void tell_before_waiting() {
+        for (std::size_t i = 0; i < before_waiting.size();) { // not by iterator: a callback may add one
+            if (auto each = before_waiting[i].lock()) {
+                guarded(on_exception, [&] { each->callback(0); });
+                ++i;
+            } else {
+                before_waiting.erase(before_waiting.begin() + static_cast<std::ptrdiff_t>(i));
+            }
+        }
+    }
+
+    ~State() {
+        if (wake_event)
+            event_free(wake_event);
+        if (base)
+            event_base_free(base);
+    }
+    void ring() {
+        std::uint64_t one = 1;
+        [[maybe_unused]] ssize_t n = ::write(wake.get(), &one, sizeof one); // full: already rung
+    }
+    // Edge-triggered, so that the counter need not be read: each ring is a new edge.
+    static void on_wake(evutil_socket_t, short, void *data) {
+        auto *state = static_cast<State *>(data);
+        std::deque<Callback> batch;
+        bool stop = false;
+        {
+            std::lock_guard lock(state->mutex);
+            batch.swap(state->posted);
+            stop = std::exchange(state->stop_wanted, false);
+        }
+        for (auto &callback : batch)
+            guarded(state->on_exception, callback);
+        if (stop) {
+            state->stopped = true;
+            event_base_loopbreak(state->base);
+        }
+    }
+};
+
+EventLoop::EventLoop(std::unique_ptr<State> state) : state_(std::move(state)) {}
+EventLoop::~EventLoop() = default;
+
+Result<std::unique_ptr<EventLoop>> EventLoop::create(OnException on_exception) {
+    auto state = std::make_unique<State>();
+    state->on_exception = std::move(on_exception);
+    evthread_use_pthreads(); // a base that is made before this has no lock
+    state->base = event_base_new();
+    if (!state->base)
+        return error(ErrorKind::system, "event loop: libevent gave no event base");
+    state->wake.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!state->wake)
+        return system_error("event loop: eventfd", errno);
+    state->wake_event =
+        event_new(state->base, state->wake.get(), EV_READ | EV_PERSIST | EV_ET, State::on_wake, state.get());
+    if (!state->wake_event || event_add(state->wake_event, nullptr) != 0)
+        return error(ErrorKind::system, "event loop: no memory for the wake-up event");
+    return std::unique_ptr<EventLoop>(new EventLoop(std::move(state)));
+}
+
+void EventLoop::post(Callback callback) {
+    {
+        std::lock_guard lock(state_->mutex);
+        state_->posted.push_back(std::move(callback));
+        if (state_->posted.size() > 1)
+            return; // rung already
+    }
+    state_->ring();
+}
+
+EventLoop::Handle EventLoop::watch(int fd, unsigned interest, FdCallback callback) {
+    auto impl = std::make_shared<Handle::Impl>();
+    impl->self = impl;
+    impl->callback = std::move(callback);
+    impl->on_exception = &state_->on_exception;
+    short what = EV_PERSIST;
+    if (interest & readable)
+        what |= EV_READ;
+    if (interest & writable)
+        what |= EV_WRITE;
+    impl->ev = event_new(state_->base, fd, what, Handle::Impl::fire, impl.get());
+    if (!impl->ev || event_add(impl->ev, nullptr) != 0)
+        throw std::bad_alloc();
+    Handle handle;
+    handle.impl_ = std::move(impl);
+    return handle;
+}
+
+EventLoop::Handle EventLoop::after(Duration delay, Callback callback) {
+    auto impl = std::make_shared<Handle::Impl>();
+    impl->self = impl;
+    impl->callback = [work = std::move(callback)](unsigned) { work(); };
+    impl->on_exception = &state_->on_exception;
+    auto us = std::chrono::duration_cast<std::chrono::microseconds>(delay).count();
+    if (us < 0)
+        us = 0;
+    timeval wait{static_cast<time_t>(us / 1000000), static_cast<suseconds_t>(us % 1000000)};
+    impl->ev = event_new(state_->base, -1, 0, Handle::Impl::fire, impl.get());
+    if (!impl->ev || event_add(impl->ev, &wait) != 0)
+        throw std::bad_alloc();
+    Handle handle;
+    handle.impl_ = std::move(impl);
+    return handle;
+}
+
+EventLoop::Handle EventLoop::on_signal(int signal, Callback callback) {
+    auto impl = std::make_shared<Handle::Impl>();
+    impl->self = impl;
+    impl->callback = [work = std::move(callback)](unsigned) { work(); };
+    impl->on_exception = &state_->on_exception;
+    impl->ev =
+        event_new(state_->base, signal, EV_SIGNAL | EV_PERSIST, Handle::Impl::fire, impl.get());
+    if (!impl->ev || event_add(impl->ev, nullptr) != 0)
+        throw std::bad_alloc();
+    Handle handle;
+    handle.impl_ = std::move(impl);
+    return handle;
+}
+
+EventLoop::Handle EventLoop::before_waiting(Callback callback) {
+    auto impl = std::make_shared<Handle::Impl>();
+    impl->callback = [work = std::move(callback)](unsigned) { work(); };
+    state_->before_waiting.push_back(impl);
+    Handle handle;
+    handle.impl_ = std::move(impl);
+    return handle;
+}
+
+Result<void> EventLoop::run() {
+    state_->stopped = false;
+    int code = 0, why = 0;
+    do {
+        state_->tell_before_waiting();
+        errno = 0;
+        code = event_base_loop(state_->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+        why = errno;
+    } while (!state_->stopped && code == 0 && !event_base_got_break(state_->base));
+    if (state_->stopped)
+        return {};
+    if (code < 0 && why != 0)
+        return system_error("the event loop cannot wait for events any more", why);
+    return error(ErrorKind::system, "the event loop has ended without having been stopped");
+}
+
+void EventLoop::stop() {
+    {
+        std::lock_guard lock(state_->mutex);
+        state_->stop_wanted = true;
+    }
+    state_->ring();
+}
+
+} // namespace pmixhost

@@ -1,0 +1,76 @@
+// The event loop: the one thread that owns all state of a daemon. The only user of libevent.
+//
+// Everything here but post() and stop() belongs to the loop's thread. A callback never throws
+// beyond the loop: what escapes is logged by the handler given to create() and the loop goes on.
+#pragma once
+
+#include "common/base/result.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace pmixhost {
+
+using Clock = std::chrono::steady_clock;
+using TimePoint = Clock::time_point;
+using Duration = Clock::duration;
+
+class EventLoop {
+  public:
+    enum Interest : unsigned { readable = 1, writable = 2 };
+    using Callback = std::function<void()>;
+    using FdCallback = std::function<void(unsigned ready)>;
+
+    // A watch, a timer or a signal handler lives as long as this handle; dropping it is the way
+    // to cancel, allowed from within its own callback.
+    class Handle {
+      public:
+        Handle() = default;
+        Handle(Handle &&) noexcept;
+        Handle &operator=(Handle &&) noexcept;
+        ~Handle();
+        explicit operator bool() const { return impl_ != nullptr; }
+        void reset();
+
+      private:
+        friend class EventLoop;
+        struct Impl;
+        std::shared_ptr<Impl> impl_;
+    };
+
+    static Result<std::unique_ptr<EventLoop>>
+    create(std::function<void(const std::string &what)> on_exception);
+    ~EventLoop();
+    EventLoop(const EventLoop &) = delete;
+    EventLoop &operator=(const EventLoop &) = delete;
+
+    // Any thread: run `callback` soon, in the loop's thread, in the order posted. What is posted while
+    // the loop does not run waits for the next run(); if there is none it is destroyed unrun.
+    void post(Callback callback);
+
+    // Calls back each time `fd` is ready, until the handle is dropped. The fd stays the caller's.
+    [[nodiscard]] Handle watch(int fd, unsigned interest, FdCallback callback);
+    // Calls back once.
+    [[nodiscard]] Handle after(Duration delay, Callback callback);
+    [[nodiscard]] Handle on_signal(int signal, Callback callback);
+    // Calls back each time before the loop waits, when all that was due has been done: whatever has changed
+    // meanwhile, nobody need remember to say so.
+    [[nodiscard]] Handle before_waiting(Callback callback);
+
+    TimePoint now() const { return Clock::now(); }
+    // Until stop(), and only then without an error: a loop that cannot wait for events any more ends
+    // as well, and whoever depends on it must not take that for an orderly end. Must be called in the
+    // thread that is then the loop's. May be called again after an orderly end.
+    Result<void> run();
+    // Any thread. Ends the run() that is under way after what was posted before; without one, the
+    // next. Each run() takes one: further calls before it ends change nothing.
+    void stop();
+
+  private:
+    struct State;
+    explicit EventLoop(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+} // namespace pmixhost

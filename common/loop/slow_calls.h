@@ -1,0 +1,107 @@
+// A thread for calls that may block for minutes, such as questions to an RM that does not answer, or a few of
+// them for calls that have nothing to do with each other: callers have deadlines that the call does not have,
+// only so many may wait, and the process may leave while a call is under way.
+//
+// Calls begin in order, each thread runs one after the other. What waits is answered (timeout) when its time
+// is up and is then never begun; what runs is answered as well, while the thread goes on with it. Such a
+// thread, which nobody waits for any more, may be left behind: another one takes its place, and it ends when
+// its call does. A thread starts when a call needs it, and outlives this object if it has to: a call must own
+// all that it uses.
+#pragma once
+
+#include "common/loop/event_loop.h"
+
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace pmixhost {
+
+class SlowCalls {
+  public:
+    using Call = std::function<std::shared_ptr<void>()>;
+
+    struct Threads {
+        std::size_t at_once = 1;
+        std::size_t left_behind = 0; // and so many more that are stuck
+    };
+    // At most `max_waiting` callers wait, the calls that run not counted. `loop` must outlive this.
+    SlowCalls(EventLoop &loop, std::size_t max_waiting, Threads threads);
+    SlowCalls(EventLoop &loop, std::size_t max_waiting) : SlowCalls(loop, max_waiting, Threads{}) {}
+    // Does not wait, and no caller is answered any more.
+    ~SlowCalls();
+    SlowCalls(const SlowCalls &) = delete;
+
+    // `done` comes once, never from within: with what `work` gave (a Result), or timeout, or limit (too many
+    // wait, or no thread can be started), or system (`work` has thrown). A call with the same `name` (empty: none) that has not begun yet answers this caller too.
+    template <typename Work, typename Done>
+    void run(std::string name, TimePoint deadline, Work work, Done done) {
+        run_typed<true>(std::move(name), deadline, std::move(work), std::move(done));
+    }
+    // Shared with no other caller: what it gives need not be copied.
+    template <typename Work, typename Done> void run_alone(TimePoint deadline, Work work, Done done) {
+        run_typed<false>({}, deadline, std::move(work), std::move(done));
+    }
+
+    // For whoever leaves: blocks until all that was asked for has been called, at most for so long (false:
+    // it takes longer). Nobody is answered; after this there is only the destructor.
+    bool finish(Duration limit);
+
+  private:
+    using Outcome = Result<std::shared_ptr<void>>;
+    struct Thread;
+    struct Caller {
+        std::uint64_t call;
+        TimePoint deadline;
+        std::function<void(Outcome)> done;
+    };
+    struct Waiting {
+        std::uint64_t id;
+        std::string name;
+        Call call;
+    };
+    bool runs(std::uint64_t call) const;
+    void add(std::string name, TimePoint deadline, Call call, std::function<void(Outcome)> done);
+    template <bool shared, typename Work, typename Done>
+    void run_typed(std::string name, TimePoint deadline, Work work, Done done) {
+        using Value = decltype(work());
+        add(std::move(name), deadline,
+            [work = std::move(work)]() mutable -> std::shared_ptr<void> {
+                return std::make_shared<Value>(work());
+            },
+            [done = std::move(done)](Outcome outcome) {
+                if (!outcome)
+                    return done(Value(outcome.failure()));
+                auto &value = *static_cast<Value *>(outcome->get());
+                if constexpr (shared)
+                    done(Value(value));
+                else
+                    done(std::move(value));
+            });
+    }
+    void begin_next();
+    Result<void> add_thread();
+    bool leave_one_behind();
+    std::list<Caller> take(std::uint64_t call);
+    void on_value(std::uint64_t id, const Outcome &value);
+    void on_time();
+    void arm();
+
+    EventLoop &loop_;
+    const std::size_t max_waiting_;
+    std::list<Waiting> waiting_;
+    std::list<Caller> callers_; // of what waits and of what runs
+    const Threads bounds_;
+    std::uint64_t next_id_ = 1;
+    EventLoop::Handle timer_;
+    struct Running {
+        std::shared_ptr<Thread> thread;
+        std::uint64_t call = 0; // 0: nothing
+    };
+    std::list<Running> threads_;
+    std::map<std::uint64_t, std::shared_ptr<Thread>> left_behind_; // by their calls
+    std::shared_ptr<SlowCalls *> self_ = std::make_shared<SlowCalls *>(this); // for what is posted
+};
+
+} // namespace pmixhost

@@ -1,0 +1,72 @@
+// See topology.h.
+#include "common/process/topology.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <hwloc.h>
+#include <sched.h>
+#include <sys/sysinfo.h>
+
+namespace pmixhost {
+
+void CpuSet::Free::operator()(void *bitmap) const {
+    hwloc_bitmap_free(static_cast<hwloc_bitmap_t>(bitmap));
+}
+
+Result<CpuSet> CpuSet::of_process(pid_t pid) {
+    // More CPUs than cpu_set_t holds make EINVAL; grow until the kernel's mask fits.
+    for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
+        std::unique_ptr<cpu_set_t, void (*)(cpu_set_t *)> mask(
+            CPU_ALLOC(static_cast<std::size_t>(cpus)), [](cpu_set_t *set) { CPU_FREE(set); });
+        std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus));
+        if (!mask)
+            break;
+        CPU_ZERO_S(size, mask.get());
+        if (sched_getaffinity(pid, size, mask.get()) != 0) {
+            if (errno == EINVAL)
+                continue;
+            return system_error("cannot read the CPU binding of a task", errno);
+        }
+        CpuSet set(hwloc_bitmap_alloc());
+        if (!set.bitmap())
+            break;
+        for (int cpu = 0; cpu < cpus; ++cpu) {
+            if (CPU_ISSET_S(static_cast<std::size_t>(cpu), size, mask.get()))
+                hwloc_bitmap_set(static_cast<hwloc_bitmap_t>(set.bitmap()),
+                                 static_cast<unsigned>(cpu));
+        }
+        return set;
+    }
+    return error(ErrorKind::system, "no memory for a CPU set");
+}
+
+Result<CpuSet> CpuSet::of_list(const std::string &list) {
+    constexpr std::size_t max_list = 64u << 10;
+    constexpr int max_cpu = 1 << 20;
+    hwloc_bitmap_t bitmap = hwloc_bitmap_alloc();
+    if (!bitmap)
+        return system_error("hwloc_bitmap_alloc", ENOMEM);
+    CpuSet set(bitmap);
+    if (list.empty() || list.size() > max_list || hwloc_bitmap_list_sscanf(bitmap, list.c_str()) != 0 ||
+        hwloc_bitmap_iszero(bitmap) || hwloc_bitmap_last(bitmap) < 0 || hwloc_bitmap_last(bitmap) > max_cpu)
+        return error(ErrorKind::invalid, "'{}' is no list of CPUs", list.substr(0, 80));
+    return set;
+}
+
+std::string CpuSet::list() const {
+    char *text = nullptr;
+    if (hwloc_bitmap_list_asprintf(&text, static_cast<hwloc_const_bitmap_t>(bitmap())) < 0)
+        return {};
+    std::string list(text);
+    std::free(text);
+    return list;
+}
+
+std::uint64_t physical_memory() {
+    struct sysinfo info{};
+    if (sysinfo(&info) != 0)
+        return 0;
+    return static_cast<std::uint64_t>(info.totalram) * info.mem_unit;
+}
+
+} // namespace pmixhost

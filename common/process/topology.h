@@ -1,0 +1,35 @@
+// CPU sets and what else is known of the machine: the only user of hwloc.
+#pragma once
+
+#include "common/base/result.h"
+
+#include <cstdint>
+#include <memory>
+#include <sys/types.h>
+
+namespace pmixhost {
+
+// The CPUs a process is bound to.
+class CpuSet {
+  public:
+    // As the kernel has it now; works for any process of the same user.
+    static Result<CpuSet> of_process(pid_t pid);
+    // From hwloc's list form. Fails (invalid).
+    static Result<CpuSet> of_list(const std::string &list);
+    // hwloc's list form: "0-3,8".
+    std::string list() const;
+    // A hwloc_bitmap_t, for interfaces that take one; stays this object's.
+    void *bitmap() const { return bitmap_.get(); }
+
+  private:
+    explicit CpuSet(void *bitmap) : bitmap_(bitmap) {}
+    struct Free {
+        void operator()(void *bitmap) const;
+    };
+    std::unique_ptr<void, Free> bitmap_;
+};
+
+// Physical memory of this host, bytes.
+std::uint64_t physical_memory();
+
+} // namespace pmixhost

@@ -1,0 +1,109 @@
+// See spawn_channel.h.
+#include "common/start/spawn_channel.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+// A descriptor that the environment names; it is inherited no further.
+int descriptor(std::string_view name) {
+    const char *text = getenv(std::string(name).c_str());
+    int fd = -1;
+    if (text) {
+        auto [end, code] = std::from_chars(text, text + std::strlen(text), fd);
+        if (code != std::errc() || *end != '\0' || fd <= STDERR_FILENO ||
+            fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+            fd = -1;
+    }
+    return fd;
+}
+
+void say(int fd, std::string line) {
+    for (char &c : line) {
+        if (static_cast<unsigned char>(c) < 0x20)
+            c = ' ';
+    }
+    line += '\n';
+    // Short against any socket's buffer: it goes in one piece, or the launcher has gone.
+    [[maybe_unused]] ssize_t n = ::send(fd, line.data(), line.size(), MSG_NOSIGNAL);
+}
+
+} // namespace
+
+static constexpr std::string_view fate_word = " fate";
+
+std::string ParentWord::text() const {
+    return fmt::format("{} {}{}", nspace, rank, shares_fate ? fate_word : "");
+}
+
+std::optional<ParentWord> ParentWord::parse(std::string_view text) {
+    ParentWord word;
+    if (text.ends_with(fate_word)) {
+        word.shares_fate = true;
+        text.remove_suffix(fate_word.size());
+    }
+    std::size_t space = text.find(' ');
+    if (space == text.npos || space == 0 || space > 255)
+        return std::nullopt;
+    word.nspace = text.substr(0, space);
+    text.remove_prefix(space + 1);
+    auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), word.rank);
+    if (code != std::errc() || stop != text.data() + text.size())
+        return std::nullopt;
+    return word;
+}
+
+UniqueFd take_spawn_channel() {
+    int fd = descriptor(spawn_fd_variable);
+    int type = 0;
+    socklen_t length = sizeof type;
+    // The user's environment may say anything.
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM)
+        return {};
+    return UniqueFd(fd);
+}
+
+void say_created(int fd, std::string_view nspace) {
+    if (int error_fd = descriptor(spawn_stderr_variable); error_fd >= 0) {
+        ::dup2(error_fd, STDERR_FILENO);
+        ::close(error_fd);
+    }
+    say(fd, fmt::format("created {}", nspace));
+}
+
+void say_launched(int fd, int status, std::string_view text) {
+    say(fd, fmt::format("launched {} {}", status, text));
+}
+
+void say_over(int fd, std::string_view text) { say(fd, fmt::format("over {}", text)); }
+
+std::optional<SpawnEvent> parse_spawn_event(std::string_view line) {
+    std::size_t space = line.find(' ');
+    if (space == std::string_view::npos)
+        return std::nullopt;
+    std::string_view word = line.substr(0, space), rest = line.substr(space + 1);
+    SpawnEvent event;
+    if (word == "created") {
+        event.kind = SpawnEvent::Kind::created;
+    } else if (word == "launched") {
+        event.kind = SpawnEvent::Kind::launched;
+        auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), event.status);
+        if (code != std::errc() || end == rest.data() + rest.size() || *end != ' ')
+            return std::nullopt;
+        rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
+    } else if (word != "over") {
+        return std::nullopt;
+    }
+    event.text = rest;
+    return event;
+}
+
+} // namespace pmixhost

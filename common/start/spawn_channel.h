@@ -1,0 +1,54 @@
+// What a program that was started for PMIx_Spawn (srun, pmixhost run) tells the launcher that started
+// it: the descriptor in PMIXHOST_SPAWN_FD, a stream of lines.
+//   created NSPACE        the job has a name; from now on its errors are its own to show
+//   launched STATUS TEXT  every program of it runs (0), or one could not be started (a PMIx status)
+//   over TEXT             it has ended before that
+// The end of the stream is the end of the program.
+//
+// The program's standard error leads to the launcher until `created`: why no job could be made, srun
+// tells there only. PMIXHOST_SPAWN_STDERR is the descriptor of the standard error from then on.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pmixhost {
+
+inline constexpr std::string_view spawn_fd_variable = "PMIXHOST_SPAWN_FD";
+inline constexpr std::string_view spawn_stderr_variable = "PMIXHOST_SPAWN_STDERR";
+// By which the job's daemons know the process that asked for it: a ParentWord.
+inline constexpr std::string_view parent_variable = "PMIXHOST_PARENT";
+
+// "NSPACE RANK", and behind it " fate" where the two jobs live and die together while they are connected.
+struct ParentWord {
+    std::string nspace;
+    std::uint32_t rank = 0;
+    bool shares_fate = false;
+
+    std::string text() const;
+    // Nothing for what is none. A namespace has 1 to 255 bytes.
+    static std::optional<ParentWord> parse(std::string_view text);
+};
+
+// The descriptor that this process' environment names, close-on-exec from then on; empty if it was
+// not started for PMIx_Spawn.
+UniqueFd take_spawn_channel();
+// Says `created`, and gives the standard error back.
+void say_created(int fd, std::string_view nspace);
+void say_launched(int fd, int status, std::string_view text);
+void say_over(int fd, std::string_view text);
+
+struct SpawnEvent {
+    enum class Kind { created, launched, over };
+    Kind kind = Kind::over;
+    int status = 0;
+    std::string text; // the namespace of `created`
+};
+// A line without its end; nothing for what is none.
+std::optional<SpawnEvent> parse_spawn_event(std::string_view line);
+
+} // namespace pmixhost

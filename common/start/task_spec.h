@@ -1,0 +1,77 @@
+// What a process that PMIx_Spawn makes is to become. Neither srun nor multi-prog files can give each
+// program of a step its own environment and directory, and neither tells which of the two was
+// missing; so the RM starts pmixhost-task (server-glue/pmixhost_task.cc), which finds its program here, by
+// rank, and executes it.
+//
+// The text is a start document (common/start/start_document.h), escaped as common/local/local_text.h tells. Each
+// `app FIRST COUNT` is followed by the lines that belong to it:
+//   program P    arg A (argv, from the name on)    cwd D    index_argv 1    merge 1
+//   set NAME=VALUE    add NAME=VALUE    unset NAME
+//   prepend SEP NAME=VALUE    append SEP NAME=VALUE    first SEP NAME=VALUE
+// It travels in the step's environment: PMIXHOST_TASK_SPEC_0, PMIXHOST_TASK_SPEC_1, ...
+#pragma once
+
+#include "common/base/result.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmixhost {
+
+struct EnvironmentChange {
+    enum class Kind { set, add, unset, prepend, append, first };
+    Kind kind = Kind::set;
+    std::string name;
+    std::string value;
+    char separator = ':';
+    bool operator==(const EnvironmentChange &) const = default;
+};
+
+struct TaskApp {
+    std::uint32_t first = 0; // rank
+    std::uint32_t count = 0;
+    std::string program;
+    std::vector<std::string> argv;
+    std::string directory; // empty: the step's
+    std::vector<EnvironmentChange> changes; // in this order
+    bool index_argv = false;                // "-RANK" is added to the name
+    bool merge = false;                     // standard error goes where standard output goes
+    bool operator==(const TaskApp &) const = default;
+};
+
+inline constexpr std::string_view task_spec_prefix = "PMIXHOST_TASK_SPEC_";
+inline constexpr std::size_t max_task_spec = 2u << 20;
+
+// Fails (limit, invalid).
+Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps);
+Result<std::vector<TaskApp>> decode_task_spec(std::string_view text);
+
+// NAME=VALUE entries that hold the text, each short enough for an environment.
+std::vector<std::string> task_spec_variables(std::string_view text);
+// Puts them together again. Fails (not_found, invalid).
+Result<std::string> collect_task_spec(char *const *environment);
+
+// Changes `environment` (NAME=VALUE entries) in order.
+void apply_changes(const std::vector<EnvironmentChange> &changes,
+                   std::vector<std::string> &environment);
+
+// What pmixhost-task says on the descriptor PMIXHOST_TASK_FD, which closes when the program runs:
+//   "+"                  it is about to execute the program
+//   "-STAGE ERRNO TEXT"  it could not (STAGE is d (directory), p (program) or s (itself)); it ends when
+//                        the other side closes
+inline constexpr std::string_view task_fd_variable = "PMIXHOST_TASK_FD";
+struct TaskStartFailure {
+    char stage = 's';
+    int error_number = 0;
+    std::string text;
+};
+struct TaskStartReport {
+    bool running = false; // it has been executed
+    TaskStartFailure failure;
+};
+// `said`: all that came until the descriptor closed.
+TaskStartReport parse_start_report(std::string_view said);
+
+} // namespace pmixhost

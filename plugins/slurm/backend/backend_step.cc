@@ -1,0 +1,247 @@
+// See backend_step.h.
+#include "plugins/slurm/backend/backend_step.h"
+
+#include "common/config/config.h"
+#include "common/start/spawn_channel.h"
+#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/shim/task_map.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <unordered_map>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+// Components of a het job are made one after the other and get numbers in a row, if with gaps.
+constexpr std::uint32_t het_job_span = 1024;
+
+bool of_this_step(const TaskMap &map, const StepName &name) {
+    auto &jobs = map.component_jobs;
+    bool job = map.job_id == name.job_id ||
+               std::find(jobs.begin(), jobs.end(), name.job_id) != jobs.end() ||
+               name.job_id - map.job_id < het_job_span;
+    return job && map.step_id == name.step_id;
+}
+
+// Among the entries of `node` the one that is the component's whose first rank is `first`: the
+// components' ranks do not overlap, so it is the entry with the lowest rank from there on.
+HostIndex find_self(const TaskMap &map, const std::vector<std::string> &nodes,
+                    const std::string &node) {
+    HostIndex self = no_host;
+    Rank lowest = UINT32_MAX;
+    for (HostIndex h = 0; h < nodes.size(); ++h) {
+        if (nodes[h] != node || map.ranks_by_host[h].empty())
+            continue;
+        const auto &ranks = map.ranks_by_host[h];
+        Rank rank = *std::min_element(ranks.begin(), ranks.end());
+        if (rank >= map.first_rank && (self == no_host || rank < lowest)) {
+            self = h;
+            lowest = rank;
+        }
+    }
+    return self;
+}
+
+// In the words of PMIX_MAPBY and PMIX_RANKBY.
+std::string policy_of(const std::string &distribution) {
+    if (distribution == "block")
+        return "slot";
+    if (distribution == "cyclic")
+        return "node";
+    return {};
+}
+
+// slurmd keeps one; it serves if root alone wrote it.
+std::string cached_topology(const StartDocument &document) {
+    auto spool = document.text("slurm.spool");
+    std::string path = spool ? *spool + "/hwloc_topo_whole.xml" : "";
+    struct stat status {};
+    bool usable = !path.empty() && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+                  status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH)) &&
+                  access(path.c_str(), R_OK) == 0;
+    return usable ? path : "";
+}
+
+Result<StepName> read_name(const StartDocument &document) {
+    auto job = document.number("slurm.job_id", UINT32_MAX);
+    auto step = document.number("slurm.step_id", UINT32_MAX);
+    if (!job || !step)
+        return job ? step.failure() : job.failure();
+    StepName name{static_cast<std::uint32_t>(*job), static_cast<std::uint32_t>(*step), {}};
+    if (document.has("slurm.het_component")) {
+        auto component = document.number("slurm.het_component", UINT32_MAX);
+        if (!component)
+            return component.failure();
+        name.het_component = static_cast<std::uint32_t>(*component);
+    }
+    return name;
+}
+
+} // namespace
+
+Result<std::vector<std::string>> expand_host_list(const std::string &text, std::size_t max) {
+    HostList list = slurm_hostlist_create(text.c_str());
+    if (!list)
+        return error(ErrorKind::invalid, "'{}' is no host list", text.substr(0, 80));
+    std::vector<std::string> hosts;
+    auto count = static_cast<std::size_t>(std::max(0, slurm_hostlist_count(list)));
+    if (count <= max) {
+        hosts.reserve(count);
+        while (char *host = slurm_hostlist_shift(list)) {
+            hosts.emplace_back(host);
+            std::free(host);
+        }
+    }
+    slurm_hostlist_destroy(list);
+    if (count > max)
+        return error(ErrorKind::limit, "a host list of {} hosts", count);
+    return hosts;
+}
+
+Result<std::vector<std::string>> sorted_hosts(const std::vector<std::string> &host_of_rank) {
+    std::string text;
+    for (const auto &host : host_of_rank) {
+        if (!text.ends_with("," + host)) // most follow one another
+            text += "," + host;
+    }
+    HostList list = slurm_hostlist_create(text.empty() ? "" : text.c_str() + 1);
+    if (!list)
+        return error(ErrorKind::invalid, "'{}' is no host list", text.substr(0, 80));
+    slurm_hostlist_uniq(list);
+    std::vector<std::string> hosts;
+    while (char *host = slurm_hostlist_shift(list)) {
+        hosts.emplace_back(host);
+        std::free(host);
+    }
+    slurm_hostlist_destroy(list);
+    return hosts;
+}
+
+std::uint32_t sum_of_cpus(std::string_view text) {
+    std::uint64_t sum = 0;
+    while (!text.empty()) {
+        std::string_view part = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(text.size(), part.size() + 1));
+        std::uint32_t cpus = 0, times = 1;
+        const char *end = part.data() + part.size();
+        auto [stop, code] = std::from_chars(part.data(), end, cpus);
+        if (code != std::errc())
+            return 0;
+        if (stop != end) {
+            if (end - stop < 4 || stop[0] != '(' || stop[1] != 'x' || end[-1] != ')')
+                return 0;
+            auto [last, bad] = std::from_chars(stop + 2, end - 1, times);
+            if (bad != std::errc() || last != end - 1)
+                return 0;
+        }
+        sum += std::uint64_t{cpus} * times;
+        if (sum > UINT32_MAX)
+            return 0;
+    }
+    return static_cast<std::uint32_t>(sum);
+}
+
+std::vector<std::string> distinct_names(const std::vector<std::string> &nodes) {
+    std::unordered_map<std::string_view, unsigned> seen;
+    std::vector<std::string> names;
+    names.reserve(nodes.size());
+    for (const auto &node : nodes) {
+        unsigned before = seen[node]++;
+        names.push_back(before ? fmt::format("{}+{}", node, before) : node);
+    }
+    return names;
+}
+
+Result<SlurmStep> read_start_document(const StartDocument &document) {
+    auto name = read_name(document);
+    auto host = document.text("host");
+    auto text = document.text("slurm.task_map");
+    if (!name || !host || !text)
+        return !name ? name.failure() : !host ? host.failure() : text.failure();
+    auto map = decode_task_map(*text);
+    if (!map)
+        return map.failure();
+    if (!of_this_step(*map, *name))
+        return error(ErrorKind::invalid, "the task map is of step {}.{}, but this is step {}",
+                     map->job_id, map->step_id, to_text(*name));
+    auto nodes = expand_host_list(map->host_list, TaskMap::max_hosts);
+    if (!nodes)
+        return nodes.failure();
+    if (nodes->size() != map->ranks_by_host.size())
+        return error(ErrorKind::invalid, "the task map has {} hosts, but tasks of {}",
+                     nodes->size(), map->ranks_by_host.size());
+    HostIndex self = find_self(*map, *nodes, *host);
+    if (self == no_host)
+        return error(ErrorKind::invalid, "the task map has no tasks for this host, {}", *host);
+    auto job_map = JobMap::create(distinct_names(*nodes), std::move(map->ranks_by_host));
+    if (!job_map)
+        return job_map.failure();
+    auto config = document.text("config");
+    auto settings = load_config(config ? *config : "", document.all("env"));
+    if (!settings)
+        return settings.failure();
+
+    SlurmStep step;
+    step.name = *name;
+    step.leader_job = map->job_id;
+    step.jobs = {name->job_id, map->job_id};
+    step.jobs.insert(step.jobs.end(), map->component_jobs.begin(), map->component_jobs.end());
+    for (std::size_t i = 0; i < step.jobs.size(); ++i) // the few there are
+        step.jobs.erase(std::remove(step.jobs.begin() + i + 1, step.jobs.end(), step.jobs[i]),
+                        step.jobs.end());
+    step.settings = std::move(settings->settings);
+    if (auto where = document.text("slurm.report")) {
+        auto target = kit::ReportTarget::parse(*where);
+        if (target)
+            step.report = std::move(*target);
+    }
+    if (document.has("slurm.lifeline_fd")) {
+        auto fd = document.number("slurm.lifeline_fd", INT32_MAX);
+        if (!fd)
+            return fd.failure();
+        step.lifeline_fd = static_cast<int>(*fd);
+        if (fcntl(step.lifeline_fd, F_SETFD, FD_CLOEXEC) != 0)
+            return system_error(fmt::format("start document: slurm.lifeline_fd {}", *fd), errno);
+    }
+
+    StepInfo &info = step.info;
+    info.nspace = namespace_of(map->job_id, map->step_id);
+    if (auto text = document.text("slurm.parent")) {
+        auto parent = ParentWord::parse(*text);
+        if (!parent)
+            return error(ErrorKind::invalid, "start document: slurm.parent is garbled");
+        info.parent = StepInfo::Parent{parent->nspace, parent->rank, parent->shares_fate};
+    }
+    info.job_id = fmt::format("{}.{}", map->job_id, map->step_id);
+    info.session_id = map->job_id;
+    info.number = map->step_id & 0xffffff; // those of Slurm's own steps are the highest ones
+    info.universe_size = sum_of_cpus(map->allocated_cpus);
+    if (info.universe_size && info.universe_size < job_map->rank_count())
+        info.universe_size = job_map->rank_count(); // overcommitted
+    if (!map->allocated_hosts.empty()) {
+        if (auto hosts = expand_host_list(map->allocated_hosts, TaskMap::max_hosts))
+            info.allocated_hosts = std::move(*hosts);
+    }
+    info.map = std::move(*job_map);
+    info.self = self;
+    info.apps = std::move(map->apps);
+    if (info.apps.empty())
+        info.apps.push_back({});
+    info.process_sets = std::move(map->process_sets);
+    add_program_sets(info.process_sets, info.apps);
+    info.mapping_policy = info.ranking_policy = policy_of(map->distribution);
+    info.topology_file = cached_topology(document);
+    info.step_key = fmt::format("slurm:{}:{}:{}", map->cluster, info.job_id, map->start_key);
+    step.node_of = std::move(*nodes);
+    step.session_node = info.allocated_hosts.empty() ? step.node_of.front() : info.allocated_hosts.front();
+    return step;
+}
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,41 @@
+// From the start document to what pmixhostd knows of a step under Slurm. No RPC is sent: with
+// thousands of hosts starting at once, what srun knew has to do.
+#pragma once
+
+#include "common/config/settings.h"
+#include "plugins/kit/report.h"
+#include "plugins/slurm/shim/identity.h"
+#include "server-glue/rm/rm_backend.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+struct SlurmStep {
+    StepInfo info;
+    StepName name;                        // this host's own: trusted, from slurmstepd
+    std::uint32_t leader_job = 0;         // by which the step's users know it
+    std::vector<std::uint32_t> jobs;      // all jobs whose step of that number is ours, own first
+    std::vector<std::string> node_of;     // Slurm's node name of each host of info.map
+    std::optional<kit::ReportTarget> report;   // absent: srun hears nothing
+    Settings settings;
+    std::string session_node;             // where the allocation's session runs
+    int lifeline_fd = -1;                 // ends with slurmstepd; -1: none
+};
+
+Result<SlurmStep> read_start_document(const StartDocument &document);
+
+// Slurm's host list, in order. Fails (invalid, limit).
+Result<std::vector<std::string>> expand_host_list(const std::string &text, std::size_t max);
+// Each once, in the order in which a step has them that is asked for with --distribution=arbitrary and
+// these as its host list.
+Result<std::vector<std::string>> sorted_hosts(const std::vector<std::string> &host_of_rank);
+// "4(x2),8" is 16; 0 for what cannot be read.
+std::uint32_t sum_of_cpus(std::string_view text);
+// A host of several het components has a daemon, and thus an entry, for each: the first keeps its
+// name, the others are "n1+1", "n1+2".
+std::vector<std::string> distinct_names(const std::vector<std::string> &nodes);
+
+} // namespace pmixhost::slurm

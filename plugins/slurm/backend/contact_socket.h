@@ -1,0 +1,77 @@
+// Where slurmd delivers the contact messages of the other hosts (slurm_forward_data): an AF_UNIX
+// stream socket under a path that the sender can work out and nobody but the user can take:
+//
+//     BASE/.pmixhost-UID/JOB.STEP.HOST
+//
+// JOB is the step's leading job, HOST the receiver's index in the step's list of hosts: hosts of
+// one machine, and components that share a host, do not collide. The directory is made on first use
+// with mode 0700; the socket goes when the daemon ends, and the directory with the last socket. What a
+// killed daemon left behind, the next one of this user removes. Whoever makes, replaces or removes a name
+// holds the lock of the directory (flock), so that nobody removes the socket of another one.
+//
+// slurmd connects as the sending user (which munge has told it) and writes
+//     u32be uid of the sender | u32be length | bytes
+// Wrong uids and anything over max_contact are dropped. At most 64 visitors are held, the oldest goes first.
+//
+// Lives in the event-loop thread.
+#pragma once
+
+#include "common/base/rate_limit.h"
+#include "common/loop/event_loop.h"
+#include "common/base/log.h"
+#include "common/base/unique_fd.h"
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include <sys/types.h>
+
+namespace pmixhost::slurm {
+
+inline constexpr std::size_t max_contact = 4096;
+
+// The session of an allocation: BASE/.pmixhost-UID/JOB.session
+Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job);
+std::string contact_directory(const std::string &base, uid_t uid);
+// Fails (limit) where the path is longer than a socket's name may be.
+Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job,
+                                 std::uint32_t step, std::uint32_t host);
+
+class ContactSocket {
+  public:
+    // What to do where somebody listens at that path: fail (exists), or be the one from now on.
+    enum class Sharing { take_over, first_only };
+    static Result<std::unique_ptr<ContactSocket>>
+    open(EventLoop &loop, Log &log, const std::string &path,
+         std::function<void(std::string message)> on_message, Sharing sharing = Sharing::take_over);
+    ~ContactSocket();
+    ContactSocket(const ContactSocket &) = delete;
+
+  private:
+    struct Visitor;
+    struct Socket { // that listens, and what it is in the file system
+        UniqueFd fd;
+        dev_t device = 0;
+        ino_t inode = 0;
+    };
+    ContactSocket(EventLoop &loop, Log &log, std::string path, Socket socket,
+                  std::function<void(std::string)> on_message);
+    static Result<Socket> listen_in(const std::string &directory, const std::string &name,
+                                    const std::string &path, Sharing sharing);
+    void watch();
+    void accept();
+    void drop(Visitor *visitor);
+
+    EventLoop &loop_;
+    Log &log_;
+    std::string path_;
+    Socket socket_;
+    std::function<void(std::string)> on_message_;
+    std::list<std::unique_ptr<Visitor>> visitors_; // oldest first
+    EventLoop::Handle watch_;
+    RateLimit refused_, garbled_;
+};
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,70 @@
+// How the session reaches the steps of its job that do not know of it: slurmctld tells which there are,
+// and slurmd brings each a session_call (server-glue/core/central_roles.h) to its daemon's contact socket.
+//
+// Both block, and happen in a thread. A step without pmixhost, or one whose daemons are only starting,
+// cannot be reached: it is tried for five minutes and then no more.
+#pragma once
+
+#include "common/base/bytes.h"
+#include "common/loop/event_loop.h"
+#include "common/base/log.h"
+#include "common/loop/slow_calls.h"
+#include "server-glue/rm/invitation_stream.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+struct RunningStep {
+    std::uint32_t step = 0;
+    std::string name;               // as squeue -s shows it
+    std::vector<std::string> nodes; // in Slurm's order, which need not be the step's
+};
+
+class StepCaller {
+  public:
+    struct Slurm { // blocking; called in the thread
+        std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps;
+        // To one node; fails where nobody listens at that path.
+        std::function<Result<void>(const std::string &node, const std::string &path,
+                                   const std::string &message)>
+            forward;
+    };
+    // `base`: directory.base.
+    StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm);
+
+    // All steps but those of these namespaces. While it is at it, further calls are one, the last; none
+    // when nobody waits for it. `done` may be null.
+    void call(std::set<Bytes> known, std::function<void(CalledSteps)> done);
+
+    struct Memory { // the thread's own
+        std::map<std::uint32_t, TimePoint> first_tries; // of the steps that are not known
+    };
+    struct Round {
+        CalledSteps called;
+        std::vector<std::string> said; // for the log
+    };
+    // What the thread does.
+    static Round round(std::uint32_t job, const std::string &base, const Slurm &slurm,
+                                          const std::set<Bytes> &known, Memory &memory, TimePoint now);
+
+  private:
+    void begin();
+
+    EventLoop &loop_;
+    Log &log_;
+    std::uint32_t job_;
+    std::string base_;
+    Slurm slurm_;
+    std::shared_ptr<Memory> memory_ = std::make_shared<Memory>(); // the thread's, which may outlive this
+    std::set<Bytes> known_;                                       // of the last call
+    std::vector<std::function<void(CalledSteps)>> waiting_;
+    bool busy_ = false;
+    SlowCalls calls_;
+};
+
+} // namespace pmixhost::slurm

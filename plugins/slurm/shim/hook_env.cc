@@ -1,0 +1,111 @@
+// See hook_env.h.
+#include "plugins/slurm/shim/hook_env.h"
+
+#include "common/job/process_set.h"
+#include "common/start/spawn_channel.h"
+#include "common/start/task_spec.h"
+#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/shim/task_map.h"
+
+#include <charconv>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+constexpr std::string_view own_prefix = "PMIXHOST_";
+constexpr std::size_t max_user_variables = 256;
+constexpr std::size_t max_user_bytes = 64u << 10;
+
+bool is_own(std::string_view name) {
+    return name == report_variable || name == live_on_variable || name.starts_with(task_map_prefix) || name == parent_variable ||
+           name == process_sets_variable || name == spawn_fd_variable || name == spawn_stderr_variable;
+}
+
+} // namespace
+
+std::string_view find_variable(char *const *environment, std::string_view name) {
+    for (; environment && *environment; ++environment) {
+        std::string_view entry = *environment;
+        if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
+            return entry.substr(name.size() + 1);
+    }
+    return {};
+}
+
+Result<std::string> collect_task_map(char *const *environment) {
+    std::vector<std::string_view> pieces;
+    for (; environment && *environment; ++environment) {
+        std::string_view entry = *environment;
+        if (!entry.starts_with(task_map_prefix))
+            continue;
+        entry.remove_prefix(task_map_prefix.size());
+        std::size_t index = 0;
+        const char *end = entry.data() + entry.size();
+        auto [stop, code] = std::from_chars(entry.data(), end, index);
+        if (code != std::errc() || stop == end || *stop != '=' || index >= max_environment_pieces)
+            continue;
+        if (pieces.size() <= index)
+            pieces.resize(index + 1);
+        pieces[index] = std::string_view(stop + 1, static_cast<std::size_t>(end - stop - 1));
+    }
+    if (pieces.empty() || pieces.front().empty())
+        return error(ErrorKind::not_found,
+                     "srun sent no task map; is pmixhost installed where srun runs?");
+    std::size_t count = 0;
+    std::string_view &first = pieces.front();
+    auto [space, code] = std::from_chars(first.data(), first.data() + first.size(), count);
+    auto digits = static_cast<std::size_t>(space - first.data());
+    bool counted = code == std::errc() && digits < first.size() && *space == ' ' && count > 0;
+    std::string text;
+    if (counted && count <= pieces.size()) {
+        first.remove_prefix(digits + 1);
+        pieces.resize(count);
+        for (auto piece : pieces) {
+            counted = counted && !piece.empty() && text.size() + piece.size() <= TaskMap::max_text;
+            if (counted)
+                text += piece;
+        }
+    }
+    if (!counted || text.empty())
+        return error(ErrorKind::invalid, "the step's task map is cut off or too long");
+    return text;
+}
+
+std::vector<std::string> user_variables(char *const *environment) {
+    std::vector<std::string> variables;
+    std::size_t bytes = 0;
+    for (; environment && *environment; ++environment) {
+        std::string_view entry = *environment;
+        std::size_t equals = entry.find('=');
+        if (!entry.starts_with(own_prefix) || equals == std::string_view::npos ||
+            is_own(entry.substr(0, equals)) || entry.starts_with(task_spec_prefix) || entry.find('\n') != std::string_view::npos)
+            continue;
+        bytes += entry.size();
+        if (variables.size() == max_user_variables || bytes > max_user_bytes)
+            break;
+        variables.emplace_back(entry);
+    }
+    return variables;
+}
+
+void remove_own_variables(char **environment) {
+    std::vector<std::string> names;
+    for (char **entry = environment; entry && *entry; ++entry) {
+        std::string_view text = *entry;
+        std::string_view name = text.substr(0, text.find('='));
+        if (is_own(name))
+            names.emplace_back(name);
+    }
+    for (const auto &name : names)
+        slurm_unsetenvp(environment, name.c_str());
+}
+
+Result<void> set_variable(char ***environment, const std::string &name, const std::string &value) {
+    if (slurm_env_array_overwrite(environment, name.c_str(), value.c_str()) != 1)
+        return error(ErrorKind::limit, "the variable {} cannot be set ({} bytes)", name,
+                     value.size());
+    return {};
+}
+
+} // namespace pmixhost::slurm

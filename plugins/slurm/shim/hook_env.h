@@ -1,0 +1,27 @@
+// The environment arrays that Slurm hands to the hooks, and our variables in them.
+#pragma once
+
+#include "common/base/result.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+inline constexpr std::string_view report_variable = "PMIXHOST_REPORT";
+// "1": the step shall live on when it loses processes or hosts.
+inline constexpr std::string_view live_on_variable = "PMIXHOST_LIVE_ON";
+
+// Empty when it is not there.
+std::string_view find_variable(char *const *environment, std::string_view name);
+// Puts the pieces of a task map together again. Fails (not_found, invalid).
+Result<std::string> collect_task_map(char *const *environment);
+// The user's own PMIXHOST_ variables as NAME=VALUE, bounded, without those of the shim.
+std::vector<std::string> user_variables(char *const *environment);
+// Takes the shim's own variables out, so that a program that runs srun again does not hand them on.
+void remove_own_variables(char **environment);
+// Fails (limit) where Slurm refuses.
+Result<void> set_variable(char ***environment, const std::string &name, const std::string &value);
+
+} // namespace pmixhost::slurm

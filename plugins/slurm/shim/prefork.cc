@@ -1,0 +1,284 @@
+// See prefork.h.
+#include "plugins/slurm/shim/prefork.h"
+
+#include "common/base/fd_pair.h"
+#include "common/start/spawn_channel.h"
+#include "common/start/start_fd.h"
+#include "plugins/kit/daemon_channels.h"
+#include "plugins/kit/daemon_launch.h"
+#include "plugins/slurm/shim/hook_env.h"
+#include "plugins/slurm/shim/slurm_abi.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+constexpr unsigned cleaning_seconds = 30;
+// Where a cgroup has to be emptied of it.
+constexpr auto removing_patience = std::chrono::seconds(5), killing_patience = std::chrono::seconds(5);
+
+// What the daemon is given besides the document.
+struct Channels {
+    UniqueFd door, page, document, lifeline;
+};
+
+UniqueFd hold(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
+Result<StartDocument> start_document(const Surroundings &around, const Prepared &prepared,
+                                  const Channels &channels, char *const *environment) {
+    auto map = collect_task_map(environment);
+    if (!map)
+        return map.failure();
+    StartDocument document;
+    Result<void> added;
+    auto add = [&](std::string_view key, std::string_view value) {
+        if (added)
+            added = document.add(key, value);
+    };
+    add("backend", "slurm");
+    add("door_fd", std::to_string(channels.door.get()));
+    add("status_fd", std::to_string(channels.page.get()));
+    add("host", prepared.host);
+    add("job", std::to_string(prepared.step.job_id));
+    add("step", std::to_string(prepared.step.step_id));
+    add("slurm.job_id", std::to_string(prepared.step.job_id));
+    add("slurm.step_id", std::to_string(prepared.step.step_id));
+    if (prepared.step.het_component)
+        add("slurm.het_component", std::to_string(*prepared.step.het_component));
+    add("slurm.task_map", *map);
+    if (auto report = find_variable(environment, report_variable); !report.empty())
+        add("slurm.report", report);
+    if (auto parent = find_variable(environment, parent_variable); !parent.empty())
+        add("slurm.parent", parent);
+    if (find_variable(environment, live_on_variable) == "1")
+        add("live_on", "1");
+    if (!around.spool.empty())
+        add("slurm.spool", around.spool);
+    add("slurm.lifeline_fd", std::to_string(channels.lifeline.get()));
+    for (const auto &variable : user_variables(environment))
+        add("env", variable);
+    if (!added)
+        return added.failure();
+    return document;
+}
+
+Result<void> start(const Surroundings &around, char *const *environment, Prepared &prepared) {
+    auto uid = around.step_uid(prepared.step, prepared.host);
+    if (!uid)
+        return uid.failure();
+    prepared.uid = *uid;
+    auto user = around.user(*uid);
+    if (!user)
+        return user.failure();
+
+    Channels channels;
+    auto page = kit::make_status_page(channels.page);
+    if (!page)
+        return page.failure();
+    prepared.page = *page;
+    auto door = kit::make_task_door(prepared.door);
+    if (!door)
+        return door.failure();
+    channels.door = std::move(*door);
+    auto line = make_pipe();
+    if (!line)
+        return line.failure();
+    channels.lifeline = std::move(line->first);
+    prepared.lifeline = std::move(line->second);
+    auto document = start_document(around, prepared, channels, environment);
+    if (!document)
+        return document.failure();
+    auto file = open_start_document(*document);
+    if (!file)
+        return file.failure();
+    channels.document = std::move(*file);
+
+    kit::DaemonLaunch launch;
+    launch.path = around.daemon;
+    launch.arguments = {"--start-fd", std::to_string(channels.document.get())};
+    launch.arguments.insert(launch.arguments.end(), around.daemon_args.begin(),
+                            around.daemon_args.end());
+    launch.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + user->home,
+                          "USER=" + user->name, "LOGNAME=" + user->name};
+    if (!around.slurm_conf_file.empty())
+        launch.environment.push_back("SLURM_CONF=" + around.slurm_conf_file);
+    launch.descriptors = {channels.door.get(), channels.page.get(), channels.document.get(),
+                          channels.lifeline.get()};
+    launch.door = channels.door.get();
+    launch.host = prepared.host;
+    launch.page = prepared.page;
+    launch.user = *user;
+    launch.contain = [&](pid_t pid) {
+        prepared.daemon = hold(pid);
+        if (prepared.daemon && !around.job_cgroup.empty())
+            prepared.cgroup = DaemonCgroup::make(around.job_cgroup, prepared.step, pid);
+        return prepared.cgroup || !around.contain || around.contain(pid);
+    };
+    auto pid = kit::launch_daemon(launch);
+    if (!pid)
+        return pid.failure();
+    prepared.user = std::move(*user);
+    return {};
+    // The door closes here with `channels`: if the daemon is gone, it is shut for the tasks.
+}
+
+std::string expanded(std::string path, const std::string &host) {
+    for (std::string_view name : {"%n", "%h"}) {
+        for (std::size_t at = 0; (at = path.find(name, at)) != std::string::npos; at += host.size())
+            path.replace(at, name.size(), host);
+    }
+    return path;
+}
+
+// The file's lines, if root alone can have written them.
+std::vector<std::string> trusted_lines(const std::string &path) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != 0 ||
+        (status.st_mode & (S_IWGRP | S_IWOTH)))
+        return {};
+    char buffer[8192];
+    ssize_t length = ::read(fd.get(), buffer, sizeof buffer);
+    std::string_view text(buffer, length > 0 ? static_cast<std::size_t>(length) : 0);
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        lines.emplace_back(line);
+    }
+    return lines;
+}
+
+} // namespace
+
+std::string plugin_directory() {
+    Dl_info info{};
+    if (!dladdr(reinterpret_cast<void *>(&plugin_directory), &info) || !info.dli_fname)
+        return {};
+    std::string path = info.dli_fname;
+    std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+DaemonPath daemon_path(const std::string &plugin_directory) {
+    auto lines = trusted_lines(plugin_directory + "/pmixhostd.path");
+    if (lines.empty() || lines.front().empty() || lines.front().front() != '/')
+        return {PMIXHOST_LIBEXECDIR "/pmixhostd", {}};
+    return {lines.front(), {lines.begin() + 1, lines.end()}};
+}
+
+std::string directory_left(const StatusPage &page, uid_t uid) {
+    std::string path = page.noted_directory();
+    std::size_t slash = path.rfind('/');
+    bool ours = path.starts_with('/') && path.find("/..") == std::string::npos &&
+                path.substr(slash + 1).starts_with(fmt::format("pmixhost-{}.", uid));
+    return ours ? path : std::string();
+}
+
+static void await_end(const UniqueFd &process, std::chrono::milliseconds patience) {
+    auto deadline = std::chrono::steady_clock::now() + patience;
+    while (process) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        pollfd end{process.get(), POLLIN, 0};
+        int ready = ::poll(&end, 1, static_cast<int>(std::max<long long>(left.count(), 0)));
+        if (ready >= 0 || errno != EINTR)
+            return;
+    }
+}
+
+// The process that does it; none where there is nothing to do.
+static UniqueFd remove_directory(const Prepared &prepared) {
+    UniqueFd process;
+    if (!prepared.page || !prepared.user)
+        return process;
+    std::string path = directory_left(*prepared.page, prepared.uid);
+    if (path.empty())
+        return process;
+    kit::DaemonLaunch launch;
+    launch.user = *prepared.user;
+    launch.path = "/bin/rm";
+    launch.arguments = {"-rf", "--one-file-system", "--", path};
+    launch.environment = {"PATH=/usr/bin:/bin"};
+    // Not in the step's container: that is over when Slurm calls fini, and a process in it would keep
+    // Slurm from removing it. Nor where slurmstepd is, if that can be helped: it would keep the job's.
+    launch.contain = [&](pid_t pid) {
+        process = hold(pid);
+        return !prepared.cgroup || prepared.cgroup->add(pid);
+    };
+    launch.lifetime = cleaning_seconds;
+    (void)kit::launch_daemon(launch);
+    return process;
+}
+
+bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience) {
+    prepared.lifeline.reset();
+    if (!prepared.cgroup) {
+        remove_directory(prepared);
+        return true;
+    }
+    await_end(prepared.daemon, daemon_patience); // its supervisor, which ends last
+    prepared.cgroup->kill_all();
+    await_end(remove_directory(prepared), removing_patience);
+    return prepared.cgroup->end(killing_patience);
+}
+
+Surroundings slurmstepd_surroundings(void *step) {
+    Surroundings around;
+    if (const char *node = getenv("SLURMD_NODENAME"))
+        around.host = node;
+    around.step_name = own_step_name;
+    around.step_uid = own_step_uid;
+    around.user = kit::look_up_user;
+    DaemonPath daemon = daemon_path(plugin_directory());
+    around.daemon = std::move(daemon.path);
+    around.daemon_args = std::move(daemon.arguments);
+    if (&slurm_conf) {
+        if (slurm_conf.slurm_conf)
+            around.slurm_conf_file = slurm_conf.slurm_conf;
+        if (slurm_conf.slurmd_spooldir)
+            around.spool = expanded(slurm_conf.slurmd_spooldir, around.host);
+    }
+    if (const char *file = getenv("SLURM_CONF"); around.slurm_conf_file.empty() && file)
+        around.slurm_conf_file = file;
+    around.job_cgroup = own_job_cgroup();
+    if (proctrack_g_add)
+        around.contain = [step](pid_t pid) { return proctrack_g_add(step, pid) == SLURM_SUCCESS; };
+    return around;
+}
+
+Prepared prepare_step(const Surroundings &surroundings, char *const *environment) {
+    Prepared prepared;
+    auto step = surroundings.step_name();
+    if (step && !step->has_value())
+        return prepared;
+    prepared.wanted = true;
+    prepared.host = surroundings.host;
+    Result<void> started;
+    if (!step) {
+        started = step.failure();
+    } else if (surroundings.host.empty()) {
+        started = error(ErrorKind::not_found, "slurmstepd has no SLURMD_NODENAME");
+    } else {
+        prepared.step = **step;
+        started = start(surroundings, environment, prepared);
+    }
+    if (!started)
+        prepared.failure = fmt::format("{}: {}", prepared.host, started.failure().text);
+    return prepared;
+}
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,77 @@
+// What happens in slurmstepd before the tasks are forked: starting pmixhostd as the job's user, with
+// a door for the tasks. Root, in a process that must not be harmed by anything a user says: the
+// task map and the variables are passed on unread.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/start/status_page.h"
+#include "common/base/unique_fd.h"
+#include "plugins/slurm/shim/daemon_cgroup.h"
+#include "plugins/slurm/shim/identity.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace pmixhost::slurm {
+
+// What the tasks, which are forks of this process, find.
+struct Prepared {
+    bool wanted = false;        // false: this step has no business with us
+    std::string failure;        // why there is no daemon; one line
+    StepName step;
+    uid_t uid = 0;
+    std::string host;
+    std::string door;           // abstract name with its leading NUL
+    std::optional<kit::User> user;
+    StatusPage *page = nullptr; // mapped for as long as the process lives
+    UniqueFd lifeline;          // the daemon hears it close when slurmstepd ends
+    UniqueFd daemon;            // its pidfd
+    std::optional<DaemonCgroup> cgroup; // the daemon's own; none: it is in the step's container
+};
+
+// What prefork asks its surroundings; a test gives other answers.
+struct Surroundings {
+    std::string host; // Slurm's name of this node, from slurmstepd's own environment
+    std::function<Result<std::optional<StepName>>()> step_name;
+    std::function<Result<uid_t>(const StepName &, const std::string &host)> step_uid;
+    std::function<Result<kit::User>(uid_t)> user;
+    std::string daemon;                   // path of pmixhostd
+    std::vector<std::string> daemon_args; // after --start-fd N
+    std::string slurm_conf_file;          // may be empty
+    std::string spool;                    // may be empty
+    std::string job_cgroup;               // may be empty: there is none
+    std::function<bool(pid_t)> contain;   // puts it into the step's container; may be empty
+};
+
+// The real ones. `step` is the opaque record that the hook got.
+Surroundings slurmstepd_surroundings(void *step);
+
+// `environment` is the job's. Never fails: see Prepared::failure.
+Prepared prepare_step(const Surroundings &surroundings, char *const *environment);
+
+// At the step's end, when all of its tasks are gone. A daemon in a cgroup of its own is told, has
+// `daemon_patience` for its orderly end, and is then killed with all that it has left there. slurmstepd is there
+// for as long, and with it the job on this host.
+// Removes the daemon's private directory if it was killed before it could. As the user, by a process of its
+// own that has half a minute (five seconds where it is waited for, with a cgroup): the user chose where
+// the directory is, so root does not touch the path, not even to look whether there is something (a dead file
+// server would keep slurmstepd).
+// False: something of the daemon's could not be killed.
+bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience = std::chrono::seconds(30));
+// The directory that clean_up() would remove: none unless its name is one of pmixhostd's. A daemon that has
+// removed it itself has struck out the name.
+std::string directory_left(const StatusPage &page, uid_t uid);
+
+// Where this plugin was loaded from; empty if that is not known.
+std::string plugin_directory();
+// pmixhostd is PMIXHOST_LIBEXECDIR/pmixhostd. For a build that is not installed, a file named
+// pmixhostd.path beside the plugin says otherwise: its first line is the path, each further line
+// an argument. It counts only if it belongs to root and nobody else may write it.
+struct DaemonPath {
+    std::string path;
+    std::vector<std::string> arguments;
+};
+DaemonPath daemon_path(const std::string &plugin_directory);
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,244 @@
+// See prelaunch.h.
+#include "plugins/slurm/shim/prelaunch.h"
+
+#include "common/start/spawn_channel.h"
+#include "common/start/task_spec.h"
+#include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/shim/hook_env.h"
+#include "plugins/kit/launcher_start.h"
+#include "plugins/slurm/shim/prefork.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+
+#include <fcntl.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+constexpr std::chrono::milliseconds collect_limit{1000};
+
+bool is_set(std::uint32_t number) { return number != 0 && number != NO_VAL; }
+
+std::string variable(const char *name) {
+    const char *value = getenv(name);
+    std::string text = value ? value : "";
+    // It only informs: what would not fit the map is left out.
+    if (text.size() > 64u << 10 || text.find_first_of(" \t\n\r") != std::string::npos)
+        text.clear();
+    return text;
+}
+
+// Names this run of srun: host, pid, and when the process began.
+std::string process_key() {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    std::string began;
+    UniqueFd fd(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
+    char buffer[1024];
+    ssize_t length = fd ? ::read(fd.get(), buffer, sizeof buffer) : -1;
+    if (length > 0) {
+        // Field 22; the second is the name in parentheses and may hold anything.
+        std::string_view text(buffer, static_cast<std::size_t>(length));
+        text.remove_prefix(std::min(text.size(), text.rfind(')') + 1));
+        for (int field = 2; field < 22 && !text.empty(); ++field) {
+            std::size_t space = text.find(' ');
+            text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+        }
+        began = text.substr(0, text.find(' '));
+    }
+    return fmt::format("{}-{}-{}", host, getpid(), began);
+}
+
+std::string distribution_of(const slurm_step_layout_t &layout) {
+    if ((layout.task_dist & SLURM_DIST_STATE_BASE) == SLURM_DIST_UNKNOWN)
+        return {};
+    switch (layout.task_dist & 0xf) {
+    case SLURM_DIST_CYCLIC:
+        return "cyclic";
+    case SLURM_DIST_BLOCK:
+        return "block";
+    case SLURM_DIST_ARBITRARY:
+        return "arbitrary";
+    case SLURM_DIST_PLANE:
+        return "plane";
+    default:
+        return {};
+    }
+}
+
+// Started for PMIx_Spawn, srun is told to start something else.
+std::vector<App> spawned_apps() {
+    std::vector<App> apps;
+    if (!getenv(std::string(parent_variable).c_str()))
+        return apps;
+    auto text = collect_task_spec(environ);
+    auto spec = text ? decode_task_spec(*text) : Result<std::vector<TaskApp>>(text.failure());
+    if (!spec || spec->size() > max_apps)
+        return apps;
+    for (auto &task_app : *spec) {
+        App app{std::move(task_app.argv), {}};
+        if (spec->size() > 1) {
+            app.ranks.resize(task_app.count);
+            std::iota(app.ranks.begin(), app.ranks.end(), task_app.first);
+        }
+        apps.push_back(std::move(app));
+    }
+    return apps;
+}
+
+} // namespace
+
+LaunchContext srun_context() {
+    LaunchContext context;
+    context.start_key = process_key();
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    context.host = host;
+    DaemonPath daemon = daemon_path(plugin_directory());
+    context.daemon = std::move(daemon.path);
+    context.daemon_arguments = std::move(daemon.arguments);
+    context.allocated_hosts = variable("SLURM_JOB_NODELIST");
+    context.allocated_cpus = variable("SLURM_JOB_CPUS_PER_NODE");
+    if (&slurm_conf) {
+        if (slurm_conf.cluster_name)
+            context.cluster = slurm_conf.cluster_name;
+        if (slurm_conf.srun_port_range)
+            context.ports = {slurm_conf.srun_port_range[0], slurm_conf.srun_port_range[1]};
+    }
+    if (context.cluster.empty())
+        context.cluster = variable("SLURM_CLUSTER_NAME");
+    // Of a het job, each component is a job with an id of its own.
+    for (int i = 0; i < 128; ++i) {
+        std::string id = variable(fmt::format("SLURM_JOB_ID_HET_GROUP_{}", i).c_str());
+        std::uint32_t number = 0;
+        auto [end, code] = std::from_chars(id.data(), id.data() + id.size(), number);
+        if (id.empty() || code != std::errc() || end != id.data() + id.size())
+            break;
+        context.component_jobs.push_back(number);
+    }
+    if (const char *sets = getenv(process_sets_variable))
+        context.process_sets = sets;
+    context.programs = programs_of_srun();
+    context.spawned = spawned_apps();
+    return context;
+}
+
+Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context) {
+    const slurm_step_layout_t *layout = info.step_layout;
+    if (!layout || !layout->node_list || !layout->tasks || !layout->tids || layout->node_cnt == 0)
+        return error(ErrorKind::invalid, "srun gave no list of the step's tasks");
+    if (front_end(*layout))
+        return error(ErrorKind::unsupported,
+                     "machines whose tasks run on a front end are not supported");
+    if (layout->node_cnt > TaskMap::max_hosts)
+        return error(ErrorKind::limit, "the step has {} hosts; pmixhost takes {}",
+                     layout->node_cnt, +TaskMap::max_hosts);
+    TaskMap map;
+    map.job_id = is_set(info.het_job_id) ? info.het_job_id : info.step_id.job_id;
+    map.step_id = info.step_id.step_id;
+    if (is_set(info.het_job_id))
+        map.component_jobs = context.component_jobs;
+    if (info.het_job_task_offset != NO_VAL)
+        map.first_rank = info.het_job_task_offset;
+    map.start_key = context.start_key;
+    map.cluster = context.cluster;
+    map.host_list = layout->node_list;
+    map.distribution = distribution_of(*layout);
+    map.allocated_hosts = context.allocated_hosts;
+    map.allocated_cpus = context.allocated_cpus;
+    map.ranks_by_host.reserve(layout->node_cnt);
+    std::size_t tasks = 0;
+    for (std::uint32_t host = 0; host < layout->node_cnt; ++host) {
+        const std::uint32_t *ids = layout->tids[host];
+        map.ranks_by_host.emplace_back(ids, ids ? ids + layout->tasks[host] : nullptr);
+        tasks += map.ranks_by_host.back().size();
+    }
+    if (tasks <= TaskMap::max_ranks)
+        map.apps = context.spawned.empty()
+                       ? apps_of_step(context.programs, static_cast<Rank>(tasks), map.first_rank)
+                       : context.spawned;
+    auto sets = parse_process_sets(context.process_sets, static_cast<Rank>(tasks));
+    if (!sets)
+        return error(sets.failure().kind, "{}: {}", process_sets_variable, sets.failure().text);
+    map.process_sets = std::move(*sets);
+    return map;
+}
+
+Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
+                                   std::unique_ptr<kit::Sealer> sealer, char ***environment) {
+    auto map = describe_step(info, context);
+    if (!map)
+        return map.failure();
+    auto text = encode_task_map(*map);
+    if (!text)
+        return text.failure();
+    auto listener = kit::ExitReportListener::open(context.ports);
+    if (!listener)
+        return error(listener.failure().kind, "{}{}", listener.failure().text,
+                     listener.failure().kind == ErrorKind::limit ? " (SrunPortRange)" : "");
+    auto pieces = split_for_environment(*text);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (auto set = set_variable(environment, task_map_variable(i), pieces[i]); !set)
+            return set.failure();
+    }
+    if (auto set = set_variable(environment, std::string(report_variable),
+                                listener->target().text());
+        !set)
+        return set.failure();
+    if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
+        if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
+            return set.failure();
+    }
+    kit::LaunchListener::Parts parts;
+    parts.sealer = std::move(sealer);
+    parts.start_launcher = [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
+                            job = std::to_string(map->job_id), output = option_of_srun("output"),
+                            error = option_of_srun("error"),
+                            label = option_of_srun("label")]() -> Result<kit::LauncherProcess> {
+        StartDocument document;
+        Result<void> added;
+        auto add = [&](std::string_view key, std::string_view value) {
+            if (added && !value.empty())
+                added = document.add(key, value);
+        };
+        add("backend", "slurm");
+        add("host", host);
+        add("job", job);
+        add("slurm.job_id", job);
+        add("slurm.output", output);
+        add("slurm.error", error);
+        add("slurm.label", label);
+        for (const auto &variable : user_variables(environ))
+            add("env", variable);
+        if (!added)
+            return added.failure();
+        return kit::start_launcher({daemon, arguments, std::move(document)});
+    };
+    parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
+    parts.spawn_channel = take_spawn_channel();
+    parts.hosts = static_cast<std::size_t>(
+        std::count_if(map->ranks_by_host.begin(), map->ranks_by_host.end(),
+                      [](const auto &ranks) { return !ranks.empty(); }));
+    if (parts.spawn_channel)
+        say_created(parts.spawn_channel.get(), namespace_of(map->job_id, map->step_id));
+    LaunchState state{std::make_unique<kit::LaunchListener>(std::move(*listener), std::move(parts))};
+    state.listener->begin();
+    return {std::move(state)};
+}
+
+int finish_launch(LaunchState &state, int error_fd) {
+    auto report = state.listener->finish(collect_limit);
+    if (!report)
+        return 0;
+    if (!report->text.empty()) {
+        std::string line = fmt::format("srun: pmixhost: {}\n", report->text);
+        [[maybe_unused]] ssize_t written = ::write(error_fd, line.data(), line.size());
+    }
+    return report->exit_status;
+}
+
+} // namespace pmixhost::slurm

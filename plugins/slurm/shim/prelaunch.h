@@ -1,0 +1,51 @@
+// What happens in srun before the launch: describing the step for its daemons, and opening the listener
+// for exit reports. As the user who runs srun; called once per component of a het step, in threads
+// of their own.
+#pragma once
+
+#include "common/base/result.h"
+#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/steps/srun_command.h"
+#include "plugins/kit/launch_listener.h"
+#include "plugins/slurm/shim/task_map.h"
+
+#include <optional>
+#include <string>
+
+namespace pmixhost::slurm {
+
+// What srun keeps for a step until it is over: the opaque state that the hooks pass on.
+struct LaunchState {
+    std::unique_ptr<kit::LaunchListener> listener;
+};
+
+// What else goes into the map: from srun's own surroundings.
+struct LaunchContext {
+    std::string start_key;       // the same in all components of a step
+    std::string cluster;
+    std::string allocated_hosts; // SLURM_JOB_NODELIST
+    std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
+    std::vector<std::uint32_t> component_jobs;
+    SrunPrograms programs;
+    std::string process_sets;    // PMIXHOST_PSETS, as the user wrote it
+    std::vector<App> spawned;    // instead, in an srun that was started for PMIx_Spawn
+    PortRange ports;
+    std::string host;            // srun's
+    std::string daemon;          // pmixhostd, should a launcher be wanted
+    std::vector<std::string> daemon_arguments;
+};
+LaunchContext srun_context();
+
+// Fails (unsupported) on machines with a front end, (invalid) on a layout that makes no sense
+// and on process sets that do not fit the step.
+Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context);
+
+// Puts the map and the address for reports into the tasks' environment.
+Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
+                                   std::unique_ptr<kit::Sealer> sealer, char ***environment);
+
+// srun's exit code as the report wants it, or 0; prints the report's line to `error_fd`. Waits for
+// the jobs that the step's tasks have spawned.
+int finish_launch(LaunchState &state, int error_fd);
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,130 @@
+// The plugin mpi/pmixhost: what Slurm looks up in mpi_pmixhost.so, and nothing else. Each hook only
+// hands over to its part (prelaunch.h, prefork.h, task_hook.h); no exception leaves here.
+//
+// Slurm loads this file into srun, slurmctld, slurmd and slurmstepd, some of them load and unload
+// it again and again. So: no constructors with effects, no threads but srun's listener (which lives from
+// prelaunch to fini), no output of our own in init.
+#include "plugins/slurm/shim/prefork.h"
+#include "plugins/slurm/shim/prelaunch.h"
+#include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/shim/task_hook.h"
+
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include <sys/prctl.h>
+
+#define PMIXHOST_EXPORT extern "C" __attribute__((visibility("default")))
+
+using namespace pmixhost;
+using namespace pmixhost::slurm;
+
+extern "C" {
+__attribute__((visibility("default"))) extern const char plugin_name[] = "PMIx host environment";
+__attribute__((visibility("default"))) extern const char plugin_type[] = "mpi/pmixhost";
+__attribute__((visibility("default"))) extern const std::uint32_t plugin_version =
+    SLURM_VERSION_NUMBER;
+#if PMIXHOST_SLURM_HAS_PLUGIN_ID
+__attribute__((visibility("default"))) extern const std::uint32_t plugin_id = plugin_id_value;
+#endif
+}
+
+namespace {
+
+// From prefork to the tasks, which are forks, and to fini: the only state of this file. Null in
+// every process but slurmstepd.
+Prepared *prepared_step = nullptr;
+
+// Runs a hook's body. What escapes ends here, with a line in the program's log.
+template <typename Value, typename Body>
+Value guarded(const char *where, Value on_failure, Body body) noexcept {
+    try {
+        return body();
+    } catch (const std::exception &problem) {
+        slurm_error("pmixhost: %s: %s", where, problem.what());
+    } catch (...) {
+        slurm_error("pmixhost: %s: unknown exception", where);
+    }
+    return on_failure;
+}
+
+void kill_step_as_user(const StepName &step) {
+    // Slurm's library in a fork of a process with threads: should it wait for ever, the alarm ends
+    // this process.
+    alarm(20);
+    kill_job_step(step.job_id, step.step_id, SIGKILL);
+    alarm(0);
+}
+
+} // namespace
+
+PMIXHOST_EXPORT int init() { return SLURM_SUCCESS; }
+// In slurmstepd: the step is over.
+PMIXHOST_EXPORT int fini() {
+    return guarded("fini", SLURM_SUCCESS, [] {
+        if (std::unique_ptr<Prepared> last(std::exchange(prepared_step, nullptr)); last && !clean_up(*last))
+            slurm_error("pmixhost: processes of pmixhostd of step %s cannot be killed",
+                        to_text(last->step).c_str());
+        return SLURM_SUCCESS;
+    });
+}
+
+PMIXHOST_EXPORT void *PMIXHOST_HOOK_PRELAUNCH(const void *info, char ***environment) {
+    return guarded("prelaunch", static_cast<void *>(nullptr), [&]() -> void * {
+        auto state = prepare_launch(*static_cast<const ClientInfo *>(info), srun_context(),
+                                    std::make_unique<kit::MungeSealer>(), environment);
+        if (state)
+            return new LaunchState(std::move(*state));
+        slurm_error("pmixhost: %s", state.failure().text.c_str());
+        return nullptr;
+    });
+}
+
+PMIXHOST_EXPORT int PMIXHOST_HOOK_FINI(void *opaque) {
+    return guarded("fini", SLURM_SUCCESS, [&] {
+        std::unique_ptr<LaunchState> state(static_cast<LaunchState *>(opaque));
+        return state ? finish_launch(*state, STDERR_FILENO) : SLURM_SUCCESS;
+    });
+}
+
+// Success even if there is no daemon: a failure here would give the user no more than "unspecified
+// error", and only once all hosts have answered. The tasks' hook tells the reason and ends the step.
+PMIXHOST_EXPORT int PMIXHOST_HOOK_PREFORK(void *step, char ***environment) {
+    return guarded("prefork", SLURM_ERROR, [&] {
+        auto prepared = std::make_unique<Prepared>(
+            prepare_step(slurmstepd_surroundings(step), environment ? *environment : nullptr));
+        if (!prepared->failure.empty())
+            slurm_error("pmixhost: pmixhostd was not started for step %s: %s",
+                        to_text(prepared->step).c_str(), prepared->failure.c_str());
+        prepared_step = prepared.release();
+        return SLURM_SUCCESS;
+    });
+}
+
+PMIXHOST_EXPORT int PMIXHOST_HOOK_TASK(const void *info, char ***environment) {
+    return guarded("task", SLURM_ERROR, [&] {
+        const auto *task = static_cast<const TaskInfo *>(info);
+        if (!prepared_step || !prepared_step->wanted)
+            return SLURM_SUCCESS;
+        // Slurm's proctrack/linuxproc spares what is still called slurmstepd: a task that waits at
+        // the door could not be killed. Until its exec the task has another name.
+        prctl(PR_SET_NAME, "pmixhost-task");
+        auto ready = prepare_task(*prepared_step, task->gtaskid, environment);
+        if (ready)
+            return SLURM_SUCCESS;
+        kit::MungeSealer sealer;
+        end_step_from_task(*prepared_step, task->ltaskid == 0, ready.failure().text, *environment,
+                           {sealer, kill_step_as_user});
+        // The caller would do just this, after a line per task that says nothing.
+        _exit(1);
+    });
+}
+
+#if PMIXHOST_SLURM_HAS_CONF_HOOKS
+// There is nothing in mpi.conf for us; Slurm takes null for "no options".
+PMIXHOST_EXPORT void mpi_p_conf_options(void **, int *) {}
+PMIXHOST_EXPORT void mpi_p_conf_set(void *) {}
+PMIXHOST_EXPORT void *mpi_p_conf_get() { return nullptr; }
+PMIXHOST_EXPORT void *mpi_p_conf_get_printable() { return nullptr; }
+#endif

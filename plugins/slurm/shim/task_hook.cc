@@ -1,0 +1,82 @@
+// See task_hook.h.
+#include "plugins/slurm/shim/task_hook.h"
+
+#include "common/start/spawn_channel.h"
+#include "common/start/task_spec.h"
+#include "plugins/kit/door_client.h"
+#include "plugins/slurm/shim/hook_env.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include <fcntl.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+constexpr std::chrono::milliseconds default_timeout{30'000};
+constexpr std::chrono::milliseconds report_limit{1500};
+
+} // namespace
+
+Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environment) {
+    if (!prepared.failure.empty())
+        return error(ErrorKind::unreachable, "{}", prepared.failure);
+    // A process of PMIx_Spawn keeps the connection until its program runs.
+    bool spawned = !find_variable(*environment, parent_variable).empty();
+    UniqueFd door;
+    auto variables = kit::ask_at_door(prepared.door, prepared.uid, rank, door_timeout(*environment),
+                                 spawned ? &door : nullptr);
+    if (!variables) {
+        // The daemon's own word on why it is not there.
+        std::string why = prepared.page ? prepared.page->failure() : std::string();
+        if (why.empty() || variables.failure().kind == ErrorKind::denied)
+            why = variables.failure().text;
+        if (!why.starts_with(prepared.host + ":"))
+            why = fmt::format("{}: {}", prepared.host, why);
+        return error(variables.failure().kind, "{}", why);
+    }
+    for (const auto &variable : *variables) {
+        std::size_t equals = variable.find('=');
+        if (auto set = set_variable(environment, variable.substr(0, equals),
+                                    variable.substr(equals + 1));
+            !set)
+            return error(set.failure().kind, "{}: {}", prepared.host, set.failure().text);
+    }
+    remove_own_variables(*environment);
+    if (!spawned)
+        return {};
+    int flags = fcntl(door.get(), F_GETFL);
+    if (fcntl(door.get(), F_SETFD, 0) != 0 || fcntl(door.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
+        return system_error("task door", errno);
+    return set_variable(environment, std::string(task_fd_variable), std::to_string(door.release()));
+}
+
+std::chrono::milliseconds door_timeout(char *const *environment) {
+    std::string_view text = find_variable(environment, "PMIXHOST_START_TIMEOUT");
+    std::uint32_t number = 0;
+    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc())
+        return default_timeout;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    std::uint64_t unit = text == "ms" ? 1 : text == "m" ? 60'000 : 1000;
+    return std::chrono::milliseconds(std::clamp<std::uint64_t>(number * unit, 100, 3'600'000));
+}
+
+void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why,
+                        char *const *environment, const StepKiller &killer) {
+    if (!first_on_host)
+        return;
+    auto target = kit::ReportTarget::parse(find_variable(environment, report_variable));
+    bool told =
+        target && kit::send_exit_report(*target, {1, why}, killer.sealer, report_limit).ok();
+    if (!told) {
+        std::string line = "pmixhost: " + kit::one_line(why, kit::max_report_text) + "\n";
+        [[maybe_unused]] ssize_t written = ::write(killer.error_fd, line.data(), line.size());
+    }
+    killer.kill(prepared.step);
+}
+
+} // namespace pmixhost::slurm

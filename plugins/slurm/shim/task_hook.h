@@ -1,0 +1,33 @@
+// What happens in each task just before its exec, as the job's user, in a fork of slurmstepd that
+// has one thread: fetching its environment at the task door (contrib/doc/task-door.md).
+#pragma once
+
+#include "common/job/job_map.h"
+#include "common/base/result.h"
+#include "plugins/kit/report.h"
+#include "plugins/slurm/shim/prefork.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+// Sets what the daemon gave in `environment` and takes the shim's own variables out of it.
+Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environment);
+
+// How long a task waits at the door: PMIXHOST_START_TIMEOUT ("30s", "500ms", "2m"), else 30 s.
+std::chrono::milliseconds door_timeout(char *const *environment);
+
+// Ends the step because its tasks cannot be prepared: srun gets one line and the exit code 1 from
+// one task of this host. Where srun cannot be told, the line goes to the task's standard error.
+struct StepKiller {
+    kit::Sealer &sealer;
+    std::function<void(const StepName &)> kill;
+    int error_fd = 2;
+};
+void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why,
+                        char *const *environment, const StepKiller &killer);
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,37 @@
+// The session of an allocation under Slurm: a step of its own, one task on the allocation's first
+// host, that shares the CPUs with the job's steps. It lives until the job ends, or until it is idle
+// for session.idle, whatever becomes of the step that started it.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/config/settings.h"
+#include "common/base/unique_fd.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmixhost::slurm {
+
+// As squeue -s shows it.
+inline constexpr std::string_view session_step_name = "pmixhost-session";
+
+struct SessionStep {
+    std::uint32_t job = 0; // the leading one of a het job
+    std::string node;      // where it runs
+};
+
+// The srun that makes it, with pmixhostd's arguments. `pmixhostd`: its path.
+std::vector<std::string> session_command(const SessionStep &step, const Settings &settings,
+                                         const std::string &pmixhostd);
+
+// Starts that srun as a process of its own and gives its pidfd, which is readable when it has ended.
+// Does not wait for it: whether there is a session, its socket tells. Blocks no longer than a fork
+// does. Needs SIGCHLD ignored, or a reaper.
+Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings,
+                           const std::string &pmixhostd);
+
+// slurm.srun of the configuration, or the first srun of the usual places.
+Result<std::string> srun_path(const Settings &settings);
+
+} // namespace pmixhost::slurm

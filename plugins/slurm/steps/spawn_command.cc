@@ -1,0 +1,154 @@
+// See spawn_command.h.
+#include "plugins/slurm/steps/spawn_command.h"
+
+#include "common/start/spawn_channel.h"
+#include "plugins/slurm/shim/slurm_abi.h"
+
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <slurm/slurm_errno.h>
+
+namespace pmixhost::slurm {
+
+namespace {
+
+const char *binding_word(SpawnPlan::Binding binding) {
+    switch (binding) {
+    case SpawnPlan::Binding::none: return "none";
+    case SpawnPlan::Binding::hwthread: return "threads";
+    case SpawnPlan::Binding::core: return "cores";
+    case SpawnPlan::Binding::socket: return "sockets";
+    case SpawnPlan::Binding::numa: return "ldoms";
+    case SpawnPlan::Binding::unsaid: break;
+    }
+    return nullptr;
+}
+
+std::string base_name(const std::string &path) {
+    std::string name = path.substr(path.rfind('/') + 1);
+    for (char &c : name) {
+        if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f)
+            c = '_';
+    }
+    return name.empty() ? "spawn" : name;
+}
+
+std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
+
+} // namespace
+
+bool belongs_to_the_job(std::string_view variable) {
+    static constexpr std::string_view kept[] = {
+        "SLURM_CONF",          "SLURM_JOBID",         "SLURM_CLUSTER_NAME",  "SLURM_CLUSTERS",
+        "SLURM_STDOUTMODE",    "SLURM_STDERRMODE",    "SLURM_NODE_ALIASES",  "SLURM_EXPORT_ENV",
+        "SLURM_RESTART_COUNT", "SLURM_SUBMIT_DIR",    "SLURM_SUBMIT_HOST",   "SLURM_DEBUG_FLAGS",
+        "SLURM_THREADS",
+    };
+    // Not in the variables of the job, whatever their name: options of srun.
+    static constexpr std::string_view dropped[] = {"SLURM_JOB_NAME", "SLURM_JOB_NUM_NODES"};
+    std::string_view name = name_of(variable);
+    if (name.starts_with("SLURM_")) {
+        if (std::find(std::begin(dropped), std::end(dropped), name) != std::end(dropped))
+            return false;
+        return name.starts_with("SLURM_JOB_") || name.starts_with("SLURM_ARRAY_") ||
+               std::find(std::begin(kept), std::end(kept), name) != std::end(kept);
+    }
+    if (name.starts_with("SRUN_") || name.starts_with("PMI_") || name == "SLURMD_NODENAME")
+        return false;
+    if (name.starts_with("PMIX_"))
+        return name.starts_with("PMIX_MCA_");
+    if (name.starts_with("OMPI_"))
+        return name.starts_with("OMPI_MCA_");
+    if (name.starts_with("PMIXHOST_"))
+        return !name.starts_with("PMIXHOST_STEP_") && !name.starts_with(task_spec_prefix) &&
+               name != "PMIXHOST_REPORT" && name != parent_variable && name != task_fd_variable &&
+               name != process_sets_variable && name != spawn_fd_variable && name != spawn_stderr_variable;
+    return true;
+}
+
+Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &context) {
+    auto spec = encode_task_spec(plan.apps);
+    if (!spec)
+        return spec.failure();
+    JobCommand command;
+    auto &argv = command.argv;
+    argv = {context.srun,
+            fmt::format("--jobid={}", context.job_id),
+            "--mpi=pmixhost",
+            // Beside what runs in the allocation, never waiting for it.
+            "--overlap",
+            fmt::format("--job-name={}", base_name(plan.apps.front().program)),
+            fmt::format("--ntasks={}", plan.tasks()),
+            // The list says how many hosts; newer versions refuse to hear it twice.
+            "--distribution=arbitrary",
+            fmt::format("--nodelist={}", fmt::join(plan.host_of_rank, ",")),
+            "--chdir=/"};
+    if (plan.oversubscribed)
+        argv.push_back("--overcommit");
+    if (plan.cpus_per_task > 1)
+        argv.push_back(fmt::format("--cpus-per-task={}", plan.cpus_per_task));
+    if (const char *word = binding_word(plan.binding))
+        argv.push_back(fmt::format("--cpu-bind={}", word));
+    if (!plan.stdin_rank)
+        argv.push_back("--input=none");
+    else if (*plan.stdin_rank != SpawnPlan::all_ranks)
+        argv.push_back(fmt::format("--input={}", *plan.stdin_rank));
+    if (plan.label_output || context.label)
+        argv.push_back("--label");
+    if (plan.end_on_bad_exit)
+        argv.push_back(fmt::format("--kill-on-bad-exit={}", *plan.end_on_bad_exit ? 1 : 0));
+    // The parent's srun has begun the files.
+    if (!context.output.empty())
+        argv.push_back("--output=" + context.output);
+    if (!context.error.empty())
+        argv.push_back("--error=" + context.error);
+    if (!context.output.empty() || !context.error.empty())
+        argv.push_back("--open-mode=append");
+    argv.push_back(context.task_program);
+
+    for (const auto &variable : context.environment) {
+        if (belongs_to_the_job(variable))
+            command.environment.push_back(variable);
+    }
+    for (auto &variable : task_spec_variables(*spec))
+        command.environment.push_back(std::move(variable));
+    if (!plan.process_sets.empty())
+        command.environment.push_back(
+            fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
+    command.environment.push_back(
+        fmt::format("{}={}", parent_variable,
+                    ParentWord{plan.parent_nspace, plan.parent_rank, plan.shares_fate}.text()));
+    return command;
+}
+
+Error explain_srun(const std::string &said) {
+    static constexpr std::pair<int, ErrorKind> meanings[] = {
+        {ESLURM_TOO_MANY_REQUESTED_CPUS, ErrorKind::limit},
+        {ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, ErrorKind::limit},
+        {ESLURM_NODES_BUSY, ErrorKind::limit},
+        {ESLURM_STEP_LIMIT, ErrorKind::limit},
+        {ESLURM_INVALID_TASK_MEMORY, ErrorKind::limit},
+        {ESLURM_BAD_TASK_COUNT, ErrorKind::limit},
+        {ESLURM_INVALID_JOB_ID, ErrorKind::not_found},
+        {ESLURM_ALREADY_DONE, ErrorKind::not_found},
+        {ESLURM_ACCESS_DENIED, ErrorKind::denied},
+        {ESLURM_USER_ID_MISSING, ErrorKind::denied},
+        {SLURM_COMMUNICATIONS_CONNECTION_ERROR, ErrorKind::unreachable},
+        {SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT, ErrorKind::unreachable},
+        {SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR, ErrorKind::unreachable},
+        {SLURMCTLD_COMMUNICATIONS_SEND_ERROR, ErrorKind::unreachable},
+        {SLURMCTLD_COMMUNICATIONS_RECEIVE_ERROR, ErrorKind::unreachable},
+    };
+    std::string reason = said.empty() ? "srun ended without a word" : said;
+    while (!reason.empty() && reason.back() == '\n')
+        reason.pop_back();
+    std::replace(reason.begin(), reason.end(), '\n', ';');
+    for (const auto &[error_number, kind] : meanings) {
+        const char *text = slurm_strerror(error_number);
+        if (text && *text && said.find(text) != std::string::npos)
+            return {kind, reason};
+    }
+    return {ErrorKind::system, reason};
+}
+
+} // namespace pmixhost::slurm

@@ -1,0 +1,119 @@
+// `pmixhost config`: what is in force and where it comes from, or what is wrong with a file.
+#include "common/config/config.h"
+#include "common/config/config_man.h"
+#include "common/config/config_options.h"
+#include "tools/cli/commands.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+void complain(const std::string &text) {
+    std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str());
+}
+
+int check(const std::string &path) {
+    Checked checked = check_config(path, {});
+    for (const auto &error : checked.errors)
+        std::fprintf(stderr, "%s\n", error.text.c_str());
+    return checked.errors.empty() ? exit_ok : exit_failure;
+}
+
+// As a file that says the same, each line with its origin.
+void show_text(const Loaded &loaded) {
+    std::size_t width = 0;
+    auto options = config_options();
+    std::vector<std::string> lines;
+    for (const auto &option : options) {
+        lines.push_back(fmt::format("{} = {}", option.key, show_option(option, loaded.settings)));
+        width = std::max(width, lines.back().size());
+    }
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        fmt::print("{:<{}}  # {}\n", lines[i], std::min<std::size_t>(width, 60),
+                   loaded.origins[i].where);
+}
+
+nlohmann::ordered_json json_value(const Option &option, const Settings &settings) {
+    auto text = show_option(option, settings);
+    // The dump's values are numbers, texts and lists of texts, written as JSON writes them.
+    auto value = nlohmann::ordered_json::parse(text, nullptr, false);
+    return value.is_discarded() ? nlohmann::ordered_json(text) : value;
+}
+
+void show_json(const Loaded &loaded, const std::string &path) {
+    nlohmann::ordered_json out;
+    out["file"] = path.empty() ? default_config_path() : path;
+    for (std::size_t i = 0; i < loaded.origins.size(); ++i) {
+        const auto &option = config_options()[i];
+        const auto &origin = loaded.origins[i];
+        static constexpr const char *sources[] = {"default", "file", "environment"};
+        nlohmann::ordered_json entry;
+        entry["key"] = std::string(option.key);
+        entry["value"] = json_value(option, loaded.settings);
+        entry["source"] = sources[static_cast<int>(origin.source)];
+        entry["where"] = origin.where;
+        if (option.user)
+            entry["environment"] = environment_name(option);
+        out["options"].push_back(std::move(entry));
+    }
+    out["notes"] = loaded.notes;
+    // A path need not be UTF-8.
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+int show(const std::string &path, bool json) {
+    Checked checked = check_config(path, config_environment(environ));
+    for (const auto &error : checked.errors)
+        complain(error.text);
+    if (!checked.errors.empty())
+        return exit_failure;
+    for (const auto &note : checked.loaded.notes)
+        std::fprintf(stderr, "pmixhost: warning: %s\n", note.c_str());
+    if (json)
+        show_json(checked.loaded, path);
+    else
+        show_text(checked.loaded);
+    return exit_ok;
+}
+
+} // namespace
+
+int config_command(const Words &words) {
+    CLI::App parser("Shows the configuration, or checks a file.", "pmixhost config");
+    bool show_it = false, json = false, man = false;
+    std::string file, checked;
+    parser.add_flag("--show", show_it,
+                    "Show each option, its value and where it comes from (default)");
+    parser.add_flag("--json", json, "Show it as JSON");
+    parser.add_option("--file", file, "Show what this file says instead of the installed one")
+        ->type_name("FILE");
+    parser
+        .add_option("--check", checked,
+                    "List all errors of a file; exit code 0 if there is none, else 1")
+        ->type_name("FILE");
+    parser.add_flag("--man", man, "Write the section OPTIONS of pmixhost.conf(5)");
+    try {
+        parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    } catch (const CLI::CallForHelp &) {
+        std::fputs(parser.help().c_str(), stdout);
+        return exit_ok;
+    } catch (const CLI::ParseError &failure) {
+        complain(printable(failure.what(), 200) + " (see pmixhost config --help)");
+        return exit_usage;
+    }
+    if (man) {
+        std::fputs(config_man_section().c_str(), stdout);
+        return exit_ok;
+    }
+    if (parser.count("--check") > 0)
+        return check(checked);
+    return show(file, json);
+}
+
+} // namespace pmixhost

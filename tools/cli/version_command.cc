@@ -1,0 +1,45 @@
+// `pmixhost version`.
+#include "tools/cli/commands.h"
+#include "tools/run/daemon_process.h"
+
+#include <config.h>
+#include <pmix_version.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+// By the daemon, which loads them for each step: what it cannot use is said here.
+static int show_backends() {
+    std::string daemon = pmixhostd_path();
+    std::string option = "--backends";
+    char *words[] = {daemon.data(), option.data(), nullptr};
+    std::fflush(stdout);
+    pid_t pid = -1;
+    int status = 0;
+    int code = ::posix_spawn(&pid, daemon.c_str(), nullptr, nullptr, words, environ);
+    if (code == 0 && ::waitpid(pid, &status, 0) == pid && status == 0)
+        return exit_ok;
+    std::fprintf(stderr, "pmixhost: %s does not tell the backends%s%s\n", daemon.c_str(), code ? ": " : "",
+                 code ? std::strerror(code) : "");
+    return exit_failure;
+}
+
+int version_command(const Words &words) {
+    for (const auto &word : words) {
+        bool help = word == "--help" || word == "-h";
+        std::fputs("Usage: pmixhost version\n", help ? stdout : stderr);
+        return help ? exit_ok : exit_usage;
+    }
+    std::printf("pmixhost %s\n", PACKAGE_VERSION);
+    std::printf("PMIx library %ld.%ld.%ld (of the build)\n", long{PMIX_VERSION_MAJOR},
+                long{PMIX_VERSION_MINOR}, long{PMIX_VERSION_RELEASE});
+    return show_backends();
+}
+
+} // namespace pmixhost
