@@ -23,6 +23,7 @@ common_libcommon_la_SOURCES = \
 	common/base/small_file.h common/base/small_file.cc \
 	common/start/spawn_channel.h common/start/spawn_channel.cc \
 	common/start/start_document.h common/start/start_document.cc \
+	common/text/printable.h \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h \
 	common/start/task_spec.h common/start/task_spec.cc \

@@ -3,6 +3,7 @@
 
 #include "common/config/config_file.h"
 #include "common/config/config_options.h"
+#include "common/text/printable.h"
 
 #include <algorithm>
 

@@ -4,6 +4,7 @@
 #include "common/config/config.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/text/printable.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -2,6 +2,7 @@
 #include "common/config/config_options.h"
 
 #include "common/config/config_values.h"
+#include "common/text/printable.h"
 
 #include <algorithm>
 #include <numeric>
@@ -453,15 +454,6 @@ std::string nearest_option(std::string_view text) {
     for (const auto &option : config_options())
         keys.emplace_back(option.key);
     return nearest_name(text, keys);
-}
-
-std::string printable(std::string_view text, std::size_t max) {
-    std::string out(text.substr(0, max));
-    for (char &c : out) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    }
-    return text.size() > max ? out + "..." : out;
 }
 
 } // namespace pmixhost

@@ -65,7 +65,4 @@ std::string show_option(const Option &option, const Settings &settings);
 std::string nearest_option(std::string_view text);
 std::string nearest_name(std::string_view text, std::span<const std::string> names);
 
-// Not longer than a line wants it, without control characters: for text of unknown origin.
-std::string printable(std::string_view text, std::size_t max = 80);
-
 } // namespace pmixhost

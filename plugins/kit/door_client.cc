@@ -1,6 +1,8 @@
 // See door_client.h.
 #include "plugins/kit/door_client.h"
 
+#include "common/text/printable.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -145,15 +147,6 @@ Result<std::vector<std::string>> split_variables(std::string_view bytes) {
 }
 
 } // namespace
-
-std::string one_line(std::string_view text, std::size_t max) {
-    std::string line(text.substr(0, max));
-    for (char &c : line) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = ' ';
-    }
-    return line;
-}
 
 Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid, Rank rank,
                                              std::chrono::milliseconds limit,

@@ -23,7 +23,4 @@ Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid,
                                              std::chrono::milliseconds limit,
                                              UniqueFd *door = nullptr);
 
-// Control characters become spaces.
-std::string one_line(std::string_view text, std::size_t max);
-
 } // namespace pmixhost::kit

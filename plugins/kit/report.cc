@@ -1,6 +1,8 @@
 // See exit_report.h.
 #include "plugins/kit/report.h"
 
+#include "common/text/printable.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -43,15 +45,6 @@ bool same_cookie(std::string_view bytes, const Cookie &cookie) {
     for (std::size_t i = 0; i < cookie.size(); ++i)
         difference |= static_cast<unsigned char>(bytes[i]) ^ cookie[i];
     return difference == 0;
-}
-
-std::string one_line(std::string_view text) {
-    std::string line(text.substr(0, max_report_text));
-    for (char &c : line) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = ' ';
-    }
-    return line;
 }
 
 int milliseconds_until(Clock::time_point deadline) {
@@ -291,7 +284,7 @@ Result<std::string> make_message(const Cookie &cookie, const StarterMessage &mes
     bool bytes = message.kind == StarterMessage::Kind::invitation;
     if (bytes && message.body.size() > max_invitation)
         return error(ErrorKind::limit, "an invitation of {} bytes", message.body.size());
-    std::string body = bytes ? message.body : one_line(message.body);
+    std::string body = bytes ? message.body : one_line(message.body, max_report_text);
     std::string payload(reinterpret_cast<const char *>(cookie.data()), cookie.size());
     put_u32(payload, static_cast<std::uint32_t>(message.kind));
     put_u32(payload, static_cast<std::uint32_t>(message.status));
@@ -350,7 +343,7 @@ Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie
         return error(ErrorKind::invalid, "exit report: garbled");
     message.body = payload.substr(fixed);
     if (message.kind != StarterMessage::Kind::invitation)
-        message.body = one_line(message.body);
+        message.body = one_line(message.body, max_report_text);
     return message;
 }
 

@@ -1,10 +1,10 @@
 // See step_document.h.
 #include "plugins/kit/step_document.h"
 
-#include "common/config/config_options.h"
 #include "common/config/config_values.h"
 #include "common/local/local_text.h"
 #include "common/start/spawn_channel.h"
+#include "common/text/printable.h"
 
 #include <algorithm>
 

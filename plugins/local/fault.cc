@@ -1,8 +1,8 @@
 // See fault.h.
 #include "plugins/local/fault.h"
 
-#include "common/config/config_options.h"
 #include "common/config/config_values.h"
+#include "common/text/printable.h"
 
 namespace pmixhost::local {
 

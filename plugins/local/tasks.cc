@@ -1,9 +1,9 @@
 // See tasks.h.
 #include "plugins/local/tasks.h"
 
-#include "common/config/config_options.h"
 #include "common/base/fd_pair.h"
 #include "common/start/task_spec.h"
+#include "common/text/printable.h"
 #include "plugins/kit/fresh_process.h"
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // See step_allocations.h.
 #include "server-glue/allocation/step_allocations.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/query/query_service.h"
 #include "server-glue/library/upcall_handlers.h"

@@ -1,7 +1,7 @@
 // See job_control.h.
 #include "server-glue/control/job_control.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 
 #include <algorithm>
 #include <csignal>

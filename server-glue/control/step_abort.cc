@@ -1,6 +1,7 @@
 // See step_abort.h.
 #include "server-glue/control/step_abort.h"
 
+#include "common/text/printable.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/log/user_terminal.h"
 #include "server-glue/library/convert.h"
@@ -51,7 +52,7 @@ void StepAbort::abort_all(AbortAsk request) {
     auto reply = std::make_shared<StatusReply>(std::move(request.reply));
     // An exit status has 8 bits; one that would look like success must not.
     int exit_status = request.status & 0xff;
-    context_.end_step({exit_status == 0 ? 1 : exit_status, printable(text)}, [reply](Result<void> ended) {
+    context_.end_step({exit_status == 0 ? 1 : exit_status, one_line(text)}, [reply](Result<void> ended) {
         (*reply)(ended ? PMIX_SUCCESS : PMIX_ERROR);
     });
 }
@@ -83,7 +84,7 @@ void StepAbort::abort_some(AbortAsk &request, const std::vector<Rank> &ranks) {
 
 void StepAbort::kill(const wire::KillRanks &message) {
     if (message.nspace != context_.step.nspace || message.signal <= 0 || message.signal >= NSIG)
-        return context_.log.warning("a request to signal processes of {} was dropped", printable(message.nspace));
+        return context_.log.warning("a request to signal processes of {} was dropped", one_line(message.nspace));
     for (Rank rank : message.ranks) {
         if (auto sent = context_.tasks->watch().signal(rank, message.signal); !sent)
             context_.log.debug("{}", sent.failure().text);

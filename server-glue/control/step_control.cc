@@ -2,6 +2,7 @@
 #include "server-glue/control/step_control.h"
 
 #include "common/config/config_options.h"
+#include "common/text/printable.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"

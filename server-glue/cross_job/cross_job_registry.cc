@@ -1,8 +1,8 @@
 // See cross_job_registry.h.
 #include "server-glue/cross_job/cross_job_registry.h"
 
-#include "common/config/config_options.h"
 #include "common/process/topology.h"
+#include "common/text/printable.h"
 #include "server-glue/tasks/job_info.h"
 #include "server-glue/library/pmix_library.h"
 

@@ -1,8 +1,8 @@
 // See launcher_server.h.
+#include "common/text/printable.h"
 #include "server-glue/spawn/plan_spawn.h"
 #include "server-glue/daemon/launcher_server.h"
 
-#include "common/config/config_options.h"
 #include "server-glue/library/convert.h"
 
 #include <csignal>

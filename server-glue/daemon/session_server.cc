@@ -1,7 +1,7 @@
 // See session_server.h.
 #include "server-glue/daemon/session_server.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 
 #include <algorithm>
 #include <pmix_common.h>

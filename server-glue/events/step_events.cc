@@ -1,7 +1,7 @@
 // See step_events.h.
 #include "server-glue/events/step_events.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/events/monitors.h"

@@ -1,7 +1,7 @@
 // See step_groups.h.
 #include "server-glue/groups/step_groups.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/pmix_library.h"

@@ -1,7 +1,7 @@
 // See hello.h.
 #include "server-glue/library/hello.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 
 #include <cstring>
 

@@ -2,6 +2,7 @@
 #include "server-glue/library/pmix_library.h"
 
 #include "common/config/config_options.h"
+#include "common/text/printable.h"
 #include "server-glue/library/connection_guard.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/inner_client.h"

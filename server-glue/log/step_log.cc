@@ -1,6 +1,7 @@
 // See step_log.h.
 #include "server-glue/log/step_log.h"
 
+#include "common/text/printable.h"
 #include "server-glue/log/log_service.h"
 #include "server-glue/log/user_terminal.h"
 #include "server-glue/library/convert.h"
@@ -38,7 +39,7 @@ void StepLog::log(LogAsk request) {
                     for (const auto &entry : ask.entries) {
                         if (entry.status != PMIX_SUCCESS)
                             context_.log.info("rank {} could not log to {}: {}", ask.caller.rank,
-                                      printable(entry.channel), PMIx_Error_string(entry.status));
+                                      one_line(entry.channel), PMIx_Error_string(entry.status));
                     }
                     ask.reply(status);
                 });

@@ -2,6 +2,7 @@
 #include "server-glue/log/user_terminal.h"
 
 #include "common/base/unique_fd.h"
+#include "common/text/printable.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -10,17 +11,8 @@
 
 namespace pmixhost {
 
-std::string printable(std::string_view text) {
-    std::string out(text.substr(0, 1024));
-    for (char &c : out) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = ' ';
-    }
-    return out;
-}
-
 void say_on_terminal(pid_t pid, std::string_view text) {
-    write_for(pid, 2, "pmixhost: " + printable(text) + "\n");
+    write_for(pid, 2, "pmixhost: " + one_line(text) + "\n");
 }
 
 bool write_for(pid_t pid, int number, std::string_view text) {

@@ -16,7 +16,4 @@ void say_on_terminal(pid_t pid, std::string_view text);
 // written: nobody reads there fast enough, or as above.
 bool write_for(pid_t pid, int fd, std::string_view text);
 
-// `text` with control characters replaced, at most 1024 bytes: it came from a task or a peer.
-std::string printable(std::string_view text);
-
 } // namespace pmixhost

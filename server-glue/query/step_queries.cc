@@ -1,7 +1,7 @@
 // See step_queries.h.
 #include "server-glue/query/step_queries.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 #include "server-glue/step/step_messages.h"
 #include "server-glue/events/process_ends.h"
 #include "server-glue/library/upcall_handlers.h"

@@ -1,7 +1,7 @@
 // See step_sets.h.
 #include "server-glue/query/step_sets.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 #include "server-glue/library/pmix_library.h"
 
 #include <pmix.h>

@@ -1,6 +1,7 @@
 // See launch_outcome.h.
 #include "server-glue/spawn/launch_outcome.h"
 
+#include "common/text/printable.h"
 #include "server-glue/log/user_terminal.h"
 #include "server-glue/rm/spawned_step.h"
 
@@ -32,7 +33,7 @@ void LaunchOutcome::failed(const TaskStartFailure &failure, UniqueFd task) {
     unstarted_.push_back(std::move(task)); // until the RM has ended it, so that the report goes out first
     if (unstarted_.size() > 1)
         return;
-    std::string text = fmt::format("{}: {}", context_.host_name(), printable(failure.text));
+    std::string text = fmt::format("{}: {}", context_.host_name(), one_line(failure.text));
     context_.log.info("{}", text);
     int code = failure.error_number > 0 && failure.error_number < 128 ? failure.error_number : 1;
     context_.backend.spawned_step()->report_launch({launch_status(failure), text}, [this, code, text](Result<void>) {

@@ -1,7 +1,7 @@
 // See shared_fate.h.
 #include "server-glue/spawn/shared_fate.h"
 
-#include "common/config/config_options.h"
+#include "common/text/printable.h"
 
 #include <algorithm>
 #include <csignal>

@@ -2,6 +2,7 @@
 #include "common/config/config.h"
 #include "common/config/config_man.h"
 #include "common/config/config_options.h"
+#include "common/text/printable.h"
 #include "tools/cli/commands.h"
 
 #include <CLI/CLI.hpp>

@@ -1,8 +1,8 @@
 // See layout.h.
 #include "tools/run/layout.h"
 
-#include "common/config/config_options.h"
 #include "common/config/config_values.h"
+#include "common/text/printable.h"
 
 namespace pmixhost {
 

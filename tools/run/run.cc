@@ -5,6 +5,7 @@
 #include "common/config/config_values.h"
 #include "common/start/spawn_channel.h"
 #include "common/process/sweep.h"
+#include "common/text/printable.h"
 #include "tools/run/layout.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include "common/config/config_options.h"
 #include "common/config/config_values.h"
+#include "common/text/printable.h"
 #include "tools/run/layout.h"
 
 #include <CLI/CLI.hpp>

@@ -3,6 +3,7 @@
 
 #include "common/start/spawn_channel.h"
 #include "common/start/task_spec.h"
+#include "common/text/printable.h"
 #include "plugins/kit/door_client.h"
 #include "plugins/slurm/shim/hook_env.h"
 
@@ -73,7 +74,7 @@ void end_step_from_task(const Prepared &prepared, bool first_on_host, const std:
     bool told =
         target && kit::send_exit_report(*target, {1, why}, killer.sealer, report_limit).ok();
     if (!told) {
-        std::string line = "pmixhost: " + kit::one_line(why, kit::max_report_text) + "\n";
+        std::string line = "pmixhost: " + one_line(why, kit::max_report_text) + "\n";
         [[maybe_unused]] ssize_t written = ::write(killer.error_fd, line.data(), line.size());
     }
     killer.kill(prepared.step);
