@@ -9,6 +9,8 @@ namespace pmixhost {
 using Bytes = std::string;
 using SharedBytes = std::shared_ptr<const std::string>;
 
-inline SharedBytes share(Bytes bytes) { return std::make_shared<const Bytes>(std::move(bytes)); }
+inline SharedBytes share(Bytes bytes) {
+    return std::make_shared<const Bytes>(std::move(bytes));
+}
 
 } // namespace pmixhost

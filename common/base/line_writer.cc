@@ -81,8 +81,7 @@ struct LineWriter::Shared {
     }
 };
 
-LineWriter::LineWriter(int fd, std::function<std::string(std::uint64_t)> lost)
-    : shared_(std::make_shared<Shared>()) {
+LineWriter::LineWriter(int fd, std::function<std::string(std::uint64_t)> lost) : shared_(std::make_shared<Shared>()) {
     shared_->fd.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     shared_->lost_text = std::move(lost);
 }

@@ -38,8 +38,8 @@ std::string Log::line(LogLevel level, const std::string &prefix, std::string_vie
     localtime_r(&now.tv_sec, &calendar);
     char stamp[40];
     std::size_t length = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &calendar);
-    return fmt::format("[{}.{:03}] {}: {}{}\n", std::string_view(stamp, length),
-                       now.tv_nsec / 1000000, prefix, names[static_cast<int>(level)], text);
+    return fmt::format("[{}.{:03}] {}: {}{}\n", std::string_view(stamp, length), now.tv_nsec / 1000000, prefix,
+                       names[static_cast<int>(level)], text);
 }
 
 void Log::write(LogLevel level, std::string_view text) const {
@@ -59,8 +59,7 @@ Result<LogLevel> parse_log_level(std::string_view text) {
         return LogLevel::info;
     if (text == "debug")
         return LogLevel::debug;
-    return error(ErrorKind::invalid, "'{}' is no log level; allowed: error, warning, info, debug",
-                 text);
+    return error(ErrorKind::invalid, "'{}' is no log level; allowed: error, warning, info, debug", text);
 }
 
 } // namespace pmixhost

@@ -18,8 +18,7 @@ class Log {
   public:
     // `fd` stays the caller's and must outlive the log. `prefix` begins each line ("pmixhostd[12.0
     // n1]").
-    Log(int fd, LogLevel level, std::string prefix)
-        : fd_(fd), level_(level), prefix_(std::move(prefix)) {}
+    Log(int fd, LogLevel level, std::string prefix) : fd_(fd), level_(level), prefix_(std::move(prefix)) {}
     // All lines are written, unless that takes too long (LineWriter::patience).
     ~Log();
     Log(const Log &) = delete;
@@ -34,26 +33,21 @@ class Log {
     void set_level(LogLevel level) { level_.store(level, std::memory_order_relaxed); }
     void write(LogLevel level, std::string_view text) const;
 
-    template <typename... Args>
-    void error(fmt::format_string<Args...> format, Args &&...args) const {
+    template <typename... Args> void error(fmt::format_string<Args...> format, Args &&...args) const {
         log(LogLevel::error, format, std::forward<Args>(args)...);
     }
-    template <typename... Args>
-    void warning(fmt::format_string<Args...> format, Args &&...args) const {
+    template <typename... Args> void warning(fmt::format_string<Args...> format, Args &&...args) const {
         log(LogLevel::warning, format, std::forward<Args>(args)...);
     }
-    template <typename... Args>
-    void info(fmt::format_string<Args...> format, Args &&...args) const {
+    template <typename... Args> void info(fmt::format_string<Args...> format, Args &&...args) const {
         log(LogLevel::info, format, std::forward<Args>(args)...);
     }
-    template <typename... Args>
-    void debug(fmt::format_string<Args...> format, Args &&...args) const {
+    template <typename... Args> void debug(fmt::format_string<Args...> format, Args &&...args) const {
         log(LogLevel::debug, format, std::forward<Args>(args)...);
     }
 
   private:
-    template <typename... Args>
-    void log(LogLevel level, fmt::format_string<Args...> format, Args &&...args) const {
+    template <typename... Args> void log(LogLevel level, fmt::format_string<Args...> format, Args &&...args) const {
         if (enabled(level))
             write(level, fmt::format(format, std::forward<Args>(args)...));
     }

@@ -12,15 +12,15 @@ namespace pmixhost {
 
 // What kind of failure it was, for the code that handles it; the text is for people.
 enum class ErrorKind {
-    invalid,      // the input is wrong; asking again with the same input fails again
-    not_found,    // the thing named is not there
-    denied,       // this identity may not do that
-    limit,        // a size, a count or a resource limit was reached
-    timeout,      // a deadline passed
-    unreachable,  // the peer, host or service is gone or cannot be contacted
-    exists,       // somebody else has made it already
-    unsupported,  // known, but not offered here
-    system,       // a system call failed
+    invalid,     // the input is wrong; asking again with the same input fails again
+    not_found,   // the thing named is not there
+    denied,      // this identity may not do that
+    limit,       // a size, a count or a resource limit was reached
+    timeout,     // a deadline passed
+    unreachable, // the peer, host or service is gone or cannot be contacted
+    exists,      // somebody else has made it already
+    unsupported, // known, but not offered here
+    system,      // a system call failed
 };
 
 struct Error {
@@ -28,8 +28,7 @@ struct Error {
     std::string text; // one line, without a final newline
 };
 
-template <typename... Args>
-Error error(ErrorKind kind, fmt::format_string<Args...> format, Args &&...args) {
+template <typename... Args> Error error(ErrorKind kind, fmt::format_string<Args...> format, Args &&...args) {
     return Error{kind, fmt::format(format, std::forward<Args>(args)...)};
 }
 

@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view env_prefix = "PMIXHOST_";
 
 // Sets one option and notes where it comes from.
-void apply(std::size_t index, const RawValue &value, Origin::Source source, std::string where,
-           const std::string &place, Checked &out) {
+void apply(std::size_t index, const RawValue &value, Origin::Source source, std::string where, const std::string &place,
+           Checked &out) {
     const Option &option = config_options()[index];
     if (auto done = set_option(option, value, out.loaded.settings); !done) {
         out.errors.push_back(Error{done.failure().kind, place + ": " + done.failure().text});
@@ -30,13 +30,11 @@ void apply_file(const std::string &path, const std::string &content, Checked &ou
     out.errors.insert(out.errors.end(), file.errors.begin(), file.errors.end());
     auto options = config_options();
     for (const auto &entry : file.entries) {
-        auto option = std::find_if(options.begin(), options.end(),
-                                   [&](const Option &o) { return o.key == entry.key; });
+        auto option = std::find_if(options.begin(), options.end(), [&](const Option &o) { return o.key == entry.key; });
         if (option == options.end())
             continue; // parse_config_file() has named it
         std::string place = fmt::format("{}:{}", path, entry.line);
-        apply(static_cast<std::size_t>(option - options.begin()), entry.value, Origin::Source::file,
-              place, place, out);
+        apply(static_cast<std::size_t>(option - options.begin()), entry.value, Origin::Source::file, place, place, out);
     }
 }
 
@@ -51,9 +49,8 @@ void apply_variable(std::string_view name, std::string_view value, Checked &out)
             return;
         }
         if (name == known) {
-            out.loaded.notes.push_back(
-                fmt::format("{} has no effect: {} is set by the administrator, in pmixhost.conf",
-                            name, options[i].key));
+            out.loaded.notes.push_back(fmt::format("{} has no effect: {} is set by the administrator, in pmixhost.conf",
+                                                   name, options[i].key));
             return;
         }
         if (options[i].user)
@@ -67,8 +64,8 @@ void apply_variable(std::string_view name, std::string_view value, Checked &out)
         return short_names;
     }());
     if (!nearest.empty())
-        out.loaded.notes.push_back(fmt::format("{} has no effect; did you mean {}{}?",
-                                               printable(name), env_prefix, nearest));
+        out.loaded.notes.push_back(
+            fmt::format("{} has no effect; did you mean {}{}?", printable(name), env_prefix, nearest));
 }
 
 } // namespace
@@ -92,8 +89,7 @@ Checked check_config(const std::string &path, std::span<const std::string> envir
     for (const auto &line : environment) {
         auto equals = line.find('=');
         if (line.starts_with(env_prefix) && equals != std::string::npos)
-            apply_variable(std::string_view(line).substr(0, equals),
-                           std::string_view(line).substr(equals + 1), out);
+            apply_variable(std::string_view(line).substr(0, equals), std::string_view(line).substr(equals + 1), out);
     }
     return out;
 }
@@ -104,8 +100,7 @@ Result<Loaded> load_config(const std::string &path, std::span<const std::string>
         return std::move(checked.loaded);
     Error first = checked.errors.front();
     if (checked.errors.size() > 1)
-        first.text += fmt::format(" (and {} more; `pmixhost config --check` lists them)",
-                                  checked.errors.size() - 1);
+        first.text += fmt::format(" (and {} more; `pmixhost config --check` lists them)", checked.errors.size() - 1);
     return first;
 }
 

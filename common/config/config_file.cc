@@ -1,22 +1,24 @@
 // See config_file.h.
 #include "common/config/config_file.h"
 
-#include "common/config/config.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/config/config.h"
 #include "common/text/printable.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 
 // toml++ 3.3 asserts what a file may get wrong ("[|x]"): that must not end the process, or be left to
 // chance where assertions are off.
 namespace {
 struct NotToml {};
-[[noreturn]] bool not_toml() { throw NotToml(); }
+[[noreturn]] bool not_toml() {
+    throw NotToml();
+}
 } // namespace
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>((condition) || not_toml())
@@ -29,8 +31,7 @@ namespace {
 
 bool is_section(std::string_view key) {
     return std::any_of(config_options().begin(), config_options().end(), [&](const Option &option) {
-        return option.key.size() > key.size() && option.key.starts_with(key) &&
-               option.key[key.size()] == '.';
+        return option.key.size() > key.size() && option.key.starts_with(key) && option.key[key.size()] == '.';
     });
 }
 
@@ -67,8 +68,7 @@ class Flattener {
 
     void table(const toml::table &table, const std::string &prefix) {
         for (const auto &[name, node] : table) {
-            std::string key =
-                prefix.empty() ? std::string(name.str()) : prefix + "." + std::string(name.str());
+            std::string key = prefix.empty() ? std::string(name.str()) : prefix + "." + std::string(name.str());
             std::uint32_t line = name.source().begin.line;
             if (const auto *inner = node.as_table())
                 section(*inner, key, line);
@@ -78,10 +78,9 @@ class Flattener {
     }
 
   private:
-    template <typename... Args>
-    void fail(std::uint32_t line, fmt::format_string<Args...> format, Args &&...args) {
-        out_.errors.push_back(error(ErrorKind::invalid, "{}:{}: {}", name_, line,
-                                    fmt::format(format, std::forward<Args>(args)...)));
+    template <typename... Args> void fail(std::uint32_t line, fmt::format_string<Args...> format, Args &&...args) {
+        out_.errors.push_back(
+            error(ErrorKind::invalid, "{}:{}: {}", name_, line, fmt::format(format, std::forward<Args>(args)...)));
     }
 
     void section(const toml::table &inner, const std::string &key, std::uint32_t line) {
@@ -102,8 +101,7 @@ class Flattener {
             }
             auto nearest = nearest_option(key);
             fail(line, "there is no option {}{}", printable(key),
-                 nearest.empty() ? "; pmixhost.conf(5) lists them"
-                                 : fmt::format("; did you mean {}?", nearest));
+                 nearest.empty() ? "; pmixhost.conf(5) lists them" : fmt::format("; did you mean {}?", nearest));
             return;
         }
         RawValue raw;
@@ -165,12 +163,10 @@ std::optional<toml::parse_result> parse(std::string_view content) {
 // The first line at whose end the parser gives up in that way: it reads from the front.
 std::uint32_t line_not_toml(std::string_view content) {
     std::vector<std::size_t> ends;
-    for (std::size_t end = content.find('\n'); end != std::string_view::npos;
-         end = content.find('\n', end + 1))
+    for (std::size_t end = content.find('\n'); end != std::string_view::npos; end = content.find('\n', end + 1))
         ends.push_back(end + 1);
-    auto first = std::partition_point(ends.begin(), ends.end(), [&](std::size_t end) {
-        return parse(content.substr(0, end)).has_value();
-    });
+    auto first = std::partition_point(ends.begin(), ends.end(),
+                                      [&](std::size_t end) { return parse(content.substr(0, end)).has_value(); });
     return static_cast<std::uint32_t>(first - ends.begin()) + 1;
 }
 
@@ -211,11 +207,9 @@ ConfigFile parse_config_file(std::string_view content, const std::string &name) 
         return file;
     }
     // TOML has none, and toml++ 3.3 ends the process over some of them.
-    if (auto control = std::find_if(content.begin(), content.end(), is_forbidden_control);
-        control != content.end()) {
+    if (auto control = std::find_if(content.begin(), content.end(), is_forbidden_control); control != content.end()) {
         auto line = 1 + std::count(content.begin(), control, '\n');
-        file.errors.push_back(
-            error(ErrorKind::invalid, "{}:{}: not TOML: a control character", name, line));
+        file.errors.push_back(error(ErrorKind::invalid, "{}:{}: not TOML: a control character", name, line));
         return file;
     }
     if (auto strange = beyond_ascii(content); strange != content.end()) {
@@ -229,15 +223,14 @@ ConfigFile parse_config_file(std::string_view content, const std::string &name) 
     auto result = parse(content);
     if (!result) {
         file.errors.push_back(error(ErrorKind::invalid,
-                                    "{}:{}: not TOML: the name of a key or section is not understood",
-                                    name, line_not_toml(content)));
+                                    "{}:{}: not TOML: the name of a key or section is not understood", name,
+                                    line_not_toml(content)));
         return file;
     }
     toml::parse_result parsed = std::move(*result);
     if (!parsed) {
         const auto &problem = parsed.error();
-        file.errors.push_back(error(ErrorKind::invalid, "{}:{}: not TOML: {}", name,
-                                    problem.source().begin.line,
+        file.errors.push_back(error(ErrorKind::invalid, "{}:{}: not TOML: {}", name, problem.source().begin.line,
                                     printable(problem.description(), 200)));
         return file;
     }
@@ -259,8 +252,7 @@ Result<std::string> read_config_file(const std::string &path) {
     if (!S_ISREG(status.st_mode))
         return error(ErrorKind::invalid, "{}: is no regular file", path);
     if (status.st_mode & S_IWOTH)
-        return error(ErrorKind::denied,
-                     "{}: everybody may write this file, so it is not used; run chmod o-w {}", path,
+        return error(ErrorKind::denied, "{}: everybody may write this file, so it is not used; run chmod o-w {}", path,
                      path);
     return read_all(fd.get(), path, max_config_bytes);
 }

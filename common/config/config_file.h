@@ -1,8 +1,8 @@
 // One pmixhost.conf as a flat list of keys and values. The only user of toml++.
 #pragma once
 
-#include "common/config/config_options.h"
 #include "common/base/result.h"
+#include "common/config/config_options.h"
 
 #include <string>
 #include <string_view>

@@ -220,8 +220,7 @@ Result<std::string> word_or_path(const Option &option, const RawValue &raw) {
         if ((*text)[i] != '%')
             continue;
         ++i;
-        if (i == text->size() ||
-            std::string_view("jsnu%").find((*text)[i]) == std::string_view::npos)
+        if (i == text->size() || std::string_view("jsnu%").find((*text)[i]) == std::string_view::npos)
             return error(ErrorKind::invalid, "an unknown % sequence");
     }
     return *text;
@@ -320,21 +319,16 @@ Result<void> set_option(const Option &option, const RawValue &raw, Settings &set
         Overloaded{
             [&](std::uint32_t Settings::*m) {
                 auto parse = [](std::string_view text) { return parse_number(text, UINT32_MAX); };
-                return assign(settings.*m, quantity<std::uint32_t>(option, raw, parse,
-                                                                   [](auto v) { return v; }));
+                return assign(settings.*m, quantity<std::uint32_t>(option, raw, parse, [](auto v) { return v; }));
             },
             [&](std::uint64_t Settings::*m) {
-                return assign(settings.*m, quantity<std::uint64_t>(option, raw, parse_size,
-                                                                   [](auto v) { return v; }));
+                return assign(settings.*m, quantity<std::uint64_t>(option, raw, parse_size, [](auto v) { return v; }));
             },
             [&](std::chrono::milliseconds Settings::*m) {
                 auto number = [](auto v) { return static_cast<std::uint64_t>(v.count()); };
-                return assign(settings.*m, quantity<std::chrono::milliseconds>(
-                                               option, raw, parse_duration, number));
+                return assign(settings.*m, quantity<std::chrono::milliseconds>(option, raw, parse_duration, number));
             },
-            [&](std::string Settings::*m) {
-                return assign(settings.*m, word_or_path(option, raw));
-            },
+            [&](std::string Settings::*m) { return assign(settings.*m, word_or_path(option, raw)); },
             [&](OfPlugin) {
                 auto text = word_or_path(option, raw);
                 return text ? assign(settings.of_plugins[std::string(option.key)], std::move(text))
@@ -345,8 +339,7 @@ Result<void> set_option(const Option &option, const RawValue &raw, Settings &set
         },
         option.member);
     if (!done)
-        return error(ErrorKind::invalid, "{} is {}; allowed: {}", option.key, show_raw(raw),
-                     allowed_values(option));
+        return error(ErrorKind::invalid, "{} is {}; allowed: {}", option.key, show_raw(raw), allowed_values(option));
     return {};
 }
 
@@ -367,66 +360,58 @@ static std::string allowed_texts(const Option &option) {
 
 std::string allowed_values(const Option &option) {
     auto zero = [&] { return option.zero ? "0 or " : ""; };
-    return std::visit(
-        Overloaded{
-            [&](std::uint32_t Settings::*) {
-                return fmt::format("{}a whole number from {} to {}", zero(), option.min,
-                                   option.max);
-            },
-            [&](std::uint64_t Settings::*) {
-                return fmt::format("{}a size from {} to {}: a number of bytes, or text such as "
-                                   "\"64KiB\", \"64MiB\", \"1GiB\"",
-                                   zero(), format_size(option.min), format_size(option.max));
-            },
-            [&](std::chrono::milliseconds Settings::*) {
-                auto ms = [](std::uint64_t v) {
-                    return format_duration(std::chrono::milliseconds(v));
-                };
-                return fmt::format("{}a duration from {} to {}: a number of seconds, or text such "
-                                   "as \"500ms\", \"30s\", \"5min\", \"2h\"",
-                                   zero(), ms(option.min), ms(option.max));
-            },
-            [&](std::string Settings::*) { return allowed_texts(option); },
-            [&](OfPlugin) { return allowed_texts(option); },
-            [&](std::vector<std::string> Settings::*) {
-                return fmt::format("a list of at most {} interface names, such as "
-                                   "[\"ib0\", \"eth0\"]",
-                                   max_names);
-            },
-            [&](PortRange Settings::*) {
-                return fmt::format("0, a port, or a range of ports such as \"6000-6100\", all from "
-                                   "{} to 65535",
-                                   first_user_port);
-            },
-        },
-        option.member);
+    return std::visit(Overloaded{
+                          [&](std::uint32_t Settings::*) {
+                              return fmt::format("{}a whole number from {} to {}", zero(), option.min, option.max);
+                          },
+                          [&](std::uint64_t Settings::*) {
+                              return fmt::format("{}a size from {} to {}: a number of bytes, or text such as "
+                                                 "\"64KiB\", \"64MiB\", \"1GiB\"",
+                                                 zero(), format_size(option.min), format_size(option.max));
+                          },
+                          [&](std::chrono::milliseconds Settings::*) {
+                              auto ms = [](std::uint64_t v) { return format_duration(std::chrono::milliseconds(v)); };
+                              return fmt::format("{}a duration from {} to {}: a number of seconds, or text such "
+                                                 "as \"500ms\", \"30s\", \"5min\", \"2h\"",
+                                                 zero(), ms(option.min), ms(option.max));
+                          },
+                          [&](std::string Settings::*) { return allowed_texts(option); },
+                          [&](OfPlugin) { return allowed_texts(option); },
+                          [&](std::vector<std::string> Settings::*) {
+                              return fmt::format("a list of at most {} interface names, such as "
+                                                 "[\"ib0\", \"eth0\"]",
+                                                 max_names);
+                          },
+                          [&](PortRange Settings::*) {
+                              return fmt::format("0, a port, or a range of ports such as \"6000-6100\", all from "
+                                                 "{} to 65535",
+                                                 first_user_port);
+                          },
+                      },
+                      option.member);
 }
 
 std::string show_option(const Option &option, const Settings &settings) {
     auto unit = [](std::string text) { return text == "0" ? text : in_quotes(text); };
-    return std::visit(
-        Overloaded{
-            [&](std::uint32_t Settings::*m) { return std::to_string(settings.*m); },
-            [&](std::uint64_t Settings::*m) { return unit(format_size(settings.*m)); },
-            [&](std::chrono::milliseconds Settings::*m) {
-                return unit(format_duration(settings.*m));
-            },
-            [&](std::string Settings::*m) { return in_quotes(settings.*m); },
-            [&](OfPlugin) { return in_quotes(settings.of_plugin(option.key)); },
-            [&](std::vector<std::string> Settings::*m) {
-                std::string text;
-                for (const auto &name : settings.*m)
-                    text += (text.empty() ? "" : ", ") + in_quotes(name);
-                return "[" + text + "]";
-            },
-            [&](PortRange Settings::*m) {
-                const auto &range = settings.*m;
-                return range.first == range.last
-                           ? std::to_string(range.first)
-                           : fmt::format("\"{}-{}\"", range.first, range.last);
-            },
-        },
-        option.member);
+    return std::visit(Overloaded{
+                          [&](std::uint32_t Settings::*m) { return std::to_string(settings.*m); },
+                          [&](std::uint64_t Settings::*m) { return unit(format_size(settings.*m)); },
+                          [&](std::chrono::milliseconds Settings::*m) { return unit(format_duration(settings.*m)); },
+                          [&](std::string Settings::*m) { return in_quotes(settings.*m); },
+                          [&](OfPlugin) { return in_quotes(settings.of_plugin(option.key)); },
+                          [&](std::vector<std::string> Settings::*m) {
+                              std::string text;
+                              for (const auto &name : settings.*m)
+                                  text += (text.empty() ? "" : ", ") + in_quotes(name);
+                              return "[" + text + "]";
+                          },
+                          [&](PortRange Settings::*m) {
+                              const auto &range = settings.*m;
+                              return range.first == range.last ? std::to_string(range.first)
+                                                               : fmt::format("\"{}-{}\"", range.first, range.last);
+                          },
+                      },
+                      option.member);
 }
 
 std::string nearest_name(std::string_view text, std::span<const std::string> names) {

@@ -25,9 +25,9 @@ struct OfPlugin {};
 struct Option {
     // The member's type is the option's type: uint32 a count, uint64 a size in bytes, milliseconds
     // a duration, string one of `words` or a path, vector a list of names.
-    using Member = std::variant<std::uint32_t Settings::*, std::uint64_t Settings::*,
-                                std::chrono::milliseconds Settings::*, std::string Settings::*,
-                                std::vector<std::string> Settings::*, PortRange Settings::*, OfPlugin>;
+    using Member =
+        std::variant<std::uint32_t Settings::*, std::uint64_t Settings::*, std::chrono::milliseconds Settings::*,
+                     std::string Settings::*, std::vector<std::string> Settings::*, PortRange Settings::*, OfPlugin>;
     enum class Path { none, directory, directory_or_empty, log_pattern, program };
 
     std::string_view key; // "section.name"

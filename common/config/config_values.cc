@@ -17,8 +17,8 @@ constexpr Unit duration_units[] = {{"h", 3'600'000}, {"min", 60'000}, {"s", 1000
 constexpr Unit size_units[] = {{"GiB", 1u << 30}, {"MiB", 1u << 20}, {"KiB", 1u << 10}, {"B", 1}};
 
 // Without unit: times `plain`.
-Result<std::uint64_t> parse_with(std::string_view text, std::span<const Unit> units,
-                                 std::uint64_t plain, std::string_view what) {
+Result<std::uint64_t> parse_with(std::string_view text, std::span<const Unit> units, std::uint64_t plain,
+                                 std::string_view what) {
     std::uint64_t number = 0;
     const char *end = text.data() + text.size();
     auto [stop, code] = std::from_chars(text.data(), end, number);
@@ -78,8 +78,7 @@ Result<PortRange> parse_ports(std::string_view text) {
     auto first = parse_number(text.substr(0, dash), UINT16_MAX);
     if (!first)
         return first.failure();
-    auto last =
-        dash == std::string_view::npos ? first : parse_number(text.substr(dash + 1), UINT16_MAX);
+    auto last = dash == std::string_view::npos ? first : parse_number(text.substr(dash + 1), UINT16_MAX);
     if (!last)
         return last.failure();
     if (*last < *first)

@@ -24,7 +24,7 @@ struct Settings {
     std::uint32_t transport_radix = 32;            // children of a daemon in the tree, 2..256
     std::chrono::milliseconds transport_connect_timeout{30'000};
     std::chrono::milliseconds transport_dead_after{20'000}; // silence that means a dead host
-    std::string transport_frame_tags = "on"; // "off": none, unless the other side wants them
+    std::string transport_frame_tags = "on";                // "off": none, unless the other side wants them
     // [fence]
     std::chrono::milliseconds fence_timeout{300'000}; // when the caller gave no PMIX_TIMEOUT; 0: none
     std::uint64_t fence_max_bytes = 64ull << 20;      // one host's contribution
@@ -33,13 +33,13 @@ struct Settings {
     std::chrono::milliseconds modex_key_wait{2'000};
     std::uint64_t modex_segment_bytes = 0; // libpmix' shared segments; 0: its own 4 MiB
     // [publish]
-    std::uint64_t publish_max_bytes = 64ull << 20; // of an allocation, keys and values
-    std::chrono::milliseconds publish_timeout{60'000}; // for an answer that nothing need be waited for
+    std::uint64_t publish_max_bytes = 64ull << 20;      // of an allocation, keys and values
+    std::chrono::milliseconds publish_timeout{60'000};  // for an answer that nothing need be waited for
     std::chrono::milliseconds publish_wait{86'400'000}; // a lookup with PMIX_WAIT and no PMIX_TIMEOUT
     // [session]
     std::chrono::milliseconds session_idle{30'000}; // without a connection or data
     // [events]
-    std::uint32_t events_keep = 512;                      // for late registrants, on each host
+    std::uint32_t events_keep = 512; // for late registrants, on each host
     std::chrono::milliseconds events_keep_time{120'000};
     std::chrono::milliseconds events_time_warning{60'000}; // before the allocation's end; 0: none
     // [spawn]
@@ -49,16 +49,16 @@ struct Settings {
     // [start]
     std::chrono::milliseconds start_timeout{30'000}; // a task's wait for its environment
     // [daemon]
-    std::chrono::milliseconds daemon_hang_timeout{30'000}; // a server that stands still; 0: none
-    std::string daemon_evidence_directory; // empty: log_file's directory, else directory_base
+    std::chrono::milliseconds daemon_hang_timeout{30'000};    // a server that stands still; 0: none
+    std::string daemon_evidence_directory;                    // empty: log_file's directory, else directory_base
     std::chrono::milliseconds daemon_library_timeout{20'000}; // libpmix gives no answer; 0: for ever
     // [directory]
     std::string directory_base = "/tmp"; // where private per-step directories are made
     // [log]
     std::string log_level = "warning";
-    std::string log_mail; // the program for PMIX_LOG_EMAIL; empty: refused
+    std::string log_mail;                   // the program for PMIX_LOG_EMAIL; empty: refused
     std::string log_job_record = "comment"; // where PMIX_LOG_JOB_RECORD goes
-    std::string log_file; // empty: stderr; %j job, %s step, %n host, %u user
+    std::string log_file;                   // empty: stderr; %j job, %s step, %n host, %u user
     // Sections of plugins, by "section.name"; what is not set is not here.
     std::map<std::string, std::string, std::less<>> of_plugins;
     // Empty: not set.

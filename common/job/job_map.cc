@@ -5,8 +5,7 @@
 
 namespace pmixhost {
 
-Result<JobMap> JobMap::create(std::vector<std::string> hosts,
-                              std::vector<std::vector<Rank>> ranks_by_host) {
+Result<JobMap> JobMap::create(std::vector<std::string> hosts, std::vector<std::vector<Rank>> ranks_by_host) {
     if (hosts.empty() || hosts.size() != ranks_by_host.size())
         return error(ErrorKind::invalid, "task map: {} hosts, but task lists for {}", hosts.size(),
                      ranks_by_host.size());
@@ -28,8 +27,8 @@ Result<JobMap> JobMap::create(std::vector<std::string> hosts,
         std::uint32_t local = 0;
         for (Rank rank : ranks_by_host[h]) {
             if (rank >= count)
-                return error(ErrorKind::invalid, "task map: task {} on {}, but there are {} tasks",
-                             rank, hosts[h], count);
+                return error(ErrorKind::invalid, "task map: task {} on {}, but there are {} tasks", rank, hosts[h],
+                             count);
             if (map.host_of_rank_[rank] != no_host)
                 return error(ErrorKind::invalid, "task map: task {} is listed twice", rank);
             map.host_of_rank_[rank] = h;

@@ -28,17 +28,14 @@ class JobMap {
   public:
     // `ranks_by_host[h]` lists host h's ranks in the order of their local rank. Fails (invalid)
     // unless each rank of 0..N-1 occurs exactly once, hosts are distinct and there is a rank.
-    static Result<JobMap> create(std::vector<std::string> hosts,
-                                 std::vector<std::vector<Rank>> ranks_by_host);
+    static Result<JobMap> create(std::vector<std::string> hosts, std::vector<std::vector<Rank>> ranks_by_host);
 
     const std::vector<std::string> &hosts() const { return hosts_; }
     HostIndex host_count() const { return static_cast<HostIndex>(hosts_.size()); }
     Rank rank_count() const { return static_cast<Rank>(host_of_rank_.size()); }
     std::span<const Rank> ranks_on(HostIndex host) const { return ranks_by_host_[host]; }
     // no_host when the rank is not one of this job.
-    HostIndex host_of(Rank rank) const {
-        return rank < host_of_rank_.size() ? host_of_rank_[rank] : no_host;
-    }
+    HostIndex host_of(Rank rank) const { return rank < host_of_rank_.size() ? host_of_rank_[rank] : no_host; }
     // Position of the rank among the ranks of its host. Precondition: host_of(rank) != no_host.
     std::uint32_t local_rank(Rank rank) const { return local_rank_[rank]; }
 

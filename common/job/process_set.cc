@@ -56,12 +56,10 @@ Result<std::vector<Rank>> parse_ranks(std::string_view name, std::string_view te
         if (range)
             good = good && number_of(rest, last);
         if (!good || last < first)
-            return error(ErrorKind::invalid,
-                         "process set '{}': '{}' is not a rank or a range of ranks such as 0-3",
+            return error(ErrorKind::invalid, "process set '{}': '{}' is not a rank or a range of ranks such as 0-3",
                          shown(name), shown(part));
         if (last >= tasks)
-            return error(ErrorKind::invalid,
-                         "process set '{}': there is no rank {}; the job has the ranks 0 to {}",
+            return error(ErrorKind::invalid, "process set '{}': there is no rank {}; the job has the ranks 0 to {}",
                          shown(name), last, tasks - 1);
         std::fill(wanted.begin() + first, wanted.begin() + last + 1, true);
     }
@@ -71,8 +69,7 @@ Result<std::vector<Rank>> parse_ranks(std::string_view name, std::string_view te
             ranks.push_back(rank);
     }
     if (ranks.empty())
-        return error(ErrorKind::invalid, "process set '{}' has no ranks; say which: {}=0-3",
-                     shown(name), shown(name));
+        return error(ErrorKind::invalid, "process set '{}' has no ranks; say which: {}=0-3", shown(name), shown(name));
     return ranks;
 }
 
@@ -89,12 +86,11 @@ Result<void> check_process_set_name(std::string_view name) {
     if (name.empty())
         return error(ErrorKind::invalid, "a process set has no name");
     if (name.size() > max_process_set_name)
-        return error(ErrorKind::invalid, "process set '{}...': a name has at most {} characters",
-                     shown(name), max_process_set_name);
+        return error(ErrorKind::invalid, "process set '{}...': a name has at most {} characters", shown(name),
+                     max_process_set_name);
     for (char c : name) {
         if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == ',' || c == ';' || c == '=')
-            return error(ErrorKind::invalid,
-                         "process set '{}': a name has no space, comma, semicolon or equals sign",
+            return error(ErrorKind::invalid, "process set '{}': a name has no space, comma, semicolon or equals sign",
                          shown(name));
     }
     return {};
@@ -109,8 +105,8 @@ Result<std::vector<ProcessSet>> parse_process_sets(std::string_view text, Rank t
             continue;
         std::size_t equals = part.find('=');
         if (equals == std::string_view::npos)
-            return error(ErrorKind::invalid,
-                         "process set '{}' has no ranks; say which: {}=0-3", shown(part), shown(part));
+            return error(ErrorKind::invalid, "process set '{}' has no ranks; say which: {}=0-3", shown(part),
+                         shown(part));
         std::string_view name = trimmed(part.substr(0, equals));
         if (auto good = check_process_set_name(name); !good)
             return good.failure();

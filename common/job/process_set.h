@@ -7,8 +7,8 @@
 // semicolon, equals sign or control character, so that it can stand in any list.
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
+#include "common/job/job_map.h"
 
 #include <string>
 #include <string_view>

@@ -43,8 +43,7 @@ void fit(SignalTasks &m) {
 }
 template <typename Message> void fit(Message &) {}
 
-template <std::size_t I = 0>
-Result<std::optional<ControlMessage>> decode_as(std::uint8_t type, std::string_view body) {
+template <std::size_t I = 0> Result<std::optional<ControlMessage>> decode_as(std::uint8_t type, std::string_view body) {
     if constexpr (I == std::variant_size_v<ControlMessage>) {
         return error(ErrorKind::invalid, "control channel: message type {}", type);
     } else {
@@ -78,19 +77,16 @@ Result<std::optional<ControlMessage>> ControlDecoder::next() {
     std::size_t total = wire::frame_header_size + header->length;
     if (pending_.size() < total)
         return std::optional<ControlMessage>();
-    auto message = decode_as(
-        header->type, std::string_view(pending_).substr(wire::frame_header_size, header->length));
+    auto message = decode_as(header->type, std::string_view(pending_).substr(wire::frame_header_size, header->length));
     pending_.erase(0, total);
     return message;
 }
 
 ControlChannel::ControlChannel(EventLoop &loop, UniqueFd socket, Events events)
-    : loop_(loop), socket_(std::move(socket)),
-      events_(std::make_shared<const Events>(std::move(events))) {
+    : loop_(loop), socket_(std::move(socket)), events_(std::make_shared<const Events>(std::move(events))) {
     ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);
     ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
-    readable_ =
-        loop_.watch(socket_.get(), EventLoop::readable, [this](unsigned r) { on_ready(r); });
+    readable_ = loop_.watch(socket_.get(), EventLoop::readable, [this](unsigned r) { on_ready(r); });
 }
 
 bool ControlChannel::send(ControlMessage message) {
@@ -136,8 +132,7 @@ void ControlChannel::on_ready(unsigned) {
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n <= 0)
-        return close(n < 0 && errno != ECONNRESET ? system_error("control channel", errno).text
-                                                  : "");
+        return close(n < 0 && errno != ECONNRESET ? system_error("control channel", errno).text : "");
     decoder_.add(std::string_view(buffer, static_cast<std::size_t>(n)));
     auto alive = alive_;
     auto events = events_;

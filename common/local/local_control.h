@@ -26,10 +26,10 @@
 #pragma once
 
 #include "common/base/bytes.h"
-#include "common/loop/event_loop.h"
-#include "common/job/job_map.h"
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 #include "common/wire/codec.h"
 
 #include <functional>
@@ -88,9 +88,7 @@ struct DaemonFailed {
     static constexpr std::uint8_t type = 5;
     static constexpr const char *name = "DaemonFailed";
     Bytes text;
-    static constexpr void fields(auto &&field) {
-        field(&DaemonFailed::text, "text", "");
-    }
+    static constexpr void fields(auto &&field) { field(&DaemonFailed::text, "text", ""); }
 };
 struct Contact {
     static constexpr std::uint8_t type = 6;
@@ -116,9 +114,7 @@ struct Terminate {
     static constexpr std::uint8_t type = 8;
     static constexpr const char *name = "Terminate";
     std::uint8_t reserved = 0;
-    static constexpr void fields(auto &&field) {
-        field(&Terminate::reserved, "reserved", "");
-    }
+    static constexpr void fields(auto &&field) { field(&Terminate::reserved, "reserved", ""); }
 };
 
 struct Launched {
@@ -132,8 +128,8 @@ struct Launched {
     }
 };
 
-using ControlMessage = std::variant<TaskStarted, TaskEnded, TaskNotStarted, EndStep, DaemonFailed,
-                                    Contact, SignalTasks, Terminate, Launched>;
+using ControlMessage = std::variant<TaskStarted, TaskEnded, TaskNotStarted, EndStep, DaemonFailed, Contact, SignalTasks,
+                                    Terminate, Launched>;
 
 // A whole frame. Texts and contacts over their limit are cut, so that it always fits.
 Bytes encode_control(ControlMessage message);

@@ -11,8 +11,8 @@
 #include <deque>
 #include <mutex>
 #include <sys/eventfd.h>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace pmixhost {
 
@@ -56,7 +56,9 @@ EventLoop::Handle &EventLoop::Handle::operator=(Handle &&other) noexcept {
     }
     return *this;
 }
-EventLoop::Handle::~Handle() { reset(); }
+EventLoop::Handle::~Handle() {
+    reset();
+}
 void EventLoop::Handle::reset() {
     if (impl_ && impl_->ev)
         event_del(impl_->ev);
@@ -184,8 +186,7 @@ EventLoop::Handle EventLoop::on_signal(int signal, Callback callback) {
     impl->self = impl;
     impl->callback = [work = std::move(callback)](unsigned) { work(); };
     impl->on_exception = &state_->on_exception;
-    impl->ev =
-        event_new(state_->base, signal, EV_SIGNAL | EV_PERSIST, Handle::Impl::fire, impl.get());
+    impl->ev = event_new(state_->base, signal, EV_SIGNAL | EV_PERSIST, Handle::Impl::fire, impl.get());
     if (!impl->ev || event_add(impl->ev, nullptr) != 0)
         throw std::bad_alloc();
     Handle handle;

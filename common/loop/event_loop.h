@@ -39,8 +39,7 @@ class EventLoop {
         std::shared_ptr<Impl> impl_;
     };
 
-    static Result<std::unique_ptr<EventLoop>>
-    create(std::function<void(const std::string &what)> on_exception);
+    static Result<std::unique_ptr<EventLoop>> create(std::function<void(const std::string &what)> on_exception);
     ~EventLoop();
     EventLoop(const EventLoop &) = delete;
     EventLoop &operator=(const EventLoop &) = delete;

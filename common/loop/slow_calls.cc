@@ -80,17 +80,14 @@ bool SlowCalls::runs(std::uint64_t call) const {
                        [call](const Running &running) { return running.call == call; });
 }
 
-void SlowCalls::add(std::string name, TimePoint deadline, Call call,
-                    std::function<void(Outcome)> done) {
-    std::size_t waiting = static_cast<std::size_t>(std::count_if(
-        callers_.begin(), callers_.end(), [&](const Caller &caller) { return !runs(caller.call); }));
+void SlowCalls::add(std::string name, TimePoint deadline, Call call, std::function<void(Outcome)> done) {
+    std::size_t waiting = static_cast<std::size_t>(
+        std::count_if(callers_.begin(), callers_.end(), [&](const Caller &caller) { return !runs(caller.call); }));
     if (waiting >= max_waiting_)
-        return loop_.post([done = std::move(done)] {
-            done(error(ErrorKind::limit, "too many questions wait already"));
-        });
-    auto same = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting &other) {
-        return !name.empty() && other.name == name;
-    });
+        return loop_.post(
+            [done = std::move(done)] { done(error(ErrorKind::limit, "too many questions wait already")); });
+    auto same = std::find_if(waiting_.begin(), waiting_.end(),
+                             [&](const Waiting &other) { return !name.empty() && other.name == name; });
     if (same == waiting_.end())
         same = waiting_.insert(waiting_.end(), {next_id_++, std::move(name), std::move(call)});
     callers_.push_back({same->id, deadline, std::move(done)});
@@ -100,8 +97,8 @@ void SlowCalls::add(std::string name, TimePoint deadline, Call call,
 
 void SlowCalls::begin_next() {
     while (!waiting_.empty()) {
-        auto idle = std::find_if(threads_.begin(), threads_.end(),
-                                 [](const Running &running) { return running.call == 0; });
+        auto idle =
+            std::find_if(threads_.begin(), threads_.end(), [](const Running &running) { return running.call == 0; });
         if (idle == threads_.end() && threads_.size() >= bounds_.at_once && !leave_one_behind())
             return;
         Result<void> started;
@@ -161,9 +158,8 @@ bool SlowCalls::finish(Duration limit) {
 // A thread with a call that nobody waits for any more.
 bool SlowCalls::leave_one_behind() {
     auto stuck = std::find_if(threads_.begin(), threads_.end(), [this](const Running &running) {
-        return running.call != 0 && std::none_of(callers_.begin(), callers_.end(), [&](const Caller &caller) {
-                   return caller.call == running.call;
-               });
+        return running.call != 0 && std::none_of(callers_.begin(), callers_.end(),
+                                                 [&](const Caller &caller) { return caller.call == running.call; });
     });
     if (stuck == threads_.end() || left_behind_.size() >= bounds_.left_behind)
         return false;

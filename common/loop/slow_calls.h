@@ -34,9 +34,9 @@ class SlowCalls {
     SlowCalls(const SlowCalls &) = delete;
 
     // `done` comes once, never from within: with what `work` gave (a Result), or timeout, or limit (too many
-    // wait, or no thread can be started), or system (`work` has thrown). A call with the same `name` (empty: none) that has not begun yet answers this caller too.
-    template <typename Work, typename Done>
-    void run(std::string name, TimePoint deadline, Work work, Done done) {
+    // wait, or no thread can be started), or system (`work` has thrown). A call with the same `name` (empty: none) that
+    // has not begun yet answers this caller too.
+    template <typename Work, typename Done> void run(std::string name, TimePoint deadline, Work work, Done done) {
         run_typed<true>(std::move(name), deadline, std::move(work), std::move(done));
     }
     // Shared with no other caller: what it gives need not be copied.
@@ -66,10 +66,9 @@ class SlowCalls {
     template <bool shared, typename Work, typename Done>
     void run_typed(std::string name, TimePoint deadline, Work work, Done done) {
         using Value = decltype(work());
-        add(std::move(name), deadline,
-            [work = std::move(work)]() mutable -> std::shared_ptr<void> {
-                return std::make_shared<Value>(work());
-            },
+        add(
+            std::move(name), deadline,
+            [work = std::move(work)]() mutable -> std::shared_ptr<void> { return std::make_shared<Value>(work()); },
             [done = std::move(done)](Outcome outcome) {
                 if (!outcome)
                     return done(Value(outcome.failure()));
@@ -100,7 +99,7 @@ class SlowCalls {
         std::uint64_t call = 0; // 0: nothing
     };
     std::list<Running> threads_;
-    std::map<std::uint64_t, std::shared_ptr<Thread>> left_behind_; // by their calls
+    std::map<std::uint64_t, std::shared_ptr<Thread>> left_behind_;            // by their calls
     std::shared_ptr<SlowCalls *> self_ = std::make_shared<SlowCalls *>(this); // for what is posted
 };
 

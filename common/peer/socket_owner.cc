@@ -94,8 +94,7 @@ Result<SocketOwner> ask_kernel(int diag, const TcpEnds &ends, int state) {
     if (size < static_cast<ssize_t>(sizeof(nlmsghdr)))
         return system_error("sock_diag", size < 0 ? errno : EPROTO);
     const auto *header = reinterpret_cast<const nlmsghdr *>(answer);
-    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-        size < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(inet_diag_msg))))
+    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY || size < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(inet_diag_msg))))
         return no_such_connection();
     inet_diag_msg found;
     std::memcpy(&found, NLMSG_DATA(header), sizeof found);
@@ -117,8 +116,7 @@ bool kernel_answers(int diag) {
     loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof loopback;
     if (!probe || bind(probe.get(), reinterpret_cast<sockaddr *>(&loopback), size) != 0 ||
-        ::listen(probe.get(), 1) != 0 ||
-        getsockname(probe.get(), reinterpret_cast<sockaddr *>(&loopback), &size) != 0)
+        ::listen(probe.get(), 1) != 0 || getsockname(probe.get(), reinterpret_cast<sockaddr *>(&loopback), &size) != 0)
         return false;
     TcpEnds ends;
     ends.local[0] = loopback.sin_addr.s_addr;

@@ -45,7 +45,7 @@ std::optional<pid_t> holder_of(const SocketOwner &socket);
 // Both addresses of a connection in the kernel's own form, seen from the one whose owner is sought.
 struct TcpEnds {
     bool ipv6 = false;
-    std::uint32_t local[4]{}, remote[4]{}; // network byte order; IPv4: the first word
+    std::uint32_t local[4]{}, remote[4]{};         // network byte order; IPv4: the first word
     std::uint16_t local_port = 0, remote_port = 0; // host byte order
 };
 

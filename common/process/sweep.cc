@@ -48,12 +48,10 @@ bool contains(const std::vector<pid_t> &pids, pid_t pid) {
 // Waits for a child that has been killed, at most until `deadline`.
 bool wait_for(pid_t pid, std::chrono::steady_clock::time_point deadline) {
     UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd ready{handle.get(), POLLIN, 0};
     if (handle)
-        while (::poll(&ready, 1, std::max<int>(0, static_cast<int>(left.count()))) < 0 &&
-               errno == EINTR) {
+        while (::poll(&ready, 1, std::max<int>(0, static_cast<int>(left.count()))) < 0 && errno == EINTR) {
         }
     return ::waitpid(pid, nullptr, WNOHANG) != 0; // reaped, or reaped by somebody else
 }
@@ -71,8 +69,7 @@ std::vector<pid_t> children_of_this_process() {
         return children;
     pid_t self = ::getpid();
     while (const dirent *entry = ::readdir(proc.get())) {
-        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) &&
-            parent_of(entry->d_name) == self)
+        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) && parent_of(entry->d_name) == self)
             children.push_back(static_cast<pid_t>(std::atol(entry->d_name)));
     }
     return children;

@@ -19,8 +19,7 @@ std::vector<pid_t> children_of_this_process();
 // Kills (SIGKILL) and waits for all children, and theirs, until there is none or `limit` is over.
 // Children in `keep` are spared. Blocks for as long as the kernel takes to end them. Returns those
 // that would not end.
-std::vector<pid_t> sweep_children(std::chrono::milliseconds limit,
-                                  const std::vector<pid_t> &keep = {});
+std::vector<pid_t> sweep_children(std::chrono::milliseconds limit, const std::vector<pid_t> &keep = {});
 
 // Waits for children that have ended already, without blocking, except those in `keep`.
 void reap_orphans(const std::vector<pid_t> &keep);

@@ -16,8 +16,8 @@ void CpuSet::Free::operator()(void *bitmap) const {
 Result<CpuSet> CpuSet::of_process(pid_t pid) {
     // More CPUs than cpu_set_t holds make EINVAL; grow until the kernel's mask fits.
     for (int cpus = 1024; cpus <= 1 << 20; cpus *= 4) {
-        std::unique_ptr<cpu_set_t, void (*)(cpu_set_t *)> mask(
-            CPU_ALLOC(static_cast<std::size_t>(cpus)), [](cpu_set_t *set) { CPU_FREE(set); });
+        std::unique_ptr<cpu_set_t, void (*)(cpu_set_t *)> mask(CPU_ALLOC(static_cast<std::size_t>(cpus)),
+                                                               [](cpu_set_t *set) { CPU_FREE(set); });
         std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpus));
         if (!mask)
             break;
@@ -32,8 +32,7 @@ Result<CpuSet> CpuSet::of_process(pid_t pid) {
             break;
         for (int cpu = 0; cpu < cpus; ++cpu) {
             if (CPU_ISSET_S(static_cast<std::size_t>(cpu), size, mask.get()))
-                hwloc_bitmap_set(static_cast<hwloc_bitmap_t>(set.bitmap()),
-                                 static_cast<unsigned>(cpu));
+                hwloc_bitmap_set(static_cast<hwloc_bitmap_t>(set.bitmap()), static_cast<unsigned>(cpu));
         }
         return set;
     }
@@ -63,7 +62,7 @@ std::string CpuSet::list() const {
 }
 
 std::uint64_t physical_memory() {
-    struct sysinfo info{};
+    struct sysinfo info {};
     if (sysinfo(&info) != 0)
         return 0;
     return static_cast<std::uint64_t>(info.totalram) * info.mem_unit;

@@ -19,8 +19,7 @@ int descriptor(std::string_view name) {
     int fd = -1;
     if (text) {
         auto [end, code] = std::from_chars(text, text + std::strlen(text), fd);
-        if (code != std::errc() || *end != '\0' || fd <= STDERR_FILENO ||
-            fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        if (code != std::errc() || *end != '\0' || fd <= STDERR_FILENO || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
             fd = -1;
     }
     return fd;
@@ -83,7 +82,9 @@ void say_launched(int fd, int status, std::string_view text) {
     say(fd, fmt::format("launched {} {}", status, text));
 }
 
-void say_over(int fd, std::string_view text) { say(fd, fmt::format("over {}", text)); }
+void say_over(int fd, std::string_view text) {
+    say(fd, fmt::format("over {}", text));
+}
 
 std::optional<SpawnEvent> parse_spawn_event(std::string_view line) {
     std::size_t space = line.find(' ');

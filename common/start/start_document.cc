@@ -93,8 +93,7 @@ Result<std::uint64_t> StartDocument::number(std::string_view key, std::uint64_t 
     const char *end = value->data() + value->size();
     auto [stop, code] = std::from_chars(value->data(), end, number);
     if (code != std::errc() || stop != end || number > max)
-        return error(ErrorKind::invalid, "start document: {} is '{}', not a number up to {}", key,
-                     *value, max);
+        return error(ErrorKind::invalid, "start document: {} is '{}', not a number up to {}", key, *value, max);
     return number;
 }
 
@@ -107,6 +106,8 @@ std::vector<std::string> StartDocument::all(std::string_view key) const {
     return values;
 }
 
-bool StartDocument::has(std::string_view key) const { return text(key).ok(); }
+bool StartDocument::has(std::string_view key) const {
+    return text(key).ok();
+}
 
 } // namespace pmixhost

@@ -1,8 +1,8 @@
 // A start document as pmixhostd gets it: in a file without a name.
 #pragma once
 
-#include "common/start/start_document.h"
 #include "common/base/unique_fd.h"
+#include "common/start/start_document.h"
 
 namespace pmixhost {
 

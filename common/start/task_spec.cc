@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t piece_bytes = 100u << 10;
 
 constexpr std::pair<std::string_view, EnvironmentChange::Kind> change_words[] = {
-    {"set", EnvironmentChange::Kind::set},         {"add", EnvironmentChange::Kind::add},
-    {"unset", EnvironmentChange::Kind::unset},     {"prepend", EnvironmentChange::Kind::prepend},
-    {"append", EnvironmentChange::Kind::append},   {"first", EnvironmentChange::Kind::first},
+    {"set", EnvironmentChange::Kind::set},       {"add", EnvironmentChange::Kind::add},
+    {"unset", EnvironmentChange::Kind::unset},   {"prepend", EnvironmentChange::Kind::prepend},
+    {"append", EnvironmentChange::Kind::append}, {"first", EnvironmentChange::Kind::first},
 };
 
 bool has_separator(EnvironmentChange::Kind kind) {
@@ -67,9 +67,7 @@ Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps) {
         if (added)
             added = document.add(key, value);
     };
-    auto text = [&](std::string_view key, std::string_view value) {
-        add(key, local::escape_line(value));
-    };
+    auto text = [&](std::string_view key, std::string_view value) { add(key, local::escape_line(value)); };
     for (const auto &app : apps) {
         add("app", fmt::format("{} {}", app.first, app.count));
         text("program", app.program);
@@ -85,8 +83,7 @@ Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps) {
             auto word = std::find_if(std::begin(change_words), std::end(change_words),
                                      [&](const auto &entry) { return entry.second == change.kind; });
             std::string line = local::escape_line(
-                change.kind == EnvironmentChange::Kind::unset ? change.name
-                                                              : change.name + "=" + change.value);
+                change.kind == EnvironmentChange::Kind::unset ? change.name : change.name + "=" + change.value);
             if (has_separator(change.kind))
                 line.insert(0, fmt::format("{} ", static_cast<unsigned char>(change.separator)));
             add(word->first, line);
@@ -96,8 +93,9 @@ Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps) {
         return added.failure();
     std::string encoded = document.encode();
     if (encoded.size() > max_task_spec)
-        return error(ErrorKind::limit, "the arguments and variables of the programs to spawn have {} "
-                                       "KiB; at most {} are taken",
+        return error(ErrorKind::limit,
+                     "the arguments and variables of the programs to spawn have {} "
+                     "KiB; at most {} are taken",
                      encoded.size() >> 10, max_task_spec >> 10);
     return encoded;
 }
@@ -155,8 +153,7 @@ std::vector<std::string> task_spec_variables(std::string_view text) {
     // What does not survive an environment is not in an escaped text: no NUL. Line breaks do.
     std::size_t count = (text.size() + piece_bytes - 1) / piece_bytes;
     for (std::size_t i = 0; i < count; ++i)
-        out.push_back(fmt::format("{}{}={}{}", task_spec_prefix, i,
-                                  i == 0 ? fmt::format("{} ", count) : std::string(),
+        out.push_back(fmt::format("{}{}={}{}", task_spec_prefix, i, i == 0 ? fmt::format("{} ", count) : std::string(),
                                   text.substr(i * piece_bytes, piece_bytes)));
     return out;
 }
@@ -169,8 +166,7 @@ Result<std::string> collect_task_spec(char *const *environment) {
             continue;
         entry.remove_prefix(task_spec_prefix.size());
         std::size_t index = 0;
-        if (!take_number(entry, index) || entry.empty() || entry.front() != '=' ||
-            index > max_task_spec / piece_bytes)
+        if (!take_number(entry, index) || entry.empty() || entry.front() != '=' || index > max_task_spec / piece_bytes)
             continue;
         if (pieces.size() <= index)
             pieces.resize(index + 1);
@@ -179,8 +175,8 @@ Result<std::string> collect_task_spec(char *const *environment) {
     if (pieces.empty() || pieces.front().empty())
         return error(ErrorKind::not_found, "there is no description of a spawned program here");
     std::size_t count = 0;
-    if (!take_number(pieces.front(), count) || pieces.front().empty() ||
-        pieces.front().front() != ' ' || count == 0 || count > pieces.size())
+    if (!take_number(pieces.front(), count) || pieces.front().empty() || pieces.front().front() != ' ' || count == 0 ||
+        count > pieces.size())
         return garbled("pieces");
     pieces.front().remove_prefix(1);
     std::string text;
@@ -192,8 +188,7 @@ Result<std::string> collect_task_spec(char *const *environment) {
     return text;
 }
 
-void apply_changes(const std::vector<EnvironmentChange> &changes,
-                   std::vector<std::string> &environment) {
+void apply_changes(const std::vector<EnvironmentChange> &changes, std::vector<std::string> &environment) {
     for (const auto &change : changes) {
         auto found = std::find_if(environment.begin(), environment.end(), [&](const std::string &entry) {
             return entry.size() > change.name.size() && entry[change.name.size()] == '=' &&
@@ -204,7 +199,8 @@ void apply_changes(const std::vector<EnvironmentChange> &changes,
         std::string value = change.value;
         using Kind = EnvironmentChange::Kind;
         switch (change.kind) {
-        case Kind::set: break;
+        case Kind::set:
+            break;
         case Kind::add:
             if (there)
                 continue;

@@ -34,7 +34,7 @@ struct TaskApp {
     std::uint32_t count = 0;
     std::string program;
     std::vector<std::string> argv;
-    std::string directory; // empty: the step's
+    std::string directory;                  // empty: the step's
     std::vector<EnvironmentChange> changes; // in this order
     bool index_argv = false;                // "-RANK" is added to the name
     bool merge = false;                     // standard error goes where standard output goes
@@ -54,8 +54,7 @@ std::vector<std::string> task_spec_variables(std::string_view text);
 Result<std::string> collect_task_spec(char *const *environment);
 
 // Changes `environment` (NAME=VALUE entries) in order.
-void apply_changes(const std::vector<EnvironmentChange> &changes,
-                   std::vector<std::string> &environment);
+void apply_changes(const std::vector<EnvironmentChange> &changes, std::vector<std::string> &environment);
 
 // What pmixhost-task says on the descriptor PMIXHOST_TASK_FD, which closes when the program runs:
 //   "+"                  it is about to execute the program

@@ -24,8 +24,7 @@ Result<Bytes> munge_prove(uid_t uid, const Bytes &statement) {
     if (munge_ctx_set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128) != EMUNGE_SUCCESS)
         return error(ErrorKind::system, "munge: {}", munge_ctx_strerror(context.get()));
     char *credential = nullptr;
-    munge_err_t code = munge_encode(&credential, context.get(), statement.data(),
-                                    static_cast<int>(statement.size()));
+    munge_err_t code = munge_encode(&credential, context.get(), statement.data(), static_cast<int>(statement.size()));
     std::unique_ptr<char, decltype(&::free)> owner(credential, &::free);
     if (code != EMUNGE_SUCCESS)
         return error(ErrorKind::unreachable, "munge cannot make a credential: {}; is munged running?",
@@ -58,8 +57,7 @@ class MungeAuthenticator final : public Authenticator {
                     std::move(done));
     }
     void verify(Bytes proof, Done done) override {
-        worker_.run([uid = uid_, proof = std::move(proof)] { return munge_verify(uid, proof); },
-                    std::move(done));
+        worker_.run([uid = uid_, proof = std::move(proof)] { return munge_verify(uid, proof); }, std::move(done));
     }
 
   private:

@@ -15,8 +15,8 @@ class Authenticator {
     using Done = std::function<void(Result<Bytes>)>;
     virtual ~Authenticator() = default;
     // Both answer in the loop's thread, later or at once, exactly once.
-    virtual void prove(Bytes statement, Done done) = 0;  // gives the proof
-    virtual void verify(Bytes proof, Done done) = 0;     // gives the statement
+    virtual void prove(Bytes statement, Done done) = 0; // gives the proof
+    virtual void verify(Bytes proof, Done done) = 0;    // gives the statement
 };
 
 // Credentials of munge, encrypted, that only `uid` can decode; a credential is accepted once (munge

@@ -34,8 +34,7 @@ Result<std::vector<Bytes>> own_addresses(const std::vector<std::string> &interfa
     for (ifaddrs *i = list; i; i = i->ifa_next) {
         if (!i->ifa_addr || !(i->ifa_flags & IFF_UP))
             continue;
-        if (!interfaces.empty() &&
-            std::find(interfaces.begin(), interfaces.end(), i->ifa_name) == interfaces.end())
+        if (!interfaces.empty() && std::find(interfaces.begin(), interfaces.end(), i->ifa_name) == interfaces.end())
             continue;
         char text[INET6_ADDRSTRLEN];
         bool is_loopback = (i->ifa_flags & IFF_LOOPBACK) && interfaces.empty();

@@ -2,8 +2,8 @@
 // (at most 4 KiB, unauthenticated as far as this code is concerned); that one dials.
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/config/settings.h"
+#include "common/job/job_map.h"
 #include "common/wire/codec.h"
 
 namespace pmixhost {

@@ -29,14 +29,14 @@ static Error failure_of(munge_err_t code) {
     case EMUNGE_CRED_REPLAYED:
     case EMUNGE_CRED_UNAUTHORIZED:
         return error(ErrorKind::denied, "munge refuses the credential: {}", munge_strerror(code));
-    default: return error(ErrorKind::system, "munge: {}", munge_strerror(code));
+    default:
+        return error(ErrorKind::system, "munge: {}", munge_strerror(code));
     }
 }
 
 Result<Bytes> make_credential() {
     char *credential = nullptr;
-    munge_err_t code =
-        munge_encode(&credential, nullptr, purpose.data(), static_cast<int>(purpose.size()));
+    munge_err_t code = munge_encode(&credential, nullptr, purpose.data(), static_cast<int>(purpose.size()));
     std::unique_ptr<char, decltype(&::free)> owner(credential, &::free);
     if (code != EMUNGE_SUCCESS)
         return failure_of(code);
@@ -50,8 +50,7 @@ Result<Identity> check_credential(const Bytes &credential) {
     void *payload = nullptr;
     int length = 0;
     Identity from;
-    munge_err_t code =
-        munge_decode(credential.c_str(), nullptr, &payload, &length, &from.uid, &from.gid);
+    munge_err_t code = munge_decode(credential.c_str(), nullptr, &payload, &length, &from.uid, &from.gid);
     std::unique_ptr<void, decltype(&::free)> owner(payload, &::free);
     if (code != EMUNGE_SUCCESS)
         return failure_of(code);

@@ -31,8 +31,8 @@ void finish(void *mac, std::size_t n, std::uint8_t *to) {
 
 FrameKey expand(hmac_sha256_ctx &extracted, std::string_view purpose) {
     FrameKey key;
-    hkdf_expand(&extracted, authenticate, finish, SHA256_DIGEST_SIZE, purpose.size(), octets(purpose),
-                key.size(), key.data());
+    hkdf_expand(&extracted, authenticate, finish, SHA256_DIGEST_SIZE, purpose.size(), octets(purpose), key.size(),
+                key.data());
     return key;
 }
 
@@ -70,8 +70,7 @@ struct FrameTags::State {
     }
     Tag end(gcm_ctx &context) {
         Tag tag;
-        gcm_digest(&context, &key, &cipher, encrypt, tag.size(),
-                   reinterpret_cast<std::uint8_t *>(tag.data()));
+        gcm_digest(&context, &key, &cipher, encrypt, tag.size(), reinterpret_cast<std::uint8_t *>(tag.data()));
         return tag;
     }
 };
@@ -83,7 +82,9 @@ FrameTags::FrameTags(const FrameKey &key) : state_(std::make_unique<State>()) {
 
 FrameTags::~FrameTags() = default;
 
-std::uint64_t FrameTags::frames() const { return state_->frames; }
+std::uint64_t FrameTags::frames() const {
+    return state_->frames;
+}
 
 FrameTags::Tag FrameTags::of_header(std::string_view header) {
     ++state_->frames;

@@ -17,9 +17,9 @@ Result<Invitation> Invitation::decode(std::string_view bytes) {
                      "an invitation of version {}; this pmixhostd knows version {}: the same pmixhost must "
                      "be installed on all hosts",
                      invitation->version, current_version);
-    if (invitation->host_count == 0 || invitation->host_count > max_hosts ||
-        invitation->nspace.empty() || invitation->nspace.size() > max_name ||
-        invitation->step_key.empty() || invitation->step_key.size() > 4 * max_name)
+    if (invitation->host_count == 0 || invitation->host_count > max_hosts || invitation->nspace.empty() ||
+        invitation->nspace.size() > max_name || invitation->step_key.empty() ||
+        invitation->step_key.size() > 4 * max_name)
         return error(ErrorKind::invalid, "an invitation with impossible values");
     return invitation;
 }

@@ -24,8 +24,7 @@ static void tune(int fd, Duration dead_after) {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    auto ms = static_cast<unsigned>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(dead_after).count());
+    auto ms = static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(dead_after).count());
     // Three probes that go unanswered, or data that stays unacknowledged: gone.
     int interval = static_cast<int>(ms / 4000) > 0 ? static_cast<int>(ms / 4000) : 1;
     int probes = 3;
@@ -41,11 +40,12 @@ Link::Link(EventLoop &loop, UniqueFd fd, Duration dead_after, Callbacks callback
     watch();
 }
 
-Link::~Link() { *alive_ = false; }
+Link::~Link() {
+    *alive_ = false;
+}
 
 void Link::watch() {
-    unsigned wanted =
-        (held_ ? 0u : EventLoop::readable) | (queue_.empty() ? 0u : EventLoop::writable);
+    unsigned wanted = (held_ ? 0u : EventLoop::readable) | (queue_.empty() ? 0u : EventLoop::writable);
     if (wanted == interest_ || failed_)
         return;
     interest_ = wanted;
@@ -71,8 +71,7 @@ void Link::send(std::uint8_t type, SharedBytes payload) {
     if (failed_)
         return;
     Outgoing frame;
-    auto header =
-        wire::encode_header({.type = type, .length = static_cast<std::uint32_t>(payload->size())});
+    auto header = wire::encode_header({.type = type, .length = static_cast<std::uint32_t>(payload->size())});
     std::copy(header.begin(), header.end(), frame.head.begin());
     frame.head_size = header.size();
     if (tags_out_) {
@@ -121,8 +120,7 @@ void Link::write_some() {
             for (auto [data, size] :
                  {std::pair{const_cast<const char *>(frame.head.data()), frame.head_size},
                   std::pair{frame.payload->data(), frame.ready},
-                  std::pair{const_cast<const char *>(frame.tail.data()),
-                            frame.complete() ? frame.tail_size : 0}}) {
+                  std::pair{const_cast<const char *>(frame.tail.data()), frame.complete() ? frame.tail_size : 0}}) {
                 if (skip >= size) {
                     skip -= size;
                     continue;
@@ -186,8 +184,8 @@ void Link::read_some() {
 // The header of the next frame is in input_, with its tag.
 Result<void> Link::begin_incoming() {
     const char *head = input_.data() + consumed_;
-    if (tags_in_ && !FrameTags::same(tags_in_->of_header({head, wire::frame_header_size}),
-                                     head + wire::frame_header_size))
+    if (tags_in_ &&
+        !FrameTags::same(tags_in_->of_header({head, wire::frame_header_size}), head + wire::frame_header_size))
         return no_tag(*tags_in_, "header");
     auto header = wire::decode_header(head, limit_);
     if (!header)

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/base/bytes.h"
+#include "common/base/unique_fd.h"
 #include "common/loop/event_loop.h"
 #include "common/transport/frame_tag.h"
-#include "common/base/unique_fd.h"
 #include "common/wire/frame.h"
 
 #include <deque>

@@ -45,8 +45,7 @@ static Result<UniqueFd> bind_any_family(std::uint16_t port) {
     return fd;
 }
 
-Result<std::unique_ptr<Listener>> Listener::open(EventLoop &loop, PortRange ports,
-                                                 OnAccept on_accept) {
+Result<std::unique_ptr<Listener>> Listener::open(EventLoop &loop, PortRange ports, OnAccept on_accept) {
     Result<UniqueFd> fd = error(ErrorKind::limit, "no port tried");
     if (ports.first == 0) {
         fd = bind_any_family(0);
@@ -59,15 +58,14 @@ Result<std::unique_ptr<Listener>> Listener::open(EventLoop &loop, PortRange port
             fd = bind_any_family(static_cast<std::uint16_t>(ports.first + (start + i) % count));
     }
     if (!fd)
-        return error(ErrorKind::limit, "cannot listen on a port of {}-{} (transport.ports): {}",
-                     ports.first, ports.last, fd.failure().text);
+        return error(ErrorKind::limit, "cannot listen on a port of {}-{} (transport.ports): {}", ports.first,
+                     ports.last, fd.failure().text);
     sockaddr_storage own{};
     socklen_t length = sizeof own;
     if (getsockname(fd->get(), reinterpret_cast<sockaddr *>(&own), &length) != 0)
         return system_error("getsockname", errno);
-    std::uint16_t port = ntohs(own.ss_family == AF_INET6
-                                   ? reinterpret_cast<sockaddr_in6 *>(&own)->sin6_port
-                                   : reinterpret_cast<sockaddr_in *>(&own)->sin_port);
+    std::uint16_t port = ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6 *>(&own)->sin6_port
+                                                         : reinterpret_cast<sockaddr_in *>(&own)->sin_port);
     std::unique_ptr<Listener> listener(new Listener(std::move(*fd), port));
     listener->on_accept_ = std::move(on_accept);
     listener->watch(loop);

@@ -3,10 +3,10 @@
 // stranger is, the mesh finds out.
 #pragma once
 
+#include "common/base/unique_fd.h"
+#include "common/config/settings.h"
 #include "common/loop/event_loop.h"
 #include "common/peer/peer_address.h"
-#include "common/config/settings.h"
-#include "common/base/unique_fd.h"
 
 namespace pmixhost {
 

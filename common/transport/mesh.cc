@@ -65,8 +65,8 @@ struct Mesh::Peer {
     std::unique_ptr<Dial> dial;
     bool invited = false;
     std::optional<Awaited> awaited; // since then
-    std::uint64_t invitation = 0; // the last one
-    EventLoop::Handle repeat;     // it brought no connection yet
+    std::uint64_t invitation = 0;   // the last one
+    EventLoop::Handle repeat;       // it brought no connection yet
     bool said_farewell = false;
     bool gone = false;
     bool was_connected = false;
@@ -86,20 +86,20 @@ static Bytes random_bytes(std::size_t n) {
     return bytes;
 }
 
-Mesh::Mesh(EventLoop &loop, Log &log, const Settings &settings, std::string step_key,
-           HostIndex self, HostIndex host_count, std::unique_ptr<Authenticator> authenticator,
-           Callbacks callbacks)
-    : loop_(loop), log_(log), settings_(settings), step_key_(std::move(step_key)), self_(self),
-      host_count_(host_count), authenticator_(std::move(authenticator)),
-      callbacks_(std::move(callbacks)), cookie_(random_bytes(16)), limits_(stranger_bounds) {}
+Mesh::Mesh(EventLoop &loop, Log &log, const Settings &settings, std::string step_key, HostIndex self,
+           HostIndex host_count, std::unique_ptr<Authenticator> authenticator, Callbacks callbacks)
+    : loop_(loop), log_(log), settings_(settings), step_key_(std::move(step_key)), self_(self), host_count_(host_count),
+      authenticator_(std::move(authenticator)), callbacks_(std::move(callbacks)), cookie_(random_bytes(16)),
+      limits_(stranger_bounds) {}
 
-Mesh::~Mesh() { *alive_ = false; }
+Mesh::~Mesh() {
+    *alive_ = false;
+}
 
-Result<std::unique_ptr<Mesh>> Mesh::create(EventLoop &loop, Log &log, const Settings &settings,
-                                           std::string step_key, HostIndex self,
-                                           HostIndex host_count,
-                                           std::unique_ptr<Authenticator> authenticator,
-                                           Callbacks callbacks, Listening listening) {
+Result<std::unique_ptr<Mesh>> Mesh::create(EventLoop &loop, Log &log, const Settings &settings, std::string step_key,
+                                           HostIndex self, HostIndex host_count,
+                                           std::unique_ptr<Authenticator> authenticator, Callbacks callbacks,
+                                           Listening listening) {
     std::unique_ptr<Mesh> mesh(new Mesh(loop, log, settings, std::move(step_key), self, host_count,
                                         std::move(authenticator), std::move(callbacks)));
     if (listening == Listening::no)
@@ -108,10 +108,9 @@ Result<std::unique_ptr<Mesh>> Mesh::create(EventLoop &loop, Log &log, const Sett
     if (!addresses)
         return addresses.failure();
     mesh->addresses_ = std::move(*addresses);
-    auto listener = Listener::open(loop, settings.transport_ports,
-                                   [raw = mesh.get()](UniqueFd fd, const PeerAddress &from) {
-                                       raw->accept(std::move(fd), from);
-                                   });
+    auto listener =
+        Listener::open(loop, settings.transport_ports,
+                       [raw = mesh.get()](UniqueFd fd, const PeerAddress &from) { raw->accept(std::move(fd), from); });
     if (!listener)
         return listener.failure();
     mesh->listener_ = std::move(*listener);
@@ -125,8 +124,8 @@ Mesh::Peer &Mesh::peer(HostIndex host) {
     return *slot;
 }
 
-wire::Introduction Mesh::introduction(HostIndex dialer, HostIndex listener, Bytes cookie,
-                                      Bytes nonce, bool reply) const {
+wire::Introduction Mesh::introduction(HostIndex dialer, HostIndex listener, Bytes cookie, Bytes nonce,
+                                      bool reply) const {
     wire::Introduction introduction;
     introduction.step_key = step_key_;
     introduction.dialer = dialer;
@@ -141,11 +140,11 @@ wire::Introduction Mesh::introduction(HostIndex dialer, HostIndex listener, Byte
 
 // The handshake is over: what follows has tags, if one side wants them. This side's last frame of the
 // handshake has been sent, the other's has been read.
-void Mesh::set_keys(Link &link, HostIndex host, const wire::Introduction &hello,
-                    const wire::Introduction &welcome) {
+void Mesh::set_keys(Link &link, HostIndex host, const wire::Introduction &hello, const wire::Introduction &welcome) {
     if (hello.wants_tags != welcome.wants_tags && !std::exchange(told_of_tags_, true))
         log_.warning("this host and host {} have different values of transport.frame_tags: frames between "
-                     "them have tags", host);
+                     "them have tags",
+                     host);
     if (!hello.wants_tags && !welcome.wants_tags)
         return;
     auto keys = frame_keys(wire::encode(hello), wire::encode(welcome));
@@ -259,12 +258,13 @@ bool Mesh::was_connected(HostIndex host) const {
     return found != peers_.end() && found->second->was_connected;
 }
 
-void Mesh::forget(HostIndex host) { peers_.erase(host); }
+void Mesh::forget(HostIndex host) {
+    peers_.erase(host);
+}
 
 bool Mesh::wanted() const {
-    return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {
-        return !entry.second->links.empty() || entry.second->dial;
-    });
+    return std::any_of(peers_.begin(), peers_.end(),
+                       [](const auto &entry) { return !entry.second->links.empty() || entry.second->dial; });
 }
 
 std::vector<HostIndex> Mesh::connected_hosts() const {
@@ -327,9 +327,8 @@ void Mesh::accept(UniqueFd fd, const PeerAddress &from) {
         loop_, std::move(fd), settings_.transport_dead_after,
         Link::Callbacks{[this, id](std::uint8_t type, Bytes payload) { on_hello(id, type, payload); },
                         [this, id](Error why) { drop_stranger(id, why); }});
-    stranger->timer = loop_.after(stranger_patience, [this, id] {
-        drop_stranger(id, error(ErrorKind::timeout, "it did not introduce itself"));
-    });
+    stranger->timer = loop_.after(
+        stranger_patience, [this, id] { drop_stranger(id, error(ErrorKind::timeout, "it did not introduce itself")); });
     strangers_.emplace(id, std::move(stranger));
 }
 
@@ -370,9 +369,8 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
         if (!statement)
             return refuse_stranger(id, statement.failure());
         auto intro = wire::decode<wire::Introduction>(*statement);
-        if (!intro || intro->step_key != step_key_ || intro->listener != self_ ||
-            intro->dialer >= host_count_ || intro->dialer == self_ ||
-            intro->listener_cookie != cookie_ || intro->reply != 0 ||
+        if (!intro || intro->step_key != step_key_ || intro->listener != self_ || intro->dialer >= host_count_ ||
+            intro->dialer == self_ || intro->listener_cookie != cookie_ || intro->reply != 0 ||
             intro->secret.size() != secret_size)
             return drop_stranger(id, error(ErrorKind::denied, "its proof is for something else"));
         HostIndex dialer = intro->dialer;
@@ -419,8 +417,7 @@ void Mesh::on_contact(const Bytes &message) {
     dial_next(host);
 }
 
-static bool socket_address(const Bytes &text, std::uint16_t port, sockaddr_storage &out,
-                           socklen_t &length) {
+static bool socket_address(const Bytes &text, std::uint16_t port, sockaddr_storage &out, socklen_t &length) {
     out = {};
     auto *v4 = reinterpret_cast<sockaddr_in *>(&out);
     auto *v6 = reinterpret_cast<sockaddr_in6 *>(&out);
@@ -486,15 +483,13 @@ void Mesh::dial_address(HostIndex host) {
         UniqueFd fd(::socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (!fd)
             continue;
-        if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 &&
-            errno != EINPROGRESS)
+        if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 && errno != EINPROGRESS)
             continue;
         dial.fd = std::move(fd);
         dial.timer = loop_.after(address_patience, [this, host] {
             dial_failed(host, error(ErrorKind::timeout, "no answer within {} s", address_patience.count()));
         });
-        dial.watch = loop_.watch(dial.fd.get(), EventLoop::writable,
-                                 [this, host](unsigned) { dial_connected(host); });
+        dial.watch = loop_.watch(dial.fd.get(), EventLoop::writable, [this, host](unsigned) { dial_connected(host); });
         return;
     }
     log_.debug("host {} cannot be reached at any of the {} addresses it gave; once more", host,
@@ -523,9 +518,8 @@ void Mesh::dial_connected(HostIndex host) {
     dial.watch.reset();
     dial.link = std::make_unique<Link>(
         loop_, std::move(dial.fd), settings_.transport_dead_after,
-        Link::Callbacks{
-            [this, host](std::uint8_t type, Bytes payload) { on_welcome(host, type, payload); },
-            [this, host](Error why) { dial_failed(host, why); }});
+        Link::Callbacks{[this, host](std::uint8_t type, Bytes payload) { on_welcome(host, type, payload); },
+                        [this, host](Error why) { dial_failed(host, why); }});
     dial.timer = loop_.after(handshake_patience, [this, host] {
         dial_failed(host, error(ErrorKind::timeout, "no Welcome within {} s", handshake_patience.count()));
     });
@@ -545,8 +539,7 @@ void Mesh::on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload) {
     dial.timer.reset();
     std::uint64_t attempt = dial.attempt;
     std::weak_ptr<bool> alive = alive_;
-    authenticator_->verify(std::move(welcome->proof), [this, alive, host,
-                                                       attempt](Result<Bytes> statement) {
+    authenticator_->verify(std::move(welcome->proof), [this, alive, host, attempt](Result<Bytes> statement) {
         if (alive.expired())
             return;
         Peer &p = peer(host);
@@ -602,34 +595,33 @@ void Mesh::established(HostIndex host, std::unique_ptr<Link> link) {
 }
 
 Link::Callbacks Mesh::link_callbacks(HostIndex host, std::uint64_t id) {
-    Link::Callbacks callbacks{
-            [this, host](std::uint8_t type, Bytes payload) {
-                if (peer(host).gone)
-                    return; // it comes late, on demand
-                if (type == wire::Farewell::type)
-                    peer(host).said_farewell = true;
-                else
-                    callbacks_.on_message(host, type, std::move(payload));
-                message_passed(host);
-            },
-            [this, host, id](Error why) {
-                Peer &p = peer(host);
-                p.links.erase(id);
-                if (why.kind == ErrorKind::denied) { // no end of it counts as orderly then
-                    log_.error("host {}: {}", host, why.text);
-                    return host_gone(host, Gone::lost, why);
-                }
-                if (p.links.empty())
-                    return host_gone(host, p.said_farewell ? Gone::left : Gone::lost, why);
-                if (p.said_farewell)
-                    return;
-                // What has come over the others, perhaps its farewell, is read first.
-                std::weak_ptr<bool> alive = alive_;
-                loop_.post([this, alive, host, why] {
-                    if (!alive.expired() && !peer(host).said_farewell)
-                        host_gone(host, Gone::lost, why);
-                });
-            }};
+    Link::Callbacks callbacks{[this, host](std::uint8_t type, Bytes payload) {
+                                  if (peer(host).gone)
+                                      return; // it comes late, on demand
+                                  if (type == wire::Farewell::type)
+                                      peer(host).said_farewell = true;
+                                  else
+                                      callbacks_.on_message(host, type, std::move(payload));
+                                  message_passed(host);
+                              },
+                              [this, host, id](Error why) {
+                                  Peer &p = peer(host);
+                                  p.links.erase(id);
+                                  if (why.kind == ErrorKind::denied) { // no end of it counts as orderly then
+                                      log_.error("host {}: {}", host, why.text);
+                                      return host_gone(host, Gone::lost, why);
+                                  }
+                                  if (p.links.empty())
+                                      return host_gone(host, p.said_farewell ? Gone::left : Gone::lost, why);
+                                  if (p.said_farewell)
+                                      return;
+                                  // What has come over the others, perhaps its farewell, is read first.
+                                  std::weak_ptr<bool> alive = alive_;
+                                  loop_.post([this, alive, host, why] {
+                                      if (!alive.expired() && !peer(host).said_farewell)
+                                          host_gone(host, Gone::lost, why);
+                                  });
+                              }};
     return faults_ ? faults_->delayed(host, std::move(callbacks)) : callbacks;
 }
 

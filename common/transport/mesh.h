@@ -17,10 +17,10 @@
 // All in the loop's thread.
 #pragma once
 
-#include "common/base/rate_limit.h"
-#include "common/peer/stranger_limits.h"
 #include "common/base/log.h"
+#include "common/base/rate_limit.h"
 #include "common/config/settings.h"
+#include "common/peer/stranger_limits.h"
 #include "common/transport/authenticator.h"
 #include "common/transport/contact.h"
 #include "common/transport/link.h"
@@ -43,17 +43,14 @@ class Mesh {
         // Once per host. What was queued for it is dropped.
         std::function<void(HostIndex host, Gone how, const Error &why)> on_gone;
         // Hands a contact message to the daemon of `host` (RmBackend::send_contact). not_found: it has left.
-        std::function<void(HostIndex host, Bytes message, TimePoint deadline,
-                           std::function<void(Result<void>)> done)>
+        std::function<void(HostIndex host, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done)>
             send_contact;
     };
     // `no`: this daemon only dials. It cannot invite, and sends only where there is a connection.
     enum class Listening { no, yes };
     static Result<std::unique_ptr<Mesh>> create(EventLoop &loop, Log &log, const Settings &settings,
-                                                std::string step_key, HostIndex self,
-                                                HostIndex host_count,
-                                                std::unique_ptr<Authenticator> authenticator,
-                                                Callbacks callbacks,
+                                                std::string step_key, HostIndex self, HostIndex host_count,
+                                                std::unique_ptr<Authenticator> authenticator, Callbacks callbacks,
                                                 Listening listening = Listening::yes);
     ~Mesh();
 
@@ -115,10 +112,8 @@ class Mesh {
     void host_gone(HostIndex host, Gone how, const Error &why);
     void message_passed(HostIndex host);
     void cut(HostIndex host);
-    wire::Introduction introduction(HostIndex dialer, HostIndex listener, Bytes cookie, Bytes nonce,
-                                    bool reply) const;
-    void set_keys(Link &link, HostIndex host, const wire::Introduction &hello,
-                  const wire::Introduction &welcome);
+    wire::Introduction introduction(HostIndex dialer, HostIndex listener, Bytes cookie, Bytes nonce, bool reply) const;
+    void set_keys(Link &link, HostIndex host, const wire::Introduction &hello, const wire::Introduction &welcome);
     Link::Callbacks link_callbacks(HostIndex host, std::uint64_t link_id);
 
     EventLoop &loop_;
@@ -133,10 +128,10 @@ class Mesh {
     std::unique_ptr<Listener> listener_;
     Bytes cookie_;
     std::vector<Bytes> addresses_;
-    bool leaving_ = false; // has said farewell
+    bool leaving_ = false;      // has said farewell
     bool told_of_tags_ = false; // that another host has another value of transport.frame_tags
-    std::size_t dialing_ = 0; // counted by each Dial
-    std::size_t awaited_ = 0; // invited and not here yet: counted by each Awaited
+    std::size_t dialing_ = 0;   // counted by each Dial
+    std::size_t awaited_ = 0;   // invited and not here yet: counted by each Awaited
     std::map<HostIndex, std::unique_ptr<Peer>> peers_;
     std::map<std::uint64_t, std::unique_ptr<Stranger>> strangers_;
     StrangerLimits limits_; // of strangers_, by their addresses

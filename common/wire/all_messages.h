@@ -19,12 +19,12 @@
 
 namespace pmixhost::wire {
 
-using AllMessages = std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe,
-                               ModexRequest, ModexReply, PostedByEnded, PostedKept, KillRanks, SignalRanks, SignalReply,
-                               PublishRequest, LookupRequest, UnpublishRequest,
-                               DataReply, ProcessesEnded, WantSession, SessionCollectiveJoin, SessionCollectiveDone, SpawnRequest, SpawnReply,
-                               StepOver, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents, JobEvent, TableRequest, TableReply,
-                               NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart,
-                               ControlPartReply, StepDelegate>;
+using AllMessages =
+    std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe, ModexRequest, ModexReply,
+               PostedByEnded, PostedKept, KillRanks, SignalRanks, SignalReply, PublishRequest, LookupRequest,
+               UnpublishRequest, DataReply, ProcessesEnded, WantSession, SessionCollectiveJoin, SessionCollectiveDone,
+               SpawnRequest, SpawnReply, StepOver, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
+               JobEvent, TableRequest, TableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest,
+               ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate>;
 
 } // namespace pmixhost::wire

@@ -26,7 +26,9 @@ namespace pmixhost::wire {
 //         field(&Hello::proof, "proof", "a proof of an Introduction");
 //     }
 template <typename T>
-concept Described = requires { T::fields([](auto, const char *, const char *) {}); };
+concept Described = requires {
+    T::fields([](auto, const char *, const char *) {});
+};
 
 class Writer {
   public:
@@ -70,8 +72,8 @@ class Reader {
                 return;
             std::make_unsigned_t<T> bits = 0;
             for (std::size_t i = 0; i < sizeof(T); ++i)
-                bits = static_cast<std::make_unsigned_t<T>>(
-                    (static_cast<std::uint64_t>(bits) << 8) | static_cast<unsigned char>(taken_[i]));
+                bits = static_cast<std::make_unsigned_t<T>>((static_cast<std::uint64_t>(bits) << 8) |
+                                                            static_cast<unsigned char>(taken_[i]));
             value = static_cast<T>(bits);
         } else if constexpr (std::is_same_v<T, Bytes>) {
             std::uint32_t length = 0;
@@ -120,11 +122,9 @@ template <Described Message> Result<Message> decode(std::string_view bytes) {
     Reader reader(bytes);
     reader.get(message);
     if (!reader.ok())
-        return error(ErrorKind::invalid, "{} message of {} bytes is cut off", Message::name,
-                     bytes.size());
+        return error(ErrorKind::invalid, "{} message of {} bytes is cut off", Message::name, bytes.size());
     if (!reader.at_end())
-        return error(ErrorKind::invalid, "{} message of {} bytes has bytes left over", Message::name,
-                     bytes.size());
+        return error(ErrorKind::invalid, "{} message of {} bytes has bytes left over", Message::name, bytes.size());
     return message;
 }
 

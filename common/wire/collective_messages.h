@@ -47,8 +47,7 @@ struct CollectiveDown {
 struct CollectiveProbe {
     static constexpr std::uint8_t type = 18;
     static constexpr const char *name = "CollectiveProbe";
-    static constexpr const char *text =
-        "a collective waits for this subtree: say so if a participant has gone";
+    static constexpr const char *text = "a collective waits for this subtree: say so if a participant has gone";
     Bytes signature;
     std::uint64_t sequence = 0;
     static constexpr void fields(auto &&field) {

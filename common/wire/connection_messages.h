@@ -53,9 +53,7 @@ struct Farewell {
     static constexpr const char *text =
         "every task of this host has finished with PMIx or ended: the close that follows is no loss";
     std::uint8_t reserved = 0;
-    static constexpr void fields(auto &&field) {
-        field(&Farewell::reserved, "reserved", "0");
-    }
+    static constexpr void fields(auto &&field) { field(&Farewell::reserved, "reserved", "0"); }
 };
 
 } // namespace pmixhost::wire

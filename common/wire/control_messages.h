@@ -136,9 +136,7 @@ struct ControlCancel {
     static constexpr const char *name = "ControlCancel";
     static constexpr const char *text = "to the session: who asked waits no longer; what is not done need not be";
     std::uint64_t id = 0;
-    static constexpr void fields(auto &&field) {
-        field(&ControlCancel::id, "id", "as in ControlRequest");
-    }
+    static constexpr void fields(auto &&field) { field(&ControlCancel::id, "id", "as in ControlRequest"); }
 };
 struct ControlPart {
     static constexpr std::uint8_t type = 147;

@@ -48,8 +48,7 @@ struct EndedProcess {
 struct HostReport {
     static constexpr std::uint8_t type = 57;
     static constexpr const char *name = "HostReport";
-    static constexpr const char *text =
-        "processes of a host have ended badly, or it is lost; passed on along the tree";
+    static constexpr const char *text = "processes of a host have ended badly, or it is lost; passed on along the tree";
     std::uint32_t origin = 0;
     std::uint64_t sequence = 0;
     std::vector<std::uint32_t> hosts;
@@ -124,9 +123,7 @@ struct SubscribeEvents {
     static constexpr const char *name = "SubscribeEvents";
     static constexpr const char *text = "to the session: here I am, with my namespace";
     std::uint8_t reserved = 0;
-    static constexpr void fields(auto &&field) {
-        field(&SubscribeEvents::reserved, "reserved", "0");
-    }
+    static constexpr void fields(auto &&field) { field(&SubscribeEvents::reserved, "reserved", "0"); }
 };
 
 } // namespace pmixhost::wire

@@ -65,9 +65,7 @@ struct PostedKept {
     static constexpr const char *name = "PostedKept";
     static constexpr const char *text = "the heir has it, or leaves too";
     std::uint8_t kept = 0;
-    static constexpr void fields(auto &&field) {
-        field(&PostedKept::kept, "kept", "0: the next one is to be asked");
-    }
+    static constexpr void fields(auto &&field) { field(&PostedKept::kept, "kept", "0: the next one is to be asked"); }
 };
 
 } // namespace pmixhost::wire

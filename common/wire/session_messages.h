@@ -27,19 +27,14 @@ struct NamespaceEnded {
     static constexpr const char *name = "NamespaceEnded";
     static constexpr const char *text = "to the session: a job that this one has spawned has ended";
     Bytes nspace;
-    static constexpr void fields(auto &&field) {
-        field(&NamespaceEnded::nspace, "nspace", "of that job");
-    }
+    static constexpr void fields(auto &&field) { field(&NamespaceEnded::nspace, "nspace", "of that job"); }
 };
 struct WantSession {
     static constexpr std::uint8_t type = 37;
     static constexpr const char *name = "WantSession";
-    static constexpr const char *text =
-        "to the lowest host of the step: see to it that this allocation has a session";
+    static constexpr const char *text = "to the lowest host of the step: see to it that this allocation has a session";
     std::uint8_t reserved = 0;
-    static constexpr void fields(auto &&field) {
-        field(&WantSession::reserved, "reserved", "0");
-    }
+    static constexpr void fields(auto &&field) { field(&WantSession::reserved, "reserved", "0"); }
 };
 
 } // namespace pmixhost::wire

@@ -91,7 +91,8 @@ struct StepOver {
 struct JobEvent {
     static constexpr std::uint8_t type = 98;
     static constexpr const char *name = "JobEvent";
-    static constexpr const char *text = "to who spawned a job: it runs, which is told only when asked for, or has ended";
+    static constexpr const char *text =
+        "to who spawned a job: it runs, which is told only when asked for, or has ended";
     static constexpr std::uint8_t running = 1, ended = 2;
     Bytes nspace;
     std::uint8_t what = 0;

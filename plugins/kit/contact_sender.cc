@@ -27,10 +27,12 @@ void ContactSender::attempt(std::shared_ptr<Sending> sending) {
 void ContactSender::attempted(std::shared_ptr<Sending> sending, Result<void> sent) {
     Message &message = sending->message;
     if (!sent && sent.failure().kind == ErrorKind::timeout)
-        return sending->done(error(ErrorKind::unreachable, "the daemon on {} was not reached through the resource manager in time",
+        return sending->done(error(ErrorKind::unreachable,
+                                   "the daemon on {} was not reached through the resource manager in time",
                                    message.node));
     if (sent || sent.failure().kind == ErrorKind::limit ||
-        (message.once && sent.failure().kind == ErrorKind::not_found) || loop_.now() + sending->pause >= message.deadline)
+        (message.once && sent.failure().kind == ErrorKind::not_found) ||
+        loop_.now() + sending->pause >= message.deadline)
         return sending->done(std::move(sent));
     log_.debug("{}; once more", sent.failure().text);
     if (message.on_missing && loop_.now() >= message.missing_after) {

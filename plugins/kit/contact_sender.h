@@ -6,8 +6,8 @@
 // host does not wait for another one's end.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/log.h"
+#include "common/loop/event_loop.h"
 #include "common/loop/slow_calls.h"
 
 #include <functional>
@@ -22,8 +22,8 @@ class ContactSender {
   public:
     static constexpr SlowCalls::Threads threads{4, 8};
     // Blocks; called in a thread. not_found where nobody listens at that path.
-    using Forward = std::function<Result<void>(const std::string &node, const std::string &path,
-                                               const std::string &message)>;
+    using Forward =
+        std::function<Result<void>(const std::string &node, const std::string &path, const std::string &message)>;
     struct Message {
         std::string node, path, bytes;
         TimePoint deadline;

@@ -22,8 +22,7 @@ Result<UniqueFd> make_task_door(std::string &name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     socklen_t length = sizeof address.sun_family;
-    if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
-        ::listen(fd.get(), door_backlog) != 0)
+    if (::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 || ::listen(fd.get(), door_backlog) != 0)
         return system_error("task door", errno);
     length = sizeof address;
     if (getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
@@ -37,8 +36,7 @@ Result<StatusPage *> make_status_page(UniqueFd &fd) {
     if (!fd || ftruncate(fd.get(), StatusPage::size) != 0 ||
         fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         return system_error("status page", errno);
-    void *memory =
-        mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    void *memory = mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (memory == MAP_FAILED)
         return system_error("status page", errno);
     return static_cast<StatusPage *>(memory);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "common/start/status_page.h"
 #include "common/base/unique_fd.h"
+#include "common/start/status_page.h"
 
 #include <string>
 

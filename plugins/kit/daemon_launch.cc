@@ -36,11 +36,11 @@ struct Prepared {
 
 // 32-bit machines have calls with 16-bit numbers under the plain names.
 #ifdef SYS_setresuid32
-constexpr long call_setgroups = SYS_setgroups32, call_setresgid = SYS_setresgid32,
-               call_setresuid = SYS_setresuid32, call_setuid = SYS_setuid32;
+constexpr long call_setgroups = SYS_setgroups32, call_setresgid = SYS_setresgid32, call_setresuid = SYS_setresuid32,
+               call_setuid = SYS_setuid32;
 #else
-constexpr long call_setgroups = SYS_setgroups, call_setresgid = SYS_setresgid,
-               call_setresuid = SYS_setresuid, call_setuid = SYS_setuid;
+constexpr long call_setgroups = SYS_setgroups, call_setresgid = SYS_setresgid, call_setresuid = SYS_setresuid,
+               call_setuid = SYS_setuid;
 #endif
 
 [[noreturn]] void give_up(const Prepared &prepared, const char *what) {
@@ -111,15 +111,13 @@ void become(const Prepared &prepared) {
     }
     uid_t real, effective, saved;
     gid_t real_group, effective_group, saved_group;
-    bool is_user = getresuid(&real, &effective, &saved) == 0 && real == user.uid &&
-                   effective == user.uid && saved == user.uid &&
-                   getresgid(&real_group, &effective_group, &saved_group) == 0 &&
-                   real_group == user.gid && effective_group == user.gid &&
-                   saved_group == user.gid;
+    bool is_user = getresuid(&real, &effective, &saved) == 0 && real == user.uid && effective == user.uid &&
+                   saved == user.uid && getresgid(&real_group, &effective_group, &saved_group) == 0 &&
+                   real_group == user.gid && effective_group == user.gid && saved_group == user.gid;
     // Nobody but root himself may be able to go back.
     constexpr uid_t as_it_is = static_cast<uid_t>(-1);
-    bool could_return = user.uid != 0 && (::syscall(call_setuid, 0) == 0 ||
-                                          ::syscall(call_setresuid, as_it_is, 0, as_it_is) == 0);
+    bool could_return =
+        user.uid != 0 && (::syscall(call_setuid, 0) == 0 || ::syscall(call_setresuid, as_it_is, 0, as_it_is) == 0);
     if (!is_user || could_return) {
         errno = EPERM;
         give_up(prepared, "cannot become the user");
@@ -170,9 +168,13 @@ Result<pid_t> launch_daemon(const DaemonLaunch &launch) {
     auto born = make_socket_pair();
     if (!go || !born)
         return go ? born.failure() : go.failure();
-    Prepared prepared{launch, launch.descriptors, pointers(launch.arguments, &launch.path),
-                      pointers(launch.environment, nullptr), "cannot execute " + launch.path,
-                      go->first.get(), born->second.get()};
+    Prepared prepared{launch,
+                      launch.descriptors,
+                      pointers(launch.arguments, &launch.path),
+                      pointers(launch.environment, nullptr),
+                      "cannot execute " + launch.path,
+                      go->first.get(),
+                      born->second.get()};
     std::sort(prepared.descriptors.begin(), prepared.descriptors.end());
 
     // No signal handler of the RM runs in the new process.
@@ -185,8 +187,7 @@ Result<pid_t> launch_daemon(const DaemonLaunch &launch) {
         pid_t daemon = bare_fork();
         if (daemon == 0)
             run_daemon(prepared);
-        bool told =
-            ::send(born->second.get(), &daemon, sizeof daemon, MSG_NOSIGNAL) == sizeof daemon;
+        bool told = ::send(born->second.get(), &daemon, sizeof daemon, MSG_NOSIGNAL) == sizeof daemon;
         _exit(told && daemon > 0 ? 0 : 1);
     }
     int fork_error = errno;

@@ -1,5 +1,5 @@
-// Turns a fork of the RM's process for the step (slurmstepd: root, many threads, blocked signals, protected from the OOM killer,
-// full of descriptors) into a clean process of the job's user that executes pmixhostd.
+// Turns a fork of the RM's process for the step (slurmstepd: root, many threads, blocked signals, protected from the
+// OOM killer, full of descriptors) into a clean process of the job's user that executes pmixhostd.
 //
 // It is forked twice, because such a process waits for any child it has and would take this one for a
 // task. No handler of pthread_atfork runs: its other threads may hold what such a handler waits for.

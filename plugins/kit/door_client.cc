@@ -26,15 +26,13 @@ constexpr std::size_t max_door_text = 1024; // of a refusal
 // A socket with a deadline. Each call fails (timeout, unreachable) or did the whole.
 class TimedSocket {
   public:
-    TimedSocket(UniqueFd fd, Clock::time_point deadline)
-        : fd_(std::move(fd)), deadline_(deadline) {}
+    TimedSocket(UniqueFd fd, Clock::time_point deadline) : fd_(std::move(fd)), deadline_(deadline) {}
     int fd() const { return fd_.get(); }
     UniqueFd take() { return std::move(fd_); }
 
     Result<void> wait(short events) {
         for (;;) {
-            auto left =
-                std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+            auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
             if (left <= 0)
                 return error(ErrorKind::timeout, "pmixhostd did not answer in time");
             pollfd poll_fd{fd_.get(), events, 0};
@@ -135,9 +133,8 @@ Result<std::vector<std::string>> split_variables(std::string_view bytes) {
         std::string_view entry = bytes.substr(0, end);
         std::size_t equals = entry.find('=');
         bool good_name = equals != std::string_view::npos && equals > 0 &&
-                         std::all_of(entry.begin(), entry.begin() + equals, [](char c) {
-                             return static_cast<unsigned char>(c) > 0x20 && c != 0x7f;
-                         });
+                         std::all_of(entry.begin(), entry.begin() + equals,
+                                     [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; });
         if (end == std::string_view::npos || !good_name || variables.size() == max_task_variables)
             return error(ErrorKind::invalid, "pmixhostd gave an environment that is none");
         variables.emplace_back(entry);
@@ -149,8 +146,7 @@ Result<std::vector<std::string>> split_variables(std::string_view bytes) {
 } // namespace
 
 Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid, Rank rank,
-                                             std::chrono::milliseconds limit,
-                                             UniqueFd *door) {
+                                             std::chrono::milliseconds limit, UniqueFd *door) {
     auto socket = connect_to(name, Clock::now() + limit);
     if (!socket)
         return socket.failure();

@@ -2,9 +2,9 @@
 // its process and as its user.
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "common/job/job_map.h"
 
 #include <chrono>
 #include <string>
@@ -20,7 +20,6 @@ inline constexpr std::size_t max_task_environment = 1u << 20;
 // `uid` or root. The text of a failure does not say why there is no daemon: the status page does.
 // `door`: if not null, gets the connection, which the daemon then listens on.
 Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid, Rank rank,
-                                             std::chrono::milliseconds limit,
-                                             UniqueFd *door = nullptr);
+                                             std::chrono::milliseconds limit, UniqueFd *door = nullptr);
 
 } // namespace pmixhost::kit

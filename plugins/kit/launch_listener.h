@@ -38,8 +38,8 @@ class LaunchListener {
     struct Parts {
         std::unique_ptr<Sealer> sealer;
         std::function<Result<LauncherProcess>()> start_launcher;
-        UniqueFd spawn_channel; // empty unless this starter was run for PMIx_Spawn
-        std::size_t hosts = 0;  // that have to say `launched` before it is told
+        UniqueFd spawn_channel;                            // empty unless this starter was run for PMIx_Spawn
+        std::size_t hosts = 0;                             // that have to say `launched` before it is told
         std::function<void(const std::string &)> complain; // to the user
         std::chrono::milliseconds patience = std::chrono::seconds(10); // with a stranger
     };

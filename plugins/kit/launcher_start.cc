@@ -84,8 +84,7 @@ Result<LauncherProcess> start_launcher(LauncherStart start) {
         argv.push_back(word.data());
     argv.push_back(nullptr);
     pid_t pid = -1;
-    int code = posix_spawn(&pid, start.daemon.c_str(), &files.actions, &how.attributes, argv.data(),
-                           environ);
+    int code = posix_spawn(&pid, start.daemon.c_str(), &files.actions, &how.attributes, argv.data(), environ);
     if (code != 0)
         return system_error("the launcher " + start.daemon + " cannot be started", code);
     return LauncherProcess{pid, std::move(own)};

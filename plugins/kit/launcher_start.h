@@ -11,8 +11,8 @@
 namespace pmixhost::kit {
 
 struct LauncherStart {
-    std::string daemon;                  // path of pmixhostd
-    std::vector<std::string> arguments;  // after --start-fd N
+    std::string daemon;                 // path of pmixhostd
+    std::vector<std::string> arguments; // after --start-fd N
     // The backend's own and those of every backend (contrib/doc/start-document.md), but `role` and `invitations_fd`.
     StartDocument document;
 };

@@ -148,16 +148,14 @@ Sending begin_connect(const std::string &address, std::uint16_t port) {
     UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd)
         return {};
-    if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&storage), length) != 0 &&
-        errno != EINPROGRESS)
+    if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&storage), length) != 0 && errno != EINPROGRESS)
         return {};
     return {std::move(fd)};
 }
 
 // A frame is small against the buffer of a connection on which next to nothing was sent.
 bool write_at_once(int fd, const std::string &frame) {
-    return ::send(fd, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
-           static_cast<ssize_t>(frame.size());
+    return ::send(fd, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(frame.size());
 }
 
 // The whole frame is there, or can no longer become one.
@@ -206,8 +204,7 @@ Result<std::string> MungeSealer::seal(std::string_view payload) {
         code = munge_ctx_set(munge.context, MUNGE_OPT_UID_RESTRICTION, geteuid());
     char *credential = nullptr;
     if (code == EMUNGE_SUCCESS)
-        code = munge_encode(&credential, munge.context, payload.data(),
-                            static_cast<int>(payload.size()));
+        code = munge_encode(&credential, munge.context, payload.data(), static_cast<int>(payload.size()));
     std::string text = credential ? credential : "";
     std::free(credential);
     if (code != EMUNGE_SUCCESS)
@@ -221,9 +218,8 @@ Result<Sealer::Opened> MungeSealer::open(const std::string &sealed) {
     int length = 0;
     uid_t uid = static_cast<uid_t>(-1);
     gid_t gid = static_cast<gid_t>(-1);
-    munge_err_t code = munge.context ? munge_decode(sealed.c_str(), munge.context, &payload,
-                                                    &length, &uid, &gid)
-                                     : EMUNGE_NO_MEMORY;
+    munge_err_t code =
+        munge.context ? munge_decode(sealed.c_str(), munge.context, &payload, &length, &uid, &gid) : EMUNGE_NO_MEMORY;
     std::string bytes;
     if (payload && length > 0)
         bytes.assign(static_cast<char *>(payload), static_cast<std::size_t>(length));
@@ -243,9 +239,7 @@ std::string ReportTarget::text() const {
 }
 
 Result<ReportTarget> ReportTarget::parse(std::string_view text) {
-    auto garbled = [] {
-        return error(ErrorKind::invalid, "the address for exit reports is garbled");
-    };
+    auto garbled = [] { return error(ErrorKind::invalid, "the address for exit reports is garbled"); };
     auto next_word = [&text] {
         std::string_view word = text.substr(0, text.find(' '));
         text.remove_prefix(std::min(text.size(), word.size() + 1));
@@ -276,8 +270,7 @@ Result<ReportTarget> ReportTarget::parse(std::string_view text) {
 
 Result<std::string> make_frame(const Cookie &cookie, const ExitReport &report, Sealer &sealer) {
     return make_message(
-        cookie, StarterMessage{StarterMessage::Kind::exit_report, report.exit_status & 0xff, report.text},
-        sealer);
+        cookie, StarterMessage{StarterMessage::Kind::exit_report, report.exit_status & 0xff, report.text}, sealer);
 }
 
 Result<std::string> make_message(const Cookie &cookie, const StarterMessage &message, Sealer &sealer) {
@@ -302,8 +295,7 @@ Result<std::string> make_message(const Cookie &cookie, const StarterMessage &mes
     return frame + *sealed;
 }
 
-Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_t own_uid,
-                              Sealer &sealer) {
+Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_t own_uid, Sealer &sealer) {
     auto message = open_message(frame, cookie, own_uid, sealer);
     if (!message)
         return message.failure();
@@ -312,8 +304,7 @@ Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_
     return ExitReport{message->status, std::move(message->body)};
 }
 
-Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid,
-                                 Sealer &sealer) {
+Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid, Sealer &sealer) {
     if (progress_of(frame) != Progress::whole)
         return error(ErrorKind::invalid, "exit report: garbled");
     auto opened = sealer.open(std::string(frame.substr(header_size, get_u32(frame.substr(8)))));
@@ -332,12 +323,20 @@ Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie
     std::size_t most = max_report_text;
     bool known = true;
     switch (message.kind) {
-    case StarterMessage::Kind::exit_report: known = message.status >= 0 && message.status <= 255; break;
-    case StarterMessage::Kind::launched: break;
+    case StarterMessage::Kind::exit_report:
+        known = message.status >= 0 && message.status <= 255;
+        break;
+    case StarterMessage::Kind::launched:
+        break;
     case StarterMessage::Kind::note:
-    case StarterMessage::Kind::kept: known = message.status == 0; break;
-    case StarterMessage::Kind::invitation: most = max_invitation; break;
-    default: known = false;
+    case StarterMessage::Kind::kept:
+        known = message.status == 0;
+        break;
+    case StarterMessage::Kind::invitation:
+        most = max_invitation;
+        break;
+    default:
+        known = false;
     }
     if (!known || length > most || payload.size() != fixed + length)
         return error(ErrorKind::invalid, "exit report: garbled");
@@ -349,12 +348,12 @@ Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie
 
 Result<void> send_exit_report(const ReportTarget &target, const ExitReport &report, Sealer &sealer,
                               std::chrono::milliseconds limit) {
-    return send_to_starter(
-        target, {StarterMessage::Kind::exit_report, report.exit_status & 0xff, report.text}, sealer, limit);
+    return send_to_starter(target, {StarterMessage::Kind::exit_report, report.exit_status & 0xff, report.text}, sealer,
+                           limit);
 }
 
 Result<void> send_to_starter(const ReportTarget &target, const StarterMessage &message, Sealer &sealer,
-                          std::chrono::milliseconds limit) {
+                             std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
     auto frame = make_message(target.cookie, message, sealer);
     if (!frame)
@@ -385,8 +384,8 @@ Result<void> send_to_starter(const ReportTarget &target, const StarterMessage &m
             if (!polls[i].revents)
                 continue;
             Sending &to = *polled[i];
-            ssize_t n = ::send(to.fd.get(), frame->data() + to.written,
-                               frame->size() - to.written, MSG_NOSIGNAL | MSG_DONTWAIT);
+            ssize_t n = ::send(to.fd.get(), frame->data() + to.written, frame->size() - to.written,
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n < 0 && (errno == EAGAIN || errno == EINTR))
                 continue;
             if (n < 0) {
@@ -402,12 +401,13 @@ Result<void> send_to_starter(const ReportTarget &target, const StarterMessage &m
         }
     }
     if (delivered == 0)
-        return error(ErrorKind::unreachable, "the command that started the step cannot be reached on port {}", target.port);
+        return error(ErrorKind::unreachable, "the command that started the step cannot be reached on port {}",
+                     target.port);
     return {};
 }
 
-Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const StarterMessage &message,
-                                           Sealer &sealer, std::chrono::milliseconds limit) {
+Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const StarterMessage &message, Sealer &sealer,
+                                           std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
     auto kept = make_message(target.cookie, {StarterMessage::Kind::kept, 0, ""}, sealer);
     auto frame = make_message(target.cookie, message, sealer);
@@ -446,7 +446,8 @@ Result<ReadyMessage> ReadyMessage::prepare(const ReportTarget &target, const Sta
         }
     }
     if (ready.connections_.empty())
-        return error(ErrorKind::unreachable, "the command that started the step cannot be reached on port {}", target.port);
+        return error(ErrorKind::unreachable, "the command that started the step cannot be reached on port {}",
+                     target.port);
     return ready;
 }
 
@@ -464,8 +465,7 @@ Result<void> ReadyMessage::send() {
 
 Result<ExitReportListener> ExitReportListener::open(PortRange range) {
     ExitReportListener listener;
-    if (getrandom(listener.cookie_.data(), listener.cookie_.size(), 0) !=
-        static_cast<ssize_t>(listener.cookie_.size()))
+    if (getrandom(listener.cookie_.data(), listener.cookie_.size(), 0) != static_cast<ssize_t>(listener.cookie_.size()))
         return system_error("getrandom", errno);
     if (range.first == 0) {
         auto socket = bind_dual(0);
@@ -482,8 +482,7 @@ Result<ExitReportListener> ExitReportListener::open(PortRange range) {
                 listener.socket_ = std::move(*socket);
         }
         if (!listener.socket_)
-            return error(ErrorKind::limit, "no free port from {} to {}",
-                         range.first, range.last);
+            return error(ErrorKind::limit, "no free port from {} to {}", range.first, range.last);
         // The cookie's start is visible in the port number: that part is drawn again.
         if (getrandom(listener.cookie_.data(), listener.cookie_.size(), 0) !=
             static_cast<ssize_t>(listener.cookie_.size()))
@@ -495,13 +494,14 @@ Result<ExitReportListener> ExitReportListener::open(PortRange range) {
     socklen_t length = sizeof address;
     if (getsockname(listener.socket_.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
         return system_error("getsockname", errno);
-    listener.port_ = ntohs(address.ss_family == AF_INET6
-                               ? reinterpret_cast<sockaddr_in6 *>(&address)->sin6_port
-                               : reinterpret_cast<sockaddr_in *>(&address)->sin_port);
+    listener.port_ = ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6 *>(&address)->sin6_port
+                                                         : reinterpret_cast<sockaddr_in *>(&address)->sin_port);
     return listener;
 }
 
-ReportTarget ExitReportListener::target() const { return {port_, cookie_, own_addresses()}; }
+ReportTarget ExitReportListener::target() const {
+    return {port_, cookie_, own_addresses()};
+}
 
 std::optional<StarterConnection> ExitReportListener::accept() {
     PeerAddress from;
@@ -511,8 +511,7 @@ std::optional<StarterConnection> ExitReportListener::accept() {
     return StarterConnection(std::move(fd), from);
 }
 
-std::optional<ExitReport> ExitReportListener::collect(Sealer &sealer,
-                                                      std::chrono::milliseconds limit) {
+std::optional<ExitReport> ExitReportListener::collect(Sealer &sealer, std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
     std::vector<StarterConnection> connections;
     std::size_t taken = 0;

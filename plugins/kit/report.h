@@ -23,10 +23,10 @@
 // The starter takes it when munge names its own uid or root as the sender and the cookie is its own.
 #pragma once
 
-#include "common/peer/peer_address.h"
 #include "common/base/result.h"
-#include "common/config/settings.h"
 #include "common/base/unique_fd.h"
+#include "common/config/settings.h"
+#include "common/peer/peer_address.h"
 
 #include <array>
 #include <chrono>
@@ -95,15 +95,15 @@ Result<void> send_exit_report(const ReportTarget &target, const ExitReport &repo
                               std::chrono::milliseconds limit);
 
 Result<void> send_to_starter(const ReportTarget &target, const StarterMessage &message, Sealer &sealer,
-                          std::chrono::milliseconds limit);
+                             std::chrono::milliseconds limit);
 
 // A message that is sealed and has its connections, so that to send it takes no time: what must be out
 // before the RM ends this process is prepared before. On each connection it is said at once who keeps it.
 class ReadyMessage {
   public:
     // Blocking, like send_to_starter.
-    static Result<ReadyMessage> prepare(const ReportTarget &target, const StarterMessage &message,
-                                        Sealer &sealer, std::chrono::milliseconds limit);
+    static Result<ReadyMessage> prepare(const ReportTarget &target, const StarterMessage &message, Sealer &sealer,
+                                        std::chrono::milliseconds limit);
     // Once. Fails (unreachable) when the starter has closed all connections.
     Result<void> send();
 
@@ -154,10 +154,8 @@ class ExitReportListener {
 // The parts, for tests. `frame` is what goes over the wire.
 Result<std::string> make_frame(const Cookie &cookie, const ExitReport &report, Sealer &sealer);
 Result<std::string> make_message(const Cookie &cookie, const StarterMessage &message, Sealer &sealer);
-Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid,
-                                 Sealer &sealer);
+Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid, Sealer &sealer);
 // Fails (invalid) on a message that is no exit report.
-Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_t own_uid,
-                              Sealer &sealer);
+Result<ExitReport> open_frame(std::string_view frame, const Cookie &cookie, uid_t own_uid, Sealer &sealer);
 
 } // namespace pmixhost::kit

@@ -80,8 +80,7 @@ Result<std::vector<App>> parse_apps(const StartDocument &document, const Key &ke
 }
 
 bool is_secret(std::string_view text) {
-    return text.size() == 64 &&
-           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 // The same number on every host of the run; a real session has one from its RM.

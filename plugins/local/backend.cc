@@ -4,10 +4,10 @@
 // nor allocations nor a record of jobs; and `pmixhost run` sees for itself what there is to say to the user.
 #include "common/local/local_control.h"
 #include "common/process/sweep.h"
+#include "common/transport/invitation.h"
 #include "plugins/local/start.h"
 #include "plugins/local/starter.h"
 #include "plugins/local/tasks.h"
-#include "common/transport/invitation.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/rm/roles.h"
 #include "server-glue/rm/spawned_step.h"
@@ -44,17 +44,15 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         listener_ = &listener;
         adopt_orphans();
         channel_.emplace(loop_, std::move(start_.control),
-                         ControlChannel::Events{
-                             [this](ControlMessage message) { on_message(std::move(message)); },
-                             [this](std::string why) { on_launcher_gone(std::move(why)); }});
+                         ControlChannel::Events{[this](ControlMessage message) { on_message(std::move(message)); },
+                                                [this](std::string why) { on_launcher_gone(std::move(why)); }});
         for (const auto &fault : start_.faults)
             arm(fault);
         left_ = start_.tasks.size();
         for (std::size_t i = 0; i < start_.tasks.size(); ++i) {
-            listener.want_environment(start_.tasks[i].rank,
-                                      [this, i](Result<std::vector<std::string>> environment) {
-                                          start_task(i, std::move(environment));
-                                      });
+            listener.want_environment(start_.tasks[i].rank, [this, i](Result<std::vector<std::string>> environment) {
+                start_task(i, std::move(environment));
+            });
         }
         reap_later();
         return {};
@@ -76,9 +74,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
             return answer({}); // lost on the way, as far as the daemon knows
         }
         if (delay_ > 0ms) {
-            delayed_.push_back(loop_.after(delay_, [this, host, message] {
-                tell(Contact{host, message});
-            }));
+            delayed_.push_back(loop_.after(delay_, [this, host, message] { tell(Contact{host, message}); }));
             return answer({});
         }
         if (!tell(Contact{host, std::move(message)}))
@@ -154,8 +150,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
             return on_ended(rank, ended_by_);
         if (!environment)
             return not_started(rank, environment.failure());
-        auto started =
-            tasks_.start(std::move(task), task_environment(rank, *environment), start_.cwd);
+        auto started = tasks_.start(std::move(task), task_environment(rank, *environment), start_.cwd);
         if (!started)
             not_started(rank, started.failure());
     }
@@ -235,8 +230,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         if (number <= 0 || number >= NSIG)
             return;
         // Those that have not begun yet never will.
-        bool ends = number == SIGKILL || number == SIGTERM || number == SIGINT ||
-                    number == SIGHUP || number == SIGQUIT;
+        bool ends = number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
         if (ends && ranks.empty())
             ended_by_ = number;
         tasks_.signal(number, ranks);
@@ -271,8 +265,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         case Fault::Kind::kill:
         case Fault::Kind::stop:
             if (fault.after)
-                timers_.push_back(
-                    loop_.after(*fault.after, [signal] { ::kill(::getpid(), signal); }));
+                timers_.push_back(loop_.after(*fault.after, [signal] { ::kill(::getpid(), signal); }));
             else
                 at_contact_ = signal;
             break;
@@ -324,10 +317,11 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
 
 extern "C" {
 extern __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend;
-constinit const pmixhost::BackendModule pmixhost_backend{pmixhost::BackendModule::current_abi,
-                                                         "local",
-                                                         pmixhost::facets(pmixhost::Facet::roles,
-                                                                          pmixhost::Facet::spawned_step),
-                                                         pmixhost::local::create,
-                                                         nullptr, pmixhost::local::create_starter};
+constinit const pmixhost::BackendModule pmixhost_backend{
+    pmixhost::BackendModule::current_abi,
+    "local",
+    pmixhost::facets(pmixhost::Facet::roles, pmixhost::Facet::spawned_step),
+    pmixhost::local::create,
+    nullptr,
+    pmixhost::local::create_starter};
 }

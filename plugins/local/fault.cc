@@ -49,8 +49,7 @@ static bool set_parameter(Fault &fault, std::string_view key, std::string_view v
         fault.after = *duration;
         return true;
     }
-    if ((fault.kind == Fault::Kind::delay_contact || fault.kind == Fault::Kind::link_delay) &&
-        key == "by") {
+    if ((fault.kind == Fault::Kind::delay_contact || fault.kind == Fault::Kind::link_delay) && key == "by") {
         when = true;
         fault.by = *duration;
         return true;
@@ -86,11 +85,9 @@ Result<Fault> parse_fault(std::string_view spec, HostIndex host_count) {
         auto part = next_part(rest);
         auto equals = part.find('=');
         auto key = part.substr(0, equals);
-        auto value =
-            equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
+        auto value = equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
         if (!set_parameter(fault, key, value, when))
-            return error(ErrorKind::invalid, "fault '{}': '{}' is not right here", printable(spec),
-                         printable(part));
+            return error(ErrorKind::invalid, "fault '{}': '{}' is not right here", printable(spec), printable(part));
         host |= key == "host";
     }
     if (host && link && fault.peer == no_host)
@@ -100,13 +97,12 @@ Result<Fault> parse_fault(std::string_view spec, HostIndex host_count) {
     if (!host || !when)
         return error(ErrorKind::invalid, "fault '{}': {} is missing", printable(spec),
                      !host ? "host=H"
-                     : fault.kind == Fault::Kind::delay_contact ||
-                             fault.kind == Fault::Kind::link_delay
+                     : fault.kind == Fault::Kind::delay_contact || fault.kind == Fault::Kind::link_delay
                          ? "by=TIME"
                          : "after=TIME or at=contact");
     if (fault.host >= host_count || (link && fault.peer >= host_count))
-        return error(ErrorKind::invalid, "fault '{}': there are only {} hosts, 0 to {}",
-                     printable(spec), host_count, host_count - 1);
+        return error(ErrorKind::invalid, "fault '{}': there are only {} hosts, 0 to {}", printable(spec), host_count,
+                     host_count - 1);
     return fault;
 }
 

@@ -10,8 +10,8 @@
 //   link-delay,host=H,peer=P,by=D   what one of the two sends, the other gets late
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
+#include "common/job/job_map.h"
 
 #include <chrono>
 #include <optional>

@@ -38,13 +38,11 @@ Result<TaskSpec> parse_task(std::string_view line, const StepInfo &step) {
     std::string_view rest = line;
     auto rank = parse_number(next_word(rest), UINT32_MAX);
     auto app = parse_number(next_word(rest), max_apps);
-    auto in = take_fd(next_word(rest)), out = take_fd(next_word(rest)),
-         err = take_fd(next_word(rest));
+    auto in = take_fd(next_word(rest)), out = take_fd(next_word(rest)), err = take_fd(next_word(rest));
     if (!rank || !app || *app >= step.apps.size() || !in || !out || !err || !rest.empty() ||
         step.map.host_of(static_cast<Rank>(*rank)) != step.self)
         return garbled("local.task", line);
-    return TaskSpec{static_cast<Rank>(*rank), step.apps[*app].argv, std::move(*in), std::move(*out),
-                    std::move(*err)};
+    return TaskSpec{static_cast<Rank>(*rank), step.apps[*app].argv, std::move(*in), std::move(*out), std::move(*err)};
 }
 
 // The launcher's process number, which is in the namespace: no two launchers run with the same.
@@ -71,8 +69,7 @@ Result<void> read_start(const StartDocument &document, LocalStart &start) {
         start.tasks.push_back(std::move(*task));
     }
     if (start.tasks.size() != start.step.map.ranks_on(start.step.self).size())
-        return error(ErrorKind::invalid,
-                     "start document: {} local.task, but this host has {} tasks",
+        return error(ErrorKind::invalid, "start document: {} local.task, but this host has {} tasks",
                      start.tasks.size(), start.step.map.ranks_on(start.step.self).size());
     for (const auto &line : document.all("local.task_env")) {
         auto variable = unescape_line(line);
@@ -147,8 +144,7 @@ std::vector<std::string> mpi_variables(const LocalStart &start) {
     std::vector<std::string> variables{"JSM_JSRUN_PORT=0"};
     if (start.step.map.host_count() > 1 && !start.directory.empty()) {
         for (const char *user : {"btl_vader", "btl_sm", "osc_sm", "osc_rdma"})
-            variables.push_back(
-                fmt::format("OMPI_MCA_{}_backing_directory={}", user, start.directory));
+            variables.push_back(fmt::format("OMPI_MCA_{}_backing_directory={}", user, start.directory));
     }
     return variables;
 }

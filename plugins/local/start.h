@@ -2,8 +2,8 @@
 // from `pmixhost run`, but nothing in it is taken on trust.
 #pragma once
 
-#include "common/start/start_document.h"
 #include "common/base/unique_fd.h"
+#include "common/start/start_document.h"
 #include "plugins/local/fault.h"
 #include "server-glue/rm/rm_backend.h"
 

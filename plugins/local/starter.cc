@@ -28,8 +28,7 @@ std::vector<std::string> hosts_of(const SpawnPlan &plan) {
 
 class LocalStarter final : public JobStarter {
   public:
-    LocalStarter(StarterContext context, SpawnSite site)
-        : context_(std::move(context)), site_(std::move(site)) {}
+    LocalStarter(StarterContext context, SpawnSite site) : context_(std::move(context)), site_(std::move(site)) {}
     const SpawnSite &site() const override { return site_; }
     Result<JobCommand> command(const SpawnPlan &plan) override { return run_command(plan, context_); }
     JobPlace place(const SpawnPlan &plan, const std::string &nspace) const override {
@@ -60,12 +59,16 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
         places.push_back(static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), name) - hosts.begin()));
     JobCommand command;
     auto &argv = command.argv;
-    argv = {context.pmixhost, "run", "--hosts", fmt::format("{}", fmt::join(hosts, ",")),
-            "--ntasks", std::to_string(plan.apps.front().count),
-            "--map-by", fmt::format("list={}", fmt::join(places, ",")),
-            "--input", plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks
-                           ? std::to_string(*plan.stdin_rank)
-                           : "none"};
+    argv = {context.pmixhost,
+            "run",
+            "--hosts",
+            fmt::format("{}", fmt::join(hosts, ",")),
+            "--ntasks",
+            std::to_string(plan.apps.front().count),
+            "--map-by",
+            fmt::format("list={}", fmt::join(places, ",")),
+            "--input",
+            plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks ? std::to_string(*plan.stdin_rank) : "none"};
     if (!context.tmpdir.empty())
         argv.insert(argv.end(), {"--tmpdir", context.tmpdir});
     if (!context.config.empty())
@@ -89,9 +92,8 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     if (!plan.process_sets.empty())
         command.environment.push_back(
             fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
-    command.environment.push_back(
-        fmt::format("{}={}", parent_variable,
-                    ParentWord{plan.parent_nspace, plan.parent_rank, plan.shares_fate}.text()));
+    command.environment.push_back(fmt::format(
+        "{}={}", parent_variable, ParentWord{plan.parent_nspace, plan.parent_rank, plan.shares_fate}.text()));
     return command;
 }
 
@@ -116,8 +118,7 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
     for (auto &host : document.all("local.host_name"))
         site.hosts.push_back({std::move(host), slots_per_host});
     site.read_file = read_small_file;
-    return std::unique_ptr<JobStarter>(
-        std::make_unique<LocalStarter>(std::move(context), std::move(site)));
+    return std::unique_ptr<JobStarter>(std::make_unique<LocalStarter>(std::move(context), std::move(site)));
 }
 
 } // namespace pmixhost::local

@@ -77,13 +77,11 @@ std::vector<char *> pointers(const std::vector<std::string> &strings) {
 
 bool is_program(const std::string &path) {
     struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-           ::access(path.c_str(), X_OK) == 0;
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
 // As a shell finds it, with the task's PATH. What is not found is left as it is: execve says why.
-std::string find_program(const std::string &name, const std::vector<std::string> &environment,
-                         const std::string &cwd) {
+std::string find_program(const std::string &name, const std::vector<std::string> &environment, const std::string &cwd) {
     if (name.find('/') != std::string::npos)
         return name;
     std::string_view path = "/usr/local/bin:/usr/bin:/bin";
@@ -106,8 +104,7 @@ std::string find_program(const std::string &name, const std::vector<std::string>
 
 } // namespace
 
-Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
-                          const std::string &cwd) {
+Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment, const std::string &cwd) {
     auto made = make_pipe();
     if (!made)
         return error(made.failure().kind, "cannot start a task: {}", made.failure().text);
@@ -122,7 +119,7 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
     }
     std::string path = find_program(task.argv.front(), environment, cwd);
     auto argv = pointers(task.argv), envp = pointers(environment);
-    Launch launch{path.c_str(),   cwd.c_str(),    argv.data(),     envp.data(), task.in.get(),
+    Launch launch{path.c_str(),   cwd.c_str(),    argv.data(),     envp.data(),      task.in.get(),
                   task.out.get(), task.err.get(), write_end.get(), task_words.get(), ::getpid()};
 
     // No handler of ours may run in the child before it has reset them.
@@ -150,14 +147,13 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment,
         ::waitpid(pid, nullptr, 0);
         return failure;
     }
-    running.exec_watch = loop_.watch(running.exec_errno.get(), EventLoop::readable,
-                                     [this, rank](unsigned) { on_exec_result(rank); });
-    running.end_watch = loop_.watch(running.pidfd.get(), EventLoop::readable,
-                                    [this, rank](unsigned) { on_end(rank); });
+    running.exec_watch =
+        loop_.watch(running.exec_errno.get(), EventLoop::readable, [this, rank](unsigned) { on_exec_result(rank); });
+    running.end_watch = loop_.watch(running.pidfd.get(), EventLoop::readable, [this, rank](unsigned) { on_end(rank); });
     if (words) {
         running.words = std::move(words);
-        running.words_watch = loop_.watch(running.words.get(), EventLoop::readable,
-                                          [this, rank](unsigned) { on_words(rank); });
+        running.words_watch =
+            loop_.watch(running.words.get(), EventLoop::readable, [this, rank](unsigned) { on_words(rank); });
     }
     running_.emplace(rank, std::move(running));
     events_.on_started(rank, pid);
@@ -176,8 +172,7 @@ void Tasks::on_exec_result(Rank rank) {
     if (n != static_cast<ssize_t>(sizeof report))
         return; // closed by the exec: all is well
     std::string why = fmt::format(
-        "{} {}: {}",
-        report.step == Step::program ? "cannot execute" : "cannot enter the working directory for",
+        "{} {}: {}", report.step == Step::program ? "cannot execute" : "cannot enter the working directory for",
         printable(task.program, 400), std::generic_category().message(report.error_number));
     events_.on_exec_failed(rank, report.error_number, std::move(why));
 }

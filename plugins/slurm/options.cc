@@ -12,6 +12,8 @@ static constexpr Option table[] = {
 };
 // clang-format on
 
-std::span<const Option> options() { return table; }
+std::span<const Option> options() {
+    return table;
+}
 
 } // namespace pmixhost::slurm

@@ -59,8 +59,8 @@ void AllocationService::request(TimePoint now, AllocationAsk ask) {
     Duration wait = ask.timeout ? Duration(*ask.timeout) : patience_;
     TimePoint deadline = wait == Duration::zero() ? TimePoint::max() : now + wait;
     std::uint64_t id = next_id_++;
-    pending_.emplace(id, Pending{std::move(ask.caller), understood->kind, std::move(ask.request_id),
-                                 std::move(ask.reply)});
+    pending_.emplace(id,
+                     Pending{std::move(ask.caller), understood->kind, std::move(ask.request_id), std::move(ask.reply)});
     port_.allocate(id, std::move(*understood), deadline,
                    [this, id](Result<RmAllocated> outcome) { answer(id, std::move(outcome)); });
 }

@@ -57,9 +57,8 @@ bool read(const pmix_info_t &info, AllocationAsk &ask) {
             return read_text(value, text == &ask.host_list ? AllocationAsk::max_host_list : AllocationAsk::max_text,
                              *text);
     }
-    const std::pair<const char *, std::uint64_t *> numbers[] = {{PMIX_ALLOC_NUM_NODES, &ask.hosts},
-                                                                {PMIX_ALLOC_NUM_CPUS, &ask.cpus},
-                                                                {PMIX_ALLOC_TIME, &ask.seconds}};
+    const std::pair<const char *, std::uint64_t *> numbers[] = {
+        {PMIX_ALLOC_NUM_NODES, &ask.hosts}, {PMIX_ALLOC_NUM_CPUS, &ask.cpus}, {PMIX_ALLOC_TIME, &ask.seconds}};
     for (const auto &[key, number] : numbers) {
         if (PMIX_CHECK_KEY(&info, key))
             return read_number(value, *number);
@@ -76,9 +75,8 @@ bool read(const pmix_info_t &info, AllocationAsk &ask) {
     return true;
 }
 
-pmix_status_t on_allocate(const pmix_proc_t *client, pmix_alloc_directive_t directive,
-                          const pmix_info_t data[], std::size_t count, pmix_info_cbfunc_t callback,
-                          void *cbdata) {
+pmix_status_t on_allocate(const pmix_proc_t *client, pmix_alloc_directive_t directive, const pmix_info_t data[],
+                          std::size_t count, pmix_info_cbfunc_t callback, void *cbdata) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         AllocationAsk ask;
         ask.caller = process_of(*client);
@@ -96,7 +94,9 @@ pmix_status_t on_allocate(const pmix_proc_t *client, pmix_alloc_directive_t dire
 } // namespace
 
 namespace upcall {
-void add_allocation_upcall(pmix_server_module_t &module) { module.allocate = on_allocate; }
+void add_allocation_upcall(pmix_server_module_t &module) {
+    module.allocate = on_allocate;
+}
 } // namespace upcall
 
 } // namespace pmixhost

@@ -3,8 +3,8 @@
 
 #include "common/text/printable.h"
 #include "server-glue/events/host_events.h"
-#include "server-glue/query/query_service.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/query/query_service.h"
 
 #include <ctime>
 #include <pmix.h>
@@ -58,8 +58,7 @@ void StepAllocations::ask_time_left(std::function<void(Result<std::uint32_t>)> d
         return done(error(ErrorKind::unsupported, "this resource manager does not tell"));
     questions->ask({RmQuestion::Kind::time_remaining, {}}, context_.now() + QueryService::patience,
                    [done = std::move(done)](Result<RmAnswer> answer) {
-                       done(answer ? Result<std::uint32_t>(answer->seconds)
-                                   : Result<std::uint32_t>(answer.failure()));
+                       done(answer ? Result<std::uint32_t>(answer->seconds) : Result<std::uint32_t>(answer.failure()));
                    });
 }
 

@@ -4,9 +4,9 @@
 
 #include "common/wire/event_messages.h"
 #include "server-glue/allocation/allocation_service.h"
+#include "server-glue/allocation/time_warning.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
-#include "server-glue/allocation/time_warning.h"
 
 namespace pmixhost {
 

@@ -4,8 +4,8 @@
 #include "common/wire/frame.h"
 
 #include <algorithm>
-#include <utility>
 #include <pmix_common.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -58,8 +58,7 @@ bool Collectives::finished(const Record &record, std::uint64_t sequence) const {
     return sequence < record.next_sequence && !record.instances.contains(sequence);
 }
 
-Collectives::Instance &Collectives::instance_for(TimePoint now, Record &record,
-                                                 std::uint64_t sequence) {
+Collectives::Instance &Collectives::instance_for(TimePoint now, Record &record, std::uint64_t sequence) {
     auto [at, fresh] = record.instances.try_emplace(sequence);
     if (fresh) {
         busy_.emplace(record.order, &record);
@@ -73,8 +72,7 @@ void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, s
                         TimePoint deadline, CollectiveReply reply) {
     Record *record = record_for(wire::encode(signature), &signature);
     if (!record)
-        return reply(records_.size() >= max_signatures ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_NOT_FOUND,
-                     nullptr);
+        return reply(records_.size() >= max_signatures ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_NOT_FOUND, nullptr);
     std::uint64_t sequence = record->next_sequence++;
     if (auto early = record->failed_early.extract(sequence))
         return reply(early.mapped(), nullptr);
@@ -132,14 +130,13 @@ void Collectives::advance(Record &record, std::uint64_t sequence) {
     hosts_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
 }
 
-void Collectives::complete_all(Record &record, std::uint64_t sequence,
-                               std::vector<wire::Contribution> contributions) {
+void Collectives::complete_all(Record &record, std::uint64_t sequence, std::vector<wire::Contribution> contributions) {
     finish(record, sequence, PMIX_SUCCESS,
            std::make_shared<const std::vector<wire::Contribution>>(std::move(contributions)));
 }
 
 void Collectives::cross_job_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
-                               std::vector<wire::Contribution> parts) {
+                                 std::vector<wire::Contribution> parts) {
     auto found = records_.find(key);
     if (found == records_.end())
         return;
@@ -190,8 +187,7 @@ void Collectives::fail(Record &record, std::uint64_t sequence, std::int32_t stat
     finish(record, sequence, status, nullptr);
 }
 
-void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t status,
-                         Contributions contributions) {
+void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions) {
     if (!record.children.empty()) {
         wire::CollectiveDown down;
         down.signature = record.key;
@@ -209,7 +205,8 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
     if (!node || !node.mapped().entered) {
         if (sequence < record.next_sequence || status == PMIX_SUCCESS)
             return;
-        if (status == PMIX_ERR_TIMEOUT && !record.signature.of_group()) // libpmix may have given up here on its own, and told nobody
+        if (status == PMIX_ERR_TIMEOUT &&
+            !record.signature.of_group()) // libpmix may have given up here on its own, and told nobody
             record.next_sequence = sequence + 1;
         else
             record.failed_early.emplace(sequence, status);
@@ -247,8 +244,7 @@ bool Collectives::dispensable(const Record &record, HostIndex host) {
 
 void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp message) {
     Record *record = record_for(message.signature, nullptr);
-    if (!record ||
-        std::find(record->children.begin(), record->children.end(), from) == record->children.end() ||
+    if (!record || std::find(record->children.begin(), record->children.end(), from) == record->children.end() ||
         message.sequence >= record->next_sequence + max_ahead || finished(*record, message.sequence)) {
         ++dropped_;
         return;
@@ -290,8 +286,8 @@ void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBy
     auto node = record->instances.extract(found);
     if (record->instances.empty())
         busy_.erase(record->order);
-    node.mapped().reply(PMIX_SUCCESS, std::make_shared<const std::vector<wire::Contribution>>(
-                                          std::move(message.contributions)));
+    node.mapped().reply(PMIX_SUCCESS,
+                        std::make_shared<const std::vector<wire::Contribution>>(std::move(message.contributions)));
 }
 
 void Collectives::on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message) {
@@ -310,8 +306,7 @@ void Collectives::on_probe(TimePoint now, HostIndex from, const wire::Collective
 
 void Collectives::on_host_gone(HostIndex host) {
     for (auto [order, record] : std::map(busy_)) {
-        bool is_child = std::find(record->children.begin(), record->children.end(), host) !=
-                        record->children.end();
+        bool is_child = std::find(record->children.begin(), record->children.end(), host) != record->children.end();
         if (host != record->parent && !is_child)
             continue;
         std::vector<std::uint64_t> broken;
@@ -376,8 +371,7 @@ void Collectives::on_time(TimePoint now) {
 bool Collectives::waits_for(const Bytes &nspace) const {
     return std::any_of(busy_.begin(), busy_.end(), [&](const auto &entry) {
         const auto &members = entry.second->signature.members;
-        return std::any_of(members.begin(), members.end(),
-                           [&](const Members &each) { return each.nspace == nspace; });
+        return std::any_of(members.begin(), members.end(), [&](const Members &each) { return each.nspace == nspace; });
     });
 }
 

@@ -11,13 +11,12 @@
 // used again and again, and several of different signatures may be under way in any order.
 //
 // It fails, for all, when a participant's deadline passes, or when a participating process or host
-// goes before it is complete, whether or not that one had entered. Whoever notices completes its own processes with the error
-// and tells its parent and its children, who do the same; a host that has not yet entered remembers
-// the failure, and its processes get it as they enter. (But for a timeout: libpmix itself gives up a
-// fence in which not all local processes came in time, without a word to the host. The next entry
-// there is for what the others do next.) Nobody waits for the dead: a host that waits
-// longer than `probe_after` asks the children that are missing (CollectiveProbe), because the host
-// of a dead process may not know that anyone waits.
+// goes before it is complete, whether or not that one had entered. Whoever notices completes its own processes with the
+// error and tells its parent and its children, who do the same; a host that has not yet entered remembers the failure,
+// and its processes get it as they enter. (But for a timeout: libpmix itself gives up a fence in which not all local
+// processes came in time, without a word to the host. The next entry there is for what the others do next.) Nobody
+// waits for the dead: a host that waits longer than `probe_after` asks the children that are missing (CollectiveProbe),
+// because the host of a dead process may not know that anyone waits.
 //
 // A tolerant one does without the dead: a host whose members have all gone enters in their stead, and
 // a host that has gone without children in the tree is not waited for. It still fails with a host that
@@ -80,8 +79,8 @@ class Collectives {
 
     // All local participants have entered. `local_status`: 0, or why the local part is incomplete.
     // `deadline` may be TimePoint::max(). The answer comes exactly once, perhaps from within.
-    void enter(TimePoint now, const Signature &signature, Bytes data, std::int32_t local_status,
-               TimePoint deadline, CollectiveReply reply);
+    void enter(TimePoint now, const Signature &signature, Bytes data, std::int32_t local_status, TimePoint deadline,
+               CollectiveReply reply);
     // At the end: forgets what is under way and says so to nobody. Who waits here gets what its reply has for
     // this case.
     void drop_all();
@@ -94,7 +93,7 @@ class Collectives {
 
     // The other namespaces' part of what join_cross_job() was called for, or why there is none.
     void cross_job_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
-                      std::vector<wire::Contribution> parts);
+                        std::vector<wire::Contribution> parts);
     // Nothing that waits for other jobs will be answered any more.
     void on_cross_job_gone();
     void on_host_gone(HostIndex host);
@@ -118,11 +117,11 @@ class Collectives {
         TimePoint probe_at = TimePoint::max();
         bool probed_by_parent = false;
         bool up_sent = false;
-        bool cross_job = false; // joined with the other namespaces
+        bool cross_job = false;      // joined with the other namespaces
         std::set<HostIndex> arrived; // children
         std::vector<wire::Contribution> contributions;
     };
-    struct Record { // of one signature
+    struct Record {              // of one signature
         std::uint64_t order = 0; // of creation: work goes in this order, so that runs replay
         Signature signature;
         Bytes key;
@@ -141,10 +140,8 @@ class Collectives {
     Instance &instance_for(TimePoint now, Record &record, std::uint64_t sequence);
     void advance(Record &record, std::uint64_t sequence);
     void fail(Record &record, std::uint64_t sequence, std::int32_t status);
-    void complete_all(Record &record, std::uint64_t sequence,
-                      std::vector<wire::Contribution> contributions);
-    void finish(Record &record, std::uint64_t sequence, std::int32_t status,
-                Contributions contributions);
+    void complete_all(Record &record, std::uint64_t sequence, std::vector<wire::Contribution> contributions);
+    void finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions);
     // Deals with local members that have gone; true when the instance is no longer as it was.
     bool ends_with_the_dead(Record &record, std::uint64_t sequence);
     // Need a tolerant collective not wait for this host, which has gone?

@@ -10,9 +10,8 @@ namespace {
 
 using namespace upcall;
 
-pmix_status_t post_connect(CollectiveKind kind, const pmix_proc_t procs[], std::size_t count,
-                           const pmix_info_t info[], std::size_t ninfo, pmix_op_cbfunc_t callback,
-                           void *data) {
+pmix_status_t post_connect(CollectiveKind kind, const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[],
+                           std::size_t ninfo, pmix_op_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         ConnectAsk ask;
         ask.kind = kind;
@@ -22,8 +21,7 @@ pmix_status_t post_connect(CollectiveKind kind, const pmix_proc_t procs[], std::
             } else if (PMIX_CHECK_KEY(&info[i], PMIX_LOCAL_COLLECTIVE_STATUS)) {
                 if (info[i].value.type == PMIX_STATUS)
                     ask.local_status = info[i].value.data.status;
-            } else if (!PMIX_CHECK_KEY(&info[i], PMIX_SORTED_PROC_ARRAY) &&
-                       PMIX_INFO_IS_REQUIRED(&info[i])) {
+            } else if (!PMIX_CHECK_KEY(&info[i], PMIX_SORTED_PROC_ARRAY) && PMIX_INFO_IS_REQUIRED(&info[i])) {
                 ask.refused = PMIX_ERR_NOT_SUPPORTED;
             }
         }
@@ -34,12 +32,12 @@ pmix_status_t post_connect(CollectiveKind kind, const pmix_proc_t procs[], std::
     });
 }
 
-pmix_status_t on_connect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[],
-                         std::size_t ninfo, pmix_op_cbfunc_t callback, void *data) {
+pmix_status_t on_connect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[], std::size_t ninfo,
+                         pmix_op_cbfunc_t callback, void *data) {
     return post_connect(CollectiveKind::connect, procs, count, info, ninfo, callback, data);
 }
-pmix_status_t on_disconnect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[],
-                            std::size_t ninfo, pmix_op_cbfunc_t callback, void *data) {
+pmix_status_t on_disconnect(const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[], std::size_t ninfo,
+                            pmix_op_cbfunc_t callback, void *data) {
     return post_connect(CollectiveKind::disconnect, procs, count, info, ninfo, callback, data);
 }
 

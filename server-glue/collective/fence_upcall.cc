@@ -42,9 +42,8 @@ void read(const pmix_info_t &directive, FenceAsk &ask) {
     }
 }
 
-pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[],
-                       std::size_t ninfo, char *blob, std::size_t size,
-                       pmix_modex_cbfunc_t callback, void *data) {
+pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[], std::size_t ninfo,
+                       char *blob, std::size_t size, pmix_modex_cbfunc_t callback, void *data) {
     // The blob is the host's to free, whatever the upcall returns (libpmix 4.2.2 and 5.0.7 never do).
     std::unique_ptr<char, void (*)(void *)> owner(blob, std::free);
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
@@ -71,7 +70,9 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
 } // namespace
 
 namespace upcall {
-void add_fence_upcall(pmix_server_module_t &module) { module.fence_nb = on_fence; }
+void add_fence_upcall(pmix_server_module_t &module) {
+    module.fence_nb = on_fence;
+}
 } // namespace upcall
 
 } // namespace pmixhost

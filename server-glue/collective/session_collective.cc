@@ -51,7 +51,8 @@ void SessionCollectives::reply(const Join &join, std::int32_t status, std::vecto
 }
 
 // A failure after the join, or beside its answer: takes the join's place. False when there is no join.
-bool SessionCollectives::replaces(const Member &member, const wire::SessionCollectiveJoin &message, const Bytes &nspace) {
+bool SessionCollectives::replaces(const Member &member, const wire::SessionCollectiveJoin &message,
+                                  const Bytes &nspace) {
     auto last = answered_.find({member.step, message.signature});
     if (last != answered_.end() && message.sequence <= last->second)
         return true;
@@ -166,8 +167,7 @@ void SessionCollectives::enter(Join join) {
 static bool has_any(const Members &members, const RankRanges &ended) {
     if (members.all)
         return !ended.empty();
-    return std::any_of(members.ranks.begin(), members.ranks.end(),
-                       [&](Rank rank) { return ended.contains(rank); });
+    return std::any_of(members.ranks.begin(), members.ranks.end(), [&](Rank rank) { return ended.contains(rank); });
 }
 static bool has_any(const Signature &signature, const Bytes &nspace, const RankRanges &ended) {
     return std::any_of(signature.members.begin(), signature.members.end(),
@@ -188,8 +188,7 @@ bool SessionCollectives::hopeless(const Signature &signature, const Meeting &mee
 bool SessionCollectives::names_the_dead(const Signature &signature) const {
     return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
         auto ended = ended_.find(members.nspace);
-        return ended != ended_.end() && !sizes_.contains(members.nspace) &&
-               has_any(members, ended->second);
+        return ended != ended_.end() && !sizes_.contains(members.nspace) && has_any(members, ended->second);
     });
 }
 

@@ -7,8 +7,8 @@
 // namespace to a set of participants meets the n-th of the others.
 //
 // It fails for all when one joins with an error, or when one of the processes or namespaces that are
-// waited for ends, be it meanwhile or before anyone waited. A join that nobody else has met is withdrawn by its timeout, as if it had
-// never been: the next one takes its place.
+// waited for ends, be it meanwhile or before anyone waited. A join that nobody else has met is withdrawn by its
+// timeout, as if it had never been: the next one takes its place.
 #pragma once
 
 #include "common/job/rank_ranges.h"
@@ -43,8 +43,8 @@ class SessionCollectives {
     void on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks);
     // What it has joined cannot come to an end any more.
     void on_member_gone(const Member &member);
-    // The last of its members has gone (`step` 0: it never had any). Who names it from now on is not left waiting, unless it comes
-    // again.
+    // The last of its members has gone (`step` 0: it never had any). Who names it from now on is not left waiting,
+    // unless it comes again.
     void on_step_gone(StepId step, const Bytes &nspace);
 
     std::size_t waiting() const { return unmatched_.size() + matched_; }
@@ -81,7 +81,7 @@ class SessionCollectives {
     Answer answer_;
     std::map<Bytes, Rank> sizes_;
     std::map<Bytes, RankRanges> ended_; // processes, as far as their hosts told
-    std::set<Bytes> gone_;                  // namespaces
+    std::set<Bytes> gone_;              // namespaces
     // The last join of each signature that was answered, as its namespace numbers them: a failure that
     // crossed with the answer is no new join.
     std::map<std::pair<StepId, Bytes>, std::uint64_t> answered_;

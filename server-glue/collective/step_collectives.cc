@@ -1,8 +1,8 @@
 // See step_collectives.h.
 #include "server-glue/collective/step_collectives.h"
 
-#include "server-glue/step/step_messages.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
 
 #include <algorithm>
 #include <pmix_common.h>
@@ -161,7 +161,7 @@ std::optional<Bytes> StepCollectives::part_of_the_dead(const Signature &signatur
 // --- with other jobs, through the session -----------------------------------------------------------
 
 void StepCollectives::join_cross_job(const Bytes &key, std::uint64_t sequence,
-                                   const std::vector<wire::Contribution> &contributions) {
+                                     const std::vector<wire::Contribution> &contributions) {
     wire::SessionCollectiveJoin join;
     join.signature = key;
     join.sequence = sequence;

@@ -5,10 +5,10 @@
 #include "common/wire/collective_messages.h"
 #include "common/wire/cross_job_messages.h"
 #include "server-glue/collective/collective.h"
-#include "server-glue/step/step_context.h"
+#include "server-glue/collective/fence_ask.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/modex/handing_over.h"
-#include "server-glue/collective/fence_ask.h"
+#include "server-glue/step/step_context.h"
 
 namespace pmixhost {
 
@@ -49,7 +49,7 @@ class StepCollectives final : public StepService, private CollectivePort {
     std::optional<Bytes> part_of_the_dead(const Signature &signature) override;
     bool spans_jobs(const Signature &signature) override { return jobs_.spanned_by(signature); }
     void join_cross_job(const Bytes &key, std::uint64_t sequence,
-                      const std::vector<wire::Contribution> &contributions) override;
+                        const std::vector<wire::Contribution> &contributions) override;
     void leave_cross_job(const Bytes &key, std::uint64_t sequence, std::int32_t status) override;
 
     bool local_member_ending(const Signature &signature);

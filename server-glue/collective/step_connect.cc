@@ -80,13 +80,14 @@ void StepConnect::collect_posted(const Signature &signature, std::function<void(
         auto kept = all; // the timer owns what it is called with
         kept->finish();
     });
-    context_.library->posted_data_now(context_.step.nspace, std::move(ranks), [this, all](std::map<Rank, Bytes> posted) {
-        for (auto &[rank, data] : posted) {
-            if (all->data.size() + data.size() <= context_.settings.fence_max_bytes)
-                all->data += wire::encode(wire::PostedData{rank, {}, std::move(data)});
-        }
-        all->finish();
-    });
+    context_.library->posted_data_now(
+        context_.step.nspace, std::move(ranks), [this, all](std::map<Rank, Bytes> posted) {
+            for (auto &[rank, data] : posted) {
+                if (all->data.size() + data.size() <= context_.settings.fence_max_bytes)
+                    all->data += wire::encode(wire::PostedData{rank, {}, std::move(data)});
+            }
+            all->finish();
+        });
 }
 
 } // namespace pmixhost

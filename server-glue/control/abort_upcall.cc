@@ -10,9 +10,8 @@ namespace {
 
 using namespace upcall;
 
-pmix_status_t on_abort(const pmix_proc_t *proc, void *, int status, const char message[],
-                       pmix_proc_t procs[], std::size_t count, pmix_op_cbfunc_t callback,
-                       void *data) {
+pmix_status_t on_abort(const pmix_proc_t *proc, void *, int status, const char message[], pmix_proc_t procs[],
+                       std::size_t count, pmix_op_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         AbortAsk ask;
         ask.caller = process_of(*proc);
@@ -28,7 +27,9 @@ pmix_status_t on_abort(const pmix_proc_t *proc, void *, int status, const char m
 } // namespace
 
 namespace upcall {
-void add_abort_upcall(pmix_server_module_t &module) { module.abort = on_abort; }
+void add_abort_upcall(pmix_server_module_t &module) {
+    module.abort = on_abort;
+}
 } // namespace upcall
 
 } // namespace pmixhost

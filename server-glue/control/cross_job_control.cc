@@ -14,7 +14,7 @@ static std::uint32_t milliseconds_until(TimePoint deadline, TimePoint now) {
 
 void CrossJobControl::request(TimePoint now, JobControlAsk ask) {
     bool cross_job = ask.everyone || std::any_of(ask.targets.begin(), ask.targets.end(),
-                                              [this](const Process &p) { return p.nspace != nspace_; });
+                                                 [this](const Process &p) { return p.nspace != nspace_; });
     if (!cross_job || ask.caller.nspace != nspace_)
         return own_.request(now, std::move(ask));
     if (!makes_sense(ask.order))

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "common/wire/control_messages.h"
-#include "server-glue/core/host_port.h"
 #include "server-glue/control/job_control.h"
+#include "server-glue/core/host_port.h"
 
 namespace pmixhost {
 

@@ -10,7 +10,9 @@
 namespace pmixhost {
 
 // What those behind a host get of the time it has itself.
-static Duration for_those_behind(Duration timeout) { return timeout * 4 / 5; }
+static Duration for_those_behind(Duration timeout) {
+    return timeout * 4 / 5;
+}
 static constexpr Duration longest = std::chrono::hours(24);
 
 // What one message asks is bounded by what one upcall may hold.
@@ -94,17 +96,14 @@ void JobControl::carry_out(TimePoint now, Order order) {
     if (order.target.whole && signals.front() == SIGKILL) { // clean up what else there is of it, too
         auto done = std::make_shared<OneShot<wire::ControlOutcome>>(std::move(order.done));
         auto why = fmt::format("rank {} {}had the whole job killed (PMIX_JOB_CTRL_KILL)", order.what.rank,
-                               order.what.nspace == nspace_
-                                   ? ""
-                                   : fmt::format("of {} ", printable(order.what.nspace)));
-        return port_.end_job(std::move(why),
-                             {[done, count = map_.rank_count()](pmix_status_t status) {
-                                  wire::ControlOutcome outcome;
-                                  outcome.refused = status;
-                                  outcome.signalled = status == PMIX_SUCCESS ? count : 0;
-                                  (*done)(outcome);
-                              },
-                              PMIX_ERROR});
+                               order.what.nspace == nspace_ ? "" : fmt::format("of {} ", printable(order.what.nspace)));
+        return port_.end_job(std::move(why), {[done, count = map_.rank_count()](pmix_status_t status) {
+                                                  wire::ControlOutcome outcome;
+                                                  outcome.refused = status;
+                                                  outcome.signalled = status == PMIX_SUCCESS ? count : 0;
+                                                  (*done)(outcome);
+                                              },
+                                              PMIX_ERROR});
     }
     Pending pending;
     if (order.what.nspace == nspace_)
@@ -136,8 +135,7 @@ bool JobControl::has_target(const Pending &pending, HostIndex host) const {
 
 // Asks the neighbours of `at`, which is this host or one that has gone, for those of `ranks` that lie
 // behind them.
-void JobControl::spread(Iterator pending, HostIndex at, HostIndex coming_from,
-                        const std::vector<Rank> &ranks) {
+void JobControl::spread(Iterator pending, HostIndex at, HostIndex coming_from, const std::vector<Rank> &ranks) {
     Pending &request = pending->second;
     std::map<HostIndex, std::vector<Rank>> by_neighbour;
     for (Rank rank : ranks) {

@@ -1,6 +1,6 @@
-// PMIx_Job_control: signals, and the event of a checkpoint, for processes of this daemon's own job, on all its hosts; who asks may be a
-// process of the job or, by way of the session, of another one (cross_job_control.h). Pure: messages and
-// time in, messages, signals and one answer out.
+// PMIx_Job_control: signals, and the event of a checkpoint, for processes of this daemon's own job, on all its hosts;
+// who asks may be a process of the job or, by way of the session, of another one (cross_job_control.h). Pure: messages
+// and time in, messages, signals and one answer out.
 //
 // Nothing is signalled unless all of the request makes sense. It goes along the tree of the step's hosts
 // from where it was asked, around hosts that have gone, to where it has targets: no host sends more than
@@ -15,8 +15,8 @@
 // lost, with its processes), TIMEOUT. To name the whole job means those that run.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 #include "common/transport/tree.h"
 #include "common/wire/control_messages.h"
 #include "server-glue/control/job_control_ask.h"
@@ -83,8 +83,8 @@ class JobControl {
         std::uint64_t number = 0;
         std::optional<Rank> last;
         std::vector<std::int32_t> signals;
-        bool whole = false; // ended processes do not count
-        std::vector<Rank> ranks; // of this host and of those behind it
+        bool whole = false;                     // ended processes do not count
+        std::vector<Rank> ranks;                // of this host and of those behind it
         std::map<HostIndex, HostIndex> waiting; // for whom, and which neighbour it is behind
         wire::ControlOutcome outcome;
         Duration timeout{};

@@ -111,8 +111,8 @@ pmix_status_t read(const pmix_info_t &info, JobControlAsk &ask, Checkpoint &chec
 }
 
 pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t targets[], std::size_t count,
-                             const pmix_info_t directives[], std::size_t ndirs,
-                             pmix_info_cbfunc_t callback, void *data) {
+                             const pmix_info_t directives[], std::size_t ndirs, pmix_info_cbfunc_t callback,
+                             void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         JobControlAsk ask;
         Checkpoint checkpoint;
@@ -124,8 +124,7 @@ pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t tar
             return status;
         if (ask.order.signals.size() > JobControlAsk::max_signals)
             return PMIX_ERR_BAD_PARAM;
-        if (ask.order.signals.empty() && !ask.order.notifies && ask.declared.empty() &&
-            ask.refused == PMIX_SUCCESS)
+        if (ask.order.signals.empty() && !ask.order.notifies && ask.declared.empty() && ask.refused == PMIX_SUCCESS)
             ask.refused = ask.unsupported.empty() ? PMIX_ERR_BAD_PARAM : PMIX_ERR_NOT_SUPPORTED;
         if (count > JobControlAsk::max_targets) // before they are copied
             return PMIX_ERR_OUT_OF_RESOURCE;
@@ -134,9 +133,8 @@ pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t tar
         if (ask.everyone && !ask.targets.empty())
             return PMIX_ERR_BAD_PARAM;
         ask.reply = {[callback, data](pmix_status_t status) {
-                         in_progress_thread([callback, data, status] {
-                             callback(status, nullptr, 0, data, nullptr, nullptr);
-                         });
+                         in_progress_thread(
+                             [callback, data, status] { callback(status, nullptr, 0, data, nullptr, nullptr); });
                      },
                      PMIX_ERROR};
         post(upcalls, std::move(ask));
@@ -147,7 +145,9 @@ pmix_status_t on_job_control(const pmix_proc_t *requestor, const pmix_proc_t tar
 } // namespace
 
 namespace upcall {
-void add_job_control_upcall(pmix_server_module_t &module) { module.job_control = on_job_control; }
+void add_job_control_upcall(pmix_server_module_t &module) {
+    module.job_control = on_job_control;
+}
 } // namespace upcall
 
 } // namespace pmixhost

@@ -38,11 +38,11 @@ void SessionControl::on_request(TimePoint now, StepId step, HostIndex from, wire
     std::set<Bytes> known;
     for (const auto &[nspace, id] : steps)
         known.insert(nspace);
-    port_.call_steps(known, [this, id = request->first, alive = std::weak_ptr(alive_)](TimePoint when,
-                                                                                       CalledSteps called) {
-        if (!alive.expired())
-            on_called(when, id, called);
-    });
+    port_.call_steps(known,
+                     [this, id = request->first, alive = std::weak_ptr(alive_)](TimePoint when, CalledSteps called) {
+                         if (!alive.expired())
+                             on_called(when, id, called);
+                     });
 }
 
 void SessionControl::on_called(TimePoint now, std::uint64_t id, const CalledSteps &called) {
@@ -152,8 +152,7 @@ void SessionControl::go_on(TimePoint now, Iterator request) {
         finish(request);
 }
 
-void SessionControl::on_reply(TimePoint now, StepId step, HostIndex from,
-                              const wire::ControlPartReply &message) {
+void SessionControl::on_reply(TimePoint now, StepId step, HostIndex from, const wire::ControlPartReply &message) {
     auto request = requests_.find(message.id);
     if (request == requests_.end())
         return; // its time was up
@@ -214,15 +213,15 @@ template <typename Condition> void SessionControl::parts_gone(TimePoint now, Con
 }
 
 void SessionControl::on_host_gone(TimePoint now, StepId step, HostIndex host, bool lost) {
-    std::erase_if(requests_, [&](const auto &entry) {
-        return entry.second.step == step && entry.second.host == host;
-    });
-    parts_gone(now, [&](const Part &part) { return part.step == step && part.host == host; }, lost);
+    std::erase_if(requests_, [&](const auto &entry) { return entry.second.step == step && entry.second.host == host; });
+    parts_gone(
+        now, [&](const Part &part) { return part.step == step && part.host == host; }, lost);
 }
 
 void SessionControl::on_step_gone(TimePoint now, StepId step) {
     std::erase_if(requests_, [&](const auto &entry) { return entry.second.step == step; });
-    parts_gone(now, [&](const Part &part) { return part.step == step; }, true);
+    parts_gone(
+        now, [&](const Part &part) { return part.step == step; }, true);
 }
 
 void SessionControl::on_cancel(StepId step, HostIndex from, const wire::ControlCancel &message) {

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "common/base/bytes.h"
-#include "common/loop/event_loop.h"
 #include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 #include "common/wire/control_messages.h"
 #include "server-glue/rm/invitation_stream.h"
 

@@ -2,10 +2,10 @@
 #include "server-glue/control/step_abort.h"
 
 #include "common/text/printable.h"
-#include "server-glue/step/step_messages.h"
-#include "server-glue/log/user_terminal.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/log/user_terminal.h"
+#include "server-glue/step/step_messages.h"
 
 #include <algorithm>
 #include <csignal>
@@ -45,23 +45,21 @@ void StepAbort::abort(AbortAsk request) {
 }
 
 void StepAbort::abort_all(AbortAsk request) {
-    std::string text = fmt::format("rank {} on {} called PMIx_Abort with status {}{}{}",
-                                   request.caller.rank, context_.host_name(), request.status,
-                                   request.message.empty() ? "" : ": ", request.message);
+    std::string text =
+        fmt::format("rank {} on {} called PMIx_Abort with status {}{}{}", request.caller.rank, context_.host_name(),
+                    request.status, request.message.empty() ? "" : ": ", request.message);
     context_.log.info("{}", text);
     auto reply = std::make_shared<StatusReply>(std::move(request.reply));
     // An exit status has 8 bits; one that would look like success must not.
     int exit_status = request.status & 0xff;
-    context_.end_step({exit_status == 0 ? 1 : exit_status, one_line(text)}, [reply](Result<void> ended) {
-        (*reply)(ended ? PMIX_SUCCESS : PMIX_ERROR);
-    });
+    context_.end_step({exit_status == 0 ? 1 : exit_status, one_line(text)},
+                      [reply](Result<void> ended) { (*reply)(ended ? PMIX_SUCCESS : PMIX_ERROR); });
 }
 
 void StepAbort::abort_some(AbortAsk &request, const std::vector<Rank> &ranks) {
-    std::string text =
-        fmt::format("rank {} on {} aborted rank{} {} with status {}{}{}", request.caller.rank,
-                    context_.host_name(), ranks.size() == 1 ? "" : "s", fmt::join(ranks, ","),
-                    request.status, request.message.empty() ? "" : ": ", request.message);
+    std::string text = fmt::format("rank {} on {} aborted rank{} {} with status {}{}{}", request.caller.rank,
+                                   context_.host_name(), ranks.size() == 1 ? "" : "s", fmt::join(ranks, ","),
+                                   request.status, request.message.empty() ? "" : ": ", request.message);
     context_.log.info("{}", text);
     if (pid_t pid = context_.tasks->watch().pid_of(request.caller.rank))
         say_on_terminal(pid, text);

@@ -4,9 +4,9 @@
 
 #include "common/wire/control_messages.h"
 #include "server-glue/control/abort_ask.h"
+#include "server-glue/groups/group_registry.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
-#include "server-glue/groups/group_registry.h"
 
 namespace pmixhost {
 

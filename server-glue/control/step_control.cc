@@ -3,10 +3,10 @@
 
 #include "common/config/config_options.h"
 #include "common/text/printable.h"
-#include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
 
 #include <algorithm>
 #include <csignal>
@@ -17,8 +17,7 @@ namespace pmixhost {
 StepControl::StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs,
                          const Children &children, StepEvents &events)
     : context_(context), groups_(groups), jobs_(jobs), children_(children), events_(events),
-      control_(context, *this, context.step.nspace, context.step.map, context.self(),
-               context.settings.transport_radix),
+      control_(context, *this, context.step.nspace, context.step.map, context.self(), context.settings.transport_radix),
       cross_job_(context, *this, control_, context.step.nspace) {}
 
 void StepControl::take_asks(UpcallHandlers &handlers) {
@@ -48,8 +47,8 @@ void StepControl::on_time(TimePoint now) {
 void StepControl::control(JobControlAsk request) {
     if (!request.unsupported.empty())
         context_.log.info("rank {} asked for a control operation that is not offered: {}{}", request.caller.rank,
-                  printable(fmt::format("{}", fmt::join(request.unsupported, ", "))),
-                  request.refused == PMIX_SUCCESS ? "; the others of its request are done" : "");
+                          printable(fmt::format("{}", fmt::join(request.unsupported, ", "))),
+                          request.refused == PMIX_SUCCESS ? "; the others of its request are done" : "");
     if (request.refused != PMIX_SUCCESS)
         return request.reply(request.refused);
     auto targets = groups_.expand(std::move(request.targets));
@@ -90,7 +89,8 @@ void StepControl::notify_checkpoint(const wire::ControlOrder &order, const wire:
         return context_.log.warning("{}", event.failure().text);
     events_.tell_step(std::move(*event));
     bool own = order.nspace == context_.step.nspace && context_.step.map.host_of(order.rank) == context_.self();
-    if (!own || (!target.whole && std::find(target.ranks.begin(), target.ranks.end(), order.rank) == target.ranks.end()))
+    if (!own ||
+        (!target.whole && std::find(target.ranks.begin(), target.ranks.end(), order.rank) == target.ranks.end()))
         return;
     // The library keeps from a process what comes in its own name.
     wire::ControlTarget caller;

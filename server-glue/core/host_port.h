@@ -20,7 +20,7 @@ class HostPort {
   public:
     virtual ~HostPort() = default;
     // To the daemon of a host of the step: queued until there is a connection, in order for each host. The
-    // type is that of the message (common/wire/messages.h). False when the host is gone: nothing was sent.
+    // type is that of the message (common/wire). False when the host is gone: nothing was sent.
     // The session's number as a peer (central_roles.h) is a host here, for processes of other namespaces.
     virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
     // It has left or was lost, and does not come again.

@@ -22,8 +22,7 @@ Result<Signature> canonical(CollectiveKind kind, const std::vector<Process> &par
         if (size == 0)
             return error(ErrorKind::not_found, "namespace {} is not known here", process.nspace);
         if (!process.wildcard && process.rank >= size)
-            return error(ErrorKind::not_found, "namespace {} has no rank {}", process.nspace,
-                         process.rank);
+            return error(ErrorKind::not_found, "namespace {} has no rank {}", process.nspace, process.rank);
         Members &m = by_nspace[process.nspace];
         m.nspace = process.nspace;
         if (process.wildcard)

@@ -35,17 +35,15 @@ struct Signature {
     static constexpr const char *name = "Signature";
     CollectiveKind kind = CollectiveKind::fence;
     std::vector<Members> members; // ascending by nspace
-    Bytes group = {};          // its name, for the two kinds of groups
-    std::uint8_t tolerant = 0; // 1: it does without participants that have gone
+    Bytes group = {};             // its name, for the two kinds of groups
+    std::uint8_t tolerant = 0;    // 1: it does without participants that have gone
     static constexpr void fields(auto &&field) {
         field(&Signature::kind, "kind", "1 fence, 2 connect, 3 disconnect, 4 group construct, 5 group destruct");
         field(&Signature::members, "members", "per namespace");
         field(&Signature::group, "group", "name of the group");
         field(&Signature::tolerant, "tolerant", "1: goes on without participants that have gone");
     }
-    bool of_group() const {
-        return kind == CollectiveKind::group_construct || kind == CollectiveKind::group_destruct;
-    }
+    bool of_group() const { return kind == CollectiveKind::group_construct || kind == CollectiveKind::group_destruct; }
     bool contains(const Bytes &nspace, Rank rank) const;
 };
 

@@ -3,8 +3,8 @@
 
 #include "common/process/topology.h"
 #include "common/text/printable.h"
-#include "server-glue/tasks/job_info.h"
 #include "server-glue/library/pmix_library.h"
+#include "server-glue/tasks/job_info.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -117,7 +117,7 @@ bool CrossJobRegistry::room_for(const wire::NamespaceInfo &info) const {
 }
 
 void CrossJobRegistry::show(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
-                       std::function<void()> done) {
+                            std::function<void()> done) {
     auto found = jobs_.find(nspace);
     if (found == jobs_.end() || found->second.shown == Job::Shown::never)
         return done();
@@ -148,7 +148,7 @@ void CrossJobRegistry::show(PmixLibrary &library, const Bytes &nspace, const std
 
 // Of what is not there the clients ask the server, as ever.
 void CrossJobRegistry::update(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
-                         std::function<void()> done) {
+                              std::function<void()> done) {
     const Job &job = jobs_.at(nspace);
     auto describe = [step = job.step, here = job.here, cpus]() -> Result<InfoList> {
         InfoList all, host;
@@ -167,7 +167,8 @@ void CrossJobRegistry::update(PmixLibrary &library, const Bytes &nspace, const s
             info.add(PMIX_LOCAL_RANK, static_cast<std::uint16_t>(step->map.local_rank(rank)));
             info.add(PMIX_NODE_RANK, static_cast<std::uint16_t>(step->map.local_rank(rank)));
             auto list = cpus.find(rank);
-            auto set = list == cpus.end() ? Result<CpuSet>(error(ErrorKind::not_found, "")) : CpuSet::of_list(list->second);
+            auto set =
+                list == cpus.end() ? Result<CpuSet>(error(ErrorKind::not_found, "")) : CpuSet::of_list(list->second);
             if (set) {
                 info.add(PMIX_CPUSET, PmixLibrary::cpuset_string(*set));
                 info.add(PMIX_LOCALITY_STRING, PmixLibrary::locality_string(*set));
@@ -184,8 +185,7 @@ void CrossJobRegistry::update(PmixLibrary &library, const Bytes &nspace, const s
                             });
 }
 
-void CrossJobRegistry::learn(PmixLibrary &library, const wire::NamespaceInfo &info,
-                        std::function<void()> done) {
+void CrossJobRegistry::learn(PmixLibrary &library, const wire::NamespaceInfo &info, std::function<void()> done) {
     if (when_known(info.nspace, done))
         return;
     auto step = step_of(info);

@@ -4,11 +4,11 @@
 
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/modex_messages.h"
-#include "server-glue/step/step_context.h"
 #include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/cross_job/namespace_asks.h"
 #include "server-glue/query/step_sets.h"
 #include "server-glue/spawn/step_fate.h"
+#include "server-glue/step/step_context.h"
 
 namespace pmixhost {
 

@@ -33,9 +33,8 @@ void NamespaceAsks::settle(std::map<Bytes, Question>::iterator question, std::in
 }
 
 void NamespaceAsks::on_reply(const wire::NamespaceReply &message) {
-    auto question = std::find_if(questions_.begin(), questions_.end(), [&](const auto &entry) {
-        return entry.second.id == message.id;
-    });
+    auto question = std::find_if(questions_.begin(), questions_.end(),
+                                 [&](const auto &entry) { return entry.second.id == message.id; });
     if (question == questions_.end())
         return; // its time was up
     if (message.status != PMIX_SUCCESS)

@@ -39,8 +39,7 @@ class NamespaceAsks {
         std::uint64_t id;
         std::vector<Waiting> waiting;
     };
-    void settle(std::map<Bytes, Question>::iterator question, std::int32_t status,
-                const wire::NamespaceInfo *info);
+    void settle(std::map<Bytes, Question>::iterator question, std::int32_t status, const wire::NamespaceInfo *info);
 
     Send send_;
     std::uint64_t next_id_ = 1;

@@ -63,9 +63,8 @@ void StepFinder::on_time(TimePoint now) {
         auto search = next++;
         auto &waiting = search->second.waiting;
         bool over = !search->second.calling && search->second.patience <= now;
-        auto first = std::stable_partition(waiting.begin(), waiting.end(), [&](const Waiting &each) {
-            return !over && each.deadline > now;
-        });
+        auto first = std::stable_partition(waiting.begin(), waiting.end(),
+                                           [&](const Waiting &each) { return !over && each.deadline > now; });
         for (auto each = first; each != waiting.end(); ++each, --waiting_)
             late.push_back(std::move(each->found));
         waiting.erase(first, waiting.end());

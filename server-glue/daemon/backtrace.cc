@@ -1,8 +1,8 @@
 // See backtrace.h.
 #include "server-glue/daemon/backtrace.h"
 
-#include "config.h"
 #include "common/base/small_file.h"
+#include "config.h"
 #include "server-glue/daemon/memory_map.h"
 #include "server-glue/daemon/stopped_thread.h"
 #include "server-glue/daemon/thread_snapshot.h"
@@ -31,8 +31,8 @@ constexpr auto patience_with_a_thread = 500ms;
 std::string readable(std::string name) {
     name = name.substr(0, name.find('@')); // a version of the C library
     int status = -1;
-    std::unique_ptr<char, void (*)(void *)> demangled(
-        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+    std::unique_ptr<char, void (*)(void *)> demangled(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                      std::free);
     std::string text = status == 0 && demangled ? demangled.get() : std::move(name);
     constexpr std::size_t max = 160;
     if (text.size() > max)
@@ -40,15 +40,17 @@ std::string readable(std::string name) {
     return text;
 }
 
-std::string last_part(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+std::string last_part(std::string_view path) {
+    return std::string(path.substr(path.rfind('/') + 1));
+}
 
 class DwarfBacktracer final : public Backtracer {
   public:
     static Result<std::unique_ptr<Backtracer>> create(pid_t pid) {
         // libdw would ask servers on the network for what is not on this host.
         ::unsetenv("DEBUGINFOD_URLS");
-        static constexpr Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo,
-                                                     nullptr, nullptr};
+        static constexpr Dwfl_Callbacks callbacks = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr,
+                                                     nullptr};
         std::unique_ptr<DwarfBacktracer> made(new DwarfBacktracer(dwfl_begin(&callbacks)));
         if (!made->dwfl_)
             return failure("dwfl_begin");
@@ -121,8 +123,7 @@ class DwarfBacktracer final : public Backtracer {
         out.where = fmt::format("{}+{:#x}", last_part(name ? name : "?"), address - begin);
         GElf_Off offset = 0;
         GElf_Sym symbol;
-        if (const char *function =
-                dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr))
+        if (const char *function = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr))
             out.function = readable(function);
         if (Dwfl_Line *line = dwfl_module_getsrc(module, address)) {
             int number = 0;
@@ -168,8 +169,7 @@ class StackScanner final : public Backtracer {
         if (!call)
             return call.failure();
         if (call->stack_pointer == 0)
-            return error(ErrorKind::unsupported,
-                         "it runs; pmixhost was built without libdw, which could tell where");
+            return error(ErrorKind::unsupported, "it runs; pmixhost was built without libdw, which could tell where");
         std::vector<Frame> out{{map_.place(call->program_counter), {}, {}}};
         std::vector<std::uint64_t> words(2048);
         iovec to{words.data(), words.size() * sizeof words[0]};

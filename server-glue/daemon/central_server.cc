@@ -14,10 +14,12 @@ static constexpr std::size_t max_dialing = 1024;
 
 CentralServer::CentralServer(EventLoop &loop, Log &log, const Settings &settings, CentralRole role,
                              Authenticators authenticators, Callbacks callbacks)
-    : loop_(loop), log_(log), settings_(settings), role_(role),
-      authenticators_(std::move(authenticators)), callbacks_(std::move(callbacks)) {}
+    : loop_(loop), log_(log), settings_(settings), role_(role), authenticators_(std::move(authenticators)),
+      callbacks_(std::move(callbacks)) {}
 
-CentralServer::~CentralServer() { alive_.reset(); }
+CentralServer::~CentralServer() {
+    alive_.reset();
+}
 
 CentralServer::Step *CentralServer::find(StepId id) {
     auto found = steps_.find(id);
@@ -29,8 +31,7 @@ void CentralServer::on_invitation(std::string_view message) {
     if (!invitation)
         return log_.warning("{}", invitation.failure().text);
     auto known = std::find_if(steps_.begin(), steps_.end(), [&](const auto &entry) {
-        return entry.second.key == invitation->step_key &&
-               entry.second.host_count == invitation->host_count;
+        return entry.second.key == invitation->step_key && entry.second.host_count == invitation->host_count;
     });
     std::size_t dialing = 0;
     for (const auto &[id, step] : steps_)
@@ -51,14 +52,13 @@ void CentralServer::on_invitation(std::string_view message) {
                 host_gone(id, host, how);
         });
     };
-    auto mesh = Mesh::create(
-        loop_, log_, settings_, invitation->step_key, peer_of(role_, invitation->host_count),
-        invitation->host_count + central_role_count, authenticators_(invitation->secret),
-        {[this, id](HostIndex from, std::uint8_t type, Bytes payload) {
-             callbacks_.on_message(id, from, type, std::move(payload));
-         },
-         gone, nullptr},
-        Mesh::Listening::no);
+    auto mesh = Mesh::create(loop_, log_, settings_, invitation->step_key, peer_of(role_, invitation->host_count),
+                             invitation->host_count + central_role_count, authenticators_(invitation->secret),
+                             {[this, id](HostIndex from, std::uint8_t type, Bytes payload) {
+                                  callbacks_.on_message(id, from, type, std::move(payload));
+                              },
+                              gone, nullptr},
+                             Mesh::Listening::no);
     if (!mesh)
         return log_.error("{}", mesh.failure().text);
     Step &step = steps_[id];

@@ -24,8 +24,8 @@ class CentralServer {
     };
     // Makes the authenticator for a step, from the secret of the invitation where there is one.
     using Authenticators = std::function<std::unique_ptr<Authenticator>(const Bytes &secret)>;
-    CentralServer(EventLoop &loop, Log &log, const Settings &settings, CentralRole role,
-                  Authenticators authenticators, Callbacks callbacks);
+    CentralServer(EventLoop &loop, Log &log, const Settings &settings, CentralRole role, Authenticators authenticators,
+                  Callbacks callbacks);
     ~CentralServer();
 
     // Dials who sent it. What is no invitation is logged and dropped.

@@ -38,8 +38,8 @@ EvidencePlace evidence_place(const Settings &settings, const std::string &log_fi
     EvidencePlace place;
     std::error_code failed;
     auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    place.program = failed ? PMIXHOST_LIBEXECDIR "/pmixhost-evidence"
-                           : (self.parent_path() / "pmixhost-evidence").string();
+    place.program =
+        failed ? PMIXHOST_LIBEXECDIR "/pmixhost-evidence" : (self.parent_path() / "pmixhost-evidence").string();
     if (!settings.daemon_evidence_directory.empty())
         place.directories.push_back(settings.daemon_evidence_directory);
     else if (!log_file.empty())
@@ -89,13 +89,13 @@ Result<EvidenceCapture> EvidenceCapture::start(const EvidencePlace &place, Suspe
 }
 
 EvidenceCapture::EvidenceCapture(pid_t pid, UniqueFd output, const Log &log)
-    : pid_(pid), process_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), output_(std::move(output)),
-      log_(&log) {}
+    : pid_(pid), process_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), output_(std::move(output)), log_(&log) {
+}
 
 EvidenceCapture::EvidenceCapture(EvidenceCapture &&other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), process_(std::move(other.process_)),
-      output_(std::move(other.output_)), log_(other.log_), rest_(std::move(other.rest_)),
-      file_(std::move(other.file_)), lines_(other.lines_), done_(other.done_) {}
+    : pid_(std::exchange(other.pid_, -1)), process_(std::move(other.process_)), output_(std::move(other.output_)),
+      log_(other.log_), rest_(std::move(other.rest_)), file_(std::move(other.file_)), lines_(other.lines_),
+      done_(other.done_) {}
 
 EvidenceCapture::~EvidenceCapture() {
     if (pid_ < 0)

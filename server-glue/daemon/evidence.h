@@ -8,8 +8,8 @@
 #pragma once
 
 #include "common/base/log.h"
-#include "common/config/settings.h"
 #include "common/base/unique_fd.h"
+#include "common/config/settings.h"
 #include "server-glue/daemon/evidence_report.h"
 
 #include <chrono>
@@ -25,8 +25,7 @@ struct EvidencePlace {
     std::string host, step;
 };
 // `log_file`: the path that the log is written to; may be empty.
-EvidencePlace evidence_place(const Settings &settings, const std::string &log_file, std::string host,
-                             std::string step);
+EvidencePlace evidence_place(const Settings &settings, const std::string &log_file, std::string host, std::string step);
 
 // How long a capture may take. It takes some 300 ms where nothing blocks and no thread runs.
 inline constexpr auto evidence_patience = std::chrono::milliseconds(5000);

@@ -19,8 +19,7 @@ static constexpr std::string_view cut = "\nThe rest would not fit into this file
 static std::string plain(std::string_view text) {
     std::string out(text.substr(0, 64));
     for (char &c : out) {
-        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                    c == '_';
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
         if (!fine)
             c = '_';
     }

@@ -1,9 +1,9 @@
 // See evidence_report.h.
 #include "server-glue/daemon/evidence_report.h"
 
-#include "config.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "config.h"
 #include "server-glue/daemon/backtrace.h"
 #include "server-glue/daemon/socket_list.h"
 #include "server-glue/daemon/thread_snapshot.h"
@@ -67,8 +67,7 @@ std::vector<int> numbers_in(const std::string &path, std::size_t max, std::size_
     while (dirent *entry = directory ? ::readdir(directory.get()) : nullptr) {
         int number = 0;
         const char *end = entry->d_name + std::strlen(entry->d_name);
-        if (auto [stop, failed] = std::from_chars(entry->d_name, end, number);
-            failed != std::errc() || stop != end)
+        if (auto [stop, failed] = std::from_chars(entry->d_name, end, number); failed != std::errc() || stop != end)
             continue;
         ++all;
         if (numbers.size() < max)
@@ -189,7 +188,8 @@ class Report {
         std::size_t all = 0;
         for (int id : numbers_in(proc_ + "/task", max_reported_threads, all))
             threads_.push_back({id, false, {}, {}, {}, {}, {}});
-        line("threads:     {}{}", all, all > threads_.size() ? fmt::format(", of which {} follow", threads_.size()) : "");
+        line("threads:     {}{}", all,
+             all > threads_.size() ? fmt::format(", of which {} follow", threads_.size()) : "");
         for (auto &thread : threads_)
             thread.there = look(thread, thread.first);
         ::poll(nullptr, 0, static_cast<int>(between_looks.count()));
@@ -341,6 +341,8 @@ class Report {
 
 } // namespace
 
-void report(const Suspect &suspect, const ReportOutput &out) { Report(suspect, out).write(); }
+void report(const Suspect &suspect, const ReportOutput &out) {
+    Report(suspect, out).write();
+}
 
 } // namespace pmixhost

@@ -1,7 +1,7 @@
 // See launcher_server.h.
+#include "server-glue/daemon/launcher_server.h"
 #include "common/text/printable.h"
 #include "server-glue/spawn/plan_spawn.h"
-#include "server-glue/daemon/launcher_server.h"
 
 #include "server-glue/library/convert.h"
 
@@ -22,12 +22,15 @@ constexpr std::chrono::milliseconds starter_patience = std::chrono::minutes(2);
 
 int spawn_status_of(ErrorKind kind) {
     switch (kind) {
-    case ErrorKind::not_found: return PMIX_ERR_JOB_ALLOC_FAILED;
+    case ErrorKind::not_found:
+        return PMIX_ERR_JOB_ALLOC_FAILED;
     case ErrorKind::limit:
     case ErrorKind::denied:
     case ErrorKind::unreachable:
-    case ErrorKind::timeout: return status_of(kind);
-    default: return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    case ErrorKind::timeout:
+        return status_of(kind);
+    default:
+        return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
     }
 }
 
@@ -38,12 +41,9 @@ void tell_user(const std::string &text) {
 
 } // namespace
 
-LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
-                               MakeStarter make_starter,
-                               CentralServer::Authenticators authenticators,
-                               std::function<void()> on_end)
-    : loop_(loop), log_(log), settings_(settings), make_starter_(std::move(make_starter)),
-      on_end_(std::move(on_end)),
+LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings, MakeStarter make_starter,
+                               CentralServer::Authenticators authenticators, std::function<void()> on_end)
+    : loop_(loop), log_(log), settings_(settings), make_starter_(std::move(make_starter)), on_end_(std::move(on_end)),
       peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
@@ -86,23 +86,22 @@ void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest 
         limit = std::min(limit, settings_.spawn_timeout);
     std::uint64_t number = next_early_++;
     early_[number] = {step, from, std::move(request)};
-    starters_.run("starter", loop_.now() + limit, make_starter_,
-                  [this, number, limit](Result<std::shared_ptr<JobStarter>> made) {
-                      if (made && !starter_)
-                          starter_ = std::move(*made);
-                      auto node = early_.extract(number);
-                      if (!node)
-                          return; // its step is ending
-                      Early &early = node.mapped();
-                      if (starter_)
-                          return start(early.step, early.from, std::move(early.request));
-                      const Error &why = made.failure();
-                      refuse(early.step, early.from, early.request, spawn_status_of(why.kind),
-                             why.kind == ErrorKind::timeout
-                                 ? fmt::format("the resource manager has not answered within {} s",
-                                               static_cast<double>(limit.count()) / 1000.0)
-                                 : why.text);
-                  });
+    starters_.run(
+        "starter", loop_.now() + limit, make_starter_, [this, number, limit](Result<std::shared_ptr<JobStarter>> made) {
+            if (made && !starter_)
+                starter_ = std::move(*made);
+            auto node = early_.extract(number);
+            if (!node)
+                return; // its step is ending
+            Early &early = node.mapped();
+            if (starter_)
+                return start(early.step, early.from, std::move(early.request));
+            const Error &why = made.failure();
+            refuse(early.step, early.from, early.request, spawn_status_of(why.kind),
+                   why.kind == ErrorKind::timeout ? fmt::format("the resource manager has not answered within {} s",
+                                                                static_cast<double>(limit.count()) / 1000.0)
+                                                  : why.text);
+        });
 }
 
 void LauncherServer::refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status,
@@ -113,9 +112,7 @@ void LauncherServer::refuse(StepId step, HostIndex from, const wire::SpawnReques
 }
 
 void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest request) {
-    auto refuse = [&](int status, const std::string &reason) {
-        this->refuse(step, from, request, status, reason);
-    };
+    auto refuse = [&](int status, const std::string &reason) { this->refuse(step, from, request, status, reason); };
     if (ending_ || step_over_)
         return reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
     if (children_.size() >= max_children)
@@ -130,10 +127,9 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     if (!command)
         return refuse(spawn_status_of(command.failure().kind), command.failure().text);
     std::uint64_t number = next_child_++;
-    auto job = ChildJob::start(
-        loop_, *command, plan.stdin_rank.has_value(),
-        {[this, number](SpawnEvent event) { on_event(number, std::move(event)); },
-         [this, number](int status, std::string said) { on_end(number, status, said); }});
+    auto job = ChildJob::start(loop_, *command, plan.stdin_rank.has_value(),
+                               {[this, number](SpawnEvent event) { on_event(number, std::move(event)); },
+                                [this, number](int status, std::string said) { on_end(number, status, said); }});
     if (!job)
         return refuse(PMIX_ERR_JOB_FAILED_TO_LAUNCH, job.failure().text);
     log_.debug("job {}: {} tasks, for rank {} of {}", number, plan.tasks(), request.rank, request.nspace);

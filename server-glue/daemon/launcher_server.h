@@ -27,8 +27,8 @@ class LauncherServer {
     // reason why there is none. It is called in a thread, and owns all that it uses.
     using MakeStarter = std::function<Result<std::shared_ptr<JobStarter>>()>;
     // `on_end` is called once, when the step is over and so are its children.
-    LauncherServer(EventLoop &loop, Log &log, const Settings &settings,
-                   MakeStarter make_starter, CentralServer::Authenticators authenticators, std::function<void()> on_end);
+    LauncherServer(EventLoop &loop, Log &log, const Settings &settings, MakeStarter make_starter,
+                   CentralServer::Authenticators authenticators, std::function<void()> on_end);
 
     // An empty one orders the end of all children.
     void on_invitation(const std::string &message);
@@ -43,8 +43,8 @@ class LauncherServer {
         std::unique_ptr<ChildJob> job;
         StepId step = 0;
         HostIndex host = 0;
-        std::uint64_t id = 0; // of the request
-        std::string nspace;   // once it is known
+        std::uint64_t id = 0;                  // of the request
+        std::string nspace;                    // once it is known
         std::shared_ptr<const SpawnPlan> plan; // until it is answered
         bool answered = false, ran = false;
         bool tell_start = false, tell_end = false; // as in SpawnPlan
@@ -58,8 +58,7 @@ class LauncherServer {
     };
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
     void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
-    void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status,
-                const std::string &reason);
+    void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status, const std::string &reason);
     void start(StepId step, HostIndex from, wire::SpawnRequest request);
     void on_event(std::uint64_t child, SpawnEvent event);
     void on_end(std::uint64_t child, int wait_status, const std::string &said);

@@ -14,8 +14,8 @@ static constexpr auto ending_patience = std::chrono::seconds(5);
 
 LibraryHolder::LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
                              EvidencePlace evidence, Callbacks callbacks)
-    : context_(context), directory_(std::move(directory)), callbacks_(std::move(callbacks)),
-      thread_(std::move(thread)), evidence_(context.loop, context.log, std::move(evidence)) {}
+    : context_(context), directory_(std::move(directory)), callbacks_(std::move(callbacks)), thread_(std::move(thread)),
+      evidence_(context.loop, context.log, std::move(evidence)) {}
 
 LibraryHolder::~LibraryHolder() = default;
 

@@ -1,9 +1,9 @@
 // The server library of a step's daemon: started in its own thread, watched, and looked at when it is stuck.
 #pragma once
 
-#include "server-glue/step/step_context.h"
 #include "server-glue/daemon/own_evidence.h"
 #include "server-glue/library/library_watch.h"
+#include "server-glue/step/step_context.h"
 
 namespace pmixhost {
 

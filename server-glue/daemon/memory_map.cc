@@ -34,8 +34,7 @@ MemoryMap::MemoryMap(std::string_view maps) {
         if (range.begin < range.end)
             ranges_.push_back(std::move(range));
     }
-    std::sort(ranges_.begin(), ranges_.end(),
-              [](const Range &a, const Range &b) { return a.begin < b.begin; });
+    std::sort(ranges_.begin(), ranges_.end(), [](const Range &a, const Range &b) { return a.begin < b.begin; });
 }
 
 const MemoryMap::Range *MemoryMap::find(std::uint64_t address) const {
@@ -48,8 +47,7 @@ const MemoryMap::Range *MemoryMap::find(std::uint64_t address) const {
 
 std::string MemoryMap::place(std::uint64_t address) const {
     const Range *range = find(address);
-    return range ? fmt::format("{}+{:#x}", range->file, address - range->begin + range->offset)
-                 : std::string();
+    return range ? fmt::format("{}+{:#x}", range->file, address - range->begin + range->offset) : std::string();
 }
 
 bool MemoryMap::executable(std::uint64_t address) const {

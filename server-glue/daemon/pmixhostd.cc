@@ -9,13 +9,13 @@
 //   pmixhostd --version
 #include "common/config/config.h"
 #include "config.h"
-#include "server-glue/rm/backend_loader.h"
-#include "server-glue/library/descriptor_range.h"
-#include "server-glue/library/pmix_library.h"
 #include "server-glue/daemon/role_process.h"
-#include "server-glue/tasks/proxy_client.h"
 #include "server-glue/daemon/step_server.h"
 #include "server-glue/daemon/supervisor.h"
+#include "server-glue/library/descriptor_range.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/rm/backend_loader.h"
+#include "server-glue/tasks/proxy_client.h"
 
 #include <charconv>
 #include <csignal>
@@ -55,8 +55,7 @@ StatusPage *map_page(const StartDocument &document) {
     if (!fd)
         return nullptr;
     UniqueFd owner(*fd);
-    void *memory =
-        mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, owner.get(), 0);
+    void *memory = mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, owner.get(), 0);
     return memory == MAP_FAILED ? nullptr : static_cast<StatusPage *>(memory);
 }
 
@@ -130,11 +129,20 @@ std::string log_path(const Settings &settings, const StartDocument &document) {
             continue;
         }
         switch (pattern[++i]) {
-        case 'j': path += text("job"); break;
-        case 's': path += text("step"); break;
-        case 'n': path += text("host"); break;
-        case 'u': path += std::to_string(::getuid()); break;
-        default: path += pattern[i];
+        case 'j':
+            path += text("job");
+            break;
+        case 's':
+            path += text("step");
+            break;
+        case 'n':
+            path += text("host");
+            break;
+        case 'u':
+            path += std::to_string(::getuid());
+            break;
+        default:
+            path += pattern[i];
         }
     }
     return path;
@@ -188,16 +196,16 @@ int serve(Begin b, Log &log, TaskTable *table) {
     // A task that finds the door shut reads the page at once, so the reason must be there before.
     UniqueFd door_shuts_last(b.door ? ::fcntl(b.door.get(), F_DUPFD_CLOEXEC, 0) : -1);
     int exit_code = 0;
-    auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table, std::move(b.door),
-                                      b.document.has("live_on"), directory ? *directory : std::string(),
-                                      std::move(b.evidence)},
-                                     [&](Result<void> result) {
-                                         if (!result) {
-                                             log.error("{}", result.failure().text);
-                                             exit_code = 1;
-                                         }
-                                         (*loop)->stop();
-                                     });
+    auto server =
+        StepServer::create({**loop, log, b.settings, **backend, b.page, table, std::move(b.door),
+                            b.document.has("live_on"), directory ? *directory : std::string(), std::move(b.evidence)},
+                           [&](Result<void> result) {
+                               if (!result) {
+                                   log.error("{}", result.failure().text);
+                                   exit_code = 1;
+                               }
+                               (*loop)->stop();
+                           });
     if (!server)
         return refuse(server.failure());
     door_shuts_last.reset();
@@ -296,8 +304,7 @@ int run(Result<StartDocument> document) {
     }
     started->door.reset();
     log.do_not_wait();
-    return supervise(server, started->document, started->page, *table,
-                     started->settings.daemon_hang_timeout,
+    return supervise(server, started->document, started->page, *table, started->settings.daemon_hang_timeout,
                      started->evidence, log);
 }
 

@@ -39,7 +39,9 @@ Result<PrivateDirectory> PrivateDirectory::create_in(const std::string &base) {
     return PrivateDirectory(path);
 }
 
-PrivateDirectory::~PrivateDirectory() { remove(); }
+PrivateDirectory::~PrivateDirectory() {
+    remove();
+}
 
 bool PrivateDirectory::remove() {
     std::error_code failed;

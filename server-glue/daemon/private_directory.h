@@ -15,9 +15,7 @@ class PrivateDirectory {
     static Result<PrivateDirectory> create(const std::string &path);
     // Makes a directory of a fresh name in `base`.
     static Result<PrivateDirectory> create_in(const std::string &base);
-    PrivateDirectory(PrivateDirectory &&other) noexcept : path_(std::move(other.path_)) {
-        other.path_.clear();
-    }
+    PrivateDirectory(PrivateDirectory &&other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
     PrivateDirectory &operator=(PrivateDirectory &&) = delete;
     ~PrivateDirectory();
     // Now rather than in the destructor. False: something of it is left.

@@ -1,10 +1,10 @@
 // See role_process.h.
 #include "server-glue/daemon/role_process.h"
 
-#include "server-glue/rm/backend_loader.h"
-#include "server-glue/rm/invitation_stream.h"
 #include "server-glue/daemon/launcher_server.h"
 #include "server-glue/daemon/session_server.h"
+#include "server-glue/rm/backend_loader.h"
+#include "server-glue/rm/invitation_stream.h"
 
 #include <csignal>
 #include <sys/syscall.h>
@@ -14,15 +14,13 @@ namespace pmixhost {
 
 namespace {
 
-
 std::unique_ptr<Authenticator> authenticator(EventLoop &loop, const Bytes &secret) {
     if (secret.empty())
         return make_munge_authenticator(loop, ::getuid());
     return make_secret_authenticator(secret);
 }
 
-Result<void> serve_session(EventLoop &loop, const StartDocument &document, const Settings &settings,
-                           Log &log) {
+Result<void> serve_session(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
     std::unique_ptr<InvitationSource> source;
     SessionServer session(
         loop, log, settings, [&loop](const Bytes &secret) { return authenticator(loop, secret); },
@@ -68,8 +66,7 @@ Result<std::shared_ptr<JobStarter>> make_starter(const StartDocument &document, 
     return std::shared_ptr<JobStarter>(std::move(*made));
 }
 
-Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, const Settings &settings,
-                            Log &log) {
+Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
     LauncherServer launcher(
         loop, log, settings, [document, settings] { return make_starter(document, settings); },
         [&loop](const Bytes &secret) { return authenticator(loop, secret); }, [&loop] { loop.stop(); });

@@ -17,17 +17,14 @@ static TimePoint deadline_of(TimePoint now, std::uint32_t timeout_ms) {
 }
 
 SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings,
-                             CentralServer::Authenticators authenticators,
-                             std::function<void()> on_end, CallSteps call_steps)
-    : loop_(loop), log_(log), settings_(settings), on_end_(std::move(on_end)),
-      call_steps_(std::move(call_steps)),
+                             CentralServer::Authenticators authenticators, std::function<void()> on_end,
+                             CallSteps call_steps)
+    : loop_(loop), log_(log), settings_(settings), on_end_(std::move(on_end)), call_steps_(std::move(call_steps)),
       peers_(loop, log, settings, CentralRole::session, std::move(authenticators),
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
               },
-              [this](StepId step, HostIndex host, Mesh::Gone how) {
-                  on_gone(step, host, how == Mesh::Gone::lost);
-              },
+              [this](StepId step, HostIndex host, Mesh::Gone how) { on_gone(step, host, how == Mesh::Gone::lost); },
               [this](StepId step) { on_step_gone(step); }}),
       store_({settings.publish_max_bytes},
              [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
@@ -57,7 +54,8 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
 }
 
 // Who is connected hears of the other's misfortunes.
-void SessionServer::on_session_collective_done(const SessionCollectives::Member &member, const wire::SessionCollectiveDone &done) {
+void SessionServer::on_session_collective_done(const SessionCollectives::Member &member,
+                                               const wire::SessionCollectiveDone &done) {
     auto signature = wire::decode<Signature>(done.signature);
     if (done.status != PMIX_SUCCESS || !signature)
         return;
@@ -97,8 +95,7 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
         break;
     case wire::LookupRequest::type:
         with<wire::LookupRequest>(log_, payload, [&](const auto &m) {
-            TimePoint deadline = m.timeout_ms == 0 ? TimePoint::max()
-                                                   : now + std::chrono::milliseconds(m.timeout_ms);
+            TimePoint deadline = m.timeout_ms == 0 ? TimePoint::max() : now + std::chrono::milliseconds(m.timeout_ms);
             std::uint64_t id = next_id_++;
             host_names_[{step, from}] = m.host;
             asking_[{step, from}].insert(id);
@@ -134,8 +131,7 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
             wire::SessionCollectiveDone done;
             done.signature = m.signature;
             done.sequence = m.sequence;
-            done.status = joined.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
-                                                                     : PMIX_ERR_BAD_PARAM;
+            done.status = joined.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_BAD_PARAM;
             peers_.send(step, from, wire::SessionCollectiveDone::type, share(wire::encode(done)));
         });
         break;
@@ -155,16 +151,13 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
         with<wire::CrossJobEvent>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });
         break;
     case wire::ControlRequest::type:
-        with<wire::ControlRequest>(log_, payload,
-                                   [&](auto &m) { control_.on_request(now, step, from, std::move(m)); });
+        with<wire::ControlRequest>(log_, payload, [&](auto &m) { control_.on_request(now, step, from, std::move(m)); });
         break;
     case wire::ControlCancel::type:
-        with<wire::ControlCancel>(log_, payload,
-                                  [&](const auto &m) { control_.on_cancel(step, from, m); });
+        with<wire::ControlCancel>(log_, payload, [&](const auto &m) { control_.on_cancel(step, from, m); });
         break;
     case wire::ControlPartReply::type:
-        with<wire::ControlPartReply>(log_, payload,
-                                     [&](const auto &m) { control_.on_reply(now, step, from, m); });
+        with<wire::ControlPartReply>(log_, payload, [&](const auto &m) { control_.on_reply(now, step, from, m); });
         break;
     case wire::SubscribeEvents::type:
         break; // it has been heard
@@ -193,8 +186,7 @@ void SessionServer::refuse(const Relayed &relayed, std::int32_t status) {
 }
 
 // The step may have to be called first.
-template <typename Request>
-void SessionServer::relay(StepId step, HostIndex from, const Request &message) {
+template <typename Request> void SessionServer::relay(StepId step, HostIndex from, const Request &message) {
     TimePoint deadline = loop_.now() + find_patience;
     if constexpr (std::is_same_v<Request, wire::ModexRequest>)
         deadline = deadline_of(loop_.now(), message.timeout_ms);
@@ -221,8 +213,8 @@ template <typename Request> void SessionServer::relay(Relayed relayed, Request m
 }
 
 template <typename Reply> void SessionServer::relay_back(StepId step, Reply message) {
-    constexpr std::uint8_t asked = std::is_same_v<Reply, wire::ModexReply> ? wire::ModexRequest::type
-                                                                           : wire::NamespaceRequest::type;
+    constexpr std::uint8_t asked =
+        std::is_same_v<Reply, wire::ModexReply> ? wire::ModexRequest::type : wire::NamespaceRequest::type;
     auto found = relayed_.find(message.id);
     if (found == relayed_.end() || found->second.asked != step || found->second.type != asked)
         return;
@@ -232,8 +224,7 @@ template <typename Reply> void SessionServer::relay_back(StepId step, Reply mess
     peers_.send(asker.step, asker.host, Reply::type, share(wire::encode(message)));
 }
 
-void SessionServer::call_steps(const std::set<Bytes> &known,
-                               std::function<void(TimePoint, CalledSteps)> done) {
+void SessionServer::call_steps(const std::set<Bytes> &known, std::function<void(TimePoint, CalledSteps)> done) {
     call_steps_(known, [this, done = std::move(done)](CalledSteps called) {
         done(loop_.now(), std::move(called));
         arm_timer();
@@ -283,8 +274,7 @@ void SessionServer::on_step_gone(StepId step) {
         HostIndex host = at++->first.second;
         forget_askers(step, host);
     }
-    for (auto at = host_names_.lower_bound({step, 0});
-         at != host_names_.end() && at->first.first == step;)
+    for (auto at = host_names_.lower_bound({step, 0}); at != host_names_.end() && at->first.first == step;)
         at = host_names_.erase(at);
     std::erase_if(relayed_, [&](const auto &entry) { return entry.second.asker.step == step; });
     std::vector<Relayed> lost;
@@ -302,14 +292,12 @@ void SessionServer::on_step_gone(StepId step) {
 }
 
 void SessionServer::arm_timer() {
-    timer_.arm(
-        std::min({store_.next_time(), events_.next_time(), control_.next_time(), finder_.next_time()}));
+    timer_.arm(std::min({store_.next_time(), events_.next_time(), control_.next_time(), finder_.next_time()}));
 }
 
 void SessionServer::arm_idle() {
     idle_ = loop_.after(settings_.session_idle, [this] {
-        std::erase_if(relayed_,
-                      [now = loop_.now()](const auto &entry) { return entry.second.deadline < now; });
+        std::erase_if(relayed_, [now = loop_.now()](const auto &entry) { return entry.second.deadline < now; });
         if (peers_.idle() && store_.bytes() == 0 && events_.empty())
             return on_end_();
         arm_idle();

@@ -8,12 +8,12 @@
 #include "common/wire/event_messages.h"
 #include "common/wire/publish_messages.h"
 #include "common/wire/session_messages.h"
-#include "server-glue/daemon/central_server.h"
-#include "server-glue/publish/data_store.h"
 #include "server-glue/collective/session_collective.h"
 #include "server-glue/control/session_control.h"
-#include "server-glue/events/session_events.h"
 #include "server-glue/cross_job/step_finder.h"
+#include "server-glue/daemon/central_server.h"
+#include "server-glue/events/session_events.h"
+#include "server-glue/publish/data_store.h"
 
 #include <unordered_map>
 
@@ -24,9 +24,8 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     using CallSteps = std::function<void(const std::set<Bytes> &known, std::function<void(CalledSteps)> done)>;
     // `on_end` is called once, when the session has nothing more to do. `call_steps`: those steps of
     // the allocation that are none of these namespaces shall come (InvitationSource::call_steps).
-    SessionServer(EventLoop &loop, Log &log, const Settings &settings,
-                  CentralServer::Authenticators authenticators, std::function<void()> on_end,
-                  CallSteps call_steps);
+    SessionServer(EventLoop &loop, Log &log, const Settings &settings, CentralServer::Authenticators authenticators,
+                  std::function<void()> on_end, CallSteps call_steps);
 
     void on_invitation(std::string_view message) { peers_.on_invitation(message); }
 
@@ -54,8 +53,7 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload) override {
         return peers_.send(step, host, type, std::move(payload));
     }
-    void call_steps(const std::set<Bytes> &known,
-                    std::function<void(TimePoint, CalledSteps)> done) override;
+    void call_steps(const std::set<Bytes> &known, std::function<void(TimePoint, CalledSteps)> done) override;
 
     void on_session_collective_done(const SessionCollectives::Member &member, const wire::SessionCollectiveDone &done);
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
@@ -78,7 +76,7 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     SessionControl control_{*this};
     StepFinder finder_;
     std::set<Bytes> slow_; // namespaces of which the log says that they lose events
-    struct Relayed { // a question of one step to another
+    struct Relayed {       // a question of one step to another
         std::uint8_t type; // of the request
         Asker asker;
         StepId asked;
@@ -89,10 +87,10 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     template <typename Request> void relay(Relayed relayed, Request message);
     template <typename Reply> void relay_back(StepId step, Reply message);
     void refuse(const Relayed &relayed, std::int32_t status);
-    std::map<std::uint64_t, Relayed> relayed_; // by our id
-    std::map<std::uint64_t, Asker> askers_; // of lookups, by our id
+    std::map<std::uint64_t, Relayed> relayed_;                               // by our id
+    std::map<std::uint64_t, Asker> askers_;                                  // of lookups, by our id
     std::map<std::pair<StepId, HostIndex>, std::set<std::uint64_t>> asking_; // the same by host
-    std::map<std::pair<StepId, HostIndex>, Bytes> host_names_; // of those that publish or look up
+    std::map<std::pair<StepId, HostIndex>, Bytes> host_names_;               // of those that publish or look up
     std::uint64_t next_id_ = 1;
     DeadlineTimer timer_{loop_, [this] {
                              store_.on_time(loop_.now());

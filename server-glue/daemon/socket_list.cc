@@ -35,9 +35,9 @@ std::string address(std::string_view text, bool version_6) {
 
 std::string_view state_name(std::uint32_t state) {
     // include/net/tcp_states.h, from 1.
-    static constexpr std::string_view names[] = {"established", "SYN sent",   "SYN received", "FIN wait 1",
-                                                 "FIN wait 2",  "time wait",  "closed",       "close wait",
-                                                 "last ACK",    "listening",  "closing"};
+    static constexpr std::string_view names[] = {"established", "SYN sent",  "SYN received", "FIN wait 1",
+                                                 "FIN wait 2",  "time wait", "closed",       "close wait",
+                                                 "last ACK",    "listening", "closing"};
     return state >= 1 && state <= std::size(names) ? names[state - 1] : "of unknown state";
 }
 
@@ -68,11 +68,10 @@ void SocketList::add(std::string_view text, bool version_6) {
         constexpr std::uint32_t listening = 10; // where the two queues are the backlog and its bound
         if (local.empty() || remote.empty() || inode == 0)
             continue;
-        by_inode_[inode] =
-            state == listening
-                ? fmt::format("TCP {}, listening, {} connections not yet accepted", local, unread)
-                : fmt::format("TCP {} to {}, {}, {} bytes unread, {} bytes unsent", local, remote,
-                              state_name(state), unread, unsent);
+        by_inode_[inode] = state == listening
+                               ? fmt::format("TCP {}, listening, {} connections not yet accepted", local, unread)
+                               : fmt::format("TCP {} to {}, {}, {} bytes unread, {} bytes unsent", local, remote,
+                                             state_name(state), unread, unsent);
     }
 }
 

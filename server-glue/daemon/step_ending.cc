@@ -75,9 +75,8 @@ void StepEnding::when_sent(TimePoint limit, EventLoop::Handle &timer, std::funct
     }
     if (left == 0 || context_.now() >= limit)
         return then();
-    timer = context_.loop.after(std::chrono::milliseconds(5), [this, limit, &timer, then = std::move(then)] {
-        when_sent(limit, timer, then);
-    });
+    timer = context_.loop.after(std::chrono::milliseconds(5),
+                                [this, limit, &timer, then = std::move(then)] { when_sent(limit, timer, then); });
 }
 
 } // namespace pmixhost

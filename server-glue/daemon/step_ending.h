@@ -1,5 +1,5 @@
-// How a step's daemon leaves: what its processes had posted is handed over, the job's files are removed, what others wait
-// for goes out, and everybody it has to do with is told farewell. Each with a limit of time.
+// How a step's daemon leaves: what its processes had posted is handed over, the job's files are removed, what others
+// wait for goes out, and everybody it has to do with is told farewell. Each with a limit of time.
 #pragma once
 
 #include "common/start/status_page.h"
@@ -11,8 +11,7 @@ namespace pmixhost {
 class StepEnding {
   public:
     // `page` may be null. `on_end` is called once, when the daemon has nothing more to do.
-    StepEnding(StepContext &context, StepServices &services, StatusPage *page,
-               std::function<void(Result<void>)> on_end)
+    StepEnding(StepContext &context, StepServices &services, StatusPage *page, std::function<void(Result<void>)> on_end)
         : context_(context), services_(services), page_(page), on_end_(std::move(on_end)) {}
 
     // The first call counts. A failure's text goes to the status page.

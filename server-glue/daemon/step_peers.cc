@@ -73,11 +73,11 @@ void StepPeers::on_gone(HostIndex peer, Mesh::Gone how, const Error &why) {
 }
 
 void StepPeers::send_contact(HostIndex peer, Bytes message, TimePoint deadline,
-                              std::function<void(Result<void>)> done) {
+                             std::function<void(Result<void>)> done) {
     HostIndex hosts = context_.step.map.host_count();
     if (peer < hosts)
-        return context_.backend.send_contact(peer, std::move(message), services_.handing_over.has_begun(peer),
-                                             deadline, std::move(done));
+        return context_.backend.send_contact(peer, std::move(message), services_.handing_over.has_begun(peer), deadline,
+                                             std::move(done));
     Invitation invitation;
     invitation.contact = std::move(message);
     invitation.step_key = context_.step.step_key;

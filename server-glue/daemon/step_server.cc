@@ -21,9 +21,8 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start, std::functio
                                              : PrivateDirectory::create(start.directory);
     if (!directory)
         return directory.failure();
-    auto library_thread = LibraryThread::start([&log = start.log](const std::string &what) {
-        log.error("internal error in a call of libpmix: {}", what);
-    });
+    auto library_thread = LibraryThread::start(
+        [&log = start.log](const std::string &what) { log.error("internal error in a call of libpmix: {}", what); });
     if (!library_thread)
         return library_thread.failure();
     RmBackend &backend = start.backend;
@@ -51,8 +50,7 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
       peers_(context_, services_), launch_outcome_(context_),
       tasks_(context_.loop, context_.log, context_.step, directory_.path(), start.table, task_callbacks()),
-      services_(context_), ending_(context_, services_, page_, std::move(on_end)),
-      timer_(context_.loop, [this] {
+      services_(context_), ending_(context_, services_, page_, std::move(on_end)), timer_(context_.loop, [this] {
           context_.tell_services([now = context_.now()](StepService &each) { each.on_time(now); });
       }) {
     context_.tasks = &tasks_;

@@ -5,9 +5,9 @@
 
 #include "common/loop/deadline_timer.h"
 #include "server-glue/daemon/library_holder.h"
+#include "server-glue/daemon/private_directory.h"
 #include "server-glue/daemon/step_ending.h"
 #include "server-glue/daemon/step_peers.h"
-#include "server-glue/daemon/private_directory.h"
 #include "server-glue/library/upcalls.h"
 #include "server-glue/spawn/launch_outcome.h"
 
@@ -20,11 +20,11 @@ class StepServer final : private BackendListener {
         Log &log;
         const Settings &settings;
         RmBackend &backend;
-        StatusPage *page; // may be null
-        TaskTable *table; // may be null
-        UniqueFd door;    // may be empty, when the backend starts the tasks
-        bool live_on;     // the job goes on when it loses processes or hosts
-        std::string directory; // to make; empty: a fresh name in settings.directory_base
+        StatusPage *page;       // may be null
+        TaskTable *table;       // may be null
+        UniqueFd door;          // may be empty, when the backend starts the tasks
+        bool live_on;           // the job goes on when it loses processes or hosts
+        std::string directory;  // to make; empty: a fresh name in settings.directory_base
         EvidencePlace evidence; // should the library hang
     };
     // Begins everything; on_end is called once, when the daemon has nothing more to do (a failure:

@@ -5,17 +5,17 @@
 #include "common/wire/event_messages.h"
 #include "server-glue/allocation/step_allocations.h"
 #include "server-glue/collective/step_connect.h"
+#include "server-glue/control/step_abort.h"
 #include "server-glue/control/step_control.h"
-#include "server-glue/security/credential_service.h"
-#include "server-glue/step/session_link.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/step_groups.h"
 #include "server-glue/log/step_log.h"
 #include "server-glue/modex/step_modex.h"
 #include "server-glue/publish/step_publish.h"
 #include "server-glue/query/step_queries.h"
+#include "server-glue/security/credential_service.h"
 #include "server-glue/spawn/step_spawn.h"
-#include "server-glue/control/step_abort.h"
+#include "server-glue/step/session_link.h"
 
 namespace pmixhost {
 
@@ -32,9 +32,9 @@ struct StepServices {
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
           spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
           credentials(context.loop, context.log) {
-        context.services = {&session, &sets,    &fate,   &jobs,        &handing_over, &modex,       &collectives, &connect,
-                            &publish, &queries, &events, &group_calls, &control,      &allocations, &spawn,       &log,
-                            &abort,   &credentials};
+        context.services = {&session,     &sets,        &fate,    &jobs,    &handing_over, &modex,
+                            &collectives, &connect,     &publish, &queries, &events,       &group_calls,
+                            &control,     &allocations, &spawn,   &log,     &abort,        &credentials};
     }
 
     Children children;

@@ -32,8 +32,7 @@ Result<StoppedThread> StoppedThread::stop(pid_t thread, std::chrono::millisecond
             return error(ErrorKind::not_found, "it ended meanwhile");
         auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()).count();
         if (left <= 0)
-            return error(ErrorKind::timeout, "it did not stop within {} ms: it waits in the kernel",
-                         patience.count());
+            return error(ErrorKind::timeout, "it did not stop within {} ms: it waits in the kernel", patience.count());
         timespec time{static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
         ::sigtimedwait(&child, nullptr, &time);
     }

@@ -28,8 +28,7 @@ static bool tasks_were_running(const TaskTable &table) {
 
 static std::string how_it_ended(int status) {
     if (WIFSIGNALED(status))
-        return fmt::format("was killed by signal {} ({})", WTERMSIG(status),
-                           strsignal(WTERMSIG(status)));
+        return fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     return fmt::format("exited with status {}", WEXITSTATUS(status));
 }
 
@@ -73,8 +72,7 @@ static bool ended_a_hang(pid_t server, const StatusPage &page, std::chrono::mill
     suspect.pid = server;
     suspect.found = page.leaving.load(std::memory_order_acquire) != 0
                         ? fmt::format("it took longer than {} s to leave", in_seconds(patience))
-                        : fmt::format("its event loop stood still for {} s (daemon.hang_timeout)",
-                                      in_seconds(timeout));
+                        : fmt::format("its event loop stood still for {} s (daemon.hang_timeout)", in_seconds(timeout));
     suspect.finder = "the supervisor";
     suspect.heartbeat = page.heartbeat.load(std::memory_order_relaxed);
     evidence = capture_evidence(place, std::move(suspect), log);
@@ -109,8 +107,7 @@ static void end_tasks(const TaskTable &table) {
 }
 
 // With a backend of its own; the server's died with it.
-template <typename Ask>
-static Result<void> with_backend(const StartDocument &document, Log &log, Ask ask) {
+template <typename Ask> static Result<void> with_backend(const StartDocument &document, Log &log, Ask ask) {
     auto loop = EventLoop::create([&log](const std::string &what) { log.error("{}", what); });
     if (!loop)
         return loop.failure();
@@ -132,8 +129,7 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
               std::chrono::milliseconds hang_timeout, const EvidencePlace &place, Log &log,
               std::chrono::milliseconds patience) {
     std::string evidence;
-    bool hung = page && hang_timeout > 0ms &&
-                ended_a_hang(server, *page, hang_timeout, patience, place, log, evidence);
+    bool hung = page && hang_timeout > 0ms && ended_a_hang(server, *page, hang_timeout, patience, place, log, evidence);
     int status = 0;
     while (waitpid(server, &status, hung ? WNOHANG : 0) < 0) {
         if (errno != EINTR)
@@ -141,12 +137,11 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
     }
     bool left = page && page->leaving.load(std::memory_order_acquire) != 0;
     std::string host = document.text("host").ok() ? *document.text("host") : "this host";
-    std::string text =
-        !hung  ? fmt::format("pmixhostd on {} {}", host, how_it_ended(status))
-        : left ? fmt::format("pmixhostd on {} took longer than {} s to leave and was killed", host,
-                             in_seconds(patience))
-               : fmt::format("pmixhostd on {} hung for {} s (daemon.hang_timeout) and was killed", host,
-                             in_seconds(hang_timeout));
+    std::string text = !hung  ? fmt::format("pmixhostd on {} {}", host, how_it_ended(status))
+                       : left ? fmt::format("pmixhostd on {} took longer than {} s to leave and was killed", host,
+                                            in_seconds(patience))
+                              : fmt::format("pmixhostd on {} hung for {} s (daemon.hang_timeout) and was killed", host,
+                                            in_seconds(hang_timeout));
     if (!evidence.empty())
         text += fmt::format("; where it stood is in {}:{}", host, evidence);
     if (table.normal_exit.load(std::memory_order_acquire) == 1) {
@@ -168,20 +163,22 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
         text += "; its tasks are ended";
         log.error("{}", text);
         // First: with its tasks the step may end, and with it whoever would show the line.
-        if (auto told = with_backend(document, log, [&](RmBackend &backend, auto done) {
-                if (auto *notes = backend.user_notes())
-                    return notes->tell_user(text, std::move(done));
-                done(error(ErrorKind::unsupported, "this resource manager shows no lines"));
-            });
+        if (auto told = with_backend(document, log,
+                                     [&](RmBackend &backend, auto done) {
+                                         if (auto *notes = backend.user_notes())
+                                             return notes->tell_user(text, std::move(done));
+                                         done(error(ErrorKind::unsupported, "this resource manager shows no lines"));
+                                     });
             !told)
             log.error("the user cannot be told: {}", told.failure().text);
         end_tasks(table);
         return 1;
     }
     log.error("{}; ending the step", text);
-    if (auto ended = with_backend(document, log, [&](RmBackend &backend, auto done) {
-            backend.end_step({1, text + "; the step is ended"}, std::move(done));
-        });
+    if (auto ended = with_backend(document, log,
+                                  [&](RmBackend &backend, auto done) {
+                                      backend.end_step({1, text + "; the step is ended"}, std::move(done));
+                                  });
         !ended)
         log.error("the step could not be ended: {}", ended.failure().text);
     // The RM's own process on this host, which should do it, may be what has died.

@@ -450,8 +450,8 @@ constexpr Name names[] = {
 } // namespace
 
 std::string_view syscall_name(long number) {
-    auto found = std::find_if(std::begin(names), std::end(names),
-                              [number](const Name &name) { return name.number == number; });
+    auto found =
+        std::find_if(std::begin(names), std::end(names), [number](const Name &name) { return name.number == number; });
     return found == std::end(names) ? std::string_view() : found->name;
 }
 

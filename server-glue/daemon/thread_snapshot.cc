@@ -88,20 +88,25 @@ std::string describe(const ThreadCall &call) {
                         : fmt::format("{}({}), call {}", name, text, call.number);
 }
 
-static std::uint64_t ticks(const ThreadStat &stat) { return stat.user_ticks + stat.system_ticks; }
+static std::uint64_t ticks(const ThreadStat &stat) {
+    return stat.user_ticks + stat.system_ticks;
+}
 
 bool runs(const ThreadStat &first, const ThreadStat &second) {
     return ticks(second) > ticks(first) || (first.state == 'R' && second.state == 'R');
 }
 
-std::string describe_activity(const ThreadStat &first, const ThreadStat &second,
-                              std::chrono::milliseconds between, long ticks_per_second) {
+std::string describe_activity(const ThreadStat &first, const ThreadStat &second, std::chrono::milliseconds between,
+                              long ticks_per_second) {
     // Stopped while we looked: what it did before says nothing of what it does.
     switch (second.state) {
-    case 'T': return "was stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU)";
-    case 't': return "was stopped by a debugger";
+    case 'T':
+        return "was stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU)";
+    case 't':
+        return "was stopped by a debugger";
     case 'Z':
-    case 'X': return "has ended";
+    case 'X':
+        return "has ended";
     }
     std::uint64_t used = ticks(second) >= ticks(first) ? ticks(second) - ticks(first) : 0;
     if (used > 0)

@@ -14,8 +14,8 @@ namespace pmixhost {
 
 // Of /proc/PID/task/TID/stat.
 struct ThreadStat {
-    std::string name;    // comm; whatever the thread said it was, so untrusted
-    char state = '?';    // R S D T t Z X I
+    std::string name; // comm; whatever the thread said it was, so untrusted
+    char state = '?'; // R S D T t Z X I
     std::uint64_t user_ticks = 0, system_ticks = 0;
     std::uint64_t began = 0; // ticks after the machine's start
 };
@@ -36,8 +36,8 @@ std::string describe(const ThreadCall &call);
 
 // What a thread does, judged by two looks that lie `between` apart: "runs (190 ms of CPU time in
 // 200 ms)", "waits", "was stopped by a signal", ... `ticks_per_second`: sysconf(_SC_CLK_TCK).
-std::string describe_activity(const ThreadStat &first, const ThreadStat &second,
-                              std::chrono::milliseconds between, long ticks_per_second);
+std::string describe_activity(const ThreadStat &first, const ThreadStat &second, std::chrono::milliseconds between,
+                              long ticks_per_second);
 // The same judgement, alone.
 bool runs(const ThreadStat &first, const ThreadStat &second);
 

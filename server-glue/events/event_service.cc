@@ -15,8 +15,7 @@ template <typename Body> void EventService::each_neighbour(HostIndex of, Body bo
         body(first + i);
 }
 
-void EventService::spread(HostIndex from, const Hosts &hosts, std::uint8_t type,
-                          const SharedBytes &payload) {
+void EventService::spread(HostIndex from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload) {
     // The sender has seen to everyone who lies behind the neighbour it came by.
     HostIndex behind = from == self_ ? self_ : tree_.next_hop(self_, from);
     each_neighbour(self_, [&](HostIndex neighbour) {
@@ -28,8 +27,8 @@ void EventService::spread(HostIndex from, const Hosts &hosts, std::uint8_t type,
 void EventService::reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type,
                          const SharedBytes &payload) {
     bool wanted = hosts.empty() || std::any_of(hosts.begin(), hosts.end(), [&](HostIndex host) {
-        return host != coming_from && tree_.next_hop(coming_from, host) == at;
-    });
+                      return host != coming_from && tree_.next_hop(coming_from, host) == at;
+                  });
     if (!wanted)
         return;
     bool may_be_there = !lost_.contains(at) && !hosts_.host_gone(at);
@@ -70,8 +69,7 @@ bool EventService::here(const Hosts &hosts) const {
     return hosts.empty() || std::find(hosts.begin(), hosts.end(), self_) != hosts.end();
 }
 
-template <typename Message>
-bool EventService::pass(HostIndex from, const Message &message, SharedBytes payload) {
+template <typename Message> bool EventService::pass(HostIndex from, const Message &message, SharedBytes payload) {
     auto unknown = [this](HostIndex host) { return host >= map_.host_count(); };
     if (unknown(from) || from == self_ || unknown(message.origin) || message.origin == self_ ||
         std::any_of(message.hosts.begin(), message.hosts.end(), unknown))
@@ -84,8 +82,7 @@ bool EventService::pass(HostIndex from, const Message &message, SharedBytes payl
     return true;
 }
 
-std::optional<EventService::Hosts>
-EventService::hosts_of(const std::vector<wire::ProcessName> &custom) const {
+std::optional<EventService::Hosts> EventService::hosts_of(const std::vector<wire::ProcessName> &custom) const {
     std::set<HostIndex> hosts;
     for (const auto &target : custom) {
         if (target.nspace != nspace_)
@@ -101,8 +98,7 @@ EventService::hosts_of(const std::vector<wire::ProcessName> &custom) const {
 }
 
 void EventService::notify(NotifyAsk ask) {
-    if (ask.range == PMIX_RANGE_RM || ask.range == PMIX_RANGE_LOCAL ||
-        ask.range == PMIX_RANGE_PROC_LOCAL)
+    if (ask.range == PMIX_RANGE_RM || ask.range == PMIX_RANGE_LOCAL || ask.range == PMIX_RANGE_PROC_LOCAL)
         return; // for nobody on another host
     bool custom = ask.range == PMIX_RANGE_CUSTOM;
     std::vector<wire::ProcessName> targets;

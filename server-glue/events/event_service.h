@@ -83,8 +83,7 @@ class EventService {
     // Where those of the custom range are; nothing where none is in this namespace.
     std::optional<Hosts> hosts_of(const std::vector<wire::ProcessName> &custom) const;
     void spread(HostIndex from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
-    void reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type,
-               const SharedBytes &payload);
+    void reach(HostIndex at, HostIndex coming_from, const Hosts &hosts, std::uint8_t type, const SharedBytes &payload);
     bool has_room(HostIndex to, std::size_t bytes);
     template <typename Body> void each_neighbour(HostIndex of, Body body) const;
 

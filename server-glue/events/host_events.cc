@@ -33,8 +33,7 @@ static void add_how(InfoList &info, const wire::EndedProcess &ended) {
         info.add_status(PMIX_PROC_TERM_STATUS, ended.term_status);
 }
 
-std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map,
-                                 const std::string &nspace) {
+std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map, const std::string &nspace) {
     const std::string &host = map.hosts()[report.host];
     std::vector<HostEvent> events;
     if (report.lost != 0) {
@@ -43,15 +42,14 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
             procs.push_back(proc_of(nspace, rank));
         auto info = about(procs, host, report.time);
         // In the name of that host's server, for a range that the library need not look up.
-        events.push_back({PMIX_EVENT_NODE_DOWN, proc_of(nspace + ".server", report.host),
-                          PMIX_RANGE_SESSION, std::move(info)});
+        events.push_back(
+            {PMIX_EVENT_NODE_DOWN, proc_of(nspace + ".server", report.host), PMIX_RANGE_SESSION, std::move(info)});
         return events;
     }
     for (const auto &ended : report.processes) {
         auto info = about({proc_of(nspace, ended.rank)}, host, report.time);
         add_how(*info, ended);
-        events.push_back(
-            {ended.code, proc_of(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
+        events.push_back({ended.code, proc_of(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
     }
     return events;
 }
@@ -59,8 +57,7 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
 HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                            const JobMap &map, const std::string &nspace) {
     HostIndex host = map.host_of(ranks.front());
-    bool of_one_host = std::all_of(ranks.begin(), ranks.end(),
-                                   [&](Rank rank) { return map.host_of(rank) == host; });
+    bool of_one_host = std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) { return map.host_of(rank) == host; });
     std::vector<pmix_proc_t> procs;
     for (Rank rank : ranks)
         procs.push_back(proc_of(nspace, rank));
@@ -74,8 +71,7 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
 static pmix_status_t term_status(int exit_code) {
     if (exit_code == 0)
         return PMIX_SUCCESS;
-    return exit_code > 128 && exit_code < 128 + NSIG ? PMIX_ERR_JOB_ABORTED_BY_SIG
-                                                     : PMIX_ERR_JOB_NON_ZERO_TERM;
+    return exit_code > 128 && exit_code < 128 + NSIG ? PMIX_ERR_JOB_ABORTED_BY_SIG : PMIX_ERR_JOB_NON_ZERO_TERM;
 }
 
 std::vector<HostEvent> events_of(const wire::JobEvent &message) {
@@ -101,8 +97,7 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message) {
 #define PMIX_ALLOC_TIMEOUT_WARNING -194
 #endif
 
-std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time,
-                                           const std::string &nspace) {
+std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace) {
     auto info = about({}, {}, time);
     info->add(PMIX_NSPACE, nspace);
     info->add(PMIX_TIME_REMAINING, seconds_left);
@@ -131,7 +126,7 @@ std::size_t most_kept_bytes(std::uint32_t events_keep) {
 }
 
 Result<wire::CrossJobEvent> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
-                                           const std::string &nspace) {
+                                             const std::string &nspace) {
     InfoList info;
     info.add(PMIX_EVENT_NON_DEFAULT, true);
     info.add(PMIX_JOB_CTRL_CHECKPOINT, order.checkpoint);
@@ -164,8 +159,8 @@ Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count) {
         return out;
     pmix_data_buffer_t buffer;
     PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_status_t status = PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_info_t *>(info),
-                                          static_cast<std::int32_t>(count), PMIX_INFO);
+    pmix_status_t status =
+        PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_info_t *>(info), static_cast<std::int32_t>(count), PMIX_INFO);
     if (status == PMIX_SUCCESS)
         out.assign(buffer.base_ptr, buffer.bytes_used);
     PMIX_DATA_BUFFER_DESTRUCT(&buffer);

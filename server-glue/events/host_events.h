@@ -19,8 +19,7 @@ struct HostEvent {
 };
 
 // Of a job with this map: ends of processes, or the loss of a host.
-std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map,
-                                 const std::string &nspace);
+std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map, const std::string &nspace);
 
 // PMIX_EVENT_PROC_TERMINATED: these have ended, in whatever way; `how`, as far as it is known, is the same
 // for all. The library does not keep it for those who register later.
@@ -32,14 +31,13 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message);
 
 // The allocation's time is nearly up, for the processes of this job: by the code that newer headers have for
 // it, and by the one for preemption, which says the same in effect.
-std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time,
-                                           const std::string &nspace);
+std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace);
 
 // For the processes of other namespaces.
 Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event);
 // PMIX_JCTRL_CHECKPOINT for processes of this namespace alone, in the name of who asked for it.
 Result<wire::CrossJobEvent> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
-                                           const std::string &nspace);
+                                             const std::string &nspace);
 
 // Larger ones the library shall not keep for late registrants, so that `events.keep` of them are bounded
 // in bytes: 32 MiB in all, but 1 KiB each at least.

@@ -8,8 +8,7 @@ static constexpr std::uint64_t max_in_library = 64ull << 20;
 static constexpr std::size_t max_early_events = 1024;
 
 void LibraryEvents::give(std::size_t bytes, std::function<void(Done)> notify) {
-    if (in_library_ + bytes > max_in_library ||
-        (!context_.library && early_.size() >= max_early_events)) {
+    if (in_library_ + bytes > max_in_library || (!context_.library && early_.size() >= max_early_events)) {
         if (!std::exchange(dropped_, true))
             context_.log.warning("events come faster than the processes of this host take them: some are lost");
         return;

@@ -24,7 +24,7 @@ struct NotifyAsk {
     std::uint8_t range = PMIX_RANGE_UNDEF;
     std::vector<Process> custom; // for PMIX_RANGE_CUSTOM
     std::uint32_t info_count = 0;
-    Bytes info; // as PMIx_Data_pack makes it
+    Bytes info;                      // as PMIx_Data_pack makes it
     std::shared_ptr<void> admission; // its place in EventGate::posted
     bool of_library = false;         // one of its monitors found it
 };

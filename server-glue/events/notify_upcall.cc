@@ -15,8 +15,8 @@ namespace {
 using namespace upcall;
 
 // The host gives the library every event there is, and the library knows who registered for what.
-pmix_status_t on_register_events(pmix_status_t *, std::size_t, const pmix_info_t[], std::size_t,
-                                 pmix_op_cbfunc_t, void *) {
+pmix_status_t on_register_events(pmix_status_t *, std::size_t, const pmix_info_t[], std::size_t, pmix_op_cbfunc_t,
+                                 void *) {
     return PMIX_OPERATION_SUCCEEDED;
 }
 pmix_status_t on_deregister_events(pmix_status_t *, std::size_t, pmix_op_cbfunc_t, void *) {
@@ -33,15 +33,14 @@ std::shared_ptr<void> admit(Upcalls &upcalls, std::uint64_t bytes) {
     return admission;
 }
 
-pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range,
-                        pmix_info_t info[], std::size_t count, pmix_op_cbfunc_t, void *) {
+pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range, pmix_info_t info[],
+                        std::size_t count, pmix_op_cbfunc_t, void *) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         if (!source || range == PMIX_RANGE_INVALID || count > INT32_MAX)
             return PMIX_ERR_BAD_PARAM;
         NotifyAsk ask;
         for (std::size_t i = 0; range == PMIX_RANGE_CUSTOM && info && i < count; ++i) {
-            if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_CUSTOM_RANGE) &&
-                !read_processes(info[i].value, ask.custom))
+            if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_CUSTOM_RANGE) && !read_processes(info[i].value, ask.custom))
                 return PMIX_ERR_BAD_PARAM;
         }
         if (range == PMIX_RANGE_CUSTOM && ask.custom.empty())
@@ -62,8 +61,8 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
     });
 }
 
-void on_alert(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info_t[], std::size_t,
-              pmix_info_t *, std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
+void on_alert(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info_t[], std::size_t, pmix_info_t *,
+              std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
     guarded([&](Upcalls &upcalls) -> pmix_status_t {
         NotifyAsk ask;
         ask.source = process_of(*source);
@@ -84,8 +83,7 @@ bool is_monitors(pmix_status_t code) {
 }
 
 void listen_to_monitors(std::function<void(pmix_status_t)> done) {
-    PmixLibrary::register_handler({PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT}, on_alert,
-                                  std::move(done));
+    PmixLibrary::register_handler({PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT}, on_alert, std::move(done));
 }
 
 namespace upcall {

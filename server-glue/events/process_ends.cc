@@ -84,8 +84,7 @@ void ProcessEnds::tell(const wire::HostReport &report) {
 
 void ProcessEnds::report_normal_exits_soon() {
     if (!normal_exits_timer_)
-        normal_exits_timer_ =
-            context_.loop.after(normal_exits_together, [this] { report_normal_exits(); });
+        normal_exits_timer_ = context_.loop.after(normal_exits_together, [this] { report_normal_exits(); });
 }
 
 void ProcessEnds::report_normal_exits() {
@@ -120,8 +119,8 @@ void ProcessEnds::tell_of_terminated() {
 // There are two codes. libpmix 4.2.2 listens to the older one itself, in a process that has invited others
 // to a group: it takes any process' end for a failed invitation, also when the group has long been built
 // and what the listener works with is freed. These do not get it.
-void ProcessEnds::tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how,
-                                    std::uint64_t time, LibraryEvents::Done done) {
+void ProcessEnds::tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
+                                     LibraryEvents::Done done) {
     auto notify = [&](pmix_status_t code, const HostEvent &event, LibraryEvents::Done then) {
         context_.library->notify(code, event.source, event.range, event.info, std::move(then));
     };

@@ -4,9 +4,9 @@
 
 #include "common/job/rank_ranges.h"
 #include "common/wire/event_messages.h"
-#include "server-glue/step/step_context.h"
 #include "server-glue/events/event_service.h"
 #include "server-glue/events/library_events.h"
+#include "server-glue/step/step_context.h"
 
 #include <set>
 

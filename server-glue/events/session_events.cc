@@ -114,8 +114,8 @@ void SessionEvents::on_step_gone(StepId id) {
 }
 
 void SessionEvents::forget_old(TimePoint now) {
-    while (!kept_.empty() && (kept_.front().until <= now || kept_.size() > limits_.count ||
-                              kept_bytes_ > limits_.bytes)) {
+    while (!kept_.empty() &&
+           (kept_.front().until <= now || kept_.size() > limits_.count || kept_bytes_ > limits_.bytes)) {
         kept_bytes_ -= kept_.front().payload->size();
         kept_.pop_front();
     }

@@ -14,8 +14,8 @@
 #pragma once
 
 #include "common/base/bytes.h"
-#include "common/loop/event_loop.h"
 #include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 #include "common/wire/event_messages.h"
 #include "server-glue/spawn/recent_names.h"
 
@@ -69,8 +69,8 @@ class SessionEvents {
     struct Kept {
         std::uint64_t number;
         TimePoint until;
-        Bytes source;           // namespace that sent it
-        std::set<Bytes> for_;   // empty: for all
+        Bytes source;         // namespace that sent it
+        std::set<Bytes> for_; // empty: for all
         SharedBytes payload;
     };
     struct Step {

@@ -2,12 +2,12 @@
 #include "server-glue/events/step_events.h"
 
 #include "common/text/printable.h"
-#include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/events/monitors.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
 
 #include <ctime>
 #include <pmix.h>
@@ -40,9 +40,8 @@ void StepEvents::take_messages(StepMessages &messages) {
         if (events_.ends_to_tell())
             ends_.report_normal_exits_soon();
     });
-    messages.on<wire::CrossJobEvent>(Peer::session, [this](HostIndex, auto &&event, const SharedBytes &) {
-        tell_step(std::move(event));
-    });
+    messages.on<wire::CrossJobEvent>(
+        Peer::session, [this](HostIndex, auto &&event, const SharedBytes &) { tell_step(std::move(event)); });
 }
 
 void StepEvents::on_library() {
@@ -61,8 +60,7 @@ void StepEvents::notify(NotifyAsk ask) {
         ends_.note_inviter(ask.source.rank);
     hear(ask.status, ask.source, ask.info, ask.info_count);
     // What a monitor finds comes from the library alone: once from each, and from that of its host first.
-    bool known = is_monitors(ask.status) &&
-                 (!ask.of_library || step.map.host_of(ask.source.rank) != context_.self());
+    bool known = is_monitors(ask.status) && (!ask.of_library || step.map.host_of(ask.source.rank) != context_.self());
     if (ask.source.nspace == step.nspace && !known)
         events_.notify(std::move(ask));
     watch_links();
@@ -115,7 +113,8 @@ void StepEvents::event_lost(HostIndex to) {
 }
 
 void StepEvents::deliver(const wire::EventNotice &notice) {
-    hear(notice.status, {notice.nspace, notice.rank, notice.rank == PMIX_RANK_WILDCARD}, notice.info, notice.info_count);
+    hear(notice.status, {notice.nspace, notice.rank, notice.rank == PMIX_RANK_WILDCARD}, notice.info,
+         notice.info_count);
     to_library_.give(notice.info.size() + sizeof notice, [this, notice](LibraryEvents::Done done) {
         pmix_proc_t source = proc_of(notice.nspace, notice.rank);
         auto info = unpack_infos(notice.info, notice.info_count);

@@ -11,17 +11,15 @@ static bool same(const Process &a, const Process &b) {
     return a.nspace == b.nspace && (a.wildcard || b.wildcard || a.rank == b.rank);
 }
 static bool contains(const std::vector<Process> &list, const Process &process) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](const Process &each) { return same(each, process); });
+    return std::any_of(list.begin(), list.end(), [&](const Process &each) { return same(each, process); });
 }
 static std::pair<Bytes, Rank> key(const Process &process) {
     return {process.nspace, process.rank};
 }
 
 bool GroupInvitations::is_of_interest(std::int32_t code) {
-    return code == PMIX_GROUP_INVITED || code == PMIX_GROUP_INVITE_ACCEPTED ||
-           code == PMIX_GROUP_INVITE_DECLINED || code == PMIX_GROUP_CONSTRUCT_COMPLETE ||
-           code == PMIX_GROUP_CONSTRUCT_ABORT;
+    return code == PMIX_GROUP_INVITED || code == PMIX_GROUP_INVITE_ACCEPTED || code == PMIX_GROUP_INVITE_DECLINED ||
+           code == PMIX_GROUP_CONSTRUCT_COMPLETE || code == PMIX_GROUP_CONSTRUCT_ABORT;
 }
 
 std::optional<Group> GroupInvitations::on_event(const GroupEvent &event) {
@@ -46,8 +44,7 @@ std::optional<Group> GroupInvitations::on_event(const GroupEvent &event) {
     case PMIX_GROUP_CONSTRUCT_COMPLETE:
     case PMIX_GROUP_CONSTRUCT_ABORT:
         forget(event.group, event.source);
-        if (event.code == PMIX_GROUP_CONSTRUCT_COMPLETE && !event.group.empty() &&
-            !event.targets.empty())
+        if (event.code == PMIX_GROUP_CONSTRUCT_COMPLETE && !event.group.empty() && !event.targets.empty())
             return Group{event.group, event.targets, std::nullopt, false, false};
         break;
     default:
@@ -102,13 +99,11 @@ std::vector<GroupInvitations::Notice> GroupInvitations::on_ended(const Process &
                 auto said = invitation->answered.find(key(each));
                 return !each.wildcard && said != invitation->answered.end() && !said->second;
             });
-            notices.push_back(
-                {PMIX_GROUP_LEADER_FAILED, invitation->group, std::move(recipients)});
+            notices.push_back({PMIX_GROUP_LEADER_FAILED, invitation->group, std::move(recipients)});
             forget(invitation);
         } else if (invitation->invited.contains(process.nspace, process.rank)) {
             if (!invitation->answered.contains(key(process)))
-                notices.push_back(
-                    {PMIX_GROUP_INVITE_FAILED, invitation->group, {invitation->leader}});
+                notices.push_back({PMIX_GROUP_INVITE_FAILED, invitation->group, {invitation->leader}});
             note(*invitation, process, false);
         }
     }

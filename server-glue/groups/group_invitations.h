@@ -47,7 +47,7 @@ class GroupInvitations {
     struct Invitation {
         Bytes group;
         Process leader;
-        MemberList invited; // but for the leader
+        MemberList invited;                              // but for the leader
         std::map<std::pair<Bytes, Rank>, bool> answered; // or ended; true: accepted
         std::size_t cost() const { return invited.runs() + answered.size(); }
     };

@@ -8,8 +8,7 @@ namespace pmixhost {
 std::uint64_t ContextIds::next() {
     if (step_ >> step_bits != 0 || host_ >> host_bits != 0 || last_ + 1 >= 1ull << counter_bits)
         return 0;
-    return std::uint64_t{step_} << (host_bits + counter_bits) |
-           std::uint64_t{host_} << counter_bits | ++last_;
+    return std::uint64_t{step_} << (host_bits + counter_bits) | std::uint64_t{host_} << counter_bits | ++last_;
 }
 
 static void take_posted(const wire::GroupPart &part, GroupParts &out) {
@@ -33,9 +32,8 @@ Result<GroupParts> merge_group_parts(const Bytes &parts, const Bytes &own_nspace
         all.push_back(std::move(part));
     }
     // The order in which they came differs from host to host.
-    std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) {
-        return std::tie(a.nspace, a.host) < std::tie(b.nspace, b.host);
-    });
+    std::sort(all.begin(), all.end(),
+              [](const auto &a, const auto &b) { return std::tie(a.nspace, a.host) < std::tie(b.nspace, b.host); });
     GroupParts out;
     std::uint64_t context_id = 0;
     bool wanted = false;

@@ -35,8 +35,7 @@ const Group *GroupRegistry::find(const Bytes &name) const {
     return found == groups_.end() ? nullptr : &found->second;
 }
 
-std::vector<GroupRegistry::Affected> GroupRegistry::affected(const Bytes &nspace,
-                                                             std::span<const Rank> ended) const {
+std::vector<GroupRegistry::Affected> GroupRegistry::affected(const Bytes &nspace, std::span<const Rank> ended) const {
     std::vector<Affected> out;
     for (const auto &[name, group] : groups_) {
         if (!group.tells_of_ends)
@@ -67,8 +66,7 @@ Result<std::vector<Process>> GroupRegistry::expand(std::vector<Process> processe
         else if (process.rank < group->members.size())
             out.push_back(group->members.at(process.rank));
         else
-            return error(ErrorKind::not_found, "the group {} has no rank {}", process.nspace,
-                         process.rank);
+            return error(ErrorKind::not_found, "the group {} has no rank {}", process.nspace, process.rank);
     }
     return out;
 }

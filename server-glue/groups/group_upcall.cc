@@ -39,8 +39,7 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
         ask.wants_context = flag;
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_NOTIFY_TERMINATION)) {
         ask.tells_of_ends = flag;
-    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_OPTIONAL) ||
-               PMIX_CHECK_KEY(&info, PMIX_GROUP_FT_COLLECTIVE)) {
+    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_OPTIONAL) || PMIX_CHECK_KEY(&info, PMIX_GROUP_FT_COLLECTIVE)) {
         ask.tolerant = ask.tolerant || flag;
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ENDPT_DATA)) {
         if (info.value.type != PMIX_BYTE_OBJECT || !info.value.data.bo.bytes)
@@ -50,8 +49,8 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
         else
             ask.endpoints.assign(info.value.data.bo.bytes, info.value.data.bo.size);
     } else if (PMIX_INFO_IS_REQUIRED(&info)) {
-        for (const char *key : {PMIX_GROUP_LEADER, PMIX_GROUP_LOCAL_ONLY, PMIX_SORTED_PROC_ARRAY,
-                                PMIX_EMBED_BARRIER, PMIX_GROUP_INFO, PMIX_GROUP_ID}) {
+        for (const char *key : {PMIX_GROUP_LEADER, PMIX_GROUP_LOCAL_ONLY, PMIX_SORTED_PROC_ARRAY, PMIX_EMBED_BARRIER,
+                                PMIX_GROUP_INFO, PMIX_GROUP_ID}) {
             if (PMIX_CHECK_KEY(&info, key))
                 return; // the library's, or of no consequence here
         }
@@ -59,9 +58,8 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
     }
 }
 
-pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_proc_t procs[],
-                       std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
-                       pmix_info_cbfunc_t callback, void *data) {
+pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_proc_t procs[], std::size_t count,
+                       const pmix_info_t directives[], std::size_t ndirs, pmix_info_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         GroupAsk ask;
         if (operation == PMIX_GROUP_CONSTRUCT)

@@ -17,8 +17,7 @@ void MemberList::add(const Process &process, std::map<std::string_view, std::uin
     // The last one's is the likely one.
     std::uint32_t at = runs_.empty() ? 0 : runs_.back().nspace;
     if (at >= nspaces_.size() || nspaces_[at].name != process.nspace) {
-        auto [found, fresh] =
-            known.try_emplace(process.nspace, static_cast<std::uint32_t>(nspaces_.size()));
+        auto [found, fresh] = known.try_emplace(process.nspace, static_cast<std::uint32_t>(nspaces_.size()));
         at = found->second;
         if (fresh)
             nspaces_.push_back({process.nspace, false, {}});
@@ -61,9 +60,8 @@ void MemberList::index() {
 }
 
 Process MemberList::at(std::size_t position) const {
-    auto run = std::prev(std::upper_bound(
-        runs_.begin(), runs_.end(), position,
-        [](std::size_t wanted, const Run &each) { return wanted < each.position; }));
+    auto run = std::prev(std::upper_bound(runs_.begin(), runs_.end(), position,
+                                          [](std::size_t wanted, const Run &each) { return wanted < each.position; }));
     const Bytes &name = nspaces_[run->nspace].name;
     if (run->count == 0)
         return {name, UINT32_MAX, true};
@@ -113,8 +111,7 @@ std::vector<Rank> MemberList::among(const Bytes &nspace, std::span<const Rank> r
 }
 
 bool MemberList::only_of(const Bytes &nspace) const {
-    return std::all_of(nspaces_.begin(), nspaces_.end(),
-                       [&](const Namespace &each) { return each.name == nspace; });
+    return std::all_of(nspaces_.begin(), nspaces_.end(), [&](const Namespace &each) { return each.name == nspace; });
 }
 
 } // namespace pmixhost

@@ -16,8 +16,7 @@ class MemberList {
   public:
     MemberList() = default;
     MemberList(const std::vector<Process> &processes);
-    MemberList(std::initializer_list<Process> processes)
-        : MemberList(std::vector<Process>(processes)) {}
+    MemberList(std::initializer_list<Process> processes) : MemberList(std::vector<Process>(processes)) {}
 
     // A wildcard, which stands for a whole namespace, counts as one.
     std::size_t size() const { return size_; }

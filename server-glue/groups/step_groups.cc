@@ -18,8 +18,7 @@ StepGroups::StepGroups(StepContext &context, GroupRegistry &groups, CrossJobs &j
                        StepConnect &connect, LibraryEvents &to_library)
     : context_(context), groups_(groups), jobs_(jobs), collectives_(collectives), connect_(connect),
       to_library_(to_library), context_ids_(context.step.number, context.self()) {
-    collectives.set_part_of_the_dead(
-        [this](const Signature &signature) { return wire::encode(part_of(signature)); });
+    collectives.set_part_of_the_dead([this](const Signature &signature) { return wire::encode(part_of(signature)); });
 }
 
 void StepGroups::take_asks(UpcallHandlers &handlers) {
@@ -42,9 +41,8 @@ void StepGroups::group(GroupAsk request) {
     auto ask = std::make_shared<GroupAsk>(std::move(request));
     if (!cross_job || ask->kind == CollectiveKind::group_destruct)
         return enter(ask, *signature, {});
-    connect_.collect_posted(*signature, [this, ask, signature = *signature](Bytes posted) {
-        enter(ask, signature, std::move(posted));
-    });
+    connect_.collect_posted(
+        *signature, [this, ask, signature = *signature](Bytes posted) { enter(ask, signature, std::move(posted)); });
 }
 
 wire::GroupPart StepGroups::part_of(const Signature &signature) {
@@ -64,8 +62,7 @@ wire::GroupPart StepGroups::part_of(const Signature &signature) {
     return part;
 }
 
-void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature,
-                             Bytes posted) {
+void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted) {
     Bytes data;
     if (ask->kind == CollectiveKind::group_construct) {
         wire::GroupPart part = part_of(signature);
@@ -80,13 +77,13 @@ void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature
     if (ask->kind == CollectiveKind::group_construct)
         building_.push_back({ask, signature});
     collectives_.enter(signature, {std::move(data), ask->refused, ask->local_status, timeout},
-          {[this, ask, signature](pmix_status_t status, Bytes parts) {
-               std::erase_if(building_, [&](const auto &each) { return each.ask == ask; });
-               if (status != PMIX_SUCCESS)
-                   return ask->reply(status, {});
-               done(*ask, signature, parts);
-           },
-           PMIX_ERROR, Bytes()});
+                       {[this, ask, signature](pmix_status_t status, Bytes parts) {
+                            std::erase_if(building_, [&](const auto &each) { return each.ask == ask; });
+                            if (status != PMIX_SUCCESS)
+                                return ask->reply(status, {});
+                            done(*ask, signature, parts);
+                        },
+                        PMIX_ERROR, Bytes()});
 }
 
 void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &data) {
@@ -97,14 +94,12 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     auto parts = merge_group_parts(data, context_.step.nspace);
     if (!parts) {
         context_.log.warning("group {}: {}", printable(ask.name), parts.failure().text);
-        return ask.reply(parts.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE
-                                                                  : PMIX_ERR_UNPACK_FAILURE,
+        return ask.reply(parts.failure().kind == ErrorKind::limit ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_UNPACK_FAILURE,
                          {});
     }
     for (auto &posted : parts->posted)
         jobs_.keep_posted(posted.nspace, posted.rank, std::move(posted.data));
-    Group group{ask.name, std::move(ask.members), parts->context_id, ask.tells_of_ends,
-                ask.tolerant};
+    Group group{ask.name, std::move(ask.members), parts->context_id, ask.tells_of_ends, ask.tolerant};
     // Without those that did not come.
     if (signature.tolerant != 0) {
         for (Rank rank = 0; rank < context_.step.map.rank_count(); ++rank) {
@@ -141,8 +136,7 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
 void StepGroups::on_event(pmix_status_t code, const Process &source, const InfoList &info) {
     GroupEvent event{code, source, {}, {}};
     for (const auto &one : info.all()) {
-        if (PMIX_CHECK_KEY(&one, PMIX_GROUP_ID) && one.value.type == PMIX_STRING &&
-            one.value.data.string)
+        if (PMIX_CHECK_KEY(&one, PMIX_GROUP_ID) && one.value.type == PMIX_STRING && one.value.data.string)
             event.group = one.value.data.string;
         else if (PMIX_CHECK_KEY(&one, PMIX_EVENT_CUSTOM_RANGE))
             read_processes(one.value, event.targets);
@@ -215,8 +209,7 @@ void StepGroups::on_bad_ends(const wire::HostReport &report) {
 }
 
 // Those that run. One name for all of them where nobody is missing: it is copied into each event.
-template <typename Members>
-std::vector<pmix_proc_t> StepGroups::members_here(const Members &members) {
+template <typename Members> std::vector<pmix_proc_t> StepGroups::members_here(const Members &members) {
     std::vector<pmix_proc_t> here;
     auto ranks = context_.ranks_here();
     for (Rank rank : ranks) {
@@ -230,16 +223,14 @@ std::vector<pmix_proc_t> StepGroups::members_here(const Members &members) {
 
 // An event for the members of a group that are on this host, from the host environment. `processes`:
 // how many the info names.
-void StepGroups::tell_members(pmix_status_t code, const Bytes &group,
-                              const std::vector<pmix_proc_t> &targets, const Process &source,
-                              std::shared_ptr<InfoList> info, std::size_t processes) {
+void StepGroups::tell_members(pmix_status_t code, const Bytes &group, const std::vector<pmix_proc_t> &targets,
+                              const Process &source, std::shared_ptr<InfoList> info, std::size_t processes) {
     if (targets.empty())
         return;
     info->add(PMIX_GROUP_ID, group);
     info->add(PMIX_EVENT_NON_DEFAULT, true);
     info->add_processes(PMIX_EVENT_CUSTOM_RANGE, targets);
-    std::size_t bytes = sizeof(pmix_info_t) * info->size() +
-                        sizeof(pmix_proc_t) * (targets.size() + processes);
+    std::size_t bytes = sizeof(pmix_info_t) * info->size() + sizeof(pmix_proc_t) * (targets.size() + processes);
     if (bytes > most_kept_bytes(context_.settings.events_keep))
         info->add(PMIX_EVENT_DO_NOT_CACHE, true);
     pmix_proc_t from = proc_of(source.nspace, source.rank);

@@ -24,7 +24,9 @@ class StepGroups final : public StepService {
     void take_asks(UpcallHandlers &handlers) override;
     void on_bad_ends(const wire::HostReport &report) override;
     void on_normal_exits(const wire::NormalExits &ends) override;
-    bool wants_event(pmix_status_t code, const Bytes &) const override { return GroupInvitations::is_of_interest(code); }
+    bool wants_event(pmix_status_t code, const Bytes &) const override {
+        return GroupInvitations::is_of_interest(code);
+    }
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
 
   private:

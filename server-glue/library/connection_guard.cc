@@ -153,8 +153,8 @@ void ConnectionGuard::look(Place waiting) {
 bool ConnectionGuard::leaves_still(const Process &process) const {
     auto earlier = given_.find(process);
     struct stat now {};
-    return earlier != given_.end() && fstat(earlier->second.number, &now) == 0 &&
-           now.st_ino == earlier->second.inode && peer_is_through(earlier->second.number);
+    return earlier != given_.end() && fstat(earlier->second.number, &now) == 0 && now.st_ino == earlier->second.inode &&
+           peer_is_through(earlier->second.number);
 }
 
 // The kernel wakes us when what was asked for is there; should it do so earlier, we are not woken at

@@ -19,10 +19,10 @@
 // it: of the user's own processes.
 #pragma once
 
+#include "common/base/log.h"
 #include "common/base/rate_limit.h"
 #include "common/loop/event_loop.h"
 #include "common/peer/socket_owner.h"
-#include "common/base/log.h"
 #include "server-glue/library/descriptor_range.h"
 #include "server-glue/library/hello.h"
 #include "server-glue/library/listener_takeover.h"
@@ -51,9 +51,10 @@ class ConnectionGuard {
         std::function<bool(const std::string &nspace)> known;
     };
     // Begins. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.
-    static Result<std::unique_ptr<ConnectionGuard>>
-    open(EventLoop &loop, Log &log, std::unique_ptr<ListenerTakeover> takeover, DescriptorRange range, Names names,
-         std::function<void(Error)> on_broken, GuardLimits limits = {});
+    static Result<std::unique_ptr<ConnectionGuard>> open(EventLoop &loop, Log &log,
+                                                         std::unique_ptr<ListenerTakeover> takeover,
+                                                         DescriptorRange range, Names names,
+                                                         std::function<void(Error)> on_broken, GuardLimits limits = {});
     ConnectionGuard(const ConnectionGuard &) = delete;
 
     // Of this process itself (inner_client.h): without a judgement, at once.
@@ -96,7 +97,7 @@ class ConnectionGuard {
     std::function<void(Error)> on_broken_;
     const GuardLimits limits_;
     RateLimit refusals_;
-    std::list<Waiting> waiting_; // the oldest first
+    std::list<Waiting> waiting_;     // the oldest first
     std::map<Process, Given> given_; // of registered processes, the last one of each
     EventLoop::Handle listener_watch_, taken_timer_;
 };

@@ -26,8 +26,7 @@ std::vector<pmix_proc_t> procs_of(const Bytes &nspace, std::span<const Rank> ran
 
 Process process_of(const pmix_proc_t &proc) {
     // The name may fill its array without a final NUL.
-    return {Bytes(proc.nspace, strnlen(proc.nspace, PMIX_MAX_NSLEN)), proc.rank,
-            proc.rank == PMIX_RANK_WILDCARD};
+    return {Bytes(proc.nspace, strnlen(proc.nspace, PMIX_MAX_NSLEN)), proc.rank, proc.rank == PMIX_RANK_WILDCARD};
 }
 
 std::vector<Process> processes_of(const pmix_proc_t *procs, std::size_t count) {
@@ -45,25 +44,33 @@ bool read_processes(const pmix_value_t &value, std::vector<Process> &out) {
     }
     if (value.type != PMIX_DATA_ARRAY || !value.data.darray || value.data.darray->type != PMIX_PROC)
         return false;
-    auto more = processes_of(static_cast<const pmix_proc_t *>(value.data.darray->array),
-                             value.data.darray->size);
+    auto more = processes_of(static_cast<const pmix_proc_t *>(value.data.darray->array), value.data.darray->size);
     out.insert(out.end(), more.begin(), more.end());
     return true;
 }
 
-std::string key_of(const pmix_info_t &info) { return {info.key, strnlen(info.key, PMIX_MAX_KEYLEN)}; }
+std::string key_of(const pmix_info_t &info) {
+    return {info.key, strnlen(info.key, PMIX_MAX_KEYLEN)};
+}
 
 std::optional<long long> number_of(const pmix_value_t &value) {
     switch (value.type) {
-    case PMIX_INT: return value.data.integer;
-    case PMIX_UINT: return value.data.uint;
-    case PMIX_INT32: return value.data.int32;
-    case PMIX_UINT32: return value.data.uint32;
-    case PMIX_INT64: return value.data.int64;
+    case PMIX_INT:
+        return value.data.integer;
+    case PMIX_UINT:
+        return value.data.uint;
+    case PMIX_INT32:
+        return value.data.int32;
+    case PMIX_UINT32:
+        return value.data.uint32;
+    case PMIX_INT64:
+        return value.data.int64;
     case PMIX_UINT64:
         return static_cast<long long>(std::min<std::uint64_t>(value.data.uint64, INT32_MAX));
-    case PMIX_SIZE: return static_cast<long long>(std::min<std::size_t>(value.data.size, INT32_MAX));
-    default: return std::nullopt;
+    case PMIX_SIZE:
+        return static_cast<long long>(std::min<std::size_t>(value.data.size, INT32_MAX));
+    default:
+        return std::nullopt;
     }
 }
 
@@ -86,15 +93,24 @@ std::optional<std::uint8_t> range_of(const pmix_value_t &value) {
 
 pmix_status_t status_of(ErrorKind kind) {
     switch (kind) {
-    case ErrorKind::invalid: return PMIX_ERR_BAD_PARAM;
-    case ErrorKind::not_found: return PMIX_ERR_NOT_FOUND;
-    case ErrorKind::denied: return PMIX_ERR_NO_PERMISSIONS;
-    case ErrorKind::limit: return PMIX_ERR_OUT_OF_RESOURCE;
-    case ErrorKind::timeout: return PMIX_ERR_TIMEOUT;
-    case ErrorKind::unreachable: return PMIX_ERR_UNREACH;
-    case ErrorKind::exists: return PMIX_ERR_RESOURCE_BUSY;
-    case ErrorKind::unsupported: return PMIX_ERR_NOT_SUPPORTED;
-    case ErrorKind::system: break;
+    case ErrorKind::invalid:
+        return PMIX_ERR_BAD_PARAM;
+    case ErrorKind::not_found:
+        return PMIX_ERR_NOT_FOUND;
+    case ErrorKind::denied:
+        return PMIX_ERR_NO_PERMISSIONS;
+    case ErrorKind::limit:
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    case ErrorKind::timeout:
+        return PMIX_ERR_TIMEOUT;
+    case ErrorKind::unreachable:
+        return PMIX_ERR_UNREACH;
+    case ErrorKind::exists:
+        return PMIX_ERR_RESOURCE_BUSY;
+    case ErrorKind::unsupported:
+        return PMIX_ERR_NOT_SUPPORTED;
+    case ErrorKind::system:
+        break;
     }
     return PMIX_ERR_UNREACH;
 }

@@ -43,7 +43,9 @@ std::optional<std::uint8_t> range_of(const pmix_value_t &value);
 // A failed system call, for which PMIx has no word, is UNREACH: what was to be asked was not. Who means something else
 // by one of them says so where it does.
 pmix_status_t status_of(ErrorKind kind);
-inline pmix_status_t status_of(const Error &failure) { return status_of(failure.kind); }
+inline pmix_status_t status_of(const Error &failure) {
+    return status_of(failure.kind);
+}
 
 // --- arrays
 

@@ -12,8 +12,8 @@ namespace pmixhost {
 static constexpr std::size_t wanted = 2048;
 
 DescriptorRange::DescriptorRange(std::size_t limit)
-    : first_(static_cast<int>(std::min(limit / 2, wanted))),
-      last_(static_cast<int>(std::min(limit, 2 * wanted)) - 1), next_(first_) {}
+    : first_(static_cast<int>(std::min(limit / 2, wanted))), last_(static_cast<int>(std::min(limit, 2 * wanted)) - 1),
+      next_(first_) {}
 
 DescriptorRange DescriptorRange::of_process() {
     rlimit files{};

@@ -60,7 +60,9 @@ std::uint32_t host_order(std::string_view bytes) {
     return value;
 }
 
-bool states_owner(HelloKind kind) { return kind != HelloKind::client; }
+bool states_owner(HelloKind kind) {
+    return kind != HelloKind::client;
+}
 
 bool states_name(HelloKind kind) {
     switch (kind) {
@@ -70,15 +72,16 @@ bool states_name(HelloKind kind) {
     case HelloKind::launcher_with_name:
     case HelloKind::launcher_of_server:
     case HelloKind::singleton:
-    case HelloKind::scheduler: return true;
-    default: return false;
+    case HelloKind::scheduler:
+        return true;
+    default:
+        return false;
     }
 }
 
 // Are they registered by the host before they start, as a job's processes are?
 bool registered_kind(HelloKind kind) {
-    return kind == HelloKind::client || kind == HelloKind::tool_of_server ||
-           kind == HelloKind::launcher_of_server;
+    return kind == HelloKind::client || kind == HelloKind::tool_of_server || kind == HelloKind::launcher_of_server;
 }
 
 // NUMBER.NUMBER.NUMBER, and perhaps more: the library reads the three without looking for an end.
@@ -181,7 +184,8 @@ Result<void> admissible(const Hello &hello, uid_t peer, const std::optional<Proc
     }
     // Tools have no environment of ours and may use munge, which the library checks.
     if (known_nspace)
-        return error(ErrorKind::denied, "a tool calls itself '{}', which is the name of a job", printable(hello.nspace));
+        return error(ErrorKind::denied, "a tool calls itself '{}', which is the name of a job",
+                     printable(hello.nspace));
     if (hello.psec == "native")
         return native_credential_is(hello, peer, hello.gid.value_or(0));
     if (hello.psec != "munge")

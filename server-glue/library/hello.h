@@ -13,8 +13,8 @@
 // Pure: bytes in, a value or the reason for a refusal out.
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
+#include "common/job/job_map.h"
 
 #include <cstdint>
 #include <optional>

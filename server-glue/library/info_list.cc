@@ -31,8 +31,7 @@ static char *copied(const char *bytes, std::size_t size) {
     return copy;
 }
 
-void *InfoList::empty_array(const char *key, pmix_data_type_t type, std::size_t count,
-                            std::size_t element_size) {
+void *InfoList::empty_array(const char *key, pmix_data_type_t type, std::size_t count, std::size_t element_size) {
     pmix_data_array_t *array = make_array(type, count, element_size);
     pmix_info_t &info = append(key); // from here on the list's
     info.value.type = PMIX_DATA_ARRAY;
@@ -87,8 +86,8 @@ pmix_info_t *InfoList::add_empty(std::size_t count) {
     return infos_.data() + before;
 }
 void InfoList::add_process_infos(const char *key, const std::vector<ProcessInfo> &processes) {
-    auto *copies = static_cast<pmix_proc_info_t *>(
-        empty_array(key, PMIX_PROC_INFO, processes.size(), sizeof(pmix_proc_info_t)));
+    auto *copies =
+        static_cast<pmix_proc_info_t *>(empty_array(key, PMIX_PROC_INFO, processes.size(), sizeof(pmix_proc_info_t)));
     for (std::size_t i = 0; i < processes.size(); ++i) {
         const ProcessInfo &from = processes[i];
         copies[i].proc = from.process;

@@ -25,7 +25,9 @@ std::string big_endian(std::uint32_t value) {
         out += static_cast<char>(value >> shift);
     return out;
 }
-std::string name(std::string text) { return text + '\0'; }
+std::string name(std::string text) {
+    return text + '\0';
+}
 
 // As a client that reads the shared memory, with the credential of the module that clients of this host use.
 std::string hello(const std::string &nspace, Rank rank) {
@@ -41,12 +43,13 @@ std::string hello(const std::string &nspace, Rank rank) {
 
 } // namespace
 
-bool InnerClient::possible() { return PMIX_VERSION_MAJOR == 4 && PMIX_VERSION_MINOR == 2; }
+bool InnerClient::possible() {
+    return PMIX_VERSION_MAJOR == 4 && PMIX_VERSION_MINOR == 2;
+}
 
-Result<std::unique_ptr<InnerClient>>
-InnerClient::start(EventLoop &loop, const std::string &nspace, Rank rank,
-                   const std::function<Result<void>(UniqueFd)> &hand_over, Duration patience,
-                   std::function<void(Result<void>)> done) {
+Result<std::unique_ptr<InnerClient>> InnerClient::start(EventLoop &loop, const std::string &nspace, Rank rank,
+                                                        const std::function<Result<void>(UniqueFd)> &hand_over,
+                                                        Duration patience, std::function<void(Result<void>)> done) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
         return system_error("socketpair", errno);

@@ -10,10 +10,10 @@
 // waits for. In the loop's thread.
 #pragma once
 
-#include "common/loop/event_loop.h"
-#include "common/job/job_map.h"
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 
 #include <functional>
 #include <memory>

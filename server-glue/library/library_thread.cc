@@ -60,8 +60,7 @@ struct LibraryThread::State {
     }
 };
 
-Result<std::unique_ptr<LibraryThread>>
-LibraryThread::start(std::function<void(const std::string &)> on_exception) {
+Result<std::unique_ptr<LibraryThread>> LibraryThread::start(std::function<void(const std::string &)> on_exception) {
     auto state = std::make_shared<State>();
     state->on_exception = std::move(on_exception);
     state->waiting.reserve(reserved);
@@ -82,7 +81,9 @@ LibraryThread::start(std::function<void(const std::string &)> on_exception) {
     return std::unique_ptr<LibraryThread>(new LibraryThread(std::move(state)));
 }
 
-LibraryThread::~LibraryThread() { end(std::chrono::seconds(5)); }
+LibraryThread::~LibraryThread() {
+    end(std::chrono::seconds(5));
+}
 
 bool LibraryThread::run(const char *name, Job job) noexcept {
     bool idle = false;
@@ -98,7 +99,9 @@ bool LibraryThread::run(const char *name, Job job) noexcept {
     return true;
 }
 
-const char *LibraryThread::running() const { return state_->running.load(std::memory_order_relaxed); }
+const char *LibraryThread::running() const {
+    return state_->running.load(std::memory_order_relaxed);
+}
 
 bool LibraryThread::end(Duration patience) {
     std::unique_lock lock(state_->mutex);

@@ -16,8 +16,7 @@ class LibraryThread {
     using Job = std::function<void()>;
     // Starts the thread, with all signals blocked. `on_exception` hears, in that thread, of what a
     // job threw; the thread goes on with the next one. Failure: limit (no thread to be had).
-    static Result<std::unique_ptr<LibraryThread>>
-    start(std::function<void(const std::string &what)> on_exception);
+    static Result<std::unique_ptr<LibraryThread>> start(std::function<void(const std::string &what)> on_exception);
     // As end(5 s).
     ~LibraryThread();
     LibraryThread(const LibraryThread &) = delete;

@@ -5,8 +5,8 @@ namespace pmixhost {
 
 LibraryWatch::LibraryWatch(EventLoop &loop, LibraryThread &thread, Duration timeout, Ask ask,
                            std::function<void(std::string)> on_stuck)
-    : loop_(loop), thread_(thread), timeout_(timeout), dog_(std::make_shared<LibraryWatchdog>(timeout)), ask_(std::move(ask)),
-      on_stuck_(std::move(on_stuck)) {
+    : loop_(loop), thread_(thread), timeout_(timeout), dog_(std::make_shared<LibraryWatchdog>(timeout)),
+      ask_(std::move(ask)), on_stuck_(std::move(on_stuck)) {
     if (timeout_ > Duration::zero())
         look();
 }

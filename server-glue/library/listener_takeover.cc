@@ -24,7 +24,9 @@ struct Handover {
 constexpr std::uint64_t handover_magic = 0x706d69786866640aULL;
 
 // Not the function of that name, which would come back here.
-int listen_for_real(int fd) { return static_cast<int>(syscall(SYS_listen, fd, SOMAXCONN)); }
+int listen_for_real(int fd) {
+    return static_cast<int>(syscall(SYS_listen, fd, SOMAXCONN));
+}
 
 int socket_option(int fd, int option) {
     int value = 0;
@@ -45,8 +47,12 @@ Result<std::unique_ptr<ListenerTakeover>> ListenerTakeover::create() {
     return takeover;
 }
 
-ListenerTakeover::Scope::Scope(ListenerTakeover &takeover) { taking = &takeover; }
-ListenerTakeover::Scope::~Scope() { taking = nullptr; }
+ListenerTakeover::Scope::Scope(ListenerTakeover &takeover) {
+    taking = &takeover;
+}
+ListenerTakeover::Scope::~Scope() {
+    taking = nullptr;
+}
 
 bool ListenerTakeover::wants(int fd) {
     if (!taking || taking->listener_)

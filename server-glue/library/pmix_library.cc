@@ -104,7 +104,9 @@ void send_at_once(int listener) {
     setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-void free_chars(char *text) { std::free(text); }
+void free_chars(char *text) {
+    std::free(text);
+}
 
 } // namespace
 
@@ -121,8 +123,7 @@ void PmixLibrary::set_environment(const Settings &settings) {
     unsetenv("PMIX_MCA_psec");
 }
 
-Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, LibraryThread &thread,
-                                                        const Options &options,
+Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, LibraryThread &thread, const Options &options,
                                                         pmix_server_module_t *module) {
     InfoList info;
     info.add(PMIX_SERVER_NSPACE, options.nspace);
@@ -190,15 +191,13 @@ Result<void> PmixLibrary::admit_clients(Log &log, std::function<void(Error)> on_
 
 Result<PmixLibrary::CString> PmixLibrary::node_regex(const std::vector<std::string> &hosts) {
     char *regex = nullptr;
-    pmix_status_t status =
-        PMIx_generate_regex(fmt::format("{}", fmt::join(hosts, ",")).c_str(), &regex);
+    pmix_status_t status = PMIx_generate_regex(fmt::format("{}", fmt::join(hosts, ",")).c_str(), &regex);
     if (status != PMIX_SUCCESS)
         return pmix_error("PMIx_generate_regex", status);
     return CString(regex, free_chars);
 }
 
-Result<PmixLibrary::CString>
-PmixLibrary::rank_regex(const std::vector<std::vector<Rank>> &ranks_by_host) {
+Result<PmixLibrary::CString> PmixLibrary::rank_regex(const std::vector<std::vector<Rank>> &ranks_by_host) {
     std::vector<std::string> parts;
     for (const auto &ranks : ranks_by_host)
         parts.push_back(fmt::format("{}", fmt::join(ranks, ",")));
@@ -234,38 +233,34 @@ std::string PmixLibrary::locality_string(const CpuSet &cpus) {
 }
 
 void PmixLibrary::register_nspace(const std::string &nspace, int local_count,
-                                  std::function<Result<InfoList>()> describe,
-                                  std::function<void(Result<void>)> done) {
+                                  std::function<Result<InfoList>()> describe, std::function<void(Result<void>)> done) {
     auto shared = std::make_shared<std::function<void(Result<void>)>>(std::move(done));
     auto fail = [&loop = loop_, shared](Error why) { loop.post([shared, why] { (*shared)(why); }); };
-    auto *waiting = new Waiting{loop_,
-                                [shared, nspace](pmix_status_t status) {
-                                    if (status == PMIX_SUCCESS)
-                                        return (*shared)({});
-                                    (*shared)(pmix_error(
-                                        fmt::format("the PMIx library does not take the namespace {}",
-                                                    printable(nspace)),
-                                        status));
-                                },
-                                {}};
-    thread_.run("PMIx_server_register_nspace",
-                [nspace, local_count, describe = std::move(describe), fail, waiting] {
-                    std::unique_ptr<Waiting> owner(waiting);
-                    try {
-                        auto info = describe();
-                        if (!info)
-                            return fail(info.failure());
-                        owner->info = std::make_shared<InfoList>(std::move(*info));
-                    } catch (const std::exception &e) {
-                        return fail(error(ErrorKind::system, "job information cannot be made: {}", e.what()));
-                    }
-                    pmix_nspace_t name;
-                    PMIX_LOAD_NSPACE(name, nspace.c_str());
-                    auto *given = owner.release();
-                    settle(PMIx_server_register_nspace(name, local_count, given->info->data(),
-                                                       given->info->size(), on_done, given),
-                           given);
-                });
+    auto *waiting =
+        new Waiting{loop_,
+                    [shared, nspace](pmix_status_t status) {
+                        if (status == PMIX_SUCCESS)
+                            return (*shared)({});
+                        (*shared)(pmix_error(
+                            fmt::format("the PMIx library does not take the namespace {}", printable(nspace)), status));
+                    },
+                    {}};
+    thread_.run("PMIx_server_register_nspace", [nspace, local_count, describe = std::move(describe), fail, waiting] {
+        std::unique_ptr<Waiting> owner(waiting);
+        try {
+            auto info = describe();
+            if (!info)
+                return fail(info.failure());
+            owner->info = std::make_shared<InfoList>(std::move(*info));
+        } catch (const std::exception &e) {
+            return fail(error(ErrorKind::system, "job information cannot be made: {}", e.what()));
+        }
+        pmix_nspace_t name;
+        PMIX_LOAD_NSPACE(name, nspace.c_str());
+        auto *given = owner.release();
+        settle(PMIx_server_register_nspace(name, local_count, given->info->data(), given->info->size(), on_done, given),
+               given);
+    });
 }
 
 void PmixLibrary::end_nspace(const std::string &nspace, Done done) {
@@ -277,8 +272,7 @@ void PmixLibrary::end_nspace(const std::string &nspace, Done done) {
     });
 }
 
-void PmixLibrary::register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid,
-                                  Done done) {
+void PmixLibrary::register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid, Done done) {
     registered_[nspace][rank] = {uid, gid};
     auto *waiting = new Waiting{loop_, std::move(done), {}};
     thread_.run("PMIx_server_register_client", [nspace, rank, uid, gid, waiting] {
@@ -391,14 +385,13 @@ void PmixLibrary::notify(pmix_status_t code, const pmix_proc_t &source, std::uin
                          std::shared_ptr<InfoList> info, Done done) {
     auto *waiting = new Waiting{loop_, std::move(done), std::move(info)};
     thread_.run("PMIx_Notify_event", [code, source, range, waiting] {
-        settle(PMIx_Notify_event(code, &source, range, waiting->info->data(), waiting->info->size(), on_done,
-                                 waiting),
+        settle(PMIx_Notify_event(code, &source, range, waiting->info->data(), waiting->info->size(), on_done, waiting),
                waiting);
     });
 }
 
-void PmixLibrary::define_process_set(const std::string &name, const std::string &nspace,
-                                     const std::vector<Rank> &ranks, Done done) {
+void PmixLibrary::define_process_set(const std::string &name, const std::string &nspace, const std::vector<Rank> &ranks,
+                                     Done done) {
     auto *waiting = new Waiting{loop_, std::move(done), {}};
     thread_.run("PMIx_server_define_process_set", [name, nspace, ranks, waiting] {
         auto members = procs_of(nspace, ranks);
@@ -426,9 +419,8 @@ void PmixLibrary::in_progress_thread(std::function<void()> what, bool anyway) {
 }
 
 void PmixLibrary::ask(LibraryThread &thread, std::function<void()> answered) {
-    thread.run("PMIx_server_deliver_inventory", [answered = std::move(answered)] {
-        in_progress_thread(answered, true);
-    });
+    thread.run("PMIx_server_deliver_inventory",
+               [answered = std::move(answered)] { in_progress_thread(answered, true); });
 }
 
 void PmixLibrary::register_handler(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler, Done done) {
@@ -438,8 +430,8 @@ void PmixLibrary::register_handler(std::vector<pmix_status_t> codes, pmix_notifi
         (*told)(status);
     };
     // Without a callback the library would register it in the calling thread.
-    pmix_status_t status = PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, handler,
-                                                       registered, owned);
+    pmix_status_t status =
+        PMIx_Register_event_handler(codes.data(), codes.size(), nullptr, 0, handler, registered, owned);
     if (status != PMIX_SUCCESS)
         registered(status, 0, owned);
 }

@@ -4,13 +4,13 @@
 #pragma once
 
 #include "common/base/bytes.h"
-#include "common/loop/event_loop.h"
-#include "common/job/job_map.h"
 #include "common/base/log.h"
 #include "common/config/settings.h"
+#include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 #include "common/process/topology.h"
-#include "server-glue/library/info_list.h"
 #include "server-glue/library/hello.h"
+#include "server-glue/library/info_list.h"
 #include "server-glue/library/library_thread.h"
 
 #include <map>
@@ -38,8 +38,7 @@ class PmixLibrary {
     // have all signals blocked. There can be one per process. Fails when the library would hear of
     // connections that do not come through the guard (library/connection_guard.h), as in a program
     // without its interposition.
-    static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, LibraryThread &thread,
-                                                      const Options &options,
+    static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, LibraryThread &thread, const Options &options,
                                                       pmix_server_module_t *module);
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called
     // once if it does not take them. `log` outlives this.
@@ -62,8 +61,7 @@ class PmixLibrary {
 
     // `describe` gives the job information. It runs in the library thread, and must own what it uses or
     // know that it does not change.
-    void register_nspace(const std::string &nspace, int local_count,
-                         std::function<Result<InfoList>()> describe,
+    void register_nspace(const std::string &nspace, int local_count, std::function<Result<InfoList>()> describe,
                          std::function<void(Result<void>)> done);
     // Its processes of this host have all ended. Removes the files that they wanted to be removed at the
     // end of their job (PMIX_REGISTER_CLEANUP), in libpmix' own thread.
@@ -84,11 +82,11 @@ class PmixLibrary {
     void posted_data_now(const std::string &nspace, const std::vector<Rank> &ranks, PostedDone done);
     // Gives an event to the clients of this host that registered for it. `info` must not change any more.
     // done: all has been queued for them. In the order of the calls.
-    void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
-                std::shared_ptr<InfoList> info, Done done);
+    void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range, std::shared_ptr<InfoList> info,
+                Done done);
     // Tells the clients of this host of it.
-    void define_process_set(const std::string &name, const std::string &nspace,
-                            const std::vector<Rank> &ranks, Done done);
+    void define_process_set(const std::string &name, const std::string &nspace, const std::vector<Rank> &ranks,
+                            Done done);
     void delete_process_set(const std::string &name);
 
     // Runs `what` in libpmix' own progress thread, soon; in the library thread alone, also before the library
@@ -105,16 +103,15 @@ class PmixLibrary {
 
   private:
     struct Found;
-    PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace,
-                std::unique_ptr<ListenerTakeover> takeover);
+    PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace, std::unique_ptr<ListenerTakeover> takeover);
     EventLoop &loop_;
     LibraryThread &thread_;
-    std::string nspace_; // the server's own
+    std::string nspace_;                         // the server's own
     std::unique_ptr<ListenerTakeover> takeover_; // until clients are admitted
     std::unique_ptr<ConnectionGuard> guard_;
-    std::map<std::string, std::map<Rank, ProcessOwner>> registered_; // by namespace
+    std::map<std::string, std::map<Rank, ProcessOwner>> registered_;    // by namespace
     std::map<std::string, std::unique_ptr<InnerClient>> inner_clients_; // by namespace
-    std::string segment_size_; // NAME=VALUE, or empty
+    std::string segment_size_;                                          // NAME=VALUE, or empty
     // Who waits for the answer to a request that the library has not answered, by process; the request's too.
     using Unanswered = std::map<std::pair<std::string, Rank>, std::vector<std::weak_ptr<Found>>>;
     std::shared_ptr<Unanswered> unanswered_ = std::make_shared<Unanswered>();

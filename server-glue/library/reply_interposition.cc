@@ -15,13 +15,11 @@
 #include <dlfcn.h>
 #include <sys/socket.h>
 
-extern "C" __attribute__((visibility("default"))) ssize_t send(int fd, const void *bytes, std::size_t size,
-                                                                int flags) {
+extern "C" __attribute__((visibility("default"))) ssize_t send(int fd, const void *bytes, std::size_t size, int flags) {
     static const auto next =
         reinterpret_cast<ssize_t (*)(int, const void *, std::size_t, int)>(dlsym(RTLD_NEXT, "send"));
     ssize_t sent = next(fd, bytes, size, flags);
-    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET) &&
-        fd >= pmixhost::DescriptorRange::of_process().first())
+    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET) && fd >= pmixhost::DescriptorRange::of_process().first())
         return static_cast<ssize_t>(size);
     return sent;
 }

@@ -74,12 +74,10 @@ bool pending(const event_base *base, const event *wanted) {
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) int event_assign(event *ev, event_base *base,
-                                                                   evutil_socket_t fd, short events,
-                                                                   event_callback_fn callback,
+extern "C" __attribute__((visibility("default"))) int event_assign(event *ev, event_base *base, evutil_socket_t fd,
+                                                                   short events, event_callback_fn callback,
                                                                    void *argument) {
-    using Assign =
-        int (*)(event *, event_base *, evutil_socket_t, short, event_callback_fn, void *);
+    using Assign = int (*)(event *, event_base *, evutil_socket_t, short, event_callback_fn, void *);
     static const auto assign = reinterpret_cast<Assign>(dlsym(RTLD_NEXT, "event_assign"));
     // Of a timer: the memory may never have been an event, so only its address is looked at.
     if (base && fd == -1 && (events & (EV_READ | EV_WRITE | EV_SIGNAL)) == 0 &&

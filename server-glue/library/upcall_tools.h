@@ -63,8 +63,7 @@ template <typename Call> void in_library_thread(Call call) noexcept {
 }
 // The same, and from there into libpmix' own thread (PmixLibrary::in_progress_thread).
 template <typename Call> void in_progress_thread(Call call) noexcept {
-    in_library_thread(
-        [call = std::move(call)]() mutable { PmixLibrary::in_progress_thread(std::move(call)); });
+    in_library_thread([call = std::move(call)]() mutable { PmixLibrary::in_progress_thread(std::move(call)); });
 }
 
 StatusReply status_reply(pmix_op_cbfunc_t callback, void *data);

@@ -11,7 +11,9 @@ namespace upcall {
 // PMIx_server_init, cleared after PMIx_server_finalize.
 static std::atomic<Upcalls *> the_upcalls{nullptr};
 
-Upcalls *current() { return the_upcalls.load(std::memory_order_acquire); }
+Upcalls *current() {
+    return the_upcalls.load(std::memory_order_acquire);
+}
 
 StatusReply status_reply(pmix_op_cbfunc_t callback, void *data) {
     if (!callback)
@@ -39,6 +41,8 @@ ListReply list_reply(pmix_info_cbfunc_t callback, void *data) {
 Upcalls::Upcalls(EventLoop &l, LibraryThread &t, Limits most) : loop(l), library(t), limits(most) {
     upcall::the_upcalls.store(this, std::memory_order_release);
 }
-Upcalls::~Upcalls() { upcall::the_upcalls.store(nullptr, std::memory_order_release); }
+Upcalls::~Upcalls() {
+    upcall::the_upcalls.store(nullptr, std::memory_order_release);
+}
 
 } // namespace pmixhost

@@ -52,9 +52,8 @@ static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared
         if (entry.mail)
             return places->mail(entry.mail, go_on);
         if (entry.fd >= 0)
-            entry.status = places->write(entry.fd, prefix(*ask, entry.fd) + entry.text)
-                               ? PMIX_SUCCESS
-                               : PMIX_ERR_OUT_OF_RESOURCE;
+            entry.status =
+                places->write(entry.fd, prefix(*ask, entry.fd) + entry.text) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
         if (entry.status == PMIX_SUCCESS && ask->once) {
             ++place;
             break;

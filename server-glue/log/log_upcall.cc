@@ -21,7 +21,7 @@ pmix_status_t read_mail(const pmix_value_t &value, LogAsk::Entry &entry) {
     for (std::size_t i = 0; infos && i < value.data.darray->size; ++i) {
         const pmix_info_t &info = infos[i];
         bool text = PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL_MSG);
-        std::string *place = text                                                  ? &mail.text
+        std::string *place = text                                                ? &mail.text
                              : PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL_SUBJECT)     ? &mail.subject
                              : PMIX_CHECK_KEY(&info, PMIX_LOG_EMAIL_SENDER_ADDR) ? &mail.sender
                                                                                  : nullptr;
@@ -95,8 +95,8 @@ void read_directive(const pmix_info_t &info, LogAsk &ask) {
         if (info.value.type == PMIX_TIME)
             ask.time = info.value.data.time;
     } else if (PMIX_INFO_IS_REQUIRED(&info)) {
-        for (const char *key : {PMIX_LOG_SOURCE, PMIX_LOG_GENERATE_TIMESTAMP, PMIX_LOG_SYSLOG_PRI,
-                                PMIX_LOG_KEY, PMIX_LOG_VAL, PMIX_LOG_AGG}) {
+        for (const char *key : {PMIX_LOG_SOURCE, PMIX_LOG_GENERATE_TIMESTAMP, PMIX_LOG_SYSLOG_PRI, PMIX_LOG_KEY,
+                                PMIX_LOG_VAL, PMIX_LOG_AGG}) {
             if (PMIX_CHECK_KEY(&info, key))
                 return; // the library's
         }
@@ -104,8 +104,8 @@ void read_directive(const pmix_info_t &info, LogAsk &ask) {
     }
 }
 
-void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t count,
-            const pmix_info_t directives[], std::size_t ndirs, pmix_op_cbfunc_t callback, void *cbdata) {
+void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t count, const pmix_info_t directives[],
+            std::size_t ndirs, pmix_op_cbfunc_t callback, void *cbdata) {
     pmix_status_t status = guarded([&](Upcalls &upcalls) -> pmix_status_t {
         LogAsk ask;
         ask.caller = process_of(*client);
@@ -114,7 +114,8 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t cou
         std::size_t bytes = 0;
         for (std::size_t i = 0; data && i < count; ++i) {
             ask.entries.push_back(entry_of(data[i], ask.once));
-            bytes += ask.entries.back().text.size() + (ask.entries.back().mail ? ask.entries.back().mail->text.size() : 0);
+            bytes +=
+                ask.entries.back().text.size() + (ask.entries.back().mail ? ask.entries.back().mail->text.size() : 0);
         }
         if (bytes > LogAsk::max_request || ask.entries.size() > LogAsk::max_entries) {
             ask.entries.clear();
@@ -133,7 +134,9 @@ void on_log(const pmix_proc_t *client, const pmix_info_t data[], std::size_t cou
 } // namespace
 
 namespace upcall {
-void add_log_upcall(pmix_server_module_t &module) { module.log = on_log; }
+void add_log_upcall(pmix_server_module_t &module) {
+    module.log = on_log;
+}
 } // namespace upcall
 
 } // namespace pmixhost

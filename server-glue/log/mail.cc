@@ -19,7 +19,9 @@ namespace pmixhost {
 
 namespace {
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == 0x7f;
+}
 
 struct SpawnFiles {
     posix_spawn_file_actions_t actions;
@@ -55,8 +57,7 @@ Result<pid_t> start(const std::string &program, const Mail &mail, int input, int
     posix_spawnattr_setsigmask(&how.attributes, &none);
     posix_spawnattr_setsigdefault(&how.attributes, &all);
     posix_spawnattr_setpgroup(&how.attributes, 0);
-    posix_spawnattr_setflags(&how.attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&how.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     std::vector<std::string> words = {shell, "-c", script, shell, program};
     words.insert(words.end(), mail.recipients.begin(), mail.recipients.end());
     std::vector<char *> arguments;

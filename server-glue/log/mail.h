@@ -2,8 +2,8 @@
 // (log.mail).
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/result.h"
+#include "common/loop/event_loop.h"
 
 #include <string>
 #include <vector>

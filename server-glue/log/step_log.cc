@@ -2,10 +2,10 @@
 #include "server-glue/log/step_log.h"
 
 #include "common/text/printable.h"
-#include "server-glue/log/log_service.h"
-#include "server-glue/log/user_terminal.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/log/log_service.h"
+#include "server-glue/log/user_terminal.h"
 #include "server-glue/rm/job_record.h"
 
 #include <pmix.h>
@@ -39,7 +39,7 @@ void StepLog::log(LogAsk request) {
                     for (const auto &entry : ask.entries) {
                         if (entry.status != PMIX_SUCCESS)
                             context_.log.info("rank {} could not log to {}: {}", ask.caller.rank,
-                                      one_line(entry.channel), PMIx_Error_string(entry.status));
+                                              one_line(entry.channel), PMIx_Error_string(entry.status));
                     }
                     ask.reply(status);
                 });
@@ -54,11 +54,16 @@ void StepLog::record(const std::string &text, std::function<void(pmix_status_t)>
             return done(PMIX_SUCCESS);
         context_.log.info("the job's record: {}", recorded.failure().text);
         switch (recorded.failure().kind) {
-        case ErrorKind::unsupported: return done(PMIX_ERR_NOT_SUPPORTED);
-        case ErrorKind::limit: return done(PMIX_ERR_OUT_OF_RESOURCE);
-        case ErrorKind::denied: return done(PMIX_ERR_NO_PERMISSIONS);
-        case ErrorKind::timeout: return done(PMIX_ERR_TIMEOUT);
-        default: return done(PMIX_ERR_UNREACH);
+        case ErrorKind::unsupported:
+            return done(PMIX_ERR_NOT_SUPPORTED);
+        case ErrorKind::limit:
+            return done(PMIX_ERR_OUT_OF_RESOURCE);
+        case ErrorKind::denied:
+            return done(PMIX_ERR_NO_PERMISSIONS);
+        case ErrorKind::timeout:
+            return done(PMIX_ERR_TIMEOUT);
+        default:
+            return done(PMIX_ERR_UNREACH);
         }
     });
 }

@@ -1,8 +1,8 @@
 // See handing_over.h.
 #include "server-glue/modex/handing_over.h"
 
-#include "server-glue/step/step_messages.h"
 #include "server-glue/library/pmix_library.h"
+#include "server-glue/step/step_messages.h"
 
 namespace pmixhost {
 
@@ -48,26 +48,26 @@ void HandingOver::start(std::function<void()> then) {
     then_ = std::move(then);
     end_ = context_.loop.after(patience, [this] { finish(); });
     auto here = context_.ranks_here();
-    context_.library->posted_data_now(
-        context_.step.nspace, {here.begin(), here.end()}, [this](std::map<Rank, Bytes> posted) {
-            if (!then_)
-                return; // too late
-            Bytes all;
-            auto add = [&all](Rank rank, const Bytes &data, std::size_t limit) {
-                if (all.size() + data.size() <= limit)
-                    all += wire::encode(wire::PostedData{rank, {}, data});
-            };
-            for (const auto &[rank, data] : heirs_.all_kept())
-                add(rank, data, PostedHeirs::max_bytes);
-            for (const auto &[rank, data] : posted) {
-                if (!everywhere_ || !everywhere_->is(rank, data))
-                    add(rank, data, context_.settings.fence_max_bytes);
-            }
-            if (all.empty())
-                return finish();
-            last_will_ = share(wire::encode(wire::PostedByEnded{std::move(all)}));
-            ask_heir();
-        });
+    context_.library->posted_data_now(context_.step.nspace, {here.begin(), here.end()},
+                                      [this](std::map<Rank, Bytes> posted) {
+                                          if (!then_)
+                                              return; // too late
+                                          Bytes all;
+                                          auto add = [&all](Rank rank, const Bytes &data, std::size_t limit) {
+                                              if (all.size() + data.size() <= limit)
+                                                  all += wire::encode(wire::PostedData{rank, {}, data});
+                                          };
+                                          for (const auto &[rank, data] : heirs_.all_kept())
+                                              add(rank, data, PostedHeirs::max_bytes);
+                                          for (const auto &[rank, data] : posted) {
+                                              if (!everywhere_ || !everywhere_->is(rank, data))
+                                                  add(rank, data, context_.settings.fence_max_bytes);
+                                          }
+                                          if (all.empty())
+                                              return finish();
+                                          last_will_ = share(wire::encode(wire::PostedByEnded{std::move(all)}));
+                                          ask_heir();
+                                      });
 }
 
 // One after the other, as they may leave at the same time.

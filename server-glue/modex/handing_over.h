@@ -4,8 +4,8 @@
 
 #include "common/wire/event_messages.h"
 #include "common/wire/modex_messages.h"
-#include "server-glue/step/step_context.h"
 #include "server-glue/modex/posted_heirs.h"
+#include "server-glue/step/step_context.h"
 
 namespace pmixhost {
 
@@ -48,8 +48,8 @@ class HandingOver final : public StepService {
     PostedHeirs heirs_;
     bool all_have_begun_ = false;                     // every daemon of the step
     std::shared_ptr<const PostedDigests> everywhere_; // by the last fence that collected; may be null
-    bool started_ = false; // or it is done: nothing of others is kept any more
-    SharedBytes last_will_; // an encoded PostedByEnded
+    bool started_ = false;                            // or it is done: nothing of others is kept any more
+    SharedBytes last_will_;                           // an encoded PostedByEnded
     HostIndex asked_heir_ = no_host;
     unsigned heirs_asked_ = 0;
     std::function<void()> then_;

@@ -123,10 +123,9 @@ void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t statu
         if (served.key_deadline == TimePoint::max())
             served.key_deadline = now + served.key.patience;
     }
-    auto content = std::stable_partition(
-        question.waiting.begin(), question.waiting.end(), [&](const Served &served) {
-            return !served.key.name.empty() && served.key_deadline > now && !served.key.is_in(data);
-        });
+    auto content = std::stable_partition(question.waiting.begin(), question.waiting.end(), [&](const Served &served) {
+        return !served.key.name.empty() && served.key_deadline > now && !served.key.is_in(data);
+    });
     std::vector<Served> answered(content, question.waiting.end());
     served_ -= answered.size();
     question.waiting.erase(content, question.waiting.end());
@@ -192,8 +191,7 @@ void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
     forget([&](const Served &served) { return served.from == host; });
     std::vector<Owner> waiting; // for what will perhaps not come any more
     for (const auto &[owner, question] : questions_) {
-        if (port_.host_of(owner.first, owner.second) != self_ &&
-            !port_.kept(owner.first, owner.second).may_still_come)
+        if (port_.host_of(owner.first, owner.second) != self_ && !port_.kept(owner.first, owner.second).may_still_come)
             waiting.push_back(owner);
     }
     for (const auto &owner : waiting) {

@@ -12,8 +12,8 @@
 // intervals and only while somebody waits.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 #include "common/wire/modex_messages.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/core/one_shot.h"

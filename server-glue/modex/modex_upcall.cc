@@ -87,7 +87,9 @@ pmix_status_t on_direct_modex(const pmix_proc_t *proc, const pmix_info_t info[],
 } // namespace
 
 namespace upcall {
-void add_modex_upcall(pmix_server_module_t &module) { module.direct_modex = on_direct_modex; }
+void add_modex_upcall(pmix_server_module_t &module) {
+    module.direct_modex = on_direct_modex;
+}
 } // namespace upcall
 
 } // namespace pmixhost

@@ -9,7 +9,8 @@ bool PostedHeirs::has_left(HostIndex host) const {
     if (left_.contains(host))
         return true;
     auto ranks = map_.ranks_on(host);
-    return !ranks.empty() && std::all_of(ranks.begin(), ranks.end(), [this](Rank rank) { return ended_.contains(rank); });
+    return !ranks.empty() &&
+           std::all_of(ranks.begin(), ranks.end(), [this](Rank rank) { return ended_.contains(rank); });
 }
 
 HostIndex PostedHeirs::heir_of(HostIndex host) const {

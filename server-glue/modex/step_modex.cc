@@ -2,9 +2,9 @@
 // what it gets for a namespace that it does not know, it makes nothing useful of.
 #include "server-glue/modex/step_modex.h"
 
-#include "server-glue/step/step_messages.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
 
 #include <pmix_common.h>
 
@@ -29,9 +29,8 @@ void StepModex::take_messages(StepMessages &messages) {
     messages.on<wire::ModexRequest>(
         Peer::session, [this](HostIndex, const auto &message, const auto &) { on_cross_job_request(message); });
     for (Peer peer : {Peer::host, Peer::session})
-        messages.on<wire::ModexReply>(peer, [this](HostIndex from, auto &&message, const auto &) {
-            modex_.on_reply(from, std::move(message));
-        });
+        messages.on<wire::ModexReply>(
+            peer, [this](HostIndex from, auto &&message, const auto &) { modex_.on_reply(from, std::move(message)); });
 }
 
 void StepModex::get(ModexAsk request) {

@@ -4,8 +4,8 @@
 
 #include "common/wire/modex_messages.h"
 #include "server-glue/cross_job/cross_jobs.h"
-#include "server-glue/modex/modex.h"
 #include "server-glue/modex/handing_over.h"
+#include "server-glue/modex/modex.h"
 #include "server-glue/modex/modex_ask.h"
 
 namespace pmixhost {

@@ -26,21 +26,31 @@ static bool same_process(const Participant &one, const Participant &other) {
 static bool within(std::uint8_t range, const Participant &center, const Participant &who,
                    const std::vector<wire::ProcessName> &custom) {
     switch (range) {
-    case PMIX_RANGE_PROC_LOCAL: return same_process(center, who);
-    case PMIX_RANGE_LOCAL: return center.host == who.host;
-    case PMIX_RANGE_NAMESPACE: return center.nspace == who.nspace;
-    case PMIX_RANGE_CUSTOM: return same_process(center, who) || names(custom, who);
-    default: return true;
+    case PMIX_RANGE_PROC_LOCAL:
+        return same_process(center, who);
+    case PMIX_RANGE_LOCAL:
+        return center.host == who.host;
+    case PMIX_RANGE_NAMESPACE:
+        return center.nspace == who.nspace;
+    case PMIX_RANGE_CUSTOM:
+        return same_process(center, who) || names(custom, who);
+    default:
+        return true;
     }
 }
 
 static int width(std::uint8_t range) {
     switch (range) {
-    case PMIX_RANGE_PROC_LOCAL: return 0;
-    case PMIX_RANGE_CUSTOM: return 1;
-    case PMIX_RANGE_LOCAL: return 2;
-    case PMIX_RANGE_NAMESPACE: return 3;
-    default: return 4;
+    case PMIX_RANGE_PROC_LOCAL:
+        return 0;
+    case PMIX_RANGE_CUSTOM:
+        return 1;
+    case PMIX_RANGE_LOCAL:
+        return 2;
+    case PMIX_RANGE_NAMESPACE:
+        return 3;
+    default:
+        return 4;
     }
 }
 
@@ -56,19 +66,22 @@ bool DataStore::collide(const Entry &one, const Entry &other) {
     if (width(one.range) != width(other.range))
         return false;
     switch (one.range) {
-    case PMIX_RANGE_PROC_LOCAL: return same_process(one.publisher, other.publisher);
-    case PMIX_RANGE_LOCAL: return one.publisher.host == other.publisher.host;
-    case PMIX_RANGE_NAMESPACE: return one.publisher.nspace == other.publisher.nspace;
+    case PMIX_RANGE_PROC_LOCAL:
+        return same_process(one.publisher, other.publisher);
+    case PMIX_RANGE_LOCAL:
+        return one.publisher.host == other.publisher.host;
+    case PMIX_RANGE_NAMESPACE:
+        return one.publisher.nspace == other.publisher.nspace;
     case PMIX_RANGE_CUSTOM:
         return same_process(one.publisher, other.publisher) ||
                std::any_of(one.custom.begin(), one.custom.end(), [&](const auto &mine) {
                    return std::any_of(other.custom.begin(), other.custom.end(), [&](const auto &its) {
-                       return mine.nspace == its.nspace &&
-                              (mine.rank == its.rank || mine.rank == PMIX_RANK_WILDCARD ||
-                               its.rank == PMIX_RANK_WILDCARD);
+                       return mine.nspace == its.nspace && (mine.rank == its.rank || mine.rank == PMIX_RANK_WILDCARD ||
+                                                            its.rank == PMIX_RANK_WILDCARD);
                    });
                });
-    default: return true;
+    default:
+        return true;
     }
 }
 
@@ -93,9 +106,8 @@ std::int32_t DataStore::publish(const Participant &publisher, const wire::Publis
             return PMIX_ERR_DUPLICATE_KEY;
         Entry entry{datum.key, publisher, request.range, request.persistence, request.custom, {}};
         auto known = by_key_.find(datum.key);
-        if (known != by_key_.end() &&
-            std::any_of(known->second.begin(), known->second.end(),
-                        [&](Order order) { return collide(entries_.at(order), entry); }))
+        if (known != by_key_.end() && std::any_of(known->second.begin(), known->second.end(),
+                                                  [&](Order order) { return collide(entries_.at(order), entry); }))
             return PMIX_ERR_DUPLICATE_KEY;
         wanted += cost(datum.key, datum.value);
         if (wanted > limits_.total_bytes)
@@ -104,8 +116,8 @@ std::int32_t DataStore::publish(const Participant &publisher, const wire::Publis
     std::set<std::uint64_t> waiters;
     for (const auto &datum : request.data) {
         Order order = next_order_++;
-        entries_.emplace(order, Entry{datum.key, publisher, request.range, request.persistence,
-                                      request.custom, datum.value});
+        entries_.emplace(order,
+                         Entry{datum.key, publisher, request.range, request.persistence, request.custom, datum.value});
         by_key_[datum.key].insert(order);
         by_publisher_[{publisher.nspace, publisher.rank}].insert(order);
         if (auto found = waiting_for_.find(datum.key); found != waiting_for_.end())
@@ -149,8 +161,8 @@ bool DataStore::try_answer(std::uint64_t id, const Waiting &waiting, bool last_c
     bool partial = found.size() < waiting.wanted;
     for (Order order : found) {
         const Entry &entry = entries_.at(order);
-        out.push_back({entry.publisher.nspace, entry.publisher.rank, entry.publisher.uid,
-                       entry.publisher.gid, entry.key, entry.value});
+        out.push_back({entry.publisher.nspace, entry.publisher.rank, entry.publisher.uid, entry.publisher.gid,
+                       entry.key, entry.value});
         // A client of libpmix 4.2.2 does not get to see what comes with a partial success.
         if (entry.persistence == PMIX_PERSIST_FIRST_READ && !partial)
             erase(order);
@@ -167,12 +179,10 @@ bool DataStore::try_answer(std::uint64_t id, const Waiting &waiting, bool last_c
 void DataStore::lookup(std::uint64_t id, const Participant &asker, const wire::LookupRequest &request,
                        TimePoint deadline) {
     std::set<Bytes> distinct(request.keys.begin(), request.keys.end());
-    Waiting waiting{asker, request.range, request.custom, request.gid, {distinct.begin(), distinct.end()},
-                    0, deadline};
+    Waiting waiting{asker, request.range, request.custom, request.gid, {distinct.begin(), distinct.end()}, 0, deadline};
     if (waiting.keys.empty())
         return answer_(id, PMIX_ERR_BAD_PARAM, {});
-    waiting.wanted = request.wait <= 0 ? waiting.keys.size()
-                                       : std::min<std::size_t>(request.wait, waiting.keys.size());
+    waiting.wanted = request.wait <= 0 ? waiting.keys.size() : std::min<std::size_t>(request.wait, waiting.keys.size());
     bool waits = request.wait >= 0;
     if (try_answer(id, waiting, !waits))
         return;
@@ -272,8 +282,7 @@ void DataStore::erase(Order order) {
     remove(by_publisher_, ProcessId{entry.publisher.nspace, entry.publisher.rank}, order);
 }
 
-template <typename Condition>
-std::size_t DataStore::erase_of(const ProcessId &process, Condition condition) {
+template <typename Condition> std::size_t DataStore::erase_of(const ProcessId &process, Condition condition) {
     auto found = by_publisher_.find(process);
     if (found == by_publisher_.end())
         return 0;

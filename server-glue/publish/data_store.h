@@ -42,8 +42,7 @@ class DataStore {
     // PMIX_ERR_BAD_PARAM.
     std::int32_t publish(const Participant &publisher, const wire::PublishRequest &request);
     // The answer may come from within. `deadline`: of a lookup that waits; TimePoint::max() for none.
-    void lookup(std::uint64_t id, const Participant &asker, const wire::LookupRequest &request,
-                TimePoint deadline);
+    void lookup(std::uint64_t id, const Participant &asker, const wire::LookupRequest &request, TimePoint deadline);
     // Only what the same process has published. PMIX_ERR_NOT_FOUND when that is nothing.
     std::int32_t unpublish(const Participant &publisher, const wire::UnpublishRequest &request);
     // Forgets a lookup that waits; it is not answered.
@@ -73,9 +72,9 @@ class DataStore {
         Participant asker;
         std::uint8_t range;
         std::vector<wire::ProcessName> custom;
-        std::uint32_t gid; // of the owner; wire::any_group
+        std::uint32_t gid;       // of the owner; wire::any_group
         std::vector<Bytes> keys; // distinct
-        std::size_t wanted; // keys, before it is answered
+        std::size_t wanted;      // keys, before it is answered
         TimePoint deadline;
     };
     using ProcessId = std::pair<Bytes, std::uint32_t>;

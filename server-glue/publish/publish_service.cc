@@ -17,8 +17,7 @@ void PublishService::Pending::answer(pmix_status_t code, std::vector<wire::Found
         status(code);
 }
 
-template <typename Message>
-void PublishService::send(std::uint64_t id, const Message &message, Pending pending) {
+template <typename Message> void PublishService::send(std::uint64_t id, const Message &message, Pending pending) {
     auto [at, fresh] = pending_.emplace(id, std::move(pending));
     used_ = true;
     if (!hosts_.send_to_session(Message::type, share(wire::encode(message)))) {
@@ -44,8 +43,7 @@ void PublishService::publish(TimePoint now, PublishAsk ask) {
     request.persistence = ask.persistence;
     request.custom = std::move(ask.custom);
     request.data = std::move(ask.data);
-    send(request.id, request,
-         {ask.caller.rank, after(now, ask.timeout, limits_.answer), std::move(ask.reply), {}});
+    send(request.id, request, {ask.caller.rank, after(now, ask.timeout, limits_.answer), std::move(ask.reply), {}});
 }
 
 void PublishService::unpublish(TimePoint now, UnpublishAsk ask) {
@@ -54,8 +52,7 @@ void PublishService::unpublish(TimePoint now, UnpublishAsk ask) {
     request.rank = ask.caller.rank;
     request.range = ask.range;
     request.keys = std::move(ask.keys);
-    send(request.id, request,
-         {ask.caller.rank, after(now, ask.timeout, limits_.answer), std::move(ask.reply), {}});
+    send(request.id, request, {ask.caller.rank, after(now, ask.timeout, limits_.answer), std::move(ask.reply), {}});
 }
 
 void PublishService::lookup(TimePoint now, LookupAsk ask) {
@@ -91,8 +88,7 @@ void PublishService::on_session_gone() {
 void PublishService::on_process_ended(Rank rank) {
     std::erase_if(pending_, [rank](const auto &entry) { return entry.second.caller == rank; });
     if (used_)
-        hosts_.send_to_session(wire::ProcessesEnded::type,
-                               share(wire::encode(wire::ProcessesEnded{{{rank, rank}}})));
+        hosts_.send_to_session(wire::ProcessesEnded::type, share(wire::encode(wire::ProcessesEnded{{{rank, rank}}})));
 }
 
 TimePoint PublishService::next_time() const {

@@ -108,8 +108,7 @@ std::vector<Bytes> keys_of(char **keys) {
 pmix_status_t pack(const pmix_value_t &value, Bytes &out) {
     pmix_data_buffer_t buffer;
     PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
-    pmix_status_t status =
-        PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_value_t *>(&value), 1, PMIX_VALUE);
+    pmix_status_t status = PMIx_Data_pack(nullptr, &buffer, const_cast<pmix_value_t *>(&value), 1, PMIX_VALUE);
     if (status == PMIX_SUCCESS)
         out.assign(buffer.base_ptr, buffer.bytes_used);
     PMIX_DATA_BUFFER_DESTRUCT(&buffer);
@@ -122,8 +121,7 @@ bool unpack(const Bytes &bytes, pmix_value_t &value) {
     pmix_byte_object_t object{const_cast<char *>(bytes.data()), bytes.size()};
     std::int32_t count = 1;
     bool good = PMIx_Data_embed(&buffer, &object) == PMIX_SUCCESS &&
-                PMIx_Data_unpack(nullptr, &buffer, &value, &count, PMIX_VALUE) == PMIX_SUCCESS &&
-                count == 1;
+                PMIx_Data_unpack(nullptr, &buffer, &value, &count, PMIX_VALUE) == PMIX_SUCCESS && count == 1;
     PMIX_DATA_BUFFER_DESTRUCT(&buffer);
     return good;
 }
@@ -220,16 +218,15 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
     });
 }
 
-pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
-                        std::size_t count, pmix_lookup_cbfunc_t callback, void *data) {
+pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[], std::size_t count,
+                        pmix_lookup_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         auto directives = directives_of(info, count, PMIX_RANGE_SESSION);
         if (directives.refused != PMIX_SUCCESS)
             return directives.refused;
         LookupAsk ask;
         ask.keys = keys_of(keys);
-        OwnerWanted owner{std::erase(ask.keys, Bytes(PMIX_USERID)) > 0,
-                          std::erase(ask.keys, Bytes(PMIX_GRPID)) > 0};
+        OwnerWanted owner{std::erase(ask.keys, Bytes(PMIX_USERID)) > 0, std::erase(ask.keys, Bytes(PMIX_GRPID)) > 0};
         if (ask.keys.empty())
             return PMIX_ERR_BAD_PARAM;
         ask.caller = process_of(*proc);
@@ -244,8 +241,8 @@ pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t 
     });
 }
 
-pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
-                           std::size_t count, pmix_op_cbfunc_t callback, void *data) {
+pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[], std::size_t count,
+                           pmix_op_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         auto directives = directives_of(info, count, PMIX_RANGE_UNDEF);
         if (directives.refused != PMIX_SUCCESS)

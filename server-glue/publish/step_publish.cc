@@ -1,8 +1,8 @@
 // See step_publish.h.
 #include "server-glue/publish/step_publish.h"
 
-#include "server-glue/step/step_messages.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,8 +12,8 @@ namespace pmixhost {
 
 StepPublish::StepPublish(StepContext &context, SessionLink &session)
     : context_(context), session_(session),
-      publish_(context, *this, context.host_name(),
-               {context.settings.publish_timeout, context.settings.publish_wait}) {}
+      publish_(context, *this, context.host_name(), {context.settings.publish_timeout, context.settings.publish_wait}) {
+}
 
 // Published data are the session's: without one there is nobody to ask.
 void StepPublish::take_asks(UpcallHandlers &handlers) {

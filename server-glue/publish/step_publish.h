@@ -1,9 +1,9 @@
 // PMIx_Publish, _Lookup and _Unpublish of this host's processes (publish_service.h): the session keeps the data.
 #pragma once
 
-#include "server-glue/step/step_context.h"
-#include "server-glue/step/session_link.h"
 #include "server-glue/publish/publish_service.h"
+#include "server-glue/step/session_link.h"
+#include "server-glue/step/step_context.h"
 
 namespace pmixhost {
 

@@ -31,8 +31,7 @@ void ProcessSets::disconnected(const Bytes &nspace) {
     if (known == connections_.end() || --known->second > 0)
         return;
     connections_.erase(known);
-    auto gone = std::stable_partition(sets_.begin(), sets_.end(),
-                                      [&](const Set &s) { return s.nspace != nspace; });
+    auto gone = std::stable_partition(sets_.begin(), sets_.end(), [&](const Set &s) { return s.nspace != nspace; });
     std::vector<Set> deleted(std::make_move_iterator(gone), std::make_move_iterator(sets_.end()));
     sets_.erase(gone, sets_.end());
     for (const auto &set : deleted)

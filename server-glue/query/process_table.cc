@@ -10,15 +10,16 @@ namespace pmixhost {
 namespace {
 
 // What those behind a host get of the time it has itself.
-Duration for_those_behind(Duration timeout) { return timeout * 4 / 5; }
+Duration for_those_behind(Duration timeout) {
+    return timeout * 4 / 5;
+}
 
 constexpr Duration longest = std::chrono::hours(24);
 
 } // namespace
 
 bool ProcessTable::neighbours(HostIndex a, HostIndex b) const {
-    return a < tree_.size() && b < tree_.size() && a != b &&
-           (tree_.parent(a) == b || tree_.parent(b) == a);
+    return a < tree_.size() && b < tree_.size() && a != b && (tree_.parent(a) == b || tree_.parent(b) == a);
 }
 
 void ProcessTable::complete(ProcessEntry &entry) const {
@@ -28,9 +29,15 @@ void ProcessTable::complete(ProcessEntry &entry) const {
     entry.pid = 0;
     entry.exit_code = std::max(ended->second.exit_code, 0);
     switch (ended->second.term_status) {
-    case PMIX_ERR_PROC_ABORTED_BY_SIG: entry.state = PMIX_PROC_STATE_ABORTED_BY_SIG; break;
-    case PMIX_ERR_EXIT_NONZERO_TERM: entry.state = PMIX_PROC_STATE_TERM_NON_ZERO; break;
-    default: entry.state = PMIX_PROC_STATE_TERM_WO_SYNC; break;
+    case PMIX_ERR_PROC_ABORTED_BY_SIG:
+        entry.state = PMIX_PROC_STATE_ABORTED_BY_SIG;
+        break;
+    case PMIX_ERR_EXIT_NONZERO_TERM:
+        entry.state = PMIX_PROC_STATE_TERM_NON_ZERO;
+        break;
+    default:
+        entry.state = PMIX_PROC_STATE_TERM_WO_SYNC;
+        break;
     }
 }
 
@@ -54,12 +61,11 @@ wire::TableHost ProcessTable::own_host() {
     host.host = self_;
     std::map<std::string, std::uint32_t> known; // most are the same
     for (auto &entry : local()) {
-        auto [found, fresh] =
-            known.try_emplace(entry.executable, static_cast<std::uint32_t>(known.size()));
+        auto [found, fresh] = known.try_emplace(entry.executable, static_cast<std::uint32_t>(known.size()));
         if (fresh)
             host.executables.push_back(entry.executable);
-        host.processes.push_back({entry.rank, static_cast<std::uint32_t>(entry.pid), entry.state,
-                                  entry.exit_code, found->second});
+        host.processes.push_back(
+            {entry.rank, static_cast<std::uint32_t>(entry.pid), entry.state, entry.exit_code, found->second});
     }
     return host;
 }
@@ -109,8 +115,7 @@ void ProcessTable::spread(Iterator pending, HostIndex at, HostIndex coming_from)
         request.id = pending->first;
         request.behind = at;
         request.timeout_ms = static_cast<std::uint32_t>(
-            std::chrono::duration_cast<std::chrono::milliseconds>(for_those_behind(pending->second.timeout))
-                .count());
+            std::chrono::duration_cast<std::chrono::milliseconds>(for_those_behind(pending->second.timeout)).count());
         if (!lost_.contains(neighbour) && !hosts_.host_gone(neighbour) &&
             hosts_.send(neighbour, wire::TableRequest::type, share(wire::encode(request))))
             waiting.emplace(neighbour, at);

@@ -12,8 +12,8 @@
 // Of a host that has left only what was reported of its processes is known: that they ended badly.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 #include "common/transport/tree.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/table_messages.h"
@@ -94,8 +94,8 @@ class ProcessTable {
     std::set<HostIndex> lost_;
     std::int32_t first_bad_end_ = 0;
     std::map<std::uint64_t, Pending> pending_;
-    bool gathering_ = false;     // one of pending_ is this host's own
-    std::vector<Done> next_;     // the askers of the next one
+    bool gathering_ = false;    // one of pending_ is this host's own
+    std::vector<Done> next_;    // the askers of the next one
     TimePoint next_deadline_{}; // the latest of theirs
     std::uint64_t next_id_ = 1;
 };

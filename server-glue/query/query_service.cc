@@ -1,8 +1,8 @@
 // See query_service.h.
 #include "server-glue/query/query_service.h"
 
-#include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/spawn/spawn_directives.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -14,10 +14,9 @@ namespace pmixhost {
 namespace {
 
 constexpr const char *keys_of_every_backend[] = {
-    PMIX_QUERY_NUM_PSETS,      PMIX_QUERY_PSET_NAMES,      PMIX_QUERY_PSET_MEMBERSHIP,
-    PMIX_QUERY_NUM_GROUPS,     PMIX_QUERY_GROUP_NAMES,     PMIX_QUERY_GROUP_MEMBERSHIP,
-    PMIX_QUERY_NAMESPACES,     PMIX_QUERY_NAMESPACE_INFO,  PMIX_QUERY_JOB_STATUS,
-    PMIX_QUERY_PROC_TABLE,     PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_SUPPORTED_KEYS,
+    PMIX_QUERY_NUM_PSETS,   PMIX_QUERY_PSET_NAMES,       PMIX_QUERY_PSET_MEMBERSHIP,  PMIX_QUERY_NUM_GROUPS,
+    PMIX_QUERY_GROUP_NAMES, PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_QUERY_NAMESPACES,       PMIX_QUERY_NAMESPACE_INFO,
+    PMIX_QUERY_JOB_STATUS,  PMIX_QUERY_PROC_TABLE,       PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_SUPPORTED_KEYS,
     PMIX_JOB_SIZE,
 };
 
@@ -30,8 +29,7 @@ const std::pair<const char *, RmQuestion::Kind> keys_of_the_rm[] = {
 
 // PMIX_RANGE_SESSION and wider: whatever is known here.
 bool in_range(std::uint8_t range, bool of_own_job) {
-    return of_own_job || (range != PMIX_RANGE_NAMESPACE && range != PMIX_RANGE_LOCAL &&
-                          range != PMIX_RANGE_PROC_LOCAL);
+    return of_own_job || (range != PMIX_RANGE_NAMESPACE && range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL);
 }
 
 std::string spawn_attribute_list() {
@@ -43,19 +41,17 @@ std::string spawn_attribute_list() {
     return list;
 }
 
-void add_table(InfoList &out, const std::string &key, const StepInfo &step,
-               const std::vector<ProcessEntry> &entries) {
+void add_table(InfoList &out, const std::string &key, const StepInfo &step, const std::vector<ProcessEntry> &entries) {
     std::vector<InfoList::ProcessInfo> table;
     for (const auto &entry : entries) {
         std::string executable = entry.executable;
         for (const auto &app : step.apps) {
-            bool its = app.ranks.empty() ||
-                       std::binary_search(app.ranks.begin(), app.ranks.end(), entry.rank);
+            bool its = app.ranks.empty() || std::binary_search(app.ranks.begin(), app.ranks.end(), entry.rank);
             if (executable.empty() && its && !app.argv.empty())
                 executable = app.argv.front();
         }
-        table.push_back({proc_of(step.nspace, entry.rank), step.map.hosts()[entry.host],
-                         std::move(executable), entry.pid, entry.exit_code, entry.state});
+        table.push_back({proc_of(step.nspace, entry.rank), step.map.hosts()[entry.host], std::move(executable),
+                         entry.pid, entry.exit_code, entry.state});
     }
     out.add_process_infos(key.c_str(), table);
 }
@@ -119,14 +115,14 @@ void QueryService::start(std::uint64_t id, std::size_t place, const std::string 
         if (auto bad = check_namespace(query); bad != PMIX_SUCCESS)
             return answer(id, place, [bad](InfoList &, std::string &) { return bad; });
         // A little earlier than all, so that what else was asked is answered.
-        return port_.gather_table(
-            timeout * 9 / 10, [this, id, place, key](std::int32_t status, const std::vector<ProcessEntry> &table) {
-                answer(id, place, [&](InfoList &out, std::string &) -> pmix_status_t {
-                    if (status == PMIX_SUCCESS)
-                        add_table(out, key, port_.step(), table);
-                    return status;
-                });
-            });
+        return port_.gather_table(timeout * 9 / 10,
+                                  [this, id, place, key](std::int32_t status, const std::vector<ProcessEntry> &table) {
+                                      answer(id, place, [&](InfoList &out, std::string &) -> pmix_status_t {
+                                          if (status == PMIX_SUCCESS)
+                                              add_table(out, key, port_.step(), table);
+                                          return status;
+                                      });
+                                  });
     }
     if (ask_rm(id, place, key, query))
         return;
@@ -245,8 +241,7 @@ pmix_status_t QueryService::about_sets(const std::string &key, const Query &quer
     return PMIX_SUCCESS;
 }
 
-pmix_status_t QueryService::about_groups(const std::string &key, const Query &query, InfoList &out,
-                                         bool &known) {
+pmix_status_t QueryService::about_groups(const std::string &key, const Query &query, InfoList &out, bool &known) {
     const char *name = key.c_str();
     const StepInfo &step = port_.step();
     if (key == PMIX_QUERY_GROUP_MEMBERSHIP) {

@@ -66,8 +66,7 @@ class QueryService {
     };
     using Query = QueryAsk::Query;
     using Fill = std::function<pmix_status_t(InfoList &found, std::string &why)>;
-    void start(std::uint64_t id, std::size_t place, const std::string &key, const Query &query,
-               Duration timeout);
+    void start(std::uint64_t id, std::size_t place, const std::string &key, const Query &query, Duration timeout);
     void answer(std::uint64_t id, std::size_t place, const Fill &fill);
     pmix_status_t answer_now(const std::string &key, const Query &query, InfoList &out, bool &known);
     pmix_status_t about_sets(const std::string &key, const Query &query, InfoList &out, bool &known);

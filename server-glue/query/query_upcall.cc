@@ -79,7 +79,9 @@ pmix_status_t on_query(pmix_proc_t *, pmix_query_t *queries, std::size_t count, 
 } // namespace
 
 namespace upcall {
-void add_query_upcall(pmix_server_module_t &module) { module.query = on_query; }
+void add_query_upcall(pmix_server_module_t &module) {
+    module.query = on_query;
+}
 } // namespace upcall
 
 } // namespace pmixhost

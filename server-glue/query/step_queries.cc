@@ -2,9 +2,9 @@
 #include "server-glue/query/step_queries.h"
 
 #include "common/text/printable.h"
-#include "server-glue/step/step_messages.h"
 #include "server-glue/events/process_ends.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
 
 #include <climits>
 #include <pmix.h>
@@ -66,8 +66,9 @@ std::vector<ProcessEntry> StepQueries::local_processes() {
         } else if (entry.pid == 0) {
             entry.state = PMIX_PROC_STATE_PREPPED;
         } else {
-            entry.state = context_.tasks->connected(rank) && !context_.tasks->finalized(rank) ? PMIX_PROC_STATE_CONNECTED
-                                                                            : PMIX_PROC_STATE_RUNNING;
+            entry.state = context_.tasks->connected(rank) && !context_.tasks->finalized(rank)
+                              ? PMIX_PROC_STATE_CONNECTED
+                              : PMIX_PROC_STATE_RUNNING;
             entry.executable = executable_of(entry.pid);
         }
     }
@@ -76,7 +77,7 @@ std::vector<ProcessEntry> StepQueries::local_processes() {
 
 void StepQueries::unanswered(const std::string &key, pmix_status_t status, const std::string &why) {
     context_.log.info("a query for {} has no answer: {}{}{}", printable(key), PMIx_Error_string(status),
-              why.empty() ? "" : ": ", why);
+                      why.empty() ? "" : ": ", why);
 }
 
 } // namespace pmixhost

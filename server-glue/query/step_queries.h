@@ -3,16 +3,17 @@
 #pragma once
 
 #include "common/wire/event_messages.h"
-#include "server-glue/step/step_context.h"
-#include "server-glue/step/step_service.h"
 #include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/query/query_service.h"
+#include "server-glue/step/step_context.h"
+#include "server-glue/step/step_service.h"
 
 namespace pmixhost {
 
 class StepQueries final : public StepService, private QueryPort, private ProcessTablePort {
   public:
-    StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups, const CrossJobRegistry &cross_jobs);
+    StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups,
+                const CrossJobRegistry &cross_jobs);
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;

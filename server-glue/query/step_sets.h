@@ -1,8 +1,8 @@
 // The process sets that processes of this host know of (process_sets.h), and the library with them.
 #pragma once
 
-#include "server-glue/step/step_context.h"
 #include "server-glue/query/process_sets.h"
+#include "server-glue/step/step_context.h"
 
 namespace pmixhost {
 

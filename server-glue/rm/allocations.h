@@ -1,8 +1,8 @@
 // A facet of the RM's backend (rm_backend.h): allocations that a process of the step asks for.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/result.h"
+#include "common/loop/event_loop.h"
 
 #include <cstdint>
 #include <functional>

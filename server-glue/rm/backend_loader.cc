@@ -94,8 +94,8 @@ Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context) {
         return module.failure();
     auto backend = (*module)->create(context);
     if (backend && facets_of(**backend) != (*module)->facets)
-        return error(ErrorKind::invalid, "the backend {} says that it has the facets {}, but has {}",
-                     (*module)->name, names_of((*module)->facets), names_of(facets_of(**backend)));
+        return error(ErrorKind::invalid, "the backend {} says that it has the facets {}, but has {}", (*module)->name,
+                     names_of((*module)->facets), names_of(facets_of(**backend)));
     return backend;
 }
 

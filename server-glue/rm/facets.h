@@ -23,7 +23,9 @@ using Facets = std::uint32_t;
 template <typename... Some> constexpr Facets facets(Some... some) {
     return (0u | ... | static_cast<std::uint32_t>(some));
 }
-constexpr bool has(Facets facets, Facet one) { return (facets & static_cast<std::uint32_t>(one)) != 0; }
+constexpr bool has(Facets facets, Facet one) {
+    return (facets & static_cast<std::uint32_t>(one)) != 0;
+}
 
 struct FacetRow {
     Facet facet;

@@ -9,26 +9,24 @@
 
 namespace pmixhost {
 
-Result<std::unique_ptr<InvitationStream>>
-InvitationStream::open(EventLoop &loop, Log &log, const StartDocument &document,
-                       std::function<void(std::string)> on_invitation, std::function<void()> on_end) {
+Result<std::unique_ptr<InvitationStream>> InvitationStream::open(EventLoop &loop, Log &log,
+                                                                 const StartDocument &document,
+                                                                 std::function<void(std::string)> on_invitation,
+                                                                 std::function<void()> on_end) {
     auto number = document.number("invitations_fd", 1 << 20);
     if (!number)
         return number.failure();
     UniqueFd fd(static_cast<int>(*number));
     int flags = fcntl(fd.get(), F_GETFL);
-    if (flags < 0 || fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0 ||
-        fcntl(fd.get(), F_SETFD, FD_CLOEXEC) != 0)
+    if (flags < 0 || fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd.get(), F_SETFD, FD_CLOEXEC) != 0)
         return system_error(fmt::format("start document: invitations_fd {}", *number), errno);
-    return std::unique_ptr<InvitationStream>(new InvitationStream(
-        loop, log, std::move(fd), std::move(on_invitation), std::move(on_end)));
+    return std::unique_ptr<InvitationStream>(
+        new InvitationStream(loop, log, std::move(fd), std::move(on_invitation), std::move(on_end)));
 }
 
 InvitationStream::InvitationStream(EventLoop &loop, Log &log, UniqueFd fd,
-                                   std::function<void(std::string)> on_invitation,
-                                   std::function<void()> on_end)
-    : loop_(loop), log_(log), fd_(std::move(fd)), on_invitation_(std::move(on_invitation)),
-      on_end_(std::move(on_end)) {
+                                   std::function<void(std::string)> on_invitation, std::function<void()> on_end)
+    : loop_(loop), log_(log), fd_(std::move(fd)), on_invitation_(std::move(on_invitation)), on_end_(std::move(on_end)) {
     watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { on_readable(); });
 }
 

@@ -3,11 +3,11 @@
 // u32be length | bytes; its end is the role's end.
 #pragma once
 
-#include "common/loop/event_loop.h"
-#include "common/base/log.h"
-#include "common/start/start_document.h"
 #include "common/base/bytes.h"
+#include "common/base/log.h"
 #include "common/base/unique_fd.h"
+#include "common/loop/event_loop.h"
+#include "common/start/start_document.h"
 
 #include <functional>
 #include <set>
@@ -15,7 +15,7 @@
 namespace pmixhost {
 
 struct CalledSteps {
-    bool known = false;   // the RM told which steps there are
+    bool known = false;    // the RM told which steps there are
     std::set<Bytes> names; // namespaces of those that will come
 };
 
@@ -34,9 +34,9 @@ class InvitationSource {
 class InvitationStream final : public InvitationSource {
   public:
     // From the descriptor that the document names as `invitations_fd`.
-    static Result<std::unique_ptr<InvitationStream>>
-    open(EventLoop &loop, Log &log, const StartDocument &document,
-         std::function<void(std::string)> on_invitation, std::function<void()> on_end);
+    static Result<std::unique_ptr<InvitationStream>> open(EventLoop &loop, Log &log, const StartDocument &document,
+                                                          std::function<void(std::string)> on_invitation,
+                                                          std::function<void()> on_end);
 
   private:
     InvitationStream(EventLoop &loop, Log &log, UniqueFd fd, std::function<void(std::string)> on_invitation,

@@ -1,8 +1,8 @@
 // A facet of the RM's backend (rm_backend.h): the record that the RM keeps of a job.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/result.h"
+#include "common/loop/event_loop.h"
 
 #include <functional>
 #include <string>

@@ -2,8 +2,8 @@
 // warning before an allocation's time is up. A backend whose RM can be asked nothing has none.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/result.h"
+#include "common/loop/event_loop.h"
 
 #include <cstdint>
 #include <functional>

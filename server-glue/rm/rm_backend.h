@@ -12,11 +12,11 @@
 // is handed over is called exactly once.
 #pragma once
 
-#include "common/loop/event_loop.h"
-#include "common/job/job_map.h"
 #include "common/base/log.h"
-#include "common/job/process_set.h"
 #include "common/config/settings.h"
+#include "common/job/job_map.h"
+#include "common/job/process_set.h"
+#include "common/loop/event_loop.h"
 #include "common/start/start_document.h"
 #include "common/transport/link_faults.h"
 #include "server-glue/rm/facets.h"
@@ -31,30 +31,30 @@ namespace pmixhost {
 
 // What is known of a step when its daemon starts. Made by the backend from the start document.
 struct StepInfo {
-    std::string nspace;     // PMIx namespace, at most PMIX_MAX_NSLEN bytes
-    std::string job_id;     // PMIX_JOBID: what the RM's users call the job or step ("12.0")
-    std::uint32_t session_id = 0;       // PMIX_SESSION_ID: the allocation
-    std::uint32_t number = 0;           // of the step in its allocation; below 2^24
+    std::string nspace;                       // PMIx namespace, at most PMIX_MAX_NSLEN bytes
+    std::string job_id;                       // PMIX_JOBID: what the RM's users call the job or step ("12.0")
+    std::uint32_t session_id = 0;             // PMIX_SESSION_ID: the allocation
+    std::uint32_t number = 0;                 // of the step in its allocation; below 2^24
     std::vector<std::string> allocated_hosts; // PMIX_ALLOCATED_NODELIST; empty: the step's hosts
-    std::uint32_t universe_size = 0;    // PMIX_UNIV_SIZE: slots in the allocation; 0: the job size
+    std::uint32_t universe_size = 0;          // PMIX_UNIV_SIZE: slots in the allocation; 0: the job size
     JobMap map;
-    HostIndex self = 0;                 // this daemon's host
-    std::vector<App> apps;              // at least one
+    HostIndex self = 0;                   // this daemon's host
+    std::vector<App> apps;                // at least one
     std::vector<ProcessSet> process_sets; // with those of the programs; names are distinct
-    std::string mapping_policy;         // PMIX_MAPBY, in PMIx' words; empty: unknown
-    std::string ranking_policy;         // PMIX_RANKBY
-    std::string binding_policy;         // PMIX_BINDTO
-    std::string session_directory;      // PMIX_TMPDIR: scratch of the RM for the session; may be empty
-    std::string topology_file;          // hwloc XML of this host, if the RM caches one
-    std::vector<LinkFault> link_faults; // for tests: what links of this host shall suffer
+    std::string mapping_policy;           // PMIX_MAPBY, in PMIx' words; empty: unknown
+    std::string ranking_policy;           // PMIX_RANKBY
+    std::string binding_policy;           // PMIX_BINDTO
+    std::string session_directory;        // PMIX_TMPDIR: scratch of the RM for the session; may be empty
+    std::string topology_file;            // hwloc XML of this host, if the RM caches one
+    std::vector<LinkFault> link_faults;   // for tests: what links of this host shall suffer
     struct Parent {
         std::string nspace;
         Rank rank = 0;
-        bool shares_fate = false;       // see shared_fate.h
+        bool shares_fate = false; // see shared_fate.h
     };
-    std::optional<Parent> parent;       // the process that called PMIx_Spawn for this step
+    std::optional<Parent> parent; // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.
-    std::string step_key;               // cluster-wide unique name of this step
+    std::string step_key; // cluster-wide unique name of this step
     // With which they authenticate each other; empty: with munge. Came with the start document, and only the
     // step's daemons and what started them know it.
     std::string shared_secret;
@@ -62,8 +62,8 @@ struct StepInfo {
 
 // Why a step is to be ended, for the RM and for the user.
 struct StepEnd {
-    int exit_status = 1;  // what the launcher should report (0..255)
-    std::string text;     // one line for the user
+    int exit_status = 1; // what the launcher should report (0..255)
+    std::string text;    // one line for the user
 };
 
 class RmAllocations;
@@ -84,8 +84,7 @@ class BackendListener {
     virtual void on_rm_gone(std::string why) = 0;
     // Only from a backend that starts the tasks itself (without a door_fd in the start document): the environment
     // for `rank` is wanted now, from PMIx_server_setup_fork. The answer comes through `done` (in the loop's thread).
-    virtual void want_environment(Rank rank,
-                                  std::function<void(Result<std::vector<std::string>>)> done) = 0;
+    virtual void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) = 0;
     // A task was started (pid) or has ended (wait status). Only from such a backend; otherwise the
     // daemon finds out itself, through the task door.
     virtual void on_task_started(Rank rank, pid_t pid) = 0;
@@ -146,13 +145,11 @@ struct BackendModule {
     Result<std::unique_ptr<RmBackend>> (*create)(BackendContext context);
     // Where the session of an allocation gets its invitations, when it was not started with a stream
     // of them; null: only with one. Fails (exists) when this allocation has a session already.
-    Result<std::unique_ptr<InvitationSource>> (*session_invitations)(
-        BackendContext context, const Settings &settings,
-        std::function<void(std::string)> on_invitation);
+    Result<std::unique_ptr<InvitationSource>> (*session_invitations)(BackendContext context, const Settings &settings,
+                                                                     std::function<void(std::string)> on_invitation);
     // For the launcher; null: this RM starts no jobs. Called in a thread, since it may wait for the RM;
     // what it is given lives as long as the call.
-    Result<std::unique_ptr<JobStarter>> (*create_starter)(const StartDocument &document,
-                                                          const Settings &settings);
+    Result<std::unique_ptr<JobStarter>> (*create_starter)(const StartDocument &document, const Settings &settings);
 };
 
 } // namespace pmixhost

@@ -2,8 +2,8 @@
 // the allocation and the launcher. Without it nothing can be published, connected or spawned.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/result.h"
+#include "common/loop/event_loop.h"
 #include "server-glue/core/central_roles.h"
 
 #include <functional>

@@ -2,8 +2,8 @@
 // it (spawn/plan_spawn.h), and the RM's backend a command of it (job_starter.h).
 #pragma once
 
-#include "common/job/process_set.h"
 #include "common/base/result.h"
+#include "common/job/process_set.h"
 #include "common/start/task_spec.h"
 
 #include <chrono>
@@ -18,7 +18,7 @@ struct SpawnSite {
         std::string name;
         std::uint32_t slots = 0;
     };
-    std::vector<Host> hosts;      // of the allocation, in order
+    std::vector<Host> hosts; // of the allocation, in order
     std::size_t max_tasks = 100'000;
     // The contents of a host file; for tests another one.
     std::function<Result<std::string>(const std::string &path)> read_file;
@@ -28,16 +28,16 @@ struct SpawnPlan {
     enum class Binding { unsaid, none, hwthread, core, socket, numa };
     static constexpr std::uint32_t all_ranks = UINT32_MAX;
 
-    std::vector<TaskApp> apps;                  // with their ranks
+    std::vector<TaskApp> apps; // with their ranks
     std::vector<std::string> host_of_rank;
-    std::vector<ProcessSet> process_sets;       // PMIX_PSET_NAME
-    bool oversubscribed = false;                // a host has more tasks than slots, as was asked
+    std::vector<ProcessSet> process_sets; // PMIX_PSET_NAME
+    bool oversubscribed = false;          // a host has more tasks than slots, as was asked
     std::uint32_t cpus_per_task = 1;
     Binding binding = Binding::unsaid;
-    std::optional<std::uint32_t> stdin_rank;    // of the children; all_ranks; none: no input
+    std::optional<std::uint32_t> stdin_rank; // of the children; all_ranks; none: no input
     bool label_output = false;
     std::optional<bool> end_on_bad_exit;
-    bool tell_start = false, tell_end = false;  // PMIX_EVENT_JOB_START and kin, PMIX_EVENT_JOB_END
+    bool tell_start = false, tell_end = false;   // PMIX_EVENT_JOB_START and kin, PMIX_EVENT_JOB_END
     std::optional<std::chrono::seconds> timeout; // of the start; zero: no limit
     std::string parent_nspace;
     std::uint32_t parent_rank = 0;

@@ -20,10 +20,13 @@ Worker &CredentialService::worker() {
 pmix_status_t CredentialService::status_of(const Error &why) {
     log_.info("a request for a credential or its check failed: {}", why.text);
     switch (why.kind) {
-    case ErrorKind::denied: return PMIX_ERR_INVALID_CRED;
+    case ErrorKind::denied:
+        return PMIX_ERR_INVALID_CRED;
     case ErrorKind::unsupported:
-    case ErrorKind::limit: return pmixhost::status_of(why);
-    default: return PMIX_ERROR;
+    case ErrorKind::limit:
+        return pmixhost::status_of(why);
+    default:
+        return PMIX_ERROR;
     }
 }
 
@@ -36,13 +39,11 @@ std::uint64_t CredentialService::admit(Waiting waiting, std::optional<std::chron
         return 0;
     }
     if (timeout && timeout->count() > 0)
-        waiting_.at(id).timeout =
-            loop_.after(*timeout, [this, id] { answer(id, PMIX_ERR_TIMEOUT, {}, {}); });
+        waiting_.at(id).timeout = loop_.after(*timeout, [this, id] { answer(id, PMIX_ERR_TIMEOUT, {}, {}); });
     return id;
 }
 
-void CredentialService::answer(std::uint64_t id, pmix_status_t status, Bytes credential,
-                               Identity identity) {
+void CredentialService::answer(std::uint64_t id, pmix_status_t status, Bytes credential, Identity identity) {
     auto node = waiting_.extract(id); // gone when its time was up
     if (!node)
         return;
@@ -54,12 +55,13 @@ void CredentialService::get(CredentialAsk ask) {
     std::uint64_t id = admit({std::move(ask.reply), {}, {}}, ask.timeout);
     if (id == 0)
         return;
-    worker().run([] { return make_credential(); }, [this, id](Result<Bytes> made) {
-        if (made)
-            answer(id, PMIX_SUCCESS, std::move(*made), {});
-        else
-            answer(id, status_of(made.failure()), {}, {});
-    });
+    worker().run([] { return make_credential(); },
+                 [this, id](Result<Bytes> made) {
+                     if (made)
+                         answer(id, PMIX_SUCCESS, std::move(*made), {});
+                     else
+                         answer(id, status_of(made.failure()), {}, {});
+                 });
 }
 
 void CredentialService::validate(ValidationAsk ask) {

@@ -14,7 +14,7 @@ namespace pmixhost {
 
 class CredentialService final : public StepService {
   public:
-    static constexpr std::size_t max_waiting = 1000; // requests, so that a loop of them cannot grow us
+    static constexpr std::size_t max_waiting = 1000;   // requests, so that a loop of them cannot grow us
     static constexpr std::size_t max_size = 64 * 1024; // of a credential to be checked
 
     CredentialService(EventLoop &loop, Log &log) : loop_(loop), log_(log) {}

@@ -30,8 +30,7 @@ bool names_our_type(const pmix_value_t &value) {
 }
 
 // Only one type is offered: other wishes cannot be met, whether the directive is required or not.
-pmix_status_t read(const pmix_info_t info[], std::size_t count,
-                   std::optional<std::chrono::seconds> &timeout) {
+pmix_status_t read(const pmix_info_t info[], std::size_t count, std::optional<std::chrono::seconds> &timeout) {
     for (std::size_t i = 0; info && i < count; ++i) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_CRED_TYPE)) {
             if (!names_our_type(info[i].value))
@@ -67,8 +66,8 @@ pmix_status_t on_get_credential(const pmix_proc_t *, const pmix_info_t info[], s
 }
 
 pmix_status_t on_validate_credential(const pmix_proc_t *, const pmix_byte_object_t *credential,
-                                     const pmix_info_t info[], std::size_t count,
-                                     pmix_validation_cbfunc_t callback, void *data) {
+                                     const pmix_info_t info[], std::size_t count, pmix_validation_cbfunc_t callback,
+                                     void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         ValidationAsk ask;
         if (!credential || !credential->bytes || credential->size == 0)

@@ -35,8 +35,8 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
 
 } // namespace
 
-Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &command,
-                                                  bool with_input, Callbacks callbacks) {
+Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobCommand &command, bool with_input,
+                                                  Callbacks callbacks) {
     std::unique_ptr<ChildJob> job(new ChildJob(std::move(callbacks)));
     int channel[2], words[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
@@ -90,16 +90,15 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
     ChildJob *raw = job.get();
     for (int fd : {job->channel_.get(), job->words_.get()})
         fcntl(fd, F_SETFL, O_NONBLOCK);
-    job->channel_watch_ = loop.watch(job->channel_.get(), EventLoop::readable,
-                                     [raw](unsigned) { raw->on_channel(); });
-    job->words_watch_ =
-        loop.watch(job->words_.get(), EventLoop::readable, [raw](unsigned) { raw->on_words(); });
-    job->end_watch_ =
-        loop.watch(job->pidfd_.get(), EventLoop::readable, [raw](unsigned) { raw->on_exit(); });
+    job->channel_watch_ = loop.watch(job->channel_.get(), EventLoop::readable, [raw](unsigned) { raw->on_channel(); });
+    job->words_watch_ = loop.watch(job->words_.get(), EventLoop::readable, [raw](unsigned) { raw->on_words(); });
+    job->end_watch_ = loop.watch(job->pidfd_.get(), EventLoop::readable, [raw](unsigned) { raw->on_exit(); });
     return job;
 }
 
-void ChildJob::signal(int number) { syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0); }
+void ChildJob::signal(int number) {
+    syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
+}
 
 void ChildJob::on_channel() {
     char buffer[4096];

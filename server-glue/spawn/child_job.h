@@ -2,9 +2,9 @@
 // loop's thread.
 #pragma once
 
+#include "common/base/unique_fd.h"
 #include "common/loop/event_loop.h"
 #include "common/start/spawn_channel.h"
-#include "common/base/unique_fd.h"
 #include "server-glue/rm/job_starter.h"
 
 namespace pmixhost {
@@ -17,8 +17,8 @@ class ChildJob {
         std::function<void(int wait_status, std::string said)> on_end;
     };
     // `with_input`: it gets this process' standard input, else none.
-    static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command,
-                                                   bool with_input, Callbacks callbacks);
+    static Result<std::unique_ptr<ChildJob>> start(EventLoop &loop, const JobCommand &command, bool with_input,
+                                                   Callbacks callbacks);
     ChildJob(const ChildJob &) = delete;
     void signal(int number);
 

@@ -16,8 +16,7 @@ namespace {
 
 using Kind = EnvironmentChange::Kind;
 
-template <typename... Args>
-SpawnRefusal refuse(int status, fmt::format_string<Args...> format, Args &&...args) {
+template <typename... Args> SpawnRefusal refuse(int status, fmt::format_string<Args...> format, Args &&...args) {
     return {status, fmt::format(format, std::forward<Args>(args)...)};
 }
 
@@ -115,9 +114,8 @@ class Planner {
             return *no;
         // Who names a personality is an MPI library. Who wants to be told of the end sees to it itself.
         auto names_mpi = [](const auto &directive) { return directive.key == PMIX_PERSONALITY; };
-        plan_.shares_fate =
-            std::any_of(request_.directives.begin(), request_.directives.end(), names_mpi) &&
-            request_.lives_on == 0 && !plan_.tell_end;
+        plan_.shares_fate = std::any_of(request_.directives.begin(), request_.directives.end(), names_mpi) &&
+                            request_.lives_on == 0 && !plan_.tell_end;
         return std::move(plan_);
     }
 
@@ -129,8 +127,8 @@ class Planner {
     Verdict missing(const wire::SpawnDirective &d, std::string_view what) const {
         if (!d.required || (find_spawn_attribute(d.key) && is_flag(d) && d.number == 0))
             return {};
-        return refuse(PMIX_ERR_NOT_SUPPORTED, "{} is required and not supported{}{}", d.key,
-                      what.empty() ? "" : ": ", what);
+        return refuse(PMIX_ERR_NOT_SUPPORTED, "{} is required and not supported{}{}", d.key, what.empty() ? "" : ": ",
+                      what);
     }
 
     Verdict read(const wire::SpawnDirective &d, Wishes &wishes) {
@@ -156,9 +154,8 @@ class Planner {
             return {};
         }
         static constexpr std::pair<std::string_view, Kind> kinds[] = {
-            {PMIX_SET_ENVAR, Kind::set},         {PMIX_ADD_ENVAR, Kind::add},
-            {PMIX_PREPEND_ENVAR, Kind::prepend}, {PMIX_APPEND_ENVAR, Kind::append},
-            {PMIX_FIRST_ENVAR, Kind::first},
+            {PMIX_SET_ENVAR, Kind::set},       {PMIX_ADD_ENVAR, Kind::add},     {PMIX_PREPEND_ENVAR, Kind::prepend},
+            {PMIX_APPEND_ENVAR, Kind::append}, {PMIX_FIRST_ENVAR, Kind::first},
         };
         for (const auto &[name, kind] : kinds) {
             if (key != name)
@@ -298,7 +295,8 @@ class Planner {
             return refuse(PMIX_ERR_NOT_FOUND, "host file: {}", content.failure().text);
         for (auto line : split(*content, '\n')) {
             line.resize(std::min(line.size(), line.find('#')));
-            std::replace_if(line.begin(), line.end(), [](char c) { return c == '\t' || c == '\r'; }, ' ');
+            std::replace_if(
+                line.begin(), line.end(), [](char c) { return c == '\t' || c == '\r'; }, ' ');
             auto words = split(line, ' ');
             if (words.empty())
                 continue;
@@ -309,10 +307,8 @@ class Planner {
                 wish.name.resize(colon);
             }
             for (const auto &word : words) {
-                if (word.starts_with("slots=") &&
-                    !number_of(std::string_view(word).substr(6), wish.slots))
-                    return refuse(PMIX_ERR_BAD_PARAM, "host file {}: '{}' is no number of slots", path,
-                                  word);
+                if (word.starts_with("slots=") && !number_of(std::string_view(word).substr(6), wish.slots))
+                    return refuse(PMIX_ERR_BAD_PARAM, "host file {}: '{}' is no number of slots", path, word);
             }
             if (auto no = add_host(std::move(wish), hosts))
                 return no;
@@ -359,8 +355,8 @@ class Planner {
                 else if (word == "nooversubscribe")
                     job_.oversubscribe = false;
                 else if (word.starts_with("pe=")) {
-                    if (!number_of(std::string_view(word).substr(3), plan_.cpus_per_task) ||
-                        plan_.cpus_per_task == 0 || plan_.cpus_per_task > 65'536)
+                    if (!number_of(std::string_view(word).substr(3), plan_.cpus_per_task) || plan_.cpus_per_task == 0 ||
+                        plan_.cpus_per_task > 65'536)
                         return malformed(d);
                 } else if (auto no = missing(d, word)) {
                     return no;
@@ -384,9 +380,9 @@ class Planner {
 
     Verdict bind_to(const wire::SpawnDirective &d) {
         static constexpr std::pair<std::string_view, SpawnPlan::Binding> words[] = {
-            {"none", SpawnPlan::Binding::none},         {"hwthread", SpawnPlan::Binding::hwthread},
-            {"core", SpawnPlan::Binding::core},         {"socket", SpawnPlan::Binding::socket},
-            {"package", SpawnPlan::Binding::socket},    {"numa", SpawnPlan::Binding::numa},
+            {"none", SpawnPlan::Binding::none},      {"hwthread", SpawnPlan::Binding::hwthread},
+            {"core", SpawnPlan::Binding::core},      {"socket", SpawnPlan::Binding::socket},
+            {"package", SpawnPlan::Binding::socket}, {"numa", SpawnPlan::Binding::numa},
         };
         std::string wanted = lower(d.text.substr(0, d.text.find(':')));
         for (const auto &[word, binding] : words) {
@@ -432,8 +428,7 @@ class Planner {
             return refuse(PMIX_ERR_JOB_NO_EXE_SPECIFIED, "no program was named");
         // 0 is "as many as fit" for some hosts; with the standard, there has to be a number.
         if (app.count <= 0)
-            return refuse(PMIX_ERR_BAD_PARAM, "{} processes of {} were asked for", app.count,
-                          out.program);
+            return refuse(PMIX_ERR_BAD_PARAM, "{} processes of {} were asked for", app.count, out.program);
         if (static_cast<std::size_t>(app.count) > site_.max_tasks - tasks_)
             return refuse(PMIX_ERR_OUT_OF_RESOURCE, "{} more processes are too many", app.count);
         out.argv = app.argv;
@@ -463,8 +458,8 @@ class Planner {
     }
 
     const std::uint32_t *slots_of(const std::string &name) const {
-        auto found = std::find_if(site_.hosts.begin(), site_.hosts.end(),
-                                  [&](const auto &host) { return host.name == name; });
+        auto found =
+            std::find_if(site_.hosts.begin(), site_.hosts.end(), [&](const auto &host) { return host.name == name; });
         return found == site_.hosts.end() ? nullptr : &found->slots;
     }
 
@@ -545,10 +540,8 @@ class Planner {
             if (slots && std::uint64_t{count} * plan_.cpus_per_task > *slots)
                 plan_.oversubscribed = true; // PMIX_HOST gave more than there is
         }
-        if (plan_.stdin_rank && *plan_.stdin_rank != SpawnPlan::all_ranks &&
-            *plan_.stdin_rank >= plan_.tasks())
-            return refuse(PMIX_ERR_BAD_PARAM, "there is no rank {} to give the standard input to",
-                          *plan_.stdin_rank);
+        if (plan_.stdin_rank && *plan_.stdin_rank != SpawnPlan::all_ranks && *plan_.stdin_rank >= plan_.tasks())
+            return refuse(PMIX_ERR_BAD_PARAM, "there is no rank {} to give the standard input to", *plan_.stdin_rank);
         return {};
     }
 
@@ -575,8 +568,7 @@ class Planner {
 
 } // namespace
 
-std::variant<SpawnPlan, SpawnRefusal> plan_spawn(const wire::SpawnRequest &request,
-                                                 const SpawnSite &site) {
+std::variant<SpawnPlan, SpawnRefusal> plan_spawn(const wire::SpawnRequest &request, const SpawnSite &site) {
     return Planner(request, site).plan();
 }
 

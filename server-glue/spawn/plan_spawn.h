@@ -27,7 +27,6 @@ struct SpawnRefusal {
     std::string text;
 };
 
-std::variant<SpawnPlan, SpawnRefusal> plan_spawn(const wire::SpawnRequest &request,
-                                                 const SpawnSite &site);
+std::variant<SpawnPlan, SpawnRefusal> plan_spawn(const wire::SpawnRequest &request, const SpawnSite &site);
 
 } // namespace pmixhost

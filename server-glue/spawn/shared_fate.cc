@@ -83,12 +83,11 @@ void SharedFate::on_bad_end(TimePoint now, const Bytes &nspace, Rank rank, std::
     Bytes other = nspace == nspace_ ? kin : nspace;
     auto known = kin_.find(other);
     Bytes job = printable(known == kin_.end() ? other : known->second);
-    std::string text =
-        nspace == nspace_
-            ? fmt::format("rank {} {} without MPI_Finalize while this job was connected with job {}", rank,
-                          how(exit_code), job)
-            : fmt::format("rank {} of job {}, with which this job is connected, {} without MPI_Finalize", rank,
-                          job, how(exit_code));
+    std::string text = nspace == nspace_
+                           ? fmt::format("rank {} {} without MPI_Finalize while this job was connected with job {}",
+                                         rank, how(exit_code), job)
+                           : fmt::format("rank {} of job {}, with which this job is connected, {} without MPI_Finalize",
+                                         rank, job, how(exit_code));
     TimePoint due = now;
     if (may_be_a_consequence(exit_code))
         due += code_will_come || nspace == nspace_ ? patience : longer_patience;
@@ -100,8 +99,8 @@ void SharedFate::on_job_ended(TimePoint now, const Bytes &nspace, int exit_code)
     if (known == kin_.end() || !connected_with(nspace) || exit_code == 0 || exit_code == wrote_to_the_gone)
         return;
     condemn(now, exit_code,
-            fmt::format("job {}, with which this job is connected, ended with exit code {}",
-                        printable(known->second), exit_code));
+            fmt::format("job {}, with which this job is connected, ended with exit code {}", printable(known->second),
+                        exit_code));
 }
 
 // The earliest counts: whatever is later may be its consequence.

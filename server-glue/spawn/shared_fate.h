@@ -17,8 +17,8 @@
 // what MPI_Comm_disconnect of Open MPI 4.1 and 5.0 does, and no MPI has another use for it.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/job/rank_ranges.h"
+#include "common/loop/event_loop.h"
 #include "server-glue/core/signature.h"
 
 #include <optional>
@@ -50,8 +50,7 @@ class SharedFate {
 
     // A process of this job, or of any other, ended without having finalized PMIx. `exit_code`: as in a
     // shell, if known. `code_will_come`: on_job_ended() will be called for its job.
-    void on_bad_end(TimePoint now, const Bytes &nspace, Rank rank, std::optional<int> exit_code,
-                    bool code_will_come);
+    void on_bad_end(TimePoint now, const Bytes &nspace, Rank rank, std::optional<int> exit_code, bool code_will_come);
     // All of it, and its launcher's exit code.
     void on_job_ended(TimePoint now, const Bytes &nspace, int exit_code);
 

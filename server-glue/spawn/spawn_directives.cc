@@ -10,8 +10,10 @@ namespace {
 
 using enum SpawnAttribute::Treatment;
 
-#define PMIXHOST_SPAWN(macro, treatment)                                                           \
-    SpawnAttribute { #macro, macro, treatment }
+#define PMIXHOST_SPAWN(macro, treatment)                                                                               \
+    SpawnAttribute {                                                                                                   \
+#macro, macro, treatment                                                                                       \
+    }
 
 // clang-format off
 constexpr SpawnAttribute attributes[] = {
@@ -125,7 +127,9 @@ constexpr SpawnAttribute attributes[] = {
 
 } // namespace
 
-std::span<const SpawnAttribute> spawn_attributes() { return attributes; }
+std::span<const SpawnAttribute> spawn_attributes() {
+    return attributes;
+}
 
 const SpawnAttribute *find_spawn_attribute(std::string_view key) {
     auto found = std::find_if(std::begin(attributes), std::end(attributes),

@@ -60,26 +60,54 @@ class Copier {
             out.kind = static_cast<std::uint8_t>(kind);
             out.number = number;
         };
-        auto number = [&](long long value) {
-            set(SpawnValue::number, static_cast<std::uint64_t>(value));
-        };
+        auto number = [&](long long value) { set(SpawnValue::number, static_cast<std::uint64_t>(value)); };
         const auto &data = info.value.data;
         switch (info.value.type) {
-        case PMIX_UNDEF: set(SpawnValue::flag, 1); break; // a bare key means yes
-        case PMIX_BOOL: set(SpawnValue::flag, data.flag ? 1 : 0); break;
-        case PMIX_BYTE: number(data.byte); break;
-        case PMIX_SIZE: set(SpawnValue::number, data.size); break;
-        case PMIX_INT: number(data.integer); break;
-        case PMIX_INT8: number(data.int8); break;
-        case PMIX_INT16: number(data.int16); break;
-        case PMIX_INT32: number(data.int32); break;
-        case PMIX_INT64: number(data.int64); break;
-        case PMIX_UINT: number(data.uint); break;
-        case PMIX_UINT8: number(data.uint8); break;
-        case PMIX_UINT16: number(data.uint16); break;
-        case PMIX_UINT32: number(data.uint32); break;
-        case PMIX_UINT64: set(SpawnValue::number, data.uint64); break;
-        case PMIX_PROC_RANK: number(data.rank); break;
+        case PMIX_UNDEF:
+            set(SpawnValue::flag, 1);
+            break; // a bare key means yes
+        case PMIX_BOOL:
+            set(SpawnValue::flag, data.flag ? 1 : 0);
+            break;
+        case PMIX_BYTE:
+            number(data.byte);
+            break;
+        case PMIX_SIZE:
+            set(SpawnValue::number, data.size);
+            break;
+        case PMIX_INT:
+            number(data.integer);
+            break;
+        case PMIX_INT8:
+            number(data.int8);
+            break;
+        case PMIX_INT16:
+            number(data.int16);
+            break;
+        case PMIX_INT32:
+            number(data.int32);
+            break;
+        case PMIX_INT64:
+            number(data.int64);
+            break;
+        case PMIX_UINT:
+            number(data.uint);
+            break;
+        case PMIX_UINT8:
+            number(data.uint8);
+            break;
+        case PMIX_UINT16:
+            number(data.uint16);
+            break;
+        case PMIX_UINT32:
+            number(data.uint32);
+            break;
+        case PMIX_UINT64:
+            set(SpawnValue::number, data.uint64);
+            break;
+        case PMIX_PROC_RANK:
+            number(data.rank);
+            break;
         case PMIX_STRING:
             set(SpawnValue::text);
             out.text = text(data.string);
@@ -96,7 +124,8 @@ class Copier {
             out.text += '=';
             out.text += text(data.envar.value);
             break;
-        default: break;
+        default:
+            break;
         }
         return out;
     }
@@ -108,13 +137,12 @@ class Copier {
 
 } // namespace
 
-Result<wire::SpawnRequest> copy_spawn_request(const pmix_info_t *info, std::size_t info_count,
-                                              const pmix_app_t *apps, std::size_t app_count) {
+Result<wire::SpawnRequest> copy_spawn_request(const pmix_info_t *info, std::size_t info_count, const pmix_app_t *apps,
+                                              std::size_t app_count) {
     if (!apps || app_count == 0)
         return error(ErrorKind::invalid, "PMIx_Spawn without a program");
     if (app_count > max_spawn_apps)
-        return error(ErrorKind::limit, "PMIx_Spawn with {} programs; at most {} are taken", app_count,
-                     max_spawn_apps);
+        return error(ErrorKind::limit, "PMIx_Spawn with {} programs; at most {} are taken", app_count, max_spawn_apps);
     Copier copier;
     wire::SpawnRequest request;
     request.directives = copier.directives(info, info_count);
@@ -129,8 +157,7 @@ Result<wire::SpawnRequest> copy_spawn_request(const pmix_info_t *info, std::size
         request.apps.push_back(std::move(app));
     }
     if (copier.over())
-        return error(ErrorKind::limit,
-                     "a PMIx_Spawn with more than {} KiB of text or {} directives is not taken",
+        return error(ErrorKind::limit, "a PMIx_Spawn with more than {} KiB of text or {} directives is not taken",
                      max_spawn_bytes >> 10, max_spawn_directives);
     return request;
 }

@@ -17,7 +17,7 @@ inline constexpr std::size_t max_spawn_apps = 1024;
 inline constexpr std::size_t max_spawn_directives = 4096; // of a request, with those of its programs
 
 // `id`, `nspace` and `rank` are left to the caller. Fails (limit, invalid).
-Result<wire::SpawnRequest> copy_spawn_request(const pmix_info_t *info, std::size_t info_count,
-                                              const pmix_app_t *apps, std::size_t app_count);
+Result<wire::SpawnRequest> copy_spawn_request(const pmix_info_t *info, std::size_t info_count, const pmix_app_t *apps,
+                                              std::size_t app_count);
 
 } // namespace pmixhost

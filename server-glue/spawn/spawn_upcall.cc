@@ -23,8 +23,7 @@ SpawnAnswer spawn_answer(pmix_spawn_cbfunc_t callback, void *data) {
 }
 
 pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], std::size_t info_count,
-                       const pmix_app_t apps[], std::size_t app_count, pmix_spawn_cbfunc_t callback,
-                       void *data) {
+                       const pmix_app_t apps[], std::size_t app_count, pmix_spawn_cbfunc_t callback, void *data) {
     pmix_status_t status = guarded([&](Upcalls &upcalls) {
         SpawnAsk ask;
         ask.caller = process_of(*proc);
@@ -46,7 +45,9 @@ pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], std::s
 } // namespace
 
 namespace upcall {
-void add_spawn_upcall(pmix_server_module_t &module) { module.spawn = on_spawn; }
+void add_spawn_upcall(pmix_server_module_t &module) {
+    module.spawn = on_spawn;
+}
 } // namespace upcall
 
 } // namespace pmixhost

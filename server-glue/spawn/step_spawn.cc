@@ -2,9 +2,9 @@
 #include "server-glue/spawn/step_spawn.h"
 
 #include "common/wire/session_messages.h"
-#include "server-glue/step/step_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
 
 #include <algorithm>
 #include <pmix.h>
@@ -24,10 +24,10 @@ void StepSpawn::take_asks(UpcallHandlers &handlers) {
 
 void StepSpawn::take_messages(StepMessages &messages) {
     using Peer = StepMessages::Peer;
-    messages.on<wire::SpawnReply>(
-        Peer::launcher, [this](HostIndex, auto &&message, const auto &) { on_spawned(std::move(message)); });
-    messages.on<wire::JobEvent>(
-        Peer::launcher, [this](HostIndex, const auto &message, const auto &) { on_job_event(message); });
+    messages.on<wire::SpawnReply>(Peer::launcher,
+                                  [this](HostIndex, auto &&message, const auto &) { on_spawned(std::move(message)); });
+    messages.on<wire::JobEvent>(Peer::launcher,
+                                [this](HostIndex, const auto &message, const auto &) { on_job_event(message); });
 }
 
 void StepSpawn::spawn(SpawnAsk ask) {

@@ -4,10 +4,10 @@
 #include "common/wire/spawn_messages.h"
 #include "server-glue/collective/step_collectives.h"
 #include "server-glue/cross_job/cross_jobs.h"
-#include "server-glue/step/session_link.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/spawn/children.h"
 #include "server-glue/spawn/spawn_service.h"
+#include "server-glue/step/session_link.h"
 
 namespace pmixhost {
 

@@ -7,10 +7,10 @@
 #include "common/transport/mesh.h"
 #include "server-glue/core/central_roles.h"
 #include "server-glue/core/host_port.h"
-#include "server-glue/step/step_service.h"
-#include "server-glue/tasks/local_tasks.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/rm/roles.h"
+#include "server-glue/step/step_service.h"
+#include "server-glue/tasks/local_tasks.h"
 
 namespace pmixhost {
 

@@ -2,8 +2,8 @@
 // each message that comes. What is malformed, or known to nobody, is dropped with a word in the log.
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/log.h"
+#include "common/job/job_map.h"
 #include "common/wire/codec.h"
 
 #include <fmt/format.h>

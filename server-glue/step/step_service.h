@@ -6,11 +6,11 @@
 // All in the loop's thread.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 #include "common/wire/event_messages.h"
-#include "server-glue/library/info_list.h"
 #include "server-glue/core/signature.h"
+#include "server-glue/library/info_list.h"
 
 #include <optional>
 

@@ -193,8 +193,8 @@ Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &ta
             sets[rank].push_back(set.name);
     }
     for (Rank r = 0; r < map.rank_count(); ++r)
-        info.add_array(PMIX_PROC_DATA, process_info(step, r, places[r], local[r],
-                                                    sets.empty() ? std::vector<std::string>() : sets[r]));
+        info.add_array(PMIX_PROC_DATA,
+                       process_info(step, r, places[r], local[r], sets.empty() ? std::vector<std::string>() : sets[r]));
     return info;
 }
 

@@ -24,7 +24,6 @@ struct JobDirectories {
 };
 
 // In the library thread, which alone asks libpmix for what the maps are written in.
-Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks,
-                          const JobDirectories &directories);
+Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks, const JobDirectories &directories);
 
 } // namespace pmixhost

@@ -1,9 +1,9 @@
 // See local_tasks.h.
 #include "server-glue/tasks/local_tasks.h"
 
+#include "server-glue/library/pmix_library.h"
 #include "server-glue/tasks/job_info.h"
 #include "server-glue/tasks/proxy_client.h"
-#include "server-glue/library/pmix_library.h"
 
 #include <algorithm>
 #include <csignal>
@@ -13,8 +13,8 @@
 
 namespace pmixhost {
 
-LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory,
-                       TaskTable *table, Callbacks callbacks)
+LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory, TaskTable *table,
+                       Callbacks callbacks)
     : loop_(loop), log_(log), step_(step), directory_(std::move(directory)), table_(table),
       callbacks_(std::move(callbacks)),
       watch_(loop, [this](Rank rank, std::optional<int> status) { task_gone(rank, status); }) {}
@@ -52,8 +52,8 @@ bool LocalTasks::any_ended_badly() const {
 
 void LocalTasks::knock(TaskDoor::Knock knock) {
     if (step_.map.host_of(knock.rank) != step_.self)
-        return knock.answer(error(ErrorKind::invalid, "rank {} is not one of host {}", knock.rank,
-                                  step_.map.hosts()[step_.self]));
+        return knock.answer(
+            error(ErrorKind::invalid, "rank {} is not one of host {}", knock.rank, step_.map.hosts()[step_.self]));
     if (gone_.contains(knock.rank))
         return knock.answer(error(ErrorKind::denied, "rank {} has ended already", knock.rank));
     if (auto added = watch_.add(knock.rank, knock.pid, std::move(knock.pidfd)); !added) {
@@ -113,8 +113,7 @@ void LocalTasks::register_nspace() {
                 binding.second = std::make_shared<CpuSet>(std::move(*cpus));
         }
     }
-    JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory,
-                               directory_};
+    JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory, directory_};
     // The step's description does not change, and stays until the daemon ends.
     auto describe = [&step = step_, bindings, directories] {
         std::vector<LocalTask> tasks;
@@ -140,14 +139,12 @@ void LocalTasks::answer_all() {
 
 void LocalTasks::answer(Rank rank, gid_t gid, TaskDoor::Answer reply) {
     auto shared = std::make_shared<TaskDoor::Answer>(std::move(reply));
-    library_->register_client(
-        step_.nspace, rank, ::getuid(), gid, [this, rank, shared](pmix_status_t status) {
-            if (status != PMIX_SUCCESS)
-                return (*shared)(error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank,
-                                       PMIx_Error_string(status)));
-            library_->environment(step_.nspace, rank,
-                                  [shared](auto environment) { (*shared)(std::move(environment)); });
-        });
+    library_->register_client(step_.nspace, rank, ::getuid(), gid, [this, rank, shared](pmix_status_t status) {
+        if (status != PMIX_SUCCESS)
+            return (*shared)(
+                error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank, PMIx_Error_string(status)));
+        library_->environment(step_.nspace, rank, [shared](auto environment) { (*shared)(std::move(environment)); });
+    });
 }
 
 void LocalTasks::ended(Rank rank, std::optional<int> wait_status) {

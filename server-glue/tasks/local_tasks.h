@@ -32,16 +32,16 @@ class LocalTasks {
     struct Callbacks {
         // A task has ended; with its wait status, if that is known.
         std::function<void(Rank, std::optional<int>)> on_gone;
-        std::function<void()> on_all_ended;      // every task of this host has started and ended
-        std::function<void()> on_serving;        // the namespace is registered
-        std::function<void(Error)> on_failure;   // the daemon cannot serve
+        std::function<void()> on_all_ended;    // every task of this host has started and ended
+        std::function<void()> on_serving;      // the namespace is registered
+        std::function<void(Error)> on_failure; // the daemon cannot serve
         // Only in a spawned step: every task of this host executes its program, or one could not.
         std::function<void()> on_launched;
         // (the task waits until `task` is dropped).
         std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
     };
-    LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory,
-               TaskTable *table, Callbacks callbacks);
+    LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory, TaskTable *table,
+               Callbacks callbacks);
 
     // The library is up; from now on tasks are answered. `library` outlives this object.
     void set_library(PmixLibrary &library);

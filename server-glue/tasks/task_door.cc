@@ -30,8 +30,8 @@ struct TaskDoor::Visitor {
     EventLoop::Handle timer;
 };
 
-TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid,
-                   std::function<void(Knock)> on_knock, ExecReport on_exec_report)
+TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
+                   ExecReport on_exec_report)
     : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)),
       on_exec_report_(std::move(on_exec_report)), silent_(silent_bounds) {
     fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
@@ -42,7 +42,9 @@ void TaskDoor::watch_door() {
     watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { accept(); });
 }
 
-TaskDoor::~TaskDoor() { *alive_ = false; }
+TaskDoor::~TaskDoor() {
+    *alive_ = false;
+}
 
 void TaskDoor::accept() {
     for (int i = 0; i < batch; ++i) {
@@ -58,8 +60,8 @@ void TaskDoor::accept() {
             return;
         ucred who{};
         socklen_t length = sizeof who;
-        if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 ||
-            who.uid != uid_ || visitors_.size() >= max_visitors) {
+        if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.uid != uid_ ||
+            visitors_.size() >= max_visitors) {
             if (auto missed = refused_.admit(loop_.now()))
                 log_.warning("the task door was closed to process {} of uid {}{}", who.pid, who.uid,
                              not_logged(*missed));
@@ -72,8 +74,7 @@ void TaskDoor::accept() {
         visitor->pid = who.pid;
         visitor->gid = who.gid;
         visitor->timer = loop_.after(visitor_patience, [this, id] { drop(id); });
-        visitor->watch =
-            loop_.watch(peer.get(), EventLoop::readable, [this, id](unsigned) { read(id); });
+        visitor->watch = loop_.watch(peer.get(), EventLoop::readable, [this, id](unsigned) { read(id); });
         visitor->fd = std::move(peer);
         visitors_.emplace(id, std::move(visitor));
     }
@@ -158,8 +159,7 @@ void TaskDoor::write(std::uint64_t id) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN) {
-            visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::writable,
-                                        [this, id](unsigned) { write(id); });
+            visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::writable, [this, id](unsigned) { write(id); });
             return;
         }
         if (n < 0)

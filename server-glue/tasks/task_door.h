@@ -5,12 +5,12 @@
 // process, and each for 10 s: the oldest makes room, so that whoever says nothing keeps no task out.
 #pragma once
 
-#include "common/base/rate_limit.h"
-#include "common/loop/event_loop.h"
-#include "common/job/job_map.h"
-#include "common/peer/stranger_limits.h"
 #include "common/base/log.h"
+#include "common/base/rate_limit.h"
 #include "common/base/unique_fd.h"
+#include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
+#include "common/peer/stranger_limits.h"
 #include "server-glue/core/one_shot.h"
 
 #include <map>

@@ -11,14 +11,13 @@ namespace pmixhost {
 
 struct TaskTable {
     static constexpr std::uint32_t capacity = 8192;
-    std::atomic<std::uint32_t> normal_exit; // 1: the server ended because all was done
-    std::atomic<std::int32_t> pid[capacity]; // by local rank; 0: not running
+    std::atomic<std::uint32_t> normal_exit;     // 1: the server ended because all was done
+    std::atomic<std::int32_t> pid[capacity];    // by local rank; 0: not running
     std::atomic<std::uint64_t> began[capacity]; // when the process did, as began_at tells
 
     // Lives until the process ends. nullptr when there is no memory.
     static TaskTable *create() {
-        void *memory = mmap(nullptr, sizeof(TaskTable), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        void *memory = mmap(nullptr, sizeof(TaskTable), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         return memory == MAP_FAILED ? nullptr : static_cast<TaskTable *>(memory);
     }
     void set(std::uint32_t local_rank, pid_t value) {

@@ -57,14 +57,14 @@ Result<void> TaskWatch::add(Rank rank, pid_t pid) {
     UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (fd)
         return add(rank, pid, std::move(fd));
-    return add(rank, pid, errno == ESRCH ? error(ErrorKind::not_found, "process {} has ended", pid)
-                                         : system_error("pidfd_open", errno));
+    return add(rank, pid,
+               errno == ESRCH ? error(ErrorKind::not_found, "process {} has ended", pid)
+                              : system_error("pidfd_open", errno));
 }
 
 Result<void> TaskWatch::add(Rank rank, pid_t pid, Result<UniqueFd> pidfd) {
     if (tasks_.contains(rank))
-        return error(ErrorKind::denied, "rank {} is running already, as process {}", rank,
-                     tasks_.at(rank).pid);
+        return error(ErrorKind::denied, "rank {} is running already, as process {}", rank, tasks_.at(rank).pid);
     if (!pidfd)
         return pidfd.failure();
     UniqueFd memory(::open(fmt::format("/proc/{}/statm", pid).c_str(), O_RDONLY | O_CLOEXEC));

@@ -2,9 +2,9 @@
 // signals them. A pidfd names a process without the danger that its pid is given to another one.
 #pragma once
 
-#include "common/loop/event_loop.h"
-#include "common/job/job_map.h"
 #include "common/base/unique_fd.h"
+#include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
 
 #include <map>
 #include <optional>

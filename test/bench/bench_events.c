@@ -16,64 +16,61 @@ static sem_t pinged, ponged, died, full;
 static unsigned wanted;
 static atomic_uint refused;
 
-static void notify(pmix_status_t code, pmix_data_range_t range, uint32_t to, pmix_op_cbfunc_t cb)
-{
+static void notify(pmix_status_t code, pmix_data_range_t range, uint32_t to, pmix_op_cbfunc_t cb) {
     pmix_info_t info[2];
     bool yes = true;
     pmix_proc_t target = me.proc;
     target.rank = to;
     PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[1], PMIX_EVENT_CUSTOM_RANGE, &target, PMIX_PROC);
-    pmix_status_t rc =
-        PMIx_Notify_event(code, &me.proc, range, info, range == PMIX_RANGE_CUSTOM ? 2 : 1, cb, NULL);
+    pmix_status_t rc = PMIx_Notify_event(code, &me.proc, range, info, range == PMIX_RANGE_CUSTOM ? 2 : 1, cb, NULL);
     if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
         fail("PMIx_Notify_event: %s", PMIx_Error_string(rc));
     PMIX_INFO_DESTRUCT(&info[0]);
     PMIX_INFO_DESTRUCT(&info[1]);
 }
 
-static void wait_for(sem_t *s, const char *what)
-{
+static void wait_for(sem_t *s, const char *what) {
     me.doing = what;
     while (sem_wait(s) != 0)
         ;
 }
 
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                     size_t ninfo, pmix_info_t *results, size_t nresults,
-                     pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)results, (void)nresults, (void)info, (void)ninfo;
     if (source->rank != me.rank || status == PMIX_ERR_PROC_ABORTED)
         switch (status) {
-        case PING: sem_post(&pinged); break;
-        case PONG: sem_post(&ponged); break;
+        case PING:
+            sem_post(&pinged);
+            break;
+        case PONG:
+            sem_post(&ponged);
+            break;
         case MANY:
             if (++many == wanted)
                 sem_post(&full);
             break;
-        default: sem_post(&died);
+        default:
+            sem_post(&died);
         }
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
 static struct answer acks;
-static void on_ack(pmix_status_t status, void *cbdata)
-{
+static void on_ack(pmix_status_t status, void *cbdata) {
     (void)cbdata;
     if (status != PMIX_SUCCESS)
         ++refused;
     sem_post(&acks.came);
 }
 
-static int by_size(const void *a, const void *b)
-{
+static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
     wanted = argc > 2 ? (unsigned)atoi(argv[2]) : 20000;
     begin(280);

@@ -4,14 +4,12 @@
  *   64, 4096 collecting so many bytes of each rank */
 #include "client.h"
 
-static int by_size(const void *a, const void *b)
-{
+static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static void measure(const char *kind, unsigned count, bool collect, size_t bytes)
-{
+static void measure(const char *kind, unsigned count, bool collect, size_t bytes) {
     static double took[10000];
     char *data = calloc(1, bytes + 1);
     for (unsigned i = 0; i < count; i++) {
@@ -31,8 +29,7 @@ static void measure(const char *kind, unsigned count, bool collect, size_t bytes
         say("fence %s %.1f %.1f", kind, took[count / 2], took[0]);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 100;
     begin(300);
     if (count < 1 || count > 10000)

@@ -7,14 +7,12 @@
 enum { MOST = 10000, KINDS = 3 };
 static double took[KINDS][MOST];
 
-static int by_size(const void *a, const void *b)
-{
+static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static void measure(unsigned count, const pmix_proc_t *procs, bool shown)
-{
+static void measure(unsigned count, const pmix_proc_t *procs, bool shown) {
     pmix_info_t with_id;
     PMIX_INFO_LOAD(&with_id, PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
     for (unsigned i = 0; i < count; i++) {
@@ -43,8 +41,7 @@ static void measure(unsigned count, const pmix_proc_t *procs, bool shown)
     say("group ratio %.2f", took[1][count / 2] / took[0][count / 2]);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 100;
     begin(300);
     if (count < 1 || count > MOST)

@@ -4,8 +4,7 @@
  *                           input ends, so that the servers' memory can be looked at */
 #include "client.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "hold")) {
         begin(300);
         fence_collect();

@@ -2,22 +2,19 @@
  * bytes. Prints "modex MEDIAN_US LOWEST_US FIRST_US": the first may have to make a connection. */
 #include "client.h"
 
-static int by_size(const void *a, const void *b)
-{
+static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static bool is_here(uint32_t rank, const char *peers)
-{
+static bool is_here(uint32_t rank, const char *peers) {
     for (const char *c = peers; *c; c += strcspn(c, ","), c += *c == ',')
         if (strtoul(c, NULL, 10) == rank)
             return true;
     return false;
 }
 
-int main(void)
-{
+int main(void) {
     begin(120);
     pmix_value_t *peers;
     if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &peers))

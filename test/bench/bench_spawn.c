@@ -4,14 +4,12 @@
  * MILLISECONDS" is the time from PMIx_Spawn until that is done. */
 #include "client.h"
 
-static void load_procs(pmix_proc_t procs[2], const pmix_proc_t *parent, const char *children)
-{
+static void load_procs(pmix_proc_t procs[2], const pmix_proc_t *parent, const char *children) {
     procs[0] = *parent;
     PMIX_LOAD_PROCID(&procs[1], children, PMIX_RANK_WILDCARD);
 }
 
-static void child(void)
-{
+static void child(void) {
     begin(300);
     pmix_value_t *parent;
     must(PMIx_Get(&me.proc, PMIX_PARENT_ID, NULL, 0, &parent));
@@ -23,8 +21,7 @@ static void child(void)
     exit(0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc == 2 && !strcmp(argv[1], "child"))
         child();
     begin(300);

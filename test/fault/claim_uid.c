@@ -5,13 +5,20 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static unsigned number(const char *name)
-{
+static unsigned number(const char *name) {
     const char *text = getenv(name);
     return text ? (unsigned)atoi(text) : 0;
 }
 
-uid_t geteuid(void) { return number("CLAIM_UID"); }
-gid_t getegid(void) { return number("CLAIM_GID"); }
-uid_t getuid(void) { return number("CLAIM_UID"); }
-gid_t getgid(void) { return number("CLAIM_GID"); }
+uid_t geteuid(void) {
+    return number("CLAIM_UID");
+}
+gid_t getegid(void) {
+    return number("CLAIM_GID");
+}
+uid_t getuid(void) {
+    return number("CLAIM_UID");
+}
+gid_t getgid(void) {
+    return number("CLAIM_GID");
+}

@@ -61,8 +61,8 @@
 #include <unistd.h>
 
 enum mode { HELLO, SILENT, DRIP, HALF, LIES, RUBBISH, CUT, RESET, DEAF, MODES, ALL = MODES, SWEEP };
-static const char *const mode_names[] = {"hello",   "silent", "drip",  "half", "lies", "rubbish",
-                                         "cut",     "reset",  "deaf",  "all",  "sweep"};
+static const char *const mode_names[] = {"hello", "silent", "drip", "half", "lies", "rubbish",
+                                         "cut",   "reset",  "deaf", "all",  "sweep"};
 
 enum { FLAGS = 11, WILDCARD_RANK = -2, NOISE = 65536, MOST_TARGETS = 256 };
 
@@ -109,16 +109,14 @@ static struct {
     double slowest;
 } found;
 
-static double now(void)
-{
+static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-static void die(const char *fmt, ...)
-{
+static void die(const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     fprintf(stderr, "stranger: ");
@@ -135,8 +133,7 @@ struct text {
     size_t size;
 };
 
-static void add(struct text *t, const void *bytes, size_t size)
-{
+static void add(struct text *t, const void *bytes, size_t size) {
     t->bytes = realloc(t->bytes, t->size + size + 1);
     if (!t->bytes)
         die("no memory");
@@ -144,14 +141,14 @@ static void add(struct text *t, const void *bytes, size_t size)
         memcpy(t->bytes + t->size, bytes, size);
     t->size += size;
 }
-static void add_string(struct text *t, const char *s) { add(t, s, strlen(s) + 1); }
-static void add_number(struct text *t, uint32_t n)
-{
+static void add_string(struct text *t, const char *s) {
+    add(t, s, strlen(s) + 1);
+}
+static void add_number(struct text *t, uint32_t n) {
     n = htonl(n);
     add(t, &n, sizeof n);
 }
-static void add_byte(struct text *t, unsigned n)
-{
+static void add_byte(struct text *t, unsigned n) {
     unsigned char b = (unsigned char)n;
     add(t, &b, 1);
 }
@@ -160,8 +157,7 @@ static void add_byte(struct text *t, unsigned n)
  * machine's own byte order. Then: security module, credential, kind of process, who it is (uid and
  * gid of anything but a client; name and rank of all that have one), version, codec, kind of buffer,
  * kind of store. `lie` (0: none) says what is wrong with the lengths. */
-static struct text hello(const struct claim *c, unsigned lie)
-{
+static struct text hello(const struct claim *c, unsigned lie) {
     struct text body = {NULL, 0}, out = {NULL, 0};
     add_string(&body, c->psec);
     add_number(&body, lie == 1 ? UINT32_MAX : lie == 2 ? 1u << 20 : (uint32_t)c->cred_size);
@@ -211,8 +207,7 @@ static struct text hello(const struct claim *c, unsigned lie)
 enum { LIE_KINDS = 12 };
 
 /* psec native: uid and gid as the machine has them */
-static void claim_native(struct claim *c, uint32_t uid, uint32_t gid)
-{
+static void claim_native(struct claim *c, uint32_t uid, uint32_t gid) {
     memcpy(c->cred, &uid, 4);
     memcpy(c->cred + 4, &gid, 4);
     c->cred_size = 8;
@@ -220,8 +215,7 @@ static void claim_native(struct claim *c, uint32_t uid, uint32_t gid)
 
 /* The claim with this number of a sweep; false when there are no more. The kinds of process that name
  * nobody are not asked for every name. */
-static bool swept(unsigned number, struct claim *c)
-{
+static bool swept(unsigned number, struct claim *c) {
     const char *const modules[] = {"native", "munge", "none", "unknown", ""};
     uint32_t uids[] = {(uint32_t)getuid(), ask.victim, 0};
     uint32_t ranks[] = {0, 1, (uint32_t)WILDCARD_RANK};
@@ -246,8 +240,7 @@ enum { SWEPT = 5 * 3 * FLAGS * 3 * 3 };
 
 /* --- targets ----------------------------------------------------------------------------------- */
 
-static void add_target(const void *address, size_t size)
-{
+static void add_target(const void *address, size_t size) {
     for (size_t i = 0; i < ask.target_count; i++)
         if (ask.targets[i].size == size && !memcmp(&ask.targets[i].address, address, size))
             return;
@@ -257,8 +250,7 @@ static void add_target(const void *address, size_t size)
     ask.targets[ask.target_count++].size = (socklen_t)size;
 }
 
-static void add_tcp(const char *host, unsigned port)
-{
+static void add_tcp(const char *host, unsigned port) {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
     if (inet_pton(AF_INET, host, &four.sin_addr) == 1)
@@ -269,8 +261,7 @@ static void add_tcp(const char *host, unsigned port)
         die("'%s' is no address", host);
 }
 
-static void add_unix(const char *name, bool abstract)
-{
+static void add_unix(const char *name, bool abstract) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t n = strlen(name), skip = abstract ? 1 : 0;
     if (n + 1 > sizeof address.sun_path)
@@ -281,8 +272,7 @@ static void add_unix(const char *name, bool abstract)
 
 /* Everybody may ask whose a listening socket is. Not by /proc/net/tcp, for which the kernel walks over its
  * table of all connections: that would be an attack on the machine. */
-static void hunt(int family, unsigned uid)
-{
+static void hunt(int family, unsigned uid) {
     struct {
         struct nlmsghdr header;
         struct inet_diag_req_v2 request;
@@ -319,8 +309,7 @@ static void hunt(int family, unsigned uid)
     close(fd);
 }
 
-static void look_around(void)
-{
+static void look_around(void) {
     if (!ask.hunted_count)
         return;
     ask.target_count = ask.fixed;
@@ -331,10 +320,9 @@ static void look_around(void)
 }
 
 /* PMIX_SERVER_URI*: NSPACE.RANK;tcp4://ADDRESS:PORT */
-static void target_of_environment(void)
-{
-    const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
-                                 "PMIX_SERVER_URI21", "PMIX_SERVER_URI2"};
+static void target_of_environment(void) {
+    const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI21",
+                                 "PMIX_SERVER_URI2"};
     const char *uri = NULL;
     for (size_t i = 0; i < 5 && !uri; i++)
         uri = getenv(names[i]);
@@ -354,21 +342,19 @@ static void target_of_environment(void)
 
 static char noise[NOISE];
 
-static void describe(const struct connection *c)
-{
+static void describe(const struct connection *c) {
     struct claim claim = ask.claim;
     if (ask.mode == SWEEP)
         swept(c->number, &claim);
     printf("GOT %zu bytes ", c->got);
     for (size_t i = 0; i < c->got && i < sizeof c->first; i++)
         printf("%02x", c->first[i]);
-    printf(": %s psec=%s flag=%u nspace=%s rank=%d uid=%u\n", mode_names[c->mode], claim.psec,
-           claim.flag, claim.nspace, (int)claim.rank, claim.uid);
+    printf(": %s psec=%s flag=%u nspace=%s rank=%d uid=%u\n", mode_names[c->mode], claim.psec, claim.flag, claim.nspace,
+           (int)claim.rank, claim.uid);
     fflush(stdout);
 }
 
-static void over(struct connection *c, bool by_them)
-{
+static void over(struct connection *c, bool by_them) {
     double took = now() - c->opened;
     if (by_them) {
         found.closed++;
@@ -385,8 +371,7 @@ static void over(struct connection *c, bool by_them)
     c->out = NULL;
 }
 
-static void open_one(struct connection *c, unsigned number)
-{
+static void open_one(struct connection *c, unsigned number) {
     memset(c, 0, sizeof *c);
     c->number = number;
     c->mode = ask.mode == ALL ? (enum mode)(number % MODES) : ask.mode == SWEEP ? HELLO : ask.mode;
@@ -394,8 +379,7 @@ static void open_one(struct connection *c, unsigned number)
     found.tried++;
     c->opened = c->next_byte = now();
     c->fd = socket(t->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (c->fd < 0 || (connect(c->fd, (const struct sockaddr *)&t->address, t->size) != 0 &&
-                      errno != EINPROGRESS)) {
+    if (c->fd < 0 || (connect(c->fd, (const struct sockaddr *)&t->address, t->size) != 0 && errno != EINPROGRESS)) {
         found.refused++;
         if (c->fd >= 0)
             close(c->fd);
@@ -426,8 +410,7 @@ static void open_one(struct connection *c, unsigned number)
     c->size = text.size;
 }
 
-static void write_some(struct connection *c)
-{
+static void write_some(struct connection *c) {
     size_t size = c->size - c->sent;
     if (c->mode == DRIP && size > 1)
         size = 1;
@@ -459,8 +442,7 @@ static void write_some(struct connection *c)
     }
 }
 
-static void read_some(struct connection *c)
-{
+static void read_some(struct connection *c) {
     unsigned char bytes[4096];
     ssize_t n = recv(c->fd, bytes, sizeof bytes, 0);
     if (n > 0) {
@@ -484,8 +466,7 @@ static void read_some(struct connection *c)
 
 /* --- the attack -------------------------------------------------------------------------------- */
 
-static void attack(void)
-{
+static void attack(void) {
     struct connection *all = calloc(ask.at_once, sizeof *all);
     struct pollfd *polled = calloc(ask.at_once, sizeof *polled);
     if (!all || !polled)
@@ -551,14 +532,12 @@ static void attack(void)
 
 /* --- the command line -------------------------------------------------------------------------- */
 
-static const char *value_of(const char *word, const char *key)
-{
+static const char *value_of(const char *word, const char *key) {
     size_t n = strlen(key);
     return !strncmp(word, key, n) && word[n] == '=' ? word + n + 1 : NULL;
 }
 
-static void credential(const char *text)
-{
+static void credential(const char *text) {
     unsigned uid, gid;
     if (*text == '=') {
         ask.claim.cred_size = strlen(text + 1) + 1;
@@ -572,8 +551,7 @@ static void credential(const char *text)
     }
 }
 
-static void target_of(const char *word)
-{
+static void target_of(const char *word) {
     char host[64];
     unsigned port;
     const char *colon = strrchr(word, ':');
@@ -594,8 +572,7 @@ static void target_of(const char *word)
     }
 }
 
-static void option(const char *word)
-{
+static void option(const char *word) {
     const char *v;
     if ((v = value_of(word, "mode"))) {
         int m = 0;
@@ -642,8 +619,7 @@ static void option(const char *word)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -669,7 +645,7 @@ int main(int argc, char **argv)
     if (!ask.at_once)
         die("at_once=0 makes no connection");
     attack();
-    printf("tried %lu: %lu refused, %lu closed, %lu open to the end, %lu answered; slowest close %.2f s\n",
-           found.tried, found.refused, found.closed, found.open, found.answered, found.slowest);
+    printf("tried %lu: %lu refused, %lu closed, %lu open to the end, %lu answered; slowest close %.2f s\n", found.tried,
+           found.refused, found.closed, found.open, found.answered, found.slowest);
     return found.answered ? 1 : 0;
 }

@@ -14,7 +14,8 @@ std::vector<std::string> fuzz_seeds() {
             "[log]\nlevel = \"debug\" # x\n",
             "a = [1, 2, [3]]\nb = {c = 1.5}\n[[d]]\n",
             "30s",
-            "64MiB", "\xcc\xa2- ",
+            "64MiB",
+            "\xcc\xa2- ",
             "6000-6100",
             "5min"};
 }

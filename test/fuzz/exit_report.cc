@@ -27,8 +27,8 @@ int fuzz_rounds() {
 std::vector<std::string> fuzz_seeds() {
     OpenSealer sealer;
     ReportTarget target{4711, cookie, {"10.0.0.1", "fd00::1"}};
-    return {"f" + *make_frame(cookie, {3, "n1: why"}, sealer),
-            "f" + *make_frame(cookie, {}, sealer), "t" + target.text()};
+    return {"f" + *make_frame(cookie, {3, "n1: why"}, sealer), "f" + *make_frame(cookie, {}, sealer),
+            "t" + target.text()};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
@@ -37,14 +37,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
     if (data[0] == 't') {
         if (auto target = ReportTarget::parse(text))
-            fuzz_expect(target->addresses.size() <= max_addresses &&
-                        ReportTarget::parse(target->text()).ok());
+            fuzz_expect(target->addresses.size() <= max_addresses && ReportTarget::parse(target->text()).ok());
         return 0;
     }
     OpenSealer sealer;
     if (auto report = open_frame(text, cookie, 1000, sealer))
-        fuzz_expect(report->exit_status >= 0 && report->exit_status <= 255 &&
-                    report->text.size() <= max_report_text &&
+        fuzz_expect(report->exit_status >= 0 && report->exit_status <= 255 && report->text.size() <= max_report_text &&
                     report->text.find('\n') == std::string::npos);
     return 0;
 }

@@ -6,7 +6,9 @@
 
 using namespace pmixhost;
 
-int fuzz_rounds() { return 200'000; }
+int fuzz_rounds() {
+    return 200'000;
+}
 
 std::vector<std::string> fuzz_seeds() {
     std::vector<std::string> seeds;
@@ -36,8 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     fuzz_expect(hello->psec.size() + hello->credential.size() + hello->nspace.size() + hello->version.size() < size);
     const uid_t peer = 1000;
     for (bool registered : {false, true}) {
-        auto verdict = admissible(*hello, peer, registered ? std::optional(ProcessOwner{peer, 100}) : std::nullopt,
-                                  registered);
+        auto verdict =
+            admissible(*hello, peer, registered ? std::optional(ProcessOwner{peer, 100}) : std::nullopt, registered);
         if (!verdict)
             continue;
         // Nobody is let in under another uid than the kernel's, nor as a process that is none.

@@ -106,8 +106,7 @@ int main(int argc, char **argv) {
     std::vector<std::string> seeds = fuzz_seeds();
     if (argc == 3 && std::string_view(argv[1]) == "--write-seeds") {
         for (std::size_t i = 0; i < seeds.size(); ++i)
-            std::ofstream(std::string(argv[2]) + "/seed" + std::to_string(i), std::ios::binary)
-                << seeds[i];
+            std::ofstream(std::string(argv[2]) + "/seed" + std::to_string(i), std::ios::binary) << seeds[i];
         return 0;
     }
     for (int i = 1; i < argc; ++i)

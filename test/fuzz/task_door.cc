@@ -28,15 +28,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     UniqueFd door(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX; // without a name: the kernel picks one
-    fuzz_expect(::bind(door.get(), reinterpret_cast<sockaddr *>(&address), sizeof(sa_family_t)) ==
-                    0 &&
+    fuzz_expect(::bind(door.get(), reinterpret_cast<sockaddr *>(&address), sizeof(sa_family_t)) == 0 &&
                 ::listen(door.get(), 8) == 0);
     socklen_t length = sizeof address;
     getsockname(door.get(), reinterpret_cast<sockaddr *>(&address), &length);
     UniqueFd visitor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     fuzz_expect(::connect(visitor.get(), reinterpret_cast<sockaddr *>(&address), length) == 0);
-    [[maybe_unused]] ssize_t written =
-        ::send(visitor.get(), data, std::min<std::size_t>(size, 4096), MSG_NOSIGNAL);
+    [[maybe_unused]] ssize_t written = ::send(visitor.get(), data, std::min<std::size_t>(size, 4096), MSG_NOSIGNAL);
     ::shutdown(visitor.get(), SHUT_WR);
 
     int knocks = 0;

@@ -41,8 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             auto again = decode_task_map(*encoded);
             fuzz_expect(again && again->ranks_by_host == map->ranks_by_host);
         }
-        (void)JobMap::create(std::vector<std::string>(map->ranks_by_host.size(), "n"),
-                             std::move(map->ranks_by_host));
+        (void)JobMap::create(std::vector<std::string>(map->ranks_by_host.size(), "n"), std::move(map->ranks_by_host));
     }
     return 0;
 }

@@ -2,8 +2,8 @@
 // the contact message, the invitation and the signature of a collective. The first byte chooses.
 #include "common/transport/contact.h"
 #include "common/transport/invitation.h"
-#include "common/wire/frame.h"
 #include "common/wire/all_messages.h"
+#include "common/wire/frame.h"
 #include "server-glue/core/signature.h"
 #include "test/fuzz/fuzz.h"
 
@@ -22,15 +22,11 @@ using Inputs = decltype(std::tuple_cat(std::declval<wire::AllMessages>(),
                                        std::declval<std::tuple<wire::Introduction, wire::GroupPart, Signature>>()));
 constexpr std::size_t count = std::tuple_size_v<Inputs>;
 
-template <std::size_t... I>
-void decode_one(std::size_t which, std::string_view bytes, std::index_sequence<I...>) {
+template <std::size_t... I> void decode_one(std::size_t which, std::string_view bytes, std::index_sequence<I...>) {
     ((which == I ? round_trip<std::tuple_element_t<I, Inputs>>(bytes) : void()), ...);
 }
-template <std::size_t... I>
-void add_seeds(std::vector<std::string> &seeds, std::index_sequence<I...>) {
-    (seeds.push_back(std::string(1, static_cast<char>(I)) +
-                     wire::encode(std::tuple_element_t<I, Inputs>{})),
-     ...);
+template <std::size_t... I> void add_seeds(std::vector<std::string> &seeds, std::index_sequence<I...>) {
+    (seeds.push_back(std::string(1, static_cast<char>(I)) + wire::encode(std::tuple_element_t<I, Inputs>{})), ...);
 }
 
 } // namespace
@@ -57,8 +53,7 @@ std::vector<std::string> fuzz_seeds() {
     invitation.nspace = "a";
     seeds.push_back(std::string(1, static_cast<char>(count + 2)) + wire::encode(invitation));
     auto header = wire::encode_header({16, 100});
-    seeds.push_back(std::string(1, static_cast<char>(count + 1)) +
-                    std::string(header.data(), header.size()));
+    seeds.push_back(std::string(1, static_cast<char>(count + 1)) + std::string(header.data(), header.size()));
     return seeds;
 }
 

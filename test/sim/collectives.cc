@@ -26,8 +26,8 @@ struct Host final : FakeHosts, CollectivePort { // `gone` is what it knows
     World *world = nullptr;
     HostIndex self = 0;
     std::unique_ptr<Collectives> collectives;
-    bool lost = false;          // the host itself
-    bool process_dead = false;  // its only process
+    bool lost = false;         // the host itself
+    bool process_dead = false; // its only process
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override;
     CollectiveReply reply(std::uint64_t id);
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
@@ -56,9 +56,7 @@ class World {
     Host &host(HostIndex h) { return hosts_[h]; }
     std::uint64_t pick(std::uint64_t below) { return random_() % below; }
 
-    void at(TimePoint when, std::function<void()> what) {
-        events_.push({when, order_++, std::move(what)});
-    }
+    void at(TimePoint when, std::function<void()> what) { events_.push({when, order_++, std::move(what)}); }
     TimePoint now() const { return now_; }
 
     void deliver(HostIndex from, HostIndex to, std::uint8_t type, SharedBytes payload) {
@@ -82,8 +80,8 @@ class World {
         if (hosts_[h].lost || hosts_[h].process_dead)
             return;
         entered.insert({h, id});
-        hosts_[h].collectives->enter(now_, signature, Bytes(1 + h % 7, static_cast<char>('a' + h % 26)),
-                                     PMIX_SUCCESS, deadline, hosts_[h].reply(id));
+        hosts_[h].collectives->enter(now_, signature, Bytes(1 + h % 7, static_cast<char>('a' + h % 26)), PMIX_SUCCESS,
+                                     deadline, hosts_[h].reply(id));
     }
     void kill_process(HostIndex h) {
         if (hosts_[h].lost)
@@ -140,9 +138,7 @@ class World {
         TimePoint when;
         std::uint64_t order;
         std::function<void()> what;
-        bool operator<(const Event &other) const {
-            return std::tie(when, order) > std::tie(other.when, other.order);
-        }
+        bool operator<(const Event &other) const { return std::tie(when, order) > std::tie(other.when, other.order); }
     };
     std::mt19937_64 random_;
     std::vector<Host> hosts_;
@@ -247,8 +243,7 @@ void exchange(World &world, std::size_t groups, std::size_t rounds, bool trouble
             assert_true(from == all[id / 1000].ranks); // everyone's, once each
         } else {
             assert_true(found->second.status == PMIX_ERR_LOST_CONNECTION ||
-                        found->second.status == PMIX_ERR_PROC_TERM_WO_SYNC ||
-                        found->second.status == PMIX_ERR_TIMEOUT);
+                        found->second.status == PMIX_ERR_PROC_TERM_WO_SYNC || found->second.status == PMIX_ERR_TIMEOUT);
         }
     }
     for (HostIndex h = 0; h < world.size(); ++h) {
@@ -271,8 +266,7 @@ void nobody_hangs_when_hosts_and_processes_die(void **) {
         // Nobody was left to a deadline: the losses were noticed.
         for (const auto &[who, answer] : world.answers) {
             if (answer.status == PMIX_ERR_TIMEOUT)
-                fail_msg("seed %lu: host %u only got a timeout", static_cast<unsigned long>(seed),
-                         who.first);
+                fail_msg("seed %lu: host %u only got a timeout", static_cast<unsigned long>(seed), who.first);
         }
     }
 }
@@ -283,8 +277,8 @@ void the_same_seed_is_the_same_run(void **) {
         exchange(world, 3, 4, true);
         std::string out = std::to_string(world.messages);
         for (const auto &[who, answer] : world.answers)
-            out += fmt::format(" {}:{}:{}@{}", who.first, who.second, answer.status,
-                               answer.at.time_since_epoch().count());
+            out +=
+                fmt::format(" {}:{}:{}@{}", who.first, who.second, answer.status, answer.at.time_since_epoch().count());
         return out;
     };
     assert_true(trace(7) == trace(7));
@@ -324,12 +318,9 @@ void a_dead_process_is_found_by_asking(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(concurrent_collectives_succeed),
-        cmocka_unit_test(nobody_hangs_when_hosts_and_processes_die),
-        cmocka_unit_test(the_same_seed_is_the_same_run),
-        cmocka_unit_test(a_thousand_hosts),
-        cmocka_unit_test(a_thousand_hosts_in_trouble),
-        cmocka_unit_test(a_dead_process_is_found_by_asking),
+        cmocka_unit_test(concurrent_collectives_succeed), cmocka_unit_test(nobody_hangs_when_hosts_and_processes_die),
+        cmocka_unit_test(the_same_seed_is_the_same_run),  cmocka_unit_test(a_thousand_hosts),
+        cmocka_unit_test(a_thousand_hosts_in_trouble),    cmocka_unit_test(a_dead_process_is_found_by_asking),
     };
     return cmocka_run_group_tests_name("collectives in a fake network", tests, nullptr, nullptr);
 }

@@ -22,29 +22,25 @@ typedef struct {
     size_t evhandler_ref;
 } mylock_t;
 
-static inline void lock_construct(mylock_t *lock)
-{
+static inline void lock_construct(mylock_t *lock) {
     memset(lock, 0, sizeof(*lock));
     pthread_mutex_init(&lock->mutex, NULL);
     pthread_cond_init(&lock->changed, NULL);
     lock->active = true;
 }
-static inline void lock_wait(mylock_t *lock)
-{
+static inline void lock_wait(mylock_t *lock) {
     pthread_mutex_lock(&lock->mutex);
     while (lock->active)
         pthread_cond_wait(&lock->changed, &lock->mutex);
     pthread_mutex_unlock(&lock->mutex);
 }
-static inline void lock_wake(mylock_t *lock)
-{
+static inline void lock_wake(mylock_t *lock) {
     pthread_mutex_lock(&lock->mutex);
     lock->active = false;
     pthread_cond_broadcast(&lock->changed);
     pthread_mutex_unlock(&lock->mutex);
 }
-static inline void lock_destruct(mylock_t *lock)
-{
+static inline void lock_destruct(mylock_t *lock) {
     pthread_cond_destroy(&lock->changed);
     pthread_mutex_destroy(&lock->mutex);
 }
@@ -71,7 +67,9 @@ typedef struct {
 #define DEBUG_CONSTRUCT_MYREL(r) (memset((r), 0, sizeof(*(r))), lock_construct(&(r)->lock))
 #define DEBUG_DESTRUCT_MYREL(r) (lock_destruct(&(r)->lock), free((r)->nspace))
 
-static inline void examples_unused(int first, ...) { (void)first; }
+static inline void examples_unused(int first, ...) {
+    (void)first;
+}
 #define EXAMPLES_HIDE_UNUSED_PARAMS(...) examples_unused(0, __VA_ARGS__)
 
 #endif

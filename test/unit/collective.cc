@@ -8,11 +8,12 @@
 
 using namespace pmixhost;
 
-static Rank size_of(const Bytes &nspace) { return nspace == "job" ? 4 : 0; }
+static Rank size_of(const Bytes &nspace) {
+    return nspace == "job" ? 4 : 0;
+}
 
 static void order_and_doubles_do_not_matter(void **) {
-    auto a = canonical(CollectiveKind::fence, {{"job", 3, false}, {"job", 1, false}, {"job", 3, false}},
-                       size_of);
+    auto a = canonical(CollectiveKind::fence, {{"job", 3, false}, {"job", 1, false}, {"job", 3, false}}, size_of);
     auto b = canonical(CollectiveKind::fence, {{"job", 1, false}, {"job", 3, false}}, size_of);
     assert_true(a.ok() && b.ok());
     assert_true(wire::encode(*a) == wire::encode(*b));
@@ -21,8 +22,7 @@ static void order_and_doubles_do_not_matter(void **) {
 
 static void all_ranks_are_the_wildcard(void **) {
     auto list = canonical(CollectiveKind::fence,
-                          {{"job", 0, false}, {"job", 2, false}, {"job", 1, false}, {"job", 3, false}},
-                          size_of);
+                          {{"job", 0, false}, {"job", 2, false}, {"job", 1, false}, {"job", 3, false}}, size_of);
     auto wildcard = canonical(CollectiveKind::fence, {{"job", 0, true}}, size_of);
     assert_true(wire::encode(*list) == wire::encode(*wildcard));
 }
@@ -58,7 +58,9 @@ struct Port final : FakeHosts, CollectivePort {
 };
 } // namespace
 
-static Signature wildcard() { return *canonical(CollectiveKind::fence, {{"job", 0, true}}, size_of); }
+static Signature wildcard() {
+    return *canonical(CollectiveKind::fence, {{"job", 0, true}}, size_of);
+}
 static const TimePoint start{};
 
 static void one_host_completes_alone(void **) {

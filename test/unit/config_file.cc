@@ -86,9 +86,7 @@ void test_every_wrong_input_is_named(void **) {
         {"\n\n[xyz]\n", "FILE:3: ", {"[xyz] is no section"}},
         {"transport = 4\n", "FILE:1: ", {"is a section"}},
         {"[transport.radix]\n", "FILE:1: ", {"is an option, not a section"}},
-        {"[transport]\nqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq = 4\n",
-         "FILE:2: ",
-         {"pmixhost.conf(5)"}},
+        {"[transport]\nqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq = 4\n", "FILE:2: ", {"pmixhost.conf(5)"}},
         {"[transport]\nports = 80\n", "FILE:2: ", {"from 1024"}},
         {"[transport]\nports = 0x10000\n", "FILE:2: ", {"65536", "65535"}},
         {"[transport]\nports = \"6100-6000\"\n", "FILE:2: ", {"\"6100-6000\""}},
@@ -125,8 +123,7 @@ void test_every_wrong_input_is_named(void **) {
     for (const auto &input : wrong) {
         Checked checked = check(input.content);
         std::string context = std::string("for\n") + input.content;
-        ok &= expect(checked.errors.size() == 1,
-                     context + fmt::format("there are {} errors", checked.errors.size()));
+        ok &= expect(checked.errors.size() == 1, context + fmt::format("there are {} errors", checked.errors.size()));
         if (checked.errors.empty())
             continue;
         const std::string &text = checked.errors.front().text;
@@ -188,16 +185,14 @@ const Origin &origin_of(const Loaded &loaded, std::string_view key) {
 }
 
 void test_origins_and_precedence(void **) {
-    Checked checked =
-        check("[fence]\ntimeout = 60\n[modex]\ntimeout = 70\n",
-              {"PMIXHOST_FENCE_TIMEOUT=2min", "PMIXHOST_TRANSPORT_PORTS=6000", "HOME=/root",
-               "PMIXHOST_DIRECTORY_BASE=/home", "PMIXHOST_FENCE_TIMEOT=3", "PMIXHOST_STEP=x"});
+    Checked checked = check("[fence]\ntimeout = 60\n[modex]\ntimeout = 70\n",
+                            {"PMIXHOST_FENCE_TIMEOUT=2min", "PMIXHOST_TRANSPORT_PORTS=6000", "HOME=/root",
+                             "PMIXHOST_DIRECTORY_BASE=/home", "PMIXHOST_FENCE_TIMEOT=3", "PMIXHOST_STEP=x"});
     assert_true(checked.errors.empty());
     const Loaded &loaded = checked.loaded;
     assert_int_equal(loaded.origins.size(), config_options().size());
     assert_true(loaded.settings.fence_timeout == milliseconds(120'000));
-    assert_string_equal(origin_of(loaded, "fence.timeout").where.c_str(),
-                        "environment PMIXHOST_FENCE_TIMEOUT");
+    assert_string_equal(origin_of(loaded, "fence.timeout").where.c_str(), "environment PMIXHOST_FENCE_TIMEOUT");
     assert_string_equal(origin_of(loaded, "modex.timeout").where.c_str(), "FILE:4");
     assert_string_equal(origin_of(loaded, "log.level").where.c_str(), "default");
     // What only the administrator may set stays as it was, and the user is told.
@@ -286,8 +281,7 @@ void test_sample_is_a_configuration(void **) {
     // Nor is anything wrong in it when its examples are switched on.
     std::string enabled, line;
     while (std::getline(sample, line))
-        enabled +=
-            (line.starts_with("#") && !line.starts_with("# ") ? line.substr(1) : line) + "\n";
+        enabled += (line.starts_with("#") && !line.starts_with("# ") ? line.substr(1) : line) + "\n";
     Checked checked = check(enabled);
     for (const auto &error : checked.errors)
         print_error("%s\n", error.text.c_str());

@@ -59,8 +59,8 @@ struct Fixture {
             broken = why.text;
             loop->stop();
         };
-        guard = ConnectionGuard::open(*loop, *log, std::move(takeover), range, std::move(names), on_broken, limits)
-                    .value();
+        guard =
+            ConnectionGuard::open(*loop, *log, std::move(takeover), range, std::move(names), on_broken, limits).value();
     }
     // As long as `goes_on` says, for ten seconds at most.
     bool until(std::function<bool()> done) {

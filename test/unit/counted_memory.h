@@ -27,5 +27,9 @@ inline thread_local bool failed = false;
         return memory;
     throw std::bad_alloc();
 }
-[[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept {
+    std::free(memory);
+}

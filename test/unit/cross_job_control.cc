@@ -163,8 +163,12 @@ struct World final : SessionControlPort {
     }
 };
 
-Process all_of(Bytes nspace) { return {std::move(nspace), PMIX_RANK_WILDCARD, true}; }
-Process one_of(Bytes nspace, Rank rank) { return {std::move(nspace), rank, false}; }
+Process all_of(Bytes nspace) {
+    return {std::move(nspace), PMIX_RANK_WILDCARD, true};
+}
+Process one_of(Bytes nspace, Rank rank) {
+    return {std::move(nspace), rank, false};
+}
 
 void several_jobs_in_one_call(void **) {
     World world({"own", "b", "c"});

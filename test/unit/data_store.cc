@@ -21,8 +21,7 @@ struct Answers {
               assert_true(first);
           }) {}
     std::int32_t publish(const Participant &who, const Bytes &key, std::uint8_t range = PMIX_RANGE_SESSION,
-                         std::uint8_t persistence = PMIX_PERSIST_SESSION,
-                         std::vector<wire::ProcessName> custom = {}) {
+                         std::uint8_t persistence = PMIX_PERSIST_SESSION, std::vector<wire::ProcessName> custom = {}) {
         wire::PublishRequest request;
         request.range = range;
         request.persistence = persistence;

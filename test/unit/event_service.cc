@@ -40,7 +40,7 @@ struct Step : FakeNetwork {
     std::unique_ptr<JobMap> map;
     std::vector<std::unique_ptr<Host>> hosts;
     std::map<HostIndex, int> crossed; // to a host
-    std::vector<HostIndex> lost; // an event
+    std::vector<HostIndex> lost;      // an event
 
     Step(HostIndex count, std::uint32_t radix) {
         std::vector<std::string> names;
@@ -67,8 +67,8 @@ struct Step : FakeNetwork {
                 service.on_report(sent->from, *wire::decode<wire::HostReport>(*sent->payload), sent->payload);
         }
     }
-    void notify(HostIndex from, int code, std::uint8_t range = PMIX_RANGE_NAMESPACE,
-                std::vector<Process> custom = {}, std::size_t bytes = 0) {
+    void notify(HostIndex from, int code, std::uint8_t range = PMIX_RANGE_NAMESPACE, std::vector<Process> custom = {},
+                std::size_t bytes = 0) {
         NotifyAsk ask;
         ask.info.assign(bytes, 'x');
         ask.source = {"job", 2 * from, false};
@@ -252,8 +252,7 @@ void what_waits_for_a_slow_host_is_bounded(void **) {
 void what_cannot_be_is_dropped(void **) {
     Step step(3, 2);
     auto &service = step.hosts[1]->service;
-    auto notice = [&](HostIndex from, HostIndex origin, std::uint64_t sequence,
-                      std::vector<std::uint32_t> hosts) {
+    auto notice = [&](HostIndex from, HostIndex origin, std::uint64_t sequence, std::vector<std::uint32_t> hosts) {
         wire::EventNotice message;
         message.origin = origin;
         message.sequence = sequence;

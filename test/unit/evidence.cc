@@ -3,8 +3,8 @@
 // bounds the capture: the file, the time.
 #include "server-glue/daemon/evidence.h"
 
-#include "config.h"
 #include "common/base/small_file.h"
+#include "config.h"
 #include "server-glue/daemon/backtrace.h"
 #include "server-glue/daemon/evidence_file.h"
 #include "server-glue/daemon/evidence_report.h"
@@ -55,7 +55,9 @@ extern "C" {
 
 namespace {
 
-void name_this_thread(const char *name) { ::prctl(PR_SET_NAME, name, 0, 0, 0); }
+void name_this_thread(const char *name) {
+    ::prctl(PR_SET_NAME, name, 0, 0, 0);
+}
 
 // In the child: three threads that never end, and a line to `ready_fd` when they are where they are meant to be.
 [[noreturn]] void stand_still(int ready_fd) {
@@ -247,10 +249,12 @@ void threads_are_read_as_the_kernel_writes_them(void **) {
     call = parse_thread_call("-1 0x7ffe1000 0x401000\n");
     assert_true(call.ok() && call->kind == ThreadCall::Kind::outside);
     assert_int_equal(call->program_counter, 0x401000);
-    call = parse_thread_call(fmt::format("{} 0xab 0x80 0x2 0x0 0x0 0xffffffffffffffff 0x7ffe1000 0x401000\n", SYS_futex));
+    call =
+        parse_thread_call(fmt::format("{} 0xab 0x80 0x2 0x0 0x0 0xffffffffffffffff 0x7ffe1000 0x401000\n", SYS_futex));
     assert_true(call.ok() && call->kind == ThreadCall::Kind::in_call);
-    assert_string_equal(describe(*call).c_str(),
-                        fmt::format("futex(0xab, 0x80, 0x2, 0x0, 0x0, 0xffffffffffffffff), call {}", SYS_futex).c_str());
+    assert_string_equal(
+        describe(*call).c_str(),
+        fmt::format("futex(0xab, 0x80, 0x2, 0x0, 0x0, 0xffffffffffffffff), call {}", SYS_futex).c_str());
     assert_int_equal(awaited_mutex(*call), 0xab);
     call->arguments[2] = 1; // a condition variable
     assert_int_equal(awaited_mutex(*call), 0);
@@ -290,15 +294,15 @@ void addresses_are_found_in_files(void **) {
 }
 
 void names_are_short_in_the_log(void **) {
-    for (auto [name, wanted] : {std::pair{"main", "main"},
-                                {"pmixhost::EventLoop::run()", "pmixhost::EventLoop::run"},
-                                {"pmixhost::(anonymous namespace)::serve(pmixhost::(anonymous namespace)::Begin, int*)",
-                                 "pmixhost::serve"},
-                                {"void std::f<a::b(c)::{lambda()#1}>(d<e>&)", "std::f"},
-                                {"a::B::c(int) const", "a::B::c"},
-                                {"a<b", "a"},
-                                {")>a", "a"},
-                                {"", ""}})
+    for (auto [name, wanted] :
+         {std::pair{"main", "main"},
+          {"pmixhost::EventLoop::run()", "pmixhost::EventLoop::run"},
+          {"pmixhost::(anonymous namespace)::serve(pmixhost::(anonymous namespace)::Begin, int*)", "pmixhost::serve"},
+          {"void std::f<a::b(c)::{lambda()#1}>(d<e>&)", "std::f"},
+          {"a::B::c(int) const", "a::B::c"},
+          {"a<b", "a"},
+          {")>a", "a"},
+          {"", ""}})
         assert_string_equal(brief_name(name).c_str(), wanted);
 }
 
@@ -432,7 +436,9 @@ void a_capture_cannot_flood_the_log(void **) {
     Directory directory;
     LogFile log;
     EvidencePlace place{script(directory, "i=0; while [ $i -lt 1000 ]; do echo log x$i; i=$((i+1)); done; echo done\n"),
-                        {}, "n3", "1.0"};
+                        {},
+                        "n3",
+                        "1.0"};
     assert_string_equal(capture_evidence(place, suspect_of(1), log.log, 20s).c_str(), "");
     auto text = text_of_log(log.file.get());
     has(text, "x71\n");

@@ -26,8 +26,8 @@ struct FakeHosts : HostPort {
     };
     std::vector<Sent> sent;
     std::deque<std::pair<std::uint8_t, Bytes>> to_session; // type and bytes
-    std::set<HostIndex> gone;        // nothing goes to them
-    std::set<HostIndex> unconnected; // they are there, without a connection
+    std::set<HostIndex> gone;                              // nothing goes to them
+    std::set<HostIndex> unconnected;                       // they are there, without a connection
     std::map<HostIndex, std::size_t> queued;
     bool session_reachable = true;
     bool session_connected = true;

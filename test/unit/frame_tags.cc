@@ -33,8 +33,7 @@ sockaddr_in loopback(std::uint16_t port) {
 // The attacker, on the wire before one listener.
 class Attacker {
   public:
-    Attacker(EventLoop &loop, HostIndex listener, HostIndex dialer, std::uint16_t port, bool tags,
-             Tamper &tamper)
+    Attacker(EventLoop &loop, HostIndex listener, HostIndex dialer, std::uint16_t port, bool tags, Tamper &tamper)
         : loop_(loop), listener_(listener), dialer_(dialer), port_(port), tags_(tags), tamper_(tamper) {
         auto opened = Listener::open(loop, {}, [this](UniqueFd fd, const PeerAddress &) { accepted(std::move(fd)); });
         assert_true(opened.ok());
@@ -60,8 +59,7 @@ class Attacker {
         c->dialer = std::move(fd);
         c->listener = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         auto address = loopback(port_);
-        assert_int_equal(
-            ::connect(c->listener.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+        assert_int_equal(::connect(c->listener.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
         c->up.in = c->down.out = c->dialer.get();
         c->up.out = c->down.in = c->listener.get();
         c->up.from = c->down.to = dialer_;
@@ -165,8 +163,8 @@ struct World {
                  [this, any](HostIndex to, Bytes message, TimePoint, std::function<void(Result<void>)> done) {
                      auto contact = Contact::decode(message);
                      assert_true(contact.ok());
-                     attackers.push_back(std::make_unique<Attacker>(*loop, contact->host, to, contact->port,
-                                                                    any, tamper));
+                     attackers.push_back(
+                         std::make_unique<Attacker>(*loop, contact->host, to, contact->port, any, tamper));
                      contact->port = attackers.back()->port();
                      contact->addresses = {"127.0.0.1"};
                      loop->post([this, to, message = wire::encode(*contact), done] {
@@ -190,8 +188,8 @@ struct World {
 std::vector<Bytes> notes_until_lost(World &world, Tamper tamper) {
     world.tamper = std::move(tamper);
     world.connect();
-    for (const char *text : {"the first of the notes", "the second of the notes", "the third of the notes",
-                             "the fourth of the notes"})
+    for (const char *text :
+         {"the first of the notes", "the second of the notes", "the third of the notes", "the fourth of the notes"})
         world[0].send(1, note, share(text));
     world.run_until([&] { return !world.nodes[1]->gone.empty(); });
     auto [how, why] = world.nodes[1]->gone.front();
@@ -221,10 +219,10 @@ void a_flipped_bit_is_seen_wherever_it_is(void **) {
     for (std::size_t at = 0; at < size; ++at) {
         World world;
         auto received = notes_until_lost(world, only(2, [at, size](Bytes frame) {
-            assert_int_equal(frame.size(), size);
-            frame[at] = static_cast<char>(frame[at] ^ (1 << at % 8));
-            return std::vector{frame};
-        }));
+                                             assert_int_equal(frame.size(), size);
+                                             frame[at] = static_cast<char>(frame[at] ^ (1 << at % 8));
+                                             return std::vector{frame};
+                                         }));
         assert_true(received == just_the_first);
     }
 }
@@ -232,9 +230,9 @@ void a_flipped_bit_is_seen_wherever_it_is(void **) {
 void a_changed_length_is_seen_before_more_is_waited_for(void **) {
     World world;
     auto received = notes_until_lost(world, only(2, [](Bytes frame) {
-        frame[4] = 0x40; // 1 GiB to come
-        return std::vector{frame};
-    }));
+                                         frame[4] = 0x40; // 1 GiB to come
+                                         return std::vector{frame};
+                                     }));
     assert_true(received == just_the_first);
 }
 
@@ -246,8 +244,7 @@ void a_frame_left_out_is_seen(void **) {
 
 void a_repeated_frame_is_seen(void **) {
     World world;
-    auto received =
-        notes_until_lost(world, only(1, [](Bytes frame) { return std::vector{frame, frame}; }));
+    auto received = notes_until_lost(world, only(1, [](Bytes frame) { return std::vector{frame, frame}; }));
     assert_true(received == just_the_first);
 }
 
@@ -268,8 +265,8 @@ void an_added_frame_is_seen(void **) {
     World world;
     auto header = wire::encode_header({.type = note, .length = 5});
     auto received = notes_until_lost(world, only(2, [&](Bytes frame) {
-        return std::vector{Bytes(header.data(), header.size()) + "added", frame};
-    }));
+                                         return std::vector{Bytes(header.data(), header.size()) + "added", frame};
+                                     }));
     assert_true(received == just_the_first);
 }
 
@@ -345,11 +342,11 @@ void a_connection_that_is_played_again_is_seen(void **) {
 void a_farewell_cannot_be_forged(void **) {
     World world;
     auto farewell = wire::encode(wire::Farewell{});
-    auto header = wire::encode_header(
-        {.type = wire::Farewell::type, .length = static_cast<std::uint32_t>(farewell.size())});
-    auto received = notes_until_lost(world, only(2, [&](Bytes) {
-        return std::vector{Bytes(header.data(), header.size()) + farewell + Bytes(64, '\0')};
-    }));
+    auto header =
+        wire::encode_header({.type = wire::Farewell::type, .length = static_cast<std::uint32_t>(farewell.size())});
+    auto received = notes_until_lost(
+        world,
+        only(2, [&](Bytes) { return std::vector{Bytes(header.data(), header.size()) + farewell + Bytes(64, '\0')}; }));
     assert_true(received == just_the_first);
 }
 
@@ -405,8 +402,7 @@ void messages_of_all_sizes_pass(void **) {
     std::vector<SharedBytes> messages;
     for (std::size_t i = 0; i < sizes.size(); ++i)
         messages.push_back(share(pattern(sizes[i], i)));
-    for (const auto &hosts :
-         {std::vector<std::string>{"on", "on"}, {"on", "off"}, {"off", "on"}, {"off", "off"}}) {
+    for (const auto &hosts : {std::vector<std::string>{"on", "on"}, {"on", "off"}, {"off", "on"}, {"off", "off"}}) {
         bool tagged = hosts[0] == "on" || hosts[1] == "on";
         World world(hosts);
         std::vector<std::size_t> on_the_wire;
@@ -420,8 +416,7 @@ void messages_of_all_sizes_pass(void **) {
             world[1].send(0, note, message);
         }
         world.run_until([&] {
-            return world.nodes[0]->received.size() == sizes.size() &&
-                   world.nodes[1]->received.size() == sizes.size();
+            return world.nodes[0]->received.size() == sizes.size() && world.nodes[1]->received.size() == sizes.size();
         });
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             for (const auto &node : world.nodes)
@@ -484,8 +479,8 @@ void tags_are_those_of_the_standard(void **) {
 void keys_depend_on_all_of_both_introductions(void **) {
     auto keys = frame_keys("hello", "welcome");
     assert_true(keys.from_dialer != keys.from_listener);
-    for (auto other : {frame_keys("hellp", "welcome"), frame_keys("hello", "welcomf"),
-                       frame_keys("hellow", "elcome"), frame_keys("welcome", "hello")}) {
+    for (auto other : {frame_keys("hellp", "welcome"), frame_keys("hello", "welcomf"), frame_keys("hellow", "elcome"),
+                       frame_keys("welcome", "hello")}) {
         assert_true(other.from_dialer != keys.from_dialer && other.from_listener != keys.from_listener);
         assert_true(other.from_dialer != keys.from_listener && other.from_listener != keys.from_dialer);
     }

@@ -112,9 +112,12 @@ void no_more_members_than_so_many(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(an_invitee_ends),          cmocka_unit_test(the_leader_ends),
-        cmocka_unit_test(answers_go_to_the_oldest), cmocka_unit_test(complete_is_a_group),
-        cmocka_unit_test(a_whole_namespace),        cmocka_unit_test(no_more_than_so_many),
+        cmocka_unit_test(an_invitee_ends),
+        cmocka_unit_test(the_leader_ends),
+        cmocka_unit_test(answers_go_to_the_oldest),
+        cmocka_unit_test(complete_is_a_group),
+        cmocka_unit_test(a_whole_namespace),
+        cmocka_unit_test(no_more_than_so_many),
         cmocka_unit_test(no_more_members_than_so_many),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

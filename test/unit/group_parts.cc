@@ -53,8 +53,7 @@ void the_order_of_parts_does_not_matter(void **) {
     a.gone = {6};
     c.gone = {1}; // another namespace's
     a.wants_context = 1;
-    c.posted =
-        wire::encode(wire::PostedData{4, "", "four"}) + wire::encode(wire::PostedData{5, "", "five"});
+    c.posted = wire::encode(wire::PostedData{4, "", "four"}) + wire::encode(wire::PostedData{5, "", "five"});
     Bytes x = wire::encode(a), y = wire::encode(b), z = wire::encode(c);
     for (const Bytes &order : {x + y + z, z + y + x, y + z + x}) {
         auto parts = merge_group_parts(order, "a");

@@ -35,8 +35,7 @@ void known_from_add_to_remove(void **) {
     assert_int_equal(registry.all().size(), 2);
     assert_non_null(registry.find("red"));
     assert_int_equal(*registry.find("red")->context_id, 17);
-    assert_true(
-        registry.add({"red", {one("a", 1)}, std::nullopt, false})); // the name is used again
+    assert_true(registry.add({"red", {one("a", 1)}, std::nullopt, false})); // the name is used again
     assert_int_equal(registry.all().size(), 2);
     assert_int_equal(registry.find("red")->members.size(), 1);
     assert_true(registry.remove("red"));
@@ -125,8 +124,7 @@ void no_more_than_so_many_members(void **) {
 
 void names_stand_for_members(void **) {
     GroupRegistry registry = two_groups();
-    assert_string_equal(text_of(registry.expand({one("c", 5), all("red"), all("c")})).c_str(),
-                        "c5 a0 a3 b1 c* ");
+    assert_string_equal(text_of(registry.expand({one("c", 5), all("red"), all("c")})).c_str(), "c5 a0 a3 b1 c* ");
     assert_string_equal(text_of(registry.expand({one("red", 2), one("red", 1)})).c_str(), "b1 a3 ");
     assert_string_equal(text_of(registry.expand({one("red", 3)})).c_str(), "error");
     assert_string_equal(text_of(registry.expand({all("blue")})).c_str(), "a* ");

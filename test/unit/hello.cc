@@ -18,7 +18,9 @@ std::string refusal(const HelloText &text, uid_t peer = 1000, std::optional<Proc
     auto verdict = admissible(*hello, peer, registered, known);
     return verdict ? "" : verdict.failure().text;
 }
-bool says(const std::string &text, const char *words) { return text.find(words) != std::string::npos; }
+bool says(const std::string &text, const char *words) {
+    return text.find(words) != std::string::npos;
+}
 
 void a_clients_is_read(void **) {
     HelloText text;
@@ -70,9 +72,9 @@ void no_length_is_trusted(void **) {
         std::string lies = z("native") + be32(length) + native_credential(1000, 100) + '\0';
         assert_false(parse_hello(with_header(lies)).ok());
     }
-    assert_false(hello_size(native_order(0xffffffffu) + native_order(0xffffffffu) + native_order(max_hello) +
-                            native_order(0))
-                     .ok());
+    assert_false(
+        hello_size(native_order(0xffffffffu) + native_order(0xffffffffu) + native_order(max_hello) + native_order(0))
+            .ok());
     assert_false(hello_size("GET / HTTP/1.1\r\n").ok());
     assert_false(hello_size("").ok());
 }

@@ -16,13 +16,17 @@ inline std::string be32(std::uint32_t value) {
 inline std::string native_order(std::uint32_t value) {
     return std::string(reinterpret_cast<const char *>(&value), sizeof value);
 }
-inline std::string native_credential(uid_t uid, gid_t gid) { return native_order(uid) + native_order(gid); }
-inline std::string z(std::string text) { return text + '\0'; }
+inline std::string native_credential(uid_t uid, gid_t gid) {
+    return native_order(uid) + native_order(gid);
+}
+inline std::string z(std::string text) {
+    return text + '\0';
+}
 
 // Header and rest.
 inline std::string with_header(const std::string &rest) {
-    return native_order(0xffffffffu) + native_order(0xffffffffu) + native_order(static_cast<std::uint32_t>(rest.size())) +
-           native_order(0) + rest;
+    return native_order(0xffffffffu) + native_order(0xffffffffu) +
+           native_order(static_cast<std::uint32_t>(rest.size())) + native_order(0) + rest;
 }
 
 struct HelloText {

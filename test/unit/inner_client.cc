@@ -1,6 +1,6 @@
 // The daemon as a client of its own library: what it says, and what becomes of the answer.
-#include "server-glue/library/hello.h"
 #include "server-glue/library/inner_client.h"
+#include "server-glue/library/hello.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,7 +28,8 @@ struct World {
                 library = std::move(fd);
                 return Result<void>();
             },
-            patience, [this](Result<void> result) {
+            patience,
+            [this](Result<void> result) {
                 assert_false(taken.has_value()); // once
                 taken = result.ok();
                 loop->stop();
@@ -94,10 +95,8 @@ void the_library_is_silent(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(it_speaks_as_a_client),
-        cmocka_unit_test(it_is_taken_when_the_whole_answer_is_there),
-        cmocka_unit_test(it_is_refused),
-        cmocka_unit_test(the_library_closes),
+        cmocka_unit_test(it_speaks_as_a_client), cmocka_unit_test(it_is_taken_when_the_whole_answer_is_there),
+        cmocka_unit_test(it_is_refused),         cmocka_unit_test(the_library_closes),
         cmocka_unit_test(the_library_is_silent),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

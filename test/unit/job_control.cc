@@ -58,9 +58,7 @@ struct World final : JobControlPort {
         ask.order.checkpoint = checkpoint.value_or("");
         control.request(start, std::move(ask));
     }
-    void reply(HostIndex from, std::uint32_t count) {
-        control.on_reply(from, {sent(from).id, count, 0, 0});
-    }
+    void reply(HostIndex from, std::uint32_t count) { control.on_reply(from, {sent(from).id, count, 0, 0}); }
 };
 
 void others_come_first_and_the_caller_last(void **) {

@@ -46,8 +46,7 @@ struct World {
         loop = std::move(*made);
         settings.transport_interfaces = {"lo"};
         settings.spawn_timeout = spawn_timeout;
-        auto make_starter = [opening = opening, asked = asked,
-                             has_hosts]() -> Result<std::shared_ptr<JobStarter>> {
+        auto make_starter = [opening = opening, asked = asked, has_hosts]() -> Result<std::shared_ptr<JobStarter>> {
             ++*asked;
             opening->wait();
             if (!has_hosts)
@@ -55,32 +54,30 @@ struct World {
             return std::static_pointer_cast<JobStarter>(std::make_shared<NoHosts>());
         };
         launcher.emplace(
-            *loop, log, settings, make_starter,
-            [](const Bytes &) { return make_secret_authenticator("secret"); },
+            *loop, log, settings, make_starter, [](const Bytes &) { return make_secret_authenticator("secret"); },
             [this] {
                 ended = true;
                 loop->stop();
             });
         const HostIndex size = 1 + central_role_count;
-        auto mesh = Mesh::create(
-            *loop, log, settings, "step", 0, size, make_secret_authenticator("secret"),
-            {[this](HostIndex, std::uint8_t type, Bytes payload) {
-                 assert_int_equal(type, wire::SpawnReply::type);
-                 replies.push_back(*wire::decode<wire::SpawnReply>(payload));
-                 loop->stop();
-             },
-             [](HostIndex, Mesh::Gone, const Error &) {},
-             [this](HostIndex, Bytes contact, TimePoint, std::function<void(Result<void>)> done) {
-                 Invitation invitation;
-                 invitation.contact = std::move(contact);
-                 invitation.step_key = "step";
-                 invitation.host_count = 1;
-                 invitation.nspace = "parent";
-                 loop->post([this, message = wire::encode(invitation), done] {
-                     launcher->on_invitation(message);
-                     done({});
-                 });
-             }});
+        auto mesh = Mesh::create(*loop, log, settings, "step", 0, size, make_secret_authenticator("secret"),
+                                 {[this](HostIndex, std::uint8_t type, Bytes payload) {
+                                      assert_int_equal(type, wire::SpawnReply::type);
+                                      replies.push_back(*wire::decode<wire::SpawnReply>(payload));
+                                      loop->stop();
+                                  },
+                                  [](HostIndex, Mesh::Gone, const Error &) {},
+                                  [this](HostIndex, Bytes contact, TimePoint, std::function<void(Result<void>)> done) {
+                                      Invitation invitation;
+                                      invitation.contact = std::move(contact);
+                                      invitation.step_key = "step";
+                                      invitation.host_count = 1;
+                                      invitation.nspace = "parent";
+                                      loop->post([this, message = wire::encode(invitation), done] {
+                                          launcher->on_invitation(message);
+                                          done({});
+                                      });
+                                  }});
         assert_true(mesh.ok());
         daemon = std::move(*mesh);
         limit = loop->after(30s, [] { fail_msg("nothing came"); });

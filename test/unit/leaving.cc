@@ -22,8 +22,7 @@ StatusPage *make_page() {
 }
 
 // A server that has left its loop, and ends `takes` later with this code.
-pid_t leaving_server(StatusPage *page, TaskTable *table, bool orderly, std::chrono::milliseconds takes,
-                     int code) {
+pid_t leaving_server(StatusPage *page, TaskTable *table, bool orderly, std::chrono::milliseconds takes, int code) {
     pid_t server = fork();
     if (server == 0) {
         page->heartbeat.store(1);

@@ -12,7 +12,9 @@ using namespace pmixhost;
 
 // What the library itself forgets between its start and its end is not looked for here.
 extern "C" __attribute__((visibility("default"))) const char *__lsan_default_suppressions();
-const char *__lsan_default_suppressions() { return "leak:libpmix\n"; }
+const char *__lsan_default_suppressions() {
+    return "leak:libpmix\n";
+}
 
 namespace {
 

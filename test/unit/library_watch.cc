@@ -1,7 +1,6 @@
 // The watch over libpmix: when a library that does not answer is taken for stuck.
 #include "server-glue/library/library_watch.h"
 
-
 #include "test/unit/library_gate.h"
 
 using namespace pmixhost;
@@ -106,8 +105,7 @@ void a_library_that_is_slow_is_left_alone(void **) {
     assert_true(loop->run().ok());
     // 0: nobody watches.
     LibraryWatch none(
-        *loop, *thread, 0s, [](LibraryThread &, std::function<void()>) { fail_msg("asked"); },
-        [](std::string) {});
+        *loop, *thread, 0s, [](LibraryThread &, std::function<void()>) { fail_msg("asked"); }, [](std::string) {});
     assert_true(thread->end(10s));
 }
 

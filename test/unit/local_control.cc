@@ -106,8 +106,8 @@ void test_hostile_frames_are_errors(void **) {
 void test_noise_never_does_harm(void **) {
     std::mt19937 random(20240611);
     for (int round = 0; round < 20000; ++round) {
-        Bytes bytes = encode_control(SignalTasks{9, {1, 2, 3}}) +
-                      encode_control(Contact{1, "abc"}) + encode_control(EndStep{1, "text"});
+        Bytes bytes = encode_control(SignalTasks{9, {1, 2, 3}}) + encode_control(Contact{1, "abc"}) +
+                      encode_control(EndStep{1, "text"});
         for (unsigned change = random() % 4 + 1; change > 0; --change)
             bytes[random() % bytes.size()] = static_cast<char>(random());
         bytes.resize(random() % (bytes.size() + 1));
@@ -127,8 +127,7 @@ struct Pair {
     std::unique_ptr<EventLoop> loop;
     UniqueFd ours, theirs;
     Pair() {
-        auto made =
-            EventLoop::create([](const std::string &what) { print_error("%s\n", what.c_str()); });
+        auto made = EventLoop::create([](const std::string &what) { print_error("%s\n", what.c_str()); });
         loop = std::move(*made);
         int fds[2];
         ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
@@ -148,18 +147,16 @@ void test_what_was_sent_before_the_close_arrives(void **) {
     Pair pair;
     int contacts = 0;
     bool closed = false;
-    ControlChannel reader(
-        *pair.loop, std::move(pair.ours),
-        {[&](ControlMessage m) { contacts += std::holds_alternative<Contact>(m); },
-         [&](std::string why) {
-             closed = why.empty();
-             pair.loop->stop();
-         }});
+    ControlChannel reader(*pair.loop, std::move(pair.ours),
+                          {[&](ControlMessage m) { contacts += std::holds_alternative<Contact>(m); },
+                           [&](std::string why) {
+                               closed = why.empty();
+                               pair.loop->stop();
+                           }});
     // More than a socket holds, so that the writer has to wait for the reader.
     constexpr int count = 500;
-    auto writer = std::make_unique<ControlChannel>(
-        *pair.loop, std::move(pair.theirs),
-        ControlChannel::Events{[](ControlMessage) {}, [](std::string) {}});
+    auto writer = std::make_unique<ControlChannel>(*pair.loop, std::move(pair.theirs),
+                                                   ControlChannel::Events{[](ControlMessage) {}, [](std::string) {}});
     int sent = 0;
     std::function<void()> send_more = [&] {
         for (int i = 0; i < 50 && sent < count; ++i, ++sent)

@@ -32,8 +32,7 @@ struct World {
     std::unique_ptr<OutputStream> stream;
 
     explicit World(OutputStream::Style style) {
-        auto made =
-            EventLoop::create([](const std::string &what) { print_error("%s\n", what.c_str()); });
+        auto made = EventLoop::create([](const std::string &what) { print_error("%s\n", what.c_str()); });
         loop = std::move(*made);
         sink = std::make_unique<OutputSink>(
             *loop, user.write.get(),
@@ -42,8 +41,7 @@ struct World {
                 stream->resume();
             },
             [this] { ++breaks; });
-        stream =
-            std::make_unique<OutputStream>(*loop, std::move(task.read), *sink, std::move(style));
+        stream = std::make_unique<OutputStream>(*loop, std::move(task.read), *sink, std::move(style));
     }
     void put(std::string_view text) {
         assert_int_equal(::write(task.write.get(), text.data(), text.size()), text.size());

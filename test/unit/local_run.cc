@@ -1,8 +1,8 @@
 // `pmixhost run` as its user sees it, with the daemon and the backend of this build: output, exit
 // codes, signals, and that nothing is left behind in any ending.
 #include "common/base/result.h"
-#include "common/process/sweep.h"
 #include "common/base/unique_fd.h"
+#include "common/process/sweep.h"
 
 #include "test/unit/check.h"
 
@@ -44,8 +44,7 @@ class Run {
   public:
     explicit Run(std::vector<std::string> words, std::string input = "") {
         int in[2], out[2], err[2];
-        assert_int_equal(::pipe2(in, O_CLOEXEC) | ::pipe2(out, O_CLOEXEC) | ::pipe2(err, O_CLOEXEC),
-                         0);
+        assert_int_equal(::pipe2(in, O_CLOEXEC) | ::pipe2(out, O_CLOEXEC) | ::pipe2(err, O_CLOEXEC), 0);
         words.insert(words.begin(), {pmixhost_program, "run", "--tmpdir", scratch()});
         std::vector<char *> argv;
         for (auto &word : words)
@@ -81,8 +80,7 @@ class Run {
     void wait_for(const std::string &text) {
         while (result_.out.find(text) == std::string::npos) {
             if (!read_some())
-                fail_msg("'%s' did not come, but: %s%s", text.c_str(), result_.out.c_str(),
-                         result_.err.c_str());
+                fail_msg("'%s' did not come, but: %s%s", text.c_str(), result_.out.c_str(), result_.err.c_str());
         }
     }
     Outcome finish() {
@@ -99,8 +97,7 @@ class Run {
         if (!out_ && !err_)
             return false;
         if (::poll(ready, 2, patience_ms) == 0)
-            fail_msg("nothing for too long; so far: %s%s", result_.out.c_str(),
-                     result_.err.c_str());
+            fail_msg("nothing for too long; so far: %s%s", result_.out.c_str(), result_.err.c_str());
         auto take = [](UniqueFd &fd, const pollfd &poll, std::string &text) {
             char buffer[65536];
             if (!fd || poll.revents == 0)
@@ -165,8 +162,7 @@ void expect_nothing_left() {
 }
 
 void test_output_has_labels(void **) {
-    auto result = run({"-l", "-N", "2", "-n", "12", "sh", "-c",
-                       "echo out $PMIXHOST_HOST; printf tail; echo err >&2"});
+    auto result = run({"-l", "-N", "2", "-n", "12", "sh", "-c", "echo out $PMIXHOST_HOST; printf tail; echo err >&2"});
     assert_int_equal(result.code(), 0);
     std::vector<std::string> out, err;
     for (int rank = 0; rank < 12; ++rank) {
@@ -182,19 +178,17 @@ void test_output_has_labels(void **) {
 }
 
 void test_programs_know_their_place(void **) {
-    auto result =
-        run({"-N", "2", "-n", "2", "-m", "node", "sh", "-c",
-             "echo a $PMIXHOST_RANK/$PMIXHOST_SIZE $PMIXHOST_LOCAL_RANK/$PMIXHOST_LOCAL_SIZE "
-             "$PMIX_RANK $PMIX_HOSTNAME",
-             ":", "-n", "2", "sh", "-c", "echo b $PMIXHOST_RANK $PMIXHOST_HOST_INDEX"});
+    auto result = run({"-N", "2", "-n", "2", "-m", "node", "sh", "-c",
+                       "echo a $PMIXHOST_RANK/$PMIXHOST_SIZE $PMIXHOST_LOCAL_RANK/$PMIXHOST_LOCAL_SIZE "
+                       "$PMIX_RANK $PMIX_HOSTNAME",
+                       ":", "-n", "2", "sh", "-c", "echo b $PMIXHOST_RANK $PMIXHOST_HOST_INDEX"});
     assert_int_equal(result.code(), 0);
     expect_lines(result.out, {"a 0/4 0/2 0 host0", "a 1/4 0/2 1 host1", "b 2 0", "b 3 1"});
 }
 
 void test_arguments_and_variables_arrive(void **) {
     ::setenv("TEST_ODD", "a\nb \\n \\\\", 1);
-    auto result =
-        run({"sh", "-c", "printf '%s|' \"$@\" \"$TEST_ODD\"", "x", "", "two\nlines", "\\", " "});
+    auto result = run({"sh", "-c", "printf '%s|' \"$@\" \"$TEST_ODD\"", "x", "", "two\nlines", "\\", " "});
     assert_string_equal(result.out.c_str(), "|two\nlines|\\| |a\nb \\n \\\\|");
     ::unsetenv("TEST_ODD");
 }
@@ -247,9 +241,8 @@ void test_the_end_of_one_may_end_all(void **) {
 }
 
 void test_signals_reach_the_tasks(void **) {
-    const char *script =
-        "trap 'echo got usr1' USR1; trap 'echo got term; exit 6' TERM; echo ready; "
-        "while :; do sleep 0.05; done";
+    const char *script = "trap 'echo got usr1' USR1; trap 'echo got term; exit 6' TERM; echo ready; "
+                         "while :; do sleep 0.05; done";
     Run job({"-l", "sh", "-c", script});
     job.wait_for("ready");
     job.signal(SIGUSR1);
@@ -262,8 +255,7 @@ void test_signals_reach_the_tasks(void **) {
 }
 
 void test_a_second_sigterm_is_sigkill(void **) {
-    Run job(
-        {"-N", "2", "sh", "-c", "trap 'echo no' TERM; echo ready; while :; do sleep 0.05; done"});
+    Run job({"-N", "2", "sh", "-c", "trap 'echo no' TERM; echo ready; while :; do sleep 0.05; done"});
     job.wait_for("ready\nready");
     job.signal(SIGTERM);
     job.wait_for("no\nno");
@@ -286,8 +278,7 @@ void test_stopped_and_continued(void **) {
 }
 
 void test_what_tasks_leave_behind_is_ended(void **) {
-    auto result =
-        run({"-N", "2", "sh", "-c", "setsid sleep 1000 & (setsid sleep 1000 &); echo done"});
+    auto result = run({"-N", "2", "sh", "-c", "setsid sleep 1000 & (setsid sleep 1000 &); echo done"});
     assert_int_equal(result.code(), 0);
     expect_lines(result.out, {"done", "done"});
     expect_nothing_left();
@@ -302,15 +293,14 @@ void test_nothing_is_left_when_a_daemon_is_killed(void **) {
 }
 
 void test_nothing_is_left_when_a_daemon_hangs(void **) {
-    auto result = run({"-N", "2", "--fault", "stop,host=1,after=100ms", "--timeout", "300ms",
-                       "--kill-wait", "100ms", "sleep", "1000"});
+    auto result = run({"-N", "2", "--fault", "stop,host=1,after=100ms", "--timeout", "300ms", "--kill-wait", "100ms",
+                       "sleep", "1000"});
     assert_int_equal(result.code(), 124);
     expect_nothing_left();
 }
 
 void test_nothing_is_left_when_the_launcher_is_killed(void **) {
-    Run job({"-N", "2", "-n", "4", "-l", "sh", "-c",
-             "setsid sleep 1000 >&- 2>&- & echo ready; exec sleep 1000"});
+    Run job({"-N", "2", "-n", "4", "-l", "sh", "-c", "setsid sleep 1000 >&- 2>&- & echo ready; exec sleep 1000"});
     for (int rank = 0; rank < 4; ++rank)
         job.wait_for(std::to_string(rank) + ": ready");
     job.signal(SIGKILL);

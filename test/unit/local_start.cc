@@ -90,9 +90,8 @@ void test_a_right_document(void **) {
 }
 
 void test_what_is_missing_is_named(void **) {
-    for (const char *key :
-         {"host", "local.nspace", "local.secret", "local.control_fd", "local.cwd",
-          "local.host_name", "local.ranks", "local.app_ranks", "local.app_arg", "local.task"}) {
+    for (const char *key : {"host", "local.nspace", "local.secret", "local.control_fd", "local.cwd", "local.host_name",
+                            "local.ranks", "local.app_ranks", "local.app_arg", "local.task"}) {
         Lines lines = right_document();
         std::erase_if(lines, [&](const auto &line) { return line.first == key; });
         assert_false(parse(lines).ok());
@@ -186,14 +185,30 @@ void test_faults(void **) {
     assert_int_equal(parse_fault("link-drop,host=1,peer=2", 3)->messages, 0);
     assert_int_equal(parse_fault("link-drop,host=1,peer=2,messages=7", 3)->messages, 7);
     assert_true(parse_fault("link-delay,host=1,peer=2,by=2", 3)->by.count() == 2000);
-    for (const char *wrong :
-         {"", "kill", "kill,host=1", "kill,after=1s", "kill,host=x,after=1s",
-          "kill,host=1,after=soon", "kill,host=1,at=dawn", "kill,host=1,by=1s",
-          "kill,host=1,after=1s,at=contact", "delay-contact,host=1", "drop-contact",
-          "drop-contact,host=1,count=-1", "explode,host=1", "kill,host=1,after=1s,bogus",
-          "kill,host=3,after=1s", "link-drop,host=1", "link-drop,peer=1", "link-drop,host=1,peer=1",
-          "link-drop,host=1,peer=3", "link-drop,host=1,peer=0,by=1s", "link-delay,host=1,peer=0",
-          "link-delay,host=1,peer=0,messages=1", "link-burn,host=1,peer=0", "kill,host=1,peer=0"}) {
+    for (const char *wrong : {"",
+                              "kill",
+                              "kill,host=1",
+                              "kill,after=1s",
+                              "kill,host=x,after=1s",
+                              "kill,host=1,after=soon",
+                              "kill,host=1,at=dawn",
+                              "kill,host=1,by=1s",
+                              "kill,host=1,after=1s,at=contact",
+                              "delay-contact,host=1",
+                              "drop-contact",
+                              "drop-contact,host=1,count=-1",
+                              "explode,host=1",
+                              "kill,host=1,after=1s,bogus",
+                              "kill,host=3,after=1s",
+                              "link-drop,host=1",
+                              "link-drop,peer=1",
+                              "link-drop,host=1,peer=1",
+                              "link-drop,host=1,peer=3",
+                              "link-drop,host=1,peer=0,by=1s",
+                              "link-delay,host=1,peer=0",
+                              "link-delay,host=1,peer=0,messages=1",
+                              "link-burn,host=1,peer=0",
+                              "kill,host=1,peer=0"}) {
         auto fault = parse_fault(wrong, 3);
         assert_false(fault.ok());
         assert_true(fault.failure().text.find(wrong) != std::string::npos);
@@ -217,7 +232,8 @@ void test_an_end_that_was_not_seen_is_told(void **) {
     auto loop = EventLoop::create([](const std::string &what) { print_error("%s\n", what.c_str()); });
     assert_true(loop.ok());
     int status = -1, ends = 0;
-    Tasks tasks(**loop, {[](Rank, pid_t) {}, [](Rank, int, std::string) {},
+    Tasks tasks(**loop, {[](Rank, pid_t) {},
+                         [](Rank, int, std::string) {},
                          [&](Rank rank, int wait_status) {
                              assert_int_equal(rank, 7);
                              ++ends;

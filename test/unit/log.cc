@@ -118,8 +118,14 @@ void threads_may_log(void **) {
     {
         Log log(pipe.write.get(), LogLevel::info, "test");
         log.do_not_wait();
-        std::thread one([&] { for (int i = 0; i < 500; ++i) log.info("one"); });
-        std::thread two([&] { for (int i = 0; i < 500; ++i) log.info("two"); });
+        std::thread one([&] {
+            for (int i = 0; i < 500; ++i)
+                log.info("one");
+        });
+        std::thread two([&] {
+            for (int i = 0; i < 500; ++i)
+                log.info("two");
+        });
         one.join();
         two.join();
         log.flush();

@@ -119,8 +119,7 @@ void a_letter_is_one_that_can_be_sent(void **) {
     assert_false(is_header_text(std::string(1001, 'x')));
 
     Mail mail{{"a@b", "c@d"}, "me@x", "done", "all is well"};
-    assert_string_equal(mail_message(mail).c_str(),
-                        "From: me@x\nTo: a@b, c@d\nSubject: done\n\nall is well\n");
+    assert_string_equal(mail_message(mail).c_str(), "From: me@x\nTo: a@b, c@d\nSubject: done\n\nall is well\n");
     assert_true(send_mail("/bin/true", mail, std::chrono::seconds(30)).ok());
     assert_false(send_mail("/bin/false", mail, std::chrono::seconds(30)).ok());
     assert_false(send_mail("/nowhere/sendmail", mail, std::chrono::seconds(30)).ok());

@@ -89,9 +89,7 @@ void both_may_dial_at_once(void **) {
         world[0].send(1, note, share("a" + std::to_string(i)));
         world[1].send(0, note, share("b" + std::to_string(i)));
     }
-    world.run_until([&] {
-        return world.nodes[0]->received.size() == 20 && world.nodes[1]->received.size() == 20;
-    });
+    world.run_until([&] { return world.nodes[0]->received.size() == 20 && world.nodes[1]->received.size() == 20; });
     for (int i = 0; i < 20; ++i)
         assert_true(world.nodes[1]->received[i].second == "a" + std::to_string(i));
 }
@@ -111,8 +109,9 @@ void leaving_is_told_from_loss(void **) {
     World world(3);
     world[0].send(1, note, share("x"));
     world[0].send(2, note, share("x"));
-    world.run_until([&] { return world[1].connected(0) && world[2].connected(0) &&
-                                 world[0].connected(1) && world[0].connected(2); });
+    world.run_until([&] {
+        return world[1].connected(0) && world[2].connected(0) && world[0].connected(1) && world[0].connected(2);
+    });
     world[1].farewell();
     world.nodes[1]->mesh.reset();
     world.run_until([&] { return world.nodes[0]->gone.size() == 1; });
@@ -193,8 +192,7 @@ UniqueFd stranger(std::uint16_t port) {
 }
 
 void send_frame(int fd, std::uint8_t type, const Bytes &payload) {
-    auto header = wire::encode_header(
-        {.type = type, .length = static_cast<std::uint32_t>(payload.size())});
+    auto header = wire::encode_header({.type = type, .length = static_cast<std::uint32_t>(payload.size())});
     Bytes frame = Bytes(header.data(), header.size()) + payload;
     assert_int_equal(::send(fd, frame.data(), frame.size(), 0), frame.size());
 }
@@ -282,8 +280,7 @@ void a_stranger_gets_nothing(void **) {
     // A well-formed Hello with a proof of nothing.
     UniqueFd forger = stranger(world[0].port());
     auto hello = wire::encode(wire::Hello{"no proof"});
-    auto header = wire::encode_header({.type = wire::Hello::type,
-                                       .length = static_cast<std::uint32_t>(hello.size())});
+    auto header = wire::encode_header({.type = wire::Hello::type, .length = static_cast<std::uint32_t>(hello.size())});
     (void)!::send(forger.get(), header.data(), header.size(), 0);
     (void)!::send(forger.get(), hello.data(), hello.size(), 0);
     world.run_until([&] { return closed_without_a_byte(forger.get()); });
@@ -303,8 +300,7 @@ void a_stranger_gets_nothing(void **) {
     intro.listener_cookie = Bytes(16, 'c');
     intro.secret = Bytes(32, 's');
     hello = wire::encode(wire::Hello{"secret" + wire::encode(intro)});
-    header = wire::encode_header({.type = wire::Hello::type,
-                                  .length = static_cast<std::uint32_t>(hello.size())});
+    header = wire::encode_header({.type = wire::Hello::type, .length = static_cast<std::uint32_t>(hello.size())});
     (void)!::send(replay.get(), header.data(), header.size(), 0);
     (void)!::send(replay.get(), hello.data(), hello.size(), 0);
     world.run_until([&] { return closed_without_a_byte(replay.get()); });

@@ -40,9 +40,7 @@ struct Port final : FakeHosts, ModexPort {
         auto found = kept_here.find(rank);
         return {found == kept_here.end() ? nullptr : &found->second, on_its_way.contains(rank)};
     }
-    HostIndex host_of(const Bytes &nspace, Rank rank) override {
-        return nspace == "job" && rank < 4 ? rank : no_host;
-    }
+    HostIndex host_of(const Bytes &nspace, Rank rank) override { return nspace == "job" && rank < 4 ? rank : no_host; }
     bool local_process_gone(const Bytes &, Rank rank) override { return gone_ranks.contains(rank); }
 };
 

@@ -104,9 +104,9 @@ void it_is_where_everyone_looks_for_it(void **) {
 
 void what_is_on_its_way_is_waited_for(void **) {
     World world(15);
-    auto heirs = world.at(2); // its children are 5 and 6, below 5 are 11 and 12
-    assert_true(heirs.may_still_come(12, only({12})));  // it has not said farewell
-    assert_true(heirs.may_still_come(12, only({5})));   // perhaps it has it
+    auto heirs = world.at(2);                                    // its children are 5 and 6, below 5 are 11 and 12
+    assert_true(heirs.may_still_come(12, only({12})));           // it has not said farewell
+    assert_true(heirs.may_still_come(12, only({5})));            // perhaps it has it
     assert_false(heirs.may_still_come(12, only({0, 1, 6, 14}))); // these come behind us in its line
     auto last = world.at(4); // no ancestor of 12: gets it when all of those are gone
     assert_true(last.may_still_come(12, only({0})));

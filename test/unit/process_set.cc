@@ -28,9 +28,9 @@ void sets_are_read_and_written(void **) {
 }
 
 void a_bad_set_is_refused_with_its_name(void **) {
-    for (const char *text : {"ocean", "ocean=", "ocean=,", "ocean=0-", "ocean=-1", "ocean=1-0", "ocean=7",
-                             "ocean=0-4294967296", "ocean=x", "ocean=0 1", "ocean=0;ocean=1",
-                             "ocean=0;oc ean=1", "ocean=0=1"}) {
+    for (const char *text :
+         {"ocean", "ocean=", "ocean=,", "ocean=0-", "ocean=-1", "ocean=1-0", "ocean=7", "ocean=0-4294967296", "ocean=x",
+          "ocean=0 1", "ocean=0;ocean=1", "ocean=0;oc ean=1", "ocean=0=1"}) {
         auto sets = parse_process_sets(text, 7);
         assert_false(sets.ok());
         assert_non_null(strstr(sets.failure().text.c_str(), "oc"));
@@ -112,10 +112,8 @@ void another_job_tells_its_sets(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_read_and_written),
-        cmocka_unit_test(a_bad_set_is_refused_with_its_name),
-        cmocka_unit_test(each_program_of_several_is_a_set),
-        cmocka_unit_test(sets_of_others_are_known_while_connected),
+        cmocka_unit_test(sets_are_read_and_written),        cmocka_unit_test(a_bad_set_is_refused_with_its_name),
+        cmocka_unit_test(each_program_of_several_is_a_set), cmocka_unit_test(sets_of_others_are_known_while_connected),
         cmocka_unit_test(another_job_tells_its_sets),
     };
     return cmocka_run_group_tests_name("process sets", tests, nullptr, nullptr);

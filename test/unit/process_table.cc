@@ -23,10 +23,10 @@ struct World : FakeNetwork {
             std::vector<ProcessEntry> out;
             for (Rank rank : world.map.ranks_on(others.self)) {
                 bool ended = world.ended.contains(rank);
-                out.push_back({rank, 0, ended ? 0 : static_cast<pid_t>(1000 + rank), 0,
-                               static_cast<std::uint8_t>(ended ? PMIX_PROC_STATE_TERMINATED
-                                                               : PMIX_PROC_STATE_CONNECTED),
-                               ended ? "" : "/bin/app"});
+                out.push_back(
+                    {rank, 0, ended ? 0 : static_cast<pid_t>(1000 + rank), 0,
+                     static_cast<std::uint8_t>(ended ? PMIX_PROC_STATE_TERMINATED : PMIX_PROC_STATE_CONNECTED),
+                     ended ? "" : "/bin/app"});
             }
             return out;
         }

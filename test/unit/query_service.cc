@@ -51,9 +51,7 @@ struct World final : QueryPort, ProcessSetPort, RmQuestions {
     RmQuestions *rm_questions() override { return has_rm ? this : nullptr; }
     bool spawns() override { return has_rm; }
     bool answers(RmQuestion::Kind kind) const override { return kind != unknown; }
-    void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override {
-        rm = std::move(done);
-    }
+    void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override { rm = std::move(done); }
     void unanswered(const std::string &key, pmix_status_t s, const std::string &why) override {
         log += fmt::format("{} {} {};", key, PMIx_Error_string(s), why);
     }
@@ -117,8 +115,7 @@ void sets_and_groups_are_told(void **) {
     membership.process_set = "guests";
     auto group = world.one({PMIX_QUERY_GROUP_MEMBERSHIP});
     group.group = "all";
-    world.ask({world.one({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_NUM_GROUPS,
-                          PMIX_QUERY_GROUP_NAMES}),
+    world.ask({world.one({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_NUM_GROUPS, PMIX_QUERY_GROUP_NAMES}),
                membership, group});
     assert_int_equal(world.answered, 1);
     assert_int_equal(world.status, PMIX_SUCCESS);
@@ -130,8 +127,7 @@ void sets_and_groups_are_told(void **) {
     assert_string_equal(members(world.value(PMIX_QUERY_PSET_MEMBERSHIP)).c_str(), "other:0 ");
     assert_int_equal(world.value(PMIX_QUERY_NUM_GROUPS)->data.size, 2);
     assert_string_equal(strings(world.value(PMIX_QUERY_GROUP_NAMES)).c_str(), "all g ");
-    assert_string_equal(members(world.value(PMIX_QUERY_GROUP_MEMBERSHIP)).c_str(),
-                        "job:0 job:1 job:2 other:0 ");
+    assert_string_equal(members(world.value(PMIX_QUERY_GROUP_MEMBERSHIP)).c_str(), "job:0 job:1 job:2 other:0 ");
 
     auto own = world.one({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_NUM_GROUPS});
     own.range = PMIX_RANGE_NAMESPACE;
@@ -223,8 +219,8 @@ void namespaces_are_told(void **) {
     world.bad_end = PMIX_ERR_PROC_ABORTED;
     world.ask({world.one({PMIX_QUERY_JOB_STATUS})});
     assert_int_equal(world.value(PMIX_QUERY_JOB_STATUS)->data.status, PMIX_ERR_PROC_ABORTED);
-    for (const char *key : {PMIX_QUERY_JOB_STATUS, PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE,
-                            PMIX_TIME_REMAINING}) {
+    for (const char *key :
+         {PMIX_QUERY_JOB_STATUS, PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_TIME_REMAINING}) {
         auto query = world.one({key});
         query.nspace = "other";
         assert_int_equal(world.status_of(query), PMIX_ERR_NOT_SUPPORTED);
@@ -321,8 +317,10 @@ int main() {
         cmocka_unit_test(the_same_table_twice_in_a_call_is_refused),
         cmocka_unit_test(each_key_has_a_status_of_its_own),
         cmocka_unit_test(what_is_supported_is_answered),
-        cmocka_unit_test(namespaces_are_told),            cmocka_unit_test(the_table_is_waited_for),
-        cmocka_unit_test(the_rm_is_asked_with_a_deadline), cmocka_unit_test(too_many_questions_are_refused),
+        cmocka_unit_test(namespaces_are_told),
+        cmocka_unit_test(the_table_is_waited_for),
+        cmocka_unit_test(the_rm_is_asked_with_a_deadline),
+        cmocka_unit_test(too_many_questions_are_refused),
     };
     return cmocka_run_group_tests_name("query service", tests, nullptr, nullptr);
 }

@@ -28,8 +28,7 @@ struct Session {
         out.hosts = {{"n1", ranks}};
         return out;
     }
-    bool join(std::uint64_t step, std::uint64_t sequence, const Signature &signature,
-              std::int32_t status = 0) {
+    bool join(std::uint64_t step, std::uint64_t sequence, const Signature &signature, std::int32_t status = 0) {
         wire::SessionCollectiveJoin message;
         message.signature = wire::encode(signature);
         message.sequence = sequence;
@@ -229,12 +228,15 @@ void nonsense_is_refused(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(different_words),    cmocka_unit_test(the_nth_meets_the_nth),
-        cmocka_unit_test(failures_reach_all), cmocka_unit_test(the_dead_are_not_waited_for),
+        cmocka_unit_test(different_words),
+        cmocka_unit_test(the_nth_meets_the_nth),
+        cmocka_unit_test(failures_reach_all),
+        cmocka_unit_test(the_dead_are_not_waited_for),
         cmocka_unit_test(the_end_of_a_process_is_remembered),
         cmocka_unit_test(the_end_of_a_namespace_is_remembered),
         cmocka_unit_test(an_early_end_is_remembered),
-        cmocka_unit_test(a_timeout_alone_is_no_join), cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_timeout_alone_is_no_join),
+        cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

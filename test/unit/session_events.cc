@@ -36,8 +36,7 @@ struct Session final : SessionEventsPort {
     void dropped(const Bytes &) override { ++drops; }
 
     void heard(StepId step, HostIndex host = 0) { events.heard(now, step, name(step), host); }
-    void notify(StepId step, int code, std::vector<Bytes> nspaces = {}, bool related = false,
-                Bytes once = {}) {
+    void notify(StepId step, int code, std::vector<Bytes> nspaces = {}, bool related = false, Bytes once = {}) {
         wire::CrossJobEvent event;
         event.status = code;
         event.nspaces = std::move(nspaces);
@@ -92,7 +91,7 @@ void a_step_that_comes_later_gets_what_is_kept(void **) {
     assert_true(session.of(2) == (Codes{2, 3, 4}));
     session.events.on_step_gone(2);
     session.notify(1, 5);
-    session.heard(9); // another one
+    session.heard(9);                                           // another one
     session.events.heard(session.now, 12, Session::name(2), 0); // the same one, come again
     assert_true(session.of(9) == (Codes{3, 4, 5}));
     assert_true(session.of(12) == (Codes{5}));

@@ -8,7 +8,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Rank size_of(const Bytes &nspace) { return nspace == "parent" ? 2 : nspace == "child" ? 3 : 0; }
+Rank size_of(const Bytes &nspace) {
+    return nspace == "parent" ? 2 : nspace == "child" ? 3 : 0;
+}
 
 Signature signature(std::vector<Members> members) {
     Signature out;

@@ -29,7 +29,7 @@ struct World {
     }
     auto hear(std::string who, std::size_t until) {
         return [this, who, until](Result<int> value) {
-            said.push_back(who + (value ? std::to_string(*value)
+            said.push_back(who + (value                                        ? std::to_string(*value)
                                   : value.failure().kind == ErrorKind::timeout ? " late"
                                   : value.failure().kind == ErrorKind::limit   ? " refused"
                                                                                : " failed"));
@@ -65,8 +65,8 @@ void calls_run_in_order(void **) {
 
 void failures_come_back(void **) {
     World world;
-    world.calls->run({}, TimePoint::max(),
-                     []() -> Result<int> { return error(ErrorKind::denied, "no"); }, world.hear("a", 1));
+    world.calls->run(
+        {}, TimePoint::max(), []() -> Result<int> { return error(ErrorKind::denied, "no"); }, world.hear("a", 1));
     assert_true(world.loop->run().ok());
     assert_string_equal(world.said[0].c_str(), "a failed");
 }
@@ -77,7 +77,8 @@ void callers_do_not_wait_longer_than_they_want(void **) {
     auto soon = world.loop->now() + 10ms;
     world.calls->run({}, soon, gate.call(1), world.hear("runs", 2));
     bool begun = false;
-    world.calls->run({}, soon, [&begun]() -> Result<int> { return begun = true; }, world.hear("waits", 2));
+    world.calls->run(
+        {}, soon, [&begun]() -> Result<int> { return begun = true; }, world.hear("waits", 2));
     assert_true(world.loop->run().ok());
     assert_true((world.said == std::vector<std::string>{"runs late", "waits late"}));
     // The one that waited in vain is never begun, and the thread goes on with the next.

@@ -1,7 +1,7 @@
 // What the Slurm backend makes of a start document, and the socket on which slurmd calls.
 #include "common/base/log.h"
-#include "plugins/slurm/backend/backend_step.h"
 #include "plugins/kit/contact_sender.h"
+#include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/contact_socket.h"
 #include "plugins/slurm/backend/step_caller.h"
 #include "plugins/slurm/shim/task_map.h"
@@ -21,12 +21,10 @@ using namespace pmixhost::slurm;
 using namespace pmixhost::kit;
 using namespace std::chrono_literals;
 
-static StartDocument document(const std::string &map, const std::string &host = "n2",
-                              const std::string &job = "12", const std::string &step = "3") {
+static StartDocument document(const std::string &map, const std::string &host = "n2", const std::string &job = "12",
+                              const std::string &step = "3") {
     StartDocument d;
-    auto add = [&d](std::string_view key, std::string_view value) {
-        assert_true(d.add(key, value).ok());
-    };
+    auto add = [&d](std::string_view key, std::string_view value) { assert_true(d.add(key, value).ok()); };
     add("host", host);
     add("slurm.job_id", job);
     add("slurm.step_id", step);
@@ -73,12 +71,11 @@ static void components_that_share_a_host_are_told_apart(void **) {
     const std::string layout = " hosts=n1,n1,n2,n1 ranks=0:1;2:1;4;5";
     const std::pair<Rank, HostIndex> cases[] = {{0, 0}, {2, 1}, {5, 3}};
     for (auto [first, self] : cases) {
-        auto step = read_start_document(document(
-            "pmixhost1 job=12 step=3 first=" + std::to_string(first) + layout, "n1"));
+        auto step =
+            read_start_document(document("pmixhost1 job=12 step=3 first=" + std::to_string(first) + layout, "n1"));
         assert_true(step.ok());
         assert_int_equal(step->info.self, self);
-        assert_true(step->info.map.hosts() ==
-                    (std::vector<std::string>{"n1", "n1+1", "n2", "n1+2"}));
+        assert_true(step->info.map.hosts() == (std::vector<std::string>{"n1", "n1+1", "n2", "n1+2"}));
         assert_string_equal(step->node_of[3].c_str(), "n1");
     }
 }
@@ -91,11 +88,9 @@ static void wrong_documents_are_refused(void **) {
     assert_false(read_start_document(document(good, "n2", "12", "4")).ok());
     assert_false(read_start_document(document(good, "n2", "x")).ok());
     assert_false(read_start_document(document("x")).ok());
-    for (const char *rest : {"hosts=n[1-3] ranks=0+1x2", "hosts=n[1-2] ranks=0;0",
-                             "hosts=n[1-2] ranks=0;2", "hosts=n[1-2 ranks=0;1",
-                             "hosts=n[1-99999999] ranks=0;1"})
-        assert_false(
-            read_start_document(document(std::string("pmixhost1 job=12 step=3 ") + rest)).ok());
+    for (const char *rest : {"hosts=n[1-3] ranks=0+1x2", "hosts=n[1-2] ranks=0;0", "hosts=n[1-2] ranks=0;2",
+                             "hosts=n[1-2 ranks=0;1", "hosts=n[1-99999999] ranks=0;1"})
+        assert_false(read_start_document(document(std::string("pmixhost1 job=12 step=3 ") + rest)).ok());
     StartDocument empty;
     assert_false(read_start_document(empty).ok());
 }
@@ -153,9 +148,8 @@ static std::string path_in(Fixture *f, std::uint32_t host) {
 }
 
 static Result<std::unique_ptr<ContactSocket>> open_in(Fixture *f, std::uint32_t host = 0) {
-    return ContactSocket::open(*f->loop, f->log, path_in(f, host), [f](std::string message) {
-        f->messages.push_back(std::move(message));
-    });
+    return ContactSocket::open(*f->loop, f->log, path_in(f, host),
+                               [f](std::string message) { f->messages.push_back(std::move(message)); });
 }
 
 static UniqueFd call(const std::string &path) {
@@ -218,8 +212,7 @@ static void the_socket_goes_with_its_daemon_and_leftovers_go_too(void **state) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         path_in(f, 7).copy(address.sun_path, sizeof address.sun_path - 1);
-        assert_int_equal(bind(left.get(), reinterpret_cast<sockaddr *>(&address), sizeof address),
-                         0);
+        assert_int_equal(bind(left.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
         left.reset();
         auto second = open_in(f, 2);
         assert_true(second.ok());
@@ -245,7 +238,9 @@ static void a_socket_that_another_one_took_over_stays(void **state) {
 }
 
 // The number that the next descriptor will have: there are none from a limit of that on.
-static rlim_t next_descriptor() { return static_cast<rlim_t>(UniqueFd(dup(0)).get()); }
+static rlim_t next_descriptor() {
+    return static_cast<rlim_t>(UniqueFd(dup(0)).get());
+}
 
 static Duration processor_time() {
     rusage usage{};
@@ -308,7 +303,9 @@ static void long_paths_are_refused_with_advice(void **) {
 #ifdef PMIXHOST_SANITIZES_ADDRESSES
 // libslurm keeps some bytes of a host list that it cannot read.
 extern "C" const char *__lsan_default_suppressions();
-extern "C" __attribute__((visibility("default"))) const char *__lsan_default_suppressions() { return "leak:slurm_hostlist_create"; }
+extern "C" __attribute__((visibility("default"))) const char *__lsan_default_suppressions() {
+    return "leak:slurm_hostlist_create";
+}
 #endif
 
 // ------------------------------------------------------------------------- contacts on their way
@@ -378,7 +375,8 @@ static void a_host_that_refuses_is_tried_again(void **state) {
         return {};
     });
     bool sent = false;
-    sender.send({"n1", "p", "m", f->loop->now() + 10s, false, f->loop->now(), [&]() -> Result<void> {
+    sender.send({"n1", "p", "m", f->loop->now() + 10s, false, f->loop->now(),
+                 [&]() -> Result<void> {
                      ++missing;
                      return {};
                  }},
@@ -419,8 +417,8 @@ static void a_daemon_that_has_left_is_not_tried_again(void **state) {
 // ---------------------------------------------------------------------- calling the other steps
 
 static void steps_that_do_not_know_of_the_session_are_called(void **) {
-    std::vector<RunningStep> steps = {{0, "a", {"n1", "n2"}},      // known
-                                      {1, "b", {"n2", "n3"}},      // answers at its first host
+    std::vector<RunningStep> steps = {{0, "a", {"n1", "n2"}},       // known
+                                      {1, "b", {"n2", "n3"}},       // answers at its first host
                                       {2, "c", {"n1", "n2", "n3"}}, // in an order of its own: n1 is its third
                                       {3, "pmixhost-session", {"n1"}},
                                       {4, "d", {"n1", "n2"}}}; // has no pmixhost
@@ -431,8 +429,7 @@ static void steps_that_do_not_know_of_the_session_are_called(void **) {
         assert_int_equal(job, 12);
         return steps;
     };
-    slurm.forward = [&](const std::string &node, const std::string &path,
-                        const std::string &message) -> Result<void> {
+    slurm.forward = [&](const std::string &node, const std::string &path, const std::string &message) -> Result<void> {
         assert_string_equal(message.c_str(), std::string(session_call).c_str());
         std::string place = node + " " + path.substr(path.rfind('/') + 1);
         ++sent[place];
@@ -489,16 +486,14 @@ int main() {
         cmocka_unit_test(cpus_are_counted),
         cmocka_unit_test(the_lifeline_is_the_daemons_alone),
         cmocka_unit_test_setup_teardown(genuine_messages_arrive, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_socket_goes_with_its_daemon_and_leftovers_go_too,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_socket_goes_with_its_daemon_and_leftovers_go_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_socket_that_another_one_took_over_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_descriptors_it_waits_and_does_not_spin, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stuck_host_does_not_hold_up_the_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stuck_host_is_given_up_in_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_host_that_refuses_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_daemon_that_has_left_is_not_tried_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_directory_of_somebody_else_is_refused, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_directory_of_somebody_else_is_refused, set_up, tear_down),
         cmocka_unit_test(long_paths_are_refused_with_advice),
         cmocka_unit_test(steps_that_do_not_know_of_the_session_are_called),
     };

@@ -152,11 +152,15 @@ static void frames_are_checked_byte_by_byte(void **) {
 
 static void hostile_targets_are_refused(void **) {
     const char *targets[] = {
-        "", "1", "1 00", "0 00112233445566778899aabbccddeeff 127.0.0.1",
+        "",
+        "1",
+        "1 00",
+        "0 00112233445566778899aabbccddeeff 127.0.0.1",
         "65536 00112233445566778899aabbccddeeff 127.0.0.1",
         "99 00112233445566778899aabbccddeefg 127.0.0.1",
         "99 -0112233445566778899aabbccddeeff 127.0.0.1",
-        "99 00112233445566778899aabbccddeeff", "99 00112233445566778899aabbccddeeff ",
+        "99 00112233445566778899aabbccddeeff",
+        "99 00112233445566778899aabbccddeeff ",
         "99 00112233445566778899aabbccddeeff 1 2 3 4 5 6 7 8 9",
     };
     for (const char *text : targets) {
@@ -167,8 +171,7 @@ static void hostile_targets_are_refused(void **) {
     auto good = ReportTarget::parse("99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
     assert_true(good.ok());
     assert_int_equal(good->addresses.size(), 2);
-    assert_string_equal(good->text().c_str(),
-                        "99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
+    assert_string_equal(good->text().c_str(), "99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
 }
 
 static void ports_come_from_the_range(void **) {

@@ -35,6 +35,7 @@ struct FakeEnvironment {
 };
 
 extern "C" {
-__attribute__((visibility("default"))) int slurm_env_array_overwrite(char ***array, const char *name, const char *value);
+__attribute__((visibility("default"))) int slurm_env_array_overwrite(char ***array, const char *name,
+                                                                     const char *value);
 __attribute__((visibility("default"))) void slurm_unsetenvp(char **array, const char *name);
 }

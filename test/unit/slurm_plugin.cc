@@ -20,7 +20,9 @@ EXPORT decltype(slurm_error(nullptr)) slurm_error(const char *, ...) {
     return decltype(slurm_error(nullptr))();
 }
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
-EXPORT int slurm_kill_job_step(std::uint32_t, std::uint32_t, std::uint16_t) { return 0; }
+EXPORT int slurm_kill_job_step(std::uint32_t, std::uint32_t, std::uint16_t) {
+    return 0;
+}
 #endif
 }
 
@@ -48,8 +50,7 @@ static void it_can_be_unloaded(void **) {
 static void its_constants_are_slurms(void **) {
     void *handle = load();
     assert_string_equal(static_cast<const char *>(dlsym(handle, "plugin_type")), "mpi/pmixhost");
-    assert_int_equal(*static_cast<std::uint32_t *>(dlsym(handle, "plugin_version")),
-                     SLURM_VERSION_NUMBER);
+    assert_int_equal(*static_cast<std::uint32_t *>(dlsym(handle, "plugin_version")), SLURM_VERSION_NUMBER);
 #if PMIXHOST_SLURM_HAS_PLUGIN_ID
     auto id = *static_cast<std::uint32_t *>(dlsym(handle, "plugin_id"));
     assert_true(id > 108 && id < 1u << 31);
@@ -62,8 +63,8 @@ static void its_constants_are_slurms(void **) {
 
 static void a_launch_is_described_and_ends(void **) {
     void *handle = load();
-    auto prelaunch = reinterpret_cast<void *(*)(const void *, char ***)>(
-        dlsym(handle, NAME_OF(PMIXHOST_HOOK_PRELAUNCH)));
+    auto prelaunch =
+        reinterpret_cast<void *(*)(const void *, char ***)>(dlsym(handle, NAME_OF(PMIXHOST_HOOK_PRELAUNCH)));
     auto fini = reinterpret_cast<int (*)(void *)>(dlsym(handle, NAME_OF(PMIXHOST_HOOK_FINI)));
     char hosts[] = "n[1-2]";
     std::uint16_t tasks[] = {2, 1};

@@ -51,9 +51,7 @@ static Surroundings around(const std::string &mode) {
     Surroundings s;
     s.host = "n1";
     s.step_name = [] { return Result<std::optional<StepName>>(the_step); };
-    s.step_uid = [](const StepName &, const std::string &) {
-        return Result<uid_t>(some_user().uid);
-    };
+    s.step_uid = [](const StepName &, const std::string &) { return Result<uid_t>(some_user().uid); };
     s.user = [](uid_t) { return Result<User>(some_user()); };
     char directory[4096];
     assert_non_null(getcwd(directory, sizeof directory));
@@ -105,10 +103,8 @@ static void the_daemon_is_a_clean_process_of_the_user(void **) {
     User user = some_user();
     std::string uid = std::to_string(user.uid), gid = std::to_string(user.gid);
     assert_string_equal(environment.get("RANK").c_str(), "5");
-    assert_string_equal(environment.get("AT_UID").c_str(),
-                        (uid + "\t" + uid + "\t" + uid + "\t" + uid).c_str());
-    assert_string_equal(environment.get("AT_GID").c_str(),
-                        (gid + "\t" + gid + "\t" + gid + "\t" + gid).c_str());
+    assert_string_equal(environment.get("AT_UID").c_str(), (uid + "\t" + uid + "\t" + uid + "\t" + uid).c_str());
+    assert_string_equal(environment.get("AT_GID").c_str(), (gid + "\t" + gid + "\t" + gid + "\t" + gid).c_str());
     if (geteuid() == 0) {
         assert_string_equal(environment.get("AT_GROUPS").c_str(), "60997 60998 ");
         assert_string_equal(environment.get("AT_CAPS").c_str(), "0000000000000000");
@@ -124,10 +120,9 @@ static void the_daemon_is_a_clean_process_of_the_user(void **) {
     assert_string_equal(environment.get("AT_ENV").c_str(), "PATH,HOME,USER,LOGNAME,SLURM_CONF,");
     assert_true(has(environment.get("AT_ARGS"), "/slurm_stand_in,--start-fd,"));
     std::string document = environment.get("AT_DOCUMENT");
-    for (const char *line : {
-             "backend slurm|", "|host n1|", "|slurm.job_id 12|", "|slurm.step_id 3|",
-             "|slurm.task_map pmixhost1 job=12 step=3 hosts=n1 ranks=0|", "|slurm.report 99 0011",
-             "|slurm.spool /var/spool/n1|", "|env PMIXHOST_LOG_LEVEL=debug|"})
+    for (const char *line : {"backend slurm|", "|host n1|", "|slurm.job_id 12|", "|slurm.step_id 3|",
+                             "|slurm.task_map pmixhost1 job=12 step=3 hosts=n1 ranks=0|", "|slurm.report 99 0011",
+                             "|slurm.spool /var/spool/n1|", "|env PMIXHOST_LOG_LEVEL=debug|"})
         assert_true(has(document, line));
     assert_false(has(document, "EVIL"));
     assert_false(has(document, "backend local"));
@@ -182,9 +177,7 @@ static void each_failure_has_its_line(void **) {
     s.user = [](uid_t) { return Result<User>(error(ErrorKind::not_found, "user 7 is unknown")); };
     expect_failure(s, "n1: user 7 is unknown");
     s = around("serve");
-    s.step_name = [] {
-        return Result<std::optional<StepName>>(error(ErrorKind::invalid, "no title"));
-    };
+    s.step_name = [] { return Result<std::optional<StepName>>(error(ErrorKind::invalid, "no title")); };
     expect_failure(s, "n1: no title");
     expect_failure(around("exit"), "the stand-in does not like it here");
     expect_failure(around("refuse"), "n1: no chance");
@@ -233,13 +226,11 @@ static void an_impostor_at_the_door_is_found_out(void **) {
         int fd = socket(AF_UNIX, SOCK_STREAM, 0);
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
-        bool ok = setuid(60'996) == 0 &&
-                  bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(sa_family_t)) == 0 &&
+        bool ok = setuid(60'996) == 0 && bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(sa_family_t)) == 0 &&
                   listen(fd, 5) == 0;
         socklen_t length = sizeof address;
         getsockname(fd, reinterpret_cast<sockaddr *>(&address), &length);
-        ssize_t n = write(ready[1], address.sun_path,
-                          length - offsetof(sockaddr_un, sun_path));
+        ssize_t n = write(ready[1], address.sun_path, length - offsetof(sockaddr_un, sun_path));
         pause();
         _exit(ok && n > 0 ? 0 : 1);
     }
@@ -266,26 +257,21 @@ static void titles_name_the_step(void **) {
     assert_string_equal(to_text(**step).c_str(), "4294967295.0+17");
     step = parse_step_title("slurmstepd: [7.1 stepmgr]");
     assert_true(step.ok() && **step == (StepName{7, 1, {}}));
-    for (const char *title : {"slurmstepd: [12.batch]", "slurmstepd: [12.extern]",
-                              "slurmstepd: [12.interactive]", "slurmstepd: [12.batch+1]"}) {
+    for (const char *title : {"slurmstepd: [12.batch]", "slurmstepd: [12.extern]", "slurmstepd: [12.interactive]",
+                              "slurmstepd: [12.batch+1]"}) {
         step = parse_step_title(title);
         assert_true(step.ok() && !step->has_value());
     }
-    for (const char *title : {"", "slurmstepd", "slurmstepd: [", "slurmstepd: [12.3",
-                              "slurmstepd: []", "slurmstepd: [12]", "slurmstepd: [x.1]",
-                              "slurmstepd: [1.x]", "slurmstepd: [1.2+]", "slurmstepd: [1.2x]",
-                              "slurmstepd: [99999999999.1]", "srun: [1.2]"})
+    for (const char *title : {"", "slurmstepd", "slurmstepd: [", "slurmstepd: [12.3", "slurmstepd: []",
+                              "slurmstepd: [12]", "slurmstepd: [x.1]", "slurmstepd: [1.x]", "slurmstepd: [1.2+]",
+                              "slurmstepd: [1.2x]", "slurmstepd: [99999999999.1]", "srun: [1.2]"})
         assert_false(parse_step_title(title).ok());
 }
 
 class NoSealer : public Sealer {
   public:
-    Result<std::string> seal(std::string_view) override {
-        return error(ErrorKind::unreachable, "no munge");
-    }
-    Result<Opened> open(const std::string &) override {
-        return error(ErrorKind::unreachable, "no munge");
-    }
+    Result<std::string> seal(std::string_view) override { return error(ErrorKind::unreachable, "no munge"); }
+    Result<Opened> open(const std::string &) override { return error(ErrorKind::unreachable, "no munge"); }
 };
 
 static void the_user_gets_one_line_per_host(void **) {
@@ -293,7 +279,8 @@ static void the_user_gets_one_line_per_host(void **) {
     int line[2];
     assert_int_equal(pipe(line), 0);
     int killed = 0;
-    StepKiller killer{sealer, [&killed](const StepName &step) {
+    StepKiller killer{sealer,
+                      [&killed](const StepName &step) {
                           assert_true(step == the_step);
                           ++killed;
                       },
@@ -307,8 +294,7 @@ static void the_user_gets_one_line_per_host(void **) {
     close(line[1]);
     char text[200];
     ssize_t length = read(line[0], text, sizeof text);
-    assert_string_equal(std::string(text, static_cast<std::size_t>(length)).c_str(),
-                        "pmixhost: n1: broken line\n");
+    assert_string_equal(std::string(text, static_cast<std::size_t>(length)).c_str(), "pmixhost: n1: broken line\n");
     assert_int_equal(read(line[0], text, sizeof text), 0);
     close(line[0]);
     assert_int_equal(killed, 1);
@@ -316,10 +302,9 @@ static void the_user_gets_one_line_per_host(void **) {
 
 static void hostile_environments_are_bounded(void **) {
     FakeEnvironment environment;
-    for (const char *entry :
-         {"PMIXHOST_STEP_", "PMIXHOST_STEP_=", "PMIXHOST_STEP_x=1", "PMIXHOST_STEP_-1=1",
-          "PMIXHOST_STEP_99999999999999999999=1", "PMIXHOST_STEP_4000000000=1", "PMIXHOST_", "=",
-          "", "PMIXHOST_STEP_0"})
+    for (const char *entry : {"PMIXHOST_STEP_", "PMIXHOST_STEP_=", "PMIXHOST_STEP_x=1", "PMIXHOST_STEP_-1=1",
+                              "PMIXHOST_STEP_99999999999999999999=1", "PMIXHOST_STEP_4000000000=1", "PMIXHOST_", "=",
+                              "", "PMIXHOST_STEP_0"})
         environment.add(entry);
     assert_false(collect_task_map(environment.array).ok());
     environment.add("PMIXHOST_STEP_1=b");
@@ -375,8 +360,7 @@ static void only_directories_of_pmixhostd_are_removed(void **) {
     };
     assert_string_equal(left("/tmp/pmixhost-1000.aBc").c_str(), "/tmp/pmixhost-1000.aBc");
     for (const char *path : {"", "/", "/home/user", "pmixhost-1000.aBc", "/tmp/pmixhost-1001.aBc",
-                             "/tmp/pmixhost-1000.aBc/", "/tmp/pmixhost-1000.a/..",
-                             "/tmp/../pmixhost-1000.a"})
+                             "/tmp/pmixhost-1000.aBc/", "/tmp/pmixhost-1000.a/..", "/tmp/../pmixhost-1000.a"})
         assert_string_equal(left(path).c_str(), "");
     assert_string_equal(left("/" + std::string(200, 'x') + "/pmixhost-1000.a").c_str(), "");
     StatusPage hostile{};
@@ -417,8 +401,7 @@ static void slurmstepd_says_where_the_job_is(void **) {
                         "/sys/fs/cgroup/freezer/slurm/uid_7/job_12");
     assert_string_equal(job_cgroup(step, mounts).c_str(), "/cg2/slurmstepd.scope/job_12");
     // A hybrid has both, and version 1 is in use.
-    assert_string_equal(job_cgroup(step + "4:freezer:/job_12\n", mounts).c_str(),
-                        "/sys/fs/cgroup/freezer/job_12");
+    assert_string_equal(job_cgroup(step + "4:freezer:/job_12\n", mounts).c_str(), "/sys/fs/cgroup/freezer/job_12");
     for (const char *none :
          {"", "\n", "x", "4:freezer", "4:freezer:", "4:freezer:/", "4:freezer:/slurm/uid_7/job_12/step_3",
           "4:cpu:/job_12", "4:freezer:/job_", "4:freezer:/job_1x", "4:unfreezer:/job_1", "0::/in/job_12/step_3/user",
@@ -444,7 +427,9 @@ struct JobCgroup {
     bool there = false;
 };
 
-static int exists(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
+static int exists(const std::string &path) {
+    return access(path.c_str(), F_OK) == 0;
+}
 
 static void the_daemon_has_a_cgroup_of_its_own(void **) {
     bool any = false;
@@ -520,7 +505,9 @@ static void what_cleans_up_does_not_live_for_ever(void **) {
 }
 
 static int handlers_run = 0;
-static void note_handler() { ++handlers_run; }
+static void note_handler() {
+    ++handlers_run;
+}
 // Those of libraries in slurmstepd may wait for a lock that one of its threads holds.
 static void no_handler_of_pthread_atfork_runs(void **) {
     assert_int_equal(pthread_atfork(note_handler, note_handler, note_handler), 0);
@@ -560,8 +547,8 @@ static void a_process_with_busy_threads_can_start_it(void **) {
 
 static void timeouts_are_read_as_in_the_configuration(void **) {
     const std::pair<const char *, std::chrono::milliseconds> cases[] = {
-        {"500ms", 500ms}, {"3s", 3s}, {"2m", 120s}, {"7", 7s}, {"", 30s}, {"x", 30s},
-        {"0", 100ms}, {"4294967295m", 3600s}, {"99999999999", 30s},
+        {"500ms", 500ms},       {"3s", 3s},           {"2m", 120s}, {"7", 7s}, {"", 30s}, {"x", 30s}, {"0", 100ms},
+        {"4294967295m", 3600s}, {"99999999999", 30s},
     };
     for (auto [text, limit] : cases) {
         FakeEnvironment environment;

@@ -152,16 +152,15 @@ static void a_multi_prog_file_is_read_as_slurm_does(void **) {
 }
 
 static void a_bad_multi_prog_file_is_refused(void **) {
-    for (const char *text : {"", "\n", "#", "0\n", "x a", "0- a", "0-1-2 a", "1-0 a", "0,x a", "- a",
-                             "0 a 'x\n", "1 a\n", "4294967296 a", "\\", "*"})
+    for (const char *text : {"", "\n", "#", "0\n", "x a", "0- a", "0-1-2 a", "1-0 a", "0,x a", "- a", "0 a 'x\n",
+                             "1 a\n", "4294967296 a", "\\", "*"})
         assert_false(parse_multi_prog(text, 1, {}).ok());
     assert_false(parse_multi_prog("0-4294967295 a", 0, {}).ok());
     assert_true(parse_multi_prog("0-4294967295 a", 3, {}).ok());
 }
 
 static void programs_come_back(void **) {
-    std::vector<App> apps = {{{"/bin/a b", "", "%t;,:*\n\xff"}, {0, 1, 2, 7}}, {{}, {3, 5}},
-                             {{"c"}, {4, 6}}};
+    std::vector<App> apps = {{{"/bin/a b", "", "%t;,:*\n\xff"}, {0, 1, 2, 7}}, {{}, {3, 5}}, {{"c"}, {4, 6}}};
     auto text = encode_apps(apps);
     assert_true(text.ok());
     auto back = decode_apps(*text, 8);
@@ -188,10 +187,10 @@ static void long_command_lines_are_left_out(void **) {
 }
 
 static void hostile_programs_are_refused(void **) {
-    for (const char *text : {"", ";", "0;", ";0", "*;0", "0;*", "**", "*x", "x:a", "0-:a", "-1:a",
-                             "1-0:a", "0,0:a", "3,1:a", "0-8:a", "8:a", "0-7;0", "0:a b", "0:%",
-                             "0:%4", "0:%4g", "0:%00", "0:%-1", "0:\xff", "0:a:b", "0,", ",0",
-                             "4294967296:a", "0-4294967295:a"})
+    for (const char *text :
+         {"",      ";",     "0;",    ";0",     "*;0",   "0;*", "**",    "*x",           "x:a",           "0-:a",
+          "-1:a",  "1-0:a", "0,0:a", "3,1:a",  "0-8:a", "8:a", "0-7;0", "0:a b",        "0:%",           "0:%4",
+          "0:%4g", "0:%00", "0:%-1", "0:\xff", "0:a:b", "0,",  ",0",    "4294967296:a", "0-4294967295:a"})
         if (decode_apps(text, 8))
             fail_msg("taken: %s", text);
     assert_false(decode_apps("0:" + std::string(max_app_arguments, ','), 8).ok());
@@ -212,16 +211,11 @@ static void garbled_programs_harm_nothing(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(the_program_follows_the_options),
-        cmocka_unit_test(what_is_not_understood_is_not_guessed),
-        cmocka_unit_test(colons_divide_a_het_step),
-        cmocka_unit_test(an_ordinary_step_is_one_program),
-        cmocka_unit_test(each_component_is_a_program),
-        cmocka_unit_test(a_multi_prog_file_is_read_as_slurm_does),
-        cmocka_unit_test(a_bad_multi_prog_file_is_refused),
-        cmocka_unit_test(programs_come_back),
-        cmocka_unit_test(long_command_lines_are_left_out),
-        cmocka_unit_test(hostile_programs_are_refused),
+        cmocka_unit_test(the_program_follows_the_options),  cmocka_unit_test(what_is_not_understood_is_not_guessed),
+        cmocka_unit_test(colons_divide_a_het_step),         cmocka_unit_test(an_ordinary_step_is_one_program),
+        cmocka_unit_test(each_component_is_a_program),      cmocka_unit_test(a_multi_prog_file_is_read_as_slurm_does),
+        cmocka_unit_test(a_bad_multi_prog_file_is_refused), cmocka_unit_test(programs_come_back),
+        cmocka_unit_test(long_command_lines_are_left_out),  cmocka_unit_test(hostile_programs_are_refused),
         cmocka_unit_test(garbled_programs_harm_nothing),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

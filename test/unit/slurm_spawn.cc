@@ -1,12 +1,12 @@
 // PMIx_Spawn under Slurm: the srun that a plan becomes, and what reaches srun while its step runs.
 #include "common/start/spawn_channel.h"
+#include "plugins/kit/launch_listener.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/steps/spawn_command.h"
-#include "plugins/kit/launch_listener.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <arpa/inet.h>
+#include <cerrno>
 #include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -51,8 +51,8 @@ void a_plan_becomes_a_command(void **) {
     auto command = spawn_command(plan, context);
     assert_true(command.ok());
     const auto &argv = command->argv;
-    for (const char *word : {"/usr/bin/srun", "--jobid=7", "--overlap", "--ntasks=3",
-                             "--nodelist=n2,n1,n2", "--input=none", "--job-name=my_prog"})
+    for (const char *word : {"/usr/bin/srun", "--jobid=7", "--overlap", "--ntasks=3", "--nodelist=n2,n1,n2",
+                             "--input=none", "--job-name=my_prog"})
         assert_true(has(argv, word));
     assert_false(has(argv, "--overcommit"));
     assert_string_equal(argv.back().c_str(), "/x/pmixhost-task");
@@ -97,9 +97,9 @@ void variables_of_a_step_are_not_handed_on(void **) {
             fail_msg("%s", kept);
     }
     for (const char *dropped :
-         {"SLURM_STEP_ID=1", "SLURM_CPU_BIND=x", "SLURM_NTASKS=1", "SRUN_DEBUG=1", "PMIX_RANK=1",
-          "OMPI_PARENT_PORT=x", "PMIXHOST_STEP_0=x", "PMIXHOST_TASK_SPEC_0=x", "PMIXHOST_PARENT=x 1",
-          "PMIXHOST_REPORT=x", "PMIXHOST_PSETS=a=0", "SLURM_JOB_NAME=x", "SLURM_HOSTFILE=x", "SLURM_DISTRIBUTION=x"}) {
+         {"SLURM_STEP_ID=1", "SLURM_CPU_BIND=x", "SLURM_NTASKS=1", "SRUN_DEBUG=1", "PMIX_RANK=1", "OMPI_PARENT_PORT=x",
+          "PMIXHOST_STEP_0=x", "PMIXHOST_TASK_SPEC_0=x", "PMIXHOST_PARENT=x 1", "PMIXHOST_REPORT=x",
+          "PMIXHOST_PSETS=a=0", "SLURM_JOB_NAME=x", "SLURM_HOSTFILE=x", "SLURM_DISTRIBUTION=x"}) {
         if (belongs_to_the_job(dropped))
             fail_msg("%s", dropped);
     }
@@ -107,8 +107,7 @@ void variables_of_a_step_are_not_handed_on(void **) {
 
 void sruns_words_have_a_meaning(void **) {
     auto kind = [](int number) {
-        return explain_srun(fmt::format("srun: error: Unable to create step for job 3: {}\n",
-                                        slurm_strerror(number)))
+        return explain_srun(fmt::format("srun: error: Unable to create step for job 3: {}\n", slurm_strerror(number)))
             .kind;
     };
     assert_true(kind(ESLURM_TOO_MANY_REQUESTED_CPUS) == ErrorKind::limit);
@@ -180,13 +179,12 @@ void a_launch_is_told_when_all_hosts_have(void **) {
 void a_failure_of_one_host_is_told_at_once(void **) {
     Fixture f;
     f.listener->begin();
-    auto ready = ReadyMessage::prepare(f.target, {StarterMessage::Kind::launched, -190, "n1: no such program"},
-                                       f.sealer, 2s);
+    auto ready =
+        ReadyMessage::prepare(f.target, {StarterMessage::Kind::launched, -190, "n1: no such program"}, f.sealer, 2s);
     assert_true(ready.ok());
     assert_true(ready->send().ok());
     f.say(StarterMessage::Kind::exit_report, 2, "why");
-    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(),
-                        "launched -190 n1: no such program");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched -190 n1: no such program");
     auto report = f.listener->finish(1s);
     assert_true(report.has_value());
     assert_int_equal(report->exit_status, 2);

@@ -40,9 +40,7 @@ static std::string status_line(const std::string &name) {
 
 static std::string describe(const StartDocument &document, int argc, char **argv) {
     std::string out;
-    auto say = [&out](const std::string &name, const std::string &value) {
-        out += name + "=" + value + '\0';
-    };
+    auto say = [&out](const std::string &name, const std::string &value) { out += name + "=" + value + '\0'; };
     say("AT_UID", status_line("Uid"));
     say("AT_GID", status_line("Gid"));
     say("AT_GROUPS", status_line("Groups"));
@@ -96,8 +94,8 @@ int main(int argc, char **argv) {
     int lifeline = static_cast<int>(*document->number("slurm.lifeline_fd", 1 << 20));
     int page_fd = static_cast<int>(*document->number("status_fd", 1 << 20));
     if (mode == "exit") {
-        auto *page = static_cast<StatusPage *>(
-            mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0));
+        auto *page =
+            static_cast<StatusPage *>(mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0));
         page->fail("the stand-in\ndoes not like it here");
         return 1;
     }

@@ -153,21 +153,58 @@ static void every_field_comes_back(void **) {
 
 static void hostile_maps_are_refused(void **) {
     const char *maps[] = {
-        "", "x", "pmixhost2 hosts=n1 ranks=0", "pmixhost1", "pmixhost1 hosts=n1",
-        "pmixhost1 ranks=0", "pmixhost1 hosts=n1 ranks=", "pmixhost1 hosts=n1 ranks=0 ranks=0",
-        "pmixhost1  hosts=n1 ranks=0", "pmixhost1 hosts=n1 ranks=0 ", "pmixhost1 hosts=n1 ranks=0;",
-        "pmixhost1 hosts=n1 evil=1 ranks=0", "pmixhost1 job=-1 hosts=n1 ranks=0",
-        "pmixhost1 job=4294967296 hosts=n1 ranks=0", "pmixhost1 hosts=n1\t ranks=0",
+        "",
+        "x",
+        "pmixhost2 hosts=n1 ranks=0",
+        "pmixhost1",
+        "pmixhost1 hosts=n1",
+        "pmixhost1 ranks=0",
+        "pmixhost1 hosts=n1 ranks=",
+        "pmixhost1 hosts=n1 ranks=0 ranks=0",
+        "pmixhost1  hosts=n1 ranks=0",
+        "pmixhost1 hosts=n1 ranks=0 ",
+        "pmixhost1 hosts=n1 ranks=0;",
+        "pmixhost1 hosts=n1 evil=1 ranks=0",
+        "pmixhost1 job=-1 hosts=n1 ranks=0",
+        "pmixhost1 job=4294967296 hosts=n1 ranks=0",
+        "pmixhost1 hosts=n1\t ranks=0",
         "pmixhost1 jobs=1,x hosts=n1 ranks=0",
     };
     for (const char *map : maps)
         assert_false(decode_task_map(map).ok());
     const char *ranks[] = {
-        "-1", "0:", "0:-1", "0:1x", "0:1x0", "0:(1", "0:(1)", "0:(1)x", "0:()x2", "0:((1)x2)x2",
-        "0:1x99999999", "0:(1x1000000)x1000000", "0:(1,1)x4294967295", "0+1x4294967295",
-        "0+1x131073", "0+1", "0+x2", "0+-1x2", "5-1x9", "ex131073", "ex0", "ex", "e:1",
-        "0+1x100000:1x1000", "99999999", "4294967296", "18446744073709551616", "0:4294967295",
-        "0:9223372036854775807,9223372036854775807", "0;;1", "0x3", "\xff",
+        "-1",
+        "0:",
+        "0:-1",
+        "0:1x",
+        "0:1x0",
+        "0:(1",
+        "0:(1)",
+        "0:(1)x",
+        "0:()x2",
+        "0:((1)x2)x2",
+        "0:1x99999999",
+        "0:(1x1000000)x1000000",
+        "0:(1,1)x4294967295",
+        "0+1x4294967295",
+        "0+1x131073",
+        "0+1",
+        "0+x2",
+        "0+-1x2",
+        "5-1x9",
+        "ex131073",
+        "ex0",
+        "ex",
+        "e:1",
+        "0+1x100000:1x1000",
+        "99999999",
+        "4294967296",
+        "18446744073709551616",
+        "0:4294967295",
+        "0:9223372036854775807,9223372036854775807",
+        "0;;1",
+        "0x3",
+        "\xff",
         "0:1x8388607;0:1x8388607",
     };
     for (const char *text : ranks) {
@@ -189,8 +226,7 @@ static void garbled_maps_harm_nothing(void **) {
             garbled.resize(random() % garbled.size());
         auto map = decode_task_map(garbled); // bounded, whatever the outcome
         if (map)
-            (void)JobMap::create(std::vector<std::string>(map->ranks_by_host.size(), "n"),
-                                 map->ranks_by_host);
+            (void)JobMap::create(std::vector<std::string>(map->ranks_by_host.size(), "n"), map->ranks_by_host);
     }
 }
 
@@ -201,8 +237,7 @@ static void long_texts_are_cut_for_the_environment(void **) {
     assert_int_equal(pieces[2].size(), 5);
     assert_memory_equal(pieces[0].data(), "3 aaa", 5);
     assert_string_equal(task_map_variable(2).c_str(), "PMIXHOST_STEP_2");
-    assert_true(split_for_environment(std::string(TaskMap::max_text, 'a')).size() <=
-                max_environment_pieces);
+    assert_true(split_for_environment(std::string(TaskMap::max_text, 'a')).size() <= max_environment_pieces);
 }
 
 int main() {

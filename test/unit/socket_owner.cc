@@ -43,7 +43,9 @@ struct Connection {
         assert_true(static_cast<bool>(accepted));
     }
 };
-uid_t expected() { return geteuid() == 0 ? 12345 : geteuid(); }
+uid_t expected() {
+    return geteuid() == 0 ? 12345 : geteuid();
+}
 
 void the_maker_of_the_peers_socket_is_found(void **) {
     auto owners = SocketOwners::open();
@@ -141,8 +143,8 @@ void other_lines_are_not(void **) {
     assert_false(with(text.find("9C40"), "9C41"));
     assert_false(with(text.find("1F90"), "1F91"));
     assert_false(with(text.find("0100007F"), "0200007F"));
-    assert_false(with(text.find(" 01 "), " 0A ")); // listens
-    assert_false(with(text.find(" 01 "), " 06 ")); // has ended
+    assert_false(with(text.find(" 01 "), " 0A "));     // listens
+    assert_false(with(text.find(" 01 "), " 06 "));     // has ended
     assert_false(with(text.find("123456"), "0     ")); // belongs to nobody
     for (std::size_t cut = 0; cut < text.find("123456"); ++cut)
         assert_false(owner_in_table_line(text.substr(0, cut), ends(), owner));

@@ -1,11 +1,11 @@
 // What PMIx_Spawn is asked, from the caller's structures to the plan, and what a spawned process
 // reads of it.
-#include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/spawn/plan_spawn.h"
+#include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/spawn/spawn_request.h"
 
-#include <fstream>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <pmix.h>
 #include <set>
 #include <sstream>
@@ -37,8 +37,7 @@ wire::SpawnDirective flag(const char *key, bool required = false) {
     return {key, required, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1};
 }
 wire::SpawnDirective variable(const char *key, const std::string &value, char separator) {
-    return {key, 0, static_cast<std::uint8_t>(SpawnValue::variable), value,
-            static_cast<unsigned char>(separator)};
+    return {key, 0, static_cast<std::uint8_t>(SpawnValue::variable), value, static_cast<unsigned char>(separator)};
 }
 
 wire::SpawnRequest ask(int count, std::vector<wire::SpawnDirective> directives = {}) {
@@ -63,7 +62,9 @@ std::string placed(const wire::SpawnRequest &request) {
     return fmt::format("{}{}", fmt::join(plan.host_of_rank, " "), plan.oversubscribed ? " over" : "");
 }
 
-void check(const std::string &got, const char *wanted) { assert_string_equal(got.c_str(), wanted); }
+void check(const std::string &got, const char *wanted) {
+    assert_string_equal(got.c_str(), wanted);
+}
 
 void hosts_are_filled_in_order(void **) {
     check(placed(ask(1)), "n1");
@@ -81,8 +82,7 @@ void what_does_not_fit_is_out_of_resource(void **) {
     check(placed(ask(8)), "n1 n1 n2 n2 n3 n3 n3 n3");
     check(placed(ask(9)), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
     check(placed(ask(4, {text(PMIX_PPR, "1:node")})), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
-    check(placed(ask(10, {text(PMIX_MAPBY, "slot:oversubscribe")})),
-          "n1 n1 n1 n2 n2 n2 n3 n3 n3 n3 over");
+    check(placed(ask(10, {text(PMIX_MAPBY, "slot:oversubscribe")})), "n1 n1 n1 n2 n2 n2 n3 n3 n3 n3 over");
     check(placed(ask(0)), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
     check(placed(ask(-1)), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
     check(placed(ask(INT32_MAX)), PMIx_Error_string(PMIX_ERR_OUT_OF_RESOURCE));
@@ -199,9 +199,8 @@ void the_environment_is_changed_in_order(void **) {
 
 void the_rest_of_the_directives_is_in_the_plan(void **) {
     auto request = ask(2, {number(PMIX_TIMEOUT, 7), text(PMIX_BINDTO, "core:overload-allowed"),
-                           number(PMIX_STDIN_TGT, 1), flag(PMIX_IOF_TAG_OUTPUT),
-                           flag(PMIX_MERGE_STDERR_STDOUT), flag(PMIX_INDEX_ARGV),
-                           text(PMIX_PREFIX, "/opt/x")});
+                           number(PMIX_STDIN_TGT, 1), flag(PMIX_IOF_TAG_OUTPUT), flag(PMIX_MERGE_STDERR_STDOUT),
+                           flag(PMIX_INDEX_ARGV), text(PMIX_PREFIX, "/opt/x")});
     auto result = plan_spawn(request, three_hosts());
     auto &plan = std::get<SpawnPlan>(result);
     assert_int_equal(plan.timeout->count(), 7);

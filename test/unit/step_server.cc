@@ -54,7 +54,9 @@ REPLACES pmix_status_t PMIx_server_init(pmix_server_module_t *module, pmix_info_
     bool listens = bind(fd, reinterpret_cast<sockaddr *>(&here), sizeof here) == 0 && listen(fd, 5) == 0;
     return listens ? PMIX_SUCCESS : PMIX_ERROR;
 }
-REPLACES pmix_status_t PMIx_server_finalize(void) { return PMIX_SUCCESS; }
+REPLACES pmix_status_t PMIx_server_finalize(void) {
+    return PMIX_SUCCESS;
+}
 REPLACES pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t, int, pmix_info_t[], std::size_t,
                                                    pmix_op_cbfunc_t callback, void *data) {
     return later(callback, data);
@@ -146,7 +148,8 @@ struct FakeBackend final : RmBackend {
         listener = &the_listener;
         return {};
     }
-    void send_contact(HostIndex, std::string message, bool, TimePoint, std::function<void(Result<void>)> done) override {
+    void send_contact(HostIndex, std::string message, bool, TimePoint,
+                      std::function<void(Result<void>)> done) override {
         if (to_other_host)
             to_other_host(std::move(message));
         done({});
@@ -175,8 +178,8 @@ struct FenceAnswer {
     bool came = false;
     pmix_status_t status = 0;
     std::string data;
-    static void take(pmix_status_t status, const char *data, std::size_t size, void *mine, pmix_release_cbfunc_t release,
-                     void *release_data) {
+    static void take(pmix_status_t status, const char *data, std::size_t size, void *mine,
+                     pmix_release_cbfunc_t release, void *release_data) {
         auto *answer = static_cast<FenceAnswer *>(mine);
         std::unique_lock lock(answer->mutex);
         answer->came = true;
@@ -229,8 +232,9 @@ struct World {
         backend.info.apps.emplace_back();
         if (hosts > 1)
             join_other_host();
-        auto made = StepServer::create({*loop, log, settings, backend, nullptr, nullptr, {}, false, directory + "/step", {}},
-                                       [this](Result<void> result) { ended = std::move(result); });
+        auto made =
+            StepServer::create({*loop, log, settings, backend, nullptr, nullptr, {}, false, directory + "/step", {}},
+                               [this](Result<void> result) { ended = std::move(result); });
         if (!made)
             fail_msg("%s", made.failure().text.c_str());
         server = std::move(*made);
@@ -246,13 +250,14 @@ struct World {
         library = nullptr;
     }
     void join_other_host() {
-        auto mesh = Mesh::create(*loop, log, settings, "step", 1, 2 + central_role_count, make_secret_authenticator("secret"),
-                                 {[this](HostIndex, std::uint8_t type, Bytes payload) { on_message(type, payload); },
-                                  [](HostIndex, Mesh::Gone, const Error &) {},
-                                  [this](HostIndex, Bytes message, TimePoint, std::function<void(Result<void>)> done) {
-                                      backend.listener->on_contact(std::move(message));
-                                      done({});
-                                  }});
+        auto mesh =
+            Mesh::create(*loop, log, settings, "step", 1, 2 + central_role_count, make_secret_authenticator("secret"),
+                         {[this](HostIndex, std::uint8_t type, Bytes payload) { on_message(type, payload); },
+                          [](HostIndex, Mesh::Gone, const Error &) {},
+                          [this](HostIndex, Bytes message, TimePoint, std::function<void(Result<void>)> done) {
+                              backend.listener->on_contact(std::move(message));
+                              done({});
+                          }});
         assert_true(mesh.ok());
         other = std::move(*mesh);
         backend.to_other_host = [this](std::string message) {
@@ -283,9 +288,9 @@ struct World {
             backend.listener->on_task_started(rank, tasks.back());
             pmix_proc_t process;
             PMIX_LOAD_PROCID(&process, "job", rank);
-            fake.module->client_connected2(&process, nullptr, nullptr, 0,
-                                           [](pmix_status_t, void *count) { ++*static_cast<std::atomic<int> *>(count); },
-                                           &connected);
+            fake.module->client_connected2(
+                &process, nullptr, nullptr, 0,
+                [](pmix_status_t, void *count) { ++*static_cast<std::atomic<int> *>(count); }, &connected);
         }
         run_until([&] { return connected == 2; });
     }
@@ -321,7 +326,8 @@ void a_step_begins_and_ends(void **) {
     for (Rank rank : {0, 1}) {
         pmix_proc_t process;
         PMIX_LOAD_PROCID(&process, "job", rank);
-        world.fake.module->client_finalized(&process, nullptr, [](pmix_status_t, void *) {}, nullptr);
+        world.fake.module->client_finalized(
+            &process, nullptr, [](pmix_status_t, void *) {}, nullptr);
     }
     world.end_task(0, SIGTERM);
     assert_false(world.ended.has_value());

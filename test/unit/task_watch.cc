@@ -1,6 +1,6 @@
 // The watch over tasks: their end is heard of, and seen even before it is reported.
-#include "common/peer/peer_process.h"
 #include "server-glue/tasks/task_watch.h"
+#include "common/peer/peer_process.h"
 
 #include <csignal>
 #include <linux/sched.h>

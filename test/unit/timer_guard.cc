@@ -16,8 +16,7 @@ using namespace std::chrono_literals;
 static int walks = 0;
 static bool threads_are_known = false, base_without_lock = false;
 extern "C" {
-__attribute__((visibility("default"))) int event_base_foreach_event(event_base *base,
-                                                                    event_base_foreach_event_cb each,
+__attribute__((visibility("default"))) int event_base_foreach_event(event_base *base, event_base_foreach_event_cb each,
                                                                     void *data) {
     ++walks;
     using Walk = int (*)(event_base *, event_base_foreach_event_cb, void *);

@@ -3,6 +3,7 @@
 // answers are given to libpmix in the library thread, never in the loop's.
 //
 // libpmix itself is not started; what the upcalls need of it stands here.
+#include "server-glue/library/upcalls.h"
 #include "server-glue/allocation/allocation_ask.h"
 #include "server-glue/collective/connect_ask.h"
 #include "server-glue/collective/fence_ask.h"
@@ -12,7 +13,6 @@
 #include "server-glue/events/monitors.h"
 #include "server-glue/events/notify_ask.h"
 #include "server-glue/groups/group_ask.h"
-#include "server-glue/library/upcalls.h"
 #include "server-glue/log/log_ask.h"
 #include "server-glue/modex/modex_ask.h"
 #include "server-glue/publish/publish_asks.h"
@@ -43,8 +43,7 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t *, std::size_t, pmix_inf
     return PMIX_SUCCESS;
 }
 pmix_status_t PMIx_Register_event_handler(pmix_status_t *, std::size_t, pmix_info_t *, std::size_t,
-                                          pmix_notification_fn_t, pmix_hdlr_reg_cbfunc_t callback,
-                                          void *data) {
+                                          pmix_notification_fn_t, pmix_hdlr_reg_cbfunc_t callback, void *data) {
     with_callback = callback != nullptr;
     if (callback)
         callback(PMIX_SUCCESS, 1, data);
@@ -122,12 +121,18 @@ void on_list(pmix_status_t status, pmix_info_t *, std::size_t, void *data, pmix_
     if (release)
         release(object);
 }
-void on_found(pmix_status_t, pmix_pdata_t *, std::size_t, void *data) { static_cast<World *>(data)->answered(); }
-void on_spawned(pmix_status_t, char *, void *data) { static_cast<World *>(data)->answered(); }
+void on_found(pmix_status_t, pmix_pdata_t *, std::size_t, void *data) {
+    static_cast<World *>(data)->answered();
+}
+void on_spawned(pmix_status_t, char *, void *data) {
+    static_cast<World *>(data)->answered();
+}
 void on_credential(pmix_status_t, pmix_byte_object_t *, pmix_info_t *, std::size_t, void *data) {
     static_cast<World *>(data)->answered();
 }
-void on_valid(pmix_status_t, pmix_info_t *, std::size_t, void *data) { static_cast<World *>(data)->answered(); }
+void on_valid(pmix_status_t, pmix_info_t *, std::size_t, void *data) {
+    static_cast<World *>(data)->answered();
+}
 
 constexpr const char *long_name = "a-namespace-that-is-longer-than-what-a-string-has-room-for";
 
@@ -140,7 +145,7 @@ pmix_proc_t process() {
 // What libpmix gives is made before memory runs out.
 using Call = std::function<pmix_status_t(World &)>;
 enum class Status {
-    answers,    // another one than PMIX_SUCCESS is the answer
+    answers,      // another one than PMIX_SUCCESS is the answer
     means_nothing // always answered by the callback
 };
 
@@ -167,7 +172,9 @@ void runs_out_of_memory(const char *what, Status status_means, const Call &call)
     }
 }
 
-pmix_server_module_t &module() { return *module_table(); }
+pmix_server_module_t &module() {
+    return *module_table();
+}
 
 void requests_are_answered_once(void **) {
     pmix_proc_t proc = process();
@@ -186,7 +193,8 @@ void requests_are_answered_once(void **) {
     (void)module(); // is made at the first call
 
     auto ask = [](const char *what, const Call &call) { runs_out_of_memory(what, Status::answers, call); };
-    ask("client_connected2", [&](World &w) { return module().client_connected2(&proc, nullptr, nullptr, 0, on_status, &w); });
+    ask("client_connected2",
+        [&](World &w) { return module().client_connected2(&proc, nullptr, nullptr, 0, on_status, &w); });
     ask("client_finalized", [&](World &w) { return module().client_finalized(&proc, nullptr, on_status, &w); });
     ask("abort", [&](World &w) {
         return module().abort(&proc, nullptr, 1, text.c_str(), procs.data(), procs.size(), on_status, &w);
@@ -203,12 +211,9 @@ void requests_are_answered_once(void **) {
     ask("lookup", [&](World &w) { return module().lookup(&proc, keys.data(), nullptr, 0, on_found, &w); });
     ask("unpublish", [&](World &w) { return module().unpublish(&proc, keys.data(), nullptr, 0, on_status, &w); });
     ask("query", [&](World &w) { return module().query(&proc, &query, 1, on_list, &w); });
-    ask("allocate", [&](World &w) {
-        return module().allocate(&proc, PMIX_ALLOC_NEW, &info, 1, on_list, &w);
-    });
-    ask("job_control", [&](World &w) {
-        return module().job_control(&proc, procs.data(), procs.size(), &info, 1, on_list, &w);
-    });
+    ask("allocate", [&](World &w) { return module().allocate(&proc, PMIX_ALLOC_NEW, &info, 1, on_list, &w); });
+    ask("job_control",
+        [&](World &w) { return module().job_control(&proc, procs.data(), procs.size(), &info, 1, on_list, &w); });
     ask("get_credential", [&](World &w) { return module().get_credential(&proc, nullptr, 0, on_credential, &w); });
     ask("validate_credential",
         [&](World &w) { return module().validate_credential(&proc, &credential, nullptr, 0, on_valid, &w); });
@@ -245,8 +250,8 @@ void what_nobody_takes_is_refused_once(void **) {
              // Answered by the upcall itself.
              w.status = PMIX_ERR_NOT_SUPPORTED;
              w.answers = 1;
-             pmix_status_t status = module().notify_event(PMIX_EVENT_PROC_TERMINATED, &proc,
-                                                          PMIX_RANGE_NAMESPACE, nullptr, 0, on_status, &w);
+             pmix_status_t status = module().notify_event(PMIX_EVENT_PROC_TERMINATED, &proc, PMIX_RANGE_NAMESPACE,
+                                                          nullptr, 0, on_status, &w);
              return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
          }}};
     for (const auto &[what, call] : calls) {

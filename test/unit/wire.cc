@@ -1,8 +1,8 @@
 // The wire codec: what is encoded comes back, and no cut, lie or garbage gets through.
 #include "common/transport/contact.h"
 #include "common/transport/tree.h"
-#include "common/wire/frame.h"
 #include "common/wire/collective_messages.h"
+#include "common/wire/frame.h"
 
 #include "test/unit/check.h"
 
@@ -61,8 +61,7 @@ static void frames(void **) {
     assert_true(decode_header(header.data(), 100).failure().kind == ErrorKind::invalid);
     header = encode_header({.type = 1, .length = 1});
     header[2] = 9;
-    assert_true(decode_header(header.data(), 100).failure().text.find("version 9") !=
-                std::string::npos);
+    assert_true(decode_header(header.data(), 100).failure().text.find("version 9") != std::string::npos);
 }
 
 static void contacts(void **) {
@@ -104,9 +103,12 @@ static void tree_shapes(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),  cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(lying_lengths_allocate_nothing), cmocka_unit_test(frames),
-        cmocka_unit_test(contacts),    cmocka_unit_test(tree_shapes),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(lying_lengths_allocate_nothing),
+        cmocka_unit_test(frames),
+        cmocka_unit_test(contacts),
+        cmocka_unit_test(tree_shapes),
     };
     return cmocka_run_group_tests_name("wire", tests, nullptr, nullptr);
 }

@@ -1,8 +1,8 @@
 // contrib/doc/wire-format.md is made from the messages' own field lists; this test fails when the
 // committed one is not what they say. To make it anew: test/unit/wire_document --write FILE
 #include "common/transport/contact.h"
-#include "common/wire/frame.h"
 #include "common/wire/all_messages.h"
+#include "common/wire/frame.h"
 #include "server-glue/core/signature.h"
 
 #include <algorithm>
@@ -47,8 +47,7 @@ template <typename Message> std::string fields_of() {
 }
 
 template <typename Message> std::string message() {
-    return fmt::format("\n### {} ({})\n\n{}\n", Message::name, Message::type, Message::text) +
-           fields_of<Message>();
+    return fmt::format("\n### {} ({})\n\n{}\n", Message::name, Message::type, Message::text) + fields_of<Message>();
 }
 
 template <typename... Messages> std::string all(std::tuple<Messages...> *) {
@@ -95,8 +94,7 @@ one installation.
     out += "\n### ControlOutcome\n" + fields_of<ControlOutcome>();
     out += "\n### Signature\n\nThe content of the `signature` of a collective.\n" + fields_of<Signature>();
     out += "\n### Members\n" + fields_of<Members>();
-    out += "\n### GroupPart\n\nThe data of a contribution to the construction of a group.\n" +
-           fields_of<GroupPart>();
+    out += "\n### GroupPart\n\nThe data of a contribution to the construction of a group.\n" + fields_of<GroupPart>();
     out += "\n### Contact\n\nThe contact message that the backend carries.\n" + fields_of<Contact>();
     return out;
 }

@@ -1,8 +1,8 @@
 // Threads for calls that block: what happens when there are none, when a job throws, and when it sticks.
 #include "common/loop/worker.h"
 
-#include "common/base/start_thread.h"
 #include "common/base/log.h"
+#include "common/base/start_thread.h"
 
 #include <atomic>
 #include <cerrno>
@@ -110,8 +110,8 @@ void a_job_that_throws_is_an_answer(void **) {
     worker.run([]() -> Result<int> { throw 7; }, hear);
     worker.run(gives(3), hear);
     assert_true(loop->run().ok());
-    assert_true((said == std::vector<std::string>{"internal error: no luck",
-                                                  "internal error: unknown exception", "3"}));
+    assert_true(
+        (said == std::vector<std::string>{"internal error: no luck", "internal error: unknown exception", "3"}));
 }
 
 // Values that cannot be copied come through as well.

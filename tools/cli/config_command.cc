@@ -36,8 +36,7 @@ void show_text(const Loaded &loaded) {
         width = std::max(width, lines.back().size());
     }
     for (std::size_t i = 0; i < lines.size(); ++i)
-        fmt::print("{:<{}}  # {}\n", lines[i], std::min<std::size_t>(width, 60),
-                   loaded.origins[i].where);
+        fmt::print("{:<{}}  # {}\n", lines[i], std::min<std::size_t>(width, 60), loaded.origins[i].where);
 }
 
 nlohmann::ordered_json json_value(const Option &option, const Settings &settings) {
@@ -89,14 +88,10 @@ int config_command(const Words &words) {
     CLI::App parser("Shows the configuration, or checks a file.", "pmixhost config");
     bool show_it = false, json = false, man = false;
     std::string file, checked;
-    parser.add_flag("--show", show_it,
-                    "Show each option, its value and where it comes from (default)");
+    parser.add_flag("--show", show_it, "Show each option, its value and where it comes from (default)");
     parser.add_flag("--json", json, "Show it as JSON");
-    parser.add_option("--file", file, "Show what this file says instead of the installed one")
-        ->type_name("FILE");
-    parser
-        .add_option("--check", checked,
-                    "List all errors of a file; exit code 0 if there is none, else 1")
+    parser.add_option("--file", file, "Show what this file says instead of the installed one")->type_name("FILE");
+    parser.add_option("--check", checked, "List all errors of a file; exit code 0 if there is none, else 1")
         ->type_name("FILE");
     parser.add_flag("--man", man, "Write the section OPTIONS of pmixhost.conf(5)");
     try {

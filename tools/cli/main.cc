@@ -11,17 +11,16 @@ using namespace pmixhost;
 
 namespace {
 
-constexpr char help[] =
-    "Usage: pmixhost COMMAND [OPTIONS]\n"
-    "\n"
-    "  run       run a program on virtual hosts of this machine\n"
-    "  config    show the configuration and where each value comes from, or check a file\n"
-    "  version   show the version and what it was built with\n"
-    "\n"
-    "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
-    "pmixhost.conf(5). Under a resource manager, jobs need none of this: srun --mpi=pmixhost.\n"
-    "\n"
-    "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's.\n";
+constexpr char help[] = "Usage: pmixhost COMMAND [OPTIONS]\n"
+                        "\n"
+                        "  run       run a program on virtual hosts of this machine\n"
+                        "  config    show the configuration and where each value comes from, or check a file\n"
+                        "  version   show the version and what it was built with\n"
+                        "\n"
+                        "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
+                        "pmixhost.conf(5). Under a resource manager, jobs need none of this: srun --mpi=pmixhost.\n"
+                        "\n"
+                        "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's.\n";
 
 // Descriptors 0 to 2 are open, whatever we were started with: no pipe of ours shall take their
 // place.
@@ -50,8 +49,7 @@ int dispatch(const Words &words) {
     if (words.empty())
         std::fputs(help, stderr);
     else
-        std::fprintf(stderr,
-                     "pmixhost: error: there is no command '%s'; allowed: run, config, version\n",
+        std::fprintf(stderr, "pmixhost: error: there is no command '%s'; allowed: run, config, version\n",
                      words.front().c_str());
     return exit_usage;
 }

@@ -7,8 +7,8 @@
 
 #include <cstdio>
 #include <cstring>
-#include <string>
 #include <spawn.h>
+#include <string>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,8 +37,8 @@ int version_command(const Words &words) {
         return help ? exit_ok : exit_usage;
     }
     std::printf("pmixhost %s\n", PACKAGE_VERSION);
-    std::printf("PMIx library %ld.%ld.%ld (of the build)\n", long{PMIX_VERSION_MAJOR},
-                long{PMIX_VERSION_MINOR}, long{PMIX_VERSION_RELEASE});
+    std::printf("PMIx library %ld.%ld.%ld (of the build)\n", long{PMIX_VERSION_MAJOR}, long{PMIX_VERSION_MINOR},
+                long{PMIX_VERSION_RELEASE});
     return show_backends();
 }
 

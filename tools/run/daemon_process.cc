@@ -3,8 +3,8 @@
 
 #include "tools/run/session_door.h"
 
-#include "common/config/config.h"
 #include "common/base/fd_pair.h"
+#include "common/config/config.h"
 #include "common/local/local_text.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/start_fd.h"
@@ -43,8 +43,8 @@ std::string hex(const unsigned char *bytes, std::size_t size) {
 // What tells a program that it belongs to another job; the tasks of this one must not believe it.
 bool of_another_job(std::string_view variable) {
     auto name = variable.substr(0, variable.find('='));
-    for (std::string_view known : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_ID", "PMI_RANK", "PMI_SIZE",
-                                   "PMI_FD", "PMIX_HOSTNAME", "PMIX_SERVER_TMPDIR"}) {
+    for (std::string_view known : {"PMIX_NAMESPACE", "PMIX_RANK", "PMIX_ID", "PMI_RANK", "PMI_SIZE", "PMI_FD",
+                                   "PMIX_HOSTNAME", "PMIX_SERVER_TMPDIR"}) {
         if (name == known)
             return true;
     }
@@ -109,8 +109,7 @@ void describe_job(const RunOptions &options, const RunIdentity &identity, Writer
         document.add("local.ranks", comma_list(options.ranks_by_host[host]));
     }
     for (std::size_t app = 0; app < options.apps.size(); ++app) {
-        document.add("local.app_ranks",
-                     fmt::format("{} {}", app, comma_list(options.apps[app].ranks)));
+        document.add("local.app_ranks", fmt::format("{} {}", app, comma_list(options.apps[app].ranks)));
         for (const auto &argument : options.apps[app].argv)
             document.add("local.app_arg", fmt::format("{} {}", app, escape_line(argument)));
     }
@@ -131,8 +130,8 @@ std::size_t program_of(const RunOptions &options, Rank rank) {
 }
 
 // In the child: becomes pmixhostd. Nothing but `kept` (and 0 to 2) stays open.
-[[noreturn]] void become_daemon(const std::string &program, int document, int report,
-                                const std::vector<int> &kept, bool apart) {
+[[noreturn]] void become_daemon(const std::string &program, int document, int report, const std::vector<int> &kept,
+                                bool apart) {
     if (apart)
         ::setsid(); // the terminal's Ctrl-C is for us, who decide what the tasks get
     for (int number = 1; number < NSIG; ++number)
@@ -183,8 +182,8 @@ Result<RunIdentity> make_identity(const RunOptions &options, char *const *enviro
     if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
         return system_error("random numbers", errno);
     identity.nspace = fmt::format("local.{}.{}", ::getpid(), hex(random.data(), 4));
-    identity.directory = fmt::format("{}/pmixhost-{}.{}", options.tmpdir, ::getuid(),
-                                     identity.nspace.substr(std::strlen("local.")));
+    identity.directory =
+        fmt::format("{}/pmixhost-{}.{}", options.tmpdir, ::getuid(), identity.nspace.substr(std::strlen("local.")));
     identity.secret = hex(random.data() + 4, 32);
     std::error_code failure;
     auto cwd = options.directory.empty() ? std::filesystem::current_path(failure)
@@ -202,13 +201,12 @@ Result<RunIdentity> make_identity(const RunOptions &options, char *const *enviro
             continue;
         }
         if (name == parent_variable || name == spawn_fd_variable || name == spawn_stderr_variable)
-            continue; // ours
+            continue;                             // ours
         if (name.starts_with(task_spec_prefix)) { // pmixhost-task's
             identity.task_env.push_back(std::move(variable));
             continue;
         }
-        if (variable.find('=') != std::string::npos && name != process_sets_variable &&
-            !of_another_job(variable))
+        if (variable.find('=') != std::string::npos && name != process_sets_variable && !of_another_job(variable))
             identity.task_env.push_back(variable);
         if (variable.starts_with("PMIXHOST_"))
             identity.pmixhost_env.push_back(std::move(variable));
@@ -227,8 +225,7 @@ void RunIdentity::remove_directories(HostIndex hosts) const {
         std::string path = directory_of(host);
         struct stat status {};
         std::error_code ignored;
-        if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-            status.st_uid == ::getuid())
+        if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::getuid())
             std::filesystem::remove_all(path, ignored);
     }
 }
@@ -248,8 +245,8 @@ std::string pmixhostd_path() {
     return installed;
 }
 
-Result<RoleProcess> RoleProcess::start(const std::string &role, const RunOptions &options,
-                                       const RunIdentity &identity, const std::string &program) {
+Result<RoleProcess> RoleProcess::start(const std::string &role, const RunOptions &options, const RunIdentity &identity,
+                                       const std::string &program) {
     auto pair = make_socket_pair();
     if (!pair)
         return pair.failure();
@@ -302,7 +299,9 @@ Result<RoleProcess> RoleProcess::start_launcher(const RunOptions &options, const
     return process;
 }
 
-void RoleProcess::no_more() { ::shutdown(invitations_.get(), SHUT_WR); }
+void RoleProcess::no_more() {
+    ::shutdown(invitations_.get(), SHUT_WR);
+}
 
 bool RoleProcess::invite(const std::string &invitation) {
     std::string frame;
@@ -310,12 +309,11 @@ bool RoleProcess::invite(const std::string &invitation) {
         frame.push_back(static_cast<char>(invitation.size() >> shift));
     frame += invitation;
     // It reads them as they come; one that takes none for so long is no good to anybody.
-    return ::send(invitations_.get(), frame.data(), frame.size(), MSG_NOSIGNAL) ==
-           static_cast<ssize_t>(frame.size());
+    return ::send(invitations_.get(), frame.data(), frame.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(frame.size());
 }
 
-Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity,
-                                   HostIndex host, const std::string &program) {
+Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity, HostIndex host,
+                                   const std::string &program) {
     DaemonProcess daemon;
     Writer document;
     std::vector<UniqueFd> theirs;
@@ -359,8 +357,8 @@ Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity 
             in_fd = pass(std::move(in->first));
         }
         int out_fd = pass(std::move(out->second)), err_fd = pass(std::move(err->second));
-        document.add("local.task", fmt::format("{} {} {} {} {}", rank, program_of(options, rank),
-                                               in_fd, out_fd, err_fd));
+        document.add("local.task",
+                     fmt::format("{} {} {} {} {}", rank, program_of(options, rank), in_fd, out_fd, err_fd));
         daemon.streams.push_back(std::move(ours));
     }
     describe_job(options, identity, document);

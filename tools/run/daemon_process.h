@@ -2,10 +2,10 @@
 // (contrib/doc/start-document.md).
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
-#include "common/start/status_page.h"
 #include "common/base/unique_fd.h"
+#include "common/job/job_map.h"
+#include "common/start/status_page.h"
 #include "tools/run/run_options.h"
 
 #include <memory>
@@ -20,7 +20,7 @@ struct RunIdentity {
     std::string nspace; // unique on this machine
     std::string secret; // 64 hex digits
     std::string cwd;
-    std::string parent; // "NSPACE RANK" of the process that spawned this run; may be empty
+    std::string parent;    // "NSPACE RANK" of the process that spawned this run; may be empty
     std::string directory; // begin of the names of the daemons' private directories
     std::vector<std::string> task_env, pmixhost_env;
     std::string session_door; // of the job that spawned this one; empty: this has its own session
@@ -52,8 +52,8 @@ std::string pmixhostd_path();
 // A pmixhostd of a central role (server-glue/core/central_roles.h): ends when this is dropped.
 class RoleProcess {
   public:
-    static Result<RoleProcess> start(const std::string &role, const RunOptions &options,
-                                     const RunIdentity &identity, const std::string &program);
+    static Result<RoleProcess> start(const std::string &role, const RunOptions &options, const RunIdentity &identity,
+                                     const std::string &program);
     // The launcher: with our standard streams and in our process group, as the jobs that it starts are
     // to be.
     static Result<RoleProcess> start_launcher(const RunOptions &options, const RunIdentity &identity,
@@ -70,7 +70,7 @@ class RoleProcess {
     UniqueFd invitations_;
 };
 
-Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity,
-                                   HostIndex host, const std::string &program);
+Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity, HostIndex host,
+                                   const std::string &program);
 
 } // namespace pmixhost

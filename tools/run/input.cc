@@ -8,8 +8,7 @@
 
 namespace pmixhost {
 
-InputForwarder::InputForwarder(EventLoop &loop, UniqueFd pipe)
-    : loop_(loop), pipe_(std::move(pipe)) {
+InputForwarder::InputForwarder(EventLoop &loop, UniqueFd pipe) : loop_(loop), pipe_(std::move(pipe)) {
     ::fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
     struct stat status {};
     if (::fstat(STDIN_FILENO, &status) == 0)
@@ -21,19 +20,16 @@ void InputForwarder::resume() {
     if (!pipe_ || at_end_ || read_watch_ || write_watch_)
         return;
     if (pollable_)
-        read_watch_ =
-            loop_.watch(STDIN_FILENO, EventLoop::readable, [this](unsigned) { on_readable(); });
+        read_watch_ = loop_.watch(STDIN_FILENO, EventLoop::readable, [this](unsigned) { on_readable(); });
     else // a file is always ready: the task's pace is what counts
-        write_watch_ =
-            loop_.watch(pipe_.get(), EventLoop::writable, [this](unsigned) { on_writable(); });
+        write_watch_ = loop_.watch(pipe_.get(), EventLoop::writable, [this](unsigned) { on_writable(); });
 }
 
 void InputForwarder::on_readable() {
     read_some();
     if (!pending_.empty()) {
         read_watch_.reset();
-        write_watch_ =
-            loop_.watch(pipe_.get(), EventLoop::writable, [this](unsigned) { on_writable(); });
+        write_watch_ = loop_.watch(pipe_.get(), EventLoop::writable, [this](unsigned) { on_writable(); });
     }
 }
 

@@ -2,8 +2,8 @@
 // of a regular file.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/unique_fd.h"
+#include "common/loop/event_loop.h"
 
 #include <string>
 

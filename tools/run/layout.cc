@@ -11,8 +11,7 @@ namespace {
 using Placement = std::vector<std::vector<Rank>>;
 
 Error unknown_policy(std::string_view policy) {
-    return error(ErrorKind::invalid,
-                 "--map-by '{}'; allowed: slot, node, plane=K, ppr:K:node, list=HOST,HOST,...",
+    return error(ErrorKind::invalid, "--map-by '{}'; allowed: slot, node, plane=K, ppr:K:node, list=HOST,HOST,...",
                  printable(policy));
 }
 
@@ -47,8 +46,7 @@ Result<Placement> listed(std::string_view list, Rank tasks, HostIndex hosts) {
         list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
     }
     if (rank != tasks)
-        return error(ErrorKind::invalid, "--map-by list: has {} tasks, but there are {}", rank,
-                     tasks);
+        return error(ErrorKind::invalid, "--map-by list: has {} tasks, but there are {}", rank, tasks);
     return out;
 }
 
@@ -62,13 +60,11 @@ Result<Placement> place(std::string_view policy, Rank tasks, HostIndex hosts) {
     bool per_host = policy.starts_with("ppr:") && policy.ends_with(":node");
     if (!per_host && !policy.starts_with("plane="))
         return unknown_policy(policy);
-    auto size = parse_number(per_host ? policy.substr(4, policy.size() - 4 - 5) : policy.substr(6),
-                             UINT32_MAX);
+    auto size = parse_number(per_host ? policy.substr(4, policy.size() - 4 - 5) : policy.substr(6), UINT32_MAX);
     if (!size || *size == 0)
         return unknown_policy(policy);
     if (per_host && *size * hosts < tasks)
-        return error(ErrorKind::invalid, "--map-by {}: {} tasks do not fit on {} hosts", policy,
-                     tasks, hosts);
+        return error(ErrorKind::invalid, "--map-by {}: {} tasks do not fit on {} hosts", policy, tasks, hosts);
     return in_turn(tasks, hosts, *size);
 }
 
@@ -80,8 +76,7 @@ Result<Placement> place_tasks(std::string_view policy, Rank tasks, HostIndex hos
         return placement;
     for (HostIndex host = 0; host < hosts; ++host) {
         if ((*placement)[host].empty())
-            return error(ErrorKind::invalid,
-                         "host {} would get no task; use fewer --hosts or another --map-by", host);
+            return error(ErrorKind::invalid, "host {} would get no task; use fewer --hosts or another --map-by", host);
     }
     return placement;
 }

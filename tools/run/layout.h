@@ -1,8 +1,8 @@
 // Which task runs on which virtual host: --map-by.
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
+#include "common/job/job_map.h"
 
 #include <string>
 #include <string_view>
@@ -17,8 +17,7 @@ namespace pmixhost {
 //   ppr:K:node       K ranks to each host in order; there must be room for all
 //   list=H,H,...     host index of rank 0, 1, ...
 // Fails with a text that names what is allowed, or the host that would stay empty.
-Result<std::vector<std::vector<Rank>>> place_tasks(std::string_view policy, Rank tasks,
-                                                   HostIndex hosts);
+Result<std::vector<std::vector<Rank>>> place_tasks(std::string_view policy, Rank tasks, HostIndex hosts);
 
 // "0-3,7" for ascending ranks.
 std::string rank_list(const std::vector<Rank> &ranks);

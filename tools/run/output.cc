@@ -12,8 +12,7 @@
 
 namespace pmixhost {
 
-OutputSink::OutputSink(EventLoop &loop, int fd, std::function<void()> on_room,
-                       std::function<void()> on_broken)
+OutputSink::OutputSink(EventLoop &loop, int fd, std::function<void()> on_room, std::function<void()> on_broken)
     : loop_(loop), fd_(fd), on_room_(std::move(on_room)), on_broken_(std::move(on_broken)) {
     struct stat status {};
     if (::fstat(fd, &status) == 0)

@@ -3,8 +3,8 @@
 // the reading, and so, through the pipe, the task.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/unique_fd.h"
+#include "common/loop/event_loop.h"
 
 #include <functional>
 #include <string>
@@ -17,8 +17,7 @@ class OutputSink {
   public:
     // `on_room` is called when the queue, after having been full, is nearly empty again;
     // `on_broken` when nobody reads any more (EPIPE). From then on everything is thrown away.
-    OutputSink(EventLoop &loop, int fd, std::function<void()> on_room,
-               std::function<void()> on_broken);
+    OutputSink(EventLoop &loop, int fd, std::function<void()> on_room, std::function<void()> on_broken);
     OutputSink(const OutputSink &) = delete;
 
     void write(std::string_view bytes);

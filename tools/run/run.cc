@@ -3,8 +3,8 @@
 
 #include "common/config/config_options.h"
 #include "common/config/config_values.h"
-#include "common/start/spawn_channel.h"
 #include "common/process/sweep.h"
+#include "common/start/spawn_channel.h"
 #include "common/text/printable.h"
 #include "tools/run/layout.h"
 
@@ -25,11 +25,10 @@ namespace {
 constexpr auto leave_patience = 10s; // for a daemon to end when its tasks have
 constexpr auto daemon_patience = 5s; // for what it was told to be done
 constexpr auto sweep_limit = 5s;
-constexpr auto interrupt_window = 1s;    // srun's: two Ctrl-C within it end the job
-constexpr auto interrupt_kill_wait = 2s; // and then it goes fast
-constexpr std::chrono::milliseconds long_wait =
-    60s;                          // srun's: when to mention that the first task has ended
-constexpr int timeout_code = 124; // timeout(1)'s
+constexpr auto interrupt_window = 1s;                // srun's: two Ctrl-C within it end the job
+constexpr auto interrupt_kill_wait = 2s;             // and then it goes fast
+constexpr std::chrono::milliseconds long_wait = 60s; // srun's: when to mention that the first task has ended
+constexpr int timeout_code = 124;                    // timeout(1)'s
 
 // Tells what a wait status means, in srun's words.
 std::string describe_end(int status) {
@@ -51,8 +50,7 @@ Result<void> raise_descriptor_limit(std::size_t wanted) {
     if (limit.rlim_cur >= wanted)
         return {};
     if (limit.rlim_max < wanted)
-        return error(ErrorKind::limit,
-                     "{} file descriptors are needed, the limit is {} (ulimit -Hn)", wanted,
+        return error(ErrorKind::limit, "{} file descriptors are needed, the limit is {} (ulimit -Hn)", wanted,
                      limit.rlim_max);
     limit.rlim_cur = wanted;
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -109,8 +107,7 @@ Result<void> Run::start(char *const *environment) {
     for (HostIndex h = 0; h < hosts_.size(); ++h) {
         auto process = start_daemon(options_, identity_, h, program);
         if (!process)
-            return error(process.failure().kind, "{}: {}", options_.hosts[h],
-                         process.failure().text);
+            return error(process.failure().kind, "{}: {}", options_.hosts[h], process.failure().text);
         Host &host = hosts_[h];
         host.process = std::move(*process);
         host.tasks_left = host.tasks_total = options_.ranks_by_host[h].size();
@@ -193,8 +190,8 @@ void Run::on_launched(HostIndex h, int status, const std::string &text) {
     if (!spawn_channel_)
         return;
     launched_.insert(h);
-    auto with_tasks = std::count_if(hosts_.begin(), hosts_.end(),
-                                    [](const Host &host) { return host.tasks_total > 0; });
+    auto with_tasks =
+        std::count_if(hosts_.begin(), hosts_.end(), [](const Host &host) { return host.tasks_total > 0; });
     if (status == 0 && launched_.size() < static_cast<std::size_t>(with_tasks))
         return;
     say_launched(spawn_channel_.get(), status, printable(text, 1000));
@@ -281,8 +278,7 @@ void Run::report_ends() {
     for (auto &[what, ranks] : std::exchange(not_started_, {}))
         say("error: {}: {}: {}", options_.hosts[what.first], tasks_text(ranks), what.second);
     for (auto &[what, ranks] : std::exchange(ends_, {}))
-        say("error: {}: {}: {}", options_.hosts[what.first], tasks_text(ranks),
-            describe_end(what.second));
+        say("error: {}: {}: {}", options_.hosts[what.first], tasks_text(ranks), describe_end(what.second));
 }
 
 void Run::on_channel_closed(HostIndex h, const std::string &why) {
@@ -313,11 +309,9 @@ void Run::on_lost(HostIndex h) {
     report_ends();
     std::string how = "it has gone";
     if (host.reaped)
-        how = WIFSIGNALED(host.wait_status)
-                  ? describe_end(host.wait_status)
-                  : fmt::format("exit code {}", WEXITSTATUS(host.wait_status));
-    say("error: {}: pmixhostd failed: {}", options_.hosts[h],
-        host.failure.empty() ? how : host.failure);
+        how = WIFSIGNALED(host.wait_status) ? describe_end(host.wait_status)
+                                            : fmt::format("exit code {}", WEXITSTATUS(host.wait_status));
+    say("error: {}: pmixhostd failed: {}", options_.hosts[h], host.failure.empty() ? how : host.failure);
 }
 
 // --- signals to us -------------------------------------------------------------------------------
@@ -376,8 +370,8 @@ void Run::print_status() {
         const Task &task = tasks_[rank];
         (task.ended ? ended : task.started ? running : starting).push_back(rank);
     }
-    for (auto &[ranks, state] : {std::pair(starting, "starting"), std::pair(running, "running"),
-                                 std::pair(ended, "exited")}) {
+    for (auto &[ranks, state] :
+         {std::pair(starting, "starting"), std::pair(running, "running"), std::pair(ended, "exited")}) {
         if (!ranks.empty())
             say("{}: {}", tasks_text(ranks), state);
     }
@@ -438,15 +432,14 @@ void Run::end_job(int number) {
     if (number == SIGKILL)
         killed_ = true;
     // SIGKILL leaves nothing to wait for but daemons that do not do as they are told.
-    kill_timer_ =
-        loop_.after(killed_ ? Duration(daemon_patience) : Duration(options_.kill_wait), [this] {
-            if (!killed_)
-                return end_job(SIGKILL);
-            say("error: the tasks could not be ended through their daemons");
-            if (!decided_code_)
-                decided_code_ = 1;
-            finish();
-        });
+    kill_timer_ = loop_.after(killed_ ? Duration(daemon_patience) : Duration(options_.kill_wait), [this] {
+        if (!killed_)
+            return end_job(SIGKILL);
+        say("error: the tasks could not be ended through their daemons");
+        if (!decided_code_)
+            decided_code_ = 1;
+        finish();
+    });
 }
 
 void Run::all_tasks_ended() {
@@ -478,9 +471,8 @@ void Run::terminate_daemons() {
 }
 
 void Run::finish_when_reaped() {
-    if (phase_ == Phase::closing && std::all_of(hosts_.begin(), hosts_.end(), [](const Host &host) {
-            return host.reaped || host.process.pid < 0;
-        })) {
+    if (phase_ == Phase::closing && std::all_of(hosts_.begin(), hosts_.end(),
+                                                [](const Host &host) { return host.reaped || host.process.pid < 0; })) {
         if (!jobs_)
             return finish();
         // What the tasks have spawned goes on, and this with it, unless the job was ended.
@@ -535,8 +527,7 @@ void Run::add_stream(UniqueFd pipe, OutputSink &sink, Rank rank) {
         std::size_t width = std::to_string(tasks_.size() - 1).size();
         style.label = fmt::format("{:>{}}: ", rank, width);
     }
-    streams_.push_back(
-        {&sink, std::make_unique<OutputStream>(loop_, std::move(pipe), sink, std::move(style))});
+    streams_.push_back({&sink, std::make_unique<OutputStream>(loop_, std::move(pipe), sink, std::move(style))});
 }
 
 void Run::resume_streams(OutputSink &sink) {

@@ -11,8 +11,8 @@
 //              that is still in pipes is written, and the loop stops.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/local/local_control.h"
+#include "common/loop/event_loop.h"
 #include "tools/run/daemon_process.h"
 #include "tools/run/input.h"
 #include "tools/run/output.h"
@@ -20,8 +20,8 @@
 #include "tools/run/session_door.h"
 
 #include <map>
-#include <set>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace pmixhost {

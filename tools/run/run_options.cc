@@ -26,8 +26,8 @@ struct Raw {
 
 bool valid_host(std::string_view name) {
     return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               c == '-' || c == '_' || c == '.';
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
+               c == '.';
     });
 }
 
@@ -45,23 +45,20 @@ Result<std::vector<std::string>> parse_hosts(const std::string &text) {
             std::string name(rest.substr(0, comma));
             rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
             if (!valid_host(name) || !known.insert(name).second)
-                return error(ErrorKind::invalid,
-                             "--hosts: '{}' is no name of a host, or is there twice",
+                return error(ErrorKind::invalid, "--hosts: '{}' is no name of a host, or is there twice",
                              printable(name));
             hosts.push_back(std::move(name));
         }
     }
     if (hosts.empty() || hosts.size() > max_hosts)
-        return error(ErrorKind::invalid, "--hosts '{}'; allowed: 1 to {}, or names: a,b,c",
-                     printable(text), max_hosts);
+        return error(ErrorKind::invalid, "--hosts '{}'; allowed: 1 to {}, or names: a,b,c", printable(text), max_hosts);
     return hosts;
 }
 
 Result<std::chrono::milliseconds> duration(std::string_view option, const std::string &text) {
     auto value = parse_duration(text);
     if (!value)
-        return error(ErrorKind::invalid,
-                     "{} '{}'; allowed: a number of seconds, or text such as 500ms, 30s, 5min",
+        return error(ErrorKind::invalid, "{} '{}'; allowed: a number of seconds, or text such as 500ms, 30s, 5min",
                      option, printable(text));
     return value;
 }
@@ -71,42 +68,29 @@ Result<Rank> task_count(const std::string &text, std::size_t hosts) {
         return static_cast<Rank>(hosts);
     auto count = parse_number(text, max_tasks);
     if (!count || *count == 0)
-        return error(ErrorKind::invalid, "-n '{}'; allowed: a whole number from 1 to {}",
-                     printable(text), max_tasks);
+        return error(ErrorKind::invalid, "-n '{}'; allowed: a whole number from 1 to {}", printable(text), max_tasks);
     return static_cast<Rank>(*count);
 }
 
 void define(CLI::App &app, RunOptions &options, Raw &raw, std::string &process_set) {
-    app.add_option("-N,--hosts", raw.hosts, "How many virtual hosts, or their names (a,b,c) [1]")
-        ->type_name("HOSTS");
-    app.add_option("-n,--ntasks", raw.tasks, "How many tasks of the program [one per host]")
-        ->type_name("COUNT");
-    app.add_option("-m,--map-by", options.map_by,
-                   "slot, node, plane=K, ppr:K:node or list=HOST,... [slot]")
+    app.add_option("-N,--hosts", raw.hosts, "How many virtual hosts, or their names (a,b,c) [1]")->type_name("HOSTS");
+    app.add_option("-n,--ntasks", raw.tasks, "How many tasks of the program [one per host]")->type_name("COUNT");
+    app.add_option("-m,--map-by", options.map_by, "slot, node, plane=K, ppr:K:node or list=HOST,... [slot]")
         ->type_name("POLICY");
-    app.add_option("--pset", process_set,
-                   "The name of a process set that the program's tasks are")
-        ->type_name("NAME");
+    app.add_option("--pset", process_set, "The name of a process set that the program's tasks are")->type_name("NAME");
     app.add_flag("-l,--label", options.label, "Begin each line of output with the task's rank");
     app.add_flag("-u,--unbuffered", options.unbuffered, "Do not wait for whole lines of output");
-    app.add_option("-i,--input", raw.input, "The task that gets standard input, or none [0]")
-        ->type_name("RANK");
+    app.add_option("-i,--input", raw.input, "The task that gets standard input, or none [0]")->type_name("RANK");
     app.add_flag("-K{1},--kill-on-bad-exit{1}", raw.kill_on_bad_exit,
                  "End the job when a task exits with a non-zero code (=0: do not, the default)");
-    app.add_option("-W,--wait", raw.wait,
-                   "End the job this long after its first task has ended; 0: never [0]")
+    app.add_option("-W,--wait", raw.wait, "End the job this long after its first task has ended; 0: never [0]")
         ->type_name("TIME");
-    app.add_option("--kill-wait", raw.kill_wait,
-                   "From a signal that is to end the job to SIGKILL [30s]")
+    app.add_option("--kill-wait", raw.kill_wait, "From a signal that is to end the job to SIGKILL [30s]")
         ->type_name("TIME");
-    app.add_option("--timeout", raw.time_limit, "End the job after this time; 0: never [0]")
-        ->type_name("TIME");
-    app.add_option("-D,--chdir", options.directory, "The tasks' working directory")
-        ->type_name("DIR");
-    app.add_option("--tmpdir", options.tmpdir, "Scratch directory for daemons and tasks")
-        ->type_name("DIR");
-    app.add_option("--config", options.config, "Use this file instead of pmixhost.conf")
-        ->type_name("FILE");
+    app.add_option("--timeout", raw.time_limit, "End the job after this time; 0: never [0]")->type_name("TIME");
+    app.add_option("-D,--chdir", options.directory, "The tasks' working directory")->type_name("DIR");
+    app.add_option("--tmpdir", options.tmpdir, "Scratch directory for daemons and tasks")->type_name("DIR");
+    app.add_option("--config", options.config, "Use this file instead of pmixhost.conf")->type_name("FILE");
     app.add_option("--fault", options.faults, "For tests: let something fail; see pmixhost-run(1)")
         ->type_name("SPEC")
         ->expected(1)
@@ -125,8 +109,7 @@ Error usage(const CLI::ParseError &failure) {
 }
 
 // The words of one program in MPMD: -n COUNT --pset NAME PROGRAM ARGUMENT...
-Result<App> further_program(const std::vector<std::string> &words, std::string &tasks,
-                            std::string &process_set) {
+Result<App> further_program(const std::vector<std::string> &words, std::string &tasks, std::string &process_set) {
     CLI::App parser;
     parser.add_option("-n,--ntasks", tasks);
     parser.add_option("--pset", process_set);
@@ -142,8 +125,8 @@ Result<App> further_program(const std::vector<std::string> &words, std::string &
 }
 
 // `names`: by program; those that name the same set are in it together.
-Result<void> name_sets(RunOptions &options, const std::vector<std::string> &names,
-                       std::string_view from_environment, Rank tasks) {
+Result<void> name_sets(RunOptions &options, const std::vector<std::string> &names, std::string_view from_environment,
+                       Rank tasks) {
     auto defined = parse_process_sets(from_environment, tasks);
     if (!defined)
         return error(ErrorKind::invalid, "{}: {}", process_sets_variable, defined.failure().text);
@@ -156,8 +139,7 @@ Result<void> name_sets(RunOptions &options, const std::vector<std::string> &name
             return error(ErrorKind::invalid, "--pset: {}", good.failure().text);
         auto same = [&](const ProcessSet &set) { return set.name == name; };
         if (std::any_of(defined->begin(), defined->end(), same))
-            return error(ErrorKind::invalid, "--pset: process set '{}' is in {} already", name,
-                         process_sets_variable);
+            return error(ErrorKind::invalid, "--pset: process set '{}' is in {} already", name, process_sets_variable);
         auto set = std::find_if(sets.begin(), sets.end(), same);
         if (set == sets.end())
             set = sets.insert(sets.end(), {name, {}});
@@ -192,12 +174,10 @@ Result<void> fill(RunOptions &options, const Raw &raw, const std::vector<std::st
     }
     if (next < options.hosts.size() && !options.map_by.starts_with("list=")) {
         options.notes.push_back(
-            fmt::format("warning: {} tasks cannot be on {} hosts, so there are {}", next,
-                        options.hosts.size(), next));
+            fmt::format("warning: {} tasks cannot be on {} hosts, so there are {}", next, options.hosts.size(), next));
         options.hosts.resize(next);
     }
-    auto placement =
-        place_tasks(options.map_by, next, static_cast<HostIndex>(options.hosts.size()));
+    auto placement = place_tasks(options.map_by, next, static_cast<HostIndex>(options.hosts.size()));
     if (!placement)
         return placement.failure();
     options.ranks_by_host = std::move(*placement);
@@ -212,8 +192,7 @@ Result<void> fill(RunOptions &options, const Raw &raw, const std::vector<std::st
         options.input = static_cast<Rank>(*rank);
     }
     if (!raw.kill_on_bad_exit.empty() && raw.kill_on_bad_exit != "0" && raw.kill_on_bad_exit != "1")
-        return error(ErrorKind::invalid, "--kill-on-bad-exit '{}'; allowed: 0, 1",
-                     printable(raw.kill_on_bad_exit));
+        return error(ErrorKind::invalid, "--kill-on-bad-exit '{}'; allowed: 0, 1", printable(raw.kill_on_bad_exit));
     options.kill_on_bad_exit = raw.kill_on_bad_exit == "1";
     options.live_on = raw.kill_on_bad_exit == "0";
     struct {
@@ -265,10 +244,9 @@ Result<RunCommand> parse_run(const std::vector<std::string> &words, std::string_
         // What the flag becomes without a value is CLI11's business, not the user's.
         for (std::size_t at; (at = command.help.find("{1}")) != std::string::npos;)
             command.help.erase(at, 3);
-        command.help +=
-            "\nExit code: the highest of the tasks'; 128 + N when a signal N ended one and\n"
-            "none exited with a code; 124 after --timeout; 1 when pmixhost itself failed.\n"
-            "See pmixhost-run(1).\n";
+        command.help += "\nExit code: the highest of the tasks'; 128 + N when a signal N ended one and\n"
+                        "none exited with a code; 124 after --timeout; 1 when pmixhost itself failed.\n"
+                        "See pmixhost-run(1).\n";
         return command;
     } catch (const CLI::ParseError &failure) {
         return usage(failure);

@@ -1,9 +1,9 @@
 // The command line of `pmixhost run` as values.
 #pragma once
 
+#include "common/base/result.h"
 #include "common/job/job_map.h"
 #include "common/job/process_set.h"
-#include "common/base/result.h"
 
 #include <chrono>
 #include <optional>
@@ -22,7 +22,7 @@ struct RunOptions {
     bool unbuffered = false;
     std::optional<Rank> input = 0; // the task that gets our standard input
     bool kill_on_bad_exit = false;
-    bool live_on = false; // --kill-on-bad-exit=0 was said
+    bool live_on = false;                        // --kill-on-bad-exit=0 was said
     std::chrono::milliseconds wait{0};           // after the first task's end; 0: no limit
     std::chrono::milliseconds kill_wait{30'000}; // between a signal that ends and SIGKILL
     std::chrono::milliseconds time_limit{0};     // 0: none

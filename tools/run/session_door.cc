@@ -35,14 +35,13 @@ bool of_this_user(int fd) {
 
 } // namespace
 
-SessionDoor::SessionDoor(EventLoop &loop, UniqueFd fd, std::string name,
-                         std::function<void(std::string)> on_invitation)
+SessionDoor::SessionDoor(EventLoop &loop, UniqueFd fd, std::string name, std::function<void(std::string)> on_invitation)
     : loop_(loop), fd_(std::move(fd)), name_(std::move(name)), on_invitation_(std::move(on_invitation)) {
     watch_ = loop_.watch(fd_.get(), EventLoop::readable, [this](unsigned) { accept(); });
 }
 
-Result<std::unique_ptr<SessionDoor>>
-SessionDoor::open(EventLoop &loop, std::function<void(std::string invitation)> on_invitation) {
+Result<std::unique_ptr<SessionDoor>> SessionDoor::open(EventLoop &loop,
+                                                       std::function<void(std::string invitation)> on_invitation) {
     std::uint64_t random = 0;
     if (::getrandom(&random, sizeof random, 0) != sizeof random)
         return system_error("random numbers", errno);
@@ -65,8 +64,7 @@ void SessionDoor::accept() {
         visitors_.pop_front();
     auto visitor = visitors_.emplace(visitors_.end());
     visitor->fd = std::move(fd);
-    visitor->watch = loop_.watch(visitor->fd.get(), EventLoop::readable,
-                                 [this, visitor](unsigned) { read(visitor); });
+    visitor->watch = loop_.watch(visitor->fd.get(), EventLoop::readable, [this, visitor](unsigned) { read(visitor); });
 }
 
 void SessionDoor::read(std::list<Visitor>::iterator visitor) {
@@ -96,8 +94,7 @@ Result<void> send_to_session_door(const std::string &name, const std::string &in
                      std::strerror(errno));
     if (!of_this_user(fd.get()))
         return error(ErrorKind::denied, "{} names the socket of another user", session_door_variable);
-    if (::send(fd.get(), invitation.data(), invitation.size(), MSG_NOSIGNAL) !=
-        static_cast<ssize_t>(invitation.size()))
+    if (::send(fd.get(), invitation.data(), invitation.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(invitation.size()))
         return system_error("the socket for invitations", errno);
     return {};
 }

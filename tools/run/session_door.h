@@ -5,8 +5,8 @@
 // One invitation (common/transport/invitation.h) per connection, then the sender closes.
 #pragma once
 
-#include "common/loop/event_loop.h"
 #include "common/base/unique_fd.h"
+#include "common/loop/event_loop.h"
 
 #include <list>
 #include <memory>
@@ -18,8 +18,8 @@ inline constexpr const char *session_door_variable = "PMIXHOST_SESSION_DOOR";
 
 class SessionDoor {
   public:
-    static Result<std::unique_ptr<SessionDoor>>
-    open(EventLoop &loop, std::function<void(std::string invitation)> on_invitation);
+    static Result<std::unique_ptr<SessionDoor>> open(EventLoop &loop,
+                                                     std::function<void(std::string invitation)> on_invitation);
     // For session_door_variable.
     const std::string &name() const { return name_; }
 

@@ -75,8 +75,7 @@ Result<RmAllocated> describe(std::uint32_t number, const slurm_job_info_t &job) 
     out.allocation = std::to_string(number);
     out.hosts = std::move(*hosts);
     out.cpus = job.num_cpus;
-    out.seconds = job.time_limit == INFINITE || job.time_limit >= UINT32_MAX / 60 ? UINT32_MAX
-                                                                                  : job.time_limit * 60;
+    out.seconds = job.time_limit == INFINITE || job.time_limit >= UINT32_MAX / 60 ? UINT32_MAX : job.time_limit * 60;
     return out;
 }
 
@@ -125,10 +124,14 @@ Result<Allocations::Slurm::State> look(std::uint32_t number) {
     const slurm_job_info_t &info = *(*job)->info;
     Allocations::Slurm::State state;
     switch (info.job_state & JOB_STATE_BASE) {
-    case JOB_PENDING: state.waits = true; return state;
+    case JOB_PENDING:
+        state.waits = true;
+        return state;
     case JOB_RUNNING:
-    case JOB_SUSPENDED: break;
-    default: return error(ErrorKind::limit, "job {}: {}", number, job_state(info.job_state));
+    case JOB_SUSPENDED:
+        break;
+    default:
+        return error(ErrorKind::limit, "job {}: {}", number, job_state(info.job_state));
     }
     auto granted = describe(number, info);
     if (!granted)
@@ -226,10 +229,11 @@ Result<std::uint32_t> job_number(const std::string &text) {
     return number;
 }
 
-std::uint32_t minutes_of(std::uint32_t seconds) { return seconds / 60 + (seconds % 60 != 0); }
+std::uint32_t minutes_of(std::uint32_t seconds) {
+    return seconds / 60 + (seconds % 60 != 0);
+}
 
-Result<std::vector<std::string>> without(const std::vector<std::string> &all,
-                                         const std::vector<std::string> &some) {
+Result<std::vector<std::string>> without(const std::vector<std::string> &all, const std::vector<std::string> &some) {
     std::set<std::string> gone(some.begin(), some.end());
     std::vector<std::string> left;
     for (const auto &host : all) {
@@ -241,9 +245,8 @@ Result<std::vector<std::string>> without(const std::vector<std::string> &all,
     return left;
 }
 
-Allocations::Slurm
-allocation_calls(void (*prepare)(),
-                 std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps) {
+Allocations::Slurm allocation_calls(void (*prepare)(),
+                                    std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps) {
     Allocations::Slurm slurm;
     slurm.submit = [prepare](const RmAllocation &request) {
         prepare();

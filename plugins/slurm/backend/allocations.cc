@@ -39,9 +39,7 @@ void Allocations::allocate(std::uint64_t id, RmAllocation request, TimePoint dea
     if (request.kind != RmAllocation::Kind::create)
         return calls_.run(
             {}, deadline,
-            [change = slurm_.change, request = std::move(request), own = own_job_] {
-                return change(request, own);
-            },
+            [change = slurm_.change, request = std::move(request), own = own_job_] { return change(request, own); },
             std::move(done));
     Waiting &waiting = waiting_[id];
     waiting.done = std::move(done);
@@ -111,8 +109,7 @@ void Allocations::cancel(std::uint32_t job) {
         [this, job](Result<void> cancelled) {
             cancelling_.erase(job);
             if (!cancelled)
-                log_.warning("the pending allocation {} stays in Slurm's queue: {}", job,
-                             cancelled.failure().text);
+                log_.warning("the pending allocation {} stays in Slurm's queue: {}", job, cancelled.failure().text);
         });
 }
 

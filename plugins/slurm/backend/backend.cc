@@ -2,20 +2,20 @@
 // so happen in threads of their own (contact messages, questions, ending the step), which are
 // started when first needed: a supervisor that only wants to end the step creates a backend and
 // never starts it.
-#include "common/loop/slow_calls.h"
 #include "common/base/small_file.h"
+#include "common/loop/slow_calls.h"
 #include "common/loop/worker.h"
+#include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/allocation_calls.h"
 #include "plugins/slurm/backend/backend_step.h"
-#include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/contact_socket.h"
 #include "plugins/slurm/backend/job_record.h"
 #include "plugins/slurm/backend/rm_answers.h"
-#include "plugins/slurm/steps/session_step.h"
-#include "plugins/slurm/shim/slurm_abi.h"
-#include "plugins/slurm/steps/spawn_command.h"
 #include "plugins/slurm/backend/step_caller.h"
+#include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/steps/session_step.h"
+#include "plugins/slurm/steps/spawn_command.h"
 #include "server-glue/rm/job_record.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/rm/roles.h"
@@ -49,8 +49,7 @@ void initialise_slurm() {
 }
 
 char *slurm_string(const std::string &text) {
-    auto *copy = static_cast<char *>(
-        slurm_xcalloc(1, text.size() + 1, true, false, __FILE__, __LINE__, __func__));
+    auto *copy = static_cast<char *>(slurm_xcalloc(1, text.size() + 1, true, false, __FILE__, __LINE__, __func__));
     std::memcpy(copy, text.data(), text.size());
     return copy;
 }
@@ -59,15 +58,14 @@ char *slurm_string(const std::string &text) {
 Result<void> forward(const std::string &node, std::string address, const std::string &message) {
     initialise_slurm();
     char *nodes = slurm_string(node);
-    int code = slurm_forward_data(&nodes, address.data(),
-                                  static_cast<std::uint32_t>(message.size()), message.data());
+    int code = slurm_forward_data(&nodes, address.data(), static_cast<std::uint32_t>(message.size()), message.data());
     slurm_xfree(reinterpret_cast<void **>(&nodes));
     // slurmd's own answer; when it cannot be reached itself, the code is one of Slurm's.
     if (code == ENOENT || code == ECONNREFUSED)
         return error(ErrorKind::not_found, "there is no daemon on {}", node);
     if (code != SLURM_SUCCESS)
-        return error(ErrorKind::unreachable, "the daemon on {} cannot be reached through slurmd: {}",
-                     node, slurm_strerror(code));
+        return error(ErrorKind::unreachable, "the daemon on {} cannot be reached through slurmd: {}", node,
+                     slurm_strerror(code));
     return {};
 }
 
@@ -83,8 +81,7 @@ Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t st
         if (code == SLURM_SUCCESS || why == ESLURM_INVALID_JOB_ID || why == ESLURM_ALREADY_DONE)
             killed = true;
         else
-            result = error(ErrorKind::unreachable, "step {}.{} cannot be ended: {}", job, step,
-                           slurm_strerror(why));
+            result = error(ErrorKind::unreachable, "step {}.{} cannot be ended: {}", job, step, slurm_strerror(why));
     }
     return killed ? Result<void>() : result;
 }
@@ -94,8 +91,7 @@ Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
     initialise_slurm();
     job_step_info_response_msg_t *answer = nullptr;
     if (get_job_steps(job, &answer) != SLURM_SUCCESS)
-        return error(ErrorKind::unreachable, "the steps of job {} cannot be looked up: {}", job,
-                     slurm_strerror(errno));
+        return error(ErrorKind::unreachable, "the steps of job {} cannot be looked up: {}", job, slurm_strerror(errno));
     std::vector<RunningStep> steps;
     for (std::uint32_t i = 0; i < answer->job_step_count; ++i) {
         const job_step_info_t &step = answer->job_steps[i];
@@ -124,8 +120,7 @@ class SlurmBackend final : public RmBackend,
                            private RmSpawnedStep {
   public:
     SlurmBackend(BackendContext context, SlurmStep step)
-        : loop_(context.loop), log_(context.log), step_(std::move(step)),
-          lifeline_(step_.lifeline_fd) {}
+        : loop_(context.loop), log_(context.log), step_(std::move(step)), lifeline_(step_.lifeline_fd) {}
 
     const StepInfo &step() const override { return step_.info; }
     RmQuestions *questions() override { return this; }
@@ -140,9 +135,8 @@ class SlurmBackend final : public RmBackend,
         auto path = path_of(step_.info.self);
         if (!path)
             return path.failure();
-        auto socket = ContactSocket::open(loop_, log_, *path, [this](std::string message) {
-            listener_->on_contact(std::move(message));
-        });
+        auto socket = ContactSocket::open(loop_, log_, *path,
+                                          [this](std::string message) { listener_->on_contact(std::move(message)); });
         if (!socket)
             return socket.failure();
         contacts_ = std::move(*socket);
@@ -160,8 +154,7 @@ class SlurmBackend final : public RmBackend,
         if (host >= step_.node_of.size())
             return fail(std::move(done), error(ErrorKind::not_found, "there is no host {}", host));
         if (message.size() > max_contact)
-            return fail(std::move(done),
-                        error(ErrorKind::limit, "a contact message of {} bytes", message.size()));
+            return fail(std::move(done), error(ErrorKind::limit, "a contact message of {} bytes", message.size()));
         auto path = path_of(host);
         if (!path)
             return fail(std::move(done), path.failure());
@@ -198,11 +191,10 @@ class SlurmBackend final : public RmBackend,
                 StepEnded ended;
                 if (report) {
                     kit::MungeSealer sealer;
-                    auto sent = kit::send_exit_report(*report, {end.exit_status, end.text}, sealer,
-                                                 report_limit);
+                    auto sent = kit::send_exit_report(*report, {end.exit_status, end.text}, sealer, report_limit);
                     if (!sent)
-                        ended.unheard = fmt::format("srun does not hear why the step ends ({}): {}",
-                                                    sent.failure().text, end.text);
+                        ended.unheard =
+                            fmt::format("srun does not hear why the step ends ({}): {}", sent.failure().text, end.text);
                 }
                 ended.killed = kill_steps(jobs, step);
                 return ended;
@@ -235,8 +227,7 @@ class SlurmBackend final : public RmBackend,
         to_srun({kit::StarterMessage::Kind::launched, report.status, std::move(report.text)}, std::move(done));
     }
 
-    void ask(RmQuestion question, TimePoint deadline,
-             std::function<void(Result<RmAnswer>)> done) override {
+    void ask(RmQuestion question, TimePoint deadline, std::function<void(Result<RmAnswer>)> done) override {
         if (!asker_)
             asker_.emplace(loop_, max_questions);
         std::string name = fmt::format("{} {}", static_cast<int>(question.kind), question.allocation);
@@ -257,8 +248,7 @@ class SlurmBackend final : public RmBackend,
                 done(error(ErrorKind::unsupported, "a heterogeneous job cannot be changed"));
             });
         if (!allocations_)
-            allocations_.emplace(loop_, log_, step_.leader_job,
-                                 allocation_calls(initialise_slurm, running_steps));
+            allocations_.emplace(loop_, log_, step_.leader_job, allocation_calls(initialise_slurm, running_steps));
         allocations_->allocate(id, std::move(request), deadline, std::move(done));
     }
     void abandon_allocation(std::uint64_t id) override {
@@ -268,16 +258,12 @@ class SlurmBackend final : public RmBackend,
 
     void record(std::string line, TimePoint deadline, std::function<void(Result<void>)> done) override {
         if (loop_.now() < record_full_until_)
-            return loop_.post([done = std::move(done)] {
-                done(error(ErrorKind::limit, "the job's comment is full"));
-            });
+            return loop_.post([done = std::move(done)] { done(error(ErrorKind::limit, "the job's comment is full")); });
         if (!recorder_)
             recorder_.emplace(loop_, max_questions);
         recorder_->run(
             line, deadline,
-            [line, job = step_.leader_job] {
-                return append_to_comment(line, comment_calls(job, initialise_slurm));
-            },
+            [line, job = step_.leader_job] { return append_to_comment(line, comment_calls(job, initialise_slurm)); },
             [this, done = std::move(done)](Result<void> recorded) {
                 if (!recorded && recorded.failure().kind == ErrorKind::limit)
                     record_full_until_ = loop_.now() + 1min;
@@ -349,8 +335,7 @@ class SlurmBackend final : public RmBackend,
     };
 
     Result<std::string> path_of(HostIndex host) const {
-        return contact_path(step_.settings.directory_base, geteuid(), step_.leader_job, step_.name.step_id,
-                            host);
+        return contact_path(step_.settings.directory_base, geteuid(), step_.leader_job, step_.name.step_id, host);
     }
 
     // Each host has one message at a time, and so has the session.
@@ -365,8 +350,7 @@ class SlurmBackend final : public RmBackend,
         pollfd running{session_srun_.get(), POLLIN, 0};
         if (session_srun_ && ::poll(&running, 1, 0) == 0)
             return {};
-        auto started =
-            start_session({step_.leader_job, step_.session_node}, step_.settings, own_program());
+        auto started = start_session({step_.leader_job, step_.session_node}, step_.settings, own_program());
         if (!started)
             return started.failure();
         session_srun_ = std::move(*started);
@@ -416,9 +400,8 @@ class SessionContact final : public InvitationSource {
     std::unique_ptr<StepCaller> caller_;
 };
 
-Result<std::unique_ptr<InvitationSource>>
-session_invitations(BackendContext context, const Settings &settings,
-                    std::function<void(std::string)> on_invitation) {
+Result<std::unique_ptr<InvitationSource>> session_invitations(BackendContext context, const Settings &settings,
+                                                              std::function<void(std::string)> on_invitation) {
     auto job = context.document.number("slurm.job_id", UINT32_MAX);
     if (!job)
         return job.failure();
@@ -430,10 +413,8 @@ session_invitations(BackendContext context, const Settings &settings,
     if (!socket)
         return socket.failure();
     auto caller = std::make_unique<StepCaller>(context.loop, context.log, static_cast<std::uint32_t>(*job),
-                                               settings.directory_base,
-                                               StepCaller::Slurm{running_steps, forward});
-    return std::unique_ptr<InvitationSource>(
-        std::make_unique<SessionContact>(std::move(*socket), std::move(caller)));
+                                               settings.directory_base, StepCaller::Slurm{running_steps, forward});
+    return std::unique_ptr<InvitationSource>(std::make_unique<SessionContact>(std::move(*socket), std::move(caller)));
 }
 
 class SlurmStarter final : public JobStarter {
@@ -511,8 +492,7 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
     if (!site)
         return site.failure();
     site->read_file = read_small_file;
-    return std::unique_ptr<JobStarter>(
-        std::make_unique<SlurmStarter>(std::move(context), std::move(*site)));
+    return std::unique_ptr<JobStarter>(std::make_unique<SlurmStarter>(std::move(context), std::move(*site)));
 }
 
 } // namespace

@@ -24,16 +24,14 @@ constexpr std::uint32_t het_job_span = 1024;
 
 bool of_this_step(const TaskMap &map, const StepName &name) {
     auto &jobs = map.component_jobs;
-    bool job = map.job_id == name.job_id ||
-               std::find(jobs.begin(), jobs.end(), name.job_id) != jobs.end() ||
+    bool job = map.job_id == name.job_id || std::find(jobs.begin(), jobs.end(), name.job_id) != jobs.end() ||
                name.job_id - map.job_id < het_job_span;
     return job && map.step_id == name.step_id;
 }
 
 // Among the entries of `node` the one that is the component's whose first rank is `first`: the
 // components' ranks do not overlap, so it is the entry with the lowest rank from there on.
-HostIndex find_self(const TaskMap &map, const std::vector<std::string> &nodes,
-                    const std::string &node) {
+HostIndex find_self(const TaskMap &map, const std::vector<std::string> &nodes, const std::string &node) {
     HostIndex self = no_host;
     Rank lowest = UINT32_MAX;
     for (HostIndex h = 0; h < nodes.size(); ++h) {
@@ -63,9 +61,8 @@ std::string cached_topology(const StartDocument &document) {
     auto spool = document.text("slurm.spool");
     std::string path = spool ? *spool + "/hwloc_topo_whole.xml" : "";
     struct stat status {};
-    bool usable = !path.empty() && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-                  status.st_uid == 0 && !(status.st_mode & (S_IWGRP | S_IWOTH)) &&
-                  access(path.c_str(), R_OK) == 0;
+    bool usable = !path.empty() && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == 0 &&
+                  !(status.st_mode & (S_IWGRP | S_IWOTH)) && access(path.c_str(), R_OK) == 0;
     return usable ? path : "";
 }
 
@@ -169,14 +166,14 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     if (!map)
         return map.failure();
     if (!of_this_step(*map, *name))
-        return error(ErrorKind::invalid, "the task map is of step {}.{}, but this is step {}",
-                     map->job_id, map->step_id, to_text(*name));
+        return error(ErrorKind::invalid, "the task map is of step {}.{}, but this is step {}", map->job_id,
+                     map->step_id, to_text(*name));
     auto nodes = expand_host_list(map->host_list, TaskMap::max_hosts);
     if (!nodes)
         return nodes.failure();
     if (nodes->size() != map->ranks_by_host.size())
-        return error(ErrorKind::invalid, "the task map has {} hosts, but tasks of {}",
-                     nodes->size(), map->ranks_by_host.size());
+        return error(ErrorKind::invalid, "the task map has {} hosts, but tasks of {}", nodes->size(),
+                     map->ranks_by_host.size());
     HostIndex self = find_self(*map, *nodes, *host);
     if (self == no_host)
         return error(ErrorKind::invalid, "the task map has no tasks for this host, {}", *host);
@@ -194,8 +191,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     step.jobs = {name->job_id, map->job_id};
     step.jobs.insert(step.jobs.end(), map->component_jobs.begin(), map->component_jobs.end());
     for (std::size_t i = 0; i < step.jobs.size(); ++i) // the few there are
-        step.jobs.erase(std::remove(step.jobs.begin() + i + 1, step.jobs.end(), step.jobs[i]),
-                        step.jobs.end());
+        step.jobs.erase(std::remove(step.jobs.begin() + i + 1, step.jobs.end(), step.jobs[i]), step.jobs.end());
     step.settings = std::move(settings->settings);
     if (auto where = document.text("slurm.report")) {
         auto target = kit::ReportTarget::parse(*where);

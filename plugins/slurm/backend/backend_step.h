@@ -15,14 +15,14 @@ namespace pmixhost::slurm {
 
 struct SlurmStep {
     StepInfo info;
-    StepName name;                        // this host's own: trusted, from slurmstepd
-    std::uint32_t leader_job = 0;         // by which the step's users know it
-    std::vector<std::uint32_t> jobs;      // all jobs whose step of that number is ours, own first
-    std::vector<std::string> node_of;     // Slurm's node name of each host of info.map
-    std::optional<kit::ReportTarget> report;   // absent: srun hears nothing
+    StepName name;                           // this host's own: trusted, from slurmstepd
+    std::uint32_t leader_job = 0;            // by which the step's users know it
+    std::vector<std::uint32_t> jobs;         // all jobs whose step of that number is ours, own first
+    std::vector<std::string> node_of;        // Slurm's node name of each host of info.map
+    std::optional<kit::ReportTarget> report; // absent: srun hears nothing
     Settings settings;
-    std::string session_node;             // where the allocation's session runs
-    int lifeline_fd = -1;                 // ends with slurmstepd; -1: none
+    std::string session_node; // where the allocation's session runs
+    int lifeline_fd = -1;     // ends with slurmstepd; -1: none
 };
 
 Result<SlurmStep> read_start_document(const StartDocument &document);

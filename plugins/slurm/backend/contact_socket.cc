@@ -37,8 +37,7 @@ std::uint32_t get_u32(std::string_view bytes) {
 sockaddr_un address_of(const std::string &path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(),
-                std::min(path.size(), sizeof address.sun_path - 1));
+    std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
     return address;
 }
 
@@ -52,8 +51,7 @@ Result<UniqueFd> own_directory(const std::string &path) {
     if (!fd && errno == ENOENT)
         return system_error(path, ENOENT);
     struct stat status {};
-    if (!fd || fstat(fd.get(), &status) != 0 || status.st_uid != geteuid() ||
-        (status.st_mode & 077) != 0)
+    if (!fd || fstat(fd.get(), &status) != 0 || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
         return error(ErrorKind::denied,
                      "{} is not a directory of this user with mode 0700; somebody made it before "
                      "us: remove it",
@@ -90,14 +88,12 @@ void sweep(const std::string &directory, int directory_fd) {
             break;
         std::string_view name = entry->d_name;
         struct stat status {};
-        if (name.front() == '.' ||
-            fstatat(directory_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        if (name.front() == '.' || fstatat(directory_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISSOCK(status.st_mode))
             continue;
         ++seen;
-        bool stale = name.starts_with(unfinished)
-                         ? status.st_mtime + 60 < time(nullptr)
-                         : !somebody_listens(directory + "/" + entry->d_name);
+        bool stale = name.starts_with(unfinished) ? status.st_mtime + 60 < time(nullptr)
+                                                  : !somebody_listens(directory + "/" + entry->d_name);
         if (stale)
             unlinkat(directory_fd, entry->d_name, 0);
     }
@@ -143,10 +139,9 @@ std::string contact_directory(const std::string &base, uid_t uid) {
     return fmt::format("{}/.pmixhost-{}", base, uid);
 }
 
-Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job,
-                                 std::uint32_t step, std::uint32_t host) {
-    std::string path =
-        fmt::format("{}/{}.{}.{}", contact_directory(base, uid), job, step, host);
+Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job, std::uint32_t step,
+                                 std::uint32_t host) {
+    std::string path = fmt::format("{}/{}.{}.{}", contact_directory(base, uid), job, step, host);
     if (path.size() >= sizeof(sockaddr_un::sun_path) - 8)
         return error(ErrorKind::limit,
                      "{} is too long for a socket's name; set a shorter directory.base in "
@@ -174,8 +169,7 @@ struct ContactSocket::Visitor {
 
 ContactSocket::ContactSocket(EventLoop &loop, Log &log, std::string path, Socket socket,
                              std::function<void(std::string)> on_message)
-    : loop_(loop), log_(log), path_(std::move(path)), socket_(std::move(socket)),
-      on_message_(std::move(on_message)) {
+    : loop_(loop), log_(log), path_(std::move(path)), socket_(std::move(socket)), on_message_(std::move(on_message)) {
     watch();
 }
 
@@ -189,16 +183,15 @@ ContactSocket::~ContactSocket() {
     UniqueFd held(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     [[maybe_unused]] bool locked = held && lock(held.get()); // without it all but surely right
     struct stat status {};
-    if (::lstat(path_.c_str(), &status) == 0 && status.st_dev == socket_.device &&
-        status.st_ino == socket_.inode)
+    if (::lstat(path_.c_str(), &status) == 0 && status.st_dev == socket_.device && status.st_ino == socket_.inode)
         ::unlink(path_.c_str());
     // The last one of this user on this host takes the directory along; it is not empty otherwise.
     ::rmdir(directory.c_str());
 }
 
-Result<std::unique_ptr<ContactSocket>>
-ContactSocket::open(EventLoop &loop, Log &log, const std::string &path,
-                    std::function<void(std::string message)> on_message, Sharing sharing) {
+Result<std::unique_ptr<ContactSocket>> ContactSocket::open(EventLoop &loop, Log &log, const std::string &path,
+                                                           std::function<void(std::string message)> on_message,
+                                                           Sharing sharing) {
     std::size_t slash = path.rfind('/');
     std::string directory = path.substr(0, slash), name = path.substr(slash + 1);
     // The daemon of a step that ends may remove the directory just now: then make it once more.
@@ -225,8 +218,7 @@ void ContactSocket::accept() {
     if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
         (peer.uid != 0 && peer.uid != geteuid())) {
         if (auto missed = refused_.admit(loop_.now()))
-            log_.warning("{} was closed to process {} of uid {}{}", path_, peer.pid, peer.uid,
-                         not_logged(*missed));
+            log_.warning("{} was closed to process {} of uid {}{}", path_, peer.pid, peer.uid, not_logged(*missed));
         return;
     }
     if (visitors_.size() == max_visitors)
@@ -250,8 +242,8 @@ void ContactSocket::accept() {
         std::size_t size = get_u32(std::string_view(v->bytes).substr(4));
         if ((sender != 0 && sender != geteuid()) || size > max_contact) {
             if (auto missed = garbled_.admit(loop_.now()))
-                log_.warning("a contact message of {} bytes from uid {}, brought by process {}, was dropped{}",
-                             size, sender, v->pid, not_logged(*missed));
+                log_.warning("a contact message of {} bytes from uid {}, brought by process {}, was dropped{}", size,
+                             sender, v->pid, not_logged(*missed));
             return drop(v);
         }
         if (v->bytes.size() < header_size + size)
@@ -265,8 +257,8 @@ void ContactSocket::accept() {
 
 // The visitor's own callback may be running: its handles end last.
 void ContactSocket::drop(Visitor *visitor) {
-    auto at = std::find_if(visitors_.begin(), visitors_.end(),
-                           [visitor](const auto &one) { return one.get() == visitor; });
+    auto at =
+        std::find_if(visitors_.begin(), visitors_.end(), [visitor](const auto &one) { return one.get() == visitor; });
     if (at == visitors_.end())
         return;
     std::shared_ptr<Visitor> last(std::move(*at));

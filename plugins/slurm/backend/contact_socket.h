@@ -16,10 +16,10 @@
 // Lives in the event-loop thread.
 #pragma once
 
-#include "common/base/rate_limit.h"
-#include "common/loop/event_loop.h"
 #include "common/base/log.h"
+#include "common/base/rate_limit.h"
 #include "common/base/unique_fd.h"
+#include "common/loop/event_loop.h"
 
 #include <functional>
 #include <list>
@@ -36,16 +36,16 @@ inline constexpr std::size_t max_contact = 4096;
 Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job);
 std::string contact_directory(const std::string &base, uid_t uid);
 // Fails (limit) where the path is longer than a socket's name may be.
-Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job,
-                                 std::uint32_t step, std::uint32_t host);
+Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job, std::uint32_t step,
+                                 std::uint32_t host);
 
 class ContactSocket {
   public:
     // What to do where somebody listens at that path: fail (exists), or be the one from now on.
     enum class Sharing { take_over, first_only };
-    static Result<std::unique_ptr<ContactSocket>>
-    open(EventLoop &loop, Log &log, const std::string &path,
-         std::function<void(std::string message)> on_message, Sharing sharing = Sharing::take_over);
+    static Result<std::unique_ptr<ContactSocket>> open(EventLoop &loop, Log &log, const std::string &path,
+                                                       std::function<void(std::string message)> on_message,
+                                                       Sharing sharing = Sharing::take_over);
     ~ContactSocket();
     ContactSocket(const ContactSocket &) = delete;
 
@@ -58,8 +58,8 @@ class ContactSocket {
     };
     ContactSocket(EventLoop &loop, Log &log, std::string path, Socket socket,
                   std::function<void(std::string)> on_message);
-    static Result<Socket> listen_in(const std::string &directory, const std::string &name,
-                                    const std::string &path, Sharing sharing);
+    static Result<Socket> listen_in(const std::string &directory, const std::string &name, const std::string &path,
+                                    Sharing sharing);
     void watch();
     void accept();
     void drop(Visitor *visitor);

@@ -28,8 +28,8 @@ bool has_line(std::string_view comment, std::string_view line) {
 
 Error failure(std::uint32_t job) {
     int why = errno;
-    ErrorKind kind = why == ESLURM_ACCESS_DENIED || why == ESLURM_USER_ID_MISSING ? ErrorKind::denied
-                                                                                  : ErrorKind::unreachable;
+    ErrorKind kind =
+        why == ESLURM_ACCESS_DENIED || why == ESLURM_USER_ID_MISSING ? ErrorKind::denied : ErrorKind::unreachable;
     return error(kind, "the comment of job {}: {}", job, slurm_strerror(why));
 }
 

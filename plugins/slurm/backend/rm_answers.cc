@@ -58,10 +58,14 @@ Result<RmAnswer> about_partitions() {
 
 const char *partition_state(std::uint16_t state_up) {
     switch (state_up) {
-    case PARTITION_UP: return "up";
-    case PARTITION_DOWN: return "down";
-    case PARTITION_DRAIN: return "drain";
-    default: return "inactive";
+    case PARTITION_UP:
+        return "up";
+    case PARTITION_DOWN:
+        return "down";
+    case PARTITION_DRAIN:
+        return "drain";
+    default:
+        return "inactive";
     }
 }
 
@@ -69,19 +73,32 @@ const char *job_state(std::uint32_t state) {
     if (state & JOB_COMPLETING)
         return "COMPLETING";
     switch (state & JOB_STATE_BASE) {
-    case JOB_PENDING: return "PENDING";
-    case JOB_RUNNING: return "RUNNING";
-    case JOB_SUSPENDED: return "SUSPENDED";
-    case JOB_COMPLETE: return "COMPLETED";
-    case JOB_CANCELLED: return "CANCELLED";
-    case JOB_FAILED: return "FAILED";
-    case JOB_TIMEOUT: return "TIMEOUT";
-    case JOB_NODE_FAIL: return "NODE_FAIL";
-    case JOB_PREEMPTED: return "PREEMPTED";
-    case JOB_BOOT_FAIL: return "BOOT_FAIL";
-    case JOB_DEADLINE: return "DEADLINE";
-    case JOB_OOM: return "OUT_OF_MEMORY";
-    default: return "UNKNOWN";
+    case JOB_PENDING:
+        return "PENDING";
+    case JOB_RUNNING:
+        return "RUNNING";
+    case JOB_SUSPENDED:
+        return "SUSPENDED";
+    case JOB_COMPLETE:
+        return "COMPLETED";
+    case JOB_CANCELLED:
+        return "CANCELLED";
+    case JOB_FAILED:
+        return "FAILED";
+    case JOB_TIMEOUT:
+        return "TIMEOUT";
+    case JOB_NODE_FAIL:
+        return "NODE_FAIL";
+    case JOB_PREEMPTED:
+        return "PREEMPTED";
+    case JOB_BOOT_FAIL:
+        return "BOOT_FAIL";
+    case JOB_DEADLINE:
+        return "DEADLINE";
+    case JOB_OOM:
+        return "OUT_OF_MEMORY";
+    default:
+        return "UNKNOWN";
     }
 }
 

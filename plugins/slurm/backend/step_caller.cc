@@ -2,8 +2,8 @@
 #include "plugins/slurm/backend/step_caller.h"
 
 #include "plugins/slurm/backend/contact_socket.h"
-#include "plugins/slurm/steps/session_step.h"
 #include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/steps/session_step.h"
 #include "server-glue/core/central_roles.h"
 
 #include <algorithm>
@@ -19,8 +19,7 @@ static constexpr std::size_t max_hosts = 4;
 static constexpr std::size_t max_places = 16;
 
 StepCaller::StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm)
-    : loop_(loop), log_(log), job_(job), base_(std::move(base)), slurm_(std::move(slurm)),
-      calls_(loop, 1) {}
+    : loop_(loop), log_(log), job_(job), base_(std::move(base)), slurm_(std::move(slurm)), calls_(loop, 1) {}
 
 void StepCaller::call(std::set<Bytes> known, std::function<void(CalledSteps)> done) {
     known_ = std::move(known);
@@ -32,8 +31,7 @@ void StepCaller::call(std::set<Bytes> known, std::function<void(CalledSteps)> do
 }
 
 void StepCaller::begin() {
-    auto for_whom = std::make_shared<std::vector<std::function<void(CalledSteps)>>>(
-        std::exchange(waiting_, {}));
+    auto for_whom = std::make_shared<std::vector<std::function<void(CalledSteps)>>>(std::exchange(waiting_, {}));
     calls_.run(
         {}, TimePoint::max(),
         [job = job_, base = base_, slurm = slurm_, known = known_, memory = memory_] {
@@ -82,8 +80,8 @@ StepCaller::Round StepCaller::round(std::uint32_t job, const std::string &base, 
             reached = at(step.nodes.front(), i);
         if (reached)
             result.called.names.insert(namespace_of(job, step.step));
-        result.said.push_back(fmt::format("step {}.{} ({}) {}", job, step.step, step.name,
-                                   reached ? "was called" : "cannot be called"));
+        result.said.push_back(
+            fmt::format("step {}.{} ({}) {}", job, step.step, step.name, reached ? "was called" : "cannot be called"));
     }
     return result;
 }

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "common/base/bytes.h"
-#include "common/loop/event_loop.h"
 #include "common/base/log.h"
+#include "common/loop/event_loop.h"
 #include "common/loop/slow_calls.h"
 #include "server-glue/rm/invitation_stream.h"
 
@@ -30,8 +30,7 @@ class StepCaller {
     struct Slurm { // blocking; called in the thread
         std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps;
         // To one node; fails where nobody listens at that path.
-        std::function<Result<void>(const std::string &node, const std::string &path,
-                                   const std::string &message)>
+        std::function<Result<void>(const std::string &node, const std::string &path, const std::string &message)>
             forward;
     };
     // `base`: directory.base.
@@ -41,7 +40,7 @@ class StepCaller {
     // when nobody waits for it. `done` may be null.
     void call(std::set<Bytes> known, std::function<void(CalledSteps)> done);
 
-    struct Memory { // the thread's own
+    struct Memory {                                     // the thread's own
         std::map<std::uint32_t, TimePoint> first_tries; // of the steps that are not known
     };
     struct Round {
@@ -49,8 +48,8 @@ class StepCaller {
         std::vector<std::string> said; // for the log
     };
     // What the thread does.
-    static Round round(std::uint32_t job, const std::string &base, const Slurm &slurm,
-                                          const std::set<Bytes> &known, Memory &memory, TimePoint now);
+    static Round round(std::uint32_t job, const std::string &base, const Slurm &slurm, const std::set<Bytes> &known,
+                       Memory &memory, TimePoint now);
 
   private:
     void begin();

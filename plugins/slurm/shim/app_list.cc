@@ -45,8 +45,7 @@ Error garbled() {
     return error(ErrorKind::invalid, "task map: apps= is garbled");
 }
 Error too_many() {
-    return error(ErrorKind::limit, "task map: more than {} programs or {} arguments", max_apps,
-                 max_app_arguments);
+    return error(ErrorKind::limit, "task map: more than {} programs or {} arguments", max_apps, max_app_arguments);
 }
 
 // The part before the separator; `text` goes on behind it. None once the text is used up.
@@ -149,8 +148,7 @@ class AppsReader {
 
 Result<std::string> encode_apps(const std::vector<App> &apps) {
     if (apps.size() > max_apps)
-        return error(ErrorKind::limit, "the step has {} programs; pmixhost takes {}", apps.size(),
-                     max_apps);
+        return error(ErrorKind::limit, "the step has {} programs; pmixhost takes {}", apps.size(), max_apps);
     if (apps.size() == 1 && apps[0].argv.empty() && apps[0].ranks.empty())
         return std::string();
     std::string bare, text;
@@ -160,8 +158,7 @@ Result<std::string> encode_apps(const std::vector<App> &apps) {
         bare += fmt::format("{}{}", bare.empty() ? "" : ";", ranks);
         text += fmt::format("{}{}", text.empty() ? "" : ";", ranks);
         arguments += app.argv.size();
-        for (std::size_t i = 0; i < app.argv.size() && text.size() - bare.size() <= max_app_text;
-             ++i) {
+        for (std::size_t i = 0; i < app.argv.size() && text.size() - bare.size() <= max_app_text; ++i) {
             text += i ? ',' : ':';
             append_escaped(text, app.argv[i]);
         }

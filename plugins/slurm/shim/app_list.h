@@ -8,8 +8,8 @@
 // byte that is not a letter, a digit or one of -_./=+@ is %XX.
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
+#include "common/job/job_map.h"
 
 #include <string>
 #include <string_view>

@@ -35,7 +35,9 @@ bool lists(std::string_view list, std::string_view word) { // "a,b,c"
     return false;
 }
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view last_part(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
 std::string_view without_last(std::string_view path) {
     std::size_t slash = path.rfind('/');
     return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
@@ -76,8 +78,7 @@ std::string mounted_at(std::string_view mounts, const Place &place) {
             continue;
         std::string_view what = line.substr(dash + 3), type = next(what, ' ');
         next(what, ' ');
-        bool matches = place.controller.empty() ? type == "cgroup2"
-                                                : type == "cgroup" && lists(what, place.controller);
+        bool matches = place.controller.empty() ? type == "cgroup2" : type == "cgroup" && lists(what, place.controller);
         for (int skipped = 0; skipped < 3; ++skipped)
             next(line, ' ');
         std::string_view root = next(line, ' '), mountpoint = next(line, ' ');
@@ -125,7 +126,9 @@ std::optional<DaemonCgroup> DaemonCgroup::make(const std::string &job, const Ste
     return {};
 }
 
-bool DaemonCgroup::add(pid_t pid) const { return write_into(path_ + "/cgroup.procs", std::to_string(pid)); }
+bool DaemonCgroup::add(pid_t pid) const {
+    return write_into(path_ + "/cgroup.procs", std::to_string(pid));
+}
 
 std::vector<pid_t> DaemonCgroup::processes() const {
     std::vector<pid_t> list;

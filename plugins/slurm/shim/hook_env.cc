@@ -18,8 +18,9 @@ constexpr std::size_t max_user_variables = 256;
 constexpr std::size_t max_user_bytes = 64u << 10;
 
 bool is_own(std::string_view name) {
-    return name == report_variable || name == live_on_variable || name.starts_with(task_map_prefix) || name == parent_variable ||
-           name == process_sets_variable || name == spawn_fd_variable || name == spawn_stderr_variable;
+    return name == report_variable || name == live_on_variable || name.starts_with(task_map_prefix) ||
+           name == parent_variable || name == process_sets_variable || name == spawn_fd_variable ||
+           name == spawn_stderr_variable;
 }
 
 } // namespace
@@ -50,8 +51,7 @@ Result<std::string> collect_task_map(char *const *environment) {
         pieces[index] = std::string_view(stop + 1, static_cast<std::size_t>(end - stop - 1));
     }
     if (pieces.empty() || pieces.front().empty())
-        return error(ErrorKind::not_found,
-                     "srun sent no task map; is pmixhost installed where srun runs?");
+        return error(ErrorKind::not_found, "srun sent no task map; is pmixhost installed where srun runs?");
     std::size_t count = 0;
     std::string_view &first = pieces.front();
     auto [space, code] = std::from_chars(first.data(), first.data() + first.size(), count);
@@ -78,8 +78,8 @@ std::vector<std::string> user_variables(char *const *environment) {
     for (; environment && *environment; ++environment) {
         std::string_view entry = *environment;
         std::size_t equals = entry.find('=');
-        if (!entry.starts_with(own_prefix) || equals == std::string_view::npos ||
-            is_own(entry.substr(0, equals)) || entry.starts_with(task_spec_prefix) || entry.find('\n') != std::string_view::npos)
+        if (!entry.starts_with(own_prefix) || equals == std::string_view::npos || is_own(entry.substr(0, equals)) ||
+            entry.starts_with(task_spec_prefix) || entry.find('\n') != std::string_view::npos)
             continue;
         bytes += entry.size();
         if (variables.size() == max_user_variables || bytes > max_user_bytes)
@@ -103,8 +103,7 @@ void remove_own_variables(char **environment) {
 
 Result<void> set_variable(char ***environment, const std::string &name, const std::string &value) {
     if (slurm_env_array_overwrite(environment, name.c_str(), value.c_str()) != 1)
-        return error(ErrorKind::limit, "the variable {} cannot be set ({} bytes)", name,
-                     value.size());
+        return error(ErrorKind::limit, "the variable {} cannot be set ({} bytes)", name, value.size());
     return {};
 }
 

@@ -27,8 +27,7 @@ bool take_number(std::string_view &text, std::uint32_t &value) {
 
 Result<std::optional<StepName>> parse_step_title(std::string_view title) {
     auto unknown = [whole = title] {
-        return error(ErrorKind::invalid, "slurmstepd's title '{}' names no step",
-                     whole.substr(0, 80));
+        return error(ErrorKind::invalid, "slurmstepd's title '{}' names no step", whole.substr(0, 80));
     };
     constexpr std::string_view program = "slurmstepd: [";
     if (title.substr(0, program.size()) != program)
@@ -83,19 +82,18 @@ Result<uid_t> own_step_uid(const StepName &step, const std::string &node) {
     std::uint16_t protocol = 0;
     UniqueFd fd(stepd_connect(nullptr, node.c_str(), &id, &protocol));
     if (!fd)
-        return error(ErrorKind::unreachable, "slurmstepd's socket for step {} on {}: no connection",
-                     to_text(step), node);
+        return error(ErrorKind::unreachable, "slurmstepd's socket for step {} on {}: no connection", to_text(step),
+                     node);
     ucred peer{};
     socklen_t length = sizeof peer;
     if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
         return system_error("slurmstepd's socket", errno);
     if (peer.pid != getpid() || peer.uid != geteuid())
-        return error(ErrorKind::denied, "slurmstepd's socket for step {} belongs to process {}",
-                     to_text(step), peer.pid);
+        return error(ErrorKind::denied, "slurmstepd's socket for step {} belongs to process {}", to_text(step),
+                     peer.pid);
     uid_t uid = stepd_get_uid(fd.get(), protocol);
     if (uid == static_cast<uid_t>(-1))
-        return error(ErrorKind::unreachable, "slurmstepd did not tell the user of step {}",
-                     to_text(step));
+        return error(ErrorKind::unreachable, "slurmstepd did not tell the user of step {}", to_text(step));
     return uid;
 }
 

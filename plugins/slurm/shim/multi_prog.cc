@@ -114,9 +114,7 @@ class Ranks {
         std::sort(mine.begin(), mine.end());
         return mine;
     }
-    bool all_taken() const {
-        return std::find(taken_.begin(), taken_.end(), false) == taken_.end();
-    }
+    bool all_taken() const { return std::find(taken_.begin(), taken_.end(), false) == taken_.end(); }
 
   private:
     void take(Rank first, Rank end, std::vector<Rank> &mine) {

@@ -1,8 +1,8 @@
 // The file of `srun --multi-prog`: which ranks run which program, read as Slurm reads it.
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
+#include "common/job/job_map.h"
 
 #include <string_view>
 #include <vector>

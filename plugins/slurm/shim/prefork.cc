@@ -36,10 +36,12 @@ struct Channels {
     UniqueFd door, page, document, lifeline;
 };
 
-UniqueFd hold(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+UniqueFd hold(pid_t pid) {
+    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
-Result<StartDocument> start_document(const Surroundings &around, const Prepared &prepared,
-                                  const Channels &channels, char *const *environment) {
+Result<StartDocument> start_document(const Surroundings &around, const Prepared &prepared, const Channels &channels,
+                                     char *const *environment) {
     auto map = collect_task_map(environment);
     if (!map)
         return map.failure();
@@ -110,14 +112,12 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
     kit::DaemonLaunch launch;
     launch.path = around.daemon;
     launch.arguments = {"--start-fd", std::to_string(channels.document.get())};
-    launch.arguments.insert(launch.arguments.end(), around.daemon_args.begin(),
-                            around.daemon_args.end());
-    launch.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + user->home,
-                          "USER=" + user->name, "LOGNAME=" + user->name};
+    launch.arguments.insert(launch.arguments.end(), around.daemon_args.begin(), around.daemon_args.end());
+    launch.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + user->home, "USER=" + user->name,
+                          "LOGNAME=" + user->name};
     if (!around.slurm_conf_file.empty())
         launch.environment.push_back("SLURM_CONF=" + around.slurm_conf_file);
-    launch.descriptors = {channels.door.get(), channels.page.get(), channels.document.get(),
-                          channels.lifeline.get()};
+    launch.descriptors = {channels.door.get(), channels.page.get(), channels.document.get(), channels.lifeline.get()};
     launch.door = channels.door.get();
     launch.host = prepared.host;
     launch.page = prepared.page;

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "common/start/status_page.h"
 #include "common/base/unique_fd.h"
+#include "common/start/status_page.h"
 #include "plugins/slurm/shim/daemon_cgroup.h"
 #include "plugins/slurm/shim/identity.h"
 
@@ -17,16 +17,16 @@ namespace pmixhost::slurm {
 
 // What the tasks, which are forks of this process, find.
 struct Prepared {
-    bool wanted = false;        // false: this step has no business with us
-    std::string failure;        // why there is no daemon; one line
+    bool wanted = false; // false: this step has no business with us
+    std::string failure; // why there is no daemon; one line
     StepName step;
     uid_t uid = 0;
     std::string host;
-    std::string door;           // abstract name with its leading NUL
+    std::string door; // abstract name with its leading NUL
     std::optional<kit::User> user;
-    StatusPage *page = nullptr; // mapped for as long as the process lives
-    UniqueFd lifeline;          // the daemon hears it close when slurmstepd ends
-    UniqueFd daemon;            // its pidfd
+    StatusPage *page = nullptr;         // mapped for as long as the process lives
+    UniqueFd lifeline;                  // the daemon hears it close when slurmstepd ends
+    UniqueFd daemon;                    // its pidfd
     std::optional<DaemonCgroup> cgroup; // the daemon's own; none: it is in the step's container
 };
 

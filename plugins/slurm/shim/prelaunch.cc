@@ -3,9 +3,9 @@
 
 #include "common/start/spawn_channel.h"
 #include "common/start/task_spec.h"
+#include "plugins/kit/launcher_start.h"
 #include "plugins/slurm/shim/app_list.h"
 #include "plugins/slurm/shim/hook_env.h"
-#include "plugins/kit/launcher_start.h"
 #include "plugins/slurm/shim/prefork.h"
 
 #include <algorithm>
@@ -21,7 +21,9 @@ namespace {
 
 constexpr std::chrono::milliseconds collect_limit{1000};
 
-bool is_set(std::uint32_t number) { return number != 0 && number != NO_VAL; }
+bool is_set(std::uint32_t number) {
+    return number != 0 && number != NO_VAL;
+}
 
 std::string variable(const char *name) {
     const char *value = getenv(name);
@@ -132,11 +134,10 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
     if (!layout || !layout->node_list || !layout->tasks || !layout->tids || layout->node_cnt == 0)
         return error(ErrorKind::invalid, "srun gave no list of the step's tasks");
     if (front_end(*layout))
-        return error(ErrorKind::unsupported,
-                     "machines whose tasks run on a front end are not supported");
+        return error(ErrorKind::unsupported, "machines whose tasks run on a front end are not supported");
     if (layout->node_cnt > TaskMap::max_hosts)
-        return error(ErrorKind::limit, "the step has {} hosts; pmixhost takes {}",
-                     layout->node_cnt, +TaskMap::max_hosts);
+        return error(ErrorKind::limit, "the step has {} hosts; pmixhost takes {}", layout->node_cnt,
+                     +TaskMap::max_hosts);
     TaskMap map;
     map.job_id = is_set(info.het_job_id) ? info.het_job_id : info.step_id.job_id;
     map.step_id = info.step_id.step_id;
@@ -158,9 +159,8 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
         tasks += map.ranks_by_host.back().size();
     }
     if (tasks <= TaskMap::max_ranks)
-        map.apps = context.spawned.empty()
-                       ? apps_of_step(context.programs, static_cast<Rank>(tasks), map.first_rank)
-                       : context.spawned;
+        map.apps = context.spawned.empty() ? apps_of_step(context.programs, static_cast<Rank>(tasks), map.first_rank)
+                                           : context.spawned;
     auto sets = parse_process_sets(context.process_sets, static_cast<Rank>(tasks));
     if (!sets)
         return error(sets.failure().kind, "{}: {}", process_sets_variable, sets.failure().text);
@@ -185,9 +185,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         if (auto set = set_variable(environment, task_map_variable(i), pieces[i]); !set)
             return set.failure();
     }
-    if (auto set = set_variable(environment, std::string(report_variable),
-                                listener->target().text());
-        !set)
+    if (auto set = set_variable(environment, std::string(report_variable), listener->target().text()); !set)
         return set.failure();
     if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
@@ -220,9 +218,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     };
     parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
     parts.spawn_channel = take_spawn_channel();
-    parts.hosts = static_cast<std::size_t>(
-        std::count_if(map->ranks_by_host.begin(), map->ranks_by_host.end(),
-                      [](const auto &ranks) { return !ranks.empty(); }));
+    parts.hosts = static_cast<std::size_t>(std::count_if(map->ranks_by_host.begin(), map->ranks_by_host.end(),
+                                                         [](const auto &ranks) { return !ranks.empty(); }));
     if (parts.spawn_channel)
         say_created(parts.spawn_channel.get(), namespace_of(map->job_id, map->step_id));
     LaunchState state{std::make_unique<kit::LaunchListener>(std::move(*listener), std::move(parts))};

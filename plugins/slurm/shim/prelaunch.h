@@ -4,10 +4,10 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "plugins/slurm/shim/slurm_abi.h"
-#include "plugins/slurm/steps/srun_command.h"
 #include "plugins/kit/launch_listener.h"
+#include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
+#include "plugins/slurm/steps/srun_command.h"
 
 #include <optional>
 #include <string>
@@ -21,17 +21,17 @@ struct LaunchState {
 
 // What else goes into the map: from srun's own surroundings.
 struct LaunchContext {
-    std::string start_key;       // the same in all components of a step
+    std::string start_key; // the same in all components of a step
     std::string cluster;
     std::string allocated_hosts; // SLURM_JOB_NODELIST
     std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
     std::vector<std::uint32_t> component_jobs;
     SrunPrograms programs;
-    std::string process_sets;    // PMIXHOST_PSETS, as the user wrote it
-    std::vector<App> spawned;    // instead, in an srun that was started for PMIx_Spawn
+    std::string process_sets; // PMIXHOST_PSETS, as the user wrote it
+    std::vector<App> spawned; // instead, in an srun that was started for PMIx_Spawn
     PortRange ports;
-    std::string host;            // srun's
-    std::string daemon;          // pmixhostd, should a launcher be wanted
+    std::string host;   // srun's
+    std::string daemon; // pmixhostd, should a launcher be wanted
     std::vector<std::string> daemon_arguments;
 };
 LaunchContext srun_context();

@@ -23,8 +23,7 @@ using namespace pmixhost::slurm;
 extern "C" {
 __attribute__((visibility("default"))) extern const char plugin_name[] = "PMIx host environment";
 __attribute__((visibility("default"))) extern const char plugin_type[] = "mpi/pmixhost";
-__attribute__((visibility("default"))) extern const std::uint32_t plugin_version =
-    SLURM_VERSION_NUMBER;
+__attribute__((visibility("default"))) extern const std::uint32_t plugin_version = SLURM_VERSION_NUMBER;
 #if PMIXHOST_SLURM_HAS_PLUGIN_ID
 __attribute__((visibility("default"))) extern const std::uint32_t plugin_id = plugin_id_value;
 #endif
@@ -37,8 +36,7 @@ namespace {
 Prepared *prepared_step = nullptr;
 
 // Runs a hook's body. What escapes ends here, with a line in the program's log.
-template <typename Value, typename Body>
-Value guarded(const char *where, Value on_failure, Body body) noexcept {
+template <typename Value, typename Body> Value guarded(const char *where, Value on_failure, Body body) noexcept {
     try {
         return body();
     } catch (const std::exception &problem) {
@@ -59,13 +57,14 @@ void kill_step_as_user(const StepName &step) {
 
 } // namespace
 
-PMIXHOST_EXPORT int init() { return SLURM_SUCCESS; }
+PMIXHOST_EXPORT int init() {
+    return SLURM_SUCCESS;
+}
 // In slurmstepd: the step is over.
 PMIXHOST_EXPORT int fini() {
     return guarded("fini", SLURM_SUCCESS, [] {
         if (std::unique_ptr<Prepared> last(std::exchange(prepared_step, nullptr)); last && !clean_up(*last))
-            slurm_error("pmixhost: processes of pmixhostd of step %s cannot be killed",
-                        to_text(last->step).c_str());
+            slurm_error("pmixhost: processes of pmixhostd of step %s cannot be killed", to_text(last->step).c_str());
         return SLURM_SUCCESS;
     });
 }
@@ -95,8 +94,8 @@ PMIXHOST_EXPORT int PMIXHOST_HOOK_PREFORK(void *step, char ***environment) {
         auto prepared = std::make_unique<Prepared>(
             prepare_step(slurmstepd_surroundings(step), environment ? *environment : nullptr));
         if (!prepared->failure.empty())
-            slurm_error("pmixhost: pmixhostd was not started for step %s: %s",
-                        to_text(prepared->step).c_str(), prepared->failure.c_str());
+            slurm_error("pmixhost: pmixhostd was not started for step %s: %s", to_text(prepared->step).c_str(),
+                        prepared->failure.c_str());
         prepared_step = prepared.release();
         return SLURM_SUCCESS;
     });
@@ -125,6 +124,10 @@ PMIXHOST_EXPORT int PMIXHOST_HOOK_TASK(const void *info, char ***environment) {
 // There is nothing in mpi.conf for us; Slurm takes null for "no options".
 PMIXHOST_EXPORT void mpi_p_conf_options(void **, int *) {}
 PMIXHOST_EXPORT void mpi_p_conf_set(void *) {}
-PMIXHOST_EXPORT void *mpi_p_conf_get() { return nullptr; }
-PMIXHOST_EXPORT void *mpi_p_conf_get_printable() { return nullptr; }
+PMIXHOST_EXPORT void *mpi_p_conf_get() {
+    return nullptr;
+}
+PMIXHOST_EXPORT void *mpi_p_conf_get_printable() {
+    return nullptr;
+}
 #endif

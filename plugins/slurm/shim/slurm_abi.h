@@ -21,8 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20, 11, 0) ||                                         \
-    SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 12, 0)
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20, 11, 0) || SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 12, 0)
 #error "this Slurm version is not known: check every fact in this file, then extend the range"
 #endif
 
@@ -171,8 +170,7 @@ extern slurm_conf_t slurm_conf __attribute__((weak));
 // the components' options. Their layout is another in every version, so they are only handed on.
 extern char srun_options __asm__("opt") __attribute__((weak));
 extern char srun_only_options __asm__("sropt") __attribute__((weak));
-extern decltype(slurm_list_create(nullptr)) srun_option_list __asm__("opt_list")
-    __attribute__((weak));
+extern decltype(slurm_list_create(nullptr)) srun_option_list __asm__("opt_list") __attribute__((weak));
 // In libslurmfull. The table is getopt_long's, with the options of SPANK plugins; `*letters`, its
 // string of letters, and what _get gives are Slurm's memory.
 option *slurm_option_table_create(void *options, char **letters) __attribute__((weak));
@@ -188,6 +186,6 @@ extern decltype(slurm_list_next) slurm_list_next __attribute__((weak));
 int slurm_forward_data(char **nodelist, char *address, std::uint32_t length, const char *data);
 // `item` is the address of the pointer, which becomes null.
 void slurm_xfree(void **item) __attribute__((weak));
-void *slurm_xcalloc(std::size_t count, std::size_t size, bool clear, bool try_only,
-                    const char *file, int line, const char *function);
+void *slurm_xcalloc(std::size_t count, std::size_t size, bool clear, bool try_only, const char *file, int line,
+                    const char *function);
 }

@@ -28,8 +28,8 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
     // A process of PMIx_Spawn keeps the connection until its program runs.
     bool spawned = !find_variable(*environment, parent_variable).empty();
     UniqueFd door;
-    auto variables = kit::ask_at_door(prepared.door, prepared.uid, rank, door_timeout(*environment),
-                                 spawned ? &door : nullptr);
+    auto variables =
+        kit::ask_at_door(prepared.door, prepared.uid, rank, door_timeout(*environment), spawned ? &door : nullptr);
     if (!variables) {
         // The daemon's own word on why it is not there.
         std::string why = prepared.page ? prepared.page->failure() : std::string();
@@ -41,9 +41,7 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
     }
     for (const auto &variable : *variables) {
         std::size_t equals = variable.find('=');
-        if (auto set = set_variable(environment, variable.substr(0, equals),
-                                    variable.substr(equals + 1));
-            !set)
+        if (auto set = set_variable(environment, variable.substr(0, equals), variable.substr(equals + 1)); !set)
             return error(set.failure().kind, "{}: {}", prepared.host, set.failure().text);
     }
     remove_own_variables(*environment);
@@ -66,13 +64,12 @@ std::chrono::milliseconds door_timeout(char *const *environment) {
     return std::chrono::milliseconds(std::clamp<std::uint64_t>(number * unit, 100, 3'600'000));
 }
 
-void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why,
-                        char *const *environment, const StepKiller &killer) {
+void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why, char *const *environment,
+                        const StepKiller &killer) {
     if (!first_on_host)
         return;
     auto target = kit::ReportTarget::parse(find_variable(environment, report_variable));
-    bool told =
-        target && kit::send_exit_report(*target, {1, why}, killer.sealer, report_limit).ok();
+    bool told = target && kit::send_exit_report(*target, {1, why}, killer.sealer, report_limit).ok();
     if (!told) {
         std::string line = "pmixhost: " + one_line(why, kit::max_report_text) + "\n";
         [[maybe_unused]] ssize_t written = ::write(killer.error_fd, line.data(), line.size());

@@ -2,8 +2,8 @@
 // has one thread: fetching its environment at the task door (contrib/doc/task-door.md).
 #pragma once
 
-#include "common/job/job_map.h"
 #include "common/base/result.h"
+#include "common/job/job_map.h"
 #include "plugins/kit/report.h"
 #include "plugins/slurm/shim/prefork.h"
 
@@ -27,7 +27,7 @@ struct StepKiller {
     std::function<void(const StepName &)> kill;
     int error_fd = 2;
 };
-void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why,
-                        char *const *environment, const StepKiller &killer);
+void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why, char *const *environment,
+                        const StepKiller &killer);
 
 } // namespace pmixhost::slurm

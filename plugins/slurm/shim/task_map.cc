@@ -167,8 +167,8 @@ class RanksReader {
   private:
     static Error garbled() { return error(ErrorKind::invalid, "task map: ranks= is garbled"); }
     static Error too_many() {
-        return error(ErrorKind::limit, "task map: more than {} hosts or {} tasks",
-                     TaskMap::max_hosts, TaskMap::max_ranks);
+        return error(ErrorKind::limit, "task map: more than {} hosts or {} tasks", TaskMap::max_hosts,
+                     TaskMap::max_ranks);
     }
     bool take(char c) {
         if (rest_.empty() || rest_.front() != c)
@@ -214,8 +214,7 @@ class RanksReader {
             if (auto ok = read_shape(deltas); !ok)
                 return ok.failure();
         }
-        if (hosts > TaskMap::max_hosts - hosts_.size() ||
-            hosts > (TaskMap::max_ranks - ranks_) / (deltas.size() + 1))
+        if (hosts > TaskMap::max_hosts - hosts_.size() || hosts > (TaskMap::max_ranks - ranks_) / (deltas.size() + 1))
             return too_many();
         ranks_ += hosts * (deltas.size() + 1);
         for (std::size_t h = 0; h < hosts; ++h, first += step) {
@@ -299,8 +298,8 @@ Result<std::string> encode_task_map(const TaskMap &map) {
         writer.add(host);
     }
     if (map.ranks_by_host.size() > TaskMap::max_hosts || ranks > TaskMap::max_ranks)
-        return error(ErrorKind::limit, "the step has {} tasks on {} hosts; pmixhost takes {} on {}",
-                     ranks, map.ranks_by_host.size(), +TaskMap::max_ranks, +TaskMap::max_hosts);
+        return error(ErrorKind::limit, "the step has {} tasks on {} hosts; pmixhost takes {} on {}", ranks,
+                     map.ranks_by_host.size(), +TaskMap::max_ranks, +TaskMap::max_hosts);
     auto apps = encode_apps(map.apps);
     if (!apps)
         return apps.failure();
@@ -342,8 +341,7 @@ Result<TaskMap> decode_task_map(std::string_view text) {
     if (text.size() > TaskMap::max_text)
         return error(ErrorKind::limit, "task map: over {} bytes", +TaskMap::max_text);
     if (text.substr(0, magic.size()) != magic)
-        return error(ErrorKind::invalid,
-                     "task map: not of this version; is pmixhost the same on all hosts?");
+        return error(ErrorKind::invalid, "task map: not of this version; is pmixhost the same on all hosts?");
     text.remove_prefix(magic.size());
     TaskMap map;
     std::string_view process_sets;

@@ -34,9 +34,9 @@
 //   plane=4 0+4x10000:(1x3,39997)x31,1x3
 #pragma once
 
+#include "common/base/result.h"
 #include "common/job/job_map.h"
 #include "common/job/process_set.h"
-#include "common/base/result.h"
 
 #include <cstdint>
 #include <string>
@@ -80,8 +80,7 @@ std::string namespace_of(std::uint32_t job_id, std::uint32_t step_id);
 // or the user left behind under further names is not taken for a part.
 std::vector<std::string> split_for_environment(std::string_view text);
 inline constexpr std::size_t max_environment_value = 100u << 10;
-inline constexpr std::size_t max_environment_pieces =
-    TaskMap::max_text / max_environment_value + 1;
+inline constexpr std::size_t max_environment_pieces = TaskMap::max_text / max_environment_value + 1;
 inline constexpr std::string_view task_map_prefix = "PMIXHOST_STEP_";
 std::string task_map_variable(std::size_t index);
 

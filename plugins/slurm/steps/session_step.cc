@@ -25,19 +25,34 @@ Result<std::string> srun_path(const Settings &settings) {
                  "in pmixhost.conf");
 }
 
-std::vector<std::string> session_command(const SessionStep &step, const Settings &,
-                                         const std::string &pmixhostd) {
+std::vector<std::string> session_command(const SessionStep &step, const Settings &, const std::string &pmixhostd) {
     std::string job = std::to_string(step.job);
     // A step beside all others, without stdio, that takes nothing from them.
-    return {"srun", "--jobid=" + job, "--overlap", "--overcommit", "--nodes=1", "--ntasks=1",
-            "--nodelist=" + step.node, "--mpi=none", "--job-name=" + std::string(session_step_name), "--quiet",
-            "--input=none", "--output=none", "--error=none", "--chdir=/", "--cpu-bind=none",
-            "--kill-on-bad-exit=0", "--immediate=" + std::to_string(start_patience.count()), pmixhostd,
-            "--session", "slurm", "job=" + job, "slurm.job_id=" + job};
+    return {"srun",
+            "--jobid=" + job,
+            "--overlap",
+            "--overcommit",
+            "--nodes=1",
+            "--ntasks=1",
+            "--nodelist=" + step.node,
+            "--mpi=none",
+            "--job-name=" + std::string(session_step_name),
+            "--quiet",
+            "--input=none",
+            "--output=none",
+            "--error=none",
+            "--chdir=/",
+            "--cpu-bind=none",
+            "--kill-on-bad-exit=0",
+            "--immediate=" + std::to_string(start_patience.count()),
+            pmixhostd,
+            "--session",
+            "slurm",
+            "job=" + job,
+            "slurm.job_id=" + job};
 }
 
-Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings,
-                           const std::string &pmixhostd) {
+Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings, const std::string &pmixhostd) {
     auto srun = srun_path(settings);
     if (!srun)
         return srun.failure();
@@ -58,8 +73,7 @@ Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     pid_t pid = 0;
     int code = posix_spawn(&pid, srun->c_str(), &files, &attributes, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&files);

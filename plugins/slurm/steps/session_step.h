@@ -4,8 +4,8 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "common/config/settings.h"
 #include "common/base/unique_fd.h"
+#include "common/config/settings.h"
 
 #include <string>
 #include <string_view>
@@ -28,8 +28,7 @@ std::vector<std::string> session_command(const SessionStep &step, const Settings
 // Starts that srun as a process of its own and gives its pidfd, which is readable when it has ended.
 // Does not wait for it: whether there is a session, its socket tells. Blocks no longer than a fork
 // does. Needs SIGCHLD ignored, or a reaper.
-Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings,
-                           const std::string &pmixhostd);
+Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings, const std::string &pmixhostd);
 
 // slurm.srun of the configuration, or the first srun of the usual places.
 Result<std::string> srun_path(const Settings &settings);

@@ -14,12 +14,18 @@ namespace {
 
 const char *binding_word(SpawnPlan::Binding binding) {
     switch (binding) {
-    case SpawnPlan::Binding::none: return "none";
-    case SpawnPlan::Binding::hwthread: return "threads";
-    case SpawnPlan::Binding::core: return "cores";
-    case SpawnPlan::Binding::socket: return "sockets";
-    case SpawnPlan::Binding::numa: return "ldoms";
-    case SpawnPlan::Binding::unsaid: break;
+    case SpawnPlan::Binding::none:
+        return "none";
+    case SpawnPlan::Binding::hwthread:
+        return "threads";
+    case SpawnPlan::Binding::core:
+        return "cores";
+    case SpawnPlan::Binding::socket:
+        return "sockets";
+    case SpawnPlan::Binding::numa:
+        return "ldoms";
+    case SpawnPlan::Binding::unsaid:
+        break;
     }
     return nullptr;
 }
@@ -33,16 +39,17 @@ std::string base_name(const std::string &path) {
     return name.empty() ? "spawn" : name;
 }
 
-std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
+std::string_view name_of(std::string_view variable) {
+    return variable.substr(0, variable.find('='));
+}
 
 } // namespace
 
 bool belongs_to_the_job(std::string_view variable) {
     static constexpr std::string_view kept[] = {
-        "SLURM_CONF",          "SLURM_JOBID",         "SLURM_CLUSTER_NAME",  "SLURM_CLUSTERS",
-        "SLURM_STDOUTMODE",    "SLURM_STDERRMODE",    "SLURM_NODE_ALIASES",  "SLURM_EXPORT_ENV",
-        "SLURM_RESTART_COUNT", "SLURM_SUBMIT_DIR",    "SLURM_SUBMIT_HOST",   "SLURM_DEBUG_FLAGS",
-        "SLURM_THREADS",
+        "SLURM_CONF",        "SLURM_JOBID",        "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS",      "SLURM_STDOUTMODE",
+        "SLURM_STDERRMODE",  "SLURM_NODE_ALIASES", "SLURM_EXPORT_ENV",   "SLURM_RESTART_COUNT", "SLURM_SUBMIT_DIR",
+        "SLURM_SUBMIT_HOST", "SLURM_DEBUG_FLAGS",  "SLURM_THREADS",
     };
     // Not in the variables of the job, whatever their name: options of srun.
     static constexpr std::string_view dropped[] = {"SLURM_JOB_NAME", "SLURM_JOB_NUM_NODES"};
@@ -72,17 +79,12 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
         return spec.failure();
     JobCommand command;
     auto &argv = command.argv;
-    argv = {context.srun,
-            fmt::format("--jobid={}", context.job_id),
-            "--mpi=pmixhost",
+    argv = {context.srun, fmt::format("--jobid={}", context.job_id), "--mpi=pmixhost",
             // Beside what runs in the allocation, never waiting for it.
-            "--overlap",
-            fmt::format("--job-name={}", base_name(plan.apps.front().program)),
+            "--overlap", fmt::format("--job-name={}", base_name(plan.apps.front().program)),
             fmt::format("--ntasks={}", plan.tasks()),
             // The list says how many hosts; newer versions refuse to hear it twice.
-            "--distribution=arbitrary",
-            fmt::format("--nodelist={}", fmt::join(plan.host_of_rank, ",")),
-            "--chdir=/"};
+            "--distribution=arbitrary", fmt::format("--nodelist={}", fmt::join(plan.host_of_rank, ",")), "--chdir=/"};
     if (plan.oversubscribed)
         argv.push_back("--overcommit");
     if (plan.cpus_per_task > 1)
@@ -115,9 +117,8 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
     if (!plan.process_sets.empty())
         command.environment.push_back(
             fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
-    command.environment.push_back(
-        fmt::format("{}={}", parent_variable,
-                    ParentWord{plan.parent_nspace, plan.parent_rank, plan.shares_fate}.text()));
+    command.environment.push_back(fmt::format(
+        "{}={}", parent_variable, ParentWord{plan.parent_nspace, plan.parent_rank, plan.shares_fate}.text()));
     return command;
 }
 

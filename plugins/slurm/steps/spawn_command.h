@@ -11,11 +11,11 @@ namespace pmixhost::slurm {
 
 struct SpawnContext {
     std::uint32_t job_id = 0;
-    std::string srun;                            // absolute path
-    std::string task_program;                    // of pmixhost-task, the same on all hosts
-    std::string output, error;                   // --output and --error of the launcher's srun
-    bool label = false;                          // its --label
-    std::vector<std::string> environment;        // the launcher's
+    std::string srun;                     // absolute path
+    std::string task_program;             // of pmixhost-task, the same on all hosts
+    std::string output, error;            // --output and --error of the launcher's srun
+    bool label = false;                   // its --label
+    std::vector<std::string> environment; // the launcher's
 };
 
 // Fails (limit) where the description of the programs is too long.

@@ -57,8 +57,7 @@ class OptionWalk {
             if (word.size() < 2 || word.front() != '-')
                 return at;
             bool long_option = word.starts_with("--");
-            if (!(long_option ? read_long(word.substr(2), at, het_groups)
-                              : read_letters(word.substr(1), at)))
+            if (!(long_option ? read_long(word.substr(2), at, het_groups) : read_letters(word.substr(1), at)))
                 return std::nullopt;
         }
         return std::min(at, words_.size());
@@ -82,8 +81,7 @@ class OptionWalk {
     }
     bool read_letters(std::string_view word, std::size_t &at) {
         for (std::size_t i = 0; i < word.size(); ++i) {
-            std::size_t place =
-                word[i] == ':' || word[i] == '+' ? std::string_view::npos : letters_.find(word[i]);
+            std::size_t place = word[i] == ':' || word[i] == '+' ? std::string_view::npos : letters_.find(word[i]);
             if (place == std::string_view::npos)
                 return false;
             if (letters_.substr(place + 1, 1) != ":")
@@ -201,8 +199,8 @@ std::vector<std::vector<std::string>> component_commands(const std::vector<Comma
 
 } // namespace
 
-std::vector<CommandPart> split_command_line(std::span<const std::string> line,
-                                            const option *options, std::string_view short_options) {
+std::vector<CommandPart> split_command_line(std::span<const std::string> line, const option *options,
+                                            std::string_view short_options) {
     std::vector<CommandPart> parts;
     while (!line.empty()) {
         CommandPart part;
@@ -220,8 +218,8 @@ std::vector<CommandPart> split_command_line(std::span<const std::string> line,
 
 SrunPrograms programs_of_srun() {
     SrunPrograms programs;
-    if (!&srun_options || !&srun_only_options || !&slurm_option_table_create ||
-        !&slurm_option_table_destroy || !&slurm_option_isset || !&slurm_option_get)
+    if (!&srun_options || !&srun_only_options || !&slurm_option_table_create || !&slurm_option_table_destroy ||
+        !&slurm_option_isset || !&slurm_option_get)
         return programs;
     char *letters = nullptr;
     option *table = slurm_option_table_create(&srun_options, &letters);
@@ -233,14 +231,12 @@ SrunPrograms programs_of_srun() {
     programs.tasks = component_tasks();
     programs.multi_prog = programs.tasks.empty() && slurm_option_isset(&srun_options, "multi-prog");
     if (programs.multi_prog && programs.parts.size() == 1 && !programs.parts[0].argv.empty())
-        programs.multi_prog_text =
-            read_file(programs.parts[0].argv[0].c_str(), max_multi_prog_file, true);
+        programs.multi_prog_text = read_file(programs.parts[0].argv[0].c_str(), max_multi_prog_file, true);
     return programs;
 }
 
 std::string option_of_srun(const char *name) {
-    if (!&srun_options || !&slurm_option_isset || !&slurm_option_get ||
-        !slurm_option_isset(&srun_options, name))
+    if (!&srun_options || !&slurm_option_isset || !&slurm_option_get || !slurm_option_isset(&srun_options, name))
         return {};
     char *value = slurm_option_get(&srun_options, name);
     std::string text = value ? value : "";

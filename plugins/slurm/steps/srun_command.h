@@ -23,8 +23,8 @@ struct CommandPart {
 };
 // Reads a command line as getopt_long does. `options` ends with a null name; `short_options` is
 // getopt's string. Empty when an option is not known.
-std::vector<CommandPart> split_command_line(std::span<const std::string> line,
-                                            const option *options, std::string_view short_options);
+std::vector<CommandPart> split_command_line(std::span<const std::string> line, const option *options,
+                                            std::string_view short_options);
 
 // What srun knows of a step's programs.
 struct SrunPrograms {

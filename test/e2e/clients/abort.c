@@ -4,15 +4,13 @@
  *        abort list STATUS TEXT VICTIM  rank 0 aborts VICTIM only; the others go on */
 #include "client.h"
 
-static void wait_for_the_end(void)
-{
+static void wait_for_the_end(void) {
     me.doing = "waiting to be ended by PMIx_Abort";
     for (;;)
         pause();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 4)
         fail("usage: abort all|list STATUS TEXT [RANK]");
     int status = atoi(argv[2]);

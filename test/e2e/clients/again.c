@@ -2,8 +2,7 @@
  * usage: again [ROUNDS] */
 #include "client.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     unsigned rounds = argc > 1 ? atoi(argv[1]) : 3;
     for (unsigned round = 0; round < rounds; round++) {
         begin(60);

@@ -17,16 +17,14 @@ static struct {
 } request;
 static char last[64];
 
-static void add(const char *key, const void *value, pmix_data_type_t type)
-{
+static void add(const char *key, const void *value, pmix_data_type_t type) {
     if (request.n == sizeof(request.info) / sizeof(request.info[0]))
         fail("too many words");
     PMIX_INFO_LOAD(&request.info[request.n], key, value, type);
     request.n++;
 }
 
-static size_t put(char *line, size_t size, const pmix_info_t *info)
-{
+static size_t put(char *line, size_t size, const pmix_info_t *info) {
     const pmix_value_t *v = &info->value;
     int n = -1;
     if (v->type == PMIX_STRING)
@@ -40,8 +38,7 @@ static size_t put(char *line, size_t size, const pmix_info_t *info)
     return (size_t)n < size ? (size_t)n : size;
 }
 
-static void send_request(void)
-{
+static void send_request(void) {
     if (!request.name)
         return;
     pmix_info_t *results = NULL;
@@ -64,8 +61,7 @@ static void send_request(void)
     request.name = NULL;
 }
 
-static bool begins(const char *word)
-{
+static bool begins(const char *word) {
     static const struct {
         const char *name;
         pmix_alloc_directive_t directive;
@@ -85,8 +81,7 @@ static bool begins(const char *word)
     return false;
 }
 
-static void take(char *word)
-{
+static void take(char *word) {
     if (begins(word))
         return;
     if (!strcmp(word, "die")) {
@@ -132,8 +127,7 @@ static void take(char *word)
         fail("what is %s?", word);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(120);
     if (me.rank == 0) {
         for (int i = 1; i < argc; i++)

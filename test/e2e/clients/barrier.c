@@ -2,8 +2,7 @@
  * usage: barrier [ROUNDS [DELAY_MS [collect]]]; in each round another rank is late. */
 #include "client.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     unsigned rounds = argc > 1 ? atoi(argv[1]) : 4;
     unsigned delay_ms = argc > 2 ? atoi(argv[2]) : 300;
     int flags = argc > 3 && !strcmp(argv[3], "collect") ? COLLECT : 0;
@@ -31,8 +30,7 @@ int main(int argc, char **argv)
         PMIX_VALUE_RELEASE(v);
         for (unsigned r = 0; r < rounds; r++)
             if (left[r] < theirs[r])
-                fail("round %u: left %.0f ms before rank %u entered", r,
-                     (theirs[r] - left[r]) * 1e3, p);
+                fail("round %u: left %.0f ms before rank %u entered", r, (theirs[r] - left[r]) * 1e3, p);
     }
     pass();
 }

@@ -6,8 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int epoll_wait(int fd, struct epoll_event *events, int count, int timeout)
-{
+int epoll_wait(int fd, struct epoll_event *events, int count, int timeout) {
     const char *file = getenv("BREAK_LOOP");
     if (file && syscall(SYS_gettid) == getpid() && unlink(file) == 0) {
         errno = EBADF;

@@ -11,18 +11,16 @@
 
 static const struct {
     const char *word, *key;
-} words[] = {{"file=", PMIX_REGISTER_CLEANUP}, {"dir=", PMIX_REGISTER_CLEANUP_DIR},
-             {"ignore=", PMIX_CLEANUP_IGNORE}, {"recursive", PMIX_CLEANUP_RECURSIVE},
+} words[] = {{"file=", PMIX_REGISTER_CLEANUP},     {"dir=", PMIX_REGISTER_CLEANUP_DIR},
+             {"ignore=", PMIX_CLEANUP_IGNORE},     {"recursive", PMIX_CLEANUP_RECURSIVE},
              {"leave", PMIX_CLEANUP_LEAVE_TOPDIR}, {"empty", PMIX_CLEANUP_EMPTY}};
 
-static void rest(void)
-{
+static void rest(void) {
     struct timespec t = {.tv_nsec = 2000000};
     nanosleep(&t, NULL);
 }
 
-static void ask(const char *whose, const char *wanted, char **argv, int n)
-{
+static void ask(const char *whose, const char *wanted, char **argv, int n) {
     pmix_info_t info[16], *results = NULL;
     size_t count = 0, nresults = 0;
     for (int i = 0; i < n && count < 16; i++)
@@ -31,8 +29,7 @@ static void ask(const char *whose, const char *wanted, char **argv, int n)
             if (strncmp(argv[i], words[w].word, length))
                 continue;
             bool text = words[w].word[length - 1] == '=';
-            PMIX_INFO_LOAD(&info[count], words[w].key, text ? argv[i] + length : NULL,
-                           text ? PMIX_STRING : PMIX_BOOL);
+            PMIX_INFO_LOAD(&info[count], words[w].key, text ? argv[i] + length : NULL, text ? PMIX_STRING : PMIX_BOOL);
             count++;
         }
     pmix_proc_t target = me.proc;
@@ -42,14 +39,13 @@ static void ask(const char *whose, const char *wanted, char **argv, int n)
     me.doing = "PMIx_Job_control";
     pmix_status_t rc = PMIx_Job_control(none ? NULL : &target, none ? 0 : 1, info, count, &results, &nresults);
     bool good = rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED;
-    if (!strcmp(wanted, "ok")                ? !good
+    if (!strcmp(wanted, "ok")         ? !good
         : !strcmp(wanted, "conflict") ? rc != PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES
-                                             : rc != PMIX_ERR_NOT_SUPPORTED)
+                                      : rc != PMIX_ERR_NOT_SUPPORTED)
         fail("PMIx_Job_control: %s, not %s", PMIx_Error_string(rc), wanted);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(60);
     need(2);
     if (argc < 5)

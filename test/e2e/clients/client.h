@@ -35,8 +35,7 @@ static struct {
 
 /* A verdict also goes to $CLIENT_DIR/verdicts: srun 22.05 loses the last lines of a step in which a
  * task was killed (with --mpi=none as well). */
-static inline void keep(const char *line, size_t size)
-{
+static inline void keep(const char *line, size_t size) {
     char path[4096];
     const char *dir = getenv("CLIENT_DIR");
     if (!dir || (strncmp(line, "ok ", 3) && strncmp(line, "FAIL ", 5)))
@@ -52,8 +51,7 @@ static inline void keep(const char *line, size_t size)
 
 /* One line, one write(2): lines of different processes do not mix. */
 static inline void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static inline void say(const char *fmt, ...)
-{
+static inline void say(const char *fmt, ...) {
     char line[4096];
     va_list ap;
     va_start(ap, fmt);
@@ -70,8 +68,7 @@ static inline void say(const char *fmt, ...)
 }
 
 static inline void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
-static inline void fail(const char *fmt, ...)
-{
+static inline void fail(const char *fmt, ...) {
     char reason[2048];
     va_list ap;
     va_start(ap, fmt);
@@ -81,24 +78,22 @@ static inline void fail(const char *fmt, ...)
     _exit(1);
 }
 
-#define must(call)                                                                                 \
-    do {                                                                                           \
-        me.doing = #call;                                                                          \
-        pmix_status_t rc_ = (call);                                                                \
-        if (rc_ != PMIX_SUCCESS)                                                                   \
-            fail("%s: %s", #call, PMIx_Error_string(rc_));                                         \
+#define must(call)                                                                                                     \
+    do {                                                                                                               \
+        me.doing = #call;                                                                                              \
+        pmix_status_t rc_ = (call);                                                                                    \
+        if (rc_ != PMIX_SUCCESS)                                                                                       \
+            fail("%s: %s", #call, PMIx_Error_string(rc_));                                                             \
     } while (0)
 
 /* CLOCK_MONOTONIC is one clock for all hosts of the test cluster: they are one machine. */
-static inline double now(void)
-{
+static inline double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static inline void on_alarm(int sig)
-{
+static inline void on_alarm(int sig) {
     (void)sig;
     char line[256];
     int n = snprintf(line, sizeof(line), "FAIL %d: still waiting in %s\n", (int)me.rank, me.doing);
@@ -108,23 +103,20 @@ static inline void on_alarm(int sig)
     _exit(3);
 }
 
-static inline void watch(unsigned seconds)
-{
+static inline void watch(unsigned seconds) {
     const char *scale = getenv("CLIENT_LIMIT"); /* seconds, for slow machines and sanitizers */
     signal(SIGALRM, on_alarm);
     alarm(scale ? (unsigned)atoi(scale) : seconds);
 }
 
-static inline bool get(uint32_t rank, const char *key, pmix_value_t **value)
-{
+static inline bool get(uint32_t rank, const char *key, pmix_value_t **value) {
     pmix_proc_t p = me.proc;
     p.rank = rank;
     me.doing = key;
     return PMIx_Get(&p, key, NULL, 0, value) == PMIX_SUCCESS;
 }
 
-static inline void begin(unsigned limit_seconds)
-{
+static inline void begin(unsigned limit_seconds) {
     watch(limit_seconds);
     me.low_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     must(PMIx_Init(&me.proc, NULL, 0));
@@ -137,36 +129,31 @@ static inline void begin(unsigned limit_seconds)
 }
 
 static inline void pass(void) __attribute__((noreturn));
-static inline void pass(void)
-{
+static inline void pass(void) {
     must(PMIx_Finalize(NULL, 0));
     say("ok %d", (int)me.rank);
     exit(0);
 }
 
-static inline void need(uint32_t ranks)
-{
+static inline void need(uint32_t ranks) {
     if (me.size < ranks)
         fail("needs %u ranks, there are %u", ranks, me.size);
 }
 
 /* --- data ---------------------------------------------------------------------------------------*/
 
-static inline void put_u64(const char *key, uint64_t n)
-{
+static inline void put_u64(const char *key, uint64_t n) {
     pmix_value_t v = {.type = PMIX_UINT64, .data.uint64 = n};
     must(PMIx_Put(PMIX_GLOBAL, key, &v));
 }
 
-static inline void put_bytes(const char *key, void *bytes, size_t size)
-{
+static inline void put_bytes(const char *key, void *bytes, size_t size) {
     pmix_value_t v = {.type = PMIX_BYTE_OBJECT, .data.bo = {.bytes = bytes, .size = size}};
     must(PMIx_Put(PMIX_GLOBAL, key, &v));
 }
 
 /* `timeout` 0: without PMIX_TIMEOUT. */
-static inline pmix_status_t get_timed(uint32_t rank, const char *key, int timeout, pmix_value_t **v)
-{
+static inline pmix_status_t get_timed(uint32_t rank, const char *key, int timeout, pmix_value_t **v) {
     pmix_proc_t p = me.proc;
     p.rank = rank;
     pmix_info_t info;
@@ -177,8 +164,7 @@ static inline pmix_status_t get_timed(uint32_t rank, const char *key, int timeou
     return rc;
 }
 
-static inline uint64_t get_u64(uint32_t rank, const char *key)
-{
+static inline uint64_t get_u64(uint32_t rank, const char *key) {
     pmix_value_t *v = NULL;
     pmix_status_t rc = get_timed(rank, key, 0, &v);
     if (rc != PMIX_SUCCESS)
@@ -195,9 +181,7 @@ static inline uint64_t get_u64(uint32_t rank, const char *key)
 enum { COLLECT = 1, REQUIRED = 2 };
 
 /* The general form: `procs` NULL means the whole namespace, `timeout` 0 none. */
-static inline pmix_status_t fence_with(const pmix_proc_t *procs, size_t nprocs, int flags,
-                                       int timeout)
-{
+static inline pmix_status_t fence_with(const pmix_proc_t *procs, size_t nprocs, int flags, int timeout) {
     pmix_info_t info[2];
     size_t n = 0;
     bool yes = true;
@@ -215,8 +199,12 @@ static inline pmix_status_t fence_with(const pmix_proc_t *procs, size_t nprocs, 
     return PMIx_Fence(procs, nprocs, n ? info : NULL, n);
 }
 
-static inline void fence(void) { must(fence_with(NULL, 0, 0, 0)); }
-static inline void fence_collect(void) { must(fence_with(NULL, 0, COLLECT, 0)); }
+static inline void fence(void) {
+    must(fence_with(NULL, 0, 0, 0));
+}
+static inline void fence_collect(void) {
+    must(fence_with(NULL, 0, COLLECT, 0));
+}
 
 /* --- calls that are answered later --------------------------------------------------------------*/
 
@@ -226,22 +214,19 @@ struct answer {
     uint64_t number; /* of a PMIx_Get_nb with a uint64 value */
 };
 
-static inline void answer_init(struct answer *a)
-{
+static inline void answer_init(struct answer *a) {
     sem_init(&a->came, 0, 0);
     a->status = PMIX_ERROR;
     a->number = 0;
 }
 
-static inline void answer_op(pmix_status_t status, void *cbdata)
-{
+static inline void answer_op(pmix_status_t status, void *cbdata) {
     struct answer *a = cbdata;
     a->status = status;
     sem_post(&a->came);
 }
 
-static inline void answer_value(pmix_status_t status, pmix_value_t *v, void *cbdata)
-{
+static inline void answer_value(pmix_status_t status, pmix_value_t *v, void *cbdata) {
     struct answer *a = cbdata;
     a->status = status;
     if (status == PMIX_SUCCESS && v && v->type == PMIX_UINT64)
@@ -249,8 +234,7 @@ static inline void answer_value(pmix_status_t status, pmix_value_t *v, void *cbd
     sem_post(&a->came);
 }
 
-static inline pmix_status_t answer_wait(struct answer *a, const char *what)
-{
+static inline pmix_status_t answer_wait(struct answer *a, const char *what) {
     me.doing = what;
     while (sem_wait(&a->came) != 0 && errno == EINTR)
         ;
@@ -262,8 +246,7 @@ static inline pmix_status_t answer_wait(struct answer *a, const char *what)
 /* A file lock ends when its holder lets it go, at the latest with the process, and the kernel tells
  * those who wait for it, wherever they are: the hosts of a cluster have no common process numbers.
  * The file is in $CLIENT_DIR, a directory that all hosts see. */
-static inline int lock_file(const char *name, int operation)
-{
+static inline int lock_file(const char *name, int operation) {
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s", getenv("CLIENT_DIR") ? getenv("CLIENT_DIR") : ".", name);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -278,8 +261,7 @@ static inline int lock_file(const char *name, int operation)
 /* To be called by the one process that will end, before the others may call wait_for_death. A process
  * that ends closes its files in the order of their numbers, or in the opposite one. With one lock on
  * either side of PMIx' connection, that has been closed when both are free. */
-static inline void show_life(void)
-{
+static inline void show_life(void) {
     int fd = lock_file("life.low", LOCK_EX);
     if (dup2(fd, me.low_fd) < 0)
         fail("dup2: %s", strerror(errno));
@@ -287,23 +269,20 @@ static inline void show_life(void)
     lock_file("life.high", LOCK_EX);
 }
 
-static inline void wait_for_death(void)
-{
+static inline void wait_for_death(void) {
     me.doing = "waiting for the other process to end";
     close(lock_file("life.low", LOCK_SH));
     close(lock_file("life.high", LOCK_SH));
 }
 
 /* Marks that others wait for: held from `mark` until it is closed or the process ends. */
-static inline int mark(const char *what, uint32_t rank)
-{
+static inline int mark(const char *what, uint32_t rank) {
     char name[64];
     snprintf(name, sizeof(name), "%s.%u", what, rank);
     return lock_file(name, LOCK_EX);
 }
 
-static inline void wait_for_mark(const char *what, uint32_t rank)
-{
+static inline void wait_for_mark(const char *what, uint32_t rank) {
     char name[64];
     snprintf(name, sizeof(name), "%s.%u", what, rank);
     me.doing = "waiting for another process to come back";

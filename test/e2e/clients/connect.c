@@ -24,8 +24,7 @@
 static char other[PMIX_MAX_NSLEN + 1];
 static uint32_t other_size;
 
-static void wait_for_end_of(const char *key)
-{
+static void wait_for_end_of(const char *key) {
     pmix_pdata_t data;
     pmix_status_t rc;
     double limit = now() + 60;
@@ -39,8 +38,7 @@ static void wait_for_end_of(const char *key)
         fail("what %s published: %s", key, PMIx_Error_string(rc));
 }
 
-static void publish_own(const char *key, pmix_persistence_t as_long_as)
-{
+static void publish_own(const char *key, pmix_persistence_t as_long_as) {
     pmix_info_t info[2];
     char text[PMIX_MAX_NSLEN + 32];
     snprintf(text, sizeof(text), "%s %u", me.proc.nspace, me.size);
@@ -51,8 +49,7 @@ static void publish_own(const char *key, pmix_persistence_t as_long_as)
     PMIX_INFO_DESTRUCT(&info[1]);
 }
 
-static void find_other(const char *key)
-{
+static void find_other(const char *key) {
     pmix_pdata_t data;
     pmix_info_t info[2];
     int all = 0, seconds = 40;
@@ -65,8 +62,7 @@ static void find_other(const char *key)
         fail("what is '%s'?", data.value.data.string);
 }
 
-static size_t add_all(pmix_proc_t *procs, size_t n, const char *nspace, uint32_t size, bool list)
-{
+static size_t add_all(pmix_proc_t *procs, size_t n, const char *nspace, uint32_t size, bool list) {
     if (!list) {
         PMIX_LOAD_PROCID(&procs[n], nspace, PMIX_RANK_WILDCARD);
         return n + 1;
@@ -78,8 +74,7 @@ static size_t add_all(pmix_proc_t *procs, size_t n, const char *nspace, uint32_t
     return n;
 }
 
-static void look_at_the_other(uint32_t ranks)
-{
+static void look_at_the_other(uint32_t ranks) {
     pmix_value_t *v;
     pmix_proc_t p;
     PMIX_LOAD_PROCID(&p, other, PMIX_RANK_WILDCARD);
@@ -102,8 +97,7 @@ static void look_at_the_other(uint32_t ranks)
     }
 }
 
-static void pair(const char *key, const char *own, const char *its, int rounds, const char *mode)
-{
+static void pair(const char *key, const char *own, const char *its, int rounds, const char *mode) {
     char mine[64], theirs[64], text[64];
     snprintf(mine, sizeof(mine), "%s.%s", key, own);
     snprintf(theirs, sizeof(theirs), "%s.%s", key, its);
@@ -148,10 +142,8 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned defined[MAX_SETS], deleted[MAX_SETS];
 static char wrong[512];
 
-static void on_set(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                   size_t ninfo, pmix_info_t *results, size_t nresults,
-                   pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_set(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                   pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)source, (void)results, (void)nresults;
     const pmix_value_t *name = NULL, *members = NULL;
     for (size_t i = 0; i < ninfo; i++) {
@@ -173,8 +165,7 @@ static void on_set(size_t id, pmix_status_t status, const pmix_proc_t *source, p
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void hear(unsigned *what, unsigned times, const char *word)
-{
+static void hear(unsigned *what, unsigned times, const char *word) {
     me.doing = word;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < nsets; i++)
@@ -188,8 +179,7 @@ static void hear(unsigned *what, unsigned times, const char *word)
         fail("%s", wrong);
 }
 
-static void hear_of_sets(const char *key, const char *own, const char *its)
-{
+static void hear_of_sets(const char *key, const char *own, const char *its) {
     pmix_status_t codes[] = {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE};
     char mine[64], theirs[64];
     pmix_proc_t procs[2];
@@ -220,16 +210,14 @@ struct call {
     sem_t done;
 };
 
-static void on_call(pmix_status_t status, void *data)
-{
+static void on_call(pmix_status_t status, void *data) {
     struct call *call = data;
     call->status = status;
     sem_post(&call->done);
 }
 
-static void on_group(pmix_status_t status, pmix_info_t *info, size_t n, void *data,
-                     pmix_release_cbfunc_t release, void *release_data)
-{
+static void on_group(pmix_status_t status, pmix_info_t *info, size_t n, void *data, pmix_release_cbfunc_t release,
+                     void *release_data) {
     (void)info;
     (void)n;
     if (release)
@@ -237,8 +225,7 @@ static void on_group(pmix_status_t status, pmix_info_t *info, size_t n, void *da
     on_call(status, data);
 }
 
-static void wait_for(struct call *call)
-{
+static void wait_for(struct call *call) {
     me.doing = call->name;
     while (sem_wait(&call->done))
         ;
@@ -247,8 +234,7 @@ static void wait_for(struct call *call)
 }
 
 /* A fence of the own job, a connect and a group of all at once, each rank in an order of its own. */
-static void together(const char *key, const char *own, const char *its, int rounds)
-{
+static void together(const char *key, const char *own, const char *its, int rounds) {
     char mine[64], theirs[64], name[64];
     snprintf(mine, sizeof(mine), "%s.%s", key, own);
     snprintf(theirs, sizeof(theirs), "%s.%s", key, its);
@@ -261,8 +247,11 @@ static void together(const char *key, const char *own, const char *its, int roun
     pmix_info_t context;
     bool yes = true;
     PMIX_INFO_LOAD(&context, PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
-    struct call calls[] = {{.name = "fence"}, {.name = "connect"}, {.name = "group construct"},
-                           {.name = "disconnect"}, {.name = "group destruct"}};
+    struct call calls[] = {{.name = "fence"},
+                           {.name = "connect"},
+                           {.name = "group construct"},
+                           {.name = "disconnect"},
+                           {.name = "group destruct"}};
     for (int i = 0; i < 5; i++)
         sem_init(&calls[i].done, 0, 0);
     for (int round = 0; round < rounds; round++) {
@@ -292,8 +281,7 @@ static void together(const char *key, const char *own, const char *its, int roun
     free(procs);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "own";
     begin(90);
     if (!strcmp(what, "own")) {

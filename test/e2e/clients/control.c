@@ -14,52 +14,47 @@
 #include <limits.h>
 
 static volatile sig_atomic_t caught[65];
-static void on_signal(int number) { caught[number]++; }
+static void on_signal(int number) {
+    caught[number]++;
+}
 
-static void catch(int number)
-{
+static void catch (int number) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     if (sigaction(number, &action, NULL))
         fail("sigaction(%d): %s", number, strerror(errno));
 }
 
-static void rest(void)
-{
+static void rest(void) {
     struct timespec t = {.tv_nsec = 2000000};
     nanosleep(&t, NULL);
 }
 
-static void wait_for(int number)
-{
+static void wait_for(int number) {
     me.doing = "waiting for a signal";
     while (!caught[number])
         rest();
 }
 
-static pmix_status_t ask(const pmix_proc_t *targets, size_t n, pmix_info_t *infos, size_t ninfos)
-{
+static pmix_status_t ask(const pmix_proc_t *targets, size_t n, pmix_info_t *infos, size_t ninfos) {
     pmix_info_t *results = NULL;
     size_t nresults = 0;
     me.doing = "PMIx_Job_control";
     return PMIx_Job_control(targets, n, infos, ninfos, &results, &nresults);
 }
 
-static pmix_status_t ask_flag(const pmix_proc_t *targets, size_t n, const char *key)
-{
+static pmix_status_t ask_flag(const pmix_proc_t *targets, size_t n, const char *key) {
     pmix_info_t info;
     PMIX_INFO_LOAD(&info, key, NULL, PMIX_BOOL);
     return ask(targets, n, &info, 1);
 }
 
-static pmix_status_t ask_number(const pmix_proc_t *targets, size_t n, const char *key, int number)
-{
+static pmix_status_t ask_number(const pmix_proc_t *targets, size_t n, const char *key, int number) {
     pmix_info_t info;
     PMIX_INFO_LOAD(&info, key, &number, PMIX_INT);
     return ask(targets, n, &info, 1);
 }
 
-static void expect(const char *what, pmix_status_t got, pmix_status_t wanted)
-{
+static void expect(const char *what, pmix_status_t got, pmix_status_t wanted) {
     if (got != wanted)
         fail("%s: %s, not %s", what, PMIx_Error_string(got), PMIx_Error_string(wanted));
 }
@@ -68,20 +63,16 @@ static pmix_proc_t targets[1024];
 static size_t ntargets;
 static bool targeted;
 
-static void read_targets(char **argv, int n)
-{
+static void read_targets(char **argv, int n) {
     for (int i = 0; i < n && ntargets < 1024; i++, ntargets++) {
         targets[ntargets] = me.proc;
-        targets[ntargets].rank =
-            strcmp(argv[i], "all") ? (uint32_t)atoi(argv[i]) : PMIX_RANK_WILDCARD;
-        targeted = targeted || targets[ntargets].rank == me.rank ||
-                   targets[ntargets].rank == PMIX_RANK_WILDCARD;
+        targets[ntargets].rank = strcmp(argv[i], "all") ? (uint32_t)atoi(argv[i]) : PMIX_RANK_WILDCARD;
+        targeted = targeted || targets[ntargets].rank == me.rank || targets[ntargets].rank == PMIX_RANK_WILDCARD;
     }
 }
 
 /* Those who are left, in a fence. */
-static void fence_without_targets(void)
-{
+static void fence_without_targets(void) {
     pmix_proc_t *left = calloc(me.size, sizeof(*left));
     size_t n = 0;
     for (uint32_t rank = 0; rank < me.size; rank++) {
@@ -97,15 +88,13 @@ static void fence_without_targets(void)
     expect("the fence of those who are left", rc, PMIX_SUCCESS);
 }
 
-static void wait_for_the_end(void)
-{
+static void wait_for_the_end(void) {
     me.doing = "waiting to be ended";
     for (;;)
         pause();
 }
 
-static void pause_and_resume(void)
-{
+static void pause_and_resume(void) {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/ticks", getenv("CLIENT_DIR"));
     uint32_t victim = targets[0].rank;
@@ -113,7 +102,7 @@ static void pause_and_resume(void)
         int fd = open(path, O_RDWR | O_CREAT | O_APPEND, 0644);
         if (fd < 0)
             fail("%s: %s", path, strerror(errno));
-        catch(SIGUSR1);
+        catch (SIGUSR1);
         fence();
         while (!caught[SIGUSR1]) {
             if (write(fd, ".", 1) != 1)
@@ -144,27 +133,23 @@ static void pause_and_resume(void)
     fence();
 }
 
-static void refused(void)
-{
+static void refused(void) {
     if (me.rank == 0) {
         pmix_proc_t who = me.proc;
         pmix_info_t infos[3];
         int number = SIGUSR1;
         who.rank = me.size;
-        expect("a rank too many", ask_number(&who, 1, PMIX_JOB_CTRL_SIGNAL, SIGUSR1),
-               PMIX_ERR_NOT_FOUND);
+        expect("a rank too many", ask_number(&who, 1, PMIX_JOB_CTRL_SIGNAL, SIGUSR1), PMIX_ERR_NOT_FOUND);
         PMIX_LOAD_PROCID(&who, "nobody's namespace", 0);
-        expect("another namespace", ask_number(&who, 1, PMIX_JOB_CTRL_SIGNAL, SIGUSR1),
-               PMIX_ERR_NOT_FOUND);
+        expect("another namespace", ask_number(&who, 1, PMIX_JOB_CTRL_SIGNAL, SIGUSR1), PMIX_ERR_NOT_FOUND);
         pmix_proc_t two[2] = {me.proc, me.proc};
         two[1].rank = me.size + 7;
-        expect("one of two is not there", ask_number(two, 2, PMIX_JOB_CTRL_SIGNAL, SIGKILL),
-               PMIX_ERR_NOT_FOUND);
+        expect("one of two is not there", ask_number(two, 2, PMIX_JOB_CTRL_SIGNAL, SIGKILL), PMIX_ERR_NOT_FOUND);
         expect("signal 0", ask_number(&me.proc, 1, PMIX_JOB_CTRL_SIGNAL, 0), PMIX_ERR_BAD_PARAM);
         expect("signal 65", ask_number(&me.proc, 1, PMIX_JOB_CTRL_SIGNAL, 65), PMIX_ERR_BAD_PARAM);
         expect("signal -9", ask_number(&me.proc, 1, PMIX_JOB_CTRL_SIGNAL, -9), PMIX_ERR_BAD_PARAM);
-        const char *keys[] = {PMIX_JOB_CTRL_RESTART, PMIX_JOB_CTRL_CHECKPOINT,
-                              PMIX_JOB_CTRL_PROVISION, PMIX_JOB_CTRL_CANCEL, "test.unknown"};
+        const char *keys[] = {PMIX_JOB_CTRL_RESTART, PMIX_JOB_CTRL_CHECKPOINT, PMIX_JOB_CTRL_PROVISION,
+                              PMIX_JOB_CTRL_CANCEL, "test.unknown"};
         for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
             PMIX_INFO_LOAD(&infos[0], keys[i], "x", PMIX_STRING);
             expect(keys[i], ask(NULL, 0, infos, 1), PMIX_ERR_NOT_SUPPORTED);
@@ -187,7 +172,7 @@ static void refused(void)
         expect("a timeout, which has the signal's key", ask(NULL, 0, infos, 3), PMIX_SUCCESS);
         PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, &deadly, PMIX_INT);
         expect("which of both?", ask(NULL, 0, infos, 3), PMIX_ERR_BAD_PARAM);
-        catch(SIGUSR1);
+        catch (SIGUSR1);
         PMIX_INFO_LOAD(&infos[0], PMIX_JOB_CTRL_CHECKPOINT, "x", PMIX_STRING);
         PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
         expect("an optional one beside a signal", ask(&me.proc, 1, infos, 2), PMIX_SUCCESS);
@@ -197,8 +182,7 @@ static void refused(void)
 }
 
 /* What only declares is accepted; nothing is done. */
-static void declared(void)
-{
+static void declared(void) {
     pmix_info_t infos[2];
     pmix_proc_t who = me.proc;
     bool yes = true;
@@ -209,7 +193,7 @@ static void declared(void)
     expect("preemptible, this rank", ask(&who, 1, infos, 1), PMIX_SUCCESS);
     who.rank = me.size;
     expect("preemptible, a rank too many", ask(&who, 1, infos, 1), PMIX_ERR_NOT_FOUND);
-    catch(SIGUSR1);
+    catch (SIGUSR1);
     PMIX_INFO_LOAD(&infos[1], PMIX_JOB_CTRL_SIGNAL, &signal, PMIX_INT);
     expect("beside a signal", ask(&me.proc, 1, infos, 2), PMIX_SUCCESS);
     wait_for(SIGUSR1);
@@ -228,10 +212,9 @@ static void declared(void)
 static sem_t asked;
 static int times;
 
-static void on_checkpoint(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                          size_t ninfo, pmix_info_t *results, size_t nresults,
-                          pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_checkpoint(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                          pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                          void *cbdata) {
     (void)id, (void)status, (void)source, (void)results, (void)nresults;
     for (size_t i = 0; i < ninfo; i++)
         times += PMIX_CHECK_KEY(&info[i], PMIX_JOB_CTRL_CHECKPOINT) && !strcmp(info[i].value.data.string, "noon");
@@ -239,14 +222,12 @@ static void on_checkpoint(size_t id, pmix_status_t status, const pmix_proc_t *so
     sem_post(&asked);
 }
 
-static void on_registered(pmix_status_t status, size_t id, void *cbdata)
-{
+static void on_registered(pmix_status_t status, size_t id, void *cbdata) {
     (void)id;
     answer_op(status, cbdata);
 }
 
-static void checkpoint(void)
-{
+static void checkpoint(void) {
     pmix_status_t code = PMIX_JCTRL_CHECKPOINT;
     struct answer registered;
     answer_init(&registered);
@@ -270,8 +251,7 @@ static void checkpoint(void)
         fail("asked %d times", times);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(40);
     const char *what = argc > 1 ? argv[1] : "";
     if (!strcmp(what, "checkpoint")) {
@@ -281,11 +261,10 @@ int main(int argc, char **argv)
     if (!strcmp(what, "signal") && argc > 3) {
         int number = atoi(argv[2]);
         read_targets(argv + 3, argc - 3);
-        catch(number);
+        catch (number);
         fence();
         if (me.rank == 0)
-            expect("signal", ask_number(targets, ntargets, PMIX_JOB_CTRL_SIGNAL, number),
-                   PMIX_SUCCESS);
+            expect("signal", ask_number(targets, ntargets, PMIX_JOB_CTRL_SIGNAL, number), PMIX_SUCCESS);
         if (targeted)
             wait_for(number);
         fence();
@@ -294,8 +273,8 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "several") && argc == 4) {
         int one = atoi(argv[2]), two = SIGUSR2;
         read_targets(argv + 3, 1);
-        catch(one);
-        catch(two);
+        catch (one);
+        catch (two);
         fence();
         if (me.rank == 0) {
             pmix_info_t infos[3];
@@ -322,16 +301,15 @@ int main(int argc, char **argv)
             while (ask_number(targets, ntargets, PMIX_JOB_CTRL_SIGNAL, SIGCONT) != PMIX_ERR_NOT_FOUND)
                 rest();
             pmix_proc_t both[2] = {targets[0], me.proc};
-            expect("a dead process and a living one",
-                   ask_number(both, 2, PMIX_JOB_CTRL_SIGNAL, SIGCONT), PMIX_ERR_PARTIAL_SUCCESS);
+            expect("a dead process and a living one", ask_number(both, 2, PMIX_JOB_CTRL_SIGNAL, SIGCONT),
+                   PMIX_ERR_PARTIAL_SUCCESS);
             expect("whoever lives", ask_number(NULL, 0, PMIX_JOB_CTRL_SIGNAL, SIGCONT), PMIX_SUCCESS);
         }
         fence_without_targets();
     } else if (!strcmp(what, "whole") && argc == 3) {
         fence();
         if (me.rank == 0)
-            ask_flag(NULL, 0,
-                     strcmp(argv[2], "kill") ? PMIX_JOB_CTRL_TERMINATE : PMIX_JOB_CTRL_KILL);
+            ask_flag(NULL, 0, strcmp(argv[2], "kill") ? PMIX_JOB_CTRL_TERMINATE : PMIX_JOB_CTRL_KILL);
         wait_for_the_end();
     } else if (!strcmp(what, "pause") && argc == 3) {
         read_targets(argv + 2, 1);

@@ -6,8 +6,7 @@
  *        credential none             there is no munge: both calls are not supported */
 #include "client.h"
 
-static pmix_status_t check(const char *bytes, size_t size, uint32_t *uid, uint32_t *gid)
-{
+static pmix_status_t check(const char *bytes, size_t size, uint32_t *uid, uint32_t *gid) {
     pmix_byte_object_t credential = {.bytes = (char *)bytes, .size = size};
     pmix_info_t *results = NULL;
     size_t nresults = 0;
@@ -27,16 +26,14 @@ static pmix_status_t check(const char *bytes, size_t size, uint32_t *uid, uint32
     return rc;
 }
 
-static void refused(const char *what, const char *bytes, size_t size)
-{
+static void refused(const char *what, const char *bytes, size_t size) {
     uint32_t uid, gid;
     pmix_status_t rc = check(bytes, size, &uid, &gid);
     if (rc != PMIX_ERR_INVALID_CRED)
         fail("%s: %s", what, PMIx_Error_string(rc));
 }
 
-static pmix_status_t obtain(const char *type, bool required, pmix_byte_object_t *credential)
-{
+static pmix_status_t obtain(const char *type, bool required, pmix_byte_object_t *credential) {
     pmix_info_t info;
     PMIX_BYTE_OBJECT_CONSTRUCT(credential);
     if (type) {
@@ -51,8 +48,7 @@ static pmix_status_t obtain(const char *type, bool required, pmix_byte_object_t 
     return rc;
 }
 
-static void exchange(void)
-{
+static void exchange(void) {
     pmix_byte_object_t mine, other;
     pmix_status_t rc = obtain(NULL, false, &mine);
     if (rc != PMIX_SUCCESS)
@@ -90,8 +86,7 @@ static void exchange(void)
     fence();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(40);
     if (argc == 2 && !strcmp(argv[1], "exchange")) {
         exchange();
@@ -101,8 +96,7 @@ int main(int argc, char **argv)
         pmix_status_t rc = obtain(NULL, false, &credential);
         if (rc != PMIX_ERR_NOT_SUPPORTED)
             fail("PMIx_Get_credential: %s", PMIx_Error_string(rc));
-        if ((rc = check("MUNGE:AAAA:", 12, &uid, &gid)) != PMIX_ERR_NOT_SUPPORTED &&
-            rc != PMIX_ERR_INVALID_CRED)
+        if ((rc = check("MUNGE:AAAA:", 12, &uid, &gid)) != PMIX_ERR_NOT_SUPPORTED && rc != PMIX_ERR_INVALID_CRED)
             fail("PMIx_Validate_credential: %s", PMIx_Error_string(rc));
     } else if (argc == 4 && !strcmp(argv[1], "check")) {
         uint32_t uid, gid;

@@ -21,16 +21,16 @@
 
 enum { REAL_TIME = 40 };
 static volatile sig_atomic_t caught[65];
-static void on_signal(int number) { caught[number]++; }
+static void on_signal(int number) {
+    caught[number]++;
+}
 
-static void rest(void)
-{
+static void rest(void) {
     struct timespec t = {.tv_nsec = 2000000};
     nanosleep(&t, NULL);
 }
 
-static void listen_to_signals(void)
-{
+static void listen_to_signals(void) {
     const int numbers[] = {SIGUSR1, SIGUSR2, SIGTERM, REAL_TIME};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -38,23 +38,20 @@ static void listen_to_signals(void)
             fail("sigaction(%d): %s", numbers[i], strerror(errno));
 }
 
-static void wait_for_signal(int number)
-{
+static void wait_for_signal(int number) {
     me.doing = number == SIGUSR2 ? "waiting for SIGUSR2" : "waiting for a signal";
     while (!caught[number])
         rest();
 }
 
-static const char *path_of(const char *what, uint32_t rank)
-{
+static const char *path_of(const char *what, uint32_t rank) {
     static char path[4096];
     snprintf(path, sizeof path, "%s/%s.%u", getenv("CLIENT_DIR") ? getenv("CLIENT_DIR") : ".", what, rank);
     return path;
 }
 
 /* Into place at once: whoever sees the file finds its content. */
-static void tell_by_file(const char *what, uint32_t rank)
-{
+static void tell_by_file(const char *what, uint32_t rank) {
     char part[4096];
     snprintf(part, sizeof part, "%s.part", path_of(what, rank));
     FILE *file = fopen(part, "w");
@@ -62,8 +59,7 @@ static void tell_by_file(const char *what, uint32_t rank)
         fail("%s: %s", part, strerror(errno));
 }
 
-static void wait_for_file(const char *what, uint32_t rank, char *nspace)
-{
+static void wait_for_file(const char *what, uint32_t rank, char *nspace) {
     me.doing = "waiting for a file of another process";
     while (access(path_of(what, rank), F_OK))
         rest();
@@ -76,36 +72,31 @@ static void wait_for_file(const char *what, uint32_t rank, char *nspace)
 
 /* --- asking -------------------------------------------------------------------------------------*/
 
-static void expect(const char *what, pmix_status_t got, pmix_status_t wanted)
-{
+static void expect(const char *what, pmix_status_t got, pmix_status_t wanted) {
     if (got != wanted)
         fail("%s: %s, not %s", what, PMIx_Error_string(got), PMIx_Error_string(wanted));
 }
 
-static pmix_status_t ask(const pmix_proc_t *targets, size_t n, const pmix_info_t *infos, size_t ninfos)
-{
+static pmix_status_t ask(const pmix_proc_t *targets, size_t n, const pmix_info_t *infos, size_t ninfos) {
     pmix_info_t *results = NULL;
     size_t nresults = 0;
     me.doing = "PMIx_Job_control";
     return PMIx_Job_control(targets, n, infos, ninfos, &results, &nresults);
 }
 
-static pmix_status_t send_signal(const pmix_proc_t *targets, size_t n, int number)
-{
+static pmix_status_t send_signal(const pmix_proc_t *targets, size_t n, int number) {
     pmix_info_t info;
     PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
     return ask(targets, n, &info, 1);
 }
 
-static pmix_status_t send_flag(const pmix_proc_t *targets, size_t n, const char *key)
-{
+static pmix_status_t send_flag(const pmix_proc_t *targets, size_t n, const char *key) {
     pmix_info_t info;
     PMIX_INFO_LOAD(&info, key, NULL, PMIX_BOOL);
     return ask(targets, n, &info, 1);
 }
 
-static pmix_status_t signal_everyone(const pmix_proc_t *targets, size_t n, int number)
-{
+static pmix_status_t signal_everyone(const pmix_proc_t *targets, size_t n, int number) {
     pmix_info_t info[2];
     pmix_data_range_t range = PMIX_RANGE_SESSION;
     PMIX_INFO_LOAD(&info[0], PMIX_RANGE, &range, PMIX_DATA_RANGE);
@@ -113,8 +104,7 @@ static pmix_status_t signal_everyone(const pmix_proc_t *targets, size_t n, int n
     return ask(targets, n, info, 2);
 }
 
-static pmix_proc_t process(const char *nspace, uint32_t rank)
-{
+static pmix_proc_t process(const char *nspace, uint32_t rank) {
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, nspace, rank);
     return proc;
@@ -128,10 +118,8 @@ static int exit_code = -1;
 static unsigned checkpoints, completed;
 static char wrong[1024];
 
-static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                   size_t ninfo, pmix_info_t *results, size_t nresults,
-                   pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                   pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)status, (void)source, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < ninfo; i++)
@@ -143,10 +131,9 @@ static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, p
 }
 
 /* The checkpoint is made as soon as it is asked for. */
-static void on_checkpoint(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                          size_t ninfo, pmix_info_t *results, size_t nresults,
-                          pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_checkpoint(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                          pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                          void *cbdata) {
     (void)id, (void)status, (void)results, (void)nresults;
     const char *name = "";
     for (size_t i = 0; i < ninfo; i++)
@@ -163,10 +150,8 @@ static void on_checkpoint(size_t id, pmix_status_t status, const pmix_proc_t *so
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void on_complete(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                        size_t ninfo, pmix_info_t *results, size_t nresults,
-                        pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_complete(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                        pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
     completed++;
@@ -175,16 +160,14 @@ static void on_complete(size_t id, pmix_status_t status, const pmix_proc_t *sour
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void register_for(pmix_status_t code, pmix_notification_fn_t handler)
-{
+static void register_for(pmix_status_t code, pmix_notification_fn_t handler) {
     me.doing = "PMIx_Register_event_handler";
     pmix_status_t rc = PMIx_Register_event_handler(&code, 1, NULL, 0, handler, NULL, NULL);
     if (rc < 0)
         fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
 }
 
-static void wait_for_the_end_of_the_child(void)
-{
+static void wait_for_the_end_of_the_child(void) {
     me.doing = "waiting for the end of the child job";
     pthread_mutex_lock(&lock);
     while (exit_code < 0)
@@ -194,8 +177,7 @@ static void wait_for_the_end_of_the_child(void)
         fail("the child job ended with %d, not 137", exit_code);
 }
 
-static void spawn(const char *what, uint32_t size, pmix_nspace_t nspace)
-{
+static void spawn(const char *what, uint32_t size, pmix_nspace_t nspace) {
     char self[4096], name[] = "cross_job_control", word[] = "child", *argv[] = {name, word, strdup(what), NULL};
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
@@ -213,8 +195,7 @@ static void spawn(const char *what, uint32_t size, pmix_nspace_t nspace)
 
 /* --- the parts ----------------------------------------------------------------------------------*/
 
-static void refused(const char *child, uint32_t size)
-{
+static void refused(const char *child, uint32_t size) {
     pmix_proc_t two[2] = {process(child, 0), process(child, size)};
     expect("a rank too many of another job", send_signal(two, 2, SIGUSR1), PMIX_ERR_NOT_FOUND);
     two[1] = process(me.proc.nspace, me.size);
@@ -234,8 +215,7 @@ static void refused(const char *child, uint32_t size)
     expect("a required restart beside it", ask(two, 1, infos, 2), PMIX_ERR_NOT_SUPPORTED);
 }
 
-static off_t ticks(void)
-{
+static off_t ticks(void) {
     int fd = open(path_of("ticks", 0), O_RDONLY);
     off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     if (fd >= 0)
@@ -243,8 +223,7 @@ static off_t ticks(void)
     return size;
 }
 
-static void pause_and_resume(const char *child, uint32_t size)
-{
+static void pause_and_resume(const char *child, uint32_t size) {
     pmix_proc_t last = process(child, size - 1);
     off_t at;
     me.doing = "waiting for ticks";
@@ -262,8 +241,7 @@ static void pause_and_resume(const char *child, uint32_t size)
         rest();
 }
 
-static void checkpoint(const char *child, uint32_t size)
-{
+static void checkpoint(const char *child, uint32_t size) {
     pmix_proc_t some[] = {process(child, 0), process(child, size - 1), process(me.proc.nspace, me.size - 1)};
     pmix_info_t info[2];
     int number = REAL_TIME;
@@ -280,8 +258,7 @@ static void checkpoint(const char *child, uint32_t size)
     expect("a checkpoint by a signal", ask(&all, 1, info, 2), PMIX_SUCCESS);
 }
 
-static void parent(const char *what)
-{
+static void parent(const char *what) {
     uint32_t size = 2 * me.size, last = me.size - 1;
     pmix_nspace_t child;
     listen_to_signals();
@@ -333,8 +310,7 @@ static void parent(const char *what)
         fail("was signalled with the last rank");
 }
 
-static void child(const char *what)
-{
+static void child(const char *what) {
     uint32_t last = me.size - 1;
     listen_to_signals();
     register_for(PMIX_JCTRL_CHECKPOINT, on_checkpoint);
@@ -349,17 +325,15 @@ static void child(const char *what)
             expect("terminate", send_flag(&who, 1, PMIX_JOB_CTRL_TERMINATE), PMIX_SUCCESS);
         return;
     }
-    int fd = !strcmp(what, "pause") && me.rank == last
-                 ? open(path_of("ticks", 0), O_WRONLY | O_CREAT | O_APPEND, 0644)
-                 : -1;
+    int fd =
+        !strcmp(what, "pause") && me.rank == last ? open(path_of("ticks", 0), O_WRONLY | O_CREAT | O_APPEND, 0644) : -1;
     me.doing = "waiting for SIGUSR2";
     while (!caught[SIGUSR2]) {
         if (fd >= 0 && write(fd, ".", 1) != 1)
             fail("write: %s", strerror(errno));
         rest();
     }
-    bool usr1 = !strcmp(what, "signal"),
-         ends = me.rank == 0 || me.rank == last, by_event = !strcmp(what, "checkpoint"),
+    bool usr1 = !strcmp(what, "signal"), ends = me.rank == 0 || me.rank == last, by_event = !strcmp(what, "checkpoint"),
          real_time = !strcmp(what, "everyone") || by_event || (usr1 && ends);
     if (caught[SIGUSR1] != usr1 || caught[REAL_TIME] != real_time || caught[SIGUSR2] != 1 || caught[SIGTERM])
         fail("caught SIGUSR1 %d times, SIGUSR2 %d, SIGTERM %d, the real-time signal %d", (int)caught[SIGUSR1],
@@ -368,8 +342,7 @@ static void child(const char *what)
         fail("%u checkpoints; %s", checkpoints, wrong);
 }
 
-static void to(const char *name)
-{
+static void to(const char *name) {
     pmix_nspace_t nspace;
     listen_to_signals();
     wait_for_file(name, 0, nspace);
@@ -387,8 +360,7 @@ static void to(const char *name)
     fence();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     begin(120);
     if (!strcmp(what, "child") && argc == 3) {

@@ -20,7 +20,7 @@ static const struct {
     bool leaves; /* comes to every rank of the other job */
 } kinds[KINDS] = {{PMIX_RANGE_SESSION, true},
                   {PMIX_RANGE_GLOBAL, true},
-                  {PMIX_RANGE_CUSTOM, true}, /* the other job by its wildcard */
+                  {PMIX_RANGE_CUSTOM, true},  /* the other job by its wildcard */
                   {PMIX_RANGE_CUSTOM, false}, /* its rank 0 */
                   {PMIX_RANGE_NAMESPACE, false}};
 
@@ -39,16 +39,14 @@ static bool ordered = true;
 static pmix_proc_t died = {.rank = PMIX_RANK_INVALID};
 static unsigned deaths;
 
-static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key)
-{
+static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key) {
     for (size_t i = 0; i < n; i++)
         if (PMIX_CHECK_KEY(&info[i], key))
             return &info[i];
     return NULL;
 }
 
-static void take(pmix_status_t status, const pmix_proc_t *source, const pmix_info_t *info, size_t ninfo)
-{
+static void take(pmix_status_t status, const pmix_proc_t *source, const pmix_info_t *info, size_t ninfo) {
     const pmix_info_t *kind = find(info, ninfo, "test.kind"), *number = find(info, ninfo, "test.number"),
                       *size = find(info, ninfo, "test.size");
     if (!strcmp(source->nspace, me.proc.nspace))
@@ -63,9 +61,8 @@ static void take(pmix_status_t status, const pmix_proc_t *source, const pmix_inf
     }
     /* The first may have been kept by the library until it was registered for. */
     if (ordered && status != HELLO && number->value.data.uint64 <= other.from[source->rank].last)
-        snprintf(wrong, sizeof wrong, "event %lu of rank %u came after %lu",
-                 (unsigned long)number->value.data.uint64, source->rank,
-                 (unsigned long)other.from[source->rank].last);
+        snprintf(wrong, sizeof wrong, "event %lu of rank %u came after %lu", (unsigned long)number->value.data.uint64,
+                 source->rank, (unsigned long)other.from[source->rank].last);
     other.from[source->rank].last = number->value.data.uint64;
     if (status == LAST)
         other.over++;
@@ -73,10 +70,8 @@ static void take(pmix_status_t status, const pmix_proc_t *source, const pmix_inf
         other.from[source->rank].count[kind->value.data.uint32 % KINDS]++;
 }
 
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                     size_t ninfo, pmix_info_t *results, size_t nresults,
-                     pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
     take(status, source, info, ninfo);
@@ -85,10 +80,8 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void on_death(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                     size_t ninfo, pmix_info_t *results, size_t nresults,
-                     pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_death(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)results, (void)nresults, (void)source, (void)status;
     const pmix_info_t *affected = find(info, ninfo, PMIX_EVENT_AFFECTED_PROC);
     pthread_mutex_lock(&lock);
@@ -107,10 +100,8 @@ static struct {
 } heard[8];
 static unsigned heard_count;
 
-static void on_job(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                   size_t ninfo, pmix_info_t *results, size_t nresults,
-                   pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_job(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                   pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)results, (void)nresults, (void)source;
     const pmix_info_t *nspace = find(info, ninfo, PMIX_NSPACE), *term = find(info, ninfo, PMIX_JOB_TERM_STATUS),
                       *code = find(info, ninfo, PMIX_EXIT_CODE), *time = find(info, ninfo, PMIX_EVENT_TIMESTAMP),
@@ -131,16 +122,14 @@ static void on_job(size_t id, pmix_status_t status, const pmix_proc_t *source, p
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler)
-{
+static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler) {
     me.doing = "PMIx_Register_event_handler";
     pmix_status_t rc = PMIx_Register_event_handler(codes, n, NULL, 0, handler, NULL, NULL);
     if (rc < 0)
         fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
 }
 
-static void wait_until(bool (*done)(void), const char *what)
-{
+static void wait_until(bool (*done)(void), const char *what) {
     me.doing = what;
     pthread_mutex_lock(&lock);
     while (!wrong[0] && !done())
@@ -149,18 +138,20 @@ static void wait_until(bool (*done)(void), const char *what)
     if (wrong[0])
         fail("%s", wrong);
 }
-static bool met(void) { return other.nspace[0]; }
-static bool all_over(void)
-{
+static bool met(void) {
+    return other.nspace[0];
+}
+static bool all_over(void) {
     bool all = met() && other.over == other.size;
     for (uint32_t p = 0; all && !ordered && p < other.size; p++) /* the last may come first */
         all = other.from[p].count[0] >= ROUNDS && other.from[p].count[1] >= ROUNDS;
     return all;
 }
-static bool one_dead(void) { return deaths > 0; }
+static bool one_dead(void) {
+    return deaths > 0;
+}
 
-static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to)
-{
+static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to) {
     static uint64_t sent;
     pmix_info_t info[5];
     size_t n = 0;
@@ -186,13 +177,11 @@ static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, c
         PMIX_INFO_DESTRUCT(&info[i]);
 }
 
-static void listening(char *path, size_t size)
-{
+static void listening(char *path, size_t size) {
     snprintf(path, size, "%s/listening", getenv("CLIENT_DIR") ? getenv("CLIENT_DIR") : ".");
 }
 
-static void talk(bool tells, bool listens, bool file)
-{
+static void talk(bool tells, bool listens, bool file) {
     pmix_status_t codes[] = {EVENT, LAST, HELLO};
     char path[4096];
     listening(path, sizeof path);
@@ -232,8 +221,7 @@ static void talk(bool tells, bool listens, bool file)
     fence();
 }
 
-static void die(const char *name)
-{
+static void die(const char *name) {
     bool mortal = !strcmp(name, "B");
     pmix_status_t codes[] = {EVENT, LAST, HELLO}, death = PMIX_ERR_PROC_ABORTED;
     register_for(codes, 3, on_event);
@@ -253,8 +241,7 @@ static void die(const char *name)
         fail("%u ends were reported, of %s:%u", deaths, died.nspace, died.rank);
 }
 
-static void spawn(void)
-{
+static void spawn(void) {
     char self[4096], name[] = "cross_job_events", word[] = "talk", *argv[] = {name, word, NULL};
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
@@ -273,13 +260,11 @@ static void spawn(void)
     talk(true, true, false);
 }
 
-static bool job_over(void)
-{
+static bool job_over(void) {
     return heard_count && heard[heard_count - 1].code == PMIX_EVENT_JOB_END;
 }
 
-static void spawn_shell(const char *script, const char *directive, pmix_nspace_t nspace)
-{
+static void spawn_shell(const char *script, const char *directive, pmix_nspace_t nspace) {
     char shell[] = "/bin/sh", flag[] = "-c", *argv[] = {shell, flag, strdup(script), NULL};
     pmix_app_t app;
     PMIX_APP_CONSTRUCT(&app);
@@ -296,8 +281,7 @@ static void spawn_shell(const char *script, const char *directive, pmix_nspace_t
     must(PMIx_Spawn(info, directive ? 2 : 1, &app, 1, nspace));
 }
 
-static void child(const char *what, int code)
-{
+static void child(const char *what, int code) {
     bool all = !strcmp(what, "all");
     pmix_status_t codes[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END};
     register_for(codes, 3, on_job);
@@ -315,17 +299,14 @@ static void child(const char *what, int code)
         fail("the end of %s, not of %s", heard[heard_count - 1].nspace, nspace);
     if (heard_count != (all ? 3 : 1) || (all && (heard[0].code != codes[0] || heard[1].code != codes[1])))
         fail("%u events, the first is %s", heard_count, PMIx_Error_string(heard[0].code));
-    pmix_status_t wanted = code >= 128 ? PMIX_ERR_JOB_ABORTED_BY_SIG
-                           : code      ? PMIX_ERR_JOB_NON_ZERO_TERM
-                                       : PMIX_SUCCESS;
+    pmix_status_t wanted = code >= 128 ? PMIX_ERR_JOB_ABORTED_BY_SIG : code ? PMIX_ERR_JOB_NON_ZERO_TERM : PMIX_SUCCESS;
     if (heard[heard_count - 1].status != wanted || heard[heard_count - 1].exit_code != code)
         fail("status %s, exit code %d", PMIx_Error_string(heard[heard_count - 1].status),
              heard[heard_count - 1].exit_code);
     fence();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "talk";
     begin(140);
     if (me.size > MAX_RANKS)
@@ -337,8 +318,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "listen")) {
         ordered = argc == 2;
         talk(false, true, argc == 2);
-    }
-    else if (!strcmp(what, "die"))
+    } else if (!strcmp(what, "die"))
         die(argc > 2 ? argv[2] : "A");
     else if (!strcmp(what, "spawn"))
         spawn();

@@ -17,8 +17,7 @@
 
 static const double limit = 15;
 
-static bool on_my_host(uint32_t rank)
-{
+static bool on_my_host(uint32_t rank) {
     pmix_value_t *v = NULL;
     if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &v) || v->type != PMIX_STRING)
         fail("no PMIX_LOCAL_PEERS");
@@ -32,8 +31,7 @@ static bool on_my_host(uint32_t rank)
 }
 
 /* Returns when the fence has reached the server: after a call that the server answers. */
-static struct answer *enter(void)
-{
+static struct answer *enter(void) {
     static struct answer entered;
     answer_init(&entered);
     must(PMIx_Fence_nb(NULL, 0, NULL, 0, answer_op, &entered));
@@ -46,8 +44,7 @@ static struct answer *enter(void)
     return &entered;
 }
 
-static void die(const char *how)
-{
+static void die(const char *how) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     if (!strcmp(how, "exit"))
@@ -63,8 +60,7 @@ static void die(const char *how)
     fail("usage: no way '%s' to die", how);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "kill", *when = argc > 2 ? argv[2] : "before";
     begin(60);
     need(3);
@@ -75,8 +71,7 @@ int main(int argc, char **argv)
     int inside = mark("inside", me.rank), entering = mark("entering", me.rank);
     fence(); /* without data: a collecting one would answer for the dead below */
 
-    bool leaves_last =
-        !strcmp(how, "leave") && (!strcmp(when, "before") || !strcmp(when, "after"));
+    bool leaves_last = !strcmp(how, "leave") && (!strcmp(when, "before") || !strcmp(when, "after"));
     if (!strcmp(when, "after"))
         fence();
     if (me.rank == dier) {

@@ -20,8 +20,7 @@ static struct told {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t came, invited, registered;
 
-static void note(int code, const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo)
-{
+static void note(int code, const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo) {
     if (proc->rank >= MAX || strcmp(proc->nspace, me.proc.nspace))
         fail("it tells of %s:%u", proc->nspace, proc->rank);
     struct told *t = &heard[code][proc->rank];
@@ -37,10 +36,8 @@ static void note(int code, const pmix_proc_t *proc, const pmix_info_t *info, siz
     }
 }
 
-static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                   size_t ninfo, pmix_info_t *results, size_t nresults,
-                   pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                   pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)source, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
     int code = status == codes[0] ? 0 : 1;
@@ -58,38 +55,32 @@ static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, p
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void on_invited(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                       size_t ninfo, pmix_info_t *results, size_t nresults,
-                       pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_invited(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                       pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)status, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
     sem_post(&invited);
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void on_registered(pmix_status_t status, size_t id, void *cbdata)
-{
+static void on_registered(pmix_status_t status, size_t id, void *cbdata) {
     (void)id, (void)cbdata;
     if (status != PMIX_SUCCESS)
         fail("PMIx_Register_event_handler: %s", PMIx_Error_string(status));
     sem_post(&registered);
 }
 
-static void wait_for(sem_t *what, const char *doing)
-{
+static void wait_for(sem_t *what, const char *doing) {
     me.doing = doing;
     while (sem_wait(what) != 0 && errno == EINTR)
         ;
 }
 
-static void listen_to(const pmix_status_t *which, size_t n, pmix_notification_fn_t handler)
-{
+static void listen_to(const pmix_status_t *which, size_t n, pmix_notification_fn_t handler) {
     PMIx_Register_event_handler((pmix_status_t *)which, n, NULL, 0, handler, on_registered, NULL);
     wait_for(&registered, "PMIx_Register_event_handler");
 }
 
-static void invite(void)
-{
+static void invite(void) {
     pmix_status_t code = PMIX_GROUP_INVITED;
     pmix_proc_t pair[2] = {me.proc, me.proc};
     pmix_info_t *results = NULL;
@@ -108,19 +99,16 @@ static void invite(void)
     fence();
 }
 
-static bool complete(uint32_t rank, bool both)
-{
+static bool complete(uint32_t rank, bool both) {
     pthread_mutex_lock(&lock);
     bool all = heard[0][rank].times > 0 && (!both || heard[1][rank].times > 0);
     pthread_mutex_unlock(&lock);
     return all;
 }
 
-static void hear(uint32_t rank, int exit_code, bool both)
-{
+static void hear(uint32_t rank, int exit_code, bool both) {
     while (!complete(rank, both))
-        wait_for(&came, exit_code ? "waiting to hear of a killed process"
-                                  : "waiting to hear of a process that left");
+        wait_for(&came, exit_code ? "waiting to hear of a killed process" : "waiting to hear of a process that left");
     pmix_value_t *host = NULL;
     if (!get(rank, PMIX_HOSTNAME, &host))
         fail("no PMIX_HOSTNAME of rank %u", rank);
@@ -134,8 +122,7 @@ static void hear(uint32_t rank, int exit_code, bool both)
     PMIX_VALUE_RELEASE(host);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     bool inviting = argc > 1 && !strcmp(argv[1], "invited");
     sem_init(&came, 0, 0);
     sem_init(&invited, 0, 0);

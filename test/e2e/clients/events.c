@@ -30,8 +30,8 @@ static struct {
     bool over;
 } from[MAX_RANKS];
 static char wrong[1024]; /* what a handler saw that it should not */
-static uint32_t taken; /* how many events rank 0 could notify, as its last one says */
-static unsigned ends;   /* how many have said LAST, or how many ends were reported */
+static uint32_t taken;   /* how many events rank 0 could notify, as its last one says */
+static unsigned ends;    /* how many have said LAST, or how many ends were reported */
 
 static struct {
     uint32_t rank;
@@ -42,18 +42,15 @@ static struct {
     pmix_proc_t procs[MAX_RANKS];
 } report = {.exit_code = -1};
 
-static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key)
-{
+static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key) {
     for (size_t i = 0; i < n; i++)
         if (PMIX_CHECK_KEY(&info[i], key))
             return &info[i];
     return NULL;
 }
 
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                     size_t ninfo, pmix_info_t *results, size_t nresults,
-                     pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)results, (void)nresults;
     const pmix_info_t *kind = find(info, ninfo, "test.kind"), *number = find(info, ninfo, "test.number");
     pthread_mutex_lock(&lock);
@@ -71,8 +68,7 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
         from[source->rank].count[kind->value.data.uint32]++;
         if (number->value.data.uint64 <= from[source->rank].last)
             snprintf(wrong, sizeof(wrong), "event %lu of rank %u came after %lu",
-                     (unsigned long)number->value.data.uint64, source->rank,
-                     (unsigned long)from[source->rank].last);
+                     (unsigned long)number->value.data.uint64, source->rank, (unsigned long)from[source->rank].last);
         from[source->rank].last = number->value.data.uint64;
         if (from[source->rank].over)
             snprintf(wrong, sizeof(wrong), "an event of rank %u after its last", source->rank);
@@ -82,10 +78,8 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void on_report(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                      size_t ninfo, pmix_info_t *results, size_t nresults,
-                      pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_report(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                      pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)results, (void)nresults, (void)source;
     const pmix_info_t *i;
     pthread_mutex_lock(&lock);
@@ -111,21 +105,18 @@ static void on_report(size_t id, pmix_status_t status, const pmix_proc_t *source
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void on_any(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                   size_t ninfo, pmix_info_t *results, size_t nresults,
-                   pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_any(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                   pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)info, (void)ninfo, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
-    snprintf(wrong, sizeof(wrong), "a default handler heard %s of %s:%u", PMIx_Error_string(status),
-             source->nspace, source->rank);
+    snprintf(wrong, sizeof(wrong), "a default handler heard %s of %s:%u", PMIx_Error_string(status), source->nspace,
+             source->rank);
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler)
-{
+static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler) {
     me.doing = "PMIx_Register_event_handler";
     pmix_status_t rc = PMIx_Register_event_handler(codes, n, NULL, 0, handler, NULL, NULL);
     if (rc < 0)
@@ -133,8 +124,7 @@ static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t 
 }
 
 /* In seconds; `done` looks under the lock. */
-static void wait_until(bool (*done)(void), const char *what)
-{
+static void wait_until(bool (*done)(void), const char *what) {
     me.doing = what;
     pthread_mutex_lock(&lock);
     while (!wrong[0] && !done())
@@ -144,14 +134,17 @@ static void wait_until(bool (*done)(void), const char *what)
         fail("%s", wrong);
 }
 
-static bool all_over(void) { return ends >= me.size - 1; }
-static bool one_over(void) { return ends >= 1; }
+static bool all_over(void) {
+    return ends >= me.size - 1;
+}
+static bool one_over(void) {
+    return ends >= 1;
+}
 
 static struct answer acks;
 static int refused; /* the last status that was none of success */
 static uint32_t refusals;
-static void on_ack(pmix_status_t status, void *cbdata)
-{
+static void on_ack(pmix_status_t status, void *cbdata) {
     (void)cbdata;
     if (status != PMIX_SUCCESS) {
         refused = status;
@@ -163,9 +156,8 @@ static void on_ack(pmix_status_t status, void *cbdata)
 static uint64_t sent;
 static size_t ballast; /* bytes in each event */
 
-static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to,
-                   size_t nto, bool wait)
-{
+static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to, size_t nto,
+                   bool wait) {
     pmix_info_t info[6];
     size_t n = 0;
     uint64_t number = ++sent;
@@ -208,8 +200,7 @@ static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, c
         PMIX_INFO_DESTRUCT(&info[i]);
 }
 
-static bool on_my_host(uint32_t rank)
-{
+static bool on_my_host(uint32_t rank) {
     pmix_value_t *v = NULL;
     if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &v) || v->type != PMIX_STRING)
         fail("no PMIX_LOCAL_PEERS");
@@ -225,26 +216,32 @@ static bool on_my_host(uint32_t rank)
 static const struct {
     pmix_data_range_t range;
     const char *name;
-} kinds[KINDS] = {{PMIX_RANGE_NAMESPACE, "namespace"}, {PMIX_RANGE_SESSION, "session"},
-                  {PMIX_RANGE_GLOBAL, "global"},       {PMIX_RANGE_LOCAL, "local"},
-                  {PMIX_RANGE_CUSTOM, "custom, one"},  {PMIX_RANGE_CUSTOM, "custom, two"},
-                  {PMIX_RANGE_RM, "rm"},               {PMIX_RANGE_PROC_LOCAL, "proc-local"},
+} kinds[KINDS] = {{PMIX_RANGE_NAMESPACE, "namespace"},
+                  {PMIX_RANGE_SESSION, "session"},
+                  {PMIX_RANGE_GLOBAL, "global"},
+                  {PMIX_RANGE_LOCAL, "local"},
+                  {PMIX_RANGE_CUSTOM, "custom, one"},
+                  {PMIX_RANGE_CUSTOM, "custom, two"},
+                  {PMIX_RANGE_RM, "rm"},
+                  {PMIX_RANGE_PROC_LOCAL, "proc-local"},
                   {PMIX_RANGE_UNDEF, "none"}};
 
-static bool in_range(uint32_t kind, uint32_t source)
-{
+static bool in_range(uint32_t kind, uint32_t source) {
     uint32_t next = (source + 1) % me.size, half = (source + me.size / 2) % me.size;
     switch (kinds[kind].range) {
     case PMIX_RANGE_RM:
-    case PMIX_RANGE_PROC_LOCAL: return false;
-    case PMIX_RANGE_LOCAL: return on_my_host(source);
-    case PMIX_RANGE_CUSTOM: return me.rank == next || (kind == 5 && me.rank == half);
-    default: return true;
+    case PMIX_RANGE_PROC_LOCAL:
+        return false;
+    case PMIX_RANGE_LOCAL:
+        return on_my_host(source);
+    case PMIX_RANGE_CUSTOM:
+        return me.rank == next || (kind == 5 && me.rank == half);
+    default:
+        return true;
     }
 }
 
-static void ranges(void)
-{
+static void ranges(void) {
     pmix_status_t codes[] = {EVENT, LAST};
     register_for(codes, 2, on_event);
     fence();
@@ -261,16 +258,14 @@ static void ranges(void)
         for (uint32_t k = 0; k < KINDS && p != me.rank; k++) {
             unsigned wanted = in_range(k, p) ? ROUNDS : 0;
             if (from[p].count[k] != wanted)
-                fail("%u events of rank %u to %s came, not %u", from[p].count[k], p, kinds[k].name,
-                     wanted);
+                fail("%u events of rank %u to %s came, not %u", from[p].count[k], p, kinds[k].name, wanted);
         }
     if (refused)
         fail("an event was answered with %s", PMIx_Error_string(refused));
     fence();
 }
 
-static void late(void)
-{
+static void late(void) {
     pmix_status_t code = LAST;
     if (me.rank == 0)
         notify(LAST, 0, PMIX_RANGE_NAMESPACE, NULL, 0, true);
@@ -286,8 +281,7 @@ struct process {
     long parent, user, peak; /* KiB */
 };
 
-static struct process look_up(long pid)
-{
+static struct process look_up(long pid) {
     struct process p = {.parent = 0, .user = -1};
     char path[64], line[256];
     snprintf(path, sizeof path, "/proc/%ld/status", pid);
@@ -304,8 +298,7 @@ static struct process look_up(long pid)
 }
 
 /* A sanitizer's own memory is not what is measured. */
-static bool sanitized(long pid)
-{
+static bool sanitized(long pid) {
     char path[64], line[4096];
     bool found = false;
     snprintf(path, sizeof path, "/proc/%ld/maps", pid);
@@ -319,8 +312,7 @@ static bool sanitized(long pid)
 
 /* The most that a pmixhostd of this job has had on this host, in KiB, 0 when there is none. The local
  * backend's are relatives: other jobs may run on this machine. Slurm's are not, but a host is one test's. */
-static long daemon_peak(void)
-{
+static long daemon_peak(void) {
     long peak = 0, ancestor = 0;
     for (long pid = getpid(); pid > 1;) {
         struct process p = look_up(pid);
@@ -348,10 +340,11 @@ static long daemon_peak(void)
 }
 
 static uint64_t storm_size;
-static bool storm_over(void) { return from[0].over; }
+static bool storm_over(void) {
+    return from[0].over;
+}
 
-static void storm(void)
-{
+static void storm(void) {
     pmix_status_t codes[] = {EVENT, LAST};
     register_for(codes, 2, on_event);
     fence();
@@ -397,8 +390,7 @@ static void storm(void)
     fence();
 }
 
-static void hoard(void)
-{
+static void hoard(void) {
     pmix_status_t code = LAST;
     bool beside = me.rank != 0 && on_my_host(0);
     fence();
@@ -427,8 +419,7 @@ static void hoard(void)
         fail("a daemon had %ld KiB", peak);
 }
 
-static void dies(const char *how)
-{
+static void dies(const char *how) {
     bool silent = !strcmp(how, "leave"), finalized = silent || !strcmp(how, "late");
     uint32_t dier = me.size - 1;
     pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_EXIT_NONZERO_TERM, LAST};
@@ -476,8 +467,7 @@ static void dies(const char *how)
         fail("%s, %u reports", wrong[0] ? wrong : "wrong number", ends);
 }
 
-static void down(const char *host)
-{
+static void down(const char *host) {
     pmix_status_t code = PMIX_EVENT_NODE_DOWN;
     pmix_value_t *v = NULL;
     register_for(NULL, 0, on_any);
@@ -514,8 +504,7 @@ static void down(const char *host)
     _exit(0); /* PMIx_Finalize is none of what is tested */
 }
 
-static void lost(void)
-{
+static void lost(void) {
     pmix_status_t code = PMIX_EVENT_NODE_DOWN;
     pmix_value_t *v = NULL;
     register_for(NULL, 0, on_any);
@@ -527,8 +516,7 @@ static void lost(void)
     PMIX_VALUE_RELEASE(v);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "ranges";
     begin(!strcmp(what, "down") ? 280 : 140);
     need(2);

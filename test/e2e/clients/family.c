@@ -3,19 +3,18 @@
  *   family CHILDREN [DIRECTIVE=VALUE ...]
  *        The first rank spawns two jobs of CHILDREN processes, one after the other. Each rank of the parent
  *        reads the children's job information and what they have posted, as soon as it has their name,
- *        then all connect with the job, and know who of it is on their host. Each of the children reads what the other job, its sibling, is
- *        and has posted; the two never connect.
- *   family strangers
- *        A namespace that is nobody's is not found, each time, nor is a rank that a job does not have, and
- *        a connect with the former ends with its timeout.
- * The children are the same program: family child NAME PARENT PARENT-SIZE [SIBLING].
+ *        then all connect with the job, and know who of it is on their host. Each of the children reads what the other
+ * job, its sibling, is and has posted; the two never connect. family strangers A namespace that is nobody's is not
+ * found, each time, nor is a rank that a job does not have, and a connect with the former ends with its timeout. The
+ * children are the same program: family child NAME PARENT PARENT-SIZE [SIBLING].
  */
 #include "client.h"
 
-static void name(pmix_proc_t *proc, const char *nspace, uint32_t rank) { PMIX_LOAD_PROCID(proc, nspace, rank); }
+static void name(pmix_proc_t *proc, const char *nspace, uint32_t rank) {
+    PMIX_LOAD_PROCID(proc, nspace, rank);
+}
 
-static char *get_text(const char *nspace, uint32_t rank, const char *key)
-{
+static char *get_text(const char *nspace, uint32_t rank, const char *key) {
     pmix_proc_t proc;
     pmix_value_t *v = NULL;
     char *text;
@@ -29,8 +28,7 @@ static char *get_text(const char *nspace, uint32_t rank, const char *key)
     return text;
 }
 
-static pmix_status_t get_number(const char *nspace, uint32_t rank, const char *key, const char *how, uint32_t *n)
-{
+static pmix_status_t get_number(const char *nspace, uint32_t rank, const char *key, const char *how, uint32_t *n) {
     pmix_proc_t proc;
     pmix_value_t *v = NULL;
     pmix_info_t info;
@@ -47,8 +45,7 @@ static pmix_status_t get_number(const char *nspace, uint32_t rank, const char *k
     return rc;
 }
 
-static uint32_t number(const char *nspace, const char *key)
-{
+static uint32_t number(const char *nspace, const char *key) {
     uint32_t n = 0;
     pmix_status_t rc = get_number(nspace, PMIX_RANK_WILDCARD, key, NULL, &n);
     if (rc != PMIX_SUCCESS)
@@ -57,8 +54,7 @@ static uint32_t number(const char *nspace, const char *key)
 }
 
 /* In one line; the same for whoever looks. */
-static void describe(const char *nspace, char *out, size_t size)
-{
+static void describe(const char *nspace, char *out, size_t size) {
     char *hosts = get_text(nspace, PMIX_RANK_WILDCARD, PMIX_NODE_LIST);
     char *id = get_text(nspace, PMIX_RANK_WILDCARD, PMIX_JOBID);
     snprintf(out, size, "%s: %u processes on %u hosts (%s), at most %u", id, number(nspace, PMIX_JOB_SIZE),
@@ -67,15 +63,13 @@ static void describe(const char *nspace, char *out, size_t size)
     free(id);
 }
 
-static void put_text(const char *key, char *text)
-{
+static void put_text(const char *key, char *text) {
     pmix_value_t v = {.type = PMIX_STRING, .data.string = text};
     must(PMIx_Put(PMIX_GLOBAL, key, &v));
 }
 
 /* Who of the job is on the host of that rank. */
-static void resolve(const char *nspace, uint32_t rank)
-{
+static void resolve(const char *nspace, uint32_t rank) {
     pmix_proc_t *procs = NULL;
     size_t count = 0, i = 0;
     char *host = get_text(nspace, rank, "family.host");
@@ -92,8 +86,7 @@ static void resolve(const char *nspace, uint32_t rank)
 }
 
 /* What a job is, and what each of its processes has posted, is what its processes say. */
-static void read_all(const char *nspace, uint32_t size)
-{
+static void read_all(const char *nspace, uint32_t size) {
     char seen[2048];
     describe(nspace, seen, sizeof seen);
     for (uint32_t r = 0; r < size; r++) {
@@ -111,8 +104,7 @@ static void read_all(const char *nspace, uint32_t size)
 }
 
 /* The children of the first job learn the name of the second. */
-static void tell_second(char *nspace)
-{
+static void tell_second(char *nspace) {
     pmix_info_t info;
     char key[PMIX_MAX_KEYLEN + 1];
     snprintf(key, sizeof key, "second of %s", me.proc.nspace);
@@ -120,8 +112,7 @@ static void tell_second(char *nspace)
     must(PMIx_Publish(&info, 1));
 }
 
-static char *hear_of_second(const char *parent)
-{
+static char *hear_of_second(const char *parent) {
     pmix_pdata_t data;
     pmix_info_t info;
     int all = 0;
@@ -133,8 +124,7 @@ static char *hear_of_second(const char *parent)
 }
 
 /* What a process says of itself, or "" */
-static char *own(const char *key)
-{
+static char *own(const char *key) {
     pmix_value_t *v = NULL;
     if (!get(me.rank, key, &v) || v->type != PMIX_STRING)
         return strdup("");
@@ -144,8 +134,7 @@ static char *own(const char *key)
 }
 
 /* As MPI libraries ask: of what is not here already nobody is asked. */
-static char *there(const char *nspace, uint32_t rank, const char *key)
-{
+static char *there(const char *nspace, uint32_t rank, const char *key) {
     pmix_proc_t proc;
     pmix_value_t *v = NULL;
     pmix_info_t info;
@@ -162,8 +151,7 @@ static char *there(const char *nspace, uint32_t rank, const char *key)
 }
 
 /* Connected jobs know who of the other is on this host, and where there. */
-static void see_neighbours(const char *nspace, uint32_t size)
-{
+static void see_neighbours(const char *nspace, uint32_t size) {
     char *host = own(PMIX_HOSTNAME), expected[4096] = "";
     for (uint32_t r = 0; r < size; r++) {
         char *its = get_text(nspace, r, "family.host"), number[16];
@@ -185,8 +173,7 @@ static void see_neighbours(const char *nspace, uint32_t size)
     free(host);
 }
 
-static void post_self(void)
-{
+static void post_self(void) {
     char text[2048];
     describe(me.proc.nspace, text, sizeof text);
     put_text("family.self", text);
@@ -197,8 +184,7 @@ static void post_self(void)
     must(PMIx_Commit());
 }
 
-static void with(const char *other, bool connect)
-{
+static void with(const char *other, bool connect) {
     pmix_proc_t procs[2];
     name(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
     name(&procs[1], other, PMIX_RANK_WILDCARD);
@@ -209,8 +195,7 @@ static void with(const char *other, bool connect)
 }
 
 /* child NAME PARENT PARENT-SIZE [SIBLING] */
-static void child(char **argv)
-{
+static void child(char **argv) {
     const char *parent = argv[3];
     char *sibling = argv[5];
     post_self();
@@ -225,8 +210,7 @@ static void child(char **argv)
     pass();
 }
 
-static void spawn(int count, char **argv, char **directives, pmix_nspace_t nspace)
-{
+static void spawn(int count, char **argv, char **directives, pmix_nspace_t nspace) {
     pmix_app_t app;
     pmix_info_t info[4];
     size_t given = 0;
@@ -248,8 +232,7 @@ static void spawn(int count, char **argv, char **directives, pmix_nspace_t nspac
 }
 
 /* All ranks get the name, and read. */
-static void meet(const char *key, char *nspace, uint32_t count)
-{
+static void meet(const char *key, char *nspace, uint32_t count) {
     if (me.rank == 0) {
         put_text(key, nspace);
         must(PMIx_Commit());
@@ -270,8 +253,7 @@ static void meet(const char *key, char *nspace, uint32_t count)
     see_neighbours(nspace, count);
 }
 
-static void expect_none(const char *nspace, uint32_t rank, const char *key)
-{
+static void expect_none(const char *nspace, uint32_t rank, const char *key) {
     uint32_t n;
     double began = now();
     pmix_status_t rc = get_number(nspace, rank, key, NULL, &n);
@@ -280,8 +262,7 @@ static void expect_none(const char *nspace, uint32_t rank, const char *key)
         fail("%s of %s %d: %s after %.1f s", key, nspace, (int)rank, PMIx_Error_string(rc), now() - began);
 }
 
-static void strangers(void)
-{
+static void strangers(void) {
     for (int i = 0; i < 2; i++) {
         expect_none("no.such.job", PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
         expect_none("no.such.job", 0, "some.key");
@@ -303,8 +284,7 @@ static void strangers(void)
     pass();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 2)
         return 2;
     begin(60);

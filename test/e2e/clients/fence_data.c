@@ -3,13 +3,11 @@
  * "-" before BYTES: only the lowest rank of each host contributes (for the large sizes). */
 #include "client.h"
 
-static char pattern(uint32_t rank, unsigned key, size_t i)
-{
+static char pattern(uint32_t rank, unsigned key, size_t i) {
     return (char)(rank * 31 + key * 7 + i + (i >> 8) + (i >> 16));
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *size_arg = argc > 1 ? argv[1] : "64";
     bool one_per_host = size_arg[0] == '-';
     size_t bytes = strtoul(size_arg + one_per_host, NULL, 10);

@@ -3,8 +3,7 @@
  * Between the hosts of 0 and 2 no message passes but the fence's. */
 #include "client.h"
 
-int main(void)
-{
+int main(void) {
     begin(60);
     need(3);
     int inside = -1;

@@ -2,8 +2,7 @@
  * that the host knows may be required. The refused fence leaves nothing behind. */
 #include "client.h"
 
-static pmix_status_t fence_directive(const char *key, const char *text, bool required)
-{
+static pmix_status_t fence_directive(const char *key, const char *text, bool required) {
     pmix_info_t info;
     PMIX_INFO_LOAD(&info, key, text, PMIX_STRING);
     if (required)
@@ -14,20 +13,17 @@ static pmix_status_t fence_directive(const char *key, const char *text, bool req
     return rc;
 }
 
-static void expect(pmix_status_t got, pmix_status_t want, const char *what)
-{
+static void expect(pmix_status_t got, pmix_status_t want, const char *what) {
     if (got != want)
         fail("%s: %s instead of %s", what, PMIx_Error_string(got), PMIx_Error_string(want));
 }
 
-int main(void)
-{
+int main(void) {
     begin(30);
     expect(fence_directive("test.no.such", "x", false), PMIX_SUCCESS, "optional unknown");
     expect(fence_directive("test.no.such", "x", true), PMIX_ERR_NOT_SUPPORTED, "required unknown");
     expect(fence_directive(PMIX_COLLECTIVE_ALGO, "nosuch", false), PMIX_SUCCESS, "optional algo");
-    expect(fence_directive(PMIX_COLLECTIVE_ALGO, "nosuch", true), PMIX_ERR_NOT_SUPPORTED,
-           "required algo");
+    expect(fence_directive(PMIX_COLLECTIVE_ALGO, "nosuch", true), PMIX_ERR_NOT_SUPPORTED, "required algo");
     put_u64("reqd", me.rank);
     must(PMIx_Commit());
     expect(fence_with(NULL, 0, COLLECT | REQUIRED, 0), PMIX_SUCCESS, "required collect");

@@ -7,8 +7,7 @@
 
 enum { EVEN, LOWER, UPPER, ALL, SELF, PAIR, KINDS };
 
-static bool is_member(int kind, uint32_t rank)
-{
+static bool is_member(int kind, uint32_t rank) {
     switch (kind) {
     case EVEN:
         return rank % 2 == 0;
@@ -26,8 +25,7 @@ static bool is_member(int kind, uint32_t rank)
 }
 
 /* The list of a kind's members, turned by `turn` so that it is not sorted. */
-static size_t list(int kind, uint32_t turn, pmix_proc_t *out)
-{
+static size_t list(int kind, uint32_t turn, pmix_proc_t *out) {
     size_t n = 0;
     for (uint32_t i = 0; i < me.size; i++) {
         uint32_t r = (i + turn) % me.size;
@@ -39,8 +37,7 @@ static size_t list(int kind, uint32_t turn, pmix_proc_t *out)
     return n;
 }
 
-static void groups(pmix_proc_t *procs)
-{
+static void groups(pmix_proc_t *procs) {
     char key[32];
     for (int round = 0; round < 10; round++)
         for (int kind = 0; kind < KINDS; kind++) {
@@ -59,8 +56,7 @@ static void groups(pmix_proc_t *procs)
         }
 }
 
-static void concurrent(pmix_proc_t *procs)
-{
+static void concurrent(pmix_proc_t *procs) {
     need(4); /* with fewer some kinds are the same set, and a set has one fence at a time */
     for (int round = 0; round < 20; round++) {
         struct answer answers[KINDS];
@@ -76,14 +72,12 @@ static void concurrent(pmix_proc_t *procs)
         }
         for (int kind = 0; kind < KINDS; kind++)
             if (begun[kind] && answer_wait(&answers[kind], "PMIx_Fence_nb") != PMIX_SUCCESS)
-                fail("round %d fence %d: %s", round, kind,
-                     PMIx_Error_string(answers[kind].status));
+                fail("round %d fence %d: %s", round, kind, PMIx_Error_string(answers[kind].status));
         fence();
     }
 }
 
-static void mixed(pmix_proc_t *procs)
-{
+static void mixed(pmix_proc_t *procs) {
     pmix_value_t *v;
     if (!get(me.rank, PMIX_NODEID, &v))
         fail("no PMIX_NODEID");
@@ -118,8 +112,7 @@ static void mixed(pmix_proc_t *procs)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "groups";
     begin(90);
     need(2);

@@ -6,8 +6,7 @@
 
 /* Waits until `rank` has committed `key`. A fence that fails makes libpmix 4.2 answer the requests
  * that wait on the same host, with the fence's status or NOT_FOUND, so they are made again. */
-static void wait_for(uint32_t rank, const char *key)
-{
+static void wait_for(uint32_t rank, const char *key) {
     pmix_value_t *v = NULL;
     pmix_status_t rc;
     while ((rc = get_timed(rank, key, 0, &v)) != PMIX_SUCCESS)
@@ -16,8 +15,7 @@ static void wait_for(uint32_t rank, const char *key)
     PMIX_VALUE_RELEASE(v);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int seconds = argc > 1 ? atoi(argv[1]) : 2;
     bool again = argc > 2 && !strcmp(argv[2], "again");
     begin(60);

@@ -28,14 +28,12 @@
 #include "client.h"
 
 /* The macro takes its arguments more than once. */
-static void add(pmix_proc_t *procs, size_t *n, const char *nspace, uint32_t rank)
-{
+static void add(pmix_proc_t *procs, size_t *n, const char *nspace, uint32_t rank) {
     PMIX_LOAD_PROCID(&procs[*n], nspace, rank);
     ++*n;
 }
 
-static pmix_proc_t *list_of(uint32_t first, uint32_t step, size_t *n)
-{
+static pmix_proc_t *list_of(uint32_t first, uint32_t step, size_t *n) {
     pmix_proc_t *procs = calloc(me.size + 1, sizeof(*procs));
     *n = 0;
     for (uint32_t r = me.size; r-- > 0;) /* in no sensible order */
@@ -46,8 +44,7 @@ static pmix_proc_t *list_of(uint32_t first, uint32_t step, size_t *n)
 
 enum { CONTEXT = 1, OPTIONAL = 2, TOLERANT = 4, NOTIFY = 8, LOCAL = 16, UNKNOWN = 32 };
 
-static size_t id_in(const pmix_info_t *results, size_t n)
-{
+static size_t id_in(const pmix_info_t *results, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (PMIX_CHECK_KEY(&results[i], PMIX_GROUP_CONTEXT_ID))
             return results[i].value.data.size;
@@ -59,9 +56,8 @@ struct built {
     size_t id;
 };
 
-static void on_built(pmix_status_t status, pmix_info_t *info, size_t n, void *data,
-                     pmix_release_cbfunc_t release, void *release_data)
-{
+static void on_built(pmix_status_t status, pmix_info_t *info, size_t n, void *data, pmix_release_cbfunc_t release,
+                     void *release_data) {
     struct built *built = data;
     built->id = id_in(info, n);
     if (release)
@@ -72,15 +68,13 @@ static void on_built(pmix_status_t status, pmix_info_t *info, size_t n, void *da
 static int entering = -1; /* a mark that others wait for: let go once the construct has been called */
 
 static pmix_status_t construct(const char *name, const pmix_proc_t *procs, size_t n, int flags, int timeout,
-                               size_t *id)
-{
+                               size_t *id) {
     pmix_info_t info[8], *results = NULL;
     size_t count = 0, nresults = 0;
-    const char *keys[] = {PMIX_GROUP_ASSIGN_CONTEXT_ID, PMIX_GROUP_OPTIONAL,   PMIX_GROUP_FT_COLLECTIVE,
+    const char *keys[] = {PMIX_GROUP_ASSIGN_CONTEXT_ID,  PMIX_GROUP_OPTIONAL,   PMIX_GROUP_FT_COLLECTIVE,
                           PMIX_GROUP_NOTIFY_TERMINATION, PMIX_GROUP_LOCAL_ONLY, "test.no.such.directive"};
     for (int i = 0; i < 6; i++)
-        if (flags & 1 << i)
-            {
+        if (flags & 1 << i) {
             PMIX_INFO_LOAD(&info[count], keys[i], NULL, PMIX_BOOL);
             count++;
         }
@@ -112,8 +106,7 @@ static pmix_status_t construct(const char *name, const pmix_proc_t *procs, size_
     return rc;
 }
 
-static void build(const char *name, const pmix_proc_t *procs, size_t n, int flags, size_t *id)
-{
+static void build(const char *name, const pmix_proc_t *procs, size_t n, int flags, size_t *id) {
     pmix_status_t rc = construct(name, procs, n, flags, 0, id);
     if (rc != PMIX_SUCCESS)
         fail("construct %s: %s", name, PMIx_Error_string(rc));
@@ -121,15 +114,13 @@ static void build(const char *name, const pmix_proc_t *procs, size_t n, int flag
         fail("construct %s: no context id", name);
 }
 
-static void destruct(const char *name)
-{
+static void destruct(const char *name) {
     me.doing = "PMIx_Group_destruct";
     must(PMIx_Group_destruct(name, NULL, 0));
 }
 
 /* Is it there already, so that nobody has to be asked? */
-static void card_is_there(const char *nspace, uint32_t rank, bool at_once)
-{
+static void card_is_there(const char *nspace, uint32_t rank, bool at_once) {
     char wanted[PMIX_MAX_NSLEN + 32];
     pmix_info_t now_or_never;
     pmix_proc_t p;
@@ -146,8 +137,7 @@ static void card_is_there(const char *nspace, uint32_t rank, bool at_once)
     PMIX_VALUE_RELEASE(v);
 }
 
-static void put_card(void)
-{
+static void put_card(void) {
     char text[PMIX_MAX_NSLEN + 32];
     snprintf(text, sizeof(text), "%s %u", me.proc.nspace, me.rank);
     pmix_value_t card = {.type = PMIX_STRING, .data.string = text};
@@ -155,8 +145,7 @@ static void put_card(void)
     must(PMIx_Commit());
 }
 
-static void fence_by_name(const char *name)
-{
+static void fence_by_name(const char *name) {
     pmix_proc_t p;
     PMIX_LOAD_PROCID(&p, name, PMIX_RANK_WILDCARD);
     must(fence_with(&p, 1, 0, 0));
@@ -169,8 +158,7 @@ static void fence_by_name(const char *name)
 
 enum { GROUPS = 4 };
 
-static void all(void)
-{
+static void all(void) {
     size_t n, ids[GROUPS + 1];
     pmix_proc_t *procs = list_of(0, 1, &n);
     char name[32];
@@ -206,8 +194,7 @@ static void all(void)
     fence();
 }
 
-static void parts(void)
-{
+static void parts(void) {
     size_t n, id;
     pmix_proc_t *mine = list_of(me.rank % 2, 2, &n);
     const char *name = me.rank % 2 ? "odd" : "even";
@@ -223,8 +210,7 @@ static void parts(void)
     fence();
 }
 
-static void local(void)
-{
+static void local(void) {
     pmix_value_t *v;
     size_t id;
     if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &v))
@@ -256,9 +242,7 @@ static struct {
 } told;
 
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n,
-                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t next,
-                     void *data)
-{
+                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t next, void *data) {
     (void)id, (void)source, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < n; i++) {
@@ -280,14 +264,12 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     next(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
-static void on_registered(pmix_status_t status, size_t id, void *data)
-{
+static void on_registered(pmix_status_t status, size_t id, void *data) {
     (void)id;
     answer_op(status, data);
 }
 
-static void listen_for_members(void)
-{
+static void listen_for_members(void) {
     pmix_status_t codes[] = {PMIX_GROUP_MEMBERSHIP_UPDATE, PMIX_GROUP_MEMBER_FAILED, PMIX_ERR_PROC_ABORTED};
     struct answer registered;
     answer_init(&registered);
@@ -296,8 +278,7 @@ static void listen_for_members(void)
         fail("PMIx_Register_event_handler: %s", PMIx_Error_string(registered.status));
 }
 
-static void wait_until_told(int *what, const char *name)
-{
+static void wait_until_told(int *what, const char *name) {
     me.doing = name;
     pthread_mutex_lock(&lock);
     while (*what == 0)
@@ -307,8 +288,7 @@ static void wait_until_told(int *what, const char *name)
 
 /* --- ends ----------------------------------------------------------------------------------------*/
 
-static void end_by(const char *how)
-{
+static void end_by(const char *how) {
     if (!strcmp(how, "kill"))
         raise(SIGKILL);
     if (!strcmp(how, "segv")) {
@@ -318,8 +298,7 @@ static void end_by(const char *how)
     _exit(3);
 }
 
-static int flags_of(const char *flag)
-{
+static int flags_of(const char *flag) {
     return !strcmp(flag, "plain")      ? CONTEXT
            : !strcmp(flag, "optional") ? OPTIONAL | CONTEXT
            : !strcmp(flag, "first")    ? OPTIONAL | CONTEXT
@@ -327,8 +306,7 @@ static int flags_of(const char *flag)
                                        : NOTIFY | CONTEXT;
 }
 
-static void die(const char *how, const char *when, const char *flag)
-{
+static void die(const char *how, const char *when, const char *flag) {
     need(3);
     size_t n, id;
     uint32_t victim = me.size - 1;
@@ -372,8 +350,7 @@ static void die(const char *how, const char *when, const char *flag)
     _exit(0);
 }
 
-static void lost(const char *host, const char *flag)
-{
+static void lost(const char *host, const char *flag) {
     size_t n, left = 0;
     pmix_proc_t *procs = list_of(0, 1, &n), *rest = calloc(me.size, sizeof(*rest));
     pmix_value_t *v = NULL;
@@ -428,14 +405,12 @@ static void lost(const char *host, const char *flag)
 }
 
 static volatile sig_atomic_t signals;
-static void on_signal(int number)
-{
+static void on_signal(int number) {
     (void)number;
     signals++;
 }
 
-static void called(void)
-{
+static void called(void) {
     need(4);
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t block, before;
@@ -488,8 +463,7 @@ static void called(void)
     _exit(0); /* the group has a member that does not destruct it */
 }
 
-static void shrink(void)
-{
+static void shrink(void) {
     need(3);
     size_t n, id;
     uint32_t victim = me.size - 1;
@@ -511,8 +485,7 @@ static void shrink(void)
 static char other[PMIX_MAX_NSLEN + 1];
 static uint32_t other_size;
 
-static void meet(const char *key, const char *own, const char *its)
-{
+static void meet(const char *key, const char *own, const char *its) {
     char mine[64], theirs[64], text[PMIX_MAX_NSLEN + 32];
     snprintf(mine, sizeof(mine), "%s.%s", key, own);
     snprintf(theirs, sizeof(theirs), "%s.%s", key, its);
@@ -533,8 +506,7 @@ static void meet(const char *key, const char *own, const char *its)
         fail("what is '%s'?", data.value.data.string);
 }
 
-static void pair(const char *key, const char *own, const char *its, int rounds)
-{
+static void pair(const char *key, const char *own, const char *its, int rounds) {
     size_t n, id, before = SIZE_MAX;
     char name[64];
     put_card();
@@ -568,8 +540,7 @@ static void pair(const char *key, const char *own, const char *its, int rounds)
     fence();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "all";
     size_t n;
     begin(!strcmp(what, "lost") ? 280 : 90);

@@ -5,10 +5,9 @@
  *   group_invite decline    the last rank declines, of which the inviter hears
  *   group_invite silent     the last rank never answers, which disturbs nobody else
  *   group_invite timeout    the same, and the inviter has given PMIX_TIMEOUT
- *   group_invite ends HOW   the last rank is killed (kill), exits (exit), or leaves in order (leave), without having answered: the
- *                           inviter hears of a failed invitation
- *   group_invite leader     the inviter is killed before all have answered: the invited hear of it
- *   group_invite leave      a member leaves the group
+ *   group_invite ends HOW   the last rank is killed (kill), exits (exit), or leaves in order (leave), without having
+ * answered: the inviter hears of a failed invitation group_invite leader     the inviter is killed before all have
+ * answered: the invited hear of it group_invite leave      a member leaves the group
  */
 #include <pthread.h>
 
@@ -17,17 +16,16 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 enum { KINDS = 7 };
-static pmix_status_t codes[KINDS] = {PMIX_GROUP_INVITED,         PMIX_GROUP_INVITE_ACCEPTED,
-                                     PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
-                                     PMIX_GROUP_LEADER_FAILED,   PMIX_GROUP_CONSTRUCT_COMPLETE,
-                                     PMIX_GROUP_LEFT};
+static pmix_status_t codes[KINDS] = {
+    PMIX_GROUP_INVITED,       PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED,
+    PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_LEADER_FAILED,   PMIX_GROUP_CONSTRUCT_COMPLETE,
+    PMIX_GROUP_LEFT};
 static int heard[KINDS];
 static pmix_proc_t who[KINDS]; /* the affected process, or the source of the last one */
 static char group[KINDS][PMIX_MAX_NSLEN + 1];
 static const char *name = "test-invited";
 
-static int kind_of(pmix_status_t code)
-{
+static int kind_of(pmix_status_t code) {
     for (int i = 0; i < KINDS; i++)
         if (codes[i] == code)
             return i;
@@ -35,9 +33,7 @@ static int kind_of(pmix_status_t code)
 }
 
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n,
-                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t next,
-                     void *data)
-{
+                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t next, void *data) {
     (void)id, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
     int kind = kind_of(status);
@@ -54,14 +50,12 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     next(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, data);
 }
 
-static void on_registered(pmix_status_t status, size_t id, void *data)
-{
+static void on_registered(pmix_status_t status, size_t id, void *data) {
     (void)id;
     answer_op(status, data);
 }
 
-static void wait_for(pmix_status_t code, int times)
-{
+static void wait_for(pmix_status_t code, int times) {
     int kind = kind_of(code);
     me.doing = PMIx_Error_string(code);
     pthread_mutex_lock(&lock);
@@ -70,17 +64,15 @@ static void wait_for(pmix_status_t code, int times)
     pthread_mutex_unlock(&lock);
 }
 
-static void on_info(pmix_status_t status, pmix_info_t *info, size_t n, void *data,
-                    pmix_release_cbfunc_t release, void *release_data)
-{
+static void on_info(pmix_status_t status, pmix_info_t *info, size_t n, void *data, pmix_release_cbfunc_t release,
+                    void *release_data) {
     (void)info, (void)n;
     if (release)
         release(release_data);
     answer_op(status, data);
 }
 
-static void reply(pmix_group_opt_t opt)
-{
+static void reply(pmix_group_opt_t opt) {
     static struct answer joined;
     answer_init(&joined);
     wait_for(PMIX_GROUP_INVITED, 1);
@@ -91,8 +83,7 @@ static void reply(pmix_group_opt_t opt)
         fail("join: %s", PMIx_Error_string(joined.status));
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "accept";
     begin(30);
     need(3);

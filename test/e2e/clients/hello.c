@@ -1,8 +1,7 @@
 /* Start and end: PMIx_Init, who am I and where, PMIx_Finalize. */
 #include "client.h"
 
-int main(void)
-{
+int main(void) {
     begin(30);
     pmix_value_t *host = NULL;
     char name[256] = "?";

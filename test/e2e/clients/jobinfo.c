@@ -34,8 +34,7 @@ static struct {
 } want;
 
 /* Calls `found(group, rank)` for each rank of "0,1;2-3". */
-static void each_rank(const char *text, void (*found)(uint32_t, uint32_t))
-{
+static void each_rank(const char *text, void (*found)(uint32_t, uint32_t)) {
     uint32_t group = 0;
     for (const char *c = text; *c;) {
         char *end;
@@ -52,20 +51,17 @@ static void each_rank(const char *text, void (*found)(uint32_t, uint32_t))
     }
 }
 
-static void found_on_host(uint32_t host, uint32_t rank)
-{
+static void found_on_host(uint32_t host, uint32_t rank) {
     want.host_of[rank] = host;
     want.local_rank[rank] = want.local_size[host]++;
     if (want.local_rank[rank] == 0 || rank < want.local_leader[host])
         want.local_leader[host] = rank;
     size_t used = strlen(want.peers[host]);
-    snprintf(want.peers[host] + used, sizeof(want.peers[host]) - used, "%s%u", used ? "," : "",
-             rank);
+    snprintf(want.peers[host] + used, sizeof(want.peers[host]) - used, "%s%u", used ? "," : "", rank);
     want.ranks++;
 }
 
-static void found_in_app(uint32_t app, uint32_t rank)
-{
+static void found_in_app(uint32_t app, uint32_t rank) {
     want.app_of[rank] = app;
     want.app_rank[rank] = want.app_size[app]++;
     if (want.app_rank[rank] == 0)
@@ -74,8 +70,7 @@ static void found_in_app(uint32_t app, uint32_t rank)
         want.apps = app + 1;
 }
 
-static void parse(int argc, char **argv)
-{
+static void parse(int argc, char **argv) {
     for (int i = 0; i < argc; i++) {
         size_t used = strlen(want.command);
         snprintf(want.command + used, sizeof(want.command) - used, "%s%s", i ? " " : "", argv[i]);
@@ -123,8 +118,7 @@ static struct verdict {
     char wrong[300];
 } verdicts[128];
 
-static struct verdict *verdict(const char *name)
-{
+static struct verdict *verdict(const char *name) {
     struct verdict *v = verdicts;
     while (v->name && strcmp(v->name, name))
         v++;
@@ -132,10 +126,8 @@ static struct verdict *verdict(const char *name)
     return v;
 }
 
-static bool check(const char *name, bool good, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool check(const char *name, bool good, const char *fmt, ...)
-{
+static bool check(const char *name, bool good, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool check(const char *name, bool good, const char *fmt, ...) {
     struct verdict *v = verdict(name);
     v->checked = true;
     if (!good && !*v->wrong) {
@@ -156,8 +148,7 @@ struct realm {
 };
 static const struct realm job_realm = {NULL, NULL, -1}, as_job_info = {PMIX_JOB_INFO, NULL, -1};
 
-static pmix_value_t *fetch(const char *key, uint32_t rank, struct realm realm)
-{
+static pmix_value_t *fetch(const char *key, uint32_t rank, struct realm realm) {
     pmix_proc_t p = me.proc;
     p.rank = rank;
     pmix_info_t info[2];
@@ -182,8 +173,7 @@ static pmix_value_t *fetch(const char *key, uint32_t rank, struct realm realm)
     return rc == PMIX_SUCCESS ? v : NULL;
 }
 
-static void describe(const pmix_value_t *v, char *out, size_t size)
-{
+static void describe(const pmix_value_t *v, char *out, size_t size) {
     switch (v->type) {
     case PMIX_STRING:
         snprintf(out, size, "%s", v->data.string ? v->data.string : "(null)");
@@ -224,15 +214,13 @@ static void describe(const pmix_value_t *v, char *out, size_t size)
 }
 
 /* Fetches and compares. `expected` NULL: any value. Without a value: the attribute stays absent. */
-static bool same(const char *name, const char *key, uint32_t rank, struct realm realm,
-                 pmix_data_type_t type, const char *expected)
-{
+static bool same(const char *name, const char *key, uint32_t rank, struct realm realm, pmix_data_type_t type,
+                 const char *expected) {
     pmix_value_t *v = fetch(key, rank, realm);
     if (!v) {
         if (verdict(name)->checked) /* it is there for others */
-            check(name, false, "nothing for rank %d realm %s %s %lld", (int)rank,
-                  realm.realm ? realm.realm : "job", realm.host ? realm.host : "",
-                  (long long)realm.number);
+            check(name, false, "nothing for rank %d realm %s %s %lld", (int)rank, realm.realm ? realm.realm : "job",
+                  realm.host ? realm.host : "", (long long)realm.number);
         return false;
     }
     static char text[1 << 16];
@@ -242,17 +230,14 @@ static bool same(const char *name, const char *key, uint32_t rank, struct realm 
         say("value %u %s = %.300s", me.rank, name, text);
     bool good = check(name, v->type == type, "type %d instead of %d", v->type, type);
     if (good && expected)
-        good = check(name, !strcmp(text, expected), "%.100s instead of %.100s (rank %d%s%s)", text,
-                     expected, (int)rank, realm.host ? " host " : "",
-                     realm.host ? realm.host : "");
+        good = check(name, !strcmp(text, expected), "%.100s instead of %.100s (rank %d%s%s)", text, expected, (int)rank,
+                     realm.host ? " host " : "", realm.host ? realm.host : "");
     PMIX_VALUE_RELEASE(v);
     return good;
 }
-#define SAME(attribute, rank, realm, type, expected)                                               \
-    same(#attribute, attribute, rank, realm, type, expected)
+#define SAME(attribute, rank, realm, type, expected) same(#attribute, attribute, rank, realm, type, expected)
 
-static const char *num(uint64_t n)
-{
+static const char *num(uint64_t n) {
     static char text[8][24];
     static unsigned next;
     char *t = text[next++ % 8];
@@ -264,8 +249,7 @@ static const uint32_t job = PMIX_RANK_WILDCARD;
 
 /* --- the groups of attributes, as the standard lists them ----------------------------------------*/
 
-static void namespace_wide(void)
-{
+static void namespace_wide(void) {
     bool map = want.hosts > 0;
     SAME(PMIX_NSPACE, job, job_realm, PMIX_STRING, me.proc.nspace);
     SAME(PMIX_JOBID, job, job_realm, PMIX_STRING, want.jobid);
@@ -287,8 +271,7 @@ static void namespace_wide(void)
     char *nodes = NULL;
     me.doing = "PMIx_Resolve_nodes";
     if (PMIx_Resolve_nodes(me.proc.nspace, &nodes) == PMIX_SUCCESS && nodes)
-        check("PMIX_NODE_MAP", !map || !strcmp(nodes, want.hosts_text), "PMIx_Resolve_nodes: %s",
-              nodes);
+        check("PMIX_NODE_MAP", !map || !strcmp(nodes, want.hosts_text), "PMIx_Resolve_nodes: %s", nodes);
     for (uint32_t h = 0; h < want.hosts; h++) {
         pmix_proc_t *procs = NULL;
         size_t n = 0, used = 0;
@@ -298,13 +281,12 @@ static void namespace_wide(void)
             continue;
         for (size_t i = 0; i < n && used < sizeof(text); i++)
             used += snprintf(text + used, sizeof(text) - used, "%s%u", i ? "," : "", procs[i].rank);
-        check("PMIX_PROC_MAP", !strcmp(text, want.peers[h]), "PMIx_Resolve_peers %s: %s, not %s",
-              want.host[h], text, want.peers[h]);
+        check("PMIX_PROC_MAP", !strcmp(text, want.peers[h]), "PMIx_Resolve_peers %s: %s, not %s", want.host[h], text,
+              want.peers[h]);
     }
 }
 
-static void for_each_rank(void)
-{
+static void for_each_rank(void) {
     /* PMIX_RANK itself is the key under which libpmix keeps what follows, it cannot be asked for */
     const char *rank = getenv("PMIX_RANK");
     check("PMIX_RANK", rank && (uint32_t)atoi(rank) == me.rank, "PMIX_RANK=%s", rank);
@@ -318,8 +300,7 @@ static void for_each_rank(void)
         SAME(PMIX_NODE_RANK, r, job_realm, PMIX_UINT16, map ? num(want.local_rank[r]) : NULL);
         /* libpmix 4.2 takes this for a question about the node of that name, and then looks only
          * in the client's own store, unless told that the job's word is wanted */
-        SAME(PMIX_NODEID, r, r == me.rank ? job_realm : as_job_info, PMIX_UINT32,
-             map ? num(h) : NULL);
+        SAME(PMIX_NODEID, r, r == me.rank ? job_realm : as_job_info, PMIX_UINT32, map ? num(h) : NULL);
         SAME(PMIX_HOSTNAME, r, job_realm, PMIX_STRING, map ? want.host[h] : NULL);
         SAME(PMIX_GLOBAL_RANK, r, job_realm, PMIX_PROC_RANK, num(r));
         SAME(PMIX_APPNUM, r, job_realm, PMIX_UINT32, map ? num(want.app_of[r]) : NULL);
@@ -331,19 +312,15 @@ static void for_each_rank(void)
     }
 }
 
-static void node_realm(void)
-{
-    SAME(PMIX_LOCAL_SIZE, job, job_realm, PMIX_UINT32,
-         want.hosts ? num(want.local_size[want.host_of[me.rank]]) : NULL);
-    SAME(PMIX_LOCAL_PEERS, job, job_realm, PMIX_STRING,
-         want.hosts ? want.peers[want.host_of[me.rank]] : NULL);
+static void node_realm(void) {
+    SAME(PMIX_LOCAL_SIZE, job, job_realm, PMIX_UINT32, want.hosts ? num(want.local_size[want.host_of[me.rank]]) : NULL);
+    SAME(PMIX_LOCAL_PEERS, job, job_realm, PMIX_STRING, want.hosts ? want.peers[want.host_of[me.rank]] : NULL);
     SAME(PMIX_LOCALLDR, job, job_realm, PMIX_PROC_RANK,
          want.hosts ? num(want.local_leader[want.host_of[me.rank]]) : NULL);
     SAME(PMIX_LOCAL_CPUSETS, job, job_realm, PMIX_STRING, NULL);
     SAME(PMIX_AVAIL_PHYS_MEMORY, job, job_realm, PMIX_UINT64, NULL);
     SAME(PMIX_NODE_SIZE, job, job_realm, PMIX_UINT32, NULL);
-    SAME(PMIX_LOCAL_PROCS, job, job_realm, PMIX_DATA_ARRAY,
-         want.hosts ? want.peers[want.host_of[me.rank]] : NULL);
+    SAME(PMIX_LOCAL_PROCS, job, job_realm, PMIX_DATA_ARRAY, want.hosts ? want.peers[want.host_of[me.rank]] : NULL);
     for (uint32_t h = 0; h < want.hosts; h++) {
         struct realm by_name = {PMIX_NODE_INFO, want.host[h], -1};
         struct realm by_id = {PMIX_NODE_INFO, NULL, h};
@@ -356,21 +333,17 @@ static void node_realm(void)
         /* a node's number by its name and the reverse: nobody has to tell, but not wrongly */
         pmix_value_t *v = fetch(PMIX_NODEID, job, by_name);
         if (v)
-            check("PMIX_NODEID", v->data.uint32 == h, "host %s has %u", want.host[h],
-                  v->data.uint32);
+            check("PMIX_NODEID", v->data.uint32 == h, "host %s has %u", want.host[h], v->data.uint32);
         v = fetch(PMIX_HOSTNAME, job, by_id);
         if (v)
-            check("PMIX_HOSTNAME", !strcmp(v->data.string, want.host[h]), "node %u is %s", h,
-                  v->data.string);
+            check("PMIX_HOSTNAME", !strcmp(v->data.string, want.host[h]), "node %u is %s", h, v->data.string);
     }
 }
 
-static void app_realm(void)
-{
+static void app_realm(void) {
     SAME(PMIX_APPLDR, me.rank, job_realm, PMIX_PROC_RANK,
          want.apps ? num(want.app_leader[want.app_of[me.rank]]) : NULL);
-    SAME(PMIX_APP_SIZE, me.rank, job_realm, PMIX_UINT32,
-         want.apps ? num(want.app_size[want.app_of[me.rank]]) : NULL);
+    SAME(PMIX_APP_SIZE, me.rank, job_realm, PMIX_UINT32, want.apps ? num(want.app_size[want.app_of[me.rank]]) : NULL);
     for (uint32_t a = 0; a < want.apps; a++) {
         struct realm app = {PMIX_APP_INFO, NULL, a};
         SAME(PMIX_APP_SIZE, job, app, PMIX_UINT32, num(want.app_size[a]));
@@ -380,16 +353,14 @@ static void app_realm(void)
     }
 }
 
-static void session_realm(void)
-{
+static void session_realm(void) {
     struct realm session = {PMIX_SESSION_INFO, NULL, -1};
     SAME(PMIX_UNIV_SIZE, job, session, PMIX_UINT32, want.univ);
     SAME(PMIX_ALLOCATED_NODELIST, job, session, PMIX_STRING, want.alloc);
 }
 
 /* "hwloc:0-1,4" against the kernel's idea of this process. */
-static void cpuset(void)
-{
+static void cpuset(void) {
     pmix_value_t *v = fetch(PMIX_CPUSET, me.rank, job_realm);
     if (!v)
         return;
@@ -410,34 +381,30 @@ static void cpuset(void)
             CPU_SET(from, &told);
         c = *end == ',' ? end + 1 : end;
     }
-    check("PMIX_CPUSET", CPU_EQUAL(&kernel, &told), "'%s' has %d CPUs, the kernel says %d", text,
-          CPU_COUNT(&told), CPU_COUNT(&kernel));
+    check("PMIX_CPUSET", CPU_EQUAL(&kernel, &told), "'%s' has %d CPUs, the kernel says %d", text, CPU_COUNT(&told),
+          CPU_COUNT(&kernel));
     bool bound = CPU_COUNT(&kernel) < sysconf(_SC_NPROCESSORS_ONLN);
     PMIX_VALUE_RELEASE(v);
     if (!SAME(PMIX_LOCALITY_STRING, me.rank, job_realm, PMIX_STRING, NULL) && bound)
         check("PMIX_LOCALITY_STRING", false, "nothing, although the process is bound");
 }
 
-static void topology(void)
-{
+static void topology(void) {
     /* how the topology reaches the client is the library's choice: as text or as shared memory */
     pmix_topology_t topo = {0};
     me.doing = "PMIx_Load_topology";
     if (PMIx_Load_topology(&topo) == PMIX_SUCCESS)
-        check("topology", topo.topology && topo.source && !strncmp(topo.source, "hwloc", 5),
-              "source %s", topo.source ? topo.source : "none");
+        check("topology", topo.topology && topo.source && !strncmp(topo.source, "hwloc", 5), "source %s",
+              topo.source ? topo.source : "none");
     pmix_value_t *v = fetch(PMIX_HWLOC_XML_V2, job, job_realm);
     if (v)
-        check("PMIX_HWLOC_XML_V2", v->type == PMIX_STRING && strstr(v->data.string, "<topology"),
-              "no XML");
+        check("PMIX_HWLOC_XML_V2", v->type == PMIX_STRING && strstr(v->data.string, "<topology"), "no XML");
     v = fetch(PMIX_HWLOC_XML_V1, job, job_realm);
     if (v)
-        check("PMIX_HWLOC_XML_V1", v->type == PMIX_STRING && strstr(v->data.string, "<topology"),
-              "no XML");
+        check("PMIX_HWLOC_XML_V1", v->type == PMIX_STRING && strstr(v->data.string, "<topology"), "no XML");
 }
 
-static void directory(const char *name, const char *key)
-{
+static void directory(const char *name, const char *key) {
     pmix_value_t *v = fetch(key, job, job_realm);
     if (!v)
         v = fetch(key, me.rank, job_realm);
@@ -452,8 +419,7 @@ static void directory(const char *name, const char *key)
 }
 
 /* Slurm tells each task the same facts in its own words. */
-static void slurm_variables(void)
-{
+static void slurm_variables(void) {
     struct {
         const char *variable, *name, *key;
         uint32_t rank;
@@ -469,20 +435,19 @@ static void slurm_variables(void)
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const char *theirs = getenv(rows[i].variable);
-        pmix_value_t *v = fetch(rows[i].key, rows[i].rank,
-                                strcmp(rows[i].key, PMIX_SESSION_ID) ? job_realm : as_job_info);
+        pmix_value_t *v =
+            fetch(rows[i].key, rows[i].rank, strcmp(rows[i].key, PMIX_SESSION_ID) ? job_realm : as_job_info);
         if (!v)
             continue;
         char text[1024];
         describe(v, text, sizeof(text));
         PMIX_VALUE_RELEASE(v);
-        check(rows[i].name, theirs && !strcmp(theirs, text), "%s, but %s=%s", text,
-              rows[i].variable, theirs ? theirs : "(not set)");
+        check(rows[i].name, theirs && !strcmp(theirs, text), "%s, but %s=%s", text, rows[i].variable,
+              theirs ? theirs : "(not set)");
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     parse(argc, argv);
     begin(60);
     namespace_wide();
@@ -501,8 +466,7 @@ int main(int argc, char **argv)
     int wrong = 0;
     for (struct verdict *v = verdicts; v->name; v++) {
         wrong += *v->wrong != 0;
-        say("check %u %s %s%s", me.rank, v->name,
-            *v->wrong ? "FAIL " : v->checked ? "ok" : "absent", v->wrong);
+        say("check %u %s %s%s", me.rank, v->name, *v->wrong ? "FAIL " : v->checked ? "ok" : "absent", v->wrong);
     }
     fence();
     if (wrong)

@@ -21,14 +21,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int no_connection(void)
-{
+static int no_connection(void) {
     printf("no connection: %s\n", strerror(errno));
     return 0;
 }
 
-static int connect_tcp(const char *host, const char *port)
-{
+static int connect_tcp(const char *host, const char *port) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
     if (getaddrinfo(host, port, &hints, &list) != 0)
         return -1;
@@ -45,8 +43,7 @@ static int connect_tcp(const char *host, const char *port)
     return fd;
 }
 
-static int connect_abstract(const char *name)
-{
+static int connect_abstract(const char *name) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t n = strlen(name);
     if (n > sizeof(address.sun_path) - 1)
@@ -57,8 +54,7 @@ static int connect_abstract(const char *name)
     return connect(fd, (struct sockaddr *)&address, size) == 0 ? fd : -1;
 }
 
-static int flood(const char *host, const char *port, int count)
-{
+static int flood(const char *host, const char *port, int count) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
@@ -93,8 +89,7 @@ static int flood(const char *host, const char *port, int count)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     int fd;
     if (argc == 5 && !strcmp(argv[1], "tcp")) {

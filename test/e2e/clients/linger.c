@@ -4,8 +4,7 @@
  * Prints "there RANK" before, "told RANK: STATUS" when the waiting is over; ends only by a signal. */
 #include "client.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(150);
     fence_collect();
     say("there %u", me.rank);

@@ -7,15 +7,13 @@
 #include "client.h"
 
 /* Grows a set of CPUs to all that share a core with one of them. */
-static void whole_cores(cpu_set_t *set)
-{
+static void whole_cores(cpu_set_t *set) {
     cpu_set_t grown = *set;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, set))
             continue;
         char path[128];
-        snprintf(path, sizeof(path),
-                 "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+        snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
         FILE *f = fopen(path, "r");
         int from, to;
         char sep = ',';
@@ -32,8 +30,7 @@ static void whole_cores(cpu_set_t *set)
     *set = grown;
 }
 
-static const char *name_of(pmix_locality_t l)
-{
+static const char *name_of(pmix_locality_t l) {
     if (l & PMIX_LOCALITY_SHARE_CORE)
         return "core";
     if (l & PMIX_LOCALITY_SHARE_PACKAGE)
@@ -41,8 +38,7 @@ static const char *name_of(pmix_locality_t l)
     return l & PMIX_LOCALITY_SHARE_NODE ? "node" : "none";
 }
 
-static const char *near(uint32_t a, uint32_t b)
-{
+static const char *near(uint32_t a, uint32_t b) {
     pmix_value_t *va = NULL, *vb = NULL, *na, *nb;
     if (!get(a, PMIX_HOSTNAME, &na) || !get(b, PMIX_HOSTNAME, &nb))
         fail("no PMIX_HOSTNAME");
@@ -57,15 +53,13 @@ static const char *near(uint32_t a, uint32_t b)
     me.doing = "PMIx_Get_relative_locality";
     pmix_status_t rc = PMIx_Get_relative_locality(va->data.string, vb->data.string, &l);
     if (l == 0) /* not by rc: libpmix 4.2 says TAKE_NEXT_OPTION even when it has the answer */
-        fail("relative locality of '%s' and '%s': %s", va->data.string, vb->data.string,
-             PMIx_Error_string(rc));
+        fail("relative locality of '%s' and '%s': %s", va->data.string, vb->data.string, PMIx_Error_string(rc));
     PMIX_VALUE_RELEASE(va);
     PMIX_VALUE_RELEASE(vb);
     return name_of(l);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(30);
     need(2);
     cpu_set_t mine;
@@ -94,8 +88,7 @@ int main(int argc, char **argv)
             if (!strcmp(got, "node"))
                 fail("both are bound but not known where (rank %u)", p);
             if ((CPU_COUNT(&both) > 0) != !strcmp(got, "core"))
-                fail("rank %u is said to be at '%s', the kernel says they share %d CPUs", p, got,
-                     CPU_COUNT(&both));
+                fail("rank %u is said to be at '%s', the kernel says they share %d CPUs", p, got, CPU_COUNT(&both));
         }
         if (me.rank + p == 1 && argc > 1 && strcmp(got, argv[1]))
             fail("rank %u is at '%s' instead of '%s'", p, got, argv[1]);

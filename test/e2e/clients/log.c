@@ -7,20 +7,17 @@
  *        log monitor           heartbeats */
 #include "client.h"
 
-static void expect(const char *what, pmix_status_t got, pmix_status_t wanted)
-{
+static void expect(const char *what, pmix_status_t got, pmix_status_t wanted) {
     if (got != wanted)
         fail("%s: %s, not %s", what, PMIx_Error_string(got), PMIx_Error_string(wanted));
 }
 
-static pmix_status_t put_out(pmix_info_t *data, size_t n, pmix_info_t *directives, size_t ndirs)
-{
+static pmix_status_t put_out(pmix_info_t *data, size_t n, pmix_info_t *directives, size_t ndirs) {
     me.doing = "PMIx_Log";
     return PMIx_Log(data, n, directives, ndirs);
 }
 
-static pmix_status_t log_one(const char *channel, const char *text)
-{
+static pmix_status_t log_one(const char *channel, const char *text) {
     pmix_info_t info;
     PMIX_INFO_LOAD(&info, channel, text, PMIX_STRING);
     pmix_status_t rc = put_out(&info, 1, NULL, 0);
@@ -28,18 +25,15 @@ static pmix_status_t log_one(const char *channel, const char *text)
     return rc;
 }
 
-static pmix_status_t monitor(const char *what, pmix_info_t *directives, size_t n)
-{
+static pmix_status_t monitor(const char *what, pmix_info_t *directives, size_t n) {
     pmix_info_t info, *results = NULL;
     size_t nresults = 0;
     PMIX_INFO_LOAD(&info, what, NULL, PMIX_BOOL);
     me.doing = "PMIx_Process_monitor";
-    return PMIx_Process_monitor(&info, PMIX_MONITOR_HEARTBEAT_ALERT, directives, n, &results,
-                                &nresults);
+    return PMIx_Process_monitor(&info, PMIX_MONITOR_HEARTBEAT_ALERT, directives, n, &results, &nresults);
 }
 
-static pmix_status_t mail(const char *to, const char *subject, const char *text)
-{
+static pmix_status_t mail(const char *to, const char *subject, const char *text) {
     pmix_info_t info, *parts;
     pmix_data_array_t array;
     PMIX_INFO_CREATE(parts, 4);
@@ -55,8 +49,7 @@ static pmix_status_t mail(const char *to, const char *subject, const char *text)
     return put_out(&info, 1, NULL, 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(40);
     const char *what = argc > 1 ? argv[1] : "", *text = argc > 2 ? argv[2] : "";
     char out[256], err[256];
@@ -102,8 +95,7 @@ int main(int argc, char **argv)
         PMIX_INFO_LOAD(&directives[0], "test.unknown", NULL, PMIX_BOOL);
         expect("an optional directive", put_out(&infos[1], 1, directives, 1), PMIX_SUCCESS);
         PMIX_INFO_REQUIRED(&directives[0]);
-        expect("a required directive", put_out(&infos[1], 1, directives, 1),
-               PMIX_ERR_NOT_SUPPORTED);
+        expect("a required directive", put_out(&infos[1], 1, directives, 1), PMIX_ERR_NOT_SUPPORTED);
     } else if (!strcmp(what, "record")) {
         char line[64], large[1026];
         snprintf(line, sizeof(line), "step %u\nis done", me.rank);

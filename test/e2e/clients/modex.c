@@ -16,17 +16,14 @@
  * The owner is the last rank, rank 0 asks (for "gone": ASKER). */
 #include "client.h"
 
-static void expect_gone(pmix_status_t rc, double took, double limit)
-{
-    if (rc != PMIX_ERR_NOT_FOUND && rc != PMIX_ERR_PROC_TERM_WO_SYNC &&
-        rc != PMIX_ERR_LOST_CONNECTION)
+static void expect_gone(pmix_status_t rc, double took, double limit) {
+    if (rc != PMIX_ERR_NOT_FOUND && rc != PMIX_ERR_PROC_TERM_WO_SYNC && rc != PMIX_ERR_LOST_CONNECTION)
         fail("data of a rank that has gone: %s", PMIx_Error_string(rc));
     if (took > limit)
         fail("%s, but only after %.1f s", PMIx_Error_string(rc), took);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "pairs";
     begin(60);
     need(2);
@@ -79,7 +76,8 @@ int main(int argc, char **argv)
         fence();
         if (me.rank == 0) {
             int seconds = argc > 2 ? atoi(argv[2]) : 0;
-            pmix_status_t rc = seconds ? get_timed(owner, "never", seconds, &v) : PMIx_Get(&owner_proc, "never", NULL, 0, &v);
+            pmix_status_t rc =
+                seconds ? get_timed(owner, "never", seconds, &v) : PMIx_Get(&owner_proc, "never", NULL, 0, &v);
             double took = now() - start;
             if (rc != (seconds ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND) || took < seconds - 0.5 || took > seconds + 10)
                 fail("%s after %.1f s", PMIx_Error_string(rc), took);

@@ -12,10 +12,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned alerts[2], wrong;
 
-static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                     size_t ninfo, pmix_info_t *results, size_t nresults,
-                     pmix_event_notification_cbfunc_fn_t done, void *cbdata)
-{
+static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
     (void)id, (void)info, (void)ninfo, (void)results, (void)nresults;
     pthread_mutex_lock(&lock);
     if (source->rank != 0 || strcmp(source->nspace, me.proc.nspace))
@@ -26,8 +24,7 @@ static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source,
     done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void hear_one(int file)
-{
+static void hear_one(int file) {
     me.doing = "waiting for the alert";
     pthread_mutex_lock(&lock);
     while (alerts[file] == 0)
@@ -37,26 +34,24 @@ static void hear_one(int file)
     pthread_mutex_unlock(&lock);
 }
 
-static void ask(const char *what, const void *value, pmix_data_type_t type, const char *detail)
-{
+static void ask(const char *what, const void *value, pmix_data_type_t type, const char *detail) {
     pmix_info_t monitored, directives[4], *results = NULL;
     size_t n = 0, nresults = 0;
     uint32_t second = 1, drops = 1;
     bool yes = true, file = detail != NULL;
     PMIX_INFO_LOAD(&monitored, what, value, type);
     PMIX_INFO_LOAD(&directives[n++], PMIX_MONITOR_ID, "life", PMIX_STRING);
-    PMIX_INFO_LOAD(&directives[n++], file ? PMIX_MONITOR_FILE_CHECK_TIME : PMIX_MONITOR_HEARTBEAT_TIME,
-                   &second, PMIX_UINT32);
+    PMIX_INFO_LOAD(&directives[n++], file ? PMIX_MONITOR_FILE_CHECK_TIME : PMIX_MONITOR_HEARTBEAT_TIME, &second,
+                   PMIX_UINT32);
     PMIX_INFO_LOAD(&directives[n++], file ? PMIX_MONITOR_FILE_DROPS : PMIX_MONITOR_HEARTBEAT_DROPS, &drops,
                    PMIX_UINT32);
     if (file)
         PMIX_INFO_LOAD(&directives[n++], detail, &yes, PMIX_BOOL);
-    must(PMIx_Process_monitor(&monitored, file ? PMIX_MONITOR_FILE_ALERT : PMIX_MONITOR_HEARTBEAT_ALERT,
-                              directives, n, &results, &nresults));
+    must(PMIx_Process_monitor(&monitored, file ? PMIX_MONITOR_FILE_ALERT : PMIX_MONITOR_HEARTBEAT_ALERT, directives, n,
+                              &results, &nresults));
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "heartbeat", *detail = NULL;
     pmix_status_t codes[] = {PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT};
     begin(60);

@@ -13,15 +13,13 @@
 
 static int rank = -1;
 
-static void fail(const char *why)
-{
+static void fail(const char *why) {
     printf("FAIL %d: %s\n", rank, why);
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void talk(MPI_Comm inter, int low)
-{
+static void talk(MPI_Comm inter, int low) {
     int theirs = -1, size, all, sum = 0, one = 1;
     MPI_Comm both;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -42,8 +40,7 @@ static void talk(MPI_Comm inter, int low)
     MPI_Comm_free(&both);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     char port[MPI_MAX_PORT_NAME] = "", name[64];
     int accept = argc > 1 && !strcmp(argv[1], "accept");
     alarm(120);

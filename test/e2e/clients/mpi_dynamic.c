@@ -23,15 +23,13 @@
 
 static int rank = -1, size;
 
-static void fail(const char *why)
-{
+static void fail(const char *why) {
     printf("FAIL %d: %s\n", rank, why);
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void check(MPI_Comm inter, int parents, int children, int low)
-{
+static void check(MPI_Comm inter, int parents, int children, int low) {
     MPI_Comm all;
     int n, one = 1, sum = 0;
     MPI_Comm_remote_size(inter, &n);
@@ -46,8 +44,7 @@ static void check(MPI_Comm inter, int parents, int children, int low)
     MPI_Comm_disconnect(&inter);
 }
 
-static void child(int argc, char **argv, MPI_Comm parent)
-{
+static void child(int argc, char **argv, MPI_Comm parent) {
     int parents, app = -1, *number, there;
     if (argc < 3)
         fail("a child without arguments");
@@ -60,8 +57,7 @@ static void child(int argc, char **argv, MPI_Comm parent)
     check(parent, parents, size, 0);
 }
 
-static MPI_Comm spawn(MPI_Comm by, const char *self, int n)
-{
+static MPI_Comm spawn(MPI_Comm by, const char *self, int n) {
     MPI_Comm inter;
     char *arguments[] = {"child", "-1", NULL};
     int errors[512];
@@ -71,24 +67,21 @@ static MPI_Comm spawn(MPI_Comm by, const char *self, int n)
 }
 
 /* Spawns the next generation, if there is to be one, and hears how many there were below. */
-static int deeper(const char *self, int left)
-{
+static int deeper(const char *self, int left) {
     MPI_Comm inter;
     char number[16], *arguments[] = {"deep", number, NULL};
     int below = 0;
     if (left == 0)
         return 0;
     snprintf(number, sizeof(number), "%d", left - 1);
-    if (MPI_Comm_spawn(self, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
-                       MPI_ERRCODES_IGNORE) != MPI_SUCCESS)
+    if (MPI_Comm_spawn(self, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE) != MPI_SUCCESS)
         fail("MPI_Comm_spawn");
     MPI_Recv(&below, 1, MPI_INT, 0, 7, inter, MPI_STATUS_IGNORE);
     MPI_Comm_disconnect(&inter);
     return below + 1;
 }
 
-static void join(const char *file)
-{
+static void join(const char *file) {
     struct sockaddr_in address = {.sin_family = AF_INET};
     int fd = -1, tries;
     FILE *f;
@@ -130,8 +123,7 @@ static void join(const char *file)
     MPI_Comm_disconnect(&inter);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Comm parent;
     const char *what = argc > 1 ? argv[1] : "spawn";
     alarm(140);
@@ -168,15 +160,14 @@ int main(int argc, char **argv)
         int counts[] = {1, 2}, errors[3];
         MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
         MPI_Comm inter;
-        MPI_Comm_spawn_multiple(2, programs, arguments, counts, infos, 0, MPI_COMM_WORLD, &inter,
-                                errors);
+        MPI_Comm_spawn_multiple(2, programs, arguments, counts, infos, 0, MPI_COMM_WORLD, &inter, errors);
         check(inter, size, 3, 1);
     } else if (!strcmp(what, "missing")) {
         MPI_Comm inter;
         MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        if (rank == 0 && MPI_Comm_spawn("/no/such/program", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0,
-                                        MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE) == MPI_SUCCESS)
+        if (rank == 0 && MPI_Comm_spawn("/no/such/program", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                                        MPI_ERRCODES_IGNORE) == MPI_SUCCESS)
             fail("a missing program was spawned");
         MPI_Barrier(MPI_COMM_WORLD);
     } else if (!strcmp(what, "refused") && argc > 2) {

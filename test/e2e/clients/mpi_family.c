@@ -21,8 +21,7 @@
 static const char *how, *self;
 static char *file;
 
-static void end_badly(void)
-{
+static void end_badly(void) {
     if (file) {
         FILE *f = fopen(file, "w");
         if (f)
@@ -41,8 +40,7 @@ static void end_badly(void)
         raise(SIGKILL);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Comm inter = MPI_COMM_NULL, all;
     int rank, size, i, count = 2, who_is_parent = 0, by_itself = 0, single = 0, aloof = 0, is_child, chosen;
     alarm(100);
@@ -68,8 +66,8 @@ int main(int argc, char **argv)
     MPI_Comm_get_parent(&inter);
     is_child = inter != MPI_COMM_NULL;
     if (!is_child && !single)
-        MPI_Comm_spawn(self, argv + 1, count, MPI_INFO_NULL, 0, by_itself ? MPI_COMM_SELF : MPI_COMM_WORLD,
-                       &inter, MPI_ERRCODES_IGNORE);
+        MPI_Comm_spawn(self, argv + 1, count, MPI_INFO_NULL, 0, by_itself ? MPI_COMM_SELF : MPI_COMM_WORLD, &inter,
+                       MPI_ERRCODES_IGNORE);
     if (single)
         all = MPI_COMM_WORLD;
     else

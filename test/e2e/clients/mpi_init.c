@@ -2,8 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank, size, length;
     char name[MPI_MAX_PROCESSOR_NAME];
     MPI_Init(&argc, &argv);

@@ -14,15 +14,13 @@
 
 static int rank = -1, size;
 
-static void fail(const char *why)
-{
+static void fail(const char *why) {
     printf("FAIL %d: %s\n", rank, why);
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static MPI_Comm spawn(const char *self, char *word, int n)
-{
+static MPI_Comm spawn(const char *self, char *word, int n) {
     MPI_Comm inter;
     char *arguments[] = {word, NULL};
     if (MPI_Comm_spawn(self, arguments, n, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE) !=
@@ -31,22 +29,19 @@ static MPI_Comm spawn(const char *self, char *word, int n)
     return inter;
 }
 
-static MPI_Comm merge(MPI_Comm inter, int high)
-{
+static MPI_Comm merge(MPI_Comm inter, int high) {
     MPI_Comm all;
     MPI_Intercomm_merge(inter, high, &all);
     return all;
 }
 
-static void part(MPI_Comm all, MPI_Comm inter)
-{
+static void part(MPI_Comm all, MPI_Comm inter) {
     MPI_Comm_free(&all);
     MPI_Comm_disconnect(&inter);
 }
 
 /* `local`, led by its first rank, and the other group, whose leader has that rank in `over`. */
-static void meet(MPI_Comm local, MPI_Comm over, int leader, int high, int wanted)
-{
+static void meet(MPI_Comm local, MPI_Comm over, int leader, int high, int wanted) {
     MPI_Comm inter, all;
     int n, one = 1, sum = 0, me;
     MPI_Intercomm_create(local, 0, over, leader, 7, &inter);
@@ -67,8 +62,7 @@ static void meet(MPI_Comm local, MPI_Comm over, int leader, int high, int wanted
 }
 
 /* Who is on one host, by name and by what MPI makes of it. */
-static void share(MPI_Comm all)
-{
+static void share(MPI_Comm all) {
     enum { length = MPI_MAX_PROCESSOR_NAME };
     char host[length] = "", *hosts;
     const char *name = getenv("PMIXHOST_HOST"); /* of a virtual host */
@@ -101,8 +95,7 @@ static void share(MPI_Comm all)
     free(hosts);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Comm parent;
     const char *what = argc > 1 ? argv[1] : "";
     int n = argc > 2 ? atoi(argv[2]) : 0;

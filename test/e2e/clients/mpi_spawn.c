@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void meet(MPI_Comm inter, int is_child)
-{
+static void meet(MPI_Comm inter, int is_child) {
     MPI_Comm all;
     int rank, size, one = 1, sum = 0;
     MPI_Intercomm_merge(inter, is_child, &all);
@@ -21,8 +20,7 @@ static void meet(MPI_Comm inter, int is_child)
     MPI_Comm_disconnect(&inter);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Comm parent, inter;
     int count = argc > 1 ? atoi(argv[1]) : 2;
     MPI_Init(&argc, &argv);
@@ -33,8 +31,7 @@ int main(int argc, char **argv)
         char *commands[2] = {argv[0], argv[0]};
         int counts[2] = {1, 1};
         MPI_Info infos[2] = {MPI_INFO_NULL, MPI_INFO_NULL};
-        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, count, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                       MPI_ERRCODES_IGNORE);
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, count, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
         meet(inter, 0);
         MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, counts, infos, 0, MPI_COMM_WORLD, &inter,
                                 MPI_ERRCODES_IGNORE);

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Comm parent, inter;
     int byte = 0, rank;
     MPI_Init(&argc, &argv);
@@ -19,8 +18,8 @@ int main(int argc, char **argv)
         double began = MPI_Wtime();
         MPI_Info info;
         MPI_Info_create(&info);
-        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, argc > 1 ? atoi(argv[1]) : 1, info, 0, MPI_COMM_SELF,
-                       &inter, MPI_ERRCODES_IGNORE);
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, argc > 1 ? atoi(argv[1]) : 1, info, 0, MPI_COMM_SELF, &inter,
+                       MPI_ERRCODES_IGNORE);
         MPI_Recv(&byte, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE);
         printf("mpi %.3f\n", (MPI_Wtime() - began) * 1e3);
         fflush(stdout);

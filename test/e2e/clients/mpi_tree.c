@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Comm parent, child[2];
     MPI_Request answers[2];
     int depth = argc > 1 ? atoi(argv[1]) : 2, level = argc > 2 ? atoi(argv[2]) : 0, got[2], i, n = 0, sum = 1;
@@ -23,8 +22,7 @@ int main(int argc, char **argv)
         snprintf(first, sizeof first, "%d", depth);
         snprintf(second, sizeof second, "%d", level + 1);
         for (; n < 2; n++) {
-            MPI_Comm_spawn(argv[0], arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &child[n],
-                           MPI_ERRCODES_IGNORE);
+            MPI_Comm_spawn(argv[0], arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &child[n], MPI_ERRCODES_IGNORE);
             MPI_Send(&n, 1, MPI_INT, 0, 1, child[n]);
             MPI_Irecv(&got[n], 1, MPI_INT, 0, 2, child[n], &answers[n]);
         }

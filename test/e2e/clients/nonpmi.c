@@ -4,8 +4,7 @@
  * The rank is the last one (PMIX_RANK and SLURM_NTASKS or argv[2] tell which that is). */
 #include "client.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "exits";
     const char *rank = getenv("PMIX_RANK"), *odd = argc > 2 ? argv[2] : NULL;
     if (!rank || !odd)

@@ -14,8 +14,7 @@
 #include "client.h"
 
 static pmix_status_t publish(const char *key, const char *text, pmix_data_range_t range,
-                             pmix_persistence_t persistence)
-{
+                             pmix_persistence_t persistence) {
     pmix_info_t info[3];
     PMIX_INFO_LOAD(&info[0], key, text, PMIX_STRING);
     PMIX_INFO_LOAD(&info[1], PMIX_RANGE, &range, PMIX_DATA_RANGE);
@@ -27,8 +26,7 @@ static pmix_status_t publish(const char *key, const char *text, pmix_data_range_
 }
 
 /* `wait`: -1 not at all. `text` NULL: whatever it is. */
-static pmix_status_t find(const char *key, const char *text, int wait, int timeout)
-{
+static pmix_status_t find(const char *key, const char *text, int wait, int timeout) {
     pmix_info_t info[2];
     size_t n = 0;
     pmix_pdata_t data;
@@ -44,29 +42,26 @@ static pmix_status_t find(const char *key, const char *text, int wait, int timeo
     PMIX_LOAD_KEY(data.key, key);
     me.doing = "PMIx_Lookup";
     pmix_status_t rc = PMIx_Lookup(&data, 1, n ? info : NULL, n);
-    if (rc == PMIX_SUCCESS && (data.value.type != PMIX_STRING ||
-                               (text && strcmp(data.value.data.string, text) != 0)))
+    if (rc == PMIX_SUCCESS && (data.value.type != PMIX_STRING || (text && strcmp(data.value.data.string, text) != 0)))
         fail("%s is not '%s'", key, text);
     PMIX_PDATA_DESTRUCT(&data);
     return rc;
 }
 
-static pmix_status_t take_back(const char *key)
-{
+static pmix_status_t take_back(const char *key) {
     char *keys[] = {(char *)key, NULL};
     me.doing = "PMIx_Unpublish";
     return PMIx_Unpublish(keys, NULL, 0);
 }
 
-#define expect(call, wanted)                                                                       \
-    do {                                                                                           \
-        pmix_status_t got_ = (call);                                                               \
-        if (got_ != (wanted))                                                                      \
-            fail("%s: %s, not %s", #call, PMIx_Error_string(got_), PMIx_Error_string(wanted));     \
+#define expect(call, wanted)                                                                                           \
+    do {                                                                                                               \
+        pmix_status_t got_ = (call);                                                                                   \
+        if (got_ != (wanted))                                                                                          \
+            fail("%s: %s, not %s", #call, PMIx_Error_string(got_), PMIx_Error_string(wanted));                         \
     } while (0)
 
-static void rules(void)
-{
+static void rules(void) {
     need(3);
     bool first = me.rank == 0, last = me.rank == me.size - 1;
     if (first) {
@@ -75,8 +70,7 @@ static void rules(void)
         expect(publish("here", "host", PMIX_RANGE_LOCAL, PMIX_PERSIST_SESSION), PMIX_SUCCESS);
         expect(publish("job", "ours", PMIX_RANGE_NAMESPACE, PMIX_PERSIST_APP), PMIX_SUCCESS);
         expect(publish("once", "gone", PMIX_RANGE_GLOBAL, PMIX_PERSIST_FIRST_READ), PMIX_SUCCESS);
-        expect(publish("a", "two", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION),
-               PMIX_ERR_DUPLICATE_KEY);
+        expect(publish("a", "two", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION), PMIX_ERR_DUPLICATE_KEY);
         expect(find("mine", "me", -1, 0), PMIX_SUCCESS);
     }
     fence();
@@ -86,8 +80,7 @@ static void rules(void)
         expect(find("mine", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
     if (last) {
         expect(find("here", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
-        expect(publish("a", "three", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION),
-               PMIX_ERR_DUPLICATE_KEY);
+        expect(publish("a", "three", PMIX_RANGE_SESSION, PMIX_PERSIST_SESSION), PMIX_ERR_DUPLICATE_KEY);
         expect(take_back("a"), PMIX_ERR_NOT_FOUND); /* not its own */
         expect(find("once", "gone", -1, 0), PMIX_SUCCESS);
         expect(find("once", NULL, -1, 0), PMIX_ERR_NOT_FOUND);
@@ -135,8 +128,7 @@ static void rules(void)
     fence();
 }
 
-static void types(void)
-{
+static void types(void) {
     pmix_proc_t proc = me.proc;
     char bytes[] = "a\0b";
     pmix_info_t info[6];
@@ -167,17 +159,15 @@ static void types(void)
     for (int i = 0; i < 6; i++)
         if (data[i].proc.rank != 0 || strcmp(data[i].proc.nspace, me.proc.nspace) != 0)
             fail("%s is of %s.%u", keys[i], data[i].proc.nspace, data[i].proc.rank);
-    if (data[0].value.data.uint64 != big || data[1].value.data.dval != real ||
-        !data[2].value.data.flag || data[3].value.data.bo.size != sizeof(bytes) ||
-        memcmp(data[3].value.data.bo.bytes, bytes, sizeof(bytes)) != 0 ||
+    if (data[0].value.data.uint64 != big || data[1].value.data.dval != real || !data[2].value.data.flag ||
+        data[3].value.data.bo.size != sizeof(bytes) || memcmp(data[3].value.data.bo.bytes, bytes, sizeof(bytes)) != 0 ||
         data[4].value.data.proc->rank != 0 || strcmp(data[5].value.data.string, text) != 0)
         fail("a value is not what was published");
     fence();
 }
 
 /* The bytes of a value on the wire: two are equal when these are. */
-static pmix_byte_object_t packed(pmix_value_t *value)
-{
+static pmix_byte_object_t packed(pmix_value_t *value) {
     pmix_data_buffer_t buffer;
     pmix_byte_object_t object;
     PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
@@ -186,8 +176,7 @@ static pmix_byte_object_t packed(pmix_value_t *value)
     return object;
 }
 
-static void all_types(void)
-{
+static void all_types(void) {
     int32_t numbers[] = {1, -2, 3};
     pmix_data_array_t list = {.type = PMIX_INT32, .size = 3, .array = numbers};
     pmix_value_t values[] = {
@@ -246,8 +235,7 @@ static void all_types(void)
 }
 
 /* For rank 1 alone. */
-static void more(void)
-{
+static void more(void) {
     need(3);
     if (me.rank == 0) {
         pmix_info_t info[3];
@@ -275,8 +263,7 @@ static void more(void)
     fence();
 }
 
-static pmix_status_t publish_for(const char *key, const char *directive, uint32_t id)
-{
+static pmix_status_t publish_for(const char *key, const char *directive, uint32_t id) {
     pmix_info_t info[2];
     PMIX_INFO_LOAD(&info[0], key, "owned", PMIX_STRING);
     PMIX_INFO_LOAD(&info[1], directive, &id, PMIX_UINT32);
@@ -285,8 +272,7 @@ static pmix_status_t publish_for(const char *key, const char *directive, uint32_
 }
 
 /* The owner of `key` must be this user; returns its group. */
-static uint32_t owner_of(const char *key)
-{
+static uint32_t owner_of(const char *key) {
     pmix_pdata_t data[3];
     const char *keys[] = {key, PMIX_USERID, PMIX_GRPID};
     for (int i = 0; i < 3; i++) {
@@ -295,16 +281,14 @@ static uint32_t owner_of(const char *key)
     }
     me.doing = "PMIx_Lookup of an owner";
     must(PMIx_Lookup(data, 3, NULL, 0));
-    if (data[0].value.type != PMIX_STRING || data[1].value.type != PMIX_UINT32 ||
-        data[2].value.type != PMIX_UINT32)
+    if (data[0].value.type != PMIX_STRING || data[1].value.type != PMIX_UINT32 || data[2].value.type != PMIX_UINT32)
         fail("%s came without its owner", key);
     if (data[1].value.data.uint32 != geteuid())
         fail("%s is of user %u", key, data[1].value.data.uint32);
     return data[2].value.data.uint32;
 }
 
-static pmix_status_t find_of(const char *key, const char *directive, uint32_t id)
-{
+static pmix_status_t find_of(const char *key, const char *directive, uint32_t id) {
     pmix_info_t info;
     pmix_pdata_t data;
     PMIX_INFO_LOAD(&info, directive, &id, PMIX_UINT32);
@@ -314,8 +298,7 @@ static pmix_status_t find_of(const char *key, const char *directive, uint32_t id
     return PMIx_Lookup(&data, 1, &info, 1);
 }
 
-static void owner(void)
-{
+static void owner(void) {
     gid_t groups[64];
     int count = getgroups(64, groups), other = -1;
     uint32_t nobodys = 4242;
@@ -347,8 +330,7 @@ static void owner(void)
     fence();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "rules";
     begin(90);
     if (!strcmp(what, "rules"))
@@ -356,19 +338,16 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "types")) {
         types();
         all_types();
-    }
-    else if (!strcmp(what, "more"))
+    } else if (!strcmp(what, "more"))
         more();
     else if (!strcmp(what, "owner"))
         owner();
     else if (!strcmp(what, "put") && argc > 3)
         expect(publish(argv[2], argv[3], PMIX_RANGE_SESSION,
-                       argc > 4 && !strcmp(argv[4], "proc") ? PMIX_PERSIST_PROC
-                                                            : PMIX_PERSIST_SESSION),
+                       argc > 4 && !strcmp(argv[4], "proc") ? PMIX_PERSIST_PROC : PMIX_PERSIST_SESSION),
                PMIX_SUCCESS);
     else if (!strcmp(what, "find") && argc > 3)
-        expect(find(argv[2], argv[3], argc > 4 ? 0 : -1, argc > 4 ? atoi(argv[4]) : 0),
-               PMIX_SUCCESS);
+        expect(find(argv[2], argv[3], argc > 4 ? 0 : -1, argc > 4 ? atoi(argv[4]) : 0), PMIX_SUCCESS);
     else if (!strcmp(what, "none") && argc > 2)
         expect(find(argv[2], NULL, -1, 0), PMIX_ERR_NOT_FOUND);
     else if (!strcmp(what, "hold") && argc > 3) {

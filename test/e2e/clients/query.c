@@ -15,8 +15,7 @@ static pmix_info_t *results;
 static size_t nresults;
 
 /* `qualifiers` get PMIX_QUERY_REFRESH_CACHE: the library keeps answers otherwise. */
-static pmix_status_t ask(const char *const *keys, const pmix_info_t *qualifiers, size_t n)
-{
+static pmix_status_t ask(const char *const *keys, const pmix_info_t *qualifiers, size_t n) {
     pmix_query_t query;
     bool yes = true;
     PMIX_QUERY_CONSTRUCT(&query);
@@ -40,8 +39,7 @@ static pmix_status_t ask(const char *const *keys, const pmix_info_t *qualifiers,
     return rc;
 }
 
-static pmix_status_t status_of(const char *key, const char *qualifier, const char *text)
-{
+static pmix_status_t status_of(const char *key, const char *qualifier, const char *text) {
     const char *keys[] = {key, NULL};
     pmix_info_t info;
     if (!qualifier)
@@ -52,9 +50,7 @@ static pmix_status_t status_of(const char *key, const char *qualifier, const cha
     return rc;
 }
 
-static const pmix_value_t *answer_to(const char *key, const char *qualifier, const char *text,
-                                     pmix_data_type_t type)
-{
+static const pmix_value_t *answer_to(const char *key, const char *qualifier, const char *text, pmix_data_type_t type) {
     pmix_status_t rc = status_of(key, qualifier, text);
     if (rc != PMIX_SUCCESS)
         fail("%s: %s", key, PMIx_Error_string(rc));
@@ -65,15 +61,13 @@ static const pmix_value_t *answer_to(const char *key, const char *qualifier, con
     return &results[0].value;
 }
 
-static void expect(pmix_status_t wanted, const char *key, const char *qualifier, const char *text)
-{
+static void expect(pmix_status_t wanted, const char *key, const char *qualifier, const char *text) {
     pmix_status_t rc = status_of(key, qualifier, text);
     if (rc != wanted)
         fail("%s %s: %s", key, text ? text : "", PMIx_Error_string(rc));
 }
 
-static bool is_in(const char *list, const char *word)
-{
+static bool is_in(const char *list, const char *word) {
     size_t n = strlen(word);
     for (const char *at = list; (at = strstr(at, word)); at++)
         if ((at == list || at[-1] == ',') && (at[n] == '\0' || at[n] == ','))
@@ -81,8 +75,7 @@ static bool is_in(const char *list, const char *word)
     return false;
 }
 
-static void look_at_sets(void)
-{
+static void look_at_sets(void) {
     const pmix_value_t *v = answer_to(PMIX_QUERY_NUM_PSETS, NULL, NULL, PMIX_SIZE);
     if (v->data.size != nsets)
         fail("%zu process sets, not %zu", v->data.size, nsets);
@@ -104,8 +97,7 @@ static void look_at_sets(void)
     expect(PMIX_ERR_BAD_PARAM, PMIX_QUERY_PSET_MEMBERSHIP, NULL, NULL);
 }
 
-static void look_at_groups(void)
-{
+static void look_at_groups(void) {
     pmix_proc_t all, *members;
     pmix_info_t info, *answers = NULL;
     size_t n = 0;
@@ -136,8 +128,7 @@ static void look_at_groups(void)
         fail("%zu groups are left", v->data.size);
 }
 
-static void look_at_job(void)
-{
+static void look_at_job(void) {
     const pmix_value_t *v = answer_to(PMIX_QUERY_NAMESPACES, NULL, NULL, PMIX_STRING);
     if (!is_in(v->data.string, me.proc.nspace))
         fail("the namespaces are %s", v->data.string);
@@ -150,10 +141,9 @@ static void look_at_job(void)
         fail("namespace information is no array");
     const pmix_info_t *details = job->value.data.darray->array;
     for (size_t i = 0; i < job->value.data.darray->size; i++) {
-        named |= PMIX_CHECK_KEY(&details[i], PMIX_NSPACE) &&
-                 !strcmp(details[i].value.data.string, me.proc.nspace);
-        lined |= PMIX_CHECK_KEY(&details[i], PMIX_CMD_LINE) &&
-                 strstr(details[i].value.data.string, "query job") != NULL;
+        named |= PMIX_CHECK_KEY(&details[i], PMIX_NSPACE) && !strcmp(details[i].value.data.string, me.proc.nspace);
+        lined |=
+            PMIX_CHECK_KEY(&details[i], PMIX_CMD_LINE) && strstr(details[i].value.data.string, "query job") != NULL;
     }
     if (!named || !lined)
         fail("namespace information lacks the %s", named ? "command line" : "name");
@@ -173,8 +163,7 @@ static void look_at_job(void)
     expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_JOB_STATUS, PMIX_NSPACE, "nobody");
 }
 
-static const pmix_proc_info_t *table_of(const char *key, size_t *n)
-{
+static const pmix_proc_info_t *table_of(const char *key, size_t *n) {
     const pmix_value_t *v = answer_to(key, PMIX_NSPACE, me.proc.nspace, PMIX_DATA_ARRAY);
     if (v->data.darray->type != PMIX_PROC_INFO)
         fail("%s has elements of type %d", key, v->data.darray->type);
@@ -182,8 +171,7 @@ static const pmix_proc_info_t *table_of(const char *key, size_t *n)
     return v->data.darray->array;
 }
 
-static void look_at_table(const char *program)
-{
+static void look_at_table(const char *program) {
     size_t n;
     pmix_value_t *v;
     put_u64("pid", (uint64_t)getpid());
@@ -217,8 +205,7 @@ static void look_at_table(const char *program)
     fence();
 }
 
-static void see_the_end(void)
-{
+static void see_the_end(void) {
     size_t n;
     uint32_t last = me.size - 1;
     need(2);
@@ -251,8 +238,7 @@ static void see_the_end(void)
     _exit(0);
 }
 
-static void mixed(void)
-{
+static void mixed(void) {
     const char *both[] = {PMIX_QUERY_NUM_PSETS, "my.own.key", NULL};
     const char *good[] = {PMIX_QUERY_NUM_PSETS, PMIX_QUERY_NAMESPACES, NULL};
     const char *sum[] = {PMIX_QUERY_NUM_PSETS, NULL};
@@ -273,8 +259,7 @@ static void mixed(void)
         fail("a required qualifier that nobody knows: %s", PMIx_Error_string(rc));
 }
 
-static void ask_the_rm(uint32_t limit, const char *job)
-{
+static void ask_the_rm(uint32_t limit, const char *job) {
     const pmix_value_t *v = answer_to(PMIX_TIME_REMAINING, NULL, NULL, PMIX_UINT32);
     if (v->data.uint32 == 0 || v->data.uint32 > limit)
         fail("%u seconds are left", v->data.uint32);
@@ -296,8 +281,7 @@ static void ask_the_rm(uint32_t limit, const char *job)
 
 /* No key that is listed is then refused as one that is not offered here; and those of `wanted` are listed,
  * those of `unwanted` not. */
-static void ask_all_supported(const char *const *wanted, const char *const *unwanted)
-{
+static void ask_all_supported(const char *const *wanted, const char *const *unwanted) {
     char *list = strdup(answer_to(PMIX_QUERY_SUPPORTED_KEYS, NULL, NULL, PMIX_STRING)->data.string);
     for (; *wanted; wanted++)
         if (!is_in(list, *wanted))
@@ -323,8 +307,7 @@ static const char *const keys_of_the_rm[] = {PMIX_TIME_REMAINING, PMIX_QUERY_ALL
                                              PMIX_QUERY_QUEUE_STATUS, NULL};
 static const char *const no_keys[] = {NULL};
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "job";
     begin(60);
     if (!strcmp(what, "sets")) {

@@ -11,8 +11,7 @@ static struct {
 } seen;
 
 static void on_answer(pmix_status_t status, pmix_info_t *info, size_t ninfo, void *cbdata,
-                      pmix_release_cbfunc_t release, void *release_data)
-{
+                      pmix_release_cbfunc_t release, void *release_data) {
     (void)info;
     (void)ninfo;
     (void)cbdata;
@@ -29,8 +28,7 @@ static void on_answer(pmix_status_t status, pmix_info_t *info, size_t ninfo, voi
     sem_post(&seen.came);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 4)
         fail("usage: questions N GO TIMEOUT");
     int n = atoi(argv[1]), timeout = atoi(argv[3]);
@@ -56,7 +54,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++)
         while (sem_wait(&seen.came) != 0 && errno == EINTR)
             ;
-    say("answers TIMEOUT=%d OUT-OF-RESOURCE=%d SUCCESS=%d other=%d", seen.timeouts, seen.refusals,
-        seen.answers, seen.others);
+    say("answers TIMEOUT=%d OUT-OF-RESOURCE=%d SUCCESS=%d other=%d", seen.timeouts, seen.refusals, seen.answers,
+        seen.others);
     pass();
 }

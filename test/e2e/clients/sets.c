@@ -7,8 +7,7 @@
  */
 #include "sets.h"
 
-static void look_at(uint32_t rank)
-{
+static void look_at(uint32_t rank) {
     pmix_value_t *v = NULL;
     size_t wanted = 0;
     for (size_t i = 0; i < nsets; i++)
@@ -39,8 +38,7 @@ static void look_at(uint32_t rank)
     PMIX_VALUE_RELEASE(v);
 }
 
-static void spawn(const char *self, const char *expected)
-{
+static void spawn(const char *self, const char *expected) {
     pmix_app_t apps[2];
     char *argv[] = {(char *)self, "names", (char *)expected, NULL};
     const char *dir = getenv("CLIENT_DIR");
@@ -66,8 +64,7 @@ static void spawn(const char *self, const char *expected)
     PMIX_INFO_DESTRUCT(&info);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "none";
     begin(90);
     if ((!strcmp(what, "names") && argc > 2) || !strcmp(what, "none")) {

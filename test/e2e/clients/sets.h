@@ -14,8 +14,7 @@ struct set {
 static struct set sets[MAX_SETS];
 static size_t nsets;
 
-static inline void expect_sets(const char *text)
-{
+static inline void expect_sets(const char *text) {
     char copy[4096], *next = copy, *part;
     snprintf(copy, sizeof(copy), "%s", text);
     nsets = 0;
@@ -40,8 +39,7 @@ static inline void expect_sets(const char *text)
     }
 }
 
-static inline struct set *find_set(const char *name)
-{
+static inline struct set *find_set(const char *name) {
     for (size_t i = 0; i < nsets; i++)
         if (!strcmp(sets[i].name, name))
             return &sets[i];
@@ -49,8 +47,7 @@ static inline struct set *find_set(const char *name)
 }
 
 /* Whether an array of PMIX_PROC is the set, of this namespace. */
-static inline bool is_set(const struct set *set, const pmix_value_t *value, const char *nspace)
-{
+static inline bool is_set(const struct set *set, const pmix_value_t *value, const char *nspace) {
     if (value->type != PMIX_DATA_ARRAY || value->data.darray->type != PMIX_PROC ||
         value->data.darray->size != set->size)
         return false;

@@ -30,8 +30,7 @@ static struct {
     bool any_error, any, quit, keep, abort;
 } ask = {.count = 1, .times = 1, .rank = 0};
 
-static void child(int depth)
-{
+static void child(int depth) {
     pmix_value_t *v = NULL;
     pmix_proc_t asked[2] = {me.proc, me.proc}, parent;
     asked[1].rank = PMIX_RANK_WILDCARD;
@@ -54,8 +53,8 @@ static void child(int depth)
         PMIX_VALUE_RELEASE(v);
     }
     fence_collect();
-    say("child %u of %u in %s, parent %s %u, on %s", me.rank, me.size, me.proc.nspace, parent.nspace,
-        parent.rank, host);
+    say("child %u of %u in %s, parent %s %u, on %s", me.rank, me.size, me.proc.nspace, parent.nspace, parent.rank,
+        host);
     if (depth > 0 && me.rank == 0) {
         char deeper[16], name[] = "spawn", word[] = "child";
         snprintf(deeper, sizeof deeper, "%d", depth - 1);
@@ -73,8 +72,7 @@ static void child(int depth)
     }
 }
 
-static void directive(char *word)
-{
+static void directive(char *word) {
     char *value = strchr(word, '=');
     bool required = value > word && value[-1] == '!', of_app = !strncmp(word, "app:", 4),
          again = !strncmp(word, "again:", 6);
@@ -103,8 +101,7 @@ static void directive(char *word)
         PMIX_INFO_REQUIRED(info);
 }
 
-static void append(char ***list, const char *text)
-{
+static void append(char ***list, const char *text) {
     size_t n = 0;
     while (*list && (*list)[n])
         n++;
@@ -113,8 +110,7 @@ static void append(char ***list, const char *text)
     (*list)[n + 1] = NULL;
 }
 
-static void add_app(char **argv)
-{
+static void add_app(char **argv) {
     pmix_app_t *app = &ask.apps[ask.app_count++];
     PMIX_APP_CONSTRUCT(app);
     app->cmd = strdup(argv[0]);
@@ -128,8 +124,7 @@ static void add_app(char **argv)
     app->ninfo = ask.app_info_count;
 }
 
-static void option(char *word)
-{
+static void option(char *word) {
     if (!strncmp(word, "count=", 6))
         ask.count = atoi(word + 6);
     else if (!strcmp(word, "rank=all"))
@@ -165,8 +160,7 @@ static void option(char *word)
 }
 
 /* The child ends when it sees the file: it lived when this process asked for the connect. */
-static void connect_to(const char *nspace)
-{
+static void connect_to(const char *nspace) {
     pmix_proc_t procs[2] = {me.proc, me.proc};
     struct answer connected;
     PMIX_LOAD_PROCID(&procs[1], nspace, PMIX_RANK_WILDCARD);
@@ -184,8 +178,7 @@ static void connect_to(const char *nspace)
     say("connect: %s", PMIx_Error_string(rc));
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(170); /* more than any script waits for a process that is to be ended */
     if (argc > 1 && !strcmp(argv[1], "child")) {
         child(argc > 2 ? atoi(argv[2]) : 0);

@@ -8,17 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static void stand_still(pmix_status_t status, void *data)
-{
+static void stand_still(pmix_status_t status, void *data) {
     (void)status;
     (void)data;
     for (;;)
         pause();
 }
 
-pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pmix_info_t directives[],
-                                            size_t ndirs, pmix_op_cbfunc_t callback, void *data)
-{
+pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pmix_info_t directives[], size_t ndirs,
+                                            pmix_op_cbfunc_t callback, void *data) {
     pmix_status_t (*real)(pmix_info_t[], size_t, pmix_info_t[], size_t, pmix_op_cbfunc_t, void *) =
         dlsym(RTLD_NEXT, "PMIx_server_deliver_inventory");
     const char *when = getenv("STUCK_WHEN"), *how = getenv("STUCK_HOW");

@@ -8,8 +8,7 @@
 
 #include "client.h"
 
-static void end_by(const char *how)
-{
+static void end_by(const char *how) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     if (!strcmp(how, "kill"))
@@ -21,17 +20,15 @@ static void end_by(const char *how)
     _exit(3);
 }
 
-static void on_group(pmix_status_t status, pmix_info_t *info, size_t n, void *data,
-                     pmix_release_cbfunc_t release, void *release_data)
-{
+static void on_group(pmix_status_t status, pmix_info_t *info, size_t n, void *data, pmix_release_cbfunc_t release,
+                     void *release_data) {
     (void)info, (void)n;
     if (release)
         release(release_data);
     answer_op(status, data);
 }
 
-static void on_found(pmix_status_t status, pmix_pdata_t *data, size_t n, void *cbdata)
-{
+static void on_found(pmix_status_t status, pmix_pdata_t *data, size_t n, void *cbdata) {
     struct answer *a = cbdata;
     if (n == 1 && data[0].value.type == PMIX_UINT64)
         a->number = data[0].value.data.uint64;
@@ -40,8 +37,7 @@ static void on_found(pmix_status_t status, pmix_pdata_t *data, size_t n, void *c
 
 static const char key[] = "test.waiting";
 
-static void publish(void)
-{
+static void publish(void) {
     pmix_info_t info;
     uint64_t number = 4711;
     PMIX_INFO_LOAD(&info, key, &number, PMIX_UINT64);
@@ -49,8 +45,7 @@ static void publish(void)
     PMIX_INFO_DESTRUCT(&info);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 3)
         return 2;
     const char *call = argv[1], *how = argv[2];
@@ -97,8 +92,7 @@ int main(int argc, char **argv)
     }
     rc = answer_wait(&answer, call);
     say("%s %u: %s", call, me.rank, PMIx_Error_string(rc));
-    if (lookup ? rc != PMIX_SUCCESS || answer.number != 4711
-               : rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS)
+    if (lookup ? rc != PMIX_SUCCESS || answer.number != 4711 : rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS)
         fail("%s ended with %s", call, PMIx_Error_string(rc));
     must(fence_with(procs, victim, 0, 60));
     say("ok %d", (int)me.rank);

@@ -1,0 +1,48 @@
+#!/bin/sh
+# How the sources are written: lines of at most 120 characters, the form of .clang-format, and paths in comments and
+# documents that exist.
+cd "${top_srcdir:-${srcdir:-.}}" || exit 1
+echo 1..3
+result() { # NUMBER TEXT COMPLAINTS
+	if [ -z "$3" ]; then
+		echo "ok $1 - $2"
+	else
+		echo "not ok $1 - $2"
+		printf '%s\n' "$3" | head -n 20 | sed 's/^/# /'
+	fi
+}
+folders="common plugins server-glue test tools"
+# shellcheck disable=SC2086 # a list
+sources=$(find $folders -name '*.cc' -o -name '*.h' -o -name '*.c' | sort)
+
+# A table may be wider where a line of it is one thing.
+# shellcheck disable=SC2086 # a list
+result 1 "no line of a source is longer than 120 characters" \
+	"$(awk '/clang-format off/ { off = 1 } /clang-format on/ { off = 0 } FNR == 1 { off = 0 }
+		length($0) > 120 && !off { print FILENAME ":" FNR ": " length($0) " characters" }' $sources)"
+
+# What another version of it makes differs in places.
+form="the sources have the form of .clang-format"
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+	# shellcheck disable=SC2086 # a list
+	result 2 "$form" "$(clang-format --dry-run --ferror-limit=1 $sources 2>&1 | grep 'warning:\|error:' |
+		cut -d: -f1 | sort -u)"
+else
+	echo "ok 2 - $form # SKIP there is no clang-format 14"
+fi
+
+# PATH.{h,cc} and PATH/ too; what is made, or is a pattern, is left out.
+# shellcheck disable=SC2086 # a list
+named=$(grep -noHE '(^|[^A-Za-z0-9_/.$}<*-])(common|contrib|plugins|server-glue|test|tools)/[A-Za-z0-9_./{},-]+' \
+	$sources contrib/doc/*.md contrib/doc/*/*.md README configure.ac Makefile.am |
+	sed -E 's/^([^:]*:[0-9]+):[^A-Za-z]?(.*)$/\1 \2/; s/[.,]+$//')
+result 3 "paths that are named exist" "$(printf '%s\n' "$named" | while read -r place path; do
+	case $path in
+	*\{*\}*) path=${path%%\{*}; path=${path%.} ;;
+	*/.libs/* | common/[xX] | common/x.h | contrib/build-aux | *_) continue ;; # made, or a pattern
+	esac
+	for there in "$path" "$path".* "test/e2e/$path".*; do
+		[ -e "$there" ] && continue 2
+	done
+	echo "$place: there is no $path"
+done)"
