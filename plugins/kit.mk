@@ -16,7 +16,8 @@ kit_shim_sources = \
 noinst_LTLIBRARIES += plugins/kit/libkit.la
 plugins_kit_libkit_la_SOURCES = \
 	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \
-	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/door_client.cc \
+	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/daemon_start.h \
+	plugins/kit/daemon_start.cc plugins/kit/door_client.cc \
 	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/report.cc plugins/kit/launch_listener.cc \
 	plugins/kit/step_document.h plugins/kit/step_document.cc plugins/kit/user.cc
 plugins_kit_libkit_la_CPPFLAGS = $(AM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)

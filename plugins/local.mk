@@ -2,3 +2,4 @@
 include plugins/kit.mk
 include plugins/slurm.mk
 include plugins/localhost.mk
+include plugins/template.mk

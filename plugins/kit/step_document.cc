@@ -7,6 +7,9 @@
 #include "common/text/printable.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <fmt/ranges.h>
+#include <sys/random.h>
 
 namespace pmixhost::kit {
 
@@ -148,6 +151,37 @@ Result<StepInfo> read_step(const StartDocument &document, std::string_view backe
     if (!step.parent) // else all of them are pmixhost-task, and the plan has named them
         add_program_sets(step.process_sets, step.apps);
     return step;
+}
+
+Result<void> describe_step(StartDocument &document, std::string_view backend, const StepDescription &step) {
+    Key key{std::string(backend)};
+    Result<void> added;
+    auto add = [&](std::string_view name, const std::string &value) {
+        if (added)
+            added = document.add(key(name), value);
+    };
+    add("nspace", step.nspace);
+    add("secret", step.secret);
+    for (const auto &host : step.hosts)
+        add("host_name", host);
+    for (const auto &ranks : step.ranks_by_host)
+        add("ranks", fmt::format("{}", fmt::join(ranks, ",")));
+    for (std::size_t app = 0; app < step.apps.size(); ++app) {
+        add("app_ranks", fmt::format("{} {}", app, fmt::join(step.apps[app].ranks, ",")));
+        for (const auto &argument : step.apps[app].argv)
+            add("app_arg", fmt::format("{} {}", app, local::escape_line(argument)));
+    }
+    return added;
+}
+
+Result<std::string> new_secret() {
+    unsigned char random[32];
+    if (::getrandom(random, sizeof random, 0) != sizeof random)
+        return system_error("random numbers", errno);
+    std::string secret;
+    for (unsigned char byte : random)
+        secret += fmt::format("{:02x}", byte);
+    return secret;
 }
 
 } // namespace pmixhost::kit

@@ -19,6 +19,17 @@ namespace pmixhost::kit {
 
 inline constexpr std::uint64_t max_apps = 10'000;
 
+// For its writer; the optional keys he adds himself.
+struct StepDescription {
+    std::string nspace, secret;
+    std::vector<std::string> hosts;
+    std::vector<std::vector<Rank>> ranks_by_host;
+    std::vector<App> apps; // at least one
+};
+Result<void> describe_step(StartDocument &document, std::string_view backend, const StepDescription &step);
+// Of 256 bits, from the kernel.
+Result<std::string> new_secret();
+
 // Fails (invalid, not_found) with a text that names the key.
 Result<StepInfo> read_step(const StartDocument &document, std::string_view backend);
 

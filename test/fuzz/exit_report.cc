@@ -4,7 +4,6 @@
 #include "test/fuzz/fuzz.h"
 
 using namespace pmixhost;
-using namespace pmixhost::slurm;
 using namespace pmixhost::kit;
 
 namespace {

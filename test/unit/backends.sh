@@ -3,7 +3,7 @@
 top=${top_builddir:-.}
 PMIXHOST_PMIXHOSTD=$top/server-glue/pmixhostd
 export PMIXHOST_PMIXHOSTD
-echo 1..3
+echo 1..4
 result() { # STATUS NUMBER TEXT
 	if [ "$1" = 0 ]; then echo "ok $2 - $3"; else echo "not ok $2 - $3"; fi
 }
@@ -21,3 +21,5 @@ if [ -f "$top/plugins/slurm/.libs/backend_slurm.so" ]; then
 else
 	echo "ok 3 - the facets of the backend slurm # SKIP it was not built"
 fi
+# Not installed, and built for the tests only.
+expect 4 template none

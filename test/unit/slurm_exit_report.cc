@@ -8,7 +8,6 @@
 #include "test/unit/check.h"
 
 using namespace pmixhost;
-using namespace pmixhost::slurm;
 using namespace pmixhost::kit;
 using namespace std::chrono_literals;
 

@@ -1,5 +1,6 @@
 // From prefork to the tasks' environment, with a stand-in for pmixhostd and without Slurm. As root
 // the daemon is another user's; otherwise the tester's own.
+#include "plugins/kit/door_client.h"
 #include "plugins/slurm/shim/hook_env.h"
 #include "plugins/slurm/shim/task_hook.h"
 #include "plugins/slurm/shim/task_map.h"

@@ -129,9 +129,9 @@ struct Fixture {
     std::vector<std::string> complaints; // read after the thread's end
 
     explicit Fixture(std::chrono::milliseconds patience = 10s) {
-        auto listener = ExitReportListener::open({});
-        assert_true(listener.ok());
-        target = listener->target();
+        auto opened = ExitReportListener::open({});
+        assert_true(opened.ok());
+        target = opened->target();
         target.addresses = {"127.0.0.1"};
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -152,7 +152,7 @@ struct Fixture {
                 _exit(0);
             return LauncherProcess{pid, UniqueFd(fd)};
         };
-        listener = std::make_unique<LaunchListener>(std::move(*listener), std::move(parts));
+        listener = std::make_unique<LaunchListener>(std::move(*opened), std::move(parts));
     }
     void say(StarterMessage::Kind kind, int status, const std::string &body) {
         assert_true(send_to_starter(target, {kind, status, body}, sealer, 2s).ok());

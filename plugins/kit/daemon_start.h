@@ -1,0 +1,20 @@
+// A daemon with all that it needs from who starts it, in one call: for an RM's side without wishes of its own. One
+// that has some (a container, a lifeline) puts the same parts together itself (plugins/slurm/shim/prefork.cc).
+#pragma once
+
+#include "common/start/start_document.h"
+#include "plugins/kit/daemon_launch.h"
+
+namespace pmixhost::kit {
+
+struct StartedDaemon {
+    pid_t pid = -1;
+    std::string door;           // name of the task door, for ask_at_door
+    StatusPage *page = nullptr; // mapped for as long as the process lives
+};
+
+// Makes the task door and the status page, adds them and `host` to `document`, and launches `launch` with it, whose
+// path, user and descriptors are set.
+Result<StartedDaemon> start_daemon(StartDocument document, const std::string &host, DaemonLaunch launch);
+
+} // namespace pmixhost::kit
