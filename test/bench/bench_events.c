@@ -5,10 +5,9 @@
  *              all ranks have had all of them
  *   death      the last rank is killed: ms from a fence before until a rank hears of it; each rank says it
  * Prints "events KIND NUMBER ..." lines. */
-#include <pthread.h>
 #include <stdatomic.h>
 
-#include "client.h"
+#include "events.h"
 
 enum { PING = 7201, PONG = 7202, MANY = 7203 };
 static atomic_uint many;
@@ -28,12 +27,6 @@ static void notify(pmix_status_t code, pmix_data_range_t range, uint32_t to, pmi
         fail("PMIx_Notify_event: %s", PMIx_Error_string(rc));
     PMIX_INFO_DESTRUCT(&info[0]);
     PMIX_INFO_DESTRUCT(&info[1]);
-}
-
-static void wait_for(sem_t *s, const char *what) {
-    me.doing = what;
-    while (sem_wait(s) != 0)
-        ;
 }
 
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
@@ -82,18 +75,17 @@ int main(int argc, char **argv) {
     sem_init(&full, 0, 0);
     answer_init(&acks);
     pmix_status_t codes[] = {PING, PONG, MANY, PMIX_ERR_PROC_ABORTED};
-    if (PMIx_Register_event_handler(codes, 4, NULL, 0, on_event, NULL, NULL) < 0)
-        fail("PMIx_Register_event_handler");
+    register_for(codes, 4, on_event);
     fence();
     double *took = calloc(count, sizeof *took);
     for (unsigned i = 0; i < count; i++) {
         if (me.rank == 0) {
             double begun = now();
             notify(PING, PMIX_RANGE_CUSTOM, last, NULL);
-            wait_for(&ponged, "an answer");
+            await(&ponged, "an answer");
             took[i] = (now() - begun) * 1e6 / 2;
         } else if (me.rank == last) {
-            wait_for(&pinged, "a question");
+            await(&pinged, "a question");
             notify(PONG, PMIX_RANGE_CUSTOM, 0, NULL);
         }
     }
@@ -111,7 +103,7 @@ int main(int argc, char **argv) {
         if (refused)
             fail("%u events were refused", refused);
     } else {
-        wait_for(&full, "all events");
+        await(&full, "all events");
     }
     fence();
     if (me.rank == 0)
@@ -121,7 +113,7 @@ int main(int argc, char **argv) {
     begun = now();
     if (me.rank == last)
         kill(getpid(), SIGKILL);
-    wait_for(&died, "the end of a process");
+    await(&died, "the end of a process");
     double ms = (now() - begun) * 1e3;
     say("events death %.2f", ms);
     _exit(0); /* with a rank that has gone there is no PMIx_Finalize for all */

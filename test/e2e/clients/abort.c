@@ -30,24 +30,16 @@ int main(int argc, char **argv) {
             fail("the fence succeeded");
         wait_for_the_end();
     }
-    pmix_proc_t *rest = calloc(me.size, sizeof(*rest)), victim = me.proc;
-    victim.rank = which;
+    size_t left;
+    pmix_proc_t *those = all_but(which, &left), victim = process(me.proc.nspace, which);
     if (me.rank == which)
         wait_for_the_end();
-    size_t n = 0;
-    for (uint32_t p = 0; p < me.size; p++)
-        if (p != which) {
-            rest[n] = me.proc;
-            rest[n++].rank = p;
-        }
     if (me.rank == 0) {
         me.doing = "PMIx_Abort";
         pmix_status_t rc = PMIx_Abort(status, argv[3], &victim, 1);
         if (rc != PMIX_SUCCESS)
             fail("PMIx_Abort: %s", PMIx_Error_string(rc));
     }
-    pmix_status_t rc = fence_with(rest, n, 0, 20);
-    if (rc != PMIX_SUCCESS)
-        fail("the fence of those who are left: %s", PMIx_Error_string(rc));
+    fence_of_those_left(those, left, 20);
     pass();
 }

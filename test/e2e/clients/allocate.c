@@ -98,9 +98,7 @@ static void take(char *word) {
     float size = strtof(value, NULL);
     if (!strcmp(word, "await")) {
         send_request();
-        me.doing = "waiting for a file";
-        while (access(value, F_OK) != 0)
-            usleep(20000);
+        await_file(value);
     } else if (!strcmp(word, "nodes"))
         add(PMIX_ALLOC_NUM_NODES, &big, PMIX_UINT64);
     else if (!strcmp(word, "cpus"))

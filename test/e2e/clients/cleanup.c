@@ -15,11 +15,6 @@ static const struct {
              {"ignore=", PMIX_CLEANUP_IGNORE},     {"recursive", PMIX_CLEANUP_RECURSIVE},
              {"leave", PMIX_CLEANUP_LEAVE_TOPDIR}, {"empty", PMIX_CLEANUP_EMPTY}};
 
-static void rest(void) {
-    struct timespec t = {.tv_nsec = 2000000};
-    nanosleep(&t, NULL);
-}
-
 static void ask(const char *whose, const char *wanted, char **argv, int n) {
     pmix_info_t info[16], *results = NULL;
     size_t count = 0, nresults = 0;

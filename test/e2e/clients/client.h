@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,6 +141,59 @@ static inline void need(uint32_t ranks) {
         fail("needs %u ranks, there are %u", ranks, me.size);
 }
 
+/* Between two looks at what nobody is told of. */
+static inline void rest(void) {
+    struct timespec t = {.tv_nsec = 2000000};
+    nanosleep(&t, NULL);
+}
+
+/* A file that another process, or the test, makes. */
+static inline void await_file(const char *path) {
+    me.doing = "waiting for a file";
+    while (access(path, F_OK) != 0)
+        rest();
+}
+
+/* --- processes ----------------------------------------------------------------------------------*/
+
+static inline pmix_proc_t process(const char *nspace, uint32_t rank) {
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, nspace, rank);
+    return proc;
+}
+
+/* The ranks of this job but that one (me.size: all), in order. */
+static inline pmix_proc_t *all_but(uint32_t rank, size_t *n) {
+    pmix_proc_t *procs = calloc(me.size, sizeof(*procs));
+    *n = 0;
+    for (uint32_t r = 0; r < me.size; r++)
+        if (r != rank)
+            procs[(*n)++] = process(me.proc.nspace, r);
+    return procs;
+}
+
+static inline bool on_my_host(uint32_t rank) {
+    pmix_value_t *v = NULL;
+    if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &v) || v->type != PMIX_STRING)
+        fail("no PMIX_LOCAL_PEERS");
+    bool found = false;
+    for (const char *at = v->data.string; at && !found; at = strchr(at, ',')) {
+        at += *at == ',';
+        found = (uint32_t)strtoul(at, NULL, 10) == rank;
+    }
+    PMIX_VALUE_RELEASE(v);
+    return found;
+}
+
+static inline bool is_on_host(uint32_t rank, const char *host) {
+    pmix_value_t *v = NULL;
+    if (!get(rank, PMIX_HOSTNAME, &v) || v->type != PMIX_STRING)
+        fail("no PMIX_HOSTNAME of rank %u", rank);
+    bool is = !strcmp(v->data.string, host);
+    PMIX_VALUE_RELEASE(v);
+    return is;
+}
+
 /* --- data ---------------------------------------------------------------------------------------*/
 
 static inline void put_u64(const char *key, uint64_t n) {
@@ -176,6 +230,13 @@ static inline uint64_t get_u64(uint32_t rank, const char *key) {
     return n;
 }
 
+static inline const pmix_info_t *find_info(const pmix_info_t *info, size_t n, const char *key) {
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_KEY(&info[i], key))
+            return &info[i];
+    return NULL;
+}
+
 /* --- fences -------------------------------------------------------------------------------------*/
 
 enum { COLLECT = 1, REQUIRED = 2 };
@@ -206,7 +267,20 @@ static inline void fence_collect(void) {
     must(fence_with(NULL, 0, COLLECT, 0));
 }
 
+static inline void fence_of_those_left(const pmix_proc_t *procs, size_t n, int timeout) {
+    pmix_status_t rc = fence_with(procs, n, 0, timeout);
+    if (rc != PMIX_SUCCESS)
+        fail("the fence of those who are left: %s", PMIx_Error_string(rc));
+}
+
 /* --- calls that are answered later --------------------------------------------------------------*/
+
+/* At most until the alarm, as every wait. */
+static inline void await(sem_t *what, const char *doing) {
+    me.doing = doing;
+    while (sem_wait(what) != 0 && errno == EINTR)
+        ;
+}
 
 struct answer {
     sem_t came;
@@ -234,14 +308,35 @@ static inline void answer_value(pmix_status_t status, pmix_value_t *v, void *cbd
     sem_post(&a->came);
 }
 
+/* What comes with it is not looked at. */
+static inline void answer_info(pmix_status_t status, pmix_info_t *info, size_t n, void *cbdata,
+                               pmix_release_cbfunc_t release, void *release_data) {
+    (void)info, (void)n;
+    if (release)
+        release(release_data);
+    answer_op(status, cbdata);
+}
+
 static inline pmix_status_t answer_wait(struct answer *a, const char *what) {
-    me.doing = what;
-    while (sem_wait(&a->came) != 0 && errno == EINTR)
-        ;
+    await(&a->came, what);
     return a->status;
 }
 
-/* --- the end of another process -----------------------------------------------------------------*/
+/* --- the end of a process ------------------------------------------------------------------------*/
+
+/* By a signal (kill, segv), or else with status 3, without PMIx_Finalize; it leaves no core file. */
+static inline void end_by(const char *how) __attribute__((noreturn));
+static inline void end_by(const char *how) {
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    if (!strcmp(how, "kill"))
+        raise(SIGKILL);
+    if (!strcmp(how, "segv")) {
+        signal(SIGSEGV, SIG_DFL);
+        raise(SIGSEGV);
+    }
+    _exit(3);
+}
 
 /* A file lock ends when its holder lets it go, at the latest with the process, and the kernel tells
  * those who wait for it, wherever they are: the hosts of a cluster have no common process numbers.

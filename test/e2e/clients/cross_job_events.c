@@ -10,9 +10,8 @@
  *        cross_job_events spawn      spawns two ranks of "talk", and is the other job
  *        cross_job_events child WHAT CODE   spawns a shell that exits with CODE (128 and more: by a signal);
  *                                 all ranks hear what was asked for: WHAT is end or all */
-#include <pthread.h>
-
-#include "client.h"
+#include "events.h"
+#include "peers.h"
 
 enum { EVENT = 7101, LAST = 7102, HELLO = 7103, MAX_RANKS = 64, ROUNDS = 25, KINDS = 5 };
 static const struct {
@@ -24,74 +23,51 @@ static const struct {
                   {PMIX_RANGE_CUSTOM, false}, /* its rank 0 */
                   {PMIX_RANGE_NAMESPACE, false}};
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct job other;
+static unsigned met, over; /* whether it has been heard of, and how many of it have said LAST */
 static struct {
-    char nspace[PMIX_MAX_NSLEN + 1];
-    uint32_t size, over;
-    struct {
-        unsigned count[KINDS];
-        uint64_t last;
-    } from[MAX_RANKS];
-} other;
-static char wrong[1024];
+    unsigned count[KINDS];
+    uint64_t last;
+} from[MAX_RANKS];
 static bool ordered = true;
 static pmix_proc_t died = {.rank = PMIX_RANK_INVALID};
 static unsigned deaths;
 
-static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key) {
-    for (size_t i = 0; i < n; i++)
-        if (PMIX_CHECK_KEY(&info[i], key))
-            return &info[i];
-    return NULL;
-}
-
-static void take(pmix_status_t status, const pmix_proc_t *source, const pmix_info_t *info, size_t ninfo) {
-    const pmix_info_t *kind = find(info, ninfo, "test.kind"), *number = find(info, ninfo, "test.number"),
-                      *size = find(info, ninfo, "test.size");
+static void take(const struct event *event) {
+    const pmix_value_t *kind = carried(event, "test.kind", PMIX_UINT32),
+                       *number = carried(event, "test.number", PMIX_UINT64),
+                       *size = carried(event, "test.size", PMIX_UINT32);
+    const pmix_proc_t *source = event->source;
     if (!strcmp(source->nspace, me.proc.nspace))
         return;
-    if (!other.nspace[0]) {
+    if (!met) {
         snprintf(other.nspace, sizeof other.nspace, "%s", source->nspace);
-        other.size = size ? size->value.data.uint32 : 0;
+        other.size = size ? size->data.uint32 : 0;
+        met = 1;
     }
     if (!kind || !number || !size || strcmp(source->nspace, other.nspace) || source->rank >= MAX_RANKS) {
-        snprintf(wrong, sizeof wrong, "event %d of %s:%u", status, source->nspace, source->rank);
+        note_wrong("event %d of %s:%u", event->code, source->nspace, source->rank);
         return;
     }
     /* The first may have been kept by the library until it was registered for. */
-    if (ordered && status != HELLO && number->value.data.uint64 <= other.from[source->rank].last)
-        snprintf(wrong, sizeof wrong, "event %lu of rank %u came after %lu", (unsigned long)number->value.data.uint64,
-                 source->rank, (unsigned long)other.from[source->rank].last);
-    other.from[source->rank].last = number->value.data.uint64;
-    if (status == LAST)
-        other.over++;
-    else if (status == EVENT)
-        other.from[source->rank].count[kind->value.data.uint32 % KINDS]++;
+    if (ordered && event->code != HELLO && number->data.uint64 <= from[source->rank].last)
+        note_wrong("event %lu of rank %u came after %lu", (unsigned long)number->data.uint64, source->rank,
+                   (unsigned long)from[source->rank].last);
+    from[source->rank].last = number->data.uint64;
+    if (event->code == LAST)
+        over++;
+    else if (event->code == EVENT)
+        from[source->rank].count[kind->data.uint32 % KINDS]++;
 }
+EVENT_HANDLER(on_event, take, PMIX_SUCCESS)
 
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
-    (void)id, (void)results, (void)nresults;
-    pthread_mutex_lock(&lock);
-    take(status, source, info, ninfo);
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
-}
-
-static void on_death(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
-    (void)id, (void)results, (void)nresults, (void)source, (void)status;
-    const pmix_info_t *affected = find(info, ninfo, PMIX_EVENT_AFFECTED_PROC);
-    pthread_mutex_lock(&lock);
-    if (affected && affected->value.type == PMIX_PROC)
-        died = *affected->value.data.proc;
+static void note_death(const struct event *event) {
+    const pmix_value_t *affected = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC);
+    if (affected)
+        died = *affected->data.proc;
     deaths++;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
+EVENT_HANDLER(on_death, note_death, PMIX_SUCCESS)
 
 static struct {
     pmix_status_t code, status;
@@ -100,55 +76,29 @@ static struct {
 } heard[8];
 static unsigned heard_count;
 
-static void on_job(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                   pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
-    (void)id, (void)results, (void)nresults, (void)source;
-    const pmix_info_t *nspace = find(info, ninfo, PMIX_NSPACE), *term = find(info, ninfo, PMIX_JOB_TERM_STATUS),
-                      *code = find(info, ninfo, PMIX_EXIT_CODE), *time = find(info, ninfo, PMIX_EVENT_TIMESTAMP),
-                      *job = find(info, ninfo, PMIX_EVENT_AFFECTED_PROC);
-    pthread_mutex_lock(&lock);
-    if (heard_count == 8 || !nspace || nspace->value.type != PMIX_STRING || !time || !job ||
-        job->value.type != PMIX_PROC || strcmp(job->value.data.proc->nspace, nspace->value.data.string)) {
-        snprintf(wrong, sizeof wrong, "event %d without its job", status);
-    } else {
-        heard[heard_count].code = status;
-        heard[heard_count].status = term ? term->value.data.status : 1;
-        heard[heard_count].exit_code = code ? code->value.data.integer : -1;
-        snprintf(heard[heard_count].nspace, PMIX_MAX_NSLEN, "%s", nspace->value.data.string);
-        heard_count++;
+static void note_job(const struct event *event) {
+    const pmix_value_t *nspace = carried(event, PMIX_NSPACE, PMIX_STRING),
+                       *term = carried(event, PMIX_JOB_TERM_STATUS, PMIX_STATUS),
+                       *code = carried(event, PMIX_EXIT_CODE, PMIX_INT),
+                       *time = carried(event, PMIX_EVENT_TIMESTAMP, PMIX_TIME),
+                       *job = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC);
+    if (heard_count == 8 || !nspace || !time || !job || strcmp(job->data.proc->nspace, nspace->data.string)) {
+        note_wrong("event %d without its job", event->code);
+        return;
     }
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+    heard[heard_count].code = event->code;
+    heard[heard_count].status = term ? term->data.status : 1;
+    heard[heard_count].exit_code = code ? code->data.integer : -1;
+    snprintf(heard[heard_count].nspace, PMIX_MAX_NSLEN, "%s", nspace->data.string);
+    heard_count++;
 }
+EVENT_HANDLER(on_job, note_job, PMIX_SUCCESS)
 
-static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler) {
-    me.doing = "PMIx_Register_event_handler";
-    pmix_status_t rc = PMIx_Register_event_handler(codes, n, NULL, 0, handler, NULL, NULL);
-    if (rc < 0)
-        fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
-}
-
-static void wait_until(bool (*done)(void), const char *what) {
-    me.doing = what;
-    pthread_mutex_lock(&lock);
-    while (!wrong[0] && !done())
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-    if (wrong[0])
-        fail("%s", wrong);
-}
-static bool met(void) {
-    return other.nspace[0];
-}
 static bool all_over(void) {
-    bool all = met() && other.over == other.size;
+    bool all = met && over == other.size;
     for (uint32_t p = 0; all && !ordered && p < other.size; p++) /* the last may come first */
-        all = other.from[p].count[0] >= ROUNDS && other.from[p].count[1] >= ROUNDS;
+        all = from[p].count[0] >= ROUNDS && from[p].count[1] >= ROUNDS;
     return all;
-}
-static bool one_dead(void) {
-    return deaths > 0;
 }
 
 static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to) {
@@ -177,29 +127,21 @@ static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, c
         PMIX_INFO_DESTRUCT(&info[i]);
 }
 
-static void listening(char *path, size_t size) {
-    snprintf(path, size, "%s/listening", getenv("CLIENT_DIR") ? getenv("CLIENT_DIR") : ".");
-}
-
 static void talk(bool tells, bool listens, bool file) {
     pmix_status_t codes[] = {EVENT, LAST, HELLO};
-    char path[4096];
-    listening(path, sizeof path);
     register_for(codes, 3, on_event);
     fence();
     if (file && listens && me.rank == 0)
-        close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
-    me.doing = "waiting for the file of the listeners";
-    while (file && !listens && access(path, F_OK) != 0)
-        usleep(10 * 1000);
+        tell_by_file("listening", 0);
+    if (file && !listens)
+        await_file(path_of("listening", 0));
     if (tells)
         notify(HELLO, 0, PMIX_RANGE_SESSION, NULL);
     if (listens)
-        wait_until(met, "the first event of the other job");
+        wait_for_count(&met, 1, "the first event of the other job");
     for (unsigned round = 0; tells && round < ROUNDS; round++)
         for (uint32_t k = 0; k < KINDS; k++) {
-            pmix_proc_t to;
-            PMIX_LOAD_PROCID(&to, other.nspace, kinds[k].leaves ? PMIX_RANK_WILDCARD : 0);
+            pmix_proc_t to = process(other.nspace, kinds[k].leaves ? PMIX_RANK_WILDCARD : 0);
             bool custom = kinds[k].range == PMIX_RANGE_CUSTOM;
             if (!custom || listens)
                 notify(EVENT, k, kinds[k].range, custom ? &to : NULL);
@@ -212,7 +154,7 @@ static void talk(bool tells, bool listens, bool file) {
     for (uint32_t p = 0; p < other.size; p++)
         for (uint32_t k = 0; k < KINDS; k++) {
             bool comes = kinds[k].leaves || (kinds[k].range == PMIX_RANGE_CUSTOM && me.rank == 0);
-            unsigned got = other.from[p].count[k], wanted = comes ? ROUNDS : 0;
+            unsigned got = from[p].count[k], wanted = comes ? ROUNDS : 0;
             if (kinds[k].range == PMIX_RANGE_CUSTOM && !tells)
                 wanted = 0;
             if (got != wanted)
@@ -227,14 +169,11 @@ static void die(const char *name) {
     register_for(codes, 3, on_event);
     register_for(&death, 1, on_death);
     notify(HELLO, 0, PMIX_RANGE_SESSION, NULL);
-    wait_until(met, "the first event of the other job");
-    pmix_proc_t both[2];
-    PMIX_LOAD_PROCID(&both[0], me.proc.nspace, PMIX_RANK_WILDCARD);
-    PMIX_LOAD_PROCID(&both[1], other.nspace, PMIX_RANK_WILDCARD);
-    must(PMIx_Connect(both, 2, NULL, 0));
+    wait_for_count(&met, 1, "the first event of the other job");
+    connect_with(other.nspace);
     if (mortal && me.rank == me.size - 1)
         kill(getpid(), SIGKILL);
-    wait_until(one_dead, "the report of a process that has ended");
+    wait_for_count(&deaths, 1, "the report of a process that has ended");
     const char *nspace = mortal ? me.proc.nspace : other.nspace;
     uint32_t last = (mortal ? me.size : other.size) - 1;
     if (strcmp(died.nspace, nspace) || died.rank != last || deaths != 1)
@@ -242,19 +181,12 @@ static void die(const char *name) {
 }
 
 static void spawn(void) {
-    char self[4096], name[] = "cross_job_events", word[] = "talk", *argv[] = {name, word, NULL};
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
+    char word[] = "talk", *argv[] = {NULL, word, NULL};
     if (me.rank == 0) {
-        pmix_app_t app;
-        PMIX_APP_CONSTRUCT(&app);
-        app.cmd = self;
-        app.argv = argv;
-        app.maxprocs = 2;
         pmix_info_t info;
         PMIX_INFO_LOAD(&info, PMIX_MAPBY, "node:oversubscribe", PMIX_STRING);
         pmix_nspace_t nspace;
-        must(PMIx_Spawn(&info, 1, &app, 1, nspace));
+        spawn_self(argv, 2, &info, 1, nspace);
     }
     fence();
     talk(true, true, false);
@@ -327,7 +259,6 @@ int main(int argc, char **argv) {
     else
         fail("usage: there is no '%s'", what);
     /* What came twice or late would have come by now, but for what is on its way. */
-    if (wrong[0])
-        fail("%s", wrong);
+    fail_if_wrong();
     pass();
 }

@@ -11,24 +11,9 @@
  *                 ended with an error on all other hosts. (Not on its own: libpmix lets nobody of a
  *                 host go before the last one of that host has entered.)
  *         after   it ends after a fence that all have left; the next one fails */
-#include <sys/resource.h>
-
 #include "client.h"
 
 static const double limit = 15;
-
-static bool on_my_host(uint32_t rank) {
-    pmix_value_t *v = NULL;
-    if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &v) || v->type != PMIX_STRING)
-        fail("no PMIX_LOCAL_PEERS");
-    bool found = false;
-    for (const char *at = v->data.string; at && !found; at = strchr(at, ',')) {
-        at += *at == ',';
-        found = (uint32_t)strtoul(at, NULL, 10) == rank;
-    }
-    PMIX_VALUE_RELEASE(v);
-    return found;
-}
 
 /* Returns when the fence has reached the server: after a call that the server answers. */
 static struct answer *enter(void) {
@@ -103,15 +88,8 @@ int main(int argc, char **argv) {
         fail("%s came only after %.1f s", PMIx_Error_string(rc), took);
     say("fence %u: %s", me.rank, PMIx_Error_string(rc));
 
-    pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
-    size_t n = 0;
-    for (uint32_t p = 0; p < me.size; p++)
-        if (p != dier) {
-            rest[n] = me.proc;
-            rest[n++].rank = p;
-        }
-    rc = fence_with(rest, n, 0, 20);
-    if (rc != PMIX_SUCCESS)
-        fail("the fence of those who are left: %s", PMIx_Error_string(rc));
+    size_t left;
+    pmix_proc_t *those = all_but(dier, &left);
+    fence_of_those_left(those, left, 20);
     pass();
 }

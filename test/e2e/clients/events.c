@@ -15,23 +15,18 @@
  *        events down HOST      says "there", and waits until that host is lost: whoever is not there hears
  *                              of it, with its processes, and those who are left have a fence */
 #include <dirent.h>
-#include <pthread.h>
-#include <sys/resource.h>
 
-#include "client.h"
+#include "events.h"
 
 enum { EVENT = 7001, LAST = 7002, MAX_RANKS = 64, KINDS = 9, ROUNDS = 20 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct {
     unsigned count[KINDS];
     uint64_t last; /* number of the last event */
     bool over;
 } from[MAX_RANKS];
-static char wrong[1024]; /* what a handler saw that it should not */
-static uint32_t taken;   /* how many events rank 0 could notify, as its last one says */
-static unsigned ends;    /* how many have said LAST, or how many ends were reported */
+static uint32_t taken; /* how many events rank 0 could notify, as its last one says */
+static unsigned ends;  /* how many have said LAST, or how many ends were reported */
 
 static struct {
     uint32_t rank;
@@ -42,104 +37,59 @@ static struct {
     pmix_proc_t procs[MAX_RANKS];
 } report = {.exit_code = -1};
 
-static const pmix_info_t *find(const pmix_info_t *info, size_t n, const char *key) {
-    for (size_t i = 0; i < n; i++)
-        if (PMIX_CHECK_KEY(&info[i], key))
-            return &info[i];
-    return NULL;
-}
-
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
-    (void)id, (void)results, (void)nresults;
-    const pmix_info_t *kind = find(info, ninfo, "test.kind"), *number = find(info, ninfo, "test.number");
-    pthread_mutex_lock(&lock);
-    if (strcmp(source->nspace, me.proc.nspace) || source->rank >= me.size) {
-        snprintf(wrong, sizeof(wrong), "an event of %s:%u", source->nspace, source->rank);
-    } else if (source->rank == me.rank) {
+static void note(const struct event *event) {
+    const pmix_value_t *kind = carried(event, "test.kind", PMIX_UINT32),
+                       *number = carried(event, "test.number", PMIX_UINT64);
+    uint32_t rank = event->source->rank;
+    if (strcmp(event->source->nspace, me.proc.nspace) || rank >= me.size) {
+        note_wrong("an event of %s:%u", event->source->nspace, rank);
+    } else if (rank == me.rank) {
         ; /* the library's own affair */
-    } else if (status == LAST) {
-        from[source->rank].over = true;
-        taken = kind ? kind->value.data.uint32 : 0;
+    } else if (event->code == LAST) {
+        from[rank].over = true;
+        taken = kind ? kind->data.uint32 : 0;
         ends++;
-    } else if (!kind || kind->value.data.uint32 >= KINDS || !number) {
-        snprintf(wrong, sizeof(wrong), "an event of rank %u without its data", source->rank);
+    } else if (!kind || kind->data.uint32 >= KINDS || !number) {
+        note_wrong("an event of rank %u without its data", rank);
     } else {
-        from[source->rank].count[kind->value.data.uint32]++;
-        if (number->value.data.uint64 <= from[source->rank].last)
-            snprintf(wrong, sizeof(wrong), "event %lu of rank %u came after %lu",
-                     (unsigned long)number->value.data.uint64, source->rank, (unsigned long)from[source->rank].last);
-        from[source->rank].last = number->value.data.uint64;
-        if (from[source->rank].over)
-            snprintf(wrong, sizeof(wrong), "an event of rank %u after its last", source->rank);
+        from[rank].count[kind->data.uint32]++;
+        if (number->data.uint64 <= from[rank].last)
+            note_wrong("event %lu of rank %u came after %lu", (unsigned long)number->data.uint64, rank,
+                       (unsigned long)from[rank].last);
+        from[rank].last = number->data.uint64;
+        if (from[rank].over)
+            note_wrong("an event of rank %u after its last", rank);
     }
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
+EVENT_HANDLER(on_event, note, PMIX_SUCCESS)
 
-static void on_report(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                      pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
-    (void)id, (void)results, (void)nresults, (void)source;
-    const pmix_info_t *i;
-    pthread_mutex_lock(&lock);
-    report.code = status;
-    if ((i = find(info, ninfo, PMIX_EVENT_AFFECTED_PROC)) && i->value.type == PMIX_PROC)
-        report.rank = i->value.data.proc->rank;
-    if ((i = find(info, ninfo, PMIX_EVENT_AFFECTED_PROCS)) && i->value.type == PMIX_DATA_ARRAY) {
-        report.nprocs = i->value.data.darray->size;
+static void note_report(const struct event *event) {
+    const pmix_value_t *v;
+    report.code = event->code;
+    if ((v = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC)))
+        report.rank = v->data.proc->rank;
+    if ((v = carried(event, PMIX_EVENT_AFFECTED_PROCS, PMIX_DATA_ARRAY))) {
+        report.nprocs = v->data.darray->size;
         size_t kept = report.nprocs < MAX_RANKS ? report.nprocs : MAX_RANKS;
-        memcpy(report.procs, i->value.data.darray->array, kept * sizeof report.procs[0]);
+        memcpy(report.procs, v->data.darray->array, kept * sizeof report.procs[0]);
     }
-    if ((i = find(info, ninfo, PMIX_EXIT_CODE)) && i->value.type == PMIX_INT)
-        report.exit_code = i->value.data.integer;
-    if ((i = find(info, ninfo, PMIX_PROC_TERM_STATUS)) && i->value.type == PMIX_STATUS)
-        report.term_status = i->value.data.status;
-    if ((i = find(info, ninfo, PMIX_HOSTNAME)) && i->value.type == PMIX_STRING)
-        snprintf(report.host, sizeof(report.host), "%s", i->value.data.string);
-    if ((i = find(info, ninfo, PMIX_EVENT_TIMESTAMP)) && i->value.type == PMIX_TIME)
-        report.stamped = labs((long)(time(NULL) - i->value.data.time)) < 60;
+    if ((v = carried(event, PMIX_EXIT_CODE, PMIX_INT)))
+        report.exit_code = v->data.integer;
+    if ((v = carried(event, PMIX_PROC_TERM_STATUS, PMIX_STATUS)))
+        report.term_status = v->data.status;
+    if ((v = carried(event, PMIX_HOSTNAME, PMIX_STRING)))
+        snprintf(report.host, sizeof(report.host), "%s", v->data.string);
+    if ((v = carried(event, PMIX_EVENT_TIMESTAMP, PMIX_TIME)))
+        report.stamped = labs((long)(time(NULL) - v->data.time)) < 60;
     ends++;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
 }
+EVENT_HANDLER(on_report, note_report, PMIX_SUCCESS)
 
-static void on_any(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                   pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
-    (void)id, (void)info, (void)ninfo, (void)results, (void)nresults;
-    pthread_mutex_lock(&lock);
-    snprintf(wrong, sizeof(wrong), "a default handler heard %s of %s:%u", PMIx_Error_string(status), source->nspace,
-             source->rank);
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+static void note_any(const struct event *event) {
+    note_wrong("a default handler heard %s of %s:%u", PMIx_Error_string(event->code), event->source->nspace,
+               event->source->rank);
 }
-
-static void register_for(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler) {
-    me.doing = "PMIx_Register_event_handler";
-    pmix_status_t rc = PMIx_Register_event_handler(codes, n, NULL, 0, handler, NULL, NULL);
-    if (rc < 0)
-        fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
-}
-
-/* In seconds; `done` looks under the lock. */
-static void wait_until(bool (*done)(void), const char *what) {
-    me.doing = what;
-    pthread_mutex_lock(&lock);
-    while (!wrong[0] && !done())
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-    if (wrong[0])
-        fail("%s", wrong);
-}
-
-static bool all_over(void) {
-    return ends >= me.size - 1;
-}
-static bool one_over(void) {
-    return ends >= 1;
-}
+EVENT_HANDLER(on_any, note_any, PMIX_SUCCESS)
 
 static struct answer acks;
 static int refused; /* the last status that was none of success */
@@ -200,19 +150,6 @@ static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, c
         PMIX_INFO_DESTRUCT(&info[i]);
 }
 
-static bool on_my_host(uint32_t rank) {
-    pmix_value_t *v = NULL;
-    if (!get(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, &v) || v->type != PMIX_STRING)
-        fail("no PMIX_LOCAL_PEERS");
-    bool found = false;
-    for (const char *at = v->data.string; at && !found; at = strchr(at, ',')) {
-        at += *at == ',';
-        found = (uint32_t)strtoul(at, NULL, 10) == rank;
-    }
-    PMIX_VALUE_RELEASE(v);
-    return found;
-}
-
 static const struct {
     pmix_data_range_t range;
     const char *name;
@@ -247,13 +184,12 @@ static void ranges(void) {
     fence();
     for (unsigned round = 0; round < ROUNDS; round++)
         for (uint32_t k = 0; k < KINDS; k++) {
-            pmix_proc_t to[2] = {me.proc, me.proc};
-            to[0].rank = (me.rank + 1) % me.size;
-            to[1].rank = (me.rank + me.size / 2) % me.size;
+            pmix_proc_t to[2] = {process(me.proc.nspace, (me.rank + 1) % me.size),
+                                 process(me.proc.nspace, (me.rank + me.size / 2) % me.size)};
             notify(EVENT, k, kinds[k].range, to, k == 4 ? 1 : k == 5 ? 2 : 0, true);
         }
     notify(LAST, 0, PMIX_RANGE_NAMESPACE, NULL, 0, true);
-    wait_until(all_over, "the last event of each rank");
+    wait_for_count(&ends, me.size - 1, "the last event of each rank");
     for (uint32_t p = 0; p < me.size; p++)
         for (uint32_t k = 0; k < KINDS && p != me.rank; k++) {
             unsigned wanted = in_range(k, p) ? ROUNDS : 0;
@@ -272,7 +208,7 @@ static void late(void) {
     fence();
     register_for(&code, 1, on_event);
     if (me.rank != 0)
-        wait_until(one_over, "an event from before the registration");
+        wait_for_count(&ends, 1, "an event from before the registration");
     fence();
 }
 
@@ -366,15 +302,12 @@ static void storm(void) {
             usleep(10 * 1000); /* there is room soon */
         }
     } else {
-        pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
+        size_t n;
+        pmix_proc_t *listeners = all_but(0, &n);
         double worst = 0;
-        for (uint32_t p = 1; p < me.size; p++) {
-            rest[p - 1] = me.proc;
-            rest[p - 1].rank = p;
-        }
         for (int i = 0; i < 200; i++) {
             double start = now();
-            must(fence_with(rest, me.size - 1, 0, 60));
+            must(fence_with(listeners, n, 0, 60));
             double took = now() - start;
             worst = took > worst ? took : worst;
         }
@@ -410,7 +343,7 @@ static void hoard(void) {
     fence();
     if (me.rank != 0) {
         register_for(&code, 1, on_event);
-        wait_until(one_over, "a small event from before the registration");
+        wait_for_count(&ends, 1, "a small event from before the registration");
     }
     fence();
     long peak = daemon_peak();
@@ -443,7 +376,7 @@ static void dies(const char *how) {
     wait_for_death();
     double start = now();
     if (!silent) {
-        wait_until(one_over, "the report of a process that has ended");
+        wait_for_count(&ends, 1, "the report of a process that has ended");
         double took = now() - start;
         int code = finalized ? PMIX_ERR_EXIT_NONZERO_TERM : PMIX_ERR_PROC_ABORTED;
         int exit_code = !strcmp(how, "kill") ? 128 + SIGKILL : !strcmp(how, "quit") ? 0 : 3;
@@ -457,47 +390,38 @@ static void dies(const char *how) {
         say("report %u: %.1f ms", me.rank, took * 1000);
     }
     /* Those who are left are still a job. A report that came twice would have come before. */
-    pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
-    for (uint32_t p = 0; p < dier; p++) {
-        rest[p] = me.proc;
-        rest[p].rank = p;
-    }
-    must(fence_with(rest, dier, 0, 30));
+    size_t left;
+    pmix_proc_t *those = all_but(dier, &left);
+    must(fence_with(those, left, 0, 30));
     if (wrong[0] || ends != !silent)
         fail("%s, %u reports", wrong[0] ? wrong : "wrong number", ends);
 }
 
 static void down(const char *host) {
     pmix_status_t code = PMIX_EVENT_NODE_DOWN;
-    pmix_value_t *v = NULL;
     register_for(NULL, 0, on_any);
     register_for(&code, 1, on_report);
     fence();
-    if (!get(me.rank, PMIX_HOSTNAME, &v))
-        fail("no PMIX_HOSTNAME");
-    bool doomed = !strcmp(v->data.string, host);
-    PMIX_VALUE_RELEASE(v);
+    bool doomed = is_on_host(me.rank, host);
     say("there %u", me.rank);
     while (doomed)
         pause();
-    wait_until(one_over, "the report of a lost host");
+    wait_for_count(&ends, 1, "the report of a lost host");
     say("heard %u at %.3f", me.rank, now());
     if (strcmp(report.host, host) || !report.stamped || report.nprocs == 0)
         fail("host '%s' with %zu processes was reported", report.host, report.nprocs);
-    pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
+    pmix_proc_t *those = calloc(me.size, sizeof(*those));
     size_t left = 0;
     for (uint32_t p = 0; p < me.size; p++) {
         bool gone = false;
         for (size_t i = 0; i < report.nprocs && i < MAX_RANKS; i++)
             gone = gone || report.procs[i].rank == p;
-        if (gone)
-            continue;
-        rest[left] = me.proc;
-        rest[left++].rank = p;
+        if (!gone)
+            those[left++] = process(me.proc.nspace, p);
     }
     if (left + report.nprocs != me.size)
         fail("%zu of %u processes are left", left, me.size);
-    must(fence_with(rest, left, 0, 30));
+    must(fence_with(those, left, 0, 30));
     if (ends != 1)
         fail("%u hosts were reported", ends);
     say("ok %u", me.rank);
@@ -506,14 +430,11 @@ static void down(const char *host) {
 
 static void lost(void) {
     pmix_status_t code = PMIX_EVENT_NODE_DOWN;
-    pmix_value_t *v = NULL;
     register_for(NULL, 0, on_any);
     register_for(&code, 1, on_report);
-    wait_until(one_over, "the report of a lost host");
-    if (!get(me.rank, PMIX_HOSTNAME, &v) || !strcmp(report.host, v->data.string) || !report.host[0] ||
-        !report.stamped || report.nprocs == 0)
+    wait_for_count(&ends, 1, "the report of a lost host");
+    if (is_on_host(me.rank, report.host) || !report.host[0] || !report.stamped || report.nprocs == 0)
         fail("host '%s' with %zu processes was reported", report.host, report.nprocs);
-    PMIX_VALUE_RELEASE(v);
 }
 
 int main(int argc, char **argv) {

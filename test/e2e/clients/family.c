@@ -8,17 +8,12 @@
  * found, each time, nor is a rank that a job does not have, and a connect with the former ends with its timeout. The
  * children are the same program: family child NAME PARENT PARENT-SIZE [SIBLING].
  */
-#include "client.h"
-
-static void name(pmix_proc_t *proc, const char *nspace, uint32_t rank) {
-    PMIX_LOAD_PROCID(proc, nspace, rank);
-}
+#include "peers.h"
 
 static char *get_text(const char *nspace, uint32_t rank, const char *key) {
-    pmix_proc_t proc;
+    pmix_proc_t proc = process(nspace, rank);
     pmix_value_t *v = NULL;
     char *text;
-    name(&proc, nspace, rank);
     me.doing = key;
     pmix_status_t rc = PMIx_Get(&proc, key, NULL, 0, &v);
     if (rc != PMIX_SUCCESS || v->type != PMIX_STRING)
@@ -29,11 +24,10 @@ static char *get_text(const char *nspace, uint32_t rank, const char *key) {
 }
 
 static pmix_status_t get_number(const char *nspace, uint32_t rank, const char *key, const char *how, uint32_t *n) {
-    pmix_proc_t proc;
+    pmix_proc_t proc = process(nspace, rank);
     pmix_value_t *v = NULL;
     pmix_info_t info;
     bool yes = true;
-    name(&proc, nspace, rank);
     if (how)
         PMIX_INFO_LOAD(&info, how, &yes, PMIX_BOOL);
     me.doing = key;
@@ -104,23 +98,16 @@ static void read_all(const char *nspace, uint32_t size) {
 }
 
 /* The children of the first job learn the name of the second. */
-static void tell_second(char *nspace) {
-    pmix_info_t info;
+static void tell_second(const char *nspace) {
     char key[PMIX_MAX_KEYLEN + 1];
     snprintf(key, sizeof key, "second of %s", me.proc.nspace);
-    PMIX_INFO_LOAD(&info, key, nspace, PMIX_STRING);
-    must(PMIx_Publish(&info, 1));
+    publish_text(key, nspace, PMIX_PERSIST_INVALID);
 }
 
 static char *hear_of_second(const char *parent) {
-    pmix_pdata_t data;
-    pmix_info_t info;
-    int all = 0;
-    PMIX_INFO_LOAD(&info, PMIX_WAIT, &all, PMIX_INT);
-    PMIX_PDATA_CONSTRUCT(&data);
-    snprintf(data.key, sizeof data.key, "second of %s", parent);
-    must(PMIx_Lookup(&data, 1, &info, 1));
-    return strdup(data.value.data.string);
+    char key[PMIX_MAX_KEYLEN + 1];
+    snprintf(key, sizeof key, "second of %s", parent);
+    return look_up_text(key, 0);
 }
 
 /* What a process says of itself, or "" */
@@ -135,11 +122,10 @@ static char *own(const char *key) {
 
 /* As MPI libraries ask: of what is not here already nobody is asked. */
 static char *there(const char *nspace, uint32_t rank, const char *key) {
-    pmix_proc_t proc;
+    pmix_proc_t proc = process(nspace, rank);
     pmix_value_t *v = NULL;
     pmix_info_t info;
     bool yes = true;
-    name(&proc, nspace, rank);
     PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
     me.doing = key;
     pmix_status_t rc = PMIx_Get(&proc, key, &info, 1, &v);
@@ -184,55 +170,36 @@ static void post_self(void) {
     must(PMIx_Commit());
 }
 
-static void with(const char *other, bool connect) {
-    pmix_proc_t procs[2];
-    name(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
-    name(&procs[1], other, PMIX_RANK_WILDCARD);
-    if (connect)
-        must(PMIx_Connect(procs, 2, NULL, 0));
-    else
-        must(PMIx_Disconnect(procs, 2, NULL, 0));
-}
-
 /* child NAME PARENT PARENT-SIZE [SIBLING] */
 static void child(char **argv) {
     const char *parent = argv[3];
     char *sibling = argv[5];
     post_self();
     read_all(parent, (uint32_t)atoi(argv[4]));
-    with(parent, true);
+    connect_with(parent);
     see_neighbours(parent, (uint32_t)atoi(argv[4]));
     if (!sibling)
         sibling = hear_of_second(parent);
     read_all(sibling, me.size);
-    with(parent, false); /* it has been read */
-    with(parent, true);  /* so has this one */
+    disconnect_from(parent); /* it has been read */
+    connect_with(parent);    /* so has this one */
     pass();
 }
 
-static void spawn(int count, char **argv, char **directives, pmix_nspace_t nspace) {
-    pmix_app_t app;
+static void spawn(uint32_t count, char **argv, char **directives, pmix_nspace_t nspace) {
     pmix_info_t info[4];
     size_t given = 0;
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = 0;
-    argv[0] = self;
-    PMIX_APP_CONSTRUCT(&app);
-    app.cmd = self;
-    app.argv = argv;
-    app.maxprocs = count;
     for (; *directives && given < 4; directives++, given++) {
         char *value = strchr(*directives, '=');
         *value = 0;
         PMIX_INFO_LOAD(&info[given], *directives, value + 1, PMIX_STRING);
         *value = '=';
     }
-    must(PMIx_Spawn(given ? info : NULL, given, &app, 1, nspace));
+    spawn_self(argv, count, given ? info : NULL, given, nspace);
 }
 
 /* All ranks get the name, and read. */
-static void meet(const char *key, char *nspace, uint32_t count) {
+static void get_to_know(const char *key, char *nspace, uint32_t count) {
     if (me.rank == 0) {
         put_text(key, nspace);
         must(PMIx_Commit());
@@ -249,7 +216,7 @@ static void meet(const char *key, char *nspace, uint32_t count) {
     if (number(nspace, PMIX_JOB_SIZE) != count)
         fail("%s is not %u processes", nspace, count);
     read_all(nspace, count);
-    with(nspace, true);
+    connect_with(nspace);
     see_neighbours(nspace, count);
 }
 
@@ -273,8 +240,7 @@ static void strangers(void) {
     pmix_proc_t procs[2];
     pmix_info_t info;
     int seconds = 2;
-    name(&procs[0], me.proc.nspace, PMIX_RANK_WILDCARD);
-    name(&procs[1], "no.such.job", PMIX_RANK_WILDCARD);
+    both_jobs(procs, "no.such.job");
     PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
     me.doing = "PMIx_Connect to nobody";
     pmix_status_t rc = PMIx_Connect(procs, 2, &info, 1);
@@ -299,18 +265,18 @@ int main(int argc, char **argv) {
     snprintf(size, sizeof size, "%u", me.size);
     post_self();
     if (me.rank == 0)
-        spawn((int)count, words, argv + 2, first);
-    meet("family.first", first, count);
+        spawn(count, words, argv + 2, first);
+    get_to_know("family.first", first, count);
     words[2] = c;
     words[5] = first;
     if (me.rank == 0)
-        spawn((int)count, words, argv + 2, second);
+        spawn(count, words, argv + 2, second);
     if (me.rank == 0)
         tell_second(second);
-    meet("family.second", second, count);
-    with(first, false);
-    with(second, false);
-    with(first, true);
-    with(second, true);
+    get_to_know("family.second", second, count);
+    disconnect_from(first);
+    disconnect_from(second);
+    connect_with(first);
+    connect_with(second);
     pass();
 }

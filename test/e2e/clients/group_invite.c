@@ -9,18 +9,14 @@
  * answered: the inviter hears of a failed invitation group_invite leader     the inviter is killed before all have
  * answered: the invited hear of it group_invite leave      a member leaves the group
  */
-#include <pthread.h>
+#include "events.h"
 
-#include "client.h"
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 enum { KINDS = 7 };
 static pmix_status_t codes[KINDS] = {
     PMIX_GROUP_INVITED,       PMIX_GROUP_INVITE_ACCEPTED, PMIX_GROUP_INVITE_DECLINED,
     PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_LEADER_FAILED,   PMIX_GROUP_CONSTRUCT_COMPLETE,
     PMIX_GROUP_LEFT};
-static int heard[KINDS];
+static unsigned heard[KINDS];
 static pmix_proc_t who[KINDS]; /* the affected process, or the source of the last one */
 static char group[KINDS][PMIX_MAX_NSLEN + 1];
 static const char *name = "test-invited";
@@ -32,44 +28,19 @@ static int kind_of(pmix_status_t code) {
     return 0;
 }
 
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n,
-                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t next, void *data) {
-    (void)id, (void)results, (void)nresults;
-    pthread_mutex_lock(&lock);
-    int kind = kind_of(status);
-    who[kind] = *source;
-    for (size_t i = 0; i < n; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_ID))
-            snprintf(group[kind], sizeof(group[kind]), "%s", info[i].value.data.string);
-        else if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
-            who[kind] = *info[i].value.data.proc;
-    }
+static void note(const struct event *event) {
+    const pmix_value_t *id = carried(event, PMIX_GROUP_ID, PMIX_STRING),
+                       *affected = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC);
+    int kind = kind_of(event->code);
+    who[kind] = affected ? *affected->data.proc : *event->source;
+    if (id)
+        snprintf(group[kind], sizeof(group[kind]), "%s", id->data.string);
     heard[kind]++;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    next(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, data);
 }
+EVENT_HANDLER(on_event, note, PMIX_EVENT_NO_ACTION_TAKEN)
 
-static void on_registered(pmix_status_t status, size_t id, void *data) {
-    (void)id;
-    answer_op(status, data);
-}
-
-static void wait_for(pmix_status_t code, int times) {
-    int kind = kind_of(code);
-    me.doing = PMIx_Error_string(code);
-    pthread_mutex_lock(&lock);
-    while (heard[kind] < times)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-static void on_info(pmix_status_t status, pmix_info_t *info, size_t n, void *data, pmix_release_cbfunc_t release,
-                    void *release_data) {
-    (void)info, (void)n;
-    if (release)
-        release(release_data);
-    answer_op(status, data);
+static void wait_for(pmix_status_t code, unsigned times) {
+    wait_for_count(&heard[kind_of(code)], times, PMIx_Error_string(code));
 }
 
 static void reply(pmix_group_opt_t opt) {
@@ -78,7 +49,7 @@ static void reply(pmix_group_opt_t opt) {
     wait_for(PMIX_GROUP_INVITED, 1);
     if (strcmp(group[0], name) || who[0].rank != 0)
         fail("invited to %s by %u", group[0], who[0].rank);
-    must(PMIx_Group_join_nb(name, &who[0], opt, NULL, 0, on_info, &joined));
+    must(PMIx_Group_join_nb(name, &who[0], opt, NULL, 0, answer_info, &joined));
     if (answer_wait(&joined, "PMIx_Group_join_nb") != PMIX_SUCCESS)
         fail("join: %s", PMIx_Error_string(joined.status));
 }
@@ -88,17 +59,12 @@ int main(int argc, char **argv) {
     begin(30);
     need(3);
     uint32_t last = me.size - 1;
-    pmix_proc_t *procs = calloc(me.size, sizeof(*procs)), everyone;
-    for (uint32_t r = 0; r < me.size; r++)
-        PMIX_LOAD_PROCID(&procs[r], me.proc.nspace, r);
-    struct answer registered, invited;
+    size_t n;
+    pmix_proc_t *procs = all_but(me.size, &n), everyone;
+    struct answer invited;
     answer_init(&invited);
-    for (int i = 0; i < KINDS; i++) { /* one by one: those come before the handler of PMIx_Group_invite */
-        answer_init(&registered);
-        PMIx_Register_event_handler(&codes[i], 1, NULL, 0, on_event, on_registered, &registered);
-        if (answer_wait(&registered, "PMIx_Register_event_handler") != PMIX_SUCCESS)
-            fail("register: %s", PMIx_Error_string(registered.status));
-    }
+    for (int i = 0; i < KINDS; i++) /* one by one: those come before the handler of PMIx_Group_invite */
+        register_nb(&codes[i], 1, on_event);
     fence();
 
     bool whole = !strcmp(what, "accept") || !strcmp(what, "leave");
@@ -116,14 +82,14 @@ int main(int argc, char **argv) {
         if (rc != PMIX_ERR_TIMEOUT)
             fail("invite: %s", PMIx_Error_string(rc));
     } else if (me.rank == 0) {
-        must(PMIx_Group_invite_nb(name, procs, me.size, NULL, 0, on_info, &invited));
+        must(PMIx_Group_invite_nb(name, procs, me.size, NULL, 0, answer_info, &invited));
     }
     if (whole) {
         if (me.rank != 0) {
             reply(PMIX_GROUP_ACCEPT);
             wait_for(PMIX_GROUP_CONSTRUCT_COMPLETE, 1);
         }
-        PMIX_LOAD_PROCID(&everyone, name, PMIX_RANK_WILDCARD);
+        everyone = process(name, PMIX_RANK_WILDCARD);
         must(fence_with(&everyone, 1, 0, 0));
         if (!strcmp(what, "leave")) {
             if (me.rank == last)
@@ -162,13 +128,11 @@ int main(int argc, char **argv) {
     } else if (!strcmp(what, "ends") && argc > 2) {
         if (me.rank == last) {
             wait_for(PMIX_GROUP_INVITED, 1);
-            if (!strcmp(argv[2], "kill"))
-                raise(SIGKILL);
             if (!strcmp(argv[2], "leave")) {
                 must(PMIx_Finalize(NULL, 0));
                 _exit(0);
             }
-            _exit(3);
+            end_by(argv[2]);
         }
         if (me.rank != 0)
             reply(PMIX_GROUP_ACCEPT);
@@ -182,7 +146,7 @@ int main(int argc, char **argv) {
         if (me.rank == 0) {
             for (uint32_t r = 1; r < me.size; r++) /* all have it, one will not answer */
                 if (r != last)
-                    wait_for(PMIX_GROUP_INVITE_ACCEPTED, (int)r);
+                    wait_for(PMIX_GROUP_INVITE_ACCEPTED, r);
             raise(SIGKILL);
         }
         if (me.rank == last)

@@ -4,34 +4,21 @@
  *   monitor size|access|modify    a file of rank 0 does not grow, is not read, is not written
  *
  * Every other rank hears of it once, as coming from rank 0. */
-#include <pthread.h>
+#include "events.h"
 
-#include "client.h"
+static unsigned alerts[2], strange;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static unsigned alerts[2], wrong;
-
-static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                     pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *cbdata) {
-    (void)id, (void)info, (void)ninfo, (void)results, (void)nresults;
-    pthread_mutex_lock(&lock);
-    if (source->rank != 0 || strcmp(source->nspace, me.proc.nspace))
-        wrong++;
-    alerts[status == PMIX_MONITOR_FILE_ALERT]++;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+static void note(const struct event *alert) {
+    if (alert->source->rank != 0 || strcmp(alert->source->nspace, me.proc.nspace))
+        strange++;
+    alerts[alert->code == PMIX_MONITOR_FILE_ALERT]++;
 }
+EVENT_HANDLER(on_alert, note, PMIX_SUCCESS)
 
 static void hear_one(int file) {
-    me.doing = "waiting for the alert";
-    pthread_mutex_lock(&lock);
-    while (alerts[file] == 0)
-        pthread_cond_wait(&changed, &lock); /* at most until the alarm */
-    if (wrong || alerts[!file])
+    wait_for_count(&alerts[file], 1, "waiting for the alert");
+    if (strange || alerts[!file])
         fail("an alert of another kind or of another process");
-    pthread_mutex_unlock(&lock);
 }
 
 static void ask(const char *what, const void *value, pmix_data_type_t type, const char *detail) {
@@ -55,9 +42,7 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "heartbeat", *detail = NULL;
     pmix_status_t codes[] = {PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT};
     begin(60);
-    me.doing = "PMIx_Register_event_handler";
-    if (PMIx_Register_event_handler(codes, 2, NULL, 0, on_alert, NULL, NULL) < 0)
-        fail("PMIx_Register_event_handler");
+    register_for(codes, 2, on_alert);
     fence();
     if (!strcmp(what, "size"))
         detail = PMIX_MONITOR_FILE_SIZE;

@@ -13,13 +13,8 @@ int main(int argc, char **argv) {
         return 0;
     begin(60);
     need(2);
-    pmix_proc_t *rest = calloc(me.size, sizeof(*rest));
-    size_t n = 0;
-    for (uint32_t p = 0; p < me.size; p++)
-        if (p != (uint32_t)atoi(odd)) {
-            rest[n] = me.proc;
-            rest[n++].rank = p;
-        }
+    size_t n;
+    pmix_proc_t *others = all_but((uint32_t)atoi(odd), &n);
     if (!strcmp(what, "exits")) {
         double start = now();
         pmix_status_t rc = fence_with(NULL, 0, 0, 0);
@@ -32,11 +27,11 @@ int main(int argc, char **argv) {
     }
     put_u64("number", me.rank);
     must(PMIx_Commit());
-    pmix_status_t rc = fence_with(rest, n, COLLECT, 20);
+    pmix_status_t rc = fence_with(others, n, COLLECT, 20);
     if (rc != PMIX_SUCCESS)
         fail("the fence of the others: %s", PMIx_Error_string(rc));
     for (size_t i = 0; i < n; i++)
-        if (get_u64(rest[i].rank, "number") != rest[i].rank)
-            fail("wrong number of rank %u", rest[i].rank);
+        if (get_u64(others[i].rank, "number") != others[i].rank)
+            fail("wrong number of rank %u", others[i].rank);
     pass();
 }

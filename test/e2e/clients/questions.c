@@ -35,9 +35,7 @@ int main(int argc, char **argv) {
     sem_init(&seen.came, 0, 0);
     begin(120);
     say("begun %u", me.rank);
-    me.doing = "waiting for a file";
-    while (access(argv[2], F_OK) != 0)
-        usleep(20000);
+    await_file(argv[2]);
     pmix_query_t *queries = calloc((size_t)n, sizeof(*queries));
     bool yes = true;
     for (int i = 0; i < n; i++) {
@@ -50,10 +48,8 @@ int main(int argc, char **argv) {
         PMIX_INFO_LOAD(&queries[i].qualifiers[1], PMIX_TIMEOUT, &timeout, PMIX_INT);
         must(PMIx_Query_info_nb(&queries[i], 1, on_answer, NULL));
     }
-    me.doing = "waiting for answers";
     for (int i = 0; i < n; i++)
-        while (sem_wait(&seen.came) != 0 && errno == EINTR)
-            ;
+        await(&seen.came, "waiting for answers");
     say("answers TIMEOUT=%d OUT-OF-RESOURCE=%d SUCCESS=%d other=%d", seen.timeouts, seen.refusals, seen.answers,
         seen.others);
     pass();

@@ -16,7 +16,7 @@
  * Without a program the child is this one: spawn child [DEPTH].
  * A parent prints "spawned NSPACE" or "refused STATUS" for each call, with the seconds it took.
  * A child prints "child RANK of SIZE in NSPACE, parent PNSPACE PRANK, on HOST". */
-#include "client.h"
+#include "peers.h"
 
 static struct {
     pmix_app_t apps[8];
@@ -56,19 +56,10 @@ static void child(int depth) {
     say("child %u of %u in %s, parent %s %u, on %s", me.rank, me.size, me.proc.nspace, parent.nspace, parent.rank,
         host);
     if (depth > 0 && me.rank == 0) {
-        char deeper[16], name[] = "spawn", word[] = "child";
-        snprintf(deeper, sizeof deeper, "%d", depth - 1);
-        char *argv[] = {name, word, deeper, NULL};
-        pmix_app_t app;
-        PMIX_APP_CONSTRUCT(&app);
-        char self[4096];
-        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[n > 0 ? n : 0] = 0;
-        app.cmd = self;
-        app.argv = argv;
-        app.maxprocs = 2;
+        char deeper[16], word[] = "child", *argv[] = {NULL, word, deeper, NULL};
         pmix_nspace_t nspace;
-        must(PMIx_Spawn(NULL, 0, &app, 1, nspace));
+        snprintf(deeper, sizeof deeper, "%d", depth - 1);
+        spawn_self(argv, 2, NULL, 0, nspace);
     }
 }
 
@@ -161,9 +152,8 @@ static void option(char *word) {
 
 /* The child ends when it sees the file: it lived when this process asked for the connect. */
 static void connect_to(const char *nspace) {
-    pmix_proc_t procs[2] = {me.proc, me.proc};
+    pmix_proc_t procs[2] = {me.proc, process(nspace, PMIX_RANK_WILDCARD)};
     struct answer connected;
-    PMIX_LOAD_PROCID(&procs[1], nspace, PMIX_RANK_WILDCARD);
     answer_init(&connected);
     double began = now();
     pmix_status_t rc = PMIx_Connect_nb(procs, 2, NULL, 0, answer_op, &connected);
@@ -193,17 +183,14 @@ int main(int argc, char **argv) {
             add_app(argv + i + 1);
     }
     if (!ask.app_count) {
-        char self[4096], word[] = "child", *own[] = {self, word, NULL};
-        ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[n > 0 ? n : 0] = 0;
+        char word[] = "child", *own[] = {own_program(), word, NULL};
         add_app(own);
     }
     if (ask.rank < 0 || ask.rank == (long)me.rank) {
         for (int t = 0; t < ask.times; t++) {
             pmix_nspace_t nspace = "";
-            me.doing = "waiting for a file";
-            while (t > 0 && ask.await && access(ask.await, F_OK) != 0)
-                usleep(50000);
+            if (t > 0 && ask.await)
+                await_file(ask.await);
             if (ask.connect)
                 unlink(ask.connect);
             pmix_info_t info[40];

@@ -4,29 +4,7 @@
  *   CALL  fence, connect, group: an error for all who wait
  *         lookup: who should publish is nobody's business; it goes on, and another rank publishes
  *   HOW   segv, kill, exit (status 3): without PMIx_Finalize */
-#include <sys/resource.h>
-
 #include "client.h"
-
-static void end_by(const char *how) {
-    struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    if (!strcmp(how, "kill"))
-        raise(SIGKILL);
-    if (!strcmp(how, "segv")) {
-        signal(SIGSEGV, SIG_DFL);
-        raise(SIGSEGV);
-    }
-    _exit(3);
-}
-
-static void on_group(pmix_status_t status, pmix_info_t *info, size_t n, void *data, pmix_release_cbfunc_t release,
-                     void *release_data) {
-    (void)info, (void)n;
-    if (release)
-        release(release_data);
-    answer_op(status, data);
-}
 
 static void on_found(pmix_status_t status, pmix_pdata_t *data, size_t n, void *cbdata) {
     struct answer *a = cbdata;
@@ -53,9 +31,8 @@ int main(int argc, char **argv) {
     begin(120);
     need(3);
     uint32_t victim = me.size - 1;
-    pmix_proc_t *procs = calloc(me.size, sizeof(*procs));
-    for (uint32_t r = 0; r < me.size; r++)
-        PMIX_LOAD_PROCID(&procs[r], me.proc.nspace, r);
+    size_t n;
+    pmix_proc_t *procs = all_but(me.size, &n);
     if (me.rank == victim)
         show_life();
     int waiting = mark("waiting", me.rank);
@@ -77,7 +54,7 @@ int main(int argc, char **argv) {
         rc = PMIx_Connect_nb(procs, me.size, NULL, 0, answer_op, &answer);
     else if (!strcmp(call, "group")) {
         PMIX_INFO_LOAD(&info, PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
-        rc = PMIx_Group_construct_nb("test-waiting", procs, me.size, &info, 1, on_group, &answer);
+        rc = PMIx_Group_construct_nb("test-waiting", procs, me.size, &info, 1, answer_info, &answer);
     } else if (lookup) {
         PMIX_INFO_LOAD(&info, PMIX_WAIT, NULL, PMIX_BOOL);
         rc = PMIx_Lookup_nb(keys, &info, 1, on_found, &answer);

@@ -12,7 +12,7 @@ client 3 2 group parts
 ok "two groups at once, beside a fence of the same processes" all_ok 6
 client 2 3 group local
 ok "groups of the processes of one host" all_ok 6
-client 3 2 group called
+client 3 2 group_ends called
 ok "a group's name stands for its members in PMIx_Job_control, a rank of it for one in PMIx_Abort" eval "ended_in_time && so_many_ok 5"
 client 3 1 group refused
 ok "a required directive that does not exist is refused on all hosts" all_ok 3
@@ -24,19 +24,19 @@ ok "a timeout that is not needed does no harm" all_ok 4
 
 for how in kill segv exit; do
     for when in before inside; do
-        client 3 1 group die $how $when
+        client 3 1 group_ends die $how $when
         ok "a member ends: $how, $when the construct: an error for all" eval "ended_in_time && so_many_ok 2"
     done
 done
-client 3 1 group die kill after
+client 3 1 group_ends die kill after
 ok "a member is killed after it has joined: an error for all" eval "ended_in_time && so_many_ok 2"
 for flag in optional ft notify; do
     for when in before inside; do
-        client 3 1 group die kill $when $flag
+        client 3 1 group_ends die kill $when $flag
         ok "the group is built without a member that is killed $when: $flag" eval "ended_in_time && so_many_ok 2"
     done
 done
-client 3 1 group shrink
+client 3 1 group_ends shrink
 ok "the end of a member is told to the others, who destruct the group without it" eval "ended_in_time && so_many_ok 2"
 
 for shape in 1x4 3x1 3x2; do
@@ -58,7 +58,7 @@ CLIENT_LIMIT=10 client 3 1 group_invite leave
 ok "a member leaves a group" all_ok 3
 
 # What libpmix 4.2.2 does not do (contrib/doc/decisions/libpmix.md).
-CLIENT_LIMIT=10 client 1 3 group die kill inside
+CLIENT_LIMIT=10 client 1 3 group_ends die kill inside
 ok "a member is killed while all others of its host wait" eval "ended_in_time && so_many_ok 2"
 CLIENT_LIMIT=10 client 1 3 group lonely 2
 ok "a member that does not come, and others of its host" all_ok 3

@@ -69,13 +69,13 @@ ok "the server of a host is killed, with --no-kill" kill_server
 ok "the same with --no-kill" survivors 120
 
 for flag in plain optional ft notify; do
-    doing=("$clients/group lost $victim $flag")
+    doing=("$clients/group_ends lost $victim $flag")
     begin_job "a group of all, under construction: $flag" --kill-on-bad-exit=0
     kill_server
     ok "the server of a host with members that have not joined is killed: the others hear: $flag" survivors 120
 done
 victim=$(host_name 1)
-doing=("$clients/group lost $victim first")
+doing=("$clients/group_ends lost $victim first")
 begin_job "a group of all, under construction: its first host" --kill-on-bad-exit=0
 kill_server
 ok "the server of the first host of a group is killed: an error for the others, though it is optional" survivors 120
@@ -87,7 +87,7 @@ begin_job "another one that lives on" --kill-on-bad-exit=0
 on_host "$victim" kill -KILL $(on_host "$victim" pgrep -x pmixhostd) $(on_host "$victim" pgrep -x events)
 ok "a host's server, supervisor and tasks are killed: the others go on" survivors 120
 
-doing=("$clients/events down $victim" "$clients/group lost $victim plain" "$clients/group lost $victim notify")
+doing=("$clients/events down $victim" "$clients/group_ends lost $victim plain" "$clients/group_ends lost $victim notify")
 begin_job "a job that lives on without a host" --no-kill --kill-on-bad-exit=0
 began=$(now)
 "$PMIXHOST_CLUSTER" cut "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
@@ -96,8 +96,8 @@ latency "$began"
 "$PMIXHOST_CLUSTER" mend "$victim" --dir "$PMIXHOST_CLUSTER_DIR"
 ok "all hosts are idle again" until_true 150 all_idle
 nothing_runs() { [[ -z $(left_over) ]]; }
-left_over() { on_host "$victim" ps -o pid=,ppid=,stat=,comm= -C pmixhostd,events,group; }
+left_over() { on_host "$victim" ps -o pid=,ppid=,stat=,comm= -C pmixhostd,events,group_ends; }
 ok "what ran on the host that was cut off has ended" until_true 120 nothing_runs || diag "left: $(left_over)"
 remove_step_files
-on_host "$victim" sh -c 'for p in $(pgrep -x pmixhostd) $(pgrep -x events) $(pgrep -x group); do kill -KILL $p; done'
+on_host "$victim" sh -c 'for p in $(pgrep -x pmixhostd) $(pgrep -x events) $(pgrep -x group_ends); do kill -KILL $p; done'
 done_testing
