@@ -1,7 +1,7 @@
 # common/: one static convenience library that everything else links.
 include common/config.mk
 noinst_LTLIBRARIES += common/libcommon.la
-common_libcommon_la_SOURCES = \
+common_libcommon_files = \
 	common/base/rate_limit.h \
 	common/base/line_writer.h common/base/line_writer.cc \
 	common/base/start_thread.h common/base/start_thread.cc \

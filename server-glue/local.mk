@@ -1,6 +1,6 @@
 # server-glue/: the PMIx server. A library, so that tests can use its parts, and the daemon.
 noinst_LTLIBRARIES += server-glue/libglue.la
-server_glue_libglue_la_SOURCES = \
+server_glue_libglue_files = \
 	server-glue/allocation/allocation_ask.h server-glue/allocation/allocation_upcall.cc \
 	server-glue/allocation/allocation_service.h server-glue/allocation/allocation_service.cc \
 	server-glue/allocation/step_allocations.h server-glue/allocation/step_allocations.cc \
@@ -110,7 +110,7 @@ server_glue_pmixhostd_LDADD = server-glue/libglue.la
 # What a daemon that stands still is looked at with (server-glue/daemon/evidence.h); a program, so that
 # it can be killed, and so that only it is linked with libdw.
 noinst_LTLIBRARIES += server-glue/libevidence.la
-server_glue_libevidence_la_SOURCES = \
+server_glue_libevidence_files = \
 	server-glue/daemon/backtrace.h server-glue/daemon/backtrace.cc \
 	server-glue/daemon/evidence_file.h server-glue/daemon/evidence_file.cc \
 	server-glue/daemon/evidence_report.h server-glue/daemon/evidence_report.cc \

@@ -1,7 +1,7 @@
 # tools/: the command line `pmixhost`.
 bin_PROGRAMS += tools/pmixhost
 noinst_LTLIBRARIES += tools/librun.la
-tools_librun_la_SOURCES = \
+tools_librun_files = \
 	tools/run/daemon_process.cc tools/run/daemon_process.h \
 	tools/run/input.cc tools/run/input.h \
 	tools/run/run.cc tools/run/run.h \
@@ -12,7 +12,7 @@ tools_librun_la_SOURCES = \
 tools_librun_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 tools_librun_la_LIBADD = common/libcommon.la
 
-tools_pmixhost_SOURCES = tools/cli/main.cc tools/cli/commands.h tools/cli/config_command.cc tools/run/run_command.cc \
+tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/config_command.cc tools/run/run_command.cc \
 	tools/cli/version_command.cc
 # Of the PMIx library only its version's number.
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

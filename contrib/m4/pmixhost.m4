@@ -119,3 +119,30 @@ AC_DEFUN([PMIXHOST_SLURM], [
   AC_SUBST([SLURM_LIBS])
   AM_CONDITIONAL([HAVE_SLURM], [test $have_slurm = yes])
 ])
+
+# What makes the build fast (contrib/fast.mk). ccache sees into neither, so who uses it, which is who works on
+# the sources, has one plain object for each.
+AC_DEFUN([PMIXHOST_FAST_BUILD], [
+  AC_ARG_ENABLE([precompiled-headers],
+    [AS_HELP_STRING([--disable-precompiled-headers], [read libraries' headers for each source @<:@with ccache@:>@])],
+    [], [enable_precompiled_headers=auto])
+  AC_ARG_ENABLE([jumbo],
+    [AS_HELP_STRING([--disable-jumbo], [compile each source alone, not several at once @<:@with ccache@:>@])],
+    [], [enable_jumbo=auto])
+  AS_CASE(["$CXX"], [*ccache*], [pmixhost_fast=no], [pmixhost_fast=yes])
+  AS_IF([test "x$enable_jumbo" = xauto], [enable_jumbo=$pmixhost_fast])
+  AS_IF([test "x$enable_precompiled_headers" = xauto], [
+    AC_MSG_CHECKING([whether $CXX precompiles headers])
+    enable_precompiled_headers=no
+    AS_IF([test "x$GXX" = xyes && test $pmixhost_fast = yes], [
+      mkdir conftest.dir && echo '#define ANSWER 42' >conftest.dir/a.h &&
+      echo 'int answer() { return ANSWER; }' >conftest.dir/b.cc &&
+      $CXX $CPPFLAGS $CXXFLAGS -x c++-header -c conftest.dir/a.h -o conftest.dir/a.h.gch >&AS_MESSAGE_LOG_FD 2>&1 &&
+      $CXX $CPPFLAGS $CXXFLAGS -include conftest.dir/a.h -c conftest.dir/b.cc -o conftest.dir/b.o >&AS_MESSAGE_LOG_FD 2>&1 &&
+      enable_precompiled_headers=yes
+      rm -rf conftest.dir])
+    AC_MSG_RESULT([$enable_precompiled_headers])])
+  AM_CONDITIONAL([JUMBO], [test "x$enable_jumbo" != xno])
+  AM_CONDITIONAL([PRECOMPILE], [test "x$enable_precompiled_headers" != xno])
+  PMIXHOST_FAST_TEXT="precompiled headers $enable_precompiled_headers, jumbo sources $enable_jumbo"
+])
