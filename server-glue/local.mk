@@ -72,7 +72,8 @@ server_glue_libglue_files = \
 	server-glue/publish/step_publish.cc \
 	server-glue/query/query_ask.h server-glue/query/query_upcall.cc \
 	server-glue/query/process_sets.h server-glue/query/process_sets.cc server-glue/query/process_table.h \
-	server-glue/query/process_table.cc server-glue/query/query_service.h server-glue/query/query_service.cc \
+	server-glue/query/process_table.cc server-glue/query/query_keys.h server-glue/query/query_keys.cc server-glue/query/query_port.h \
+	server-glue/query/query_service.h server-glue/query/query_service.cc \
 	server-glue/query/step_queries.h server-glue/query/step_queries.cc server-glue/query/step_sets.h \
 	server-glue/query/step_sets.cc \
 	server-glue/security/credential_asks.h server-glue/security/credential_upcall.cc \

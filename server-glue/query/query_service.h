@@ -1,5 +1,5 @@
-// PMIx_Query_info: what each key asks for, who knows it, and one answer when all of the keys have
-// theirs. Pure: what others know comes through the port.
+// PMIx_Query_info: asks for each key who knows it, and gives one answer when all of the keys have theirs. What a key
+// means is in a table (query_keys.h). Pure: what others know comes through the port.
 //
 // The status: SUCCESS when every key was answered, PARTIAL_SUCCESS when some were; when none was, what
 // is wrong with the first. Of a key: NOT_SUPPORTED (not offered here, or a required qualifier is not),
@@ -7,35 +7,14 @@
 // missing, or the same table of processes once more), TIMEOUT, OUT_OF_RESOURCE (too many questions wait already).
 #pragma once
 
-#include "server-glue/groups/group_registry.h"
 #include "server-glue/library/info_list.h"
-#include "server-glue/query/process_sets.h"
-#include "server-glue/query/process_table.h"
 #include "server-glue/query/query_ask.h"
-#include "server-glue/rm/questions.h"
-#include "server-glue/rm/rm_backend.h"
+#include "server-glue/query/query_keys.h"
+#include "server-glue/query/query_port.h"
 
 #include <map>
 
 namespace pmixhost {
-
-class QueryPort {
-  public:
-    virtual ~QueryPort() = default;
-    virtual const StepInfo &step() const = 0;
-    virtual const ProcessSets &process_sets() const = 0;
-    virtual const GroupRegistry &groups() const = 0;
-    // Of the other jobs that processes here deal with.
-    virtual std::vector<Bytes> other_namespaces() const = 0;
-    virtual std::vector<ProcessEntry> local_table() = 0;
-    virtual void gather_table(Duration timeout, ProcessTable::Done done) = 0;
-    // 0: no process has ended badly.
-    virtual std::int32_t first_bad_end() const = 0;
-    virtual RmQuestions *rm_questions() = 0; // null: the RM answers none
-    virtual bool spawns() = 0;               // PMIx_Spawn works here
-    // For the log: why a key has no answer.
-    virtual void unanswered(const std::string &key, pmix_status_t status, const std::string &why) = 0;
-};
 
 class QueryService {
   public:
@@ -66,14 +45,11 @@ class QueryService {
     };
     using Query = QueryAsk::Query;
     using Fill = std::function<pmix_status_t(InfoList &found, std::string &why)>;
-    void start(std::uint64_t id, std::size_t place, const std::string &key, const Query &query, Duration timeout);
+    // `key` may be null.
+    void start(std::uint64_t id, std::size_t place, const QueryKey *key, const Query &query, Duration timeout);
     void answer(std::uint64_t id, std::size_t place, const Fill &fill);
-    pmix_status_t answer_now(const std::string &key, const Query &query, InfoList &out, bool &known);
-    pmix_status_t about_sets(const std::string &key, const Query &query, InfoList &out, bool &known);
-    pmix_status_t about_groups(const std::string &key, const Query &query, InfoList &out, bool &known);
-    bool ask_rm(std::uint64_t id, std::size_t place, const std::string &key, const Query &query);
-    pmix_status_t check_namespace(const Query &query) const;
-    InfoList describe_namespace(const Bytes &nspace) const;
+    void ask_hosts(std::uint64_t id, std::size_t place, const QueryKey &key, Duration timeout);
+    void ask_rm(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query);
     void finish(std::uint64_t id);
 
     QueryPort &port_;
