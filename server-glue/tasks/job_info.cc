@@ -113,6 +113,7 @@ void add_this_host(InfoList &info, const StepInfo &step, const std::vector<Local
     info.add(PMIX_LOCAL_SIZE, static_cast<std::uint32_t>(ranks.size()));
     info.add(PMIX_NODE_SIZE, static_cast<std::uint32_t>(ranks.size()));
     info.add(PMIX_LOCAL_PEERS, fmt::format("{}", fmt::join(ranks, ",")));
+    info.add_processes(PMIX_LOCAL_PROCS, procs_of(step.nspace, ranks));
     info.add_rank(PMIX_LOCALLDR, *std::min_element(ranks.begin(), ranks.end()));
     info.add(PMIX_AVAIL_PHYS_MEMORY, physical_memory());
     if (std::none_of(cpusets.begin(), cpusets.end(), [](const auto &c) { return c.empty(); }))
