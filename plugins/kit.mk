@@ -8,7 +8,10 @@ kit_shim_sources = \
 	plugins/kit/door_client.h plugins/kit/door_client.cc \
 	plugins/kit/fresh_process.h plugins/kit/fresh_process.cc \
 	plugins/kit/launcher_start.h plugins/kit/launcher_start.cc \
-	plugins/kit/report.h plugins/kit/report.cc \
+	plugins/kit/sealer.h plugins/kit/sealer.cc plugins/kit/starter_address.h plugins/kit/starter_address.cc \
+	plugins/kit/starter_listener.h plugins/kit/starter_listener.cc \
+	plugins/kit/starter_message.h plugins/kit/starter_message.cc \
+	plugins/kit/starter_sender.h plugins/kit/starter_sender.cc \
 	plugins/kit/launch_listener.h plugins/kit/launch_listener.cc \
 	plugins/kit/user.h plugins/kit/user.cc
 
@@ -18,7 +21,9 @@ plugins_kit_libkit_la_SOURCES = \
 	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \
 	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/daemon_start.h \
 	plugins/kit/daemon_start.cc plugins/kit/door_client.cc \
-	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/report.cc plugins/kit/launch_listener.cc \
+	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/launch_listener.cc plugins/kit/sealer.cc \
+	plugins/kit/starter_address.cc plugins/kit/starter_listener.cc plugins/kit/starter_message.cc \
+	plugins/kit/starter_sender.cc \
 	plugins/kit/step_document.h plugins/kit/step_document.cc plugins/kit/user.cc
 plugins_kit_libkit_la_CPPFLAGS = $(AM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
 plugins_kit_libkit_la_LIBADD = common/libcommon.la $(MUNGE_LIBS)

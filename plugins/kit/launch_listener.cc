@@ -29,7 +29,7 @@ void put_length(std::string &out, std::size_t length) {
 
 } // namespace
 
-LaunchListener::LaunchListener(ExitReportListener listener, Parts parts)
+LaunchListener::LaunchListener(StarterListener listener, Parts parts)
     : listener_(std::move(listener)), parts_(std::move(parts)), strangers_(stranger_bounds) {}
 
 // The starter ends without having waited: the launcher hears it by the end of its channel.
@@ -149,8 +149,8 @@ std::optional<LaunchListener::Clock::time_point> LaunchListener::next_deadline()
 bool LaunchListener::hear(StrangerLimits::Id id, Visitor &visitor) {
     for (;;) {
         auto progress = visitor.connection.receive();
-        if (progress != StarterConnection::Progress::whole)
-            return progress == StarterConnection::Progress::more;
+        if (progress != FrameProgress::whole)
+            return progress == FrameProgress::more;
         if (!take(visitor.connection.take_frame()))
             return false;
         if (visitor.kept)

@@ -16,7 +16,7 @@
 
 #include "common/peer/stranger_limits.h"
 
-#include "plugins/kit/report.h"
+#include "plugins/kit/starter_listener.h"
 
 #include <functional>
 #include <map>
@@ -43,7 +43,7 @@ class LaunchListener {
         std::function<void(const std::string &)> complain; // to the user
         std::chrono::milliseconds patience = std::chrono::seconds(10); // with a stranger
     };
-    LaunchListener(ExitReportListener listener, Parts parts);
+    LaunchListener(StarterListener listener, Parts parts);
     ~LaunchListener();
     LaunchListener(const LaunchListener &) = delete;
 
@@ -73,7 +73,7 @@ class LaunchListener {
     void launcher_ended();
     void wait_for_launcher();
 
-    ExitReportListener listener_;
+    StarterListener listener_;
     Parts parts_;
     UniqueFd wake_read_, wake_write_;
     pthread_t thread_{};

@@ -1,6 +1,6 @@
 // What anybody may send to srun's port, and where reports go, which the user's environment says.
 // The first byte chooses.
-#include "plugins/kit/report.h"
+#include "plugins/kit/starter_message.h"
 #include "test/fuzz/fuzz.h"
 
 using namespace pmixhost;
@@ -25,9 +25,9 @@ int fuzz_rounds() {
 
 std::vector<std::string> fuzz_seeds() {
     OpenSealer sealer;
-    ReportTarget target{4711, cookie, {"10.0.0.1", "fd00::1"}};
-    return {"f" + *make_frame(cookie, {3, "n1: why"}, sealer), "f" + *make_frame(cookie, {}, sealer),
-            "t" + target.text()};
+    StarterAddress target{4711, cookie, {"10.0.0.1", "fd00::1"}};
+    return {"f" + *seal_message(cookie, ExitReport{3, "n1: why"}.message(), sealer),
+            "f" + *seal_message(cookie, ExitReport{}.message(), sealer), "t" + target.text()};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
@@ -35,12 +35,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         return 0;
     std::string_view text(reinterpret_cast<const char *>(data) + 1, size - 1);
     if (data[0] == 't') {
-        if (auto target = ReportTarget::parse(text))
-            fuzz_expect(target->addresses.size() <= max_addresses && ReportTarget::parse(target->text()).ok());
+        if (auto target = StarterAddress::parse(text))
+            fuzz_expect(target->addresses.size() <= max_addresses && StarterAddress::parse(target->text()).ok());
         return 0;
     }
     OpenSealer sealer;
-    if (auto report = open_frame(text, cookie, 1000, sealer))
+    auto message = open_message(text, cookie, 1000, sealer);
+    if (message)
+        fuzz_expect(message->body.size() <= std::max(max_report_text, max_invitation));
+    if (auto report = message ? ExitReport::of(*message) : message.failure())
         fuzz_expect(report->exit_status >= 0 && report->exit_status <= 255 && report->text.size() <= max_report_text &&
                     report->text.find('\n') == std::string::npos);
     return 0;

@@ -1,5 +1,6 @@
 // Exit reports: what a daemon says reaches srun, and nobody else can say anything.
-#include "plugins/kit/report.h"
+#include "plugins/kit/starter_listener.h"
+#include "plugins/kit/starter_sender.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -29,20 +30,25 @@ class PlainSealer : public Sealer {
     uid_t uid_;
 };
 
-static ReportTarget local_target(const ExitReportListener &listener) {
-    ReportTarget target = listener.target();
+static StarterAddress local_target(const StarterListener &listener) {
+    StarterAddress target = listener.address();
     target.addresses = {"127.0.0.1"};
     return target;
 }
 
-static ExitReportListener open_listener() {
-    auto listener = ExitReportListener::open({});
+static StarterListener open_listener() {
+    auto listener = StarterListener::open({});
     assert_true(listener.ok());
     return std::move(*listener);
 }
 
+static Result<ExitReport> open_report(std::string_view frame, const Cookie &cookie, uid_t uid, Sealer &sealer) {
+    auto message = open_message(frame, cookie, uid, sealer);
+    return message ? ExitReport::of(*message) : message.failure();
+}
+
 // Sends raw bytes as a stranger would; the connection stays open in `fd`.
-static void send_raw(const ReportTarget &target, std::string_view bytes, UniqueFd &fd) {
+static void send_raw(const StarterAddress &target, std::string_view bytes, UniqueFd &fd) {
     fd.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -56,7 +62,7 @@ static void a_report_arrives(void **) {
     auto listener = open_listener();
     PlainSealer sealer;
     assert_false(listener.collect(sealer, 1000ms).has_value()); // at once: nobody called
-    assert_true(send_exit_report(local_target(listener), {7, "why\nnot"}, sealer, 2s).ok());
+    assert_true(send_to_starter(local_target(listener), ExitReport{7, "why\nnot"}.message(), sealer, 2s).ok());
     auto report = listener.collect(sealer, 1000ms);
     assert_true(report.has_value());
     assert_int_equal(report->exit_status, 7);
@@ -66,24 +72,24 @@ static void a_report_arrives(void **) {
 static void a_report_arrives_at_the_advertised_addresses(void **) {
     auto listener = open_listener();
     PlainSealer sealer;
-    auto target = ReportTarget::parse(listener.target().text());
+    auto target = StarterAddress::parse(listener.address().text());
     assert_true(target.ok());
     target->addresses.resize(std::min<std::size_t>(target->addresses.size(), max_addresses - 2));
     target->addresses.insert(target->addresses.begin(), {"not an address", "127.0.0.2"});
-    assert_true(send_exit_report(*target, {3, ""}, sealer, 2s).ok());
+    assert_true(send_to_starter(*target, ExitReport{3, ""}.message(), sealer, 2s).ok());
     auto report = listener.collect(sealer, 1000ms);
     assert_true(report.has_value());
     assert_int_equal(report->exit_status, 3);
 }
 
 static void nobody_listens_is_told(void **) {
-    ReportTarget target;
+    StarterAddress target;
     {
         auto listener = open_listener();
         target = local_target(listener);
     }
     PlainSealer sealer;
-    auto sent = send_exit_report(target, {1, "x"}, sealer, 500ms);
+    auto sent = send_to_starter(target, ExitReport{1, "x"}.message(), sealer, 500ms);
     assert_false(sent.ok());
     assert_true(sent.failure().kind == ErrorKind::unreachable);
 }
@@ -91,16 +97,16 @@ static void nobody_listens_is_told(void **) {
 static void a_forged_report_is_dropped_and_a_genuine_one_behind_it_is_taken(void **) {
     auto listener = open_listener();
     PlainSealer sealer, stranger(geteuid() + 1), root(0);
-    ReportTarget target = local_target(listener), forged = target;
+    StarterAddress target = local_target(listener), forged = target;
     forged.cookie[15] ^= 1;
     UniqueFd garbage, silent, oversize, cut;
     send_raw(target, "", silent);
     send_raw(target, "GET / HTTP/1.1\r\n\r\n", garbage);
     send_raw(target, std::string("PMXR\0\0\0\3\0\1\0\0", 12), oversize);
     send_raw(target, std::string("PMXR\0\0\0\3\0\0\0\x40short", 17), cut);
-    assert_true(send_exit_report(forged, {9, "forged cookie"}, sealer, 1s).ok());
-    assert_true(send_exit_report(target, {9, "wrong uid"}, stranger, 1s).ok());
-    assert_true(send_exit_report(target, {5, "root"}, root, 1s).ok());
+    assert_true(send_to_starter(forged, ExitReport{9, "forged cookie"}.message(), sealer, 1s).ok());
+    assert_true(send_to_starter(target, ExitReport{9, "wrong uid"}.message(), stranger, 1s).ok());
+    assert_true(send_to_starter(target, ExitReport{5, "root"}.message(), root, 1s).ok());
     auto report = listener.collect(sealer, 1000ms);
     assert_true(report.has_value());
     assert_string_equal(report->text.c_str(), "root");
@@ -120,18 +126,18 @@ static void silent_callers_cost_no_more_than_the_limit(void **) {
 static void frames_are_checked_byte_by_byte(void **) {
     PlainSealer sealer;
     Cookie cookie{1, 2, 3};
-    auto frame = make_frame(cookie, {255, "text"}, sealer);
+    auto frame = seal_message(cookie, ExitReport{255, "text"}.message(), sealer);
     assert_true(frame.ok());
-    assert_true(open_frame(*frame, cookie, geteuid(), sealer).ok());
+    assert_true(open_report(*frame, cookie, geteuid(), sealer).ok());
     for (std::size_t length = 0; length < frame->size(); ++length)
-        assert_false(open_frame(frame->substr(0, length), cookie, geteuid(), sealer).ok());
+        assert_false(open_report(frame->substr(0, length), cookie, geteuid(), sealer).ok());
     // The text's length must be the payload's rest.
     std::string payload(reinterpret_cast<const char *>(cookie.data()), cookie.size());
     auto with = [&](std::string tail, char kind = 1) {
         std::string sealed = *sealer.seal(payload + std::string("\0\0\0", 3) + kind + tail);
         std::string bytes("PMXR\0\0\0\3\0\0\0", 11);
         bytes += static_cast<char>(sealed.size());
-        return open_frame(bytes + sealed, cookie, geteuid(), sealer).ok();
+        return open_report(bytes + sealed, cookie, geteuid(), sealer).ok();
     };
     assert_true(with(std::string("\0\0\0\1\0\0\0\1x", 9)));
     assert_false(with(std::string("\0\0\0\1\0\0\0\2x", 9)));
@@ -142,9 +148,9 @@ static void frames_are_checked_byte_by_byte(void **) {
     for (char kind : {'\0', '\2', '\3', '\4', '\5'})
         assert_false(with(std::string("\0\0\0\1\0\0\0\1x", 9), kind)); // no exit report
     // A long text is cut, not refused.
-    auto cut = make_frame(cookie, {1, std::string(5000, 'a')}, sealer);
+    auto cut = seal_message(cookie, ExitReport{1, std::string(5000, 'a')}.message(), sealer);
     assert_true(cut.ok());
-    auto opened = open_frame(*cut, cookie, geteuid(), sealer);
+    auto opened = open_report(*cut, cookie, geteuid(), sealer);
     assert_true(opened.ok());
     assert_int_equal(opened->text.size(), max_report_text);
 }
@@ -163,11 +169,11 @@ static void hostile_targets_are_refused(void **) {
         "99 00112233445566778899aabbccddeeff 1 2 3 4 5 6 7 8 9",
     };
     for (const char *text : targets) {
-        if (ReportTarget::parse(text).ok())
+        if (StarterAddress::parse(text).ok())
             fail_msg("taken: %s", text);
     }
-    assert_false(ReportTarget::parse("99 00112233445566778899aabbccddeeff  10.0.0.1").ok());
-    auto good = ReportTarget::parse("99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
+    assert_false(StarterAddress::parse("99 00112233445566778899aabbccddeeff  10.0.0.1").ok());
+    auto good = StarterAddress::parse("99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
     assert_true(good.ok());
     assert_int_equal(good->addresses.size(), 2);
     assert_string_equal(good->text().c_str(), "99 00112233445566778899aabbccddeeff 10.0.0.1 fe80::1");
@@ -175,11 +181,11 @@ static void hostile_targets_are_refused(void **) {
 
 static void ports_come_from_the_range(void **) {
     // A range of one, then taken.
-    std::uint16_t port = open_listener().target().port;
-    auto first = ExitReportListener::open({port, port});
+    std::uint16_t port = open_listener().address().port;
+    auto first = StarterListener::open({port, port});
     assert_true(first.ok());
-    assert_int_equal(first->target().port, port);
-    auto second = ExitReportListener::open({port, port});
+    assert_int_equal(first->address().port, port);
+    auto second = StarterListener::open({port, port});
     assert_false(second.ok());
     assert_non_null(strstr(second.failure().text.c_str(), "no free port"));
 }

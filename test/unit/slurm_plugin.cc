@@ -1,5 +1,5 @@
 // The plugin as Slurm's programs load it: by dlopen, again and again, with hooks that stay silent.
-#include "plugins/kit/report.h"
+#include "plugins/kit/starter_address.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
 #include "test/unit/slurm_fakes.h"
@@ -94,7 +94,7 @@ static void a_launch_is_described_and_ends(void **) {
     assert_string_equal(map->distribution.c_str(), "block");
     assert_true(map->ranks_by_host == (std::vector<std::vector<Rank>>{{0, 1}, {2}}));
     assert_false(map->start_key.empty());
-    assert_true(ReportTarget::parse(environment.get("PMIXHOST_REPORT")).ok());
+    assert_true(StarterAddress::parse(environment.get("PMIXHOST_REPORT")).ok());
     assert_int_equal(fini(state), 0);
     assert_int_equal(fini(nullptr), 0);
 

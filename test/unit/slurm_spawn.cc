@@ -1,6 +1,7 @@
 // PMIx_Spawn under Slurm: the srun that a plan becomes, and what reaches srun while its step runs.
 #include "common/start/spawn_channel.h"
 #include "plugins/kit/launch_listener.h"
+#include "plugins/kit/starter_sender.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/steps/spawn_command.h"
 
@@ -121,7 +122,7 @@ void sruns_words_have_a_meaning(void **) {
 
 // A listener with a fake launcher: a process that ends at once, and the test at the end of its channel.
 struct Fixture {
-    ReportTarget target;
+    StarterAddress target;
     UniqueFd spawn_end, launcher_end;
     std::unique_ptr<LaunchListener> listener;
     PlainSealer sealer;
@@ -129,9 +130,9 @@ struct Fixture {
     std::vector<std::string> complaints; // read after the thread's end
 
     explicit Fixture(std::chrono::milliseconds patience = 10s) {
-        auto opened = ExitReportListener::open({});
+        auto opened = StarterListener::open({});
         assert_true(opened.ok());
-        target = opened->target();
+        target = opened->address();
         target.addresses = {"127.0.0.1"};
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -229,7 +230,7 @@ void notes_are_shown_and_are_no_exit_reports(void **) {
     assert_string_equal(f.complaints[0].c_str(), "the daemon on n1 was killed");
 }
 
-UniqueFd stranger(const ReportTarget &target) {
+UniqueFd stranger(const StarterAddress &target) {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -281,16 +282,16 @@ void strangers_have_a_deadline(void **) {
 
 // Then there is time to say it on another one.
 void a_ready_message_tells_when_its_connection_was_closed(void **) {
-    auto listener = ExitReportListener::open({});
+    auto listener = StarterListener::open({});
     assert_true(listener.ok());
-    ReportTarget target = listener->target();
+    StarterAddress target = listener->address();
     target.addresses = {"127.0.0.1"};
     PlainSealer sealer;
     auto ready = ReadyMessage::prepare(target, {StarterMessage::Kind::launched, 0, ""}, sealer, 2s);
     assert_true(ready.ok());
     {
         auto connection = listener->accept();
-        assert_true(connection && connection->receive() == StarterConnection::Progress::whole);
+        assert_true(connection && connection->receive() == FrameProgress::whole);
         auto said = open_message(connection->take_frame(), listener->cookie(), geteuid(), sealer);
         assert_true(said && said->kind == StarterMessage::Kind::kept);
     }

@@ -182,7 +182,7 @@ class SlurmBackend final : public RmBackend,
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
         if (!ender_)
             ender_.emplace(loop_);
-        std::optional<kit::ReportTarget> report;
+        std::optional<kit::StarterAddress> report;
         if (!reported_)
             report = step_.report;
         reported_ = true;
@@ -191,7 +191,8 @@ class SlurmBackend final : public RmBackend,
                 StepEnded ended;
                 if (report) {
                     kit::MungeSealer sealer;
-                    auto sent = kit::send_exit_report(*report, {end.exit_status, end.text}, sealer, report_limit);
+                    auto sent = kit::send_to_starter(*report, kit::ExitReport{end.exit_status, end.text}.message(),
+                                                     sealer, report_limit);
                     if (!sent)
                         ended.unheard =
                             fmt::format("srun does not hear why the step ends ({}): {}", sent.failure().text, end.text);

@@ -194,7 +194,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
         step.jobs.erase(std::remove(step.jobs.begin() + i + 1, step.jobs.end(), step.jobs[i]), step.jobs.end());
     step.settings = std::move(settings->settings);
     if (auto where = document.text("slurm.report")) {
-        auto target = kit::ReportTarget::parse(*where);
+        auto target = kit::StarterAddress::parse(*where);
         if (target)
             step.report = std::move(*target);
     }

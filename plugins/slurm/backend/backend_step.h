@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/config/settings.h"
-#include "plugins/kit/report.h"
+#include "plugins/kit/starter_sender.h"
 #include "plugins/slurm/shim/identity.h"
 #include "server-glue/rm/rm_backend.h"
 
@@ -15,11 +15,11 @@ namespace pmixhost::slurm {
 
 struct SlurmStep {
     StepInfo info;
-    StepName name;                           // this host's own: trusted, from slurmstepd
-    std::uint32_t leader_job = 0;            // by which the step's users know it
-    std::vector<std::uint32_t> jobs;         // all jobs whose step of that number is ours, own first
-    std::vector<std::string> node_of;        // Slurm's node name of each host of info.map
-    std::optional<kit::ReportTarget> report; // absent: srun hears nothing
+    StepName name;                             // this host's own: trusted, from slurmstepd
+    std::uint32_t leader_job = 0;              // by which the step's users know it
+    std::vector<std::uint32_t> jobs;           // all jobs whose step of that number is ours, own first
+    std::vector<std::string> node_of;          // Slurm's node name of each host of info.map
+    std::optional<kit::StarterAddress> report; // absent: srun hears nothing
     Settings settings;
     std::string session_node; // where the allocation's session runs
     int lifeline_fd = -1;     // ends with slurmstepd; -1: none

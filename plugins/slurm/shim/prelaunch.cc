@@ -176,7 +176,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     auto text = encode_task_map(*map);
     if (!text)
         return text.failure();
-    auto listener = kit::ExitReportListener::open(context.ports);
+    auto listener = kit::StarterListener::open(context.ports);
     if (!listener)
         return error(listener.failure().kind, "{}{}", listener.failure().text,
                      listener.failure().kind == ErrorKind::limit ? " (SrunPortRange)" : "");
@@ -185,7 +185,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         if (auto set = set_variable(environment, task_map_variable(i), pieces[i]); !set)
             return set.failure();
     }
-    if (auto set = set_variable(environment, std::string(report_variable), listener->target().text()); !set)
+    if (auto set = set_variable(environment, std::string(report_variable), listener->address().text()); !set)
         return set.failure();
     if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)

@@ -68,8 +68,9 @@ void end_step_from_task(const Prepared &prepared, bool first_on_host, const std:
                         const StepKiller &killer) {
     if (!first_on_host)
         return;
-    auto target = kit::ReportTarget::parse(find_variable(environment, report_variable));
-    bool told = target && kit::send_exit_report(*target, {1, why}, killer.sealer, report_limit).ok();
+    auto target = kit::StarterAddress::parse(find_variable(environment, report_variable));
+    bool told =
+        target && kit::send_to_starter(*target, kit::ExitReport{1, why}.message(), killer.sealer, report_limit).ok();
     if (!told) {
         std::string line = "pmixhost: " + one_line(why, kit::max_report_text) + "\n";
         [[maybe_unused]] ssize_t written = ::write(killer.error_fd, line.data(), line.size());

@@ -4,7 +4,7 @@
 
 #include "common/base/result.h"
 #include "common/job/job_map.h"
-#include "plugins/kit/report.h"
+#include "plugins/kit/starter_sender.h"
 #include "plugins/slurm/shim/prefork.h"
 
 #include <chrono>

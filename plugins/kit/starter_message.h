@@ -1,0 +1,57 @@
+// What the daemons of a step (or a task's hook) tell the *starter*, the command with which the user started the step
+// (srun), which listens from before the launch on (starter_listener.h, launch_listener.h). Its form:
+//
+// One message per connection, then the sender closes; only behind one of kind 5 come others.
+// Big-endian:
+//     u32 magic 0x504d5852 ("PMXR") | u32 version 3 | u32 length | length bytes
+// The bytes (at most max_credential) are a munge credential that only the sender's own uid may
+// open, whose payload is
+//     16 bytes cookie | u32 kind | i32 status | u32 length | body
+// The starter takes it when munge names its own uid or root as the sender and the cookie is its own.
+#pragma once
+
+#include "plugins/kit/sealer.h"
+#include "plugins/kit/starter_address.h"
+
+namespace pmixhost::kit {
+
+inline constexpr std::uint32_t starter_magic = 0x504d5852;
+inline constexpr std::uint32_t starter_version = 3;
+inline constexpr std::size_t max_report_text = 1024;
+inline constexpr std::size_t max_invitation = 4096;
+inline constexpr std::size_t max_credential = 8192;
+
+struct StarterMessage {
+    enum class Kind : std::uint32_t {
+        exit_report = 1, // why the step ends, and what the starter should return: status 0..255
+        launched = 2,    // the programs of a spawned step run on a host (status 0, body the host's index), or one could
+                         // not be started (a PMIx status, and a text)
+        invitation = 3,  // to the launcher beside the starter (common/transport/invitation.h); bytes
+        note = 4,        // a line for the user; the step goes on (status 0)
+        kept = 5,        // this connection is kept for what comes later (status 0): others that are silent are closed
+    };
+    Kind kind = Kind::exit_report;
+    int status = 0;
+    std::string body; // one line of at most max_report_text, but for an invitation, of at most max_invitation
+};
+
+struct ExitReport {
+    int exit_status = 1;
+    std::string text; // one line
+    StarterMessage message() const;
+    // Fails (invalid) on a message that is no exit report.
+    static Result<ExitReport> of(StarterMessage message);
+};
+
+// A message as it goes over the wire. Fails (limit) on an invitation that is too long, and as the sealer does.
+Result<std::string> seal_message(const Cookie &cookie, const StarterMessage &message, Sealer &sealer);
+// `frame`: a whole one. Fails (invalid, denied) on what is not one, or not for this step, and as the sealer does.
+Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid, Sealer &sealer);
+
+// How far a frame has come that begins `bytes`.
+enum class FrameProgress { more, whole, bad };
+FrameProgress frame_progress(std::string_view bytes);
+// Of a whole one: its bytes.
+std::size_t frame_size(std::string_view bytes);
+
+} // namespace pmixhost::kit

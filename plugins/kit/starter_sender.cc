@@ -1,0 +1,146 @@
+// See starter_sender.h.
+#include "plugins/kit/starter_sender.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace pmixhost::kit {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Once one address has it, the others get only a moment more: they most likely lead nowhere.
+constexpr auto moment = std::chrono::milliseconds(200);
+
+int milliseconds_until(Clock::time_point deadline) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    return static_cast<int>(std::clamp<long long>(left, 0, 60'000));
+}
+
+UniqueFd begin_connect(const std::string &address, std::uint16_t port) {
+    sockaddr_storage storage{};
+    socklen_t length = 0;
+    auto *v4 = reinterpret_cast<sockaddr_in *>(&storage);
+    auto *v6 = reinterpret_cast<sockaddr_in6 *>(&storage);
+    if (inet_pton(AF_INET, address.c_str(), &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        length = sizeof *v4;
+    } else if (inet_pton(AF_INET6, address.c_str(), &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        length = sizeof *v6;
+    } else {
+        return {};
+    }
+    UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd)
+        return {};
+    if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&storage), length) != 0 && errno != EINPROGRESS)
+        return {};
+    return fd;
+}
+
+// A frame is small against the buffer of a connection on which next to nothing was sent.
+bool write_at_once(int fd, const std::string &frame) {
+    return ::send(fd, frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(frame.size());
+}
+
+enum class Attempt { again, done, failed };
+
+// Connects to all addresses at once, and calls `ready(index of the address, fd)` for each that can be written to, or
+// has failed, until it is through with it. Returns those it has done, by `deadline`.
+template <typename Ready>
+std::vector<UniqueFd> try_all(const StarterAddress &to, Clock::time_point deadline, Ready ready) {
+    std::vector<UniqueFd> open(std::min(to.addresses.size(), max_addresses)), done;
+    for (std::size_t i = 0; i < open.size(); ++i)
+        open[i] = begin_connect(to.addresses[i], to.port);
+    for (;;) {
+        std::vector<pollfd> polls;
+        for (const auto &fd : open)
+            polls.push_back({fd ? fd.get() : -1, POLLOUT, 0}); // poll passes over -1
+        int wait = milliseconds_until(deadline);
+        if (wait == 0 || std::none_of(open.begin(), open.end(), [](const UniqueFd &fd) { return bool(fd); }))
+            return done;
+        int count = ::poll(polls.data(), polls.size(), wait);
+        if (count < 0 && errno != EINTR)
+            return done;
+        for (std::size_t i = 0; count > 0 && i < polls.size(); ++i) {
+            if (!polls[i].revents)
+                continue;
+            Attempt attempt = ready(i, open[i].get());
+            if (attempt == Attempt::done) {
+                done.push_back(std::move(open[i]));
+                deadline = std::min(deadline, Clock::now() + moment);
+            }
+            if (attempt != Attempt::again)
+                open[i].reset();
+        }
+    }
+}
+
+Error unreachable(const StarterAddress &to) {
+    return error(ErrorKind::unreachable, "the command that started the step cannot be reached on port {}", to.port);
+}
+
+} // namespace
+
+Result<void> send_to_starter(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
+                             std::chrono::milliseconds limit) {
+    auto deadline = Clock::now() + limit;
+    auto frame = seal_message(to.cookie, message, sealer);
+    if (!frame)
+        return frame.failure();
+    std::vector<std::size_t> written(max_addresses);
+    auto delivered = try_all(to, deadline, [&](std::size_t i, int fd) {
+        ssize_t n = ::send(fd, frame->data() + written[i], frame->size() - written[i], MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR ? Attempt::again : Attempt::failed;
+        written[i] += static_cast<std::size_t>(n);
+        return written[i] == frame->size() ? Attempt::done : Attempt::again;
+    });
+    if (delivered.empty())
+        return unreachable(to);
+    return {};
+}
+
+Result<ReadyMessage> ReadyMessage::prepare(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
+                                           std::chrono::milliseconds limit) {
+    auto deadline = Clock::now() + limit;
+    auto kept = seal_message(to.cookie, {StarterMessage::Kind::kept, 0, ""}, sealer);
+    auto frame = seal_message(to.cookie, message, sealer);
+    if (!kept || !frame)
+        return !kept ? kept.failure() : frame.failure();
+    ReadyMessage ready;
+    ready.frame_ = std::move(*frame);
+    ready.connections_ = try_all(to, deadline, [&](std::size_t, int fd) {
+        int failure = 0;
+        socklen_t length = sizeof failure;
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &length);
+        return failure == 0 && write_at_once(fd, *kept) ? Attempt::done : Attempt::failed;
+    });
+    if (ready.connections_.empty())
+        return unreachable(to);
+    return ready;
+}
+
+Result<void> ReadyMessage::send() {
+    bool sent = false;
+    for (auto &connection : std::exchange(connections_, {})) {
+        char byte; // the other side says nothing: what there is to read is its end
+        bool open = ::recv(connection.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+        sent = (open && write_at_once(connection.get(), frame_)) || sent;
+    }
+    if (!sent)
+        return error(ErrorKind::unreachable, "the command that started the step has closed its connection");
+    return {};
+}
+
+} // namespace pmixhost::kit

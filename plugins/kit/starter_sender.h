@@ -1,0 +1,32 @@
+// The way to the starter (starter_message.h). A sender cannot know which of the starter's addresses leads to it, so it
+// sends to each that takes the connection; the starter uses the first genuine message. Blocking: for a worker thread,
+// or a process that has nothing else to do.
+#pragma once
+
+#include "common/base/unique_fd.h"
+#include "plugins/kit/starter_message.h"
+
+#include <chrono>
+
+namespace pmixhost::kit {
+
+// Within `limit`. Fails (unreachable) when nobody took it.
+Result<void> send_to_starter(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
+                             std::chrono::milliseconds limit);
+
+// A message that is sealed and has its connections, so that to send it takes no time: what must be out
+// before the RM ends this process is prepared before. On each connection it is said at once who keeps it.
+class ReadyMessage {
+  public:
+    // Blocking, like send_to_starter.
+    static Result<ReadyMessage> prepare(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
+                                        std::chrono::milliseconds limit);
+    // Once. Fails (unreachable) when the starter has closed all connections.
+    Result<void> send();
+
+  private:
+    std::string frame_;
+    std::vector<UniqueFd> connections_;
+};
+
+} // namespace pmixhost::kit
