@@ -72,7 +72,7 @@ CLEANFILES += test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so $(MPI_CL
 
 # make e2e-clients: all of them and nothing else, for the runners.
 .PHONY: e2e-clients
-e2e-clients: $(E2E_CLIENTS) test/e2e/clients/stuck.la $(check_DATA)
+e2e-clients: $(E2E_CLIENTS) test/e2e/clients/stuck.la test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
 
 # The scripts by their folders: a list of them would forget the new ones.
 EXTRA_DIST += test/e2e/common test/e2e/slurm test/e2e/local

@@ -1,4 +1,4 @@
-// How a message's fields become bytes. Each message lists its fields once (see messages.h); the
+// How a message's fields become bytes. Each message lists its fields once (see modex_messages.h, say); the
 // encoder, the bounded decoder and the document of the format (contrib/doc/wire-format.md, made by
 // test/unit/wire_document) all come from that list.
 //

@@ -3,7 +3,7 @@
 //
 //   0  u16 magic 0x5058 ("PX")
 //   2  u8  version of the protocol, 2
-//   3  u8  type, see messages.h
+//   3  u8  type, see all_messages.h
 //   4  u32 length of the message that follows, at most FrameLimits
 //
 // Once a connection is open its frames have tags (transport/frame_tag.h), unless both sides do without:

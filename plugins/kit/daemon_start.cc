@@ -4,6 +4,8 @@
 #include "common/start/start_fd.h"
 #include "plugins/kit/daemon_channels.h"
 
+#include <sys/mman.h>
+
 namespace pmixhost::kit {
 
 Result<StartedDaemon> start_daemon(StartDocument document, const std::string &host, DaemonLaunch launch) {
@@ -14,6 +16,14 @@ Result<StartedDaemon> start_daemon(StartDocument document, const std::string &ho
     if (!door || !page)
         return door ? page.failure() : door.failure();
     daemon.page = *page;
+    // Until the daemon runs.
+    struct Unmap {
+        StatusPage *page;
+        ~Unmap() {
+            if (page)
+                ::munmap(page, StatusPage::size);
+        }
+    } unmap{*page};
     for (const auto &[key, value] : {std::pair("host", host), std::pair("door_fd", std::to_string(door->get())),
                                      std::pair("status_fd", std::to_string(page_fd.get()))}) {
         if (auto added = document.add(key, value); !added)
@@ -31,6 +41,7 @@ Result<StartedDaemon> start_daemon(StartDocument document, const std::string &ho
     if (!pid)
         return pid.failure();
     daemon.pid = *pid;
+    unmap.page = nullptr;
     return daemon;
 }
 

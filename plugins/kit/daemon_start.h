@@ -10,7 +10,7 @@ namespace pmixhost::kit {
 struct StartedDaemon {
     pid_t pid = -1;
     std::string door;           // name of the task door, for ask_at_door
-    StatusPage *page = nullptr; // mapped for as long as the process lives
+    StatusPage *page = nullptr; // the caller's, to munmap(2) when the daemon has ended
 };
 
 // Makes the task door and the status page, adds them and `host` to `document`, and launches `launch` with it, whose

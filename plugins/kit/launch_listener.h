@@ -1,6 +1,5 @@
 // The launch listener: a thread in the command that started a step (srun), which hears what the step's daemons say
-// (report.h) while
-// the step runs.
+// (starter_message.h) while the step runs.
 //   exit report   kept until the step is over, when the starter asks for it
 //   launched      written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
 //   note          shown to the user at once, 100 of them at most

@@ -7,9 +7,9 @@
 //   NAME.host_name   repeated: the hosts, in order. `host` says which of them this is
 //   NAME.ranks       repeated, one per host, in order: its ranks, comma separated (may be empty)
 //   NAME.app_ranks   repeated: APP RANKS, APP counted from 0
-//   NAME.app_arg     repeated: APP ARGUMENT, in order; a line break is \n and a backslash
-//   \\ (common/local/local_text.h) NAME.map_by, NAME.process_sets, NAME.parent   optional
-//   (contrib/doc/start-document.md, `local`)
+//   NAME.app_arg     repeated: APP ARGUMENT, in order; a line break is \n and a backslash is two of them
+//                    (common/local/local_text.h)
+//   NAME.map_by, NAME.process_sets, NAME.parent   optional (contrib/doc/start-document.md, `local`)
 #pragma once
 
 #include "common/start/start_document.h"

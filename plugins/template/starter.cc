@@ -71,6 +71,8 @@ Result<void> start_host(Job &job, std::size_t self) {
         pid_t pid = ::fork();
         if (pid == 0)
             become_task(job, daemon->door, rank);
+        if (pid < 0)
+            return system_error("fork", errno);
         host.tasks.push_back(pid);
     }
     return {};
@@ -110,10 +112,11 @@ int hear_daemons(Job &job) {
 
 int run(std::size_t hosts, Rank tasks_of_each, char **program) {
     auto secret = kit::new_secret();
-    Job job{program, "/tmp/pmixhost-template.XXXXXX", {}, {}};
+    const char *temporary = std::getenv("TMPDIR");
+    Job job{program, fmt::format("{}/pmixhost-template.XXXXXX", temporary ? temporary : "/tmp"), {}, {}};
     if (!secret || !::mkdtemp(job.directory.data()))
         return 1;
-    job.step = {job.directory.substr(5), *secret, {}, {}, {{}}};
+    job.step = {std::filesystem::path(job.directory).filename(), *secret, {}, {}, {{}}};
     for (char **word = program; *word; ++word)
         job.step.apps[0].argv.emplace_back(*word);
     for (std::size_t host = 0; host < hosts; ++host) {

@@ -17,6 +17,7 @@
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/tasks/proxy_client.h"
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -121,7 +122,9 @@ std::string log_path(const Settings &settings, const StartDocument &document) {
     const std::string &pattern = settings.log_file;
     auto text = [&](std::string_view key) {
         auto value = document.text(key);
-        return value ? *value : std::string("x");
+        std::string name = value ? *value : "x";
+        std::replace(name.begin(), name.end(), '/', '_'); // a part of a name
+        return name;
     };
     for (std::size_t i = 0; i < pattern.size(); ++i) {
         if (pattern[i] != '%' || i + 1 == pattern.size()) {

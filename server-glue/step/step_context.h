@@ -61,6 +61,8 @@ class StepContext final : public HostPort {
     }
     std::size_t queued_bytes(HostIndex to) override { return mesh->queued_bytes(to); }
     bool send_to_session(std::uint8_t type, SharedBytes payload) override {
+        if (!backend.roles())
+            return false;
         before_the_session_hears();
         return mesh->send(session_peer(), type, std::move(payload));
     }

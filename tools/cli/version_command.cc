@@ -5,6 +5,7 @@
 #include <config.h>
 #include <pmix_version.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <spawn.h>
@@ -20,6 +21,7 @@ static int show_backends() {
     std::string option = "--backends";
     char *words[] = {daemon.data(), option.data(), nullptr};
     std::fflush(stdout);
+    std::signal(SIGCHLD, SIG_DFL); // it may have been inherited otherwise: then nobody could be waited for
     pid_t pid = -1;
     int status = 0;
     int code = ::posix_spawn(&pid, daemon.c_str(), nullptr, nullptr, words, environ);

@@ -3,10 +3,12 @@
  *   family CHILDREN [DIRECTIVE=VALUE ...]
  *        The first rank spawns two jobs of CHILDREN processes, one after the other. Each rank of the parent
  *        reads the children's job information and what they have posted, as soon as it has their name,
- *        then all connect with the job, and know who of it is on their host. Each of the children reads what the other
- * job, its sibling, is and has posted; the two never connect. family strangers A namespace that is nobody's is not
- * found, each time, nor is a rank that a job does not have, and a connect with the former ends with its timeout. The
- * children are the same program: family child NAME PARENT PARENT-SIZE [SIBLING].
+ *        then all connect with the job, and know who of it is on their host. Each of the children reads what the
+ *        other job, its sibling, is and has posted; the two never connect.
+ *   family strangers
+ *        A namespace that is nobody's is not found, each time, nor is a rank that a job does not have, and
+ *        a connect with the former ends with its timeout.
+ * The children are the same program: family child NAME PARENT PARENT-SIZE [SIBLING].
  */
 #include "peers.h"
 

@@ -5,9 +5,10 @@
  *   group_invite decline    the last rank declines, of which the inviter hears
  *   group_invite silent     the last rank never answers, which disturbs nobody else
  *   group_invite timeout    the same, and the inviter has given PMIX_TIMEOUT
- *   group_invite ends HOW   the last rank is killed (kill), exits (exit), or leaves in order (leave), without having
- * answered: the inviter hears of a failed invitation group_invite leader     the inviter is killed before all have
- * answered: the invited hear of it group_invite leave      a member leaves the group
+ *   group_invite ends HOW   the last rank is killed (kill), exits (exit), or leaves in order (leave), without
+ *                           having answered: the inviter hears of a failed invitation
+ *   group_invite leader     the inviter is killed before all have answered: the invited hear of it
+ *   group_invite leave      a member leaves the group
  */
 #include "events.h"
 

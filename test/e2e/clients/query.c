@@ -7,7 +7,8 @@
  *   query ended            the last rank exits with 3 after PMIx_Finalize: the others see it
  *   query mixed            some keys are answered and some are not
  *   query rm SECONDS JOB   the allocation has up to so many seconds left; queue `main` is up
- *   query no-rm            there is nobody to ask about queues and allocations
+ *   query supported        each key that is listed as supported is answered, and none that is not
+ *   query supported-rm     the same, and those of the RM are among them
  */
 #include "sets.h"
 

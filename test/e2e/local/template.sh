@@ -4,12 +4,13 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../common/words.sh"
 
 export PMIXHOST_PMIXHOSTD=$PMIXHOST_BUILD/server-glue/pmixhostd
+template_dir=$(mktemp -d /tmp/pmixhost-e2e.XXXXXX) # a short name: it has sockets
 job() { # as in words.sh
     local hosts=$1 per=$2 begin=$SECONDS
     shift 2
     rm -f "$CLIENT_DIR"/*
     status=0 too_late=
-    output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" "$PMIXHOST_BUILD/plugins/template/pmixhost-template" \
+    output=$(cd "$test_dir" && TMPDIR=$template_dir timeout -k 5 "$TEST_LIMIT" "$PMIXHOST_BUILD/plugins/template/pmixhost-template" \
         "$hosts" "$per" "$@" 2>&1 </dev/null) || status=$?
     ((status != 124 || SECONDS - begin < TEST_LIMIT)) || too_late=yes
     verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
@@ -33,6 +34,7 @@ client 2 1 query supported
 ok "what is listed as supported is answered, and nothing of facets that it has not" all_ok 2
 client 2 2 "" # no program: a directory
 ok "a program that cannot be executed ends the job with an error" eval 'ended_in_time && ((status != 0))'
-is "nothing of the jobs is left" "$(ls -d /tmp/pmixhost-template.* 2>/dev/null)" ""
+is "nothing of the jobs is left" "$(ls -d "$template_dir"/pmixhost-template.* 2>/dev/null)" ""
+rm -rf "$template_dir"
 
 done_testing
