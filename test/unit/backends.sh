@@ -3,6 +3,9 @@
 top=${top_builddir:-.}
 PMIXHOST_PMIXHOSTD=$top/server-glue/pmixhostd
 export PMIXHOST_PMIXHOSTD
+# All backends are loaded into one process here, and each has the one symbol that is looked for: no fault of theirs.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_odr_violation=0
+export ASAN_OPTIONS
 echo 1..4
 result() { # STATUS NUMBER TEXT
 	if [ "$1" = 0 ]; then echo "ok $2 - $3"; else echo "not ok $2 - $3"; fi
