@@ -8,7 +8,7 @@ common_libcommon_files = \
 	common/base/bytes.h \
 	common/loop/deadline_timer.h \
 	common/loop/event_loop.h common/loop/event_loop.cc \
-	common/base/fd_pair.h \
+	common/base/fd_pair.h common/base/poll_time.h \
 	common/job/job_map.h common/job/job_map.cc \
 	common/peer/socket_owner.h common/peer/socket_owner.cc \
 	common/peer/peer_address.h \
@@ -49,7 +49,7 @@ common_libcommon_files = \
 	common/wire/cross_job_messages.h \
 	common/wire/event_messages.h \
 	common/wire/modex_messages.h \
-	common/wire/names.h \
+	common/wire/names.h common/wire/time_left.h \
 	common/wire/publish_messages.h \
 	common/wire/session_messages.h \
 	common/wire/spawn_messages.h \

@@ -11,7 +11,7 @@ EXTRA_DIST += plugins/slurm/shim/shim.map plugins/slurm/backend/backend.map
 if HAVE_SLURM
 # The shim is loaded into all of Slurm's daemons: no library of ours, no libfmt, no libslurm.
 noinst_LTLIBRARIES += plugins/slurm/libshim.la
-plugins_slurm_libshim_la_SOURCES = $(slurm_shim_files) $(kit_shim_sources) \
+plugins_slurm_libshim_files = $(slurm_shim_files) $(kit_shim_sources) \
 	common/job/process_set.cc common/start/task_spec.cc \
 	plugins/slurm/shim/app_list.cc plugins/slurm/shim/multi_prog.cc plugins/slurm/steps/srun_command.cc \
 	plugins/slurm/shim/daemon_cgroup.cc plugins/slurm/shim/hook_env.cc \
@@ -29,14 +29,14 @@ plugins_slurm_mpi_pmixhost_la_LIBADD = plugins/slurm/libshim.la $(MUNGE_LIBS)
 EXTRA_plugins_slurm_mpi_pmixhost_la_DEPENDENCIES = plugins/slurm/shim/shim.map
 
 pmixhostlib_LTLIBRARIES += plugins/slurm/backend_slurm.la
-plugins_slurm_backend_slurm_la_SOURCES = \
+plugins_slurm_backend_slurm_files = \
 	plugins/slurm/backend/backend.cc \
 	plugins/slurm/backend/allocations.h plugins/slurm/backend/allocations.cc \
 	plugins/slurm/backend/allocation_calls.h plugins/slurm/backend/allocation_calls.cc \
 	plugins/slurm/backend/backend_step.h plugins/slurm/backend/backend_step.cc \
 	plugins/slurm/backend/contact_socket.h plugins/slurm/backend/contact_socket.cc \
 	plugins/slurm/shim/app_list.cc plugins/slurm/shim/identity.cc \
-	plugins/slurm/backend/job_record.h plugins/slurm/backend/job_record.cc \
+	plugins/slurm/backend/loaded_jobs.h plugins/slurm/backend/job_record.h plugins/slurm/backend/job_record.cc \
 	plugins/slurm/backend/rm_answers.h plugins/slurm/backend/rm_answers.cc \
 	plugins/slurm/shim/task_map.cc plugins/slurm/steps/session_step.h plugins/slurm/steps/session_step.cc \
 	plugins/slurm/steps/spawn_command.h plugins/slurm/steps/spawn_command.cc \

@@ -1,6 +1,7 @@
 // See starter_listener.h.
 #include "plugins/kit/starter_listener.h"
 
+#include "common/base/poll_time.h"
 #include <algorithm>
 #include <cerrno>
 
@@ -21,11 +22,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_connections = 64;
 constexpr int backlog = 4096;
-
-int milliseconds_until(Clock::time_point deadline) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    return static_cast<int>(std::clamp<long long>(left, 0, 60'000));
-}
 
 Result<UniqueFd> bind_dual(std::uint16_t port) {
     UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -186,7 +182,7 @@ std::optional<ExitReport> StarterListener::collect(Sealer &sealer, std::chrono::
             if (report)
                 return std::move(*report);
         }
-        int wait = milliseconds_until(deadline);
+        int wait = poll_time(deadline);
         if (connections.empty() || wait == 0)
             return std::nullopt;
         std::vector<pollfd> polls;

@@ -1,6 +1,7 @@
 // See starter_sender.h.
 #include "plugins/kit/starter_sender.h"
 
+#include "common/base/poll_time.h"
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -18,11 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 // Once one address has it, the others get only a moment more: they most likely lead nowhere.
 constexpr auto moment = std::chrono::milliseconds(200);
-
-int milliseconds_until(Clock::time_point deadline) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    return static_cast<int>(std::clamp<long long>(left, 0, 60'000));
-}
 
 UniqueFd begin_connect(const std::string &address, std::uint16_t port) {
     sockaddr_storage storage{};
@@ -66,7 +62,7 @@ std::vector<UniqueFd> try_all(const StarterAddress &to, Clock::time_point deadli
         std::vector<pollfd> polls;
         for (const auto &fd : open)
             polls.push_back({fd ? fd.get() : -1, POLLOUT, 0}); // poll passes over -1
-        int wait = milliseconds_until(deadline);
+        int wait = poll_time(deadline);
         if (wait == 0 || std::none_of(open.begin(), open.end(), [](const UniqueFd &fd) { return bool(fd); }))
             return done;
         int count = ::poll(polls.data(), polls.size(), wait);

@@ -2,15 +2,11 @@
 #include "server-glue/control/cross_job_control.h"
 
 #include "common/wire/frame.h"
+#include "common/wire/time_left.h"
 
 #include <algorithm>
 
 namespace pmixhost {
-
-static std::uint32_t milliseconds_until(TimePoint deadline, TimePoint now) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count();
-    return static_cast<std::uint32_t>(std::clamp<long long>(left, 0, UINT32_MAX));
-}
 
 void CrossJobControl::request(TimePoint now, JobControlAsk ask) {
     bool cross_job = ask.everyone || std::any_of(ask.targets.begin(), ask.targets.end(),
@@ -64,7 +60,7 @@ void CrossJobControl::request(TimePoint now, JobControlAsk ask) {
     message.id = next_id_++;
     message.order = pending.order;
     message.everyone = ask.everyone;
-    message.timeout_ms = milliseconds_until(pending.deadline, now);
+    message.timeout_ms = milliseconds_left(now, pending.deadline);
     Bytes payload = wire::encode(message);
     if (payload.size() > wire::frame_limit)
         return pending.reply(PMIX_ERR_OUT_OF_RESOURCE);

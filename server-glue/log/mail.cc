@@ -1,6 +1,7 @@
 // See mail.h.
 #include "server-glue/log/mail.h"
 
+#include "common/base/poll_time.h"
 #include "common/base/unique_fd.h"
 
 #include <algorithm>
@@ -70,16 +71,11 @@ Result<pid_t> start(const std::string &program, const Mail &mail, int input, int
     return pid;
 }
 
-int milliseconds_until(TimePoint until) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-    return static_cast<int>(std::max<std::int64_t>(left, 0));
-}
-
 // All of it, unless the reader is gone or the time is up.
 void give(int fd, std::string_view text, TimePoint until) {
     while (!text.empty()) {
         pollfd room{fd, POLLOUT, 0};
-        if (::poll(&room, 1, milliseconds_until(until)) != 1)
+        if (::poll(&room, 1, poll_time(until)) != 1)
             return;
         ssize_t count = ::write(fd, text.data(), text.size());
         if (count < 0 && errno != EAGAIN && errno != EINTR)
@@ -139,7 +135,7 @@ Result<void> send_mail(const std::string &program, const Mail &mail, Duration pa
     give(output.get(), mail_message(mail), until);
     output.reset();
     pollfd end{exit_code.get(), POLLIN, 0};
-    bool in_time = ::poll(&end, 1, milliseconds_until(until)) == 1;
+    bool in_time = ::poll(&end, 1, poll_time(until)) == 1;
     if (!in_time)
         ::kill(-*pid, SIGKILL);
     char code[16] = "";

@@ -1,18 +1,13 @@
 // See modex.h.
 #include "server-glue/modex/modex.h"
 
+#include "common/wire/time_left.h"
+
 #include <algorithm>
 #include <pmix_common.h>
 #include <utility>
 
 namespace pmixhost {
-
-static std::uint32_t milliseconds_until(TimePoint now, TimePoint deadline) {
-    if (deadline == TimePoint::max())
-        return UINT32_MAX;
-    auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count();
-    return static_cast<std::uint32_t>(std::clamp<long long>(ms, 0, UINT32_MAX - 1));
-}
 
 void Modex::request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply,
                     ModexKey key) {
@@ -38,9 +33,9 @@ void Modex::ask(TimePoint now, Asked asked) {
     message.id = next_++;
     message.nspace = nspace;
     message.rank = rank;
-    message.timeout_ms = milliseconds_until(now, asked.deadline);
+    message.timeout_ms = milliseconds_left(now, asked.deadline);
     message.key = asked.key.name;
-    message.key_ms = milliseconds_until(now, now + asked.key.patience);
+    message.key_ms = milliseconds_left(now, now + asked.key.patience);
     HostIndex host = asked.host;
     asked_.emplace(message.id, std::move(asked));
     if (host == self_)

@@ -2,6 +2,7 @@
 #include "plugins/slurm/backend/allocation_calls.h"
 
 #include "plugins/slurm/backend/backend_step.h"
+#include "plugins/slurm/backend/loaded_jobs.h"
 #include "plugins/slurm/backend/rm_answers.h"
 #include "plugins/slurm/shim/task_map.h"
 
@@ -47,11 +48,8 @@ Error refused(std::string_view what, int why) {
     return error(kind, "{}: {}", what, slurm_strerror(why));
 }
 
-struct FreeJobs {
-    void operator()(job_info_msg_t *jobs) const { slurm_free_job_info_msg(jobs); }
-};
 struct Job {
-    std::unique_ptr<job_info_msg_t, FreeJobs> owner;
+    LoadedJobs owner;
     const slurm_job_info_t *info;
 };
 

@@ -1,6 +1,8 @@
 // See job_record.h.
 #include "plugins/slurm/backend/job_record.h"
 
+#include "plugins/slurm/backend/loaded_jobs.h"
+
 #include <cerrno>
 #include <fmt/format.h>
 #include <memory>
@@ -64,7 +66,7 @@ CommentCalls comment_calls(std::uint32_t job, void (*prepare)()) {
         job_info_msg_t *raw = nullptr;
         if (slurm_load_job(&raw, job, SHOW_ALL) != SLURM_SUCCESS)
             return failure(job);
-        std::unique_ptr<job_info_msg_t, void (*)(job_info_msg_t *)> owner(raw, slurm_free_job_info_msg);
+        LoadedJobs owner(raw);
         if (raw->record_count == 0)
             return error(ErrorKind::unreachable, "job {}: there is none", job);
         const char *comment = raw->job_array[0].comment;

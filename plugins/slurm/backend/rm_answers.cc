@@ -1,6 +1,8 @@
 // See rm_answers.h.
 #include "plugins/slurm/backend/rm_answers.h"
 
+#include "plugins/slurm/backend/loaded_jobs.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -13,20 +15,16 @@ namespace pmixhost::slurm {
 
 namespace {
 
-Error refused(std::string_view what, int why) {
+Error no_answer(std::string_view what, int why) {
     bool unknown = why == ESLURM_INVALID_JOB_ID || why == ESLURM_INVALID_PARTITION_NAME;
     return error(unknown ? ErrorKind::not_found : ErrorKind::unreachable, "{}: {}", what, slurm_strerror(why));
 }
 
-struct FreeJobs {
-    void operator()(job_info_msg_t *jobs) const { slurm_free_job_info_msg(jobs); }
-};
-
 Result<RmAnswer> about_job(std::uint32_t job_id) {
     job_info_msg_t *raw = nullptr;
     if (slurm_load_job(&raw, job_id, SHOW_ALL) != SLURM_SUCCESS)
-        return refused(fmt::format("job {}", job_id), errno);
-    std::unique_ptr<job_info_msg_t, FreeJobs> jobs(raw);
+        return no_answer(fmt::format("job {}", job_id), errno);
+    LoadedJobs jobs(raw);
     if (jobs->record_count == 0)
         return error(ErrorKind::not_found, "job {}: there is none", job_id);
     const slurm_job_info_t &job = jobs->job_array[0];
@@ -43,7 +41,7 @@ Result<RmAnswer> about_job(std::uint32_t job_id) {
 Result<RmAnswer> about_partitions() {
     partition_info_msg_t *partitions = nullptr;
     if (slurm_load_partitions(0, &partitions, 0) != SLURM_SUCCESS)
-        return refused("the partitions", errno);
+        return no_answer("the partitions", errno);
     RmAnswer answer;
     for (std::uint32_t i = 0; i < partitions->record_count; ++i) {
         const partition_info_t &partition = partitions->partition_array[i];
