@@ -34,13 +34,33 @@ nodist_server_glue_libglue_la_SOURCES = jumbo/glue-daemon.cc jumbo/glue-library.
 	jumbo/glue-spawn.cc jumbo/glue-collective.cc jumbo/glue-events.cc jumbo/glue-query.cc jumbo/glue-rest.cc
 nodist_server_glue_libevidence_la_SOURCES = jumbo/evidence.cc
 nodist_tools_librun_la_SOURCES = jumbo/librun.cc
+# Both read a command line, which is what costs; as a library it is for tests.
 nodist_tools_pmixhost_SOURCES = jumbo/pmixhost.cc
+tools_pmixhost_LDADD = common/libcommon.la
+check_LTLIBRARIES += tools/librun.la
+nodist_server_glue_pmixhost_task_SOURCES = jumbo/pmixhost-task.cc
+nodist_plugins_kit_libkit_la_SOURCES = jumbo/kit.cc
+nodist_plugins_local_liblocal_la_SOURCES = jumbo/local.cc
+if HAVE_SLURM
+nodist_plugins_slurm_libshim_la_SOURCES = jumbo/slurm-shim.cc jumbo/slurm-shim-calls.cc \
+	jumbo/slurm-shim-errors.cc
+nodist_plugins_slurm_backend_slurm_la_SOURCES = jumbo/slurm-backend.cc
+endif
 else
 common_libcommon_la_SOURCES = $(common_libcommon_files)
 server_glue_libglue_la_SOURCES = $(server_glue_libglue_files)
 server_glue_libevidence_la_SOURCES = $(server_glue_libevidence_files)
 tools_librun_la_SOURCES = $(tools_librun_files)
 tools_pmixhost_SOURCES = $(tools_pmixhost_files)
+tools_pmixhost_LDADD = tools/librun.la
+noinst_LTLIBRARIES += tools/librun.la
+server_glue_pmixhost_task_SOURCES = $(server_glue_pmixhost_task_files)
+plugins_kit_libkit_la_SOURCES = $(plugins_kit_libkit_files)
+plugins_local_liblocal_la_SOURCES = $(plugins_local_liblocal_files)
+if HAVE_SLURM
+plugins_slurm_libshim_la_SOURCES = $(plugins_slurm_libshim_files)
+plugins_slurm_backend_slurm_la_SOURCES = $(plugins_slurm_backend_slurm_files)
+endif
 endif
 
 jumbo = $(AM_V_GEN)$(srcdir)/contrib/jumbo $@
@@ -84,4 +104,21 @@ jumbo/evidence.cc: server-glue/local.mk
 jumbo/librun.cc: tools/local.mk
 	$(jumbo) $(tools_librun_files)
 jumbo/pmixhost.cc: tools/local.mk
-	$(jumbo) $(tools_pmixhost_files)
+	$(jumbo) $(tools_pmixhost_files) $(tools_librun_files)
+jumbo/pmixhost-task.cc: server-glue/local.mk
+	$(jumbo) $(server_glue_pmixhost_task_files)
+jumbo/kit.cc: plugins/kit.mk
+	$(jumbo) $(plugins_kit_libkit_files)
+jumbo/local.cc: plugins/localhost.mk
+	$(jumbo) $(plugins_local_liblocal_files)
+# What calls functions of the Slurm program that loads the shim; tests are linked with the rest alone.
+slurm_calls = $(addprefix plugins/slurm/shim/,hook_env.cc prefork.cc task_hook.cc)
+slurm_error_calls = plugins/slurm/shim/prelaunch.cc
+jumbo/slurm-shim.cc: contrib/fast.mk plugins/slurm.mk plugins/kit.mk
+	$(jumbo) $(filter-out $(slurm_calls) $(slurm_error_calls),$(plugins_slurm_libshim_files))
+jumbo/slurm-shim-calls.cc: plugins/slurm.mk contrib/fast.mk
+	$(jumbo) $(slurm_calls)
+jumbo/slurm-shim-errors.cc: contrib/fast.mk
+	$(jumbo) $(slurm_error_calls)
+jumbo/slurm-backend.cc: plugins/slurm.mk
+	$(jumbo) $(plugins_slurm_backend_slurm_files)

@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	contrib/cluster/cluster \
 	contrib/cluster/hello.c \
 	contrib/cluster/setup.sh \
+	contrib/lanes.sh \
 	contrib/packages \
 	contrib/quickstart \
 	test/e2e/lib.sh \

@@ -17,7 +17,7 @@ kit_shim_sources = \
 
 # All of it, for backends and for programs that are linked with libcommon.
 noinst_LTLIBRARIES += plugins/kit/libkit.la
-plugins_kit_libkit_la_SOURCES = \
+plugins_kit_libkit_files = \
 	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \
 	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/daemon_start.h \
 	plugins/kit/daemon_start.cc plugins/kit/door_client.cc \

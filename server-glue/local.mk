@@ -131,7 +131,7 @@ server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
 
 # On the way of every process that PMIx_Spawn makes: linked with nothing that it could wait for.
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task
-server_glue_pmixhost_task_SOURCES = server-glue/pmixhost_task.cc \
+server_glue_pmixhost_task_files = server-glue/pmixhost_task.cc \
 	common/base/result.cc common/start/start_document.cc common/start/task_spec.cc
 server_glue_pmixhost_task_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
 server_glue_pmixhost_task_LDFLAGS = $(AM_LDFLAGS) -static-libstdc++ -static-libgcc

@@ -63,5 +63,5 @@ test_unit_slurm_plugin_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
 test_unit_slurm_stand_in_SOURCES = test/unit/slurm_stand_in.cc
 test_unit_slurm_stand_in_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
-test_unit_slurm_stand_in_LDADD = plugins/slurm/libshim.la
+test_unit_slurm_stand_in_LDADD = plugins/slurm/libshim.la $(MUNGE_LIBS)
 endif

@@ -1,6 +1,5 @@
 # tools/: the command line `pmixhost`.
 bin_PROGRAMS += tools/pmixhost
-noinst_LTLIBRARIES += tools/librun.la
 tools_librun_files = \
 	tools/run/daemon_process.cc tools/run/daemon_process.h \
 	tools/run/input.cc tools/run/input.h \
@@ -16,7 +15,6 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/config_c
 	tools/cli/version_command.cc
 # Of the PMIx library only its version's number.
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
-tools_pmixhost_LDADD = tools/librun.la
 
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5
 EXTRA_DIST += contrib/pmixhost.conf
