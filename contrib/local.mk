@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	contrib/lanes.sh \
 	contrib/packages \
 	contrib/quickstart \
+	contrib/release \
 	test/e2e/lib.sh \
 	test/e2e/run-slurm \
 	test/e2e/tap-merge
