@@ -8,7 +8,7 @@ common_libcommon_files = \
 	common/base/bytes.h \
 	common/loop/deadline_timer.h \
 	common/loop/event_loop.h common/loop/event_loop.cc \
-	common/base/fd_pair.h common/base/poll_time.h \
+	common/base/begin_connect.h common/base/fd_pair.h common/base/poll_time.h common/base/random_bytes.h \
 	common/job/job_map.h common/job/job_map.cc \
 	common/peer/socket_owner.h common/peer/socket_owner.cc \
 	common/peer/peer_address.h \
@@ -37,7 +37,8 @@ common_libcommon_files = \
 	common/transport/link.h common/transport/link.cc \
 	common/transport/link_faults.h common/transport/link_faults.cc \
 	common/transport/listener.h common/transport/listener.cc \
-	common/transport/mesh.h common/transport/mesh.cc \
+	common/transport/mesh.h common/transport/mesh.cc common/transport/mesh_parts.h \
+	common/transport/mesh_dialing.cc common/transport/mesh_listening.cc \
 	common/transport/tree.h \
 	common/loop/worker.h \
 	common/wire/codec.h \

@@ -1,13 +1,13 @@
 // See starter_sender.h.
 #include "plugins/kit/starter_sender.h"
 
+#include "common/base/begin_connect.h"
 #include "common/base/poll_time.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -19,30 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 // Once one address has it, the others get only a moment more: they most likely lead nowhere.
 constexpr auto moment = std::chrono::milliseconds(200);
-
-UniqueFd begin_connect(const std::string &address, std::uint16_t port) {
-    sockaddr_storage storage{};
-    socklen_t length = 0;
-    auto *v4 = reinterpret_cast<sockaddr_in *>(&storage);
-    auto *v6 = reinterpret_cast<sockaddr_in6 *>(&storage);
-    if (inet_pton(AF_INET, address.c_str(), &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(port);
-        length = sizeof *v4;
-    } else if (inet_pton(AF_INET6, address.c_str(), &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(port);
-        length = sizeof *v6;
-    } else {
-        return {};
-    }
-    UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd)
-        return {};
-    if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&storage), length) != 0 && errno != EINPROGRESS)
-        return {};
-    return fd;
-}
 
 // A frame is small against the buffer of a connection on which next to nothing was sent.
 bool write_at_once(int fd, const std::string &frame) {
