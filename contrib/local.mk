@@ -5,7 +5,7 @@ EXTRA_DIST += \
 	contrib/cluster/cluster \
 	contrib/cluster/hello.c \
 	contrib/cluster/setup.sh \
-	contrib/lanes.sh \
+	contrib/lanes.sh contrib/other-release.sh \
 	contrib/packages \
 	contrib/quickstart \
 	contrib/release \

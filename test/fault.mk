@@ -20,4 +20,4 @@ fault-programs: e2e-clients test/fault/stranger test/fault/claim_uid.la
 # The scripts by their folders: a list of them would forget the new ones.
 EXTRA_DIST += test/strangers/run-slurm test/strangers/words.sh test/strangers/examples.h test/strangers/slurm
 EXTRA_DIST += test/fault/run-slurm test/fault/run-local test/fault/slurm test/fault/local \
-	test/fault/words.sh test/e2e/on-cluster.sh
+	test/fault/words.sh test/e2e/on-cluster.sh test/e2e/chosen.sh

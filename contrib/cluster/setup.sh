@@ -85,10 +85,14 @@ install_packages() {
 copy_source() { # DESTINATION
     rm -rf "$1"
     mkdir -p "$1" || return
+    source_archive | tar -C "$1" --no-same-owner -xf -
+}
+fingerprint() { source_archive | sha256sum; }
+source_archive() {
     tar -C "$source" --anchored --exclude=./.git --exclude='./build*' --exclude=./configure \
         --exclude=./Makefile --exclude=./config.h --exclude=./config.status --exclude=./libtool \
         --no-anchored --exclude='*.o' --exclude='*.lo' --exclude='*.la' --exclude=.libs \
-        --exclude=.deps --exclude=autom4te.cache -cf - . | tar -C "$1" --no-same-owner -xf -
+        --exclude=.deps --exclude=autom4te.cache --sort=name -cf - .
 }
 
 # configure_in DIR [OPTION ...]: out of tree; the installation goes into DIR/inst, where tests and

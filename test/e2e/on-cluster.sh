@@ -8,14 +8,16 @@
 set -euo pipefail
 source=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 me=${0##*/}
-build='' only='*' hosts=4 keep='' dir='' cluster_options=()
+# shellcheck source=test/e2e/chosen.sh
+. "$source/test/e2e/chosen.sh"
+build='' only='' hosts=4 keep='' dir='' cluster_options=()
 
 die() { echo "Bail out! $me: $*"; exit 1; }
 
 parse() {
     while (($#)); do
         case $1 in
-            --only) only="*${2:?}*"; shift ;;
+            --only) only=${2:?}; shift ;;
             --hosts) hosts=${2:?}; shift ;;
             --keep) keep=yes ;;
             --cluster-option) cluster_options+=("${2:?}"); shift ;;
@@ -83,9 +85,7 @@ run_on_cluster() { # FOLDER TARGET ...
     trap clean EXIT
     trap 'exit 130' INT TERM HUP
     ((EUID == 0)) || { echo "1..0 # SKIP a Slurm cluster on one machine needs root"; exit 0; }
-    shopt -s nullglob
-    # shellcheck disable=SC2206 # a pattern
-    scripts=("$folder"/$only.sh)
+    mapfile -t scripts < <(chosen "$only" "$folder")
     ((${#scripts[@]})) || die "no script in $folder matches '$only'"
     install_build "$@"
     start_cluster

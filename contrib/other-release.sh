@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# What contrib/check does on another release of Debian than this machine's: it builds there in a lane while the
+# tests run here, then runs the unit tests and the end-to-end tests that test/e2e/on-each-release names.
+# For sourcing by contrib/check, whose words it uses.
+other='' other_cache='' own_cache=''
+
+# The releases that pmixhost is for are two; the other one. A root file system is kept in /var/cache/pmixhost if
+# somebody made that directory, and is gone with this run if not.
+choose_other_release() {
+    case $(. /etc/os-release && echo "${VERSION_CODENAME:-}") in
+        bookworm) other=trixie ;;
+        trixie) other=bookworm ;;
+        *) skip "another release of Debian: this is neither bookworm nor trixie"; return ;;
+    esac
+    if ((EUID != 0)); then
+        skip "$other: a root file system of it needs root"
+        other=''
+        return
+    fi
+    install_packages release || { fail "install packages"; return 1; }
+    other_cache=/var/cache/pmixhost
+    if [[ ! -d $other_cache ]]; then
+        own_cache=$(mktemp -d /var/tmp/pmixhost-check.XXXXXX)
+        other_cache=$own_cache
+    fi
+    mkdir -p "$work/$other"
+    lane "$other" 19 check_there --build-only
+}
+
+check_there() { # OPTION ...
+    "$source/contrib/release" "$other" --cache "$other_cache" --bind "$work/$other:/build" -- \
+        /pmixhost/contrib/check --here --build /build --unoptimised "$@"
+}
+
+other_release_tests() {
+    local begin=$SECONDS status=0 log=$work/log/$other-tests.log only results
+    [[ -n $other ]] || return 0
+    say "$other: wait for its build"
+    join "$other" || status=$?
+    say "$other: wait for its build: done in $((SECONDS - begin)) s"
+    if ((status == 125)); then
+        skip "$other: $(grep -m 1 -E 'release: ' "$work/log/$other.log" || tail -n 1 "$work/log/$other.log")"
+        return
+    elif ((status != 0)); then
+        fail "$other: it does not build there"
+        tail -n 40 "$work/log/$other.log" | sed 's/^/    /'
+        return
+    fi
+    only=$(grep -v '^#' "$source/test/e2e/on-each-release" | paste -s -d ,)
+    check_there --no-sanitizers --unit --only "$only" 2>&1 </dev/null | tee "$log" | sed "s/^/$other: /" || true
+    results=$(tail -n 1 "$log")
+    if [[ $results =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2])) skipped=$((skipped + BASH_REMATCH[3]))
+        mapfile -t -O "${#failures[@]}" failures < <(sed -n "s/^failed: /$other: /p" "$log")
+    else
+        fail "$other: contrib/check ended there without results"
+    fi
+}
+
+forget_other_release() { [[ -z $own_cache ]] || rm -rf --one-file-system "$own_cache"; }
