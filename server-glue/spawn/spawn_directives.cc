@@ -4,6 +4,32 @@
 #include <algorithm>
 #include <pmix.h>
 
+// Of newer headers; a client may have these.
+#ifndef PMIX_DISPLAY_PROCESSORS
+#define PMIX_DISPLAY_PROCESSORS "pmix.dispcpus"
+#endif
+#ifndef PMIX_DISPLAY_PARSEABLE_OUTPUT
+#define PMIX_DISPLAY_PARSEABLE_OUTPUT "pmix.dispparse"
+#endif
+#ifndef PMIX_SPAWN_CHILD_SEP
+#define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
+#endif
+#ifndef PMIX_REPORT_PHYSICAL_CPUS
+#define PMIX_REPORT_PHYSICAL_CPUS "pmix.repphys.cpus"
+#endif
+#ifndef PMIX_FWD_ENVIRONMENT
+#define PMIX_FWD_ENVIRONMENT "pmix.fwdenv"
+#endif
+#ifndef PMIX_SPAWN_PTY
+#define PMIX_SPAWN_PTY "pmix.spawn.pty"
+#endif
+#ifndef PMIX_PTY_TERMIO
+#define PMIX_PTY_TERMIO "pmix.pty.termio"
+#endif
+#ifndef PMIX_PTY_WSIZE
+#define PMIX_PTY_WSIZE "pmix.pty.wsize"
+#endif
+
 namespace pmixhost {
 
 namespace {
@@ -52,6 +78,7 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_APPEND_ENVAR, honoured),
     PMIXHOST_SPAWN(PMIX_FIRST_ENVAR, honoured),
     PMIXHOST_SPAWN(PMIX_ENVARS_HARVESTED, library),
+    PMIXHOST_SPAWN(PMIX_FWD_ENVIRONMENT, missing),
     PMIXHOST_SPAWN(PMIX_SETUP_APP_ENVARS, library),
     PMIXHOST_SPAWN(PMIX_NON_PMI, honoured),       // whoever never calls PMIx_Init is fine
     PMIXHOST_SPAWN(PMIX_DEBUGGER_DAEMONS, missing),
@@ -86,6 +113,9 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_OUTPUT_NOCOPY, missing),
     PMIXHOST_SPAWN(PMIX_IOF_FILE_ONLY, missing),
     PMIXHOST_SPAWN(PMIX_IOF_FILE_PATTERN, missing),
+    PMIXHOST_SPAWN(PMIX_SPAWN_PTY, missing),
+    PMIXHOST_SPAWN(PMIX_PTY_TERMIO, missing),
+    PMIXHOST_SPAWN(PMIX_PTY_WSIZE, missing),
     // What is shown.
     PMIXHOST_SPAWN(PMIX_DISPLAY_MAP, missing),
     PMIXHOST_SPAWN(PMIX_DISPLAY_MAP_DETAILED, missing),
@@ -93,6 +123,9 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_DISPLAY_TOPOLOGY, missing),
     PMIXHOST_SPAWN(PMIX_REPORT_BINDINGS, missing),
     PMIXHOST_SPAWN(PMIX_SHOW_LAUNCH_PROGRESS, missing),
+    PMIXHOST_SPAWN(PMIX_DISPLAY_PROCESSORS, missing),
+    PMIXHOST_SPAWN(PMIX_DISPLAY_PARSEABLE_OUTPUT, missing),
+    PMIXHOST_SPAWN(PMIX_REPORT_PHYSICAL_CPUS, missing),
     PMIXHOST_SPAWN(PMIX_AGGREGATE_HELP, missing),
     // While it runs, and when it ends.
     PMIXHOST_SPAWN(PMIX_TIMEOUT, honoured),
@@ -114,6 +147,7 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_LOG_JOB_EVENTS, missing),
     PMIXHOST_SPAWN(PMIX_LOG_COMPLETION, missing),
     PMIXHOST_SPAWN(PMIX_REPORT_CHILD_SEP, missing),
+    PMIXHOST_SPAWN(PMIX_SPAWN_CHILD_SEP, missing),
     // Debuggers.
     PMIXHOST_SPAWN(PMIX_DEBUG_STOP_ON_EXEC, missing),
     PMIXHOST_SPAWN(PMIX_DEBUG_STOP_IN_INIT, missing),

@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
             me.doing = "PMIx_Abort";
             pmix_status_t rc = PMIx_Abort(status, argv[3], NULL, 0);
             if (rc != PMIX_SUCCESS)
-                fail("PMIx_Abort: %s", PMIx_Error_string(rc));
+                fail("PMIx_Abort: %s", status_name(rc));
             wait_for_the_end();
         }
         if (fence_with(NULL, 0, 0, 0) == PMIX_SUCCESS)
@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
         me.doing = "PMIx_Abort";
         pmix_status_t rc = PMIx_Abort(status, argv[3], &victim, 1);
         if (rc != PMIX_SUCCESS)
-            fail("PMIx_Abort: %s", PMIx_Error_string(rc));
+            fail("PMIx_Abort: %s", status_name(rc));
     }
     fence_of_those_left(those, left, 20);
     pass();

@@ -52,7 +52,7 @@ static void send_request(void) {
         if (PMIX_CHECK_KEY(&results[i], PMIX_ALLOC_ID) && request.directive == PMIX_ALLOC_NEW)
             snprintf(last, sizeof(last), "%s", results[i].value.data.string);
     }
-    say("%s %s%s after %.1f", request.name, PMIx_Error_string(rc), line, now() - since);
+    say("%s %s%s after %.1f", request.name, status_name(rc), line, now() - since);
     if (results)
         PMIX_INFO_FREE(results, nresults);
     for (size_t i = 0; i < request.n; i++)

@@ -37,7 +37,7 @@ static void ask(const char *whose, const char *wanted, char **argv, int n) {
     if (!strcmp(wanted, "ok")         ? !good
         : !strcmp(wanted, "conflict") ? rc != PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES
                                       : rc != PMIX_ERR_NOT_SUPPORTED)
-        fail("PMIx_Job_control: %s, not %s", PMIx_Error_string(rc), wanted);
+        fail("PMIx_Job_control: %s, not %s", status_name(rc), wanted);
 }
 
 int main(int argc, char **argv) {

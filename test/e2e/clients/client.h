@@ -68,6 +68,45 @@ static inline void say(const char *fmt, ...) {
         _exit(4);
 }
 
+/* The names of the standard: what PMIx_Error_string says of them differs between versions of the library. */
+static inline const char *status_name(pmix_status_t status) {
+#define NAME(status)                                                                                                   \
+    case status:                                                                                                       \
+        return #status
+    switch (status) {
+        NAME(PMIX_SUCCESS);
+        NAME(PMIX_ERROR);
+        NAME(PMIX_OPERATION_IN_PROGRESS);
+        NAME(PMIX_OPERATION_SUCCEEDED);
+        NAME(PMIX_ERR_BAD_PARAM);
+        NAME(PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES);
+        NAME(PMIX_ERR_DUPLICATE_KEY);
+        NAME(PMIX_ERR_EXISTS);
+        NAME(PMIX_ERR_EXIT_NONZERO_TERM);
+        NAME(PMIX_ERR_JOB_ALLOC_FAILED);
+        NAME(PMIX_ERR_JOB_APP_NOT_EXECUTABLE);
+        NAME(PMIX_ERR_JOB_EXE_NOT_FOUND);
+        NAME(PMIX_ERR_JOB_FAILED_TO_LAUNCH);
+        NAME(PMIX_ERR_JOB_TERMINATED);
+        NAME(PMIX_ERR_JOB_WDIR_NOT_FOUND);
+        NAME(PMIX_ERR_LOST_CONNECTION);
+        NAME(PMIX_ERR_NOT_AVAILABLE);
+        NAME(PMIX_ERR_NOT_FOUND);
+        NAME(PMIX_ERR_NOT_SUPPORTED);
+        NAME(PMIX_ERR_NO_PERMISSIONS);
+        NAME(PMIX_ERR_OUT_OF_RESOURCE);
+        NAME(PMIX_ERR_PARTIAL_SUCCESS);
+        NAME(PMIX_ERR_PROC_ABORTED);
+        NAME(PMIX_ERR_PROC_TERM_WO_SYNC);
+        NAME(PMIX_ERR_RESOURCE_BUSY);
+        NAME(PMIX_ERR_TIMEOUT);
+        NAME(PMIX_ERR_UNREACH);
+    default:
+        return PMIx_Error_string(status);
+    }
+#undef NAME
+}
+
 static inline void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 static inline void fail(const char *fmt, ...) {
     char reason[2048];
@@ -84,7 +123,7 @@ static inline void fail(const char *fmt, ...) {
         me.doing = #call;                                                                                              \
         pmix_status_t rc_ = (call);                                                                                    \
         if (rc_ != PMIX_SUCCESS)                                                                                       \
-            fail("%s: %s", #call, PMIx_Error_string(rc_));                                                             \
+            fail("%s: %s", #call, status_name(rc_));                                                                   \
     } while (0)
 
 /* CLOCK_MONOTONIC is one clock for all hosts of the test cluster: they are one machine. */
@@ -222,7 +261,7 @@ static inline uint64_t get_u64(uint32_t rank, const char *key) {
     pmix_value_t *v = NULL;
     pmix_status_t rc = get_timed(rank, key, 0, &v);
     if (rc != PMIX_SUCCESS)
-        fail("get %s of rank %u: %s", key, rank, PMIx_Error_string(rc));
+        fail("get %s of rank %u: %s", key, rank, status_name(rc));
     if (v->type != PMIX_UINT64)
         fail("get %s of rank %u: wrong type %d", key, rank, v->type);
     uint64_t n = v->data.uint64;
@@ -270,7 +309,7 @@ static inline void fence_collect(void) {
 static inline void fence_of_those_left(const pmix_proc_t *procs, size_t n, int timeout) {
     pmix_status_t rc = fence_with(procs, n, 0, timeout);
     if (rc != PMIX_SUCCESS)
-        fail("the fence of those who are left: %s", PMIx_Error_string(rc));
+        fail("the fence of those who are left: %s", status_name(rc));
 }
 
 /* --- calls that are answered later --------------------------------------------------------------*/

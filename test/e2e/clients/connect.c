@@ -37,7 +37,7 @@ static void wait_for_end_of(const char *key, const char *name) {
         PMIX_PDATA_DESTRUCT(&data);
     } while (rc == PMIX_SUCCESS && now() < limit);
     if (rc != PMIX_ERR_NOT_FOUND)
-        fail("what %s published: %s", whole, PMIx_Error_string(rc));
+        fail("what %s published: %s", whole, status_name(rc));
 }
 
 static size_t add_all(pmix_proc_t *procs, size_t n, const char *nspace, uint32_t size, bool list) {
@@ -134,7 +134,7 @@ static void hear_of_sets(const char *key, const char *own, const char *its) {
 static void wait_for(struct answer *answer, const char *call) {
     pmix_status_t rc = answer_wait(answer, call);
     if (rc != PMIX_SUCCESS)
-        fail("%s: %s", call, PMIx_Error_string(rc));
+        fail("%s: %s", call, status_name(rc));
 }
 
 /* A fence of the own job, a connect and a group of all at once, each rank in an order of its own. */
@@ -212,8 +212,8 @@ int main(int argc, char **argv) {
         me.doing = "PMIx_Connect";
         pmix_status_t rc = PMIx_Connect(procs, 2, &info, 1);
         if (rc == PMIX_SUCCESS || now() - start > seconds + 50)
-            fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
-        say("lonely %u: %s", me.rank, PMIx_Error_string(rc));
+            fail("%s after %.1f s", status_name(rc), now() - start);
+        say("lonely %u: %s", me.rank, status_name(rc));
     } else if (!strcmp(what, "together") && argc > 5) {
         together(argv[2], argv[3], argv[4], atoi(argv[5]));
     } else if (!strcmp(what, "die") && argc > 4) {
@@ -230,7 +230,7 @@ int main(int argc, char **argv) {
         pmix_status_t rc = PMIx_Connect(procs, 2, NULL, 0);
         if (rc == PMIX_SUCCESS)
             fail("connected with a process that has ended");
-        say("connect %s.%u: %s", argv[3], me.rank, PMIx_Error_string(rc));
+        say("connect %s.%u: %s", argv[3], me.rank, status_name(rc));
         say("ok %d", (int)me.rank);
         _exit(0);
     } else if (!strcmp(what, "absent") && argc > 4) {

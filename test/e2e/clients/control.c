@@ -238,7 +238,7 @@ int main(int argc, char **argv) {
             PMIX_INFO_LOAD(&info, PMIX_REGISTER_CLEANUP, argv[2], PMIX_STRING);
             pmix_status_t rc = ask(&me.proc, 1, &info, 1);
             if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
-                fail("PMIX_REGISTER_CLEANUP: %s", PMIx_Error_string(rc));
+                fail("PMIX_REGISTER_CLEANUP: %s", status_name(rc));
         }
         fence();
     } else {

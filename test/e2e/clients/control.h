@@ -6,7 +6,7 @@
 
 static inline void expect(const char *what, pmix_status_t got, pmix_status_t wanted) {
     if (got != wanted)
-        fail("%s: %s, not %s", what, PMIx_Error_string(got), PMIx_Error_string(wanted));
+        fail("%s: %s, not %s", what, status_name(got), status_name(wanted));
 }
 
 /* --- asking -------------------------------------------------------------------------------------*/

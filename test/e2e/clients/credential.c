@@ -30,7 +30,7 @@ static void refused(const char *what, const char *bytes, size_t size) {
     uint32_t uid, gid;
     pmix_status_t rc = check(bytes, size, &uid, &gid);
     if (rc != PMIX_ERR_INVALID_CRED)
-        fail("%s: %s", what, PMIx_Error_string(rc));
+        fail("%s: %s", what, status_name(rc));
 }
 
 static pmix_status_t obtain(const char *type, bool required, pmix_byte_object_t *credential) {
@@ -52,20 +52,20 @@ static void exchange(void) {
     pmix_byte_object_t mine, other;
     pmix_status_t rc = obtain(NULL, false, &mine);
     if (rc != PMIX_SUCCESS)
-        fail("PMIx_Get_credential: %s", PMIx_Error_string(rc));
+        fail("PMIx_Get_credential: %s", status_name(rc));
     if (!mine.bytes || !mine.size)
         fail("the credential is empty");
     if ((rc = obtain("sss", true, &other)) != PMIX_ERR_NOT_SUPPORTED)
-        fail("a credential of type sss: %s", PMIx_Error_string(rc));
+        fail("a credential of type sss: %s", status_name(rc));
     if ((rc = obtain("sss,munge", true, &other)) != PMIX_SUCCESS)
-        fail("a credential of type sss or munge: %s", PMIx_Error_string(rc));
+        fail("a credential of type sss or munge: %s", status_name(rc));
     put_bytes("credential", mine.bytes, mine.size);
     must(PMIx_Commit());
     fence();
     pmix_value_t *v = NULL;
     rc = get_timed((me.rank + 1) % me.size, "credential", 0, &v);
     if (rc != PMIX_SUCCESS || v->type != PMIX_BYTE_OBJECT)
-        fail("no credential of the next rank: %s", PMIx_Error_string(rc));
+        fail("no credential of the next rank: %s", status_name(rc));
     size_t size = v->data.bo.size;
     char *forged = malloc(size);
     memcpy(forged, v->data.bo.bytes, size);
@@ -76,7 +76,7 @@ static void exchange(void) {
     uint32_t uid, gid;
     rc = check(v->data.bo.bytes, size, &uid, &gid);
     if (rc != PMIX_SUCCESS)
-        fail("the credential of the next rank: %s", PMIx_Error_string(rc));
+        fail("the credential of the next rank: %s", status_name(rc));
     if (uid != geteuid() || gid != getegid())
         fail("the credential is of %u:%u, not %u:%u", uid, gid, geteuid(), getegid());
     refused("a credential that was used", v->data.bo.bytes, size);
@@ -95,9 +95,9 @@ int main(int argc, char **argv) {
         uint32_t uid, gid;
         pmix_status_t rc = obtain(NULL, false, &credential);
         if (rc != PMIX_ERR_NOT_SUPPORTED)
-            fail("PMIx_Get_credential: %s", PMIx_Error_string(rc));
+            fail("PMIx_Get_credential: %s", status_name(rc));
         if ((rc = check("MUNGE:AAAA:", 12, &uid, &gid)) != PMIX_ERR_NOT_SUPPORTED && rc != PMIX_ERR_INVALID_CRED)
-            fail("PMIx_Validate_credential: %s", PMIx_Error_string(rc));
+            fail("PMIx_Validate_credential: %s", status_name(rc));
     } else if (argc == 4 && !strcmp(argv[1], "check")) {
         uint32_t uid, gid;
         if (!strcmp(argv[3], "bad")) {
@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
         } else {
             pmix_status_t rc = check(argv[2], strlen(argv[2]), &uid, &gid);
             if (rc != PMIX_SUCCESS || uid != (uint32_t)atoi(argv[3]))
-                fail("of uid %u: %s", uid, PMIx_Error_string(rc));
+                fail("of uid %u: %s", uid, status_name(rc));
         }
     } else {
         fail("usage: credential exchange|none|check TEXT UID|bad");

@@ -122,7 +122,7 @@ static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, c
     me.doing = "PMIx_Notify_event";
     pmix_status_t rc = PMIx_Notify_event(code, &me.proc, range, info, n, NULL, NULL);
     if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
-        fail("PMIx_Notify_event: %s", PMIx_Error_string(rc));
+        fail("PMIx_Notify_event: %s", status_name(rc));
     for (size_t i = 0; i < n; i++)
         PMIX_INFO_DESTRUCT(&info[i]);
 }
@@ -230,11 +230,10 @@ static void child(const char *what, int code) {
     if (me.rank == 0 && strcmp(heard[heard_count - 1].nspace, nspace))
         fail("the end of %s, not of %s", heard[heard_count - 1].nspace, nspace);
     if (heard_count != (all ? 3 : 1) || (all && (heard[0].code != codes[0] || heard[1].code != codes[1])))
-        fail("%u events, the first is %s", heard_count, PMIx_Error_string(heard[0].code));
+        fail("%u events, the first is %s", heard_count, status_name(heard[0].code));
     pmix_status_t wanted = code >= 128 ? PMIX_ERR_JOB_ABORTED_BY_SIG : code ? PMIX_ERR_JOB_NON_ZERO_TERM : PMIX_SUCCESS;
     if (heard[heard_count - 1].status != wanted || heard[heard_count - 1].exit_code != code)
-        fail("status %s, exit code %d", PMIx_Error_string(heard[heard_count - 1].status),
-             heard[heard_count - 1].exit_code);
+        fail("status %s, exit code %d", status_name(heard[heard_count - 1].status), heard[heard_count - 1].exit_code);
     fence();
 }
 

@@ -85,8 +85,8 @@ int main(int argc, char **argv) {
     if (rc == PMIX_SUCCESS)
         fail("the fence succeeded without rank %u", dier);
     if (took > limit)
-        fail("%s came only after %.1f s", PMIx_Error_string(rc), took);
-    say("fence %u: %s", me.rank, PMIx_Error_string(rc));
+        fail("%s came only after %.1f s", status_name(rc), took);
+    say("fence %u: %s", me.rank, status_name(rc));
 
     size_t left;
     pmix_proc_t *those = all_but(dier, &left);

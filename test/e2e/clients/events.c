@@ -86,7 +86,7 @@ static void note_report(const struct event *event) {
 EVENT_HANDLER(on_report, note_report, PMIX_SUCCESS)
 
 static void note_any(const struct event *event) {
-    note_wrong("a default handler heard %s of %s:%u", PMIx_Error_string(event->code), event->source->nspace,
+    note_wrong("a default handler heard %s of %s:%u", status_name(event->code), event->source->nspace,
                event->source->rank);
 }
 EVENT_HANDLER(on_any, note_any, PMIX_SUCCESS)
@@ -141,7 +141,7 @@ static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, c
     me.doing = "PMIx_Notify_event";
     pmix_status_t rc = PMIx_Notify_event(code, &me.proc, range, info, n, on_ack, NULL);
     if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
-        fail("PMIx_Notify_event: %s", PMIx_Error_string(rc));
+        fail("PMIx_Notify_event: %s", status_name(rc));
     if (rc == PMIX_OPERATION_SUCCEEDED)
         sem_post(&acks.came);
     if (wait)
@@ -197,7 +197,7 @@ static void ranges(void) {
                 fail("%u events of rank %u to %s came, not %u", from[p].count[k], p, kinds[k].name, wanted);
         }
     if (refused)
-        fail("an event was answered with %s", PMIx_Error_string(refused));
+        fail("an event was answered with %s", status_name(refused));
     fence();
 }
 
@@ -290,7 +290,7 @@ static void storm(void) {
         for (uint64_t i = 0; i < storm_size; i++)
             answer_wait(&acks, "the answers to the storm");
         if (refused && !ballast)
-            fail("an event was answered with %s", PMIx_Error_string(refused));
+            fail("an event was answered with %s", status_name(refused));
         uint32_t accepted = (uint32_t)storm_size - refusals;
         say("storm: %u of %lu events were taken", accepted, (unsigned long)storm_size);
         ballast = 0;
@@ -334,7 +334,7 @@ static void hoard(void) {
             refused = 0;
             notify(EVENT, 0, PMIX_RANGE_NAMESPACE, NULL, 0, true);
             if (refused && refused != PMIX_ERR_OUT_OF_RESOURCE)
-                fail("an event was answered with %s", PMIx_Error_string(refused));
+                fail("an event was answered with %s", status_name(refused));
             i += !refused;
             if (refused)
                 usleep(10 * 1000); /* there is room soon */
@@ -381,10 +381,9 @@ static void dies(const char *how) {
         int code = finalized ? PMIX_ERR_EXIT_NONZERO_TERM : PMIX_ERR_PROC_ABORTED;
         int exit_code = !strcmp(how, "kill") ? 128 + SIGKILL : !strcmp(how, "quit") ? 0 : 3;
         if (report.code != code || report.rank != dier)
-            fail("%s of rank %u was reported", PMIx_Error_string(report.code), report.rank);
+            fail("%s of rank %u was reported", status_name(report.code), report.rank);
         if (report.exit_code != exit_code || !report.term_status)
-            fail("the exit code was said to be %d, the status %s", report.exit_code,
-                 PMIx_Error_string(report.term_status));
+            fail("the exit code was said to be %d, the status %s", report.exit_code, status_name(report.term_status));
         if (!report.host[0] || !report.stamped)
             fail("no host or no time was said");
         say("report %u: %.1f ms", me.rank, took * 1000);

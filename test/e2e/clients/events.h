@@ -63,7 +63,7 @@ static inline void register_for(pmix_status_t *codes, size_t n, pmix_notificatio
     me.doing = "PMIx_Register_event_handler";
     pmix_status_t rc = PMIx_Register_event_handler(codes, n, NULL, 0, handler, NULL, NULL);
     if (rc < 0)
-        fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
+        fail("PMIx_Register_event_handler: %s", status_name(rc));
 }
 
 static inline void answer_registered(pmix_status_t status, size_t id, void *cbdata) {
@@ -78,7 +78,7 @@ static inline void register_nb(pmix_status_t *codes, size_t n, pmix_notification
     PMIx_Register_event_handler(codes, n, NULL, 0, handler, answer_registered, &registered);
     pmix_status_t rc = answer_wait(&registered, "PMIx_Register_event_handler");
     if (rc != PMIX_SUCCESS)
-        fail("PMIx_Register_event_handler: %s", PMIx_Error_string(rc));
+        fail("PMIx_Register_event_handler: %s", status_name(rc));
 }
 
 /* --- waiting; `what` is for the alarm's verdict --------------------------------------------------*/

@@ -19,7 +19,7 @@ static char *get_text(const char *nspace, uint32_t rank, const char *key) {
     me.doing = key;
     pmix_status_t rc = PMIx_Get(&proc, key, NULL, 0, &v);
     if (rc != PMIX_SUCCESS || v->type != PMIX_STRING)
-        fail("%s of %s %d: %s", key, nspace, (int)rank, PMIx_Error_string(rc));
+        fail("%s of %s %d: %s", key, nspace, (int)rank, status_name(rc));
     text = strdup(v->data.string);
     PMIX_VALUE_RELEASE(v);
     return text;
@@ -45,7 +45,7 @@ static uint32_t number(const char *nspace, const char *key) {
     uint32_t n = 0;
     pmix_status_t rc = get_number(nspace, PMIX_RANK_WILDCARD, key, NULL, &n);
     if (rc != PMIX_SUCCESS)
-        fail("%s of %s: %s", key, nspace, PMIx_Error_string(rc));
+        fail("%s of %s: %s", key, nspace, status_name(rc));
     return n;
 }
 
@@ -72,7 +72,7 @@ static void resolve(const char *nspace, uint32_t rank) {
     me.doing = "PMIx_Resolve_peers";
     pmix_status_t rc = PMIx_Resolve_peers(host, nspace, &procs, &count);
     if (rc != PMIX_SUCCESS)
-        fail("PMIx_Resolve_peers of %s on %s: %s", nspace, host, PMIx_Error_string(rc));
+        fail("PMIx_Resolve_peers of %s on %s: %s", nspace, host, status_name(rc));
     while (i < count && procs[i].rank != rank)
         i++;
     if (i == count)
@@ -209,7 +209,7 @@ static void get_to_know(const char *key, char *nspace, uint32_t count) {
         uint32_t size = 0;
         pmix_status_t rc = get_number(nspace, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, PMIX_OPTIONAL, &size);
         if (rc != PMIX_SUCCESS || size != count)
-            fail("PMIX_JOB_SIZE of the children: %s, %u", PMIx_Error_string(rc), size);
+            fail("PMIX_JOB_SIZE of the children: %s, %u", status_name(rc), size);
     }
     fence_collect();
     char *known = get_text(me.proc.nspace, 0, key);
@@ -228,7 +228,7 @@ static void expect_none(const char *nspace, uint32_t rank, const char *key) {
     pmix_status_t rc = get_number(nspace, rank, key, NULL, &n);
     /* libpmix 4.2.2 says the latter of job information when it has been asked for before */
     if ((rc != PMIX_ERR_NOT_FOUND && rc != PMIX_ERR_PROC_ENTRY_NOT_FOUND) || now() - began > 15)
-        fail("%s of %s %d: %s after %.1f s", key, nspace, (int)rank, PMIx_Error_string(rc), now() - began);
+        fail("%s of %s %d: %s after %.1f s", key, nspace, (int)rank, status_name(rc), now() - began);
 }
 
 static void strangers(void) {
@@ -247,7 +247,7 @@ static void strangers(void) {
     me.doing = "PMIx_Connect to nobody";
     pmix_status_t rc = PMIx_Connect(procs, 2, &info, 1);
     if (rc == PMIX_SUCCESS)
-        fail("a connect with nobody: %s", PMIx_Error_string(rc));
+        fail("a connect with nobody: %s", status_name(rc));
     fence();
     pass();
 }

@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
                 snprintf(key, sizeof(key), "data-%u-%u", round, k);
                 pmix_status_t rc = get_timed(p, key, 0, &v);
                 if (rc != PMIX_SUCCESS)
-                    fail("get %s of rank %u: %s", key, p, PMIx_Error_string(rc));
+                    fail("get %s of rank %u: %s", key, p, status_name(rc));
                 if (v->type != PMIX_BYTE_OBJECT || v->data.bo.size != bytes)
                     fail("%s of rank %u: type %d, size %zu", key, p, v->type, v->data.bo.size);
                 for (size_t i = 0; i < bytes; i++)

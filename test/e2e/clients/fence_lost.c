@@ -23,7 +23,7 @@ int main(void) {
     if (inside >= 0)
         close(inside);
     if (rc != PMIX_ERR_LOST_CONNECTION)
-        fail("the fence gave %s after %.1f s", PMIx_Error_string(rc), took);
+        fail("the fence gave %s after %.1f s", status_name(rc), took);
     if (took > 15)
         fail("PMIX_ERR_LOST_CONNECTION came only after %.1f s", took);
     /* The other links are whole, and nobody may leave before rank 1 has what it asks for. */

@@ -15,7 +15,7 @@ static pmix_status_t fence_directive(const char *key, const char *text, bool req
 
 static void expect(pmix_status_t got, pmix_status_t want, const char *what) {
     if (got != want)
-        fail("%s: %s instead of %s", what, PMIx_Error_string(got), PMIx_Error_string(want));
+        fail("%s: %s instead of %s", what, status_name(got), status_name(want));
 }
 
 int main(void) {

@@ -49,7 +49,7 @@ static void groups(pmix_proc_t *procs) {
             must(PMIx_Commit());
             pmix_status_t rc = fence_with(procs, n, COLLECT, 0);
             if (rc != PMIX_SUCCESS)
-                fail("group %d round %d: %s", kind, round, PMIx_Error_string(rc));
+                fail("group %d round %d: %s", kind, round, status_name(rc));
             for (size_t i = 0; i < n; i++)
                 if (get_u64(procs[i].rank, key) != procs[i].rank * 1000 + round)
                     fail("group %d round %d: wrong value of rank %u", kind, round, procs[i].rank);
@@ -72,7 +72,7 @@ static void concurrent(pmix_proc_t *procs) {
         }
         for (int kind = 0; kind < KINDS; kind++)
             if (begun[kind] && answer_wait(&answers[kind], "PMIx_Fence_nb") != PMIX_SUCCESS)
-                fail("round %d fence %d: %s", round, kind, PMIx_Error_string(answers[kind].status));
+                fail("round %d fence %d: %s", round, kind, status_name(answers[kind].status));
         fence();
     }
 }
@@ -105,7 +105,7 @@ static void mixed(pmix_proc_t *procs) {
         must(PMIx_Commit());
         pmix_status_t rc = fence_with(n ? procs : NULL, n, COLLECT, 20);
         if (rc != PMIX_SUCCESS)
-            fail("round %u: %s", round, PMIx_Error_string(rc));
+            fail("round %u: %s", round, status_name(rc));
         for (uint32_t p = 0; p < me.size; p++)
             if (get_u64(p, key) != p + round)
                 fail("round %u: wrong value of rank %u", round, p);

@@ -11,7 +11,7 @@ static void wait_for(uint32_t rank, const char *key) {
     pmix_status_t rc;
     while ((rc = get_timed(rank, key, 0, &v)) != PMIX_SUCCESS)
         if (rc != PMIX_ERR_TIMEOUT && rc != PMIX_ERR_NOT_FOUND)
-            fail("get %s of rank %u: %s", key, rank, PMIx_Error_string(rc));
+            fail("get %s of rank %u: %s", key, rank, status_name(rc));
     PMIX_VALUE_RELEASE(v);
 }
 
@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
         put_u64("through", 1);
         must(PMIx_Commit());
         if (rc != PMIX_ERR_TIMEOUT)
-            fail("the fence gave %s after %.1f s", PMIx_Error_string(rc), took);
+            fail("the fence gave %s after %.1f s", status_name(rc), took);
         if (took < seconds - 0.5 || took > seconds + 5)
             fail("PMIX_ERR_TIMEOUT came after %.1f s instead of %d", took, seconds);
         wait_for(absent, "seen");
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
         if (rc == PMIX_ERR_TIMEOUT && me.rank == absent)
             rc = fence_with(NULL, 0, 0, 20);
         if (rc != PMIX_SUCCESS)
-            fail("the fence after it: %s", PMIx_Error_string(rc));
+            fail("the fence after it: %s", status_name(rc));
     }
     pass();
 }

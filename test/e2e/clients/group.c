@@ -71,7 +71,7 @@ static void parts(void) {
         must(PMIx_Fence_nb(mine, n, NULL, 0, answer_op, &fenced));
         build(name, mine, n, CONTEXT, &id);
         if (answer_wait(&fenced, "PMIx_Fence_nb") != PMIX_SUCCESS)
-            fail("the fence beside it: %s", PMIx_Error_string(fenced.status));
+            fail("the fence beside it: %s", status_name(fenced.status));
         destruct(name);
     }
     fence();
@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
         if (me.rank < me.size - 1) {
             pmix_status_t rc = construct("test-lonely", procs, n, 0, atoi(argv[2]), NULL);
             if (rc != PMIX_ERR_TIMEOUT)
-                fail("%s", PMIx_Error_string(rc));
+                fail("%s", status_name(rc));
         }
         fence();
     } else if (!strcmp(what, "timed")) {
@@ -151,7 +151,7 @@ int main(int argc, char **argv) {
         fence(); /* the time begins with the first that comes */
         pmix_status_t rc = construct("test-timed", procs, n, 0, 10, NULL);
         if (rc != PMIX_SUCCESS)
-            fail("%s", PMIx_Error_string(rc));
+            fail("%s", status_name(rc));
         struct timespec longer = {11, 0}; /* than the time: the server must live beyond it */
         nanosleep(&longer, NULL);
         fence();
@@ -167,7 +167,7 @@ int main(int argc, char **argv) {
         pmix_proc_t *procs = list_of(0, 1, &n);
         pmix_status_t rc = construct("test-refused", procs, n, me.rank == 0 ? UNKNOWN : 0, 0, NULL);
         if (rc != PMIX_ERR_NOT_SUPPORTED)
-            fail("%s", PMIx_Error_string(rc));
+            fail("%s", status_name(rc));
         fence();
     } else if (!strcmp(what, "pair") && argc > 5) {
         pair(argv[2], argv[3], argv[4], atoi(argv[5]));

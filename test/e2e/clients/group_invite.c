@@ -41,7 +41,7 @@ static void note(const struct event *event) {
 EVENT_HANDLER(on_event, note, PMIX_EVENT_NO_ACTION_TAKEN)
 
 static void wait_for(pmix_status_t code, unsigned times) {
-    wait_for_count(&heard[kind_of(code)], times, PMIx_Error_string(code));
+    wait_for_count(&heard[kind_of(code)], times, status_name(code));
 }
 
 static void reply(pmix_group_opt_t opt) {
@@ -52,7 +52,7 @@ static void reply(pmix_group_opt_t opt) {
         fail("invited to %s by %u", group[0], who[0].rank);
     must(PMIx_Group_join_nb(name, &who[0], opt, NULL, 0, answer_info, &joined));
     if (answer_wait(&joined, "PMIx_Group_join_nb") != PMIX_SUCCESS)
-        fail("join: %s", PMIx_Error_string(joined.status));
+        fail("join: %s", status_name(joined.status));
 }
 
 int main(int argc, char **argv) {
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
         me.doing = "PMIx_Group_invite";
         pmix_status_t rc = PMIx_Group_invite(name, procs, me.size, &limit, 1, &results, &nresults);
         if (rc != PMIX_ERR_TIMEOUT)
-            fail("invite: %s", PMIx_Error_string(rc));
+            fail("invite: %s", status_name(rc));
     } else if (me.rank == 0) {
         must(PMIx_Group_invite_nb(name, procs, me.size, NULL, 0, answer_info, &invited));
     }

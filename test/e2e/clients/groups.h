@@ -55,7 +55,7 @@ static inline pmix_status_t construct(const char *name, const pmix_proc_t *procs
 static inline void build(const char *name, const pmix_proc_t *procs, size_t n, int flags, size_t *id) {
     pmix_status_t rc = construct(name, procs, n, flags, 0, id);
     if (rc != PMIX_SUCCESS)
-        fail("construct %s: %s", name, PMIx_Error_string(rc));
+        fail("construct %s: %s", name, status_name(rc));
     if ((flags & CONTEXT) && id && (*id == SIZE_MAX || *id == 0))
         fail("construct %s: no context id", name);
 }

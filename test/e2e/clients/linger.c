@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
     pmix_value_t *v = NULL;
     uint32_t owner = argc > 1 ? (uint32_t)atoi(argv[1]) : me.size - 1;
     pmix_status_t rc = me.rank ? fence_with(NULL, 0, 0, 0) : get_timed(owner, "never", 0, &v);
-    say("told %u: %s", me.rank, PMIx_Error_string(rc));
+    say("told %u: %s", me.rank, status_name(rc));
     me.doing = "waiting to be ended";
     for (;;)
         pause();

@@ -53,7 +53,7 @@ static const char *near(uint32_t a, uint32_t b) {
     me.doing = "PMIx_Get_relative_locality";
     pmix_status_t rc = PMIx_Get_relative_locality(va->data.string, vb->data.string, &l);
     if (l == 0) /* not by rc: libpmix 4.2 says TAKE_NEXT_OPTION even when it has the answer */
-        fail("relative locality of '%s' and '%s': %s", va->data.string, vb->data.string, PMIx_Error_string(rc));
+        fail("relative locality of '%s' and '%s': %s", va->data.string, vb->data.string, status_name(rc));
     PMIX_VALUE_RELEASE(va);
     PMIX_VALUE_RELEASE(vb);
     return name_of(l);

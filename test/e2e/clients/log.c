@@ -9,7 +9,7 @@
 
 static void expect(const char *what, pmix_status_t got, pmix_status_t wanted) {
     if (got != wanted)
-        fail("%s: %s, not %s", what, PMIx_Error_string(got), PMIx_Error_string(wanted));
+        fail("%s: %s, not %s", what, status_name(got), status_name(wanted));
 }
 
 static pmix_status_t put_out(pmix_info_t *data, size_t n, pmix_info_t *directives, size_t ndirs) {

@@ -18,9 +18,9 @@
 
 static void expect_gone(pmix_status_t rc, double took, double limit) {
     if (rc != PMIX_ERR_NOT_FOUND && rc != PMIX_ERR_PROC_TERM_WO_SYNC && rc != PMIX_ERR_LOST_CONNECTION)
-        fail("data of a rank that has gone: %s", PMIx_Error_string(rc));
+        fail("data of a rank that has gone: %s", status_name(rc));
     if (took > limit)
-        fail("%s, but only after %.1f s", PMIx_Error_string(rc), took);
+        fail("%s, but only after %.1f s", status_name(rc), took);
 }
 
 int main(int argc, char **argv) {
@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
             put_u64("asked", 1);
             must(PMIx_Commit());
             if (answer_wait(&asked, "PMIx_Get_nb") != PMIX_SUCCESS)
-                fail("PMIx_Get_nb: %s", PMIx_Error_string(asked.status));
+                fail("PMIx_Get_nb: %s", status_name(asked.status));
             if (asked.number != 4711)
                 fail("wrong number");
         } else if (me.rank == owner) {
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
                 seconds ? get_timed(owner, "never", seconds, &v) : PMIx_Get(&owner_proc, "never", NULL, 0, &v);
             double took = now() - start;
             if (rc != (seconds ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND) || took < seconds - 0.5 || took > seconds + 10)
-                fail("%s after %.1f s", PMIx_Error_string(rc), took);
+                fail("%s after %.1f s", status_name(rc), took);
         }
         fence();
     } else if (!strcmp(what, "timeout")) {
@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
             pmix_status_t rc = get_timed(owner, "never", 2, &v);
             double took = now() - start;
             if (rc != PMIX_ERR_TIMEOUT)
-                fail("PMIx_Get gave %s after %.1f s", PMIx_Error_string(rc), took);
+                fail("PMIx_Get gave %s after %.1f s", status_name(rc), took);
             if (took < 1.5 || took > 7)
                 fail("PMIX_ERR_TIMEOUT came after %.1f s instead of 2", took);
         }
@@ -96,7 +96,7 @@ int main(int argc, char **argv) {
     } else if (!strcmp(what, "nobody")) {
         pmix_status_t rc = get_timed(me.size + 3, "number", 20, &v);
         if (rc == PMIX_SUCCESS || rc == PMIX_ERR_TIMEOUT || now() - start > 10)
-            fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+            fail("%s after %.1f s", status_name(rc), now() - start);
         fence();
     } else if (!strcmp(what, "gone")) {
         if (me.rank == owner)
@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
             start = now();
             pmix_status_t rc = get_timed(owner, "never", 30, &v);
             if (rc != PMIX_ERR_NOT_FOUND || now() - start > 10)
-                fail("%s after %.1f s", PMIx_Error_string(rc), now() - start);
+                fail("%s after %.1f s", status_name(rc), now() - start);
         }
     } else if (!strcmp(what, "left") && argc >= 4) {
         uint32_t asker = (uint32_t)atoi(argv[2]);

@@ -22,14 +22,14 @@ int main(int argc, char **argv) {
         if (rc == PMIX_SUCCESS)
             fail("the fence succeeded without rank %s", odd);
         if (took > 15)
-            fail("%s came only after %.1f s", PMIx_Error_string(rc), took);
-        say("fence %u: %s", me.rank, PMIx_Error_string(rc));
+            fail("%s came only after %.1f s", status_name(rc), took);
+        say("fence %u: %s", me.rank, status_name(rc));
     }
     put_u64("number", me.rank);
     must(PMIx_Commit());
     pmix_status_t rc = fence_with(others, n, COLLECT, 20);
     if (rc != PMIX_SUCCESS)
-        fail("the fence of the others: %s", PMIx_Error_string(rc));
+        fail("the fence of the others: %s", status_name(rc));
     for (size_t i = 0; i < n; i++)
         if (get_u64(others[i].rank, "number") != others[i].rank)
             fail("wrong number of rank %u", others[i].rank);

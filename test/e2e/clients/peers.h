@@ -167,7 +167,7 @@ static inline void check_card(const char *nspace, uint32_t rank, bool at_once) {
     me.doing = "PMIx_Get card";
     pmix_status_t rc = PMIx_Get(&proc, "card", at_once ? &now_or_never : NULL, at_once ? 1 : 0, &v);
     if (rc != PMIX_SUCCESS)
-        fail("the card of %s.%u: %s", nspace, rank, PMIx_Error_string(rc));
+        fail("the card of %s.%u: %s", nspace, rank, status_name(rc));
     snprintf(wanted, sizeof(wanted), "%s %u", nspace, rank);
     if (v->type != PMIX_STRING || strcmp(v->data.string, wanted) != 0)
         fail("the card of %s.%u says something else", nspace, rank);

@@ -58,7 +58,7 @@ static pmix_status_t take_back(const char *key) {
     do {                                                                                                               \
         pmix_status_t got_ = (call);                                                                                   \
         if (got_ != (wanted))                                                                                          \
-            fail("%s: %s, not %s", #call, PMIx_Error_string(got_), PMIx_Error_string(wanted));                         \
+            fail("%s: %s, not %s", #call, status_name(got_), status_name(wanted));                                     \
     } while (0)
 
 static void rules(void) {

@@ -24,7 +24,7 @@ static pmix_status_t ask(const char *const *keys, const pmix_info_t *qualifiers,
         pmix_status_t rc;
         PMIX_ARGV_APPEND(rc, query.keys, *keys);
         if (rc != PMIX_SUCCESS)
-            fail("PMIX_ARGV_APPEND: %s", PMIx_Error_string(rc));
+            fail("PMIX_ARGV_APPEND: %s", status_name(rc));
     }
     PMIX_QUERY_QUALIFIERS_CREATE(&query, n + 1);
     PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_QUERY_REFRESH_CACHE, &yes, PMIX_BOOL);
@@ -54,7 +54,7 @@ static pmix_status_t status_of(const char *key, const char *qualifier, const cha
 static const pmix_value_t *answer_to(const char *key, const char *qualifier, const char *text, pmix_data_type_t type) {
     pmix_status_t rc = status_of(key, qualifier, text);
     if (rc != PMIX_SUCCESS)
-        fail("%s: %s", key, PMIx_Error_string(rc));
+        fail("%s: %s", key, status_name(rc));
     if (nresults != 1 || !PMIX_CHECK_KEY(&results[0], key))
         fail("%s: %zu results", key, nresults);
     if (results[0].value.type != type)
@@ -65,7 +65,7 @@ static const pmix_value_t *answer_to(const char *key, const char *qualifier, con
 static void expect(pmix_status_t wanted, const char *key, const char *qualifier, const char *text) {
     pmix_status_t rc = status_of(key, qualifier, text);
     if (rc != wanted)
-        fail("%s %s: %s", key, text ? text : "", PMIx_Error_string(rc));
+        fail("%s %s: %s", key, text ? text : "", status_name(rc));
 }
 
 static bool is_in(const char *list, const char *word) {
@@ -150,7 +150,7 @@ static void look_at_job(void) {
         fail("namespace information lacks the %s", named ? "command line" : "name");
     v = answer_to(PMIX_QUERY_JOB_STATUS, PMIX_NSPACE, me.proc.nspace, PMIX_STATUS);
     if (v->data.status != PMIX_SUCCESS)
-        fail("the job's status is %s", PMIx_Error_string(v->data.status));
+        fail("the job's status is %s", status_name(v->data.status));
     v = answer_to(PMIX_JOB_SIZE, NULL, NULL, PMIX_UINT32);
     if (v->data.uint32 != me.size)
         fail("the job's size is %u", v->data.uint32);
@@ -229,7 +229,7 @@ static void see_the_end(void) {
         fail("the last rank has state %d, exit code %d, pid %d", p->state, p->exit_code, (int)p->pid);
     const pmix_value_t *v = answer_to(PMIX_QUERY_JOB_STATUS, NULL, NULL, PMIX_STATUS);
     if (v->data.status != PMIX_ERR_EXIT_NONZERO_TERM)
-        fail("the job's status is %s", PMIx_Error_string(v->data.status));
+        fail("the job's status is %s", status_name(v->data.status));
     pmix_proc_t others[MAX_MEMBERS];
     for (uint32_t r = 0; r < last; r++)
         PMIX_LOAD_PROCID(&others[r], me.proc.nspace, r);
@@ -248,7 +248,7 @@ static void mixed(void) {
     expect(PMIX_ERR_NOT_SUPPORTED, "my.own.key", NULL, NULL);
     pmix_status_t rc = ask(both, NULL, 0);
     if (rc != PMIX_ERR_PARTIAL_SUCCESS)
-        fail("one of two keys: %s", PMIx_Error_string(rc));
+        fail("one of two keys: %s", status_name(rc));
     must(ask(good, NULL, 0));
     if (nresults != 2)
         fail("%zu results of two keys", nresults);
@@ -257,7 +257,7 @@ static void mixed(void) {
     PMIX_INFO_REQUIRED(&strange);
     rc = ask(sum, &strange, 1);
     if (rc != PMIX_ERR_NOT_SUPPORTED)
-        fail("a required qualifier that nobody knows: %s", PMIx_Error_string(rc));
+        fail("a required qualifier that nobody knows: %s", status_name(rc));
 }
 
 static void ask_the_rm(uint32_t limit, const char *job) {
@@ -299,7 +299,7 @@ static void ask_all_supported(const char *const *wanted, const char *const *unwa
         bool of_one = !strcmp(key, PMIX_QUERY_PSET_MEMBERSHIP) || !strcmp(key, PMIX_QUERY_GROUP_MEMBERSHIP) ||
                       !strcmp(key, PMIX_QUERY_ALLOC_STATUS);
         if (rc != (of_one ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS))
-            fail("%s is listed as supported: %s", key, PMIx_Error_string(rc));
+            fail("%s is listed as supported: %s", key, status_name(rc));
     }
     free(list);
 }

@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
         pmix_status_t rc;
         PMIX_ARGV_APPEND(rc, queries[i].keys, PMIX_TIME_REMAINING);
         if (rc != PMIX_SUCCESS)
-            fail("PMIX_ARGV_APPEND: %s", PMIx_Error_string(rc));
+            fail("PMIX_ARGV_APPEND: %s", status_name(rc));
         PMIX_QUERY_QUALIFIERS_CREATE(&queries[i], 2);
         PMIX_INFO_LOAD(&queries[i].qualifiers[0], PMIX_QUERY_REFRESH_CACHE, &yes, PMIX_BOOL);
         PMIX_INFO_LOAD(&queries[i].qualifiers[1], PMIX_TIMEOUT, &timeout, PMIX_INT);

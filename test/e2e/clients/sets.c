@@ -19,7 +19,7 @@ static void look_at(uint32_t rank) {
         return;
     }
     if (rc != PMIX_SUCCESS)
-        fail("PMIX_PSET_NAMES of rank %u: %s", rank, PMIx_Error_string(rc));
+        fail("PMIX_PSET_NAMES of rank %u: %s", rank, status_name(rc));
     if (v->type != PMIX_DATA_ARRAY || v->data.darray->type != PMIX_STRING)
         fail("PMIX_PSET_NAMES of rank %u is no array of strings", rank);
     char **names = v->data.darray->array;

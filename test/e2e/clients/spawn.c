@@ -38,12 +38,12 @@ static void child(int depth) {
         me.doing = "PMIX_SPAWNED";
         pmix_status_t rc = PMIx_Get(&asked[i], PMIX_SPAWNED, NULL, 0, &v);
         if (rc != PMIX_SUCCESS || v->type != PMIX_BOOL || !v->data.flag)
-            fail("PMIX_SPAWNED: %s", PMIx_Error_string(rc));
+            fail("PMIX_SPAWNED: %s", status_name(rc));
         PMIX_VALUE_RELEASE(v);
         me.doing = "PMIX_PARENT_ID";
         rc = PMIx_Get(&asked[i], PMIX_PARENT_ID, NULL, 0, &v);
         if (rc != PMIX_SUCCESS || v->type != PMIX_PROC)
-            fail("PMIX_PARENT_ID of %d: %s", i, PMIx_Error_string(rc));
+            fail("PMIX_PARENT_ID of %d: %s", i, status_name(rc));
         parent = *v->data.proc;
         PMIX_VALUE_RELEASE(v);
     }
@@ -164,8 +164,8 @@ static void connect_to(const char *nspace) {
     if (rc == PMIX_SUCCESS)
         rc = answer_wait(&connected, "PMIx_Connect_nb");
     if (rc == PMIX_SUCCESS || now() - began > 60)
-        fail("PMIx_Connect_nb: %s after %.1f s", PMIx_Error_string(rc), now() - began);
-    say("connect: %s", PMIx_Error_string(rc));
+        fail("PMIx_Connect_nb: %s after %.1f s", status_name(rc), now() - began);
+    say("connect: %s", status_name(rc));
 }
 
 int main(int argc, char **argv) {
@@ -203,11 +203,11 @@ int main(int argc, char **argv) {
             if (rc == PMIX_SUCCESS)
                 say("spawned %s after %.3f s", nspace, now() - began);
             else
-                say("refused %s (%d) after %.3f s", PMIx_Error_string(rc), rc, now() - began);
+                say("refused %s (%d) after %.3f s", status_name(rc), rc, now() - began);
             if (ask.connect && rc == PMIX_SUCCESS)
                 connect_to(nspace);
             if (!ask.any && (ask.any_error ? rc == PMIX_SUCCESS : rc != ask.wanted))
-                fail("PMIx_Spawn: %s", PMIx_Error_string(rc));
+                fail("PMIx_Spawn: %s", status_name(rc));
         }
     }
     if (ask.abort)

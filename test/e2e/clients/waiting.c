@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
         rc = PMIx_Lookup_nb(keys, &info, 1, on_found, &answer);
     }
     if (rc != PMIX_SUCCESS)
-        fail("%s: %s", call, PMIx_Error_string(rc));
+        fail("%s: %s", call, status_name(rc));
     close(waiting);
     if (lookup) {
         wait_for_death();
@@ -68,9 +68,9 @@ int main(int argc, char **argv) {
             publish();
     }
     rc = answer_wait(&answer, call);
-    say("%s %u: %s", call, me.rank, PMIx_Error_string(rc));
+    say("%s %u: %s", call, me.rank, status_name(rc));
     if (lookup ? rc != PMIX_SUCCESS || answer.number != 4711 : rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS)
-        fail("%s ended with %s", call, PMIx_Error_string(rc));
+        fail("%s ended with %s", call, status_name(rc));
     must(fence_with(procs, victim, 0, 60));
     say("ok %d", (int)me.rank);
     _exit(0); /* PMIx_Finalize is none of what is tested */

@@ -4,5 +4,5 @@
 
 client 2 1 allocate new nodes=1 extend time=60 release list=n1
 ok "without a resource manager nothing is allocated" \
-    eval 'all_ok 2 && (($(grep -c "^[a-z]* NOT-SUPPORTED" <<<"$output") == 3))'
+    eval 'all_ok 2 && (($(grep -c "^[a-z]* PMIX_ERR_NOT_SUPPORTED" <<<"$output") == 3))'
 done_testing

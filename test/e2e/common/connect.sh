@@ -10,7 +10,7 @@ for shape in 1x4 3x1 4x2; do
 done
 client 3 2 connect lonely 2
 ok "connect to a namespace that does not come ends with the timeout" all_ok 6
-like "and says so" "$output" 'lonely 0: TIMEOUT'
+like "and says so" "$output" 'lonely 0: PMIX_ERR_TIMEOUT'
 
 # pair SCRIPT: two steps at once in an allocation of three hosts
 pair() {

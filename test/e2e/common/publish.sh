@@ -23,7 +23,7 @@ client 2 1 publish none nobody
 ok "what nobody published is not found" all_ok 2
 export PMIXHOST_PUBLISH_TIMEOUT=20
 client 2 1 publish find nobody x 1
-ok "a lookup that waits in vain ends with its timeout" eval 'failed && ! all_ok 2 && grep -q TIMEOUT <<<"$output"'
+ok "a lookup that waits in vain ends with its timeout" eval 'failed && ! all_ok 2 && grep -q PMIX_ERR_TIMEOUT <<<"$output"'
 unset PMIXHOST_PUBLISH_TIMEOUT
 
 if [[ $backend == slurm ]]; then
@@ -50,10 +50,11 @@ SH
     ok "another allocation does not see it" all_ok 1
     cat >"$test_dir/steps.sh" <<'SH'
 c=$1 out=$2
+first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) # -r0 is another one with Slurm 24.11
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" put color blue
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" hold color blue >"$out" & waiting=$!
 for ((i = 0; i < 200; i++)); do grep -q there "$out" && break; sleep 0.1; done
-srun --overlap --mpi=none -N1 -n1 -r0 pkill -KILL -f 'pmixhostd --session'
+srun --overlap --mpi=none -N1 -n1 -w "$first" pkill -KILL -f 'pmixhostd --session'
 wait $waiting
 cat "$out"
 srun --mpi=pmixhost -N1 -n1 -r2 "$c" none color
@@ -66,12 +67,13 @@ SH
         so_many_ok 5
     cat >"$test_dir/steps.sh" <<'SH'
 c=$1
-root() { srun --overlap --mpi=none -N1 -n1 -r0 pkill "$@" -f 'pmixhostd --session'; }
+first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+root() { srun --overlap --mpi=none -N1 -n1 -w "$first" pkill "$@" -f 'pmixhostd --session'; }
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" put color blue
 root -STOP
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" put shade dark & putting=$!
 # its invitation waits in the socket of the session, which is about to end
-until srun --overlap --mpi=none -Q -N1 -n1 -r0 sh -c '[ $(grep -c "\.session$" /proc/net/unix) -gt 1 ]'; do sleep 0.2; done
+until srun --overlap --mpi=none -Q -N1 -n1 -w "$first" sh -c '[ $(grep -c "\.session$" /proc/net/unix) -gt 1 ]'; do sleep 0.2; done
 root -KILL
 wait $putting
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" find shade dark

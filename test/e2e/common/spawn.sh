@@ -34,11 +34,11 @@ refused() { # DESCRIPTION STATUS ARGUMENT ...
     like "$description" "$output" "refused $wanted "
     ok "$description: the caller lives on" all_ok 1
 }
-refused "a missing program" 'EXECUTABLE NOT FOUND' -- /no/such
-refused "a missing directory" 'WORKING DIRECTORY NOT FOUND' cwd=/nodir
-refused "a file that is no program" 'APPLICATION NOT EXECUTABLE' -- /etc/passwd
-refused "a host that there is not" 'NOT-FOUND' pmix.host=n9
-refused "a required directive that is not known" 'NOT-SUPPORTED' 'my.own!=yes'
+refused "a missing program" 'PMIX_ERR_JOB_EXE_NOT_FOUND' -- /no/such
+refused "a missing directory" 'PMIX_ERR_JOB_WDIR_NOT_FOUND' cwd=/nodir
+refused "a file that is no program" 'PMIX_ERR_JOB_APP_NOT_EXECUTABLE' -- /etc/passwd
+refused "a host that there is not" 'PMIX_ERR_NOT_FOUND' pmix.host=n9
+refused "a required directive that is not known" 'PMIX_ERR_NOT_SUPPORTED' 'my.own!=yes'
 
 client 1 1 spawn quit -- /bin/sh -c 'sleep 1; echo the last word'
 like "children go on when the parent has ended well, and are waited for" "$output" 'the last word'

@@ -8,7 +8,7 @@ spawn=$PMIXHOST_CLIENTS/spawn
 
 run salloc -Q -N1 -n4 srun "$mpi" -n1 "$spawn" times=8 status=ANY -- /bin/true
 ok "the limit of steps is reached: the caller gets an error" \
-    eval '(($(grep -c "^spawned " <<<"$output") == 4 && $(grep -c "^refused OUT-OF-RESOURCE" <<<"$output") == 4))'
+    eval '(($(grep -c "^spawned " <<<"$output") == 4 && $(grep -c "^refused PMIX_ERR_OUT_OF_RESOURCE" <<<"$output") == 4))'
 ok "and lives on" eval 'passed && grep -q "^ok 0" <<<"$output"'
 like "and the user is told" "$output" 'Step limit reached'
 
@@ -35,14 +35,14 @@ lives_on() {
 
 deaf_host() { on_host n2 pkill -STOP -x slurmd; }
 in_job "a host does not answer" deaf_host pmix.host=n2 again:pmix.timeout=#3 -- /bin/true
-like "a host does not answer: the time of PMIX_TIMEOUT is kept" "$output" 'refused TIMEOUT .* after ([3-9]|[12][0-9])\.'
+like "a host does not answer: the time of PMIX_TIMEOUT is kept" "$output" 'refused PMIX_ERR_TIMEOUT .* after ([3-9]|[12][0-9])\.'
 ok "a host does not answer: the caller lives on" lives_on
 on_host n2 pkill -CONT -x slurmd
 wait "$job"
 
 deaf_controller() { on_host head pkill -STOP -x slurmctld; }
 in_job "the controller does not answer" deaf_controller -- /bin/true
-like "the controller does not answer: the caller gets an error" "$output" 'refused UNREACHABLE'
+like "the controller does not answer: the caller gets an error" "$output" 'refused PMIX_ERR_UNREACH'
 like "the controller does not answer: the user is told" "$output" 'Socket timed out'
 ok "the controller does not answer: the caller lives on" lives_on
 on_host head pkill -CONT -x slurmctld
@@ -50,7 +50,7 @@ wait "$job"
 
 no_controller() { on_host head pkill -KILL -x slurmctld; }
 in_job "the controller is down" no_controller -- /bin/true
-like "the controller is down: the caller gets an error" "$output" 'refused UNREACHABLE'
+like "the controller is down: the caller gets an error" "$output" 'refused PMIX_ERR_UNREACH'
 like "the controller is down: the user is told" "$output" 'Unable to contact slurm controller'
 ok "the controller is down: the caller lives on" lives_on
 done_testing

@@ -108,18 +108,18 @@ refused() { # DESCRIPTION STATUS TEXT ARGUMENT ...
     like "$description: the user is told" "$output" "$text"
     ok "$description: the caller lives on" eval 'passed && grep -q "^ok 0" <<<"$output"'
 }
-refused "a missing program" 'EXECUTABLE NOT FOUND' 'cannot execute /no/such' -- /no/such
-refused "a program that is not in PATH" 'EXECUTABLE NOT FOUND' 'no program nosuch' -- nosuch
-refused "a file that is no program" 'APPLICATION NOT EXECUTABLE' 'Permission denied' -- /etc/passwd
-refused "a missing directory" 'WORKING DIRECTORY NOT FOUND' 'cannot enter the directory /nodir' cwd=/nodir
-refused "a directory that may not be entered" 'NO-PERMISSIONS' 'cannot enter the directory /root' cwd=/root
-refused "more than the allocation has" 'OUT-OF-RESOURCE' 'find no room' count=100
-refused "a host of another allocation" 'NOT-FOUND' 'n9 is not in the allocation' pmix.host=n9
-refused "PMIX_ADD_HOST of another one" 'FAILED TO OBTAIN ALLOCATION' 'no host can be added' pmix.addhost=n9
-refused "a required directive that is not known" 'NOT-SUPPORTED' 'my.own is required' "'my.own!=yes'"
-refused "a required directive that is not supported" 'NOT-SUPPORTED' 'PMIX_PRELOAD_BIN' "'pmix.preloadbin!=yes'"
+refused "a missing program" 'PMIX_ERR_JOB_EXE_NOT_FOUND' 'cannot execute /no/such' -- /no/such
+refused "a program that is not in PATH" 'PMIX_ERR_JOB_EXE_NOT_FOUND' 'no program nosuch' -- nosuch
+refused "a file that is no program" 'PMIX_ERR_JOB_APP_NOT_EXECUTABLE' 'Permission denied' -- /etc/passwd
+refused "a missing directory" 'PMIX_ERR_JOB_WDIR_NOT_FOUND' 'cannot enter the directory /nodir' cwd=/nodir
+refused "a directory that may not be entered" 'PMIX_ERR_NO_PERMISSIONS' 'cannot enter the directory /root' cwd=/root
+refused "more than the allocation has" 'PMIX_ERR_OUT_OF_RESOURCE' 'find no room' count=100
+refused "a host of another allocation" 'PMIX_ERR_NOT_FOUND' 'n9 is not in the allocation' pmix.host=n9
+refused "PMIX_ADD_HOST of another one" 'PMIX_ERR_JOB_ALLOC_FAILED' 'no host can be added' pmix.addhost=n9
+refused "a required directive that is not known" 'PMIX_ERR_NOT_SUPPORTED' 'my.own is required' "'my.own!=yes'"
+refused "a required directive that is not supported" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_PRELOAD_BIN' "'pmix.preloadbin!=yes'"
 for attribute in FWD_STDOUT=pmix.fwd.stdout FWD_STDERR=pmix.fwd.stderr FWD_STDIN=pmix.fwd.stdin; do
-    refused "a required PMIX_${attribute%=*}" 'NOT-SUPPORTED' "PMIX_${attribute%=*}" "'${attribute#*=}!=yes'"
+    refused "a required PMIX_${attribute%=*}" 'PMIX_ERR_NOT_SUPPORTED' "PMIX_${attribute%=*}" "'${attribute#*=}!=yes'"
 done
 in_allocation -N1 -n2 -- '$R -n1 $S "pmix.fwd.stdin!=no" "pmix.preloadbin!=no"'
 ok "what is required not to be, is not" passed

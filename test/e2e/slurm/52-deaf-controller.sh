@@ -27,13 +27,13 @@ rm -f "$test_dir/go"
 TEST_LIMIT=200 run bash -c "srun $mpi -n1 $PMIXHOST_CLIENTS/allocate release id=1 await=$test_dir/go \
     new reqid=lost timeout=2 release id=1 timeout=2 >$test_dir/out 2>&1" &
 job=$!
-ok "another job runs" until_true 60 in_file '^release NOT-FOUND'
+ok "another job runs" until_true 60 in_file '^release PMIX_ERR_NOT_FOUND'
 on_host head pkill -STOP -x slurmctld
 touch "$test_dir/go"
 ok "an allocation that cannot be asked for ends in time" until_true 30 in_file '^ok 0'
-is "and its caller is told" "$(sed -n 's/ after.*//p' <<<"$output")" "release NOT-FOUND
-new TIMEOUT
-release TIMEOUT"
+is "and its caller is told" "$(sed -n 's/ after.*//p' <<<"$output")" "release PMIX_ERR_NOT_FOUND
+new PMIX_ERR_TIMEOUT
+release PMIX_ERR_TIMEOUT"
 ok "and no daemon stays for it" until_true 30 no_daemon
 on_host head pkill -CONT -x slurmctld
 wait "$job"

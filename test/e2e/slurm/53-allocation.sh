@@ -18,7 +18,7 @@ jobs_named() { as_user root squeue -h -n "$1" -o "%i %T"; }
 in_job -N1 -t5 -- new nodes=2 cpus=4 time=90 queue=main reqid=mine mem=100
 ok "a new allocation" passed
 like "it is told with its hosts, processors and time" "$output" \
-    'new SUCCESS pmix.alloc.id=[0-9]+ pmix.alloc.reqid=mine pmix.alloc.nnodes=2 pmix.alloc.nlist=n[0-9],n[0-9] pmix.alloc.ncpus=4 pmix.alloc.time=120 '
+    'new PMIX_SUCCESS pmix.alloc.id=[0-9]+ pmix.alloc.reqid=mine pmix.alloc.nnodes=2 pmix.alloc.nlist=n[0-9],n[0-9] pmix.alloc.ncpus=4 pmix.alloc.time=120 '
 id=$(id_in "$output")
 like "it stays when the job has ended" "$(jobs_named mine)" "$id RUNNING"
 run srun --jobid="$id" -l hostname
@@ -26,7 +26,7 @@ ok "its user can run a step in it" eval 'passed && (($(grep -c ": n" <<<"$output
 like "the memory that was asked for is what Slurm gives" "$(as_user root squeue -h -j "$id" -o %m)" '^100M$'
 like "Slurm knows its limit of time" "$(as_user root squeue -h -j "$id" -o %l)" '^2:00$'
 in_job -N1 -- release id="$id"
-like "it is released by its name" "$output" "release SUCCESS pmix.alloc.id=$id "
+like "it is released by its name" "$output" "release PMIX_SUCCESS pmix.alloc.id=$id "
 ok "and ends" until_true 20 no_jobs
 
 in_job -N1 -- new list=n2,n4 release id=@ new list='n[2-3]' release id=@
@@ -36,28 +36,28 @@ ok "hosts are named, one by one or as Slurm does" \
 in_job -N1 -- new queue=--uid=0 new queue=nowhere new list=n99 new nodes=99 timeout=1 new nodes=0 new queue=$'a\nb' \
     new id=1 new cpus=100000 timeout=1
 is "what does not exist or makes no sense is refused" "$(sed -n 's/ after.*//p' <<<"$output")" \
-    "new NOT-FOUND
-new NOT-FOUND
-new NOT-FOUND
-new TIMEOUT
-new BAD-PARAM
-new BAD-PARAM
-new BAD-PARAM
-new TIMEOUT"
+    "new PMIX_ERR_NOT_FOUND
+new PMIX_ERR_NOT_FOUND
+new PMIX_ERR_NOT_FOUND
+new PMIX_ERR_TIMEOUT
+new PMIX_ERR_BAD_PARAM
+new PMIX_ERR_BAD_PARAM
+new PMIX_ERR_BAD_PARAM
+new PMIX_ERR_TIMEOUT"
 in_job -N1 -- reaquire external new required=pmix.alloc.netid new nodes=1 optional=pmix.alloc.netid release id=@
 is "directives and attributes that are not offered are refused, or passed over when optional" \
     "$(sed -n 's/ pmix.*\| after.*//p' <<<"$output")" \
-    "reaquire NOT-SUPPORTED
-external NOT-SUPPORTED
-new NOT-SUPPORTED
-new SUCCESS
-release SUCCESS"
+    "reaquire PMIX_ERR_NOT_SUPPORTED
+external PMIX_ERR_NOT_SUPPORTED
+new PMIX_ERR_NOT_SUPPORTED
+new PMIX_SUCCESS
+release PMIX_SUCCESS"
 ok "nothing is left of what was refused" until_true 20 no_jobs
 
 # --- waiting
 all_hosts=$(hosts_of_cluster | wc -l)
 in_job -N"$all_hosts" --exclusive -- new nodes=1 reqid=late timeout=2
-like "what is not granted in time is told so" "$output" 'new TIMEOUT after 2\.'
+like "what is not granted in time is told so" "$output" 'new PMIX_ERR_TIMEOUT after 2\.'
 ok "and taken back" eval '[[ -z $(jobs_named late) ]]'
 
 waiting() { [[ $(jobs_named "$1") == *PENDING* ]]; }
@@ -89,7 +89,7 @@ run bash -c "salloc -Q -N$all_hosts --exclusive srun $mpi -n1 $allocate new node
 job=$!
 ok "a third one waits" until_true 30 waiting unwanted
 as_user root scancel --name=unwanted
-ok "and is answered when it is cancelled" until_true 30 eval 'grep -q "^new OUT-OF-RESOURCE" "$test_dir/out"'
+ok "and is answered when it is cancelled" until_true 30 eval 'grep -q "^new PMIX_ERR_OUT_OF_RESOURCE" "$test_dir/out"'
 wait "$job"
 
 others=$(as_user pmixuser1 salloc --no-shell -N$((all_hosts - 1)) --exclusive 2>&1 | grep -om 1 '[0-9]*$')
@@ -100,43 +100,43 @@ ok "a fourth one waits" until_true 30 waiting patient
 as_user root scancel "$others"
 wait "$job"
 output=$(cat "$test_dir/out")
-like "and is granted when there is room" "$output" 'new SUCCESS .*nnodes=2 '
+like "and is granted when there is room" "$output" 'new PMIX_SUCCESS .*nnodes=2 '
 
 # --- more time
 in_job -N1 -t5 -- extend time=3600
-like "an ordinary user gets no more time for a running job" "$output" 'extend NO-PERMISSIONS'
+like "an ordinary user gets no more time for a running job" "$output" 'extend PMIX_ERR_NO_PERMISSIONS'
 TEST_USER=root
 in_job -N1 -t5 -- extend time=590
-like "who may gets more time" "$output" 'extend SUCCESS .*pmix.alloc.time=600 '
+like "who may gets more time" "$output" 'extend PMIX_SUCCESS .*pmix.alloc.time=600 '
 in_job -N1 -t5 -- extend time=60 extend nodes=1 time=600 extend
 is "less time, more hosts and no time are refused" "$(sed -n 's/ after.*//p' <<<"$output")" \
-    "extend BAD-PARAM
-extend NOT-SUPPORTED
-extend BAD-PARAM"
+    "extend PMIX_ERR_BAD_PARAM
+extend PMIX_ERR_NOT_SUPPORTED
+extend PMIX_ERR_BAD_PARAM"
 TEST_USER=pmixuser1
 
 # --- hosts given back
 run salloc -Q -N4 -t5 bash -c "srun $mpi -N2 -n2 -w n1,n2 $allocate release list=n2 release list=n1,n3 release list=n3,n4
     srun -N2 -n2 hostname; squeue -h -j \$SLURM_JOB_ID -o 'left %N'"
 is "a host where a task runs is not released, idle ones are" "$(grep ^release <<<"$output" | sed 's/ after.*//; s/id=[0-9]*/id=N/; s/ncpus=[0-9]*/ncpus=N/')" \
-    "release RESOURCE-BUSY
-release RESOURCE-BUSY
-release SUCCESS pmix.alloc.id=N pmix.alloc.nnodes=2 pmix.alloc.nlist=n1,n2 pmix.alloc.ncpus=N pmix.alloc.time=300"
+    "release PMIX_ERR_RESOURCE_BUSY
+release PMIX_ERR_RESOURCE_BUSY
+release PMIX_SUCCESS pmix.alloc.id=N pmix.alloc.nnodes=2 pmix.alloc.nlist=n1,n2 pmix.alloc.ncpus=N pmix.alloc.time=300"
 like "Slurm knows" "$output" 'left n\[1-2\]'
 in_job -N2 -- release list=n7 release list=n1,n2 release release id=12x release id=
 is "what is no host of it, all of it, and nothing are refused" "$(sed -n 's/ after.*//p' <<<"$output")" \
-    "release NOT-FOUND
-release BAD-PARAM
-release BAD-PARAM
-release NOT-FOUND
-release BAD-PARAM"
+    "release PMIX_ERR_NOT_FOUND
+release PMIX_ERR_BAD_PARAM
+release PMIX_ERR_BAD_PARAM
+release PMIX_ERR_NOT_FOUND
+release PMIX_ERR_BAD_PARAM"
 
 # --- somebody else's
 other=$(as_user pmixuser2 salloc --no-shell -N1 -J theirs 2>&1 | grep -o '[0-9]*$' | head -n 1)
 in_job -N1 -- release id="$other" extend id="$other" time=86400
 is "another user's allocation is Slurm's to protect" "$(sed -n 's/ after.*//p' <<<"$output")" \
-    "release NO-PERMISSIONS
-extend NO-PERMISSIONS"
+    "release PMIX_ERR_NO_PERMISSIONS
+extend PMIX_ERR_NO_PERMISSIONS"
 like "and stays" "$(jobs_named theirs)" RUNNING
 end_jobs
 done_testing

@@ -129,7 +129,7 @@ begin_job 2 # the victim's rank
 on_host "$victim" kill -KILL $(processes)
 ok "server and supervisor are killed: every waiting call returns in 20 s" until_true 20 all_told
 output=$(cat "$out")
-unlike "server and supervisor are killed: with an error" "$output" 'told [0-9]: SUCCESS|TIMEOUT'
+unlike "server and supervisor are killed: with an error" "$output" 'told [0-9]: PMIX_SUCCESS|PMIX_ERR_TIMEOUT'
 end_jobs
 end_of_job 30
 well_again "server and supervisor are killed"
@@ -168,7 +168,7 @@ rank=$(on_host "$victim" pgrep -x linger)
 on_host "$victim" kill -KILL "$rank"
 until_true 15 grep -q '^told' "$out"
 output=$(cat "$out")
-like "a rank is killed: the others are told" "$output" 'told [0-9]: PROC|told [0-9]: LOST|told [0-9]: NOT'
+like "a rank is killed: the others are told" "$output" 'told [0-9]: PMIX_ERR_(PROC|LOST|NOT)'
 end_jobs
 end_of_job 30
 well_again "a rank is killed"
