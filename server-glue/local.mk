@@ -50,6 +50,8 @@ server_glue_libglue_files = \
 	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
 	server-glue/library/convert.h server-glue/library/convert.cc \
 	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \
+	server-glue/library/library_version.h \
+	server-glue/library/library_version.cc \
 	server-glue/library/hello.h server-glue/library/hello.cc server-glue/library/info_list.h \
 	server-glue/library/info_list.cc server-glue/library/inner_client.h server-glue/library/inner_client.cc \
 	server-glue/library/library_thread.h server-glue/library/library_thread.cc \

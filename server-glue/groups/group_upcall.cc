@@ -1,8 +1,12 @@
 // The upcall of groups: construct and destruct. What the library does by itself (a group of
 // processes of this host alone, without a context id) does not come here, but its destruction does.
 #include "server-glue/groups/group_ask.h"
+#include "server-glue/library/convert.h"
 #include "server-glue/library/info_list.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_tools.h"
+
+#include <algorithm>
 
 namespace pmixhost {
 
@@ -10,12 +14,21 @@ namespace {
 
 using namespace upcall;
 
+std::vector<pmix_proc_t> procs_of(const std::vector<Process> &members) {
+    std::vector<pmix_proc_t> procs;
+    for (const auto &each : members)
+        procs.push_back(proc_of(each.nspace, each.wildcard ? PMIX_RANK_WILDCARD : each.rank));
+    return procs;
+}
+
 GroupReply group_reply(pmix_info_cbfunc_t callback, void *data) {
     if (!callback)
         return {};
     return {[callback, data](pmix_status_t status, GroupAnswer answer) {
                 in_library_thread([callback, data, status, answer = std::move(answer)] {
                     auto *results = new InfoList;
+                    if (status == PMIX_SUCCESS && !answer.members.empty()) // 4.2.2 takes no notice of them
+                        results->add_processes(PMIX_GROUP_MEMBERSHIP, procs_of(answer.members));
                     if (answer.context_id)
                         results->add(PMIX_GROUP_CONTEXT_ID, *answer.context_id);
                     if (!answer.endpoints.empty())
@@ -58,6 +71,12 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
     }
 }
 
+bool has_flag(const pmix_info_t directives[], std::size_t count, const char *key) {
+    return directives && std::any_of(directives, directives + count, [key](const pmix_info_t &info) {
+               return PMIX_CHECK_KEY(&info, key) && flag_of(info.value);
+           });
+}
+
 pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_proc_t procs[], std::size_t count,
                        const pmix_info_t directives[], std::size_t ndirs, pmix_info_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
@@ -75,6 +94,13 @@ pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_
         for (std::size_t i = 0; directives && i < ndirs; ++i)
             read(directives[i], ask, upcalls.limits.fence_bytes);
         ask.tolerant = ask.tolerant || ask.tells_of_ends;
+        // The second of two calls for one answer would use what the first answer has released. Done at once is not
+        // asked for again.
+        if (operation == PMIX_GROUP_DESTRUCT && library_destructs_local_groups_twice() &&
+            has_flag(directives, ndirs, PMIX_GROUP_LOCAL_ONLY)) {
+            post(upcalls, std::move(ask));
+            return PMIX_OPERATION_SUCCEEDED;
+        }
         ask.reply = group_reply(callback, data);
         post(upcalls, std::move(ask));
         return PMIX_SUCCESS;

@@ -4,6 +4,7 @@
 #include "common/text/printable.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
 
@@ -118,11 +119,12 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     }
     if (!groups_.add(group))
         context_.log.warning("there are too many groups: {} is not known to queries", printable(ask.name));
-    ask.reply(parts->gone.empty() ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS,
-              {parts->context_id, std::move(parts->endpoints)});
+    bool whole = parts->gone.empty() || library_drops_members_of_partial_groups();
+    ask.reply(whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS,
+              {parts->context_id, std::move(parts->endpoints), group.members.all()});
     if (parts->gone.empty() || group.members.empty())
         return;
-    // libpmix 4.2.2 passes no membership on with the answer.
+    // libpmix 4.2.2 passes no membership on with the answer; this tells in every version that somebody is missing.
     auto info = std::make_shared<InfoList>();
     std::vector<pmix_proc_t> members;
     for (const auto &member : group.members.all())

@@ -1,0 +1,53 @@
+// See library_version.h.
+#include "server-glue/library/library_version.h"
+
+#include <charconv>
+#include <pmix.h>
+#include <pmix_version.h>
+
+namespace pmixhost {
+
+LibraryVersion parse_library_version(std::string_view text) {
+    LibraryVersion version;
+    auto digit = text.find_first_of("0123456789");
+    if (digit == std::string_view::npos)
+        return version;
+    const char *at = text.data() + digit, *end = text.data() + text.size();
+    for (unsigned *part : {&version.major, &version.minor, &version.release}) {
+        auto [stop, code] = std::from_chars(at, end, *part);
+        if (code != std::errc() || stop == end || *stop != '.')
+            break;
+        at = stop + 1;
+    }
+    return version;
+}
+
+const LibraryVersion &library_version() {
+    static const LibraryVersion version = parse_library_version(PMIx_Get_version());
+    return version;
+}
+
+bool library_is_of_headers() {
+    return library_version() == LibraryVersion{PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR, PMIX_VERSION_RELEASE};
+}
+
+static bool is_in(LibraryVersion first, LibraryVersion beyond) {
+    return library_version() >= first && library_version() < beyond;
+}
+
+// _mdxcbfunc of src/server/pmix_server.c
+bool library_hides_failed_collectives() {
+    return is_in({4, 2, 3}, {6, 2, 0});
+}
+
+// pmix_server_grpdestruct of src/server/pmix_server_ops.c; written anew in 6.0
+bool library_destructs_local_groups_twice() {
+    return is_in({4, 2, 3}, {6, 0, 0});
+}
+
+// _grpcbfunc, there
+bool library_drops_members_of_partial_groups() {
+    return library_version() >= LibraryVersion{4, 2, 4};
+}
+
+} // namespace pmixhost

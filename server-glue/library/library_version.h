@@ -1,0 +1,30 @@
+// Which libpmix this process runs with, and what that one does otherwise than others: asked at run time, since a
+// distribution may replace the library without pmixhost. Each fact has a name, and its versions stand in
+// library_version.cc alone. Any thread.
+#pragma once
+
+#include <compare>
+#include <string_view>
+
+namespace pmixhost {
+
+struct LibraryVersion {
+    unsigned major = 0, minor = 0, release = 0;
+    auto operator<=>(const LibraryVersion &) const = default;
+};
+
+// Of the text that PMIx_Get_version gives, such as "OpenPMIx 5.0.7, repo rev: ..."; 0.0.0 where it has no number.
+LibraryVersion parse_library_version(std::string_view text);
+const LibraryVersion &library_version();
+// The headers that this was compiled with are of that very library: what its inner tables look like is known.
+bool library_is_of_headers();
+
+// A fence or connect that fails is an error for the first local process and a success for the others
+// (server-glue/library/failed_collective.h).
+bool library_hides_failed_collectives();
+// The destruction of a group of this host alone is handed to the host environment twice, for one answer.
+bool library_destructs_local_groups_twice();
+// Clients hear of a group's members only together with PMIX_SUCCESS.
+bool library_drops_members_of_partial_groups();
+
+} // namespace pmixhost
