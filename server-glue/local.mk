@@ -102,7 +102,13 @@ server_glue_libglue_files = \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
-server_glue_libglue_la_LIBADD = common/libcommon.la $(PMIX_LIBS) -ldl
+server_glue_libglue_la_LIBADD = server-glue/libmended.la common/libcommon.la $(PMIX_LIBS) -ldl
+
+# In C, with the PMIx library's own headers.
+noinst_LTLIBRARIES += server-glue/libmended.la
+server_glue_libmended_la_SOURCES = \
+	server-glue/library/failed_collective.h server-glue/library/failed_collective.c
+server_glue_libmended_la_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
 server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/library/timer_guard.cc \

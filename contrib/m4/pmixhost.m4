@@ -146,3 +146,31 @@ AC_DEFUN([PMIXHOST_FAST_BUILD], [
   AM_CONDITIONAL([PRECOMPILE], [test "x$enable_precompiled_headers" != xno])
   PMIXHOST_FAST_TEXT="precompiled headers $enable_precompiled_headers, jumbo sources $enable_jumbo"
 ])
+
+# The library's own headers, which Debian and others install beside pmix.h: with them pmixhost mends what no answer
+# of a host environment can (server-glue/library/failed_collective.h).
+AC_DEFUN([PMIXHOST_PMIX_INTERNALS], [
+  AC_LANG_PUSH([C])
+  pmixhost_saved_CPPFLAGS=$CPPFLAGS
+  CPPFLAGS="$CPPFLAGS $PMIX_CFLAGS"
+  AC_MSG_CHECKING([for the PMIx library's own headers])
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#undef PACKAGE_BUGREPORT
+#undef PACKAGE_NAME
+#undef PACKAGE_STRING
+#undef PACKAGE_TARNAME
+#undef PACKAGE_URL
+#undef PACKAGE_VERSION
+#include "src/include/pmix_config.h"
+#include "src/include/pmix_globals.h"
+#include "src/mca/bfrops/bfrops.h"
+#include "src/mca/gds/gds.h"]],
+    [[pmix_gds_base_module_t *store = pmix_globals.mypeer->nptr->compat.gds;
+      return store->mark_modex_complete != NULL;]])],
+    [AC_DEFINE([PMIXHOST_HAVE_PMIX_INTERNALS], [1], [the PMIx library's own headers are there])
+     PMIXHOST_PMIX_INTERNALS_TEXT="an error for all"],
+    [PMIXHOST_PMIX_INTERNALS_TEXT="as the PMIx library answers it (it has no table to mend that in)"])
+  AS_CASE([$PMIXHOST_PMIX_INTERNALS_TEXT], [an*], [AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
+  CPPFLAGS=$pmixhost_saved_CPPFLAGS
+  AC_LANG_POP([C])
+])

@@ -5,7 +5,9 @@
 #include "common/text/printable.h"
 #include "server-glue/library/connection_guard.h"
 #include "server-glue/library/convert.h"
+#include "server-glue/library/failed_collective.h"
 #include "server-glue/library/inner_client.h"
+#include "server-glue/library/library_version.h"
 
 #include <algorithm>
 #include <csignal>
@@ -156,6 +158,7 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
     std::unique_ptr<PmixLibrary> library(new PmixLibrary(loop, thread, options.nspace, std::move(*takeover)));
     if (!guarded)
         return guarded.failure(); // the library is ended soon
+    library->mend_failed_collectives();
     if (const char *size = getenv(segment_variable))
         library->segment_size_ = fmt::format("{}={}", segment_variable, size);
     return library;
@@ -171,7 +174,20 @@ PmixLibrary::~PmixLibrary() {
         PMIx_server_finalize();
 }
 
+void PmixLibrary::mend_failed_collectives() {
+    if (!library_hides_failed_collectives())
+        return;
+    const char *why =
+        library_is_of_headers() ? pmixhost_mend_failed_collectives() : "pmixhost was compiled for another version";
+    if (why)
+        not_mended_ = fmt::format("a fence or connect that fails is a success for some processes with {}; pmixhost "
+                                  "cannot mend it: {}",
+                                  PMIx_Get_version(), why);
+}
+
 Result<void> PmixLibrary::admit_clients(Log &log, std::function<void(Error)> on_broken) {
+    if (!not_mended_.empty())
+        log.info("{}", not_mended_);
     ConnectionGuard::Names names;
     names.owner_of = [this](const std::string &nspace, Rank rank) -> std::optional<ProcessOwner> {
         auto job = registered_.find(nspace);

@@ -103,6 +103,7 @@ class PmixLibrary {
 
   private:
     struct Found;
+    void mend_failed_collectives();
     PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace, std::unique_ptr<ListenerTakeover> takeover);
     EventLoop &loop_;
     LibraryThread &thread_;
@@ -111,6 +112,7 @@ class PmixLibrary {
     std::unique_ptr<ConnectionGuard> guard_;
     std::map<std::string, std::map<Rank, ProcessOwner>> registered_;    // by namespace
     std::map<std::string, std::unique_ptr<InnerClient>> inner_clients_; // by namespace
+    std::string not_mended_;                                            // what to say of it, or empty
     std::string segment_size_;                                          // NAME=VALUE, or empty
     // Who waits for the answer to a request that the library has not answered, by process; the request's too.
     using Unanswered = std::map<std::pair<std::string, Rank>, std::vector<std::weak_ptr<Found>>>;
