@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <pmix.h>
+#include <set>
 
 namespace pmixhost {
 
@@ -79,12 +80,27 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
     return info;
 }
 
+// The first that all its processes are in; null if there is none.
+const ProcessSet *set_of_all(const StepInfo &step, const App &app) {
+    auto holds = [&](const ProcessSet &set) {
+        if (app.ranks.empty())
+            return set.ranks.size() == step.map.rank_count();
+        std::set<Rank> members(set.ranks.begin(), set.ranks.end());
+        return std::all_of(app.ranks.begin(), app.ranks.end(), [&](Rank rank) { return members.contains(rank); });
+    };
+    auto found = std::find_if(step.process_sets.begin(), step.process_sets.end(), holds);
+    return found == step.process_sets.end() ? nullptr : &*found;
+}
+
 InfoList app_info(const StepInfo &step, std::uint32_t number) {
     const App &app = step.apps[number];
     InfoList info;
     info.add(PMIX_APPNUM, number);
     info.add(PMIX_APP_SIZE, std::uint32_t{app_size(step, number)});
     info.add_rank(PMIX_APPLDR, app.ranks.empty() ? 0 : app.ranks.front());
+    // libpmix 5 looks a process' set up nowhere else.
+    if (const ProcessSet *set = set_of_all(step, app))
+        info.add(PMIX_PSET_NAME, set->name);
     if (!app.argv.empty())
         info.add(PMIX_APP_ARGV, fmt::format("{}", fmt::join(app.argv, " ")));
     return info;
