@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -137,6 +138,8 @@ void become(const Prepared &prepared) {
     if (got != 1)
         _exit(1); // whoever was to say go has told why not
     reset_privileged_scheduling();
+    if (launch.mount_namespace >= 0 && ::setns(launch.mount_namespace, CLONE_NEWNS) != 0)
+        give_up(prepared, "cannot join the job's mount namespace");
     keep_only(prepared);
     umask(077);
     if (chdir("/") != 0)

@@ -27,6 +27,7 @@ struct DaemonLaunch {
     int door = -1;                        // one of them: listens once more, as the user
     std::string host;                     // begins the text of a failure
     StatusPage *page = nullptr;           // where a failure after the fork is written
+    int mount_namespace = -1;             // joined before the exec; -1: the RM's own
     unsigned lifetime = 0;                // seconds until SIGALRM ends the process; 0: for ever
     // Puts the process into the step's container; it does nothing before that has succeeded.
     std::function<bool(pid_t)> contain;

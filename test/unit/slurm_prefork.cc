@@ -558,6 +558,27 @@ static void timeouts_are_read_as_in_the_configuration(void **) {
     }
 }
 
+// Root's directory for everybody; what somebody else put there is not taken.
+static void the_contacts_directory_is_ours_or_refused(void **) {
+    char base[] = "/tmp/pmixhost-contacts-XXXXXX";
+    assert_non_null(mkdtemp(base));
+    std::string path = std::string(base) + "/contacts";
+    for (int again = 0; again < 2; ++again) {
+        assert_true(make_contacts_directory(path).ok());
+        struct stat status {};
+        assert_int_equal(stat(path.c_str(), &status), 0);
+        assert_int_equal(status.st_mode, S_IFDIR | 01777);
+    }
+    assert_int_equal(chmod(path.c_str(), 0777), 0);
+    assert_false(make_contacts_directory(path).ok());
+    assert_int_equal(rmdir(path.c_str()), 0);
+    assert_int_equal(symlink("/tmp", path.c_str()), 0);
+    assert_false(make_contacts_directory(path).ok());
+    assert_int_equal(unlink(path.c_str()), 0);
+    assert_int_equal(rmdir(base), 0); // nothing else is in it
+    assert_false(make_contacts_directory(path).ok());
+}
+
 int main() {
 #ifdef PMIXHOST_SANITIZES_THREADS
     // The daemon's process is made with fork and system calls alone, which the thread sanitizer's own
@@ -585,6 +606,7 @@ int main() {
         cmocka_unit_test(what_cleans_up_does_not_live_for_ever),
         cmocka_unit_test(no_handler_of_pthread_atfork_runs),
         cmocka_unit_test(a_process_with_busy_threads_can_start_it),
+        cmocka_unit_test(the_contacts_directory_is_ours_or_refused),
         cmocka_unit_test(timeouts_are_read_as_in_the_configuration),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -169,7 +169,7 @@ class SlurmBackend final : public RmBackend,
                 return fail(std::move(done), error(ErrorKind::unreachable, "srun gave no address"));
             return to_srun({kit::StarterMessage::Kind::invitation, 0, std::move(invitation)}, std::move(done));
         }
-        auto path = session_path(step_.settings.directory_base, geteuid(), step_.leader_job);
+        auto path = session_path(step_.contacts, geteuid(), step_.leader_job);
         if (!path)
             return fail(std::move(done), path.failure());
         sender().send({step_.session_node, std::move(*path), std::move(invitation), deadline, false, start_after,
@@ -336,7 +336,7 @@ class SlurmBackend final : public RmBackend,
     };
 
     Result<std::string> path_of(HostIndex host) const {
-        return contact_path(step_.settings.directory_base, geteuid(), step_.leader_job, step_.name.step_id, host);
+        return contact_path(step_.contacts, geteuid(), step_.leader_job, step_.name.step_id, host);
     }
 
     // Each host has one message at a time, and so has the session.
@@ -351,7 +351,8 @@ class SlurmBackend final : public RmBackend,
         pollfd running{session_srun_.get(), POLLIN, 0};
         if (session_srun_ && ::poll(&running, 1, 0) == 0)
             return {};
-        auto started = start_session({step_.leader_job, step_.session_node}, step_.settings, own_program());
+        auto started =
+            start_session({step_.leader_job, step_.session_node, step_.contacts}, step_.settings, own_program());
         if (!started)
             return started.failure();
         session_srun_ = std::move(*started);
@@ -406,15 +407,17 @@ Result<std::unique_ptr<InvitationSource>> session_invitations(BackendContext con
     auto job = context.document.number("slurm.job_id", UINT32_MAX);
     if (!job)
         return job.failure();
-    auto path = session_path(settings.directory_base, geteuid(), static_cast<std::uint32_t>(*job));
+    auto said = context.document.text("slurm.contacts");
+    const std::string &contacts = said ? *said : settings.directory_base;
+    auto path = session_path(contacts, geteuid(), static_cast<std::uint32_t>(*job));
     if (!path)
         return path.failure();
     auto socket = ContactSocket::open(context.loop, context.log, *path, std::move(on_invitation),
                                       ContactSocket::Sharing::first_only);
     if (!socket)
         return socket.failure();
-    auto caller = std::make_unique<StepCaller>(context.loop, context.log, static_cast<std::uint32_t>(*job),
-                                               settings.directory_base, StepCaller::Slurm{running_steps, forward});
+    auto caller = std::make_unique<StepCaller>(context.loop, context.log, static_cast<std::uint32_t>(*job), contacts,
+                                               StepCaller::Slurm{running_steps, forward});
     return std::unique_ptr<InvitationSource>(std::make_unique<SessionContact>(std::move(*socket), std::move(caller)));
 }
 

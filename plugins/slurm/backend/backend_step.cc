@@ -193,6 +193,8 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     for (std::size_t i = 0; i < step.jobs.size(); ++i) // the few there are
         step.jobs.erase(std::remove(step.jobs.begin() + i + 1, step.jobs.end(), step.jobs[i]), step.jobs.end());
     step.settings = std::move(settings->settings);
+    auto contacts = document.text("slurm.contacts");
+    step.contacts = contacts ? *contacts : step.settings.directory_base;
     if (auto where = document.text("slurm.report")) {
         auto target = kit::StarterAddress::parse(*where);
         if (target)

@@ -21,6 +21,7 @@ struct SlurmStep {
     std::vector<std::string> node_of;          // Slurm's node name of each host of info.map
     std::optional<kit::StarterAddress> report; // absent: srun hears nothing
     Settings settings;
+    std::string contacts;     // the directory in which contact sockets are made, on all hosts of the site
     std::string session_node; // where the allocation's session runs
     int lifeline_fd = -1;     // ends with slurmstepd; -1: none
 };

@@ -28,6 +28,7 @@ namespace pmixhost::slurm {
 namespace {
 
 constexpr unsigned cleaning_seconds = 30;
+constexpr auto contacts_directory = "/run/pmixhost";
 // Where a cgroup has to be emptied of it.
 constexpr auto removing_patience = std::chrono::seconds(5), killing_patience = std::chrono::seconds(5);
 
@@ -70,6 +71,8 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
         add("live_on", "1");
     if (!around.spool.empty())
         add("slurm.spool", around.spool);
+    if (!around.contacts.empty())
+        add("slurm.contacts", around.contacts);
     add("slurm.lifeline_fd", std::to_string(channels.lifeline.get()));
     for (const auto &variable : user_variables(environment))
         add("env", variable);
@@ -86,6 +89,12 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
     auto user = around.user(*uid);
     if (!user)
         return user.failure();
+    if (!around.contacts.empty()) {
+        if (auto made = make_contacts_directory(around.contacts); !made)
+            return made.failure();
+    }
+    if (around.mount_namespace)
+        prepared.mount_namespace = around.mount_namespace(prepared.step);
 
     Channels channels;
     auto page = kit::make_status_page(channels.page);
@@ -122,6 +131,7 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
     launch.host = prepared.host;
     launch.page = prepared.page;
     launch.user = *user;
+    launch.mount_namespace = prepared.mount_namespace.get();
     launch.contain = [&](pid_t pid) {
         prepared.daemon = hold(pid);
         if (prepared.daemon && !around.job_cgroup.empty())
@@ -164,6 +174,27 @@ std::vector<std::string> trusted_lines(const std::string &path) {
 }
 
 } // namespace
+
+Result<void> make_contacts_directory(const std::string &path) {
+    constexpr mode_t mode = 01777;
+    struct stat status {};
+    // Steps start at the same time: it gets its name when it is right. One in its place is empty or stays.
+    if (::lstat(path.c_str(), &status) != 0) {
+        std::string made = path + ".XXXXXX";
+        if (!::mkdtemp(made.data()))
+            return system_error(fmt::format("cannot make the directory {}", path), errno);
+        if (::chmod(made.c_str(), mode) != 0 || ::rename(made.c_str(), path.c_str()) != 0)
+            ::rmdir(made.c_str());
+    }
+    bool right = ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+                 (status.st_mode & 07777) == mode;
+    if (right)
+        return {};
+    return error(ErrorKind::denied,
+                 "{} must be a directory of root's with mode 1777: in it daemons are reached where each job has a /tmp "
+                 "of its own (JobContainerType); remove what is there, or make it so",
+                 path);
+}
 
 std::string plugin_directory() {
     Dl_info info{};
@@ -213,6 +244,7 @@ static UniqueFd remove_directory(const Prepared &prepared) {
     launch.path = "/bin/rm";
     launch.arguments = {"-rf", "--one-file-system", "--", path};
     launch.environment = {"PATH=/usr/bin:/bin"};
+    launch.mount_namespace = prepared.mount_namespace.get();
     // Not in the step's container: that is over when Slurm calls fini, and a process in it would keep
     // Slurm from removing it. Nor where slurmstepd is, if that can be helped: it would keep the job's.
     launch.contain = [&](pid_t pid) {
@@ -236,6 +268,15 @@ bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience) {
     return prepared.cgroup->end(killing_patience);
 }
 
+// It is Slurm's, and stays open for Slurm; tasks must not inherit it.
+static UniqueFd namespace_of_container(const StepName &step) {
+    int fd = container_g_join_external ? container_g_join_external(step.job_id) : -1;
+    if (fd <= 0) // 0: this plugin makes none
+        return {};
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+}
+
 Surroundings slurmstepd_surroundings(void *step) {
     Surroundings around;
     if (const char *node = getenv("SLURMD_NODENAME"))
@@ -251,6 +292,10 @@ Surroundings slurmstepd_surroundings(void *step) {
             around.slurm_conf_file = slurm_conf.slurm_conf;
         if (slurm_conf.slurmd_spooldir)
             around.spool = expanded(slurm_conf.slurmd_spooldir, around.host);
+        if (jobs_have_namespaces(slurm_conf)) {
+            around.contacts = contacts_directory;
+            around.mount_namespace = namespace_of_container;
+        }
     }
     if (const char *file = getenv("SLURM_CONF"); around.slurm_conf_file.empty() && file)
         around.slurm_conf_file = file;

@@ -27,6 +27,7 @@ struct Prepared {
     StatusPage *page = nullptr;         // mapped for as long as the process lives
     UniqueFd lifeline;                  // the daemon hears it close when slurmstepd ends
     UniqueFd daemon;                    // its pidfd
+    UniqueFd mount_namespace;           // the job's, in which the daemon is; none: slurmstepd's own
     std::optional<DaemonCgroup> cgroup; // the daemon's own; none: it is in the step's container
 };
 
@@ -42,6 +43,9 @@ struct Surroundings {
     std::string spool;                    // may be empty
     std::string job_cgroup;               // may be empty: there is none
     std::function<bool(pid_t)> contain;   // puts it into the step's container; may be empty
+    // Of a job that has one of its own (job_container/tmpfs); may be empty.
+    std::function<UniqueFd(const StepName &)> mount_namespace;
+    std::string contacts; // where all see the contact sockets; empty: directory.base
 };
 
 // The real ones. `step` is the opaque record that the hook got.
@@ -62,6 +66,11 @@ bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience = st
 // The directory that clean_up() would remove: none unless its name is one of pmixhostd's. A daemon that has
 // removed it itself has struck out the name.
 std::string directory_left(const StatusPage &page, uid_t uid);
+
+// Makes the directory for contact sockets where jobs do not see the hosts' /tmp: root's, and like /tmp for
+// everybody to write in, since the session's daemon makes its socket there without our help. Once it is there it
+// stays; what is there already must be just so.
+Result<void> make_contacts_directory(const std::string &path);
 
 // Where this plugin was loaded from; empty if that is not known.
 std::string plugin_directory();

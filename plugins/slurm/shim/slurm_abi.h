@@ -12,6 +12,7 @@
 //   forward_data              src/common/slurm_protocol_api.h
 //   srun's options            src/srun/libsrun/opt.h, src/common/slurm_opt.h
 //   proctrack_g_add           src/interfaces/proctrack.h, before 23.02 src/slurmd/common/
+//   container_g_join_external src/interfaces/job_container.h, before 23.02 src/slurmd/common/job_container_plugin.h
 #pragma once
 
 #include <getopt.h>
@@ -20,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20, 11, 0) || SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 12, 0)
 #error "this Slurm version is not known: check every fact in this file, then extend the range"
@@ -115,6 +117,18 @@ using HostList = hostlist_t *;
 using HostList = hostlist_t;
 #endif
 
+// Whether the site gives each job a mount namespace. Said for the whole site: what one host makes of it,
+// another one can rely on.
+inline bool jobs_have_namespaces(const slurm_conf_t &conf) {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+    const char *plugin = conf.namespace_plugin;
+#else
+    const char *plugin = conf.job_container_plugin;
+#endif
+    std::string_view name = plugin ? plugin : "";
+    return name.ends_with("tmpfs") || name.ends_with("linux");
+}
+
 inline int kill_job_step(std::uint32_t job_id, std::uint32_t step_id, std::uint16_t signal) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
     slurm_step_id_t id{};
@@ -163,6 +177,8 @@ int stepd_connect(const char *directory, const char *nodename, slurm_step_id_t *
 uid_t stepd_get_uid(int fd, std::uint16_t protocol_version) __attribute__((weak));
 // Puts a process into the step's container; `step` is the opaque record that prefork got.
 int proctrack_g_add(void *step, pid_t pid) __attribute__((weak));
+// A descriptor of the job's mount namespace, which stays Slurm's; 0 or less: there is none.
+int container_g_join_external(std::uint32_t job_id) __attribute__((weak));
 // The process's view of slurm.conf; its type is public.
 extern slurm_conf_t slurm_conf __attribute__((weak));
 

@@ -49,7 +49,8 @@ std::vector<std::string> session_command(const SessionStep &step, const Settings
             "--session",
             "slurm",
             "job=" + job,
-            "slurm.job_id=" + job};
+            "slurm.job_id=" + job,
+            "slurm.contacts=" + step.contacts};
 }
 
 Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings, const std::string &pmixhostd) {

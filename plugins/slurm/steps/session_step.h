@@ -19,6 +19,7 @@ inline constexpr std::string_view session_step_name = "pmixhost-session";
 struct SessionStep {
     std::uint32_t job = 0; // the leading one of a het job
     std::string node;      // where it runs
+    std::string contacts;  // the directory of its contact socket
 };
 
 // The srun that makes it, with pmixhostd's arguments. `pmixhostd`: its path.
