@@ -16,5 +16,6 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/config_c
 # Of the PMIx library only its version's number.
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 
-dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5
+dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5 \
+	contrib/man/pmixhost.7
 EXTRA_DIST += contrib/pmixhost.conf
