@@ -98,7 +98,8 @@ server_glue_libglue_files = \
 	server-glue/step/step_messages.h server-glue/step/step_service.h \
 	server-glue/tasks/client_asks.h server-glue/tasks/client_upcall.cc \
 	server-glue/tasks/job_info.h server-glue/tasks/job_info.cc server-glue/tasks/local_tasks.h \
-	server-glue/tasks/local_tasks.cc server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
+	server-glue/tasks/local_tasks.cc server-glue/tasks/remedies.h server-glue/tasks/remedies.cc \
+	server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

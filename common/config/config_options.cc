@@ -2,6 +2,7 @@
 #include "common/config/config_options.h"
 
 #include "common/config/config_values.h"
+#include "common/config/remedies.h"
 #include "common/text/printable.h"
 
 #include <algorithm>
@@ -68,6 +69,14 @@ constexpr Option own_options[] = {
              "one task posts must fit into one segment, or the library ends the daemon and the step "
              "with it. The file system of directory.base must have room for it on each host. 0 means "
              "the library's own size, 4 MiB."},
+    {.key = "mpi.remedies", .member = &Settings::mpi_remedies, .user = true, .words = remedy_names,
+     .text = "Which faults of other libraries are kept away from tasks, where the host and the PMIx library have "
+             "them, by a variable that a task gets unless it has it already. openmpi-reachable: where there are "
+             "IPv6 addresses, OMPI_MCA_reachable=weighted, since MPI_Comm_spawn and MPI_Comm_connect of Open MPI 5 "
+             "take a host's own addresses for unreachable. pmix-store: with PMIx library 5 and newer, "
+             "PMIX_MCA_gds=hash, for the daemon too, since their store in shared memory gives wrong data of the "
+             "second application of a job, and does not work where tasks have a /tmp of their own; data of "
+             "other processes is then asked of the daemon."},
     {.key = "publish.max_bytes", .member = &Settings::publish_max_bytes, .min = 4 * kib, .max = 4 * gib,
      .text = "How many bytes of published data (PMIx_Publish, MPI_Publish_name) the session of an "
              "allocation keeps in all. Publishing more fails."},
@@ -234,17 +243,32 @@ bool valid_interface(std::string_view name) {
     return !name.empty() && name.size() <= 15 && std::all_of(name.begin(), name.end(), allowed);
 }
 
-Result<std::vector<std::string>> names(const RawValue &raw) {
+// As a variable of the environment has a list.
+std::vector<std::string> split_at_commas(std::string_view text) {
+    std::vector<std::string> list;
+    while (!text.empty()) {
+        auto end = std::min(text.find(','), text.size());
+        list.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return list;
+}
+
+Result<std::vector<std::string>> names(const Option &option, const RawValue &raw) {
     std::vector<std::string> list;
     if (auto *text = std::get_if<std::string>(&raw.value))
-        list = {*text};
+        list = option.words.empty() ? std::vector{*text} : split_at_commas(*text);
     else if (auto *many = std::get_if<std::vector<std::string>>(&raw.value))
         list = *many;
     else
         return error(ErrorKind::invalid, "a number");
     if (list.size() > max_names)
         return error(ErrorKind::invalid, "too long");
-    if (!std::all_of(list.begin(), list.end(), valid_interface))
+    auto is_word = [&](std::string_view name) {
+        return std::find(option.words.begin(), option.words.end(), name) != option.words.end();
+    };
+    if (option.words.empty() ? !std::all_of(list.begin(), list.end(), valid_interface)
+                             : !std::all_of(list.begin(), list.end(), is_word))
         return error(ErrorKind::invalid, "not a list of names");
     return list;
 }
@@ -334,7 +358,7 @@ Result<void> set_option(const Option &option, const RawValue &raw, Settings &set
                 return text ? assign(settings.of_plugins[std::string(option.key)], std::move(text))
                             : Result<void>(text.failure());
             },
-            [&](std::vector<std::string> Settings::*m) { return assign(settings.*m, names(raw)); },
+            [&](std::vector<std::string> Settings::*m) { return assign(settings.*m, names(option, raw)); },
             [&](PortRange Settings::*m) { return assign(settings.*m, ports(raw)); },
         },
         option.member);
@@ -378,6 +402,8 @@ std::string allowed_values(const Option &option) {
                           [&](std::string Settings::*) { return allowed_texts(option); },
                           [&](OfPlugin) { return allowed_texts(option); },
                           [&](std::vector<std::string> Settings::*) {
+                              if (!option.words.empty())
+                                  return "a list, which may be empty, of: " + join(option.words);
                               return fmt::format("a list of at most {} interface names, such as "
                                                  "[\"ib0\", \"eth0\"]",
                                                  max_names);

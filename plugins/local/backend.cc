@@ -165,12 +165,14 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         std::vector<std::string> out;
         std::unordered_map<std::string, std::size_t> place;
         auto put = [&](const std::vector<std::string> &variables) {
-            for (const auto &variable : variables) {
+            for (const auto &entry : variables) {
+                bool unless_there = entry.starts_with('?'); // contrib/doc/task-door.md
+                std::string variable = entry.substr(unless_there ? 1 : 0);
                 std::string name = variable.substr(0, variable.find('='));
                 auto [known, fresh] = place.emplace(std::move(name), out.size());
                 if (fresh)
                     out.push_back(variable);
-                else
+                else if (!unless_there)
                     out[known->second] = variable;
             }
         };

@@ -37,8 +37,13 @@ struct Job {
 [[noreturn]] void become_task(const Job &job, const std::string &door, Rank rank) {
     auto variables = kit::ask_at_door(door, ::getuid(), rank, std::chrono::seconds(30));
     if (variables) {
-        for (auto &variable : *variables)
-            ::putenv(variable.data());
+        for (auto &variable : *variables) {
+            std::string name = variable.substr(1, variable.find('=') - 1);
+            if (!variable.starts_with('?'))
+                ::putenv(variable.data());
+            else if (!::getenv(name.c_str())) // contrib/doc/task-door.md
+                ::putenv(variable.data() + 1);
+        }
         ::execvp(job.program[0], job.program);
     }
     fmt::print(stderr, "rank {}: {}\n", rank, variables ? std::strerror(errno) : variables.failure().text);

@@ -16,6 +16,7 @@
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/tasks/proxy_client.h"
+#include "server-glue/tasks/remedies.h"
 
 #include <algorithm>
 #include <charconv>
@@ -179,6 +180,7 @@ class Heart {
 
 int serve(Begin b, Log &log, TaskTable *table) {
     PmixLibrary::set_environment(b.settings); // no other thread yet
+    set_remedies_of_daemon(b.settings);
     DescriptorRange::of_process().prepare();
     auto refuse = [&](const Error &why) {
         log.error("{}", why.text);

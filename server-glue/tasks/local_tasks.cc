@@ -143,7 +143,11 @@ void LocalTasks::answer(Rank rank, gid_t gid, TaskDoor::Answer reply) {
         if (status != PMIX_SUCCESS)
             return (*shared)(
                 error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank, PMIx_Error_string(status)));
-        library_->environment(step_.nspace, rank, [shared](auto environment) { (*shared)(std::move(environment)); });
+        library_->environment(step_.nspace, rank, [this, shared](auto environment) {
+            if (environment)
+                environment->insert(environment->end(), remedies_.begin(), remedies_.end());
+            (*shared)(std::move(environment));
+        });
     });
 }
 
@@ -192,6 +196,8 @@ void LocalTasks::send_proxy_clients() {
         if (connected_.contains(rank) || !stood_in_.insert(rank).second)
             continue;
         library_->environment(step_.nspace, rank, [this, rank = rank](auto environment) {
+            for (std::size_t i = 0; environment && i < remedies_.size(); ++i)
+                environment->push_back(remedies_[i].substr(1)); // it has none of its own
             auto sent = environment ? send_proxy_client(*environment) : Result<void>(environment.failure());
             if (!sent)
                 log_.error("no proxy client for rank {}, which ended before PMIx_Init: {}; others that wait "

@@ -43,6 +43,8 @@ class LocalTasks {
     LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory, TaskTable *table,
                Callbacks callbacks);
 
+    // What each task gets beside what the library gives it (server-glue/tasks/remedies.h).
+    void set_remedies(std::vector<std::string> entries) { remedies_ = std::move(entries); }
     // The library is up; from now on tasks are answered. `library` outlives this object.
     void set_library(PmixLibrary &library);
     // Opens the door (backends whose RM starts the tasks).
@@ -93,6 +95,7 @@ class LocalTasks {
     TaskWatch watch_;
     EventLoop::Handle patience_;
     std::vector<Waiting> waiting_;
+    std::vector<std::string> remedies_;
     std::set<Rank> started_, connected_, finalized_, gone_, cut_off_, stood_in_, running_;
     bool patience_over_ = false;
     bool registering_ = false;

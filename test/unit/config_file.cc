@@ -98,6 +98,9 @@ void test_every_wrong_input_is_named(void **) {
         {"[transport]\ninterfaces = [3]\n", "FILE:2: ", {"interface names"}},
         {"[transport]\ninterfaces = [\"\"]\n", "FILE:2: ", {"interface names"}},
         {"[transport]\ninterfaces = [\"eth0;reboot\"]\n", "FILE:2: ", {"interface names"}},
+        {"[mpi]\nremedies = [\"aspirin\"]\n", "FILE:2: ", {"may be empty", "openmpi-reachable"}},
+        {"[mpi]\nremedies = \"pmix-store,aspirin\"\n", "FILE:2: ", {"pmix-store"}},
+        {"[mpi]\nremedies = 1\n", "FILE:2: ", {"may be empty"}},
         {"[transport]\nconnect_timeout = 0\n", "FILE:2: ", {"from 100ms to 1h"}},
         {"[transport]\nconnect_timeout = \"30 s\"\n", "FILE:2: ", {"\"30 s\""}},
         {"[transport]\nconnect_timeout = \"30m\"\n", "FILE:2: ", {"\"5min\""}},
@@ -173,6 +176,12 @@ void test_right_values_arrive(void **) {
     assert_string_equal(s.log_level.c_str(), "debug");
     assert_string_equal(s.log_file.c_str(), "/var/log/%j.%s-%n-%u%%");
     // One port is a range too; a single interface needs no list.
+    checked = check("mpi.remedies = []");
+    assert_true(checked.errors.empty());
+    assert_true(checked.loaded.settings.mpi_remedies.empty());
+    checked = check("", {"PMIXHOST_MPI_REMEDIES=openmpi-reachable,pmix-store"});
+    assert_true(checked.errors.empty());
+    assert_int_equal(checked.loaded.settings.mpi_remedies.size(), 2);
     checked = check("transport.ports = 6000\ntransport.interfaces = \"lo\"");
     assert_true(checked.errors.empty());
     assert_int_equal(checked.loaded.settings.transport_ports.last, 6000);

@@ -34,6 +34,15 @@ std::string_view find_variable(char *const *environment, std::string_view name) 
     return {};
 }
 
+bool has_variable(char *const *environment, std::string_view name) {
+    for (; environment && *environment; ++environment) {
+        std::string_view entry = *environment;
+        if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
+            return true;
+    }
+    return false;
+}
+
 Result<std::string> collect_task_map(char *const *environment) {
     std::vector<std::string_view> pieces;
     for (; environment && *environment; ++environment) {

@@ -39,8 +39,11 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
             why = fmt::format("{}: {}", prepared.host, why);
         return error(variables.failure().kind, "{}", why);
     }
-    for (const auto &variable : *variables) {
+    for (std::string_view entry : *variables) {
+        std::string variable(entry.starts_with('?') ? entry.substr(1) : entry); // contrib/doc/task-door.md
         std::size_t equals = variable.find('=');
+        if (entry.starts_with('?') && has_variable(*environment, variable.substr(0, equals)))
+            continue;
         if (auto set = set_variable(environment, variable.substr(0, equals), variable.substr(equals + 1)); !set)
             return error(set.failure().kind, "{}: {}", prepared.host, set.failure().text);
     }

@@ -1,0 +1,64 @@
+// See remedies.h.
+#include "server-glue/tasks/remedies.h"
+
+#include "common/config/remedies.h"
+#include "server-glue/library/library_version.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
+namespace pmixhost {
+
+namespace {
+
+bool is_wanted(const Settings &settings, const Remedy &remedy) {
+    const auto &wanted = settings.mpi_remedies;
+    return std::find(wanted.begin(), wanted.end(), remedy.name) != wanted.end();
+}
+
+// Link-local addresses and that of the loopback interface are not what Open MPI uses.
+bool has_ipv6_address() {
+    ifaddrs *list = nullptr;
+    if (getifaddrs(&list) != 0)
+        return true;
+    bool found = false;
+    for (const ifaddrs *each = list; each && !found; each = each->ifa_next) {
+        if (!each->ifa_addr || each->ifa_addr->sa_family != AF_INET6)
+            continue;
+        const in6_addr &address = reinterpret_cast<const sockaddr_in6 *>(each->ifa_addr)->sin6_addr;
+        found = !IN6_IS_ADDR_LINKLOCAL(&address) && !IN6_IS_ADDR_LOOPBACK(&address);
+    }
+    freeifaddrs(list);
+    return found;
+}
+
+bool needs_reachable(const Settings &settings) {
+    return is_wanted(settings, remedy_openmpi_reachable) && has_ipv6_address();
+}
+
+bool needs_store(const Settings &settings) {
+    return is_wanted(settings, remedy_pmix_store) && library_version() >= LibraryVersion{5, 0, 0};
+}
+
+} // namespace
+
+std::vector<std::string> remedies_of_tasks(const Settings &settings) {
+    std::vector<std::string> entries;
+    if (needs_reachable(settings))
+        entries.push_back("?" + std::string(remedy_openmpi_reachable.variable));
+    if (needs_store(settings))
+        entries.push_back("?" + std::string(remedy_pmix_store.variable));
+    return entries;
+}
+
+void set_remedies_of_daemon(const Settings &settings) {
+    if (!needs_store(settings))
+        return;
+    std::string variable(remedy_pmix_store.variable);
+    auto equals = variable.find('=');
+    ::setenv(variable.substr(0, equals).c_str(), variable.substr(equals + 1).c_str(), 0);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,32 @@
+#!/bin/bash
+# mpi.remedies: what keeps faults of other libraries away from tasks reaches them where it is needed, and only then.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+unset OMPI_MCA_reachable PMIX_MCA_gds PMIXHOST_MPI_REMEDIES
+has_ipv6() { # the cluster's hosts have it (run-slurm)
+    [[ $backend == slurm ]] || ip -6 -o addr show scope global 2>/dev/null | grep -q .
+}
+show='echo "reachable=$OMPI_MCA_reachable gds=$PMIX_MCA_gds."'
+# shown TEXT: both tasks had that
+shown() { (($(grep -cF -- "$1" <<<"$output") == 2)); }
+
+if has_ipv6; then
+    job 2 1 sh -c "$show"
+    ok "a task has the remedy for addresses of IPv6" shown "reachable=weighted"
+    export OMPI_MCA_reachable=netlink
+    job 2 1 sh -c "$show"
+    ok "what the user has set stays" shown "reachable=netlink"
+    unset OMPI_MCA_reachable
+else
+    skip "a task has the remedy for addresses of IPv6" "this machine has no such address"
+    skip "what the user has set stays" "this machine has no such address"
+fi
+configure '[mpi]' 'remedies = []'
+job 2 1 sh -c "$show"
+ok "none where the administrator wants none" shown "reachable= gds=."
+configure
+export PMIXHOST_MPI_REMEDIES=pmix-store
+job 2 1 sh -c "$show"
+ok "nor those that the user does not name" shown "reachable= "
+unset PMIXHOST_MPI_REMEDIES
+done_testing
