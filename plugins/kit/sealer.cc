@@ -55,4 +55,16 @@ Result<Sealer::Opened> MungeSealer::open(const std::string &sealed) {
     return Opened{std::move(bytes), uid};
 }
 
+Result<void> can_seal(Sealer &sealer) {
+    auto sealed = sealer.seal({});
+    if (sealed)
+        return {};
+    return error(
+        ErrorKind::unreachable,
+        "{}. The hosts of a step prove with munge, in its usual socket, that they are of one user, also where "
+        "Slurm itself does without (AuthType=auth/slurm) or has another socket (AuthInfo): start munged on all "
+        "hosts, with one key, or use one host",
+        sealed.failure().text);
+}
+
 } // namespace pmixhost::kit

@@ -27,4 +27,8 @@ class MungeSealer : public Sealer {
     Result<Opened> open(const std::string &sealed) override;
 };
 
+// Whether sealing works on this host. Where it does not, a step of several hosts would fail late, and in words
+// that name anything but munge; the failure (unreachable) says what to do.
+Result<void> can_seal(Sealer &sealer);
+
 } // namespace pmixhost::kit

@@ -386,6 +386,10 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
     auto step = read_start_document(context.document);
     if (!step)
         return step.failure();
+    if (kit::MungeSealer sealer; step->node_of.size() > 1) {
+        if (auto can = kit::can_seal(sealer); !can)
+            return can.failure();
+    }
     return std::unique_ptr<RmBackend>(std::make_unique<SlurmBackend>(context, std::move(*step)));
 }
 

@@ -173,6 +173,10 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     auto map = describe_step(info, context);
     if (!map)
         return map.failure();
+    if (map->ranks_by_host.size() > 1) {
+        if (auto can = kit::can_seal(*sealer); !can)
+            return can.failure();
+    }
     auto text = encode_task_map(*map);
     if (!text)
         return text.failure();

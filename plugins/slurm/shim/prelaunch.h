@@ -40,6 +40,7 @@ LaunchContext srun_context();
 // and on process sets that do not fit the step.
 Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context);
 
+// Fails (unreachable) without munge where the step has several hosts.
 // Puts the map and the address for reports into the tasks' environment.
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment);
