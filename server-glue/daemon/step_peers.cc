@@ -1,6 +1,8 @@
 // See step_peers.h.
 #include "server-glue/daemon/step_peers.h"
 
+#include "server-glue/rm/user_notes.h"
+
 #include "common/transport/invitation.h"
 
 #include <unistd.h>
@@ -60,6 +62,8 @@ void StepPeers::on_gone(HostIndex peer, Mesh::Gone how, const Error &why) {
     if (peer < hosts) {
         if (!left && !context_.ending)
             context_.log.warning("{} is lost: {}", context_.step.map.hosts()[peer], why.text);
+        if (!left && !context_.ending && why.kind == ErrorKind::timeout && !mesh_->was_connected(peer))
+            tell_unreachable(peer, why);
         return context_.tell_services([&](StepService &each) { each.on_host_gone(peer, left); });
     }
     mesh_->forget(peer); // the next one who wants it may have better luck
@@ -70,6 +74,19 @@ void StepPeers::on_gone(HostIndex peer, Mesh::Gone how, const Error &why) {
         context_.tell_services([](StepService &each) { each.on_session_gone(); });
     else
         context_.tell_services([](StepService &each) { each.on_launcher_gone(); });
+}
+
+// Tasks only get an error. Of two hosts the first one speaks, and each host once: what keeps one out keeps others.
+void StepPeers::tell_unreachable(HostIndex peer, const Error &why) {
+    auto *notes = context_.backend.user_notes();
+    if (!notes || told_unreachable_ || peer < context_.self())
+        return;
+    told_unreachable_ = true;
+    const auto &hosts = context_.step.map.hosts();
+    notes->tell_user(fmt::format("{} and {}: {}. Is there a firewall between them? It must let the ports of "
+                                 "transport.ports (pmixhost.conf) through",
+                                 context_.host_name(), hosts[peer], why.text),
+                     [](Result<void>) {});
 }
 
 void StepPeers::send_contact(HostIndex peer, Bytes message, TimePoint deadline,

@@ -21,12 +21,14 @@ class StepPeers {
   private:
     void on_message(HostIndex from, std::uint8_t type, Bytes payload);
     void on_gone(HostIndex peer, Mesh::Gone how, const Error &why);
+    void tell_unreachable(HostIndex peer, const Error &why);
     void send_contact(HostIndex peer, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done);
 
     StepContext &context_;
     StepServices &services_;
     StepMessages messages_;
     std::unique_ptr<Mesh> mesh_;
+    bool told_unreachable_ = false;
 };
 
 } // namespace pmixhost
