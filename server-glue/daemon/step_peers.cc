@@ -1,9 +1,8 @@
 // See step_peers.h.
 #include "server-glue/daemon/step_peers.h"
 
-#include "server-glue/rm/user_notes.h"
-
 #include "common/transport/invitation.h"
+#include "server-glue/rm/user_notes.h"
 
 #include <unistd.h>
 
