@@ -157,13 +157,14 @@ static inline void put_card(void) {
     must(PMIx_Commit());
 }
 
-/* `at_once`: it must be there already, so that nobody has to be asked. */
+/* `at_once`: it must be on this host already, so that no other one has to be asked. (With PMIX_OPTIONAL a client whose
+ * store is its own memory alone, as with gds=hash, would not even ask its server.) */
 static inline void check_card(const char *nspace, uint32_t rank, bool at_once) {
     char wanted[PMIX_MAX_NSLEN + 32];
     pmix_info_t now_or_never;
     pmix_proc_t proc = process(nspace, rank);
     pmix_value_t *v;
-    PMIX_INFO_LOAD(&now_or_never, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&now_or_never, PMIX_IMMEDIATE, NULL, PMIX_BOOL);
     me.doing = "PMIx_Get card";
     pmix_status_t rc = PMIx_Get(&proc, "card", at_once ? &now_or_never : NULL, at_once ? 1 : 0, &v);
     if (rc != PMIX_SUCCESS)
