@@ -1,5 +1,6 @@
 // See step_server.h.
 #include "server-glue/daemon/step_server.h"
+
 #include "server-glue/daemon/supervisor.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/tasks/client_asks.h"
@@ -54,7 +55,7 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
           context_.tell_services([now = context_.now()](StepService &each) { each.on_time(now); });
       }) {
     context_.tasks = &tasks_;
-    tasks_.set_remedies(remedies_of_tasks(context_.settings));
+    tasks_.set_remedies(remedies_of_tasks(context_.settings, context_.step));
     take_asks_of_clients();
     context_.tell_services([this](StepService &each) { each.take_asks(upcalls_.handlers); });
     before_waiting_ = context_.loop.before_waiting([this] {

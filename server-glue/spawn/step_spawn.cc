@@ -3,6 +3,7 @@
 
 #include "common/wire/session_messages.h"
 #include "server-glue/events/host_events.h"
+#include "server-glue/library/inner_client.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/step/step_messages.h"
 
@@ -47,7 +48,9 @@ void StepSpawn::spawn(SpawnAsk ask) {
 }
 
 // The children's job information goes to their parent with the answer (libpmix takes it along, if it knows
-// the namespace by then).
+// the namespace by then). Not where the children would not know the parent's alike: Open MPI 5 asks at the connect
+// who of the other job is local, and if the sides differ its collectives do, with wrong results. There the namespace
+// is known right behind the answer, before the parent can ask for it.
 void StepSpawn::on_spawned(wire::SpawnReply message) {
     if (message.status != 0)
         return spawn_.on_reply(std::move(message));
@@ -57,6 +60,10 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
     wire::NamespaceInfo info = std::exchange(message.info, {});
     if (info.nspace != message.nspace)
         return spawn_.on_reply(std::move(message));
+    if (!InnerClient::possible()) {
+        spawn_.on_reply(std::move(message));
+        return jobs_.learn_child(info, [] {});
+    }
     jobs_.learn_child(info, [this, message = std::move(message)]() mutable { spawn_.on_reply(std::move(message)); });
 }
 

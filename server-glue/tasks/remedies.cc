@@ -42,10 +42,17 @@ bool needs_store(const Settings &settings) {
     return is_wanted(settings, remedy_pmix_store) && library_version() >= LibraryVersion{5, 0, 0};
 }
 
+// A job that fills its allocation has no room for children, so it keeps what is faster for one job.
+bool needs_no_han(const Settings &settings, const StepInfo &step) {
+    return is_wanted(settings, remedy_openmpi_han) && (step.parent || step.universe_size > step.map.rank_count());
+}
+
 } // namespace
 
-std::vector<std::string> remedies_of_tasks(const Settings &settings) {
+std::vector<std::string> remedies_of_tasks(const Settings &settings, const StepInfo &step) {
     std::vector<std::string> entries;
+    if (needs_no_han(settings, step))
+        entries.push_back("?" + std::string(remedy_openmpi_han.variable));
     if (needs_reachable(settings))
         entries.push_back("?" + std::string(remedy_openmpi_reachable.variable));
     if (needs_store(settings))
