@@ -2,6 +2,7 @@
 # What contrib/check does on another release of Debian than this machine's: it builds there in a lane while the
 # tests run here, then runs the unit tests and the end-to-end tests that test/e2e/on-each-release names.
 # For sourcing by contrib/check, whose words it uses.
+: "${source:?}" "${work=}"
 other='' other_cache='' own_cache=''
 
 # The releases that pmixhost is for are two; the other one. A root file system is kept in /var/cache/pmixhost if
