@@ -72,8 +72,8 @@ constexpr Option own_options[] = {
     {.key = "mpi.remedies", .member = &Settings::mpi_remedies, .user = true, .words = remedy_names,
      .text = "Which faults of other libraries are kept away from tasks, where the host and the PMIx library have "
              "them, by a variable that a task gets unless it has it already. openmpi-han: in jobs that "
-             "were spawned, or leave room in their allocation for others, OMPI_MCA_coll=^han, since that component of Open "
-             "MPI 5 hangs or is wrong in communicators merged of jobs. openmpi-reachable: where there are "
+             "were spawned, or leave room in their allocation for others, OMPI_MCA_coll=^han, since that component of "
+             "Open MPI 5 hangs or is wrong in communicators merged of jobs. openmpi-reachable: where there are "
              "IPv6 addresses, OMPI_MCA_reachable=weighted, since MPI_Comm_spawn and MPI_Comm_connect of Open MPI 5 "
              "take a host's own addresses for unreachable. pmix-store: with PMIx library 5 and newer, "
              "PMIX_MCA_gds=hash, for the daemon too, since their store in shared memory gives wrong data of the "

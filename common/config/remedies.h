@@ -20,7 +20,7 @@ inline constexpr Remedy remedy_openmpi_reachable{"openmpi-reachable", "OMPI_MCA_
 inline constexpr Remedy remedy_pmix_store{"pmix-store", "PMIX_MCA_gds=hash"};
 
 // Open MPI 5: coll/han, which it prefers on several hosts, hangs or computes wrong results in communicators that were
-// merged of jobs (MPI_Intercomm_merge), under mpirun too. Wherever a job may be connected with another one both need it.
+// merged of jobs (MPI_Intercomm_merge), under mpirun too. Where a job may be connected with another one both need it.
 inline constexpr Remedy remedy_openmpi_han{"openmpi-han", "OMPI_MCA_coll=^han"};
 
 inline constexpr std::string_view remedy_names[] = {remedy_openmpi_han.name, remedy_openmpi_reachable.name,
