@@ -4,22 +4,22 @@
 #   lane NAME NICENESS COMMAND ...   begins; its output goes to $work/log/NAME.log
 #   join NAME                        waits for it; its exit code
 #   end_lanes                        ends what is still there (for the end of a run that was interrupted)
-# A lane is a process group, so that all of it can be ended, and is told as the terminal would tell it.
+# A lane is a session of its own, with this one's functions and what they know: all of it can be ended, and it is really
+# behind the others, since Linux shares the processors among sessions first (sched(7), autogroup).
 : "${work=}"
 declare -A lane_groups=()
 
-lane() { # NAME NICENESS COMMAND ...
-    local name=$1 niceness=$2
+lane() { # NAME NICENESS FUNCTION [ARGUMENT ...]
+    local name=$1 niceness=$2 state
     shift 2
-    set -m
-    (
-        set +m
-        trap - EXIT INT TERM HUP
-        renice -n "$niceness" -p "$BASHPID" >/dev/null || true
-        "$@"
-    ) >"$work/log/$name.log" 2>&1 </dev/null &
+    # shellcheck disable=SC2154 # of who sources this
+    state=$(declare -f && declare -p work source me jobs build test_flags other other_cache 2>/dev/null) || true
+    # shellcheck disable=SC2016 # for the shell inside
+    setsid nice -n "$niceness" bash -c 'set -euo pipefail
+        { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true
+        eval "$2"
+        "${@:3}"' lane "$niceness" "$state" "$@" >"$work/log/$name.log" 2>&1 </dev/null &
     lane_groups[$name]=$!
-    set +m
 }
 
 join() { # NAME

@@ -30,7 +30,7 @@ choose_other_release() {
 
 check_there() { # OPTION ...
     "$source/contrib/release" "$other" --cache "$other_cache" --bind "$work/$other:/build" -- \
-        /pmixhost/contrib/check --here --build /build --unoptimised "$@"
+        /pmixhost/contrib/check --build /build --unoptimised "$@"
 }
 
 other_release_tests() {
