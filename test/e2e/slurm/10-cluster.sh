@@ -7,12 +7,12 @@ count=$(wc -l <<<"$hosts")
 
 like "the cluster has at least two hosts" "$count" '^([2-9]|[1-9][0-9])$'
 
-run srun -N "$count" -l hostname
+run srun -Q -N "$count" -l hostname
 is "each host has a name of its own" "$(sed 's/.*: //' <<<"$output" | sort -V)" "$hosts"
 
-run srun -N "$count" sh -c 'echo $SLURMD_NODENAME >/tmp/mine; readlink /proc/self/ns/{net,uts,mnt,pid,ipc} | tr "\n" " "; echo'
+run srun -Q -N "$count" sh -c 'echo $SLURMD_NODENAME >/tmp/mine; readlink /proc/self/ns/{net,uts,mnt,pid,ipc} | tr "\n" " "; echo'
 is "no two hosts share a namespace" "$(tr ' ' '\n' <<<"$output" | sed '/^$/d' | sort | uniq -d)" ""
-run srun -N "$count" sh -c 'cat /tmp/mine; rm /tmp/mine'
+run srun -Q -N "$count" sh -c 'cat /tmp/mine; rm /tmp/mine'
 is "/tmp is each host's own" "$(sort -V <<<"$output")" "$hosts"
 
 run id -Gn
@@ -33,7 +33,7 @@ is "so did slurmctld" "$log" ""
 
 as_user root scontrol reconfigure
 ok "slurmctld survives scontrol reconfigure with the plugin" until_true 10 as_user root scontrol ping
-run srun -N "$count" true
+run srun -Q -N "$count" true
 ok "and so do the slurmds" passed
 
 run_srun -N "$count" hostname
