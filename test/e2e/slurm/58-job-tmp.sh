@@ -9,16 +9,25 @@ unset CLIENT_DIR
 says_ok() { passed && (($(grep -c '^ok [0-9]*' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
 
 # Kernels from 6.18 on sometimes refuse what makes a job's namespace last, by the CPU on which it is made: then
-# Slurm takes the allocation back.
+# Slurm takes the allocation back, or leaves it waiting. Where that is so time after time nothing can be shown.
 job=
 start_job() { # sets $job
-    local try
-    for try in 1 2 3 4 5 6 7 8 9 10; do
+    local try started='' TEST_LIMIT=15
+    for try in 1 2 3 4 5 6; do
         run salloc --no-shell -N2 --ntasks-per-node=4
         job=$(sed -n 's/.*Granted job allocation //p' <<<"$output")
         run srun --mpi=none --jobid="$job" --overlap -N2 -n2 true
-        ! passed || break
+        if passed; then
+            started=yes
+            break
+        fi
+        [[ -z $job ]] || run scancel "$job"
     done
+    if [[ -z $started ]] && grep -qs 'ns base mount failed' "$PMIXHOST_CLUSTER_DIR"/hosts/*/slurmd.log; then
+        skip "jobs with a /tmp of their own" "Slurm cannot make them with this kernel: ns base mount failed"
+        done_testing
+        exit
+    fi
     [[ -n $links ]] || return 0
     # shellcheck disable=SC2086 # a list
     run srun --mpi=none --jobid="$job" --overlap -N2 -n2 ln -s $links /tmp
