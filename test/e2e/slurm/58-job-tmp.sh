@@ -12,8 +12,8 @@ says_ok() { passed && (($(grep -c '^ok [0-9]*' <<<"$output") == $1)) && ! grep -
 # Slurm takes the allocation back, or leaves it waiting. Where that is so time after time nothing can be shown.
 job=
 start_job() { # sets $job
-    local try started='' TEST_LIMIT=15
-    for try in 1 2 3 4 5 6; do
+    local try started='' TEST_LIMIT=10
+    for try in 1 2 3; do
         run salloc --no-shell -N2 --ntasks-per-node=4
         job=$(sed -n 's/.*Granted job allocation //p' <<<"$output")
         run srun --mpi=none --jobid="$job" --overlap -N2 -n2 true
@@ -53,7 +53,7 @@ in_job -N2 -n4 "$clients/hello"
 ok "a step on two hosts" says_ok 4
 in_job -N2 -n4 "$clients/modex"
 ok "direct modex" says_ok 4
-in_job -N1 -n1 sh -c 'ls -d /tmp/pmixhost-*.*'
+in_job -N1 -n1 sh -c 'ls -d /tmp/pmixhost-[0-9]*.*'
 like "the daemon's files are in the job's /tmp" "$output" '^/tmp/pmixhost-[0-9]*\.[a-zA-Z0-9]*$'
 in_job -N1 -n2 sh -c "touch /tmp/file; exec $clients/cleanup self exit ok /tmp/file file=/tmp/file"
 ok "what is to be removed with a process is looked for where it is" says_ok 2
