@@ -31,7 +31,7 @@ void where_a_job_may_be_connected_with_another(void **) {
     assert_false(without_han(settings, step_of(4, 4)));
     assert_true(without_han(settings, step_of(3, 4)));
     StepInfo child = step_of(4, 4);
-    child.parent.emplace();
+    child.parent = StepInfo::Parent{};
     assert_true(without_han(settings, child));
     settings.mpi_remedies = {"openmpi-reachable"};
     assert_false(without_han(settings, child));
