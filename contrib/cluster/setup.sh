@@ -85,10 +85,10 @@ install_packages() {
 copy_source() { # DESTINATION
     rm -rf "$1"
     mkdir -p "$1" || return
-    source_archive | tar -C "$1" --no-same-owner -xf -
+    source_as_tar | tar -C "$1" --no-same-owner -xf -
 }
-fingerprint() { source_archive | sha256sum; }
-source_archive() {
+fingerprint() { source_as_tar | sha256sum; }
+source_as_tar() {
     tar -C "$source" --anchored --exclude=./.git --exclude='./build*' --exclude=./configure \
         --exclude=./Makefile --exclude=./config.h --exclude=./config.status --exclude=./libtool \
         --no-anchored --exclude='*.o' --exclude='*.lo' --exclude='*.la' --exclude=.libs \
