@@ -90,3 +90,21 @@ so_many_ok() {
 }
 all_ok() { passed && so_many_ok "$1"; }
 ended_in_time() { [[ -z $too_late ]]; }
+
+# On a cluster of a script's own (own_cluster), where nothing is known of the layout of jobs: N processes said "ok".
+says_ok() { passed && (($(grep -c '^ok [0-9]*' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
+
+# On one of two hosts: each way that there is between processes, hosts, the session, the launcher and srun.
+each_way() {
+    local program
+    for program in hello modex fence_data; do
+        run_srun -N2 -n4 "$clients/$program"
+        ok "$program" says_ok 4
+    done
+    run_srun -N2 -n3 "$clients/publish" rules
+    ok "publish and lookup, over the session" says_ok 3
+    run salloc -Q -N2 --ntasks-per-node=4 srun "$mpi" -N1 -n1 "$clients/spawn" count=2
+    is "spawn, over the launcher beside srun" "$(grep -c '^child [01] of 2' <<<"$output")" 2
+    run_srun -N2 -n2 "$clients/abort" all 42 words
+    is "an abort comes to srun" "$status" 42
+}

@@ -6,7 +6,6 @@
 own_cluster firewall --conf SlurmdPort=6818 --conf SrunPortRange=42000-42199 ||
     { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 unset CLIENT_DIR
-says_ok() { passed && (($(grep -c '^ok [0-9]*' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
 
 # Only what begins a connection is looked at.
 let_in() { # HOST PORTS ...
@@ -25,16 +24,7 @@ fi
 for host in n1 n2; do let_in "$host" 6818 41000:41015; done
 
 configure '[transport]' 'ports = "41000-41015"' 'connect_timeout = "10s"'
-for program in hello modex fence_data; do
-    run_srun -N2 -n4 "$clients/$program"
-    ok "$program" says_ok 4
-done
-run_srun -N2 -n3 "$clients/publish" rules
-ok "publish and lookup, over the session" says_ok 3
-run salloc -Q -N2 --ntasks-per-node=4 srun "$mpi" -N1 -n1 "$clients/spawn" count=2
-is "spawn, over the launcher beside srun" "$(grep -c '^child [01] of 2' <<<"$output")" 2
-run_srun -N2 -n2 "$clients/abort" all 42 words
-is "an abort comes to srun" "$status" 42
+each_way
 
 configure '[transport]' 'ports = "41020-41030"' 'connect_timeout = "5s"'
 run_srun -N2 -n4 "$clients/fence_data"

@@ -6,7 +6,6 @@
 TMPDIR=/var/tmp own_cluster job-tmp --job-tmp || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 export UCX_TLS=tcp,self OMPI_MCA_mpi_yield_when_idle=1
 unset CLIENT_DIR
-says_ok() { passed && (($(grep -c '^ok [0-9]*' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
 
 # Kernels from 6.18 on sometimes refuse what makes a job's namespace last, by the CPU on which it is made: then
 # Slurm takes the allocation back, or leaves it waiting. Where that is so time after time nothing can be shown.

@@ -6,7 +6,6 @@
 socket=/run/munge/slurm.socket
 own_cluster munge --conf AuthInfo=socket=$socket || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 unset CLIENT_DIR
-says_ok() { passed && (($(grep -c '^ok [0-9]*' <<<"$output") == $1)); }
 
 run_srun -N1 -n2 "$clients/hello"
 ok "a step of one host needs no munge" says_ok 2
