@@ -44,7 +44,7 @@ fi
 
 if command -v mpicc.mpich mpiexec.hydra >/dev/null &&
     mpicc.mpich -o "$test_dir/mpich" "$PMIXHOST_SOURCE/test/e2e/clients/mpi_allreduce.c" 2>"$test_dir/mpich.log"; then
-    run salloc -Q -N2 --ntasks-per-node=2 mpiexec.hydra "$test_dir/mpich"
+    run salloc -Q -N2 --ntasks-per-node=2 mpiexec.hydra "$test_dir/mpich" </dev/null # it waits for its input to end
     ok "MPICH's mpiexec" says_ok 4
     run srun --mpi=pmi2 -N2 -n4 --ntasks-per-node=2 "$test_dir/mpich" # three on a host wait for ever, with none of us
     ok "MPICH with --mpi=pmi2" says_ok 4
