@@ -55,6 +55,7 @@ common_libcommon_files = \
 	common/wire/session_messages.h \
 	common/wire/spawn_messages.h \
 	common/wire/table_messages.h \
+	common/wire/wire_version.h common/wire/wire_version.cc \
 	$(COMMON_CONFIG_SOURCES)
 common_libcommon_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(LIBEVENT_CFLAGS) $(HWLOC_CFLAGS) $(MUNGE_CFLAGS) \
 	$(NETTLE_CFLAGS)

@@ -3,7 +3,7 @@
 //
 // Opening (dialer D, listener L):
 //   L hands D a contact message through the backend (contact.h)         - that is invite()
-//   D connects and sends   Hello{proof(Introduction{step, D, L, cookie of L, nonce of D, 0, ...})}
+//   D connects and sends   Hello{version, proof(Introduction{step, D, L, cookie of L, nonce of D, 0, ...})}
 //   L answers              Welcome{proof(Introduction{step, D, L, cookie of L, nonce of D, 1, ...})}
 // Each proof shows the same uid (authenticator.h); the cookie and the nonce bind it to this
 // listener and this attempt. D has its proof before it connects, so that it speaks at once. Each Introduction also

@@ -114,7 +114,8 @@ void Mesh::dial_connected(HostIndex host) {
         dial_failed(host, error(ErrorKind::timeout, "no Welcome within {} s", handshake_patience.count()));
     });
     dial.introduced = true;
-    dial.link->send(wire::Hello::type, share(wire::encode(wire::Hello{std::exchange(dial.proof, Bytes())})));
+    dial.link->send(wire::Hello::type,
+                    share(wire::encode(wire::Hello{wire::wire_version(), std::exchange(dial.proof, Bytes())})));
 }
 
 void Mesh::on_welcome(HostIndex host, std::uint8_t type, const Bytes &payload) {

@@ -51,6 +51,10 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
     auto hello = wire::decode<wire::Hello>(payload);
     if (!hello)
         return drop_stranger(id, hello.failure());
+    if (hello->wire_version != wire::wire_version())
+        return refuse_stranger(id, error(ErrorKind::invalid,
+                                         "it speaks another version of what is said between daemons; the same "
+                                         "pmixhost must be on all hosts: wait until its installation is over"));
     found->second->verifying = true;
     limits_.spare(id);
     found->second->timer = loop_.after(handshake_patience, [this, id] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/transport/mesh.h"
+#include "common/wire/wire_version.h"
 
 #include <deque>
 

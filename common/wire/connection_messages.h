@@ -9,8 +9,10 @@ struct Hello {
     static constexpr std::uint8_t type = 1;
     static constexpr const char *name = "Hello";
     static constexpr const char *text = "the dialing daemon says and proves who it is";
+    std::uint64_t wire_version = 0;
     Bytes proof;
     static constexpr void fields(auto &&field) {
+        field(&Hello::wire_version, "wire_version", "what the dialing daemon speaks (wire/wire_version.h)");
         field(&Hello::proof, "proof", "a proof (transport/authenticator.h) of an Introduction");
     }
 };

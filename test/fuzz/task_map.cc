@@ -19,7 +19,8 @@ std::vector<std::string> fuzz_seeds() {
     map.host_list = "n[1-4]";
     map.ranks_by_host = {{0, 1, 2, 8}, {3, 4, 5}, {}, {6, 7, 9}};
     map.apps = {{{"/bin/a", "x y"}, {0, 1, 2, 3, 4}}, {{"b"}, {5, 6, 7, 8, 9}}};
-    return {"m" + *encode_task_map(map), "mpmixhost1 hosts=n1 ranks=0+4x10000:(1x3,39997)x31,1x3",
+    std::string text = *encode_task_map(map);
+    return {"m" + text, "m" + text.substr(0, text.find(" job=")) + " hosts=n1 ranks=0+4x10000:(1x3,39997)x31,1x3",
             "a" + *encode_apps(map.apps), "a*:a,b", "f0-1 a 'b c' %t \\\n x\n* b\n"};
 }
 

@@ -2,6 +2,8 @@
 // farewell and loss, and what a stranger gets.
 #include "common/transport/mesh.h"
 
+#include "common/wire/wire_version.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -209,7 +211,8 @@ UniqueFd link_by_hand(World &world) {
     intro.listener_cookie = contact->cookie;
     intro.dialer_nonce = Bytes(16, 'n');
     intro.secret = Bytes(32, 's');
-    send_frame(fd.get(), wire::Hello::type, wire::encode(wire::Hello{"secret" + wire::encode(intro)}));
+    send_frame(fd.get(), wire::Hello::type,
+               wire::encode(wire::Hello{wire::wire_version(), "secret" + wire::encode(intro)}));
     char welcome;
     world.run_until([&] { return ::recv(fd.get(), &welcome, 1, MSG_DONTWAIT | MSG_PEEK) == 1; });
     return fd;
@@ -279,11 +282,16 @@ void a_stranger_gets_nothing(void **) {
 
     // A well-formed Hello with a proof of nothing.
     UniqueFd forger = stranger(world[0].port());
-    auto hello = wire::encode(wire::Hello{"no proof"});
+    auto hello = wire::encode(wire::Hello{wire::wire_version(), "no proof"});
     auto header = wire::encode_header({.type = wire::Hello::type, .length = static_cast<std::uint32_t>(hello.size())});
     (void)!::send(forger.get(), header.data(), header.size(), 0);
     (void)!::send(forger.get(), hello.data(), hello.size(), 0);
     world.run_until([&] { return closed_without_a_byte(forger.get()); });
+
+    // Another pmixhost, which may mean something else by the same bytes.
+    UniqueFd other = stranger(world[0].port());
+    send_frame(other.get(), wire::Hello::type, wire::encode(wire::Hello{wire::wire_version() + 1, "no proof"}));
+    world.run_until([&] { return closed_without_a_byte(other.get()); });
 
     // A frame that claims to be huge.
     UniqueFd huge = stranger(world[0].port());
@@ -299,7 +307,7 @@ void a_stranger_gets_nothing(void **) {
     intro.listener = 0;
     intro.listener_cookie = Bytes(16, 'c');
     intro.secret = Bytes(32, 's');
-    hello = wire::encode(wire::Hello{"secret" + wire::encode(intro)});
+    hello = wire::encode(wire::Hello{wire::wire_version(), "secret" + wire::encode(intro)});
     header = wire::encode_header({.type = wire::Hello::type, .length = static_cast<std::uint32_t>(hello.size())});
     (void)!::send(replay.get(), header.data(), header.size(), 0);
     (void)!::send(replay.get(), hello.data(), hello.size(), 0);
@@ -361,7 +369,7 @@ void strangers_fill_no_log(void **) {
     world.log.set_level(LogLevel::warning);
     for (int i = 0; i < 50; ++i) {
         UniqueFd forger = stranger(world[0].port());
-        send_frame(forger.get(), wire::Hello::type, wire::encode(wire::Hello{"no proof"}));
+        send_frame(forger.get(), wire::Hello::type, wire::encode(wire::Hello{wire::wire_version(), "no proof"}));
         world.run_until([&] { return closed_without_a_byte(forger.get()); });
     }
     std::string lines(1 << 16, '\0');

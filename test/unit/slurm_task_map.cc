@@ -2,6 +2,9 @@
 // may put there instead is refused within bounds.
 #include "plugins/slurm/shim/task_map.h"
 
+#include "common/wire/wire_version.h"
+#include "config.h"
+
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -151,27 +154,56 @@ static void every_field_comes_back(void **) {
     assert_false(encode_task_map(map).ok());
 }
 
+// What a map of this pmixhost begins with.
+static const std::string begin = fmt::format("pmixhost2 version={} wire={:x}", PACKAGE_VERSION, wire::wire_version());
+
+// While pmixhost is being installed on one host after the other, srun may have another one.
+static void another_pmixhost_is_told_so(void **) {
+    assert_true(decode_task_map(begin + " hosts=n1 ranks=0").ok());
+    std::string other = fmt::format("pmixhost2 version=99.1 wire={:x}", wire::wire_version());
+    assert_true(decode_task_map(other + " hosts=n1 ranks=0").ok()); // another version that speaks the same
+    struct {
+        std::string map, there;
+    } others[] = {
+        {"", "another one"},
+        {"pmixhost1 job=1 step=0 hosts=n1 ranks=0", "another one"},
+        {"pmixhost3 version=9", "another one"},
+        {"pmixhost2 version=99.1 wire=1 hosts=n1 ranks=0", "99.1"},
+        {other.substr(0, other.size() - 1) + " hosts=n1 ranks=0", "99.1"},
+        {other + "0 news=1", "99.1"},
+        {"pmixhost2 version=99\n wire=1", "another one"},
+        {"pmixhost2 version=" + std::string(100, 'v') + " wire=1", "another one"},
+        {"pmixhost2 wire=1 version=2", "another one"},
+    };
+    for (const auto &[map, there] : others) {
+        auto refused = decode_task_map(map);
+        assert_false(refused.ok());
+        assert_true(refused.failure().kind == ErrorKind::unsupported);
+        assert_non_null(
+            std::strstr(refused.failure().text.c_str(), fmt::format("srun where it was started {},", there).c_str()));
+    }
+}
+
 static void hostile_maps_are_refused(void **) {
     const char *maps[] = {
         "",
+        " ",
         "x",
-        "pmixhost2 hosts=n1 ranks=0",
-        "pmixhost1",
-        "pmixhost1 hosts=n1",
-        "pmixhost1 ranks=0",
-        "pmixhost1 hosts=n1 ranks=",
-        "pmixhost1 hosts=n1 ranks=0 ranks=0",
-        "pmixhost1  hosts=n1 ranks=0",
-        "pmixhost1 hosts=n1 ranks=0 ",
-        "pmixhost1 hosts=n1 ranks=0;",
-        "pmixhost1 hosts=n1 evil=1 ranks=0",
-        "pmixhost1 job=-1 hosts=n1 ranks=0",
-        "pmixhost1 job=4294967296 hosts=n1 ranks=0",
-        "pmixhost1 hosts=n1\t ranks=0",
-        "pmixhost1 jobs=1,x hosts=n1 ranks=0",
+        " hosts=n1",
+        " ranks=0",
+        " hosts=n1 ranks=",
+        " hosts=n1 ranks=0 ranks=0",
+        "  hosts=n1 ranks=0",
+        " hosts=n1 ranks=0 ",
+        " hosts=n1 ranks=0;",
+        " hosts=n1 evil=1 ranks=0",
+        " job=-1 hosts=n1 ranks=0",
+        " job=4294967296 hosts=n1 ranks=0",
+        " hosts=n1\t ranks=0",
+        " jobs=1,x hosts=n1 ranks=0",
     };
     for (const char *map : maps)
-        assert_false(decode_task_map(map).ok());
+        assert_false(decode_task_map(begin + map).ok());
     const char *ranks[] = {
         "-1",
         "0:",
@@ -208,7 +240,7 @@ static void hostile_maps_are_refused(void **) {
         "0:1x8388607;0:1x8388607",
     };
     for (const char *text : ranks) {
-        auto map = decode_task_map(std::string("pmixhost1 hosts=n1 ranks=") + text);
+        auto map = decode_task_map(begin + " hosts=n1 ranks=" + text);
         if (map)
             fail_msg("taken: %s", text);
     }
@@ -247,6 +279,7 @@ int main() {
         cmocka_unit_test(regular_steps_are_small_at_full_size),
         cmocka_unit_test(too_irregular_is_refused_with_advice),
         cmocka_unit_test(every_field_comes_back),
+        cmocka_unit_test(another_pmixhost_is_told_so),
         cmocka_unit_test(hostile_maps_are_refused),
         cmocka_unit_test(garbled_maps_harm_nothing),
         cmocka_unit_test(long_texts_are_cut_for_the_environment),

@@ -76,8 +76,9 @@ tag is checked before its length is believed.
 its fields one after the other. A message with bytes missing or left over is refused. How a
 connection is opened: `common/transport/mesh.h`.
 
-A daemon that speaks another version is refused at its first frame: all daemons of a step come from
-one installation.
+A daemon that speaks another version is refused at its first frame, as is one whose Hello has another
+`wire_version`, a number made of all that follows: all daemons that speak to each other come from the same
+pmixhost. Those of a step are compared before, when it starts (`plugins/slurm/shim/task_map.h`).
 
 ## Messages
 )",

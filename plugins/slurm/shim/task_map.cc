@@ -1,6 +1,8 @@
 // See task_map.h.
 #include "plugins/slurm/shim/task_map.h"
 
+#include "common/wire/wire_version.h"
+#include "config.h"
 #include "plugins/slurm/shim/app_list.h"
 
 #include <algorithm>
@@ -286,7 +288,28 @@ Result<std::uint32_t> number_of(std::string_view key, std::string_view value) {
     return number;
 }
 
-constexpr std::string_view magic = "pmixhost1";
+constexpr std::string_view magic = "pmixhost2";
+
+// What srun's pmixhost is. Before all else: to another one, the rest may mean something else.
+Result<void> take_version(std::string_view &text) {
+    constexpr std::string_view version_key = " version=";
+    std::string_view there = "another one";
+    if (text.starts_with(magic)) {
+        text.remove_prefix(magic.size());
+        std::string_view version = text.substr(0, text.find(' ', 1));
+        text.remove_prefix(version.size());
+        std::string_view wire = text.substr(0, text.find(' ', 1));
+        text.remove_prefix(wire.size());
+        if (version.starts_with(version_key) && version.size() < 64 && printable_word(version.substr(1)))
+            there = version.substr(version_key.size());
+        if (wire == fmt::format(" wire={:x}", wire::wire_version()))
+            return {};
+    }
+    return error(ErrorKind::unsupported,
+                 "this host has pmixhost {}, srun where it was started {}, and the two do not speak the same; the same "
+                 "pmixhost must be on all hosts: wait until its installation is over",
+                 PACKAGE_VERSION, there);
+}
 
 } // namespace
 
@@ -307,7 +330,8 @@ Result<std::string> encode_task_map(const TaskMap &map) {
     for (auto job : map.component_jobs)
         jobs += fmt::format("{}{}", jobs.empty() ? "" : ",", job);
     std::string psets = format_process_sets(map.process_sets);
-    std::string text = fmt::format("{} job={} step={}", magic, map.job_id, map.step_id);
+    std::string text = fmt::format("{} version={} wire={:x} job={} step={}", magic, PACKAGE_VERSION,
+                                   wire::wire_version(), map.job_id, map.step_id);
     if (map.first_rank)
         text += fmt::format(" first={}", map.first_rank);
     const std::pair<std::string_view, std::string_view> words[] = {
@@ -340,9 +364,8 @@ Result<std::string> encode_task_map(const TaskMap &map) {
 Result<TaskMap> decode_task_map(std::string_view text) {
     if (text.size() > TaskMap::max_text)
         return error(ErrorKind::limit, "task map: over {} bytes", +TaskMap::max_text);
-    if (text.substr(0, magic.size()) != magic)
-        return error(ErrorKind::invalid, "task map: not of this version; is pmixhost the same on all hosts?");
-    text.remove_prefix(magic.size());
+    if (auto same = take_version(text); !same)
+        return same.failure();
     TaskMap map;
     std::string_view process_sets;
     bool have_ranks = false;

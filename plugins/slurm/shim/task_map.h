@@ -5,9 +5,11 @@
 // It comes from the user's own processes: it is decoded with bounds, and nothing it says gives a
 // right.
 //
-//   pmixhost1 KEY=VALUE KEY=VALUE ... ranks=RANKS
+//   pmixhost2 version=VERSION wire=NUMBER KEY=VALUE KEY=VALUE ... ranks=RANKS
 //
 // Separated by one space each, values without spaces or control characters, empty values left out:
+//   version     srun's pmixhost, for people; wire: what its daemons speak (common/wire/wire_version.h), in hexadecimal.
+//               A host whose own speak something else refuses the step, whatever else the map says
 //   job, step   the step's ids as its users see them (of a het job: of its first component)
 //   jobs        job ids of the components of a het job, comma separated
 //   key         names this start of the step, different for every start

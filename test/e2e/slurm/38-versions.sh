@@ -1,0 +1,29 @@
+#!/bin/bash
+# Where hosts do not have the same pmixhost, as in the middle of an upgrade, a step is told so at its start.
+. "$(dirname "$0")/../common/words.sh"
+
+plugin_dir=$(sed -n 's/^PluginDir=//p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")
+plugin=${plugin_dir%%:*}/mpi_pmixhost.so
+# A pmixhost whose daemons speak something else: what begins its task map is another word of the same length.
+sed 's/pmixhost2/pmixhost9/g' "$plugin" >"$test_dir/other.so"
+ok "another pmixhost is there" bash -c '! cmp -s "$1" "$2"' cmp "$plugin" "$test_dir/other.so"
+chmod 755 "$test_dir/other.so"
+
+on_host head mount --bind "$test_dir/other.so" "$plugin"
+run_srun -N2 -n2 "$clients/hello"
+ok "srun with another pmixhost than the hosts'" failed
+like "is told which host has what" "$output" \
+    "pmixhost: $(host_name 1): .*has pmixhost [0-9.]+, srun where it was started another one.*the same pmixhost must be on all hosts"
+ok "soon" ended_in_time
+on_host head umount "$plugin"
+
+on_host "$(host_name 2)" mount --bind "$test_dir/other.so" "$plugin"
+run_srun -N2 -n2 "$clients/hello"
+ok "one host with another pmixhost" failed
+like "is named" "$output" "pmixhost: $(host_name 2): .*the same pmixhost must be on all hosts"
+run_srun -w "$(host_name 1)" -N1 -n1 "$clients/hello"
+ok "steps elsewhere run" says_ok 1
+on_host "$(host_name 2)" umount "$plugin"
+run_srun -N2 -n2 "$clients/hello"
+ok "where all have the same again, it runs" says_ok 2
+done_testing
