@@ -1,0 +1,46 @@
+#!/bin/bash
+# Hosts that Slurm switched off to save power, and boots for a job: srun waits for them, and pmixhost for srun.
+. "$(dirname "$0")/../common/words.sh"
+
+# What slurmctld runs to switch hosts says so here, and the test does it.
+orders=$(mktemp -d "${PMIXHOST_BUILD}/power.XXXXXX")
+for what in off on; do
+    # shellcheck disable=SC2016 # for that script
+    printf '#!/bin/bash\nscontrol show hostnames "$1" | sed "s/^/%s /" >>%q\n' "$what" "$orders/given" >"$orders/$what"
+    chmod 755 "$orders/$what"
+done
+: >"$orders/given"
+own_cluster power --conf SuspendTime=2 --conf SuspendTimeout=5 --conf ResumeTimeout=60 --conf SuspendRate=0 --conf ResumeRate=0 \
+    --conf "SuspendProgram=$orders/off" --conf "ResumeProgram=$orders/on" ||
+    { rm -rf "$orders"; echo "Bail out! ${said##*$'\n'}"; exit 1; }
+unset CLIENT_DIR
+trap 'end_switching; end_own_cluster' EXIT
+end_switching() {
+    local code=$?
+    kill "$switching" 2>/dev/null && wait "$switching" 2>/dev/null
+    rm -rf "$orders"
+    return "$code"
+}
+
+follow_orders() {
+    local what host
+    tail -n +1 -F "$orders/given" 2>/dev/null | while read -r what host; do
+        case $what in
+            off) "$PMIXHOST_CLUSTER" crash "$host" --dir "$PMIXHOST_CLUSTER_DIR" ;;
+            on) "$PMIXHOST_CLUSTER" boot "$host" --dir "$PMIXHOST_CLUSTER_DIR" ;;
+        esac
+    done
+}
+follow_orders >/dev/null 2>&1 &
+switching=$!
+
+powered_off() { (($(on_host head sinfo -h -N -t POWERED_DOWN -o %N | sort -u | wc -l) == 2)); }
+TEST_LIMIT=120
+ok "Slurm switches hosts off that nobody needs" until_true 60 powered_off
+for turn in 1 2; do
+    run_srun -N2 -n4 "$clients/modex"
+    ok "a job has them booted (time $turn)" says_ok 4
+    ((turn == 2)) || ok "they are off again" until_true 60 powered_off
+done
+ok "they were booted twice" bash -c '(($(grep -c "^on" "$1") >= 4))' orders "$orders/given"
+done_testing
