@@ -36,7 +36,7 @@ struct StepInfo {
     std::uint32_t session_id = 0;             // PMIX_SESSION_ID: the allocation
     std::uint32_t number = 0;                 // of the step in its allocation; below 2^24
     std::vector<std::string> allocated_hosts; // PMIX_ALLOCATED_NODELIST; empty: the step's hosts
-    std::uint32_t universe_size = 0;          // PMIX_UNIV_SIZE: slots in the allocation; 0: the job size
+    std::uint32_t universe_size = 0;          // PMIX_UNIV_SIZE: slots in the allocation; 0: no limit is known
     JobMap map;
     HostIndex self = 0;                   // this daemon's host
     std::vector<App> apps;                // at least one

@@ -42,9 +42,11 @@ bool needs_store(const Settings &settings) {
     return is_wanted(settings, remedy_pmix_store) && library_version() >= LibraryVersion{5, 0, 0};
 }
 
-// A job that fills its allocation has no room for children, so it keeps what is faster for one job.
+// A job that fills its allocation has no room for children, so it keeps what is faster for one job. Where the RM knows
+// no such limit there is room.
 bool needs_no_han(const Settings &settings, const StepInfo &step) {
-    return is_wanted(settings, remedy_openmpi_han) && (step.parent || step.universe_size > step.map.rank_count());
+    bool has_room = step.universe_size == 0 || step.universe_size > step.map.rank_count();
+    return is_wanted(settings, remedy_openmpi_han) && (step.parent || has_room);
 }
 
 } // namespace

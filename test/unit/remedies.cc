@@ -30,6 +30,7 @@ void where_a_job_may_be_connected_with_another(void **) {
     Settings settings;
     assert_false(without_han(settings, step_of(4, 4)));
     assert_true(without_han(settings, step_of(3, 4)));
+    assert_true(without_han(settings, step_of(4, 0))); // no limit is known
     StepInfo child = step_of(4, 4);
     child.parent = StepInfo::Parent{};
     assert_true(without_han(settings, child));

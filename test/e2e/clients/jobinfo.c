@@ -261,7 +261,7 @@ static void namespace_wide(void) {
     SAME(PMIX_SERVER_NSPACE, job, job_realm, PMIX_STRING, NULL);
     SAME(PMIX_SERVER_RANK, job, job_realm, PMIX_PROC_RANK, NULL);
     SAME(PMIX_NPROC_OFFSET, job, job_realm, PMIX_PROC_RANK, "0");
-    SAME(PMIX_SESSION_ID, job, as_job_info, PMIX_UINT32, want.session);
+    SAME(PMIX_SESSION_ID, job, job_realm, PMIX_UINT32, want.session);
     SAME(PMIX_ALLOCATED_NODELIST, job, job_realm, PMIX_STRING, want.alloc);
     SAME(PMIX_JOB_NUM_APPS, job, job_realm, PMIX_UINT32, map ? num(want.apps) : NULL);
     SAME(PMIX_MAPBY, job, job_realm, PMIX_STRING, want.mapby);
@@ -435,8 +435,7 @@ static void slurm_variables(void) {
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const char *theirs = getenv(rows[i].variable);
-        pmix_value_t *v =
-            fetch(rows[i].key, rows[i].rank, strcmp(rows[i].key, PMIX_SESSION_ID) ? job_realm : as_job_info);
+        pmix_value_t *v = fetch(rows[i].key, rows[i].rank, job_realm);
         if (!v)
             continue;
         char text[1024];

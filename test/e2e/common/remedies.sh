@@ -2,11 +2,11 @@
 # mpi.remedies: what keeps faults of other libraries away from tasks reaches them where it is needed, and only then.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
 
-unset OMPI_MCA_reachable PMIX_MCA_gds PMIXHOST_MPI_REMEDIES
+unset OMPI_MCA_reachable OMPI_MCA_coll PMIX_MCA_gds PMIXHOST_MPI_REMEDIES
 has_ipv6() { # the cluster's hosts have it (run-slurm)
     [[ $backend == slurm ]] || ip -6 -o addr show scope global 2>/dev/null | grep -q .
 }
-show='echo "reachable=$OMPI_MCA_reachable gds=$PMIX_MCA_gds."'
+show='echo "reachable=$OMPI_MCA_reachable gds=$PMIX_MCA_gds. coll=$OMPI_MCA_coll "'
 # shown TEXT: both tasks had that
 shown() { (($(grep -cF -- "$1" <<<"$output") == 2)); }
 
@@ -16,10 +16,21 @@ if has_ipv6; then
     export OMPI_MCA_reachable=netlink
     job 2 1 sh -c "$show"
     ok "what the user has set stays" shown "reachable=netlink"
-    unset OMPI_MCA_reachable
+    unset OMPI_MCA_reachable OMPI_MCA_coll
 else
     skip "a task has the remedy for addresses of IPv6" "this machine has no such address"
     skip "what the user has set stays" "this machine has no such address"
+fi
+# One that leaves room for children; on the local backend each does.
+if [[ $backend == slurm ]]; then
+    run salloc -Q -N2 --ntasks-per-node=2 srun "$mpi" -N2 -n2 sh -c "$show"
+else
+    job 2 1 sh -c "$show"
+fi
+ok "a task that may spawn has the remedy for merged communicators" shown "coll=^han"
+if [[ $backend == slurm ]]; then
+    run srun "$mpi" -N2 -n2 -c 64 sh -c "$show"
+    ok "one in a full allocation has not" shown "coll= "
 fi
 configure '[mpi]' 'remedies = []'
 job 2 1 sh -c "$show"
