@@ -1,5 +1,5 @@
-# What the plugins of RMs have in common (contrib/doc/new-backend.md).
-# The part for an RM's own processes: no library of ours, no libfmt (see plugins/slurm.mk).
+# What the plugins of RMs have in common (contrib/doc/new-backend.md). The part for an RM's own processes needs no
+# library of ours and no libfmt (see plugins/slurm.mk).
 kit_shim_sources = \
 	common/base/fd_pair.h common/base/result.cc common/base/small_file.cc common/start/spawn_channel.cc \
 	common/start/start_document.cc common/start/start_fd.h common/start/start_fd.cc \
@@ -15,7 +15,7 @@ kit_shim_sources = \
 	plugins/kit/launch_listener.h plugins/kit/launch_listener.cc \
 	plugins/kit/user.h plugins/kit/user.cc
 
-# All of it, for backends and for programs that are linked with libcommon.
+# All of the kit, for backends and for programs that are linked with libcommon.
 noinst_LTLIBRARIES += plugins/kit/libkit.la
 plugins_kit_libkit_files = \
 	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \

@@ -1,4 +1,4 @@
-# plugins: see contrib/doc/architecture.md
+# plugins/: the parts for each RM; see contrib/doc/architecture.md.
 include plugins/kit.mk
 include plugins/slurm.mk
 include plugins/localhost.mk

@@ -9,7 +9,7 @@ slurm_shim_files = \
 EXTRA_DIST += plugins/slurm/shim/shim.map plugins/slurm/backend/backend.map
 
 if HAVE_SLURM
-# The shim is loaded into all of Slurm's daemons: no library of ours, no libfmt, no libslurm.
+# The shim is loaded into all of Slurm's daemons, so it has no library of ours, no libfmt and no libslurm.
 noinst_LTLIBRARIES += plugins/slurm/libshim.la
 plugins_slurm_libshim_files = $(slurm_shim_files) $(kit_shim_sources) \
 	common/job/process_set.cc common/start/task_spec.cc \

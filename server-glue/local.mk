@@ -105,7 +105,7 @@ server_glue_libglue_files = \
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 server_glue_libglue_la_LIBADD = server-glue/libmended.la common/libcommon.la $(PMIX_LIBS) -ldl
 
-# In C, with the PMIx library's own headers.
+# This one is in C, with the PMIx library's own headers.
 noinst_LTLIBRARIES += server-glue/libmended.la
 server_glue_libmended_la_SOURCES = \
 	server-glue/library/failed_collective.h server-glue/library/failed_collective.c
@@ -117,8 +117,8 @@ server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/libr
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la
 
-# What a daemon that stands still is looked at with (server-glue/daemon/evidence.h); a program, so that
-# it can be killed, and so that only it is linked with libdw.
+# The program that looks at a daemon that stands still (server-glue/daemon/evidence.h). It is a program so that it can
+# be killed, and so that nothing else is linked with libdw.
 noinst_LTLIBRARIES += server-glue/libevidence.la
 server_glue_libevidence_files = \
 	server-glue/daemon/backtrace.h server-glue/daemon/backtrace.cc \
@@ -138,7 +138,7 @@ server_glue_pmixhost_evidence_SOURCES = server-glue/daemon/evidence_program.cc \
 server_glue_pmixhost_evidence_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
 
-# On the way of every process that PMIx_Spawn makes: linked with nothing that it could wait for.
+# Every process that PMIx_Spawn makes waits for this program, so it is linked with nothing that it could wait for.
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task
 server_glue_pmixhost_task_files = server-glue/pmixhost_task.cc \
 	common/base/result.cc common/start/start_document.cc common/start/task_spec.cc

@@ -49,7 +49,7 @@ std::string value_of(const std::vector<std::string> &environment, std::string_vi
     return {};
 }
 
-// As execvp finds it, with the program's own PATH; and then, as srun and mpirun do, in its directory.
+// Finds it as execvp does, with the program's own PATH, and then, as srun and mpirun do, in its directory.
 std::string find_program(const std::string &name, const std::vector<std::string> &environment) {
     if (name.find('/') != std::string::npos)
         return name;

@@ -25,7 +25,7 @@ E2E_CLIENTS = \
 	test/e2e/clients/sets test/e2e/clients/spawn \
 	test/e2e/clients/time_left \
 	test/e2e/clients/waiting
-# Of no use to a build with a sanitizer, whose unit tests are what is run.
+# The clients are of no use to a build with a sanitizer, which runs the unit tests.
 if SANITIZED
 EXTRA_PROGRAMS = $(E2E_CLIENTS)
 else
@@ -41,9 +41,9 @@ test_e2e_clients_knock_LDADD =
 MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic \
 	mpi_family mpi_siblings mpi_tree
 
-# They are nothing of pmixhost's, so they take none of its flags but the warnings: a sanitizer in
-# them would test libpmix and slow the measurements. Automake knows flags of one program or of all;
-# these are make's own, of these programs and of what is made for them.
+# The clients are no part of pmixhost, so they take none of its flags but the warnings: a sanitizer in them would test
+# libpmix and slow the measurements. Automake knows flags of one program or of all; these are make's own, of these
+# programs and of what is made for them.
 E2E_CFLAGS = $(PMIXHOST_WARN) $(PMIX_CFLAGS) -I$(srcdir)/test/e2e/clients
 $(E2E_CLIENTS) $(E2E_CLIENTS:%=%.$(OBJEXT)): AM_CFLAGS = $(E2E_CFLAGS)
 $(E2E_CLIENTS): AM_LDFLAGS =

@@ -1,5 +1,5 @@
-# The attackers of the fault tests (test/fault/run-slurm, run-local): nothing of pmixhost's, so they
-# take none of its flags but the warnings. Included by test/local.mk.
+# The attackers of the fault tests (test/fault/run-slurm, run-local): no part of pmixhost, so they take none of its
+# flags but the warnings. Included by test/local.mk.
 FAULT_CFLAGS = $(PMIXHOST_WARN)
 check_PROGRAMS += test/fault/stranger
 test_fault_stranger_SOURCES = test/fault/stranger.c

@@ -14,7 +14,7 @@ TESTS += $(FUZZERS)
 endif
 
 FUZZ_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
-# What has main(), unless libFuzzer has it.
+# The source with main(), unless libFuzzer brings one.
 FUZZ_MAIN = test/fuzz/libreplay.la
 check_LTLIBRARIES += test/fuzz/libreplay.la
 test_fuzz_libreplay_la_SOURCES = test/fuzz/replay.cc

@@ -34,7 +34,7 @@ GLUE_TESTS += test/unit/timer_guard
 GLUE_TESTS += test/unit/library_thread test/unit/upcalls
 GLUE_TESTS += test/unit/library_watch
 GLUE_TESTS += test/unit/namespace_asks test/unit/inner_client
-# Large state machines without a thread: nothing for the thread sanitizer, under which they take minutes.
+# Large state machines without a thread have nothing for the thread sanitizer, under which they take minutes.
 LARGE_TESTS = test/sim/collectives test/unit/group_registry test/unit/group_invitations
 check_PROGRAMS += $(GLUE_TESTS) $(LARGE_TESTS)
 if !SANITIZES_THREADS

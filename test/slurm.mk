@@ -27,7 +27,7 @@ test_unit_slurm_prefork_SOURCES = test/unit/slurm_prefork.cc test/unit/slurm_fak
 test_unit_slurm_prefork_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
 test_unit_slurm_prefork_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
-# The same sources as the module, which exports nothing to link with.
+# The same sources as the module, which itself exports nothing to link with.
 test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
 	plugins/slurm/backend/backend_step.cc plugins/slurm/backend/contact_socket.cc \
 	plugins/slurm/shim/app_list.cc plugins/slurm/shim/identity.cc \

@@ -13,7 +13,7 @@ tools_librun_la_LIBADD = common/libcommon.la
 
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/config_command.cc tools/run/run_command.cc \
 	tools/cli/version_command.cc
-# Of the PMIx library only its version's number.
+# Only the version number of the PMIx library is used here.
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5 \

@@ -12,8 +12,8 @@
 
 namespace pmixhost {
 
-// The socket, which can be written to when the connection is there or has failed (SO_ERROR); none when `address` is
-// no address of IPv4 or IPv6, or it fails at once. Any thread.
+// Returns the socket, which becomes writable when the connection is made or has failed (SO_ERROR). It is empty when
+// `address` is no IPv4 or IPv6 address, or when the attempt fails at once. Any thread.
 inline UniqueFd begin_connect(const std::string &address, std::uint16_t port) {
     sockaddr_storage storage{};
     socklen_t length = 0;

@@ -1,4 +1,5 @@
-// Two ends that belong together. Of header only: also the shims of RMs use it.
+// Pairs of connected descriptors. Header-only, because the shims of RMs use it too. Any thread; an error is that of
+// the system call.
 #pragma once
 
 #include "common/base/result.h"
@@ -22,7 +23,7 @@ inline Result<FdPair> make_pipe() {
     return FdPair(UniqueFd(ends[0]), UniqueFd(ends[1]));
 }
 
-// Close-on-exec, AF_UNIX. `flags` beside: SOCK_NONBLOCK.
+// Close-on-exec, AF_UNIX. `flags` may be SOCK_NONBLOCK.
 inline Result<FdPair> make_socket_pair(int type = SOCK_STREAM, int flags = 0) {
     int ends[2];
     if (::socketpair(AF_UNIX, type | flags | SOCK_CLOEXEC, 0, ends) != 0)

@@ -21,7 +21,7 @@ bool would_block(int fd) {
     return ::poll(&poll_fd, 1, 0) == 0;
 }
 
-// One write(2) each, as far as the kernel lets us: other processes may write to the same place.
+// Writes a line with one write(2), as far as the kernel lets us: other processes may write to the same place.
 void write_whole(int fd, const std::string &line) {
     for (std::size_t done = 0; done < line.size();) {
         ssize_t n = ::write(fd, line.data() + done, line.size() - done);
@@ -115,7 +115,7 @@ void LineWriter::flush(std::chrono::milliseconds limit) {
         shared_->idle.wait_for(lock, limit, [this] { return shared_->lines.empty() && !shared_->writing; });
         return;
     }
-    // Without a thread: what can be written without waiting for it.
+    // Without a thread, only what can be written without waiting is written.
     while (!shared_->lines.empty() && !would_block(shared_->fd.get()))
         write_whole(shared_->fd.get(), shared_->pop());
 }

@@ -19,14 +19,14 @@ class Log {
     // `fd` stays the caller's and must outlive the log. `prefix` begins each line ("pmixhostd[12.0
     // n1]").
     Log(int fd, LogLevel level, std::string prefix) : fd_(fd), level_(level), prefix_(std::move(prefix)) {}
-    // All lines are written, unless that takes too long (LineWriter::patience).
+    // Waits until all lines are written, unless that takes longer than LineWriter::patience.
     ~Log();
     Log(const Log &) = delete;
 
-    // From now on who logs does not wait for who reads the log. To be called before a second thread logs,
-    // and in a process that does not fork itself any more (a fork has no thread that writes).
+    // From now on whoever logs does not wait for the reader of the log. Call it before a second thread logs, and in a
+    // process that will not fork itself again (the child has no thread that writes).
     void do_not_wait();
-    // Before an _exit(): as the destructor.
+    // For use before an _exit(): does what the destructor does.
     void flush() const;
 
     bool enabled(LogLevel level) const { return level <= level_.load(std::memory_order_relaxed); }
@@ -58,7 +58,7 @@ class Log {
     std::unique_ptr<LineWriter> writer_; // after do_not_wait()
 };
 
-// "error", "warning", "info", "debug".
+// Accepts "error", "warning", "info" and "debug"; fails (invalid) on anything else.
 Result<LogLevel> parse_log_level(std::string_view text);
 
 } // namespace pmixhost

@@ -6,8 +6,8 @@
 
 namespace pmixhost {
 
-// In milliseconds, never before the deadline, 0 when it has passed, and a minute at most: who waits
-// longer asks again. Any thread.
+// In milliseconds: rounded up, so that poll() never returns before the deadline; 0 when it has passed; a minute at
+// most, after which the caller asks again. Any thread.
 inline int poll_time(std::chrono::steady_clock::time_point deadline) {
     auto left = deadline - std::chrono::steady_clock::now();
     return static_cast<int>(

@@ -9,7 +9,7 @@
 
 namespace pmixhost {
 
-// From the kernel; waits until it has enough at boot. Throws where there is no getrandom. Any thread.
+// `n` bytes from the kernel; waits until it has enough at boot. Throws where there is no getrandom. Any thread.
 inline std::string random_bytes(std::size_t n) {
     std::string bytes(n, '\0');
     for (std::size_t have = 0; have < n;) {

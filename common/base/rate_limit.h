@@ -1,5 +1,5 @@
-// How often one kind of line may be written to the log: what strangers can cause as often as they like must
-// not fill a disk. One of these for each kind of line.
+// Limits how often one kind of line is written to the log, because lines that strangers can cause as often as they
+// like must not fill a disk. One of these for each kind of line.
 //
 //     if (auto missed = refused_.admit(loop_.now()))
 //         log_.warning("refused uid {}{}", uid, not_logged(*missed));
@@ -19,11 +19,11 @@ class RateLimit {
   public:
     using Time = std::chrono::steady_clock;
 
-    // At most `lines` in each `interval`, which begins with the first line that falls into none.
+    // At most `lines` in each `interval`. An interval begins with the first line after the end of the one before.
     explicit RateLimit(std::size_t lines = 5, Time::duration interval = std::chrono::minutes(1))
         : lines_(lines), interval_(interval) {}
 
-    // May a line be written now? If so, how many were not since the last one that was.
+    // Returns a value if a line may be written now: how many were left out since the last one that was written.
     std::optional<std::size_t> admit(Time::time_point now) {
         if (!begun_ || now - *begun_ >= interval_) {
             begun_ = now;

@@ -32,7 +32,8 @@ template <typename... Args> Error error(ErrorKind kind, fmt::format_string<Args.
     return Error{kind, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-// An Error from errno: "<what>: <strerror>".
+// An Error from errno: "<what>: <strerror>". Its kind is not_found for ENOENT, denied for EACCES and EPERM, else
+// system.
 Error system_error(std::string_view what, int error_number);
 
 template <typename T> class [[nodiscard]] Result {

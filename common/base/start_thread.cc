@@ -1,5 +1,5 @@
-// See start_thread.h. Not std::thread: its failure is an exception, which would pass by whoever is to
-// restore the signal mask, and what its body throws ends the process.
+// See start_thread.h. This is not std::thread, whose failure is an exception that would pass by the code that
+// restores the signal mask, and which ends the process when its body throws.
 #include "common/base/start_thread.h"
 
 #include <csignal>

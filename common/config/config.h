@@ -2,8 +2,8 @@
 // with which a user may change what concerns nobody else (log level, timeouts; never paths, ports
 // or anything that gives a right).
 //
-// What can be set is listed once, in the table of config_options.h. Blocking file reads: meant for
-// the start of a program, before its event loop runs. No thread, no state.
+// What can be set is listed once, in the table of config_options.h. Files are read with blocking calls, at the start
+// of a program before its event loop runs. No thread, no state.
 #pragma once
 
 #include "common/base/result.h"

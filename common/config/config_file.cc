@@ -12,7 +12,7 @@
 #include <optional>
 #include <sys/stat.h>
 
-// toml++ 3.3 asserts what a file may get wrong ("[|x]"): that must not end the process, or be left to
+// toml++ 3.3 has assertions on what a file may get wrong ("[|x]"). That must not end the process, or be left to
 // chance where assertions are off.
 namespace {
 struct NotToml {};
@@ -235,7 +235,7 @@ ConfigFile parse_config_file(std::string_view content, const std::string &name) 
         return file;
     }
     Flattener(file, name).table(parsed.table(), "");
-    // In the order of the file, which toml++ does not keep.
+    // The entries get the order of the file, which toml++ does not keep.
     std::stable_sort(file.entries.begin(), file.entries.end(),
                      [](const auto &a, const auto &b) { return a.line < b.line; });
     return file;

@@ -24,7 +24,7 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-// Lines of source that stay below 100 columns and never begin with a control character.
+// Breaks text into lines of source that stay below 100 columns and never begin with a control character.
 std::string filled(std::string_view text) {
     std::string out, line;
     auto flush = [&] {

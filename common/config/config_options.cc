@@ -167,7 +167,7 @@ std::string join(std::span<const std::string_view> words) {
     return text;
 }
 
-// As it stood in the file, or nearly.
+// The value as it stood in the file, or nearly.
 std::string show_raw(const RawValue &raw) {
     if (auto *number = std::get_if<std::int64_t>(&raw.value))
         return std::to_string(*number);
@@ -176,7 +176,7 @@ std::string show_raw(const RawValue &raw) {
     return "a list";
 }
 
-// Text of what holds one quantity; an integer becomes text, so that both go the same way.
+// The text of an option that holds one quantity; an integer becomes text, so that both go the same way.
 Result<std::string> scalar(const RawValue &raw) {
     if (auto *number = std::get_if<std::int64_t>(&raw.value)) {
         if (*number < 0)
@@ -245,7 +245,7 @@ bool valid_interface(std::string_view name) {
     return !name.empty() && name.size() <= 15 && std::all_of(name.begin(), name.end(), allowed);
 }
 
-// As a variable of the environment has a list.
+// Splits a list as a variable of the environment has it.
 std::vector<std::string> split_at_commas(std::string_view text) {
     std::vector<std::string> list;
     while (!text.empty()) {

@@ -19,7 +19,7 @@
 
 namespace pmixhost {
 
-// Of an Option: a text that only a plugin reads (Settings::of_plugins). Its default is empty.
+// The member of an option whose text only a plugin reads (Settings::of_plugins). Its default is empty.
 struct OfPlugin {};
 
 struct Option {
@@ -43,7 +43,7 @@ struct Option {
 
 // Grouped by section; those of the plugins come last.
 std::span<const Option> config_options();
-// What plugins/option_tables.cc has.
+// The options that plugins/option_tables.cc lists.
 std::vector<Option> plugin_options();
 
 // "PMIXHOST_FENCE_TIMEOUT" for fence.timeout, whether or not the option has one.
@@ -61,7 +61,7 @@ std::string allowed_values(const Option &option);
 // The value as it would be written in the file: 32, "30s", ["eth0"].
 std::string show_option(const Option &option, const Settings &settings);
 
-// The known key (or of `names` the name) that looks most like `text`; empty if none does.
+// The known key (or the one of `names`) that looks most like `text`; empty if none does.
 std::string nearest_option(std::string_view text);
 std::string nearest_name(std::string_view text, std::span<const std::string> names);
 

@@ -16,7 +16,7 @@ struct Unit {
 constexpr Unit duration_units[] = {{"h", 3'600'000}, {"min", 60'000}, {"s", 1000}, {"ms", 1}};
 constexpr Unit size_units[] = {{"GiB", 1u << 30}, {"MiB", 1u << 20}, {"KiB", 1u << 10}, {"B", 1}};
 
-// Without unit: times `plain`.
+// A number without unit counts `plain` times.
 Result<std::uint64_t> parse_with(std::string_view text, std::span<const Unit> units, std::uint64_t plain,
                                  std::string_view what) {
     std::uint64_t number = 0;

@@ -10,7 +10,7 @@ namespace pmixhost {
 
 namespace {
 
-// As much of a user's text as a message needs, without what a terminal might act on.
+// The part of a user's text that a message needs, without what a terminal might act on.
 std::string shown(std::string_view text) {
     std::string out(text.substr(0, 60));
     for (char &c : out) {

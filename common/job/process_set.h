@@ -36,10 +36,9 @@ Result<std::vector<ProcessSet>> parse_process_sets(std::string_view text, Rank t
 // The inverse; empty for none.
 std::string format_process_sets(const std::vector<ProcessSet> &sets);
 
-// In a job of several programs each is a set, after what the user has defined: it has the program's
-// name without its path; where several have that name, or it makes no name for a set, ".N" is added,
-// N being the number of the program (PMIX_APPNUM). A program whose ranks are a set already, or whose
-// name is taken, gets none.
+// Adds a set for each program of a job of several programs, behind those that the user has defined. Its name is the
+// program's without the path; where several have that name, or it cannot be the name of a set, ".N" is added, N being
+// the program's number (PMIX_APPNUM). A program whose ranks are a set already, or whose name is taken, gets none.
 void add_program_sets(std::vector<ProcessSet> &sets, const std::vector<App> &apps);
 
 } // namespace pmixhost

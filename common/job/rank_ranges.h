@@ -1,5 +1,5 @@
-// A set of ranks that mostly follow on each other, such as those of the processes that have ended: what
-// it takes grows with the gaps, not with the ranks.
+// A set of ranks that mostly follow on each other, such as those of the processes that have ended. Its size in memory
+// grows with the number of gaps, not of ranks.
 #pragma once
 
 #include "common/job/job_map.h"
@@ -11,7 +11,7 @@ namespace pmixhost {
 
 class RankRanges {
   public:
-    // Nothing when `last` is smaller than `first`.
+    // Does nothing when `last` is smaller than `first`.
     void add(Rank first, Rank last);
     bool empty() const { return ranges_.empty(); }
     bool contains(Rank rank) const { return overlaps(rank, rank); }
@@ -21,9 +21,9 @@ class RankRanges {
     // Takes what is in `others` out of this.
     void subtract(const RankRanges &others);
     const std::map<Rank, Rank> &ranges() const { return ranges_; } // first and last
-    // In order, no two touching each other; the set is empty afterwards.
+    // Takes all ranks out: in order, no two ranges touching each other.
     std::vector<wire::RankRange> take_all();
-    // The lowest ranks, at most `limit` of them.
+    // Takes out the lowest ranks, at most `limit` of them.
     std::vector<Rank> take(std::size_t limit);
 
   private:

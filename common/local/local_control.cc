@@ -21,7 +21,7 @@ template <typename Message> Bytes frame(const Message &message) {
     return Bytes(header.begin(), header.end()) + body;
 }
 
-// What does not fit is cut before encoding; a signal for so many ranks goes to all.
+// What does not fit is cut before it is encoded; a signal for more ranks than fit goes to all.
 void fit(TaskNotStarted &m) {
     m.text.resize(std::min(m.text.size(), text_limit));
 }
@@ -94,7 +94,7 @@ bool ControlChannel::send(ControlMessage message) {
         return false;
     Bytes bytes = encode_control(std::move(message));
     if (out_.size() + bytes.size() > queue_limit) {
-        // Not from within the caller, who may not expect to lose the channel here.
+        // It does not close from within the call, whose caller may not expect to lose the channel here.
         closing_ = loop_.after(Duration::zero(), [this] { close("the other side takes nothing"); });
         return false;
     }

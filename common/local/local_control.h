@@ -2,7 +2,7 @@
 // launcher) and the pmixhostd of one virtual host. Frames as between daemons (common/wire/frame.h),
 // with the messages of this file; fields become bytes as common/wire/codec.h tells. Byte by byte:
 //
-//   u16 0x5058 | u8 1 | u8 type | u32 length | length bytes, at most 64 KiB
+//   u16 0x5058 | u8 2 | u8 type | u32 length | length bytes, at most 64 KiB
 //
 //   daemon -> launcher
 //     1 TaskStarted      u32 rank | u32 pid
@@ -20,9 +20,9 @@
 //     7 SignalTasks      u32 signal | u32 count | count times u32 rank; none means all
 //     8 Terminate        u8 0: kill what is left and end
 //
-// text and bytes are u32 length | bytes. A side that gets a frame it does not understand closes;
-// that the other side has closed means: launcher gone, the daemon ends its tasks and itself; daemon
-// gone before all its tasks have ended, the launcher ends the job.
+// text and bytes are u32 length | bytes. A side that gets a frame it does not understand closes. When the launcher
+// has closed, the daemon ends its tasks and itself; when the daemon has closed before all its tasks have ended, the
+// launcher ends the job.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -151,8 +151,8 @@ class ControlChannel {
   public:
     struct Events {
         std::function<void(ControlMessage)> on_message;
-        // Once; nothing is called after it. `why` is empty when the other side closed. The channel
-        // may be destroyed here.
+        // Called once, and nothing after it. `why` is empty when the other side closed. The channel may be destroyed
+        // here.
         std::function<void(std::string why)> on_closed;
     };
     ControlChannel(EventLoop &loop, UniqueFd socket, Events events);

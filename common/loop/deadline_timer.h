@@ -1,5 +1,5 @@
-// One timer for a set of deadlines of which only the next is asked for: pure services say when they want
-// to be called, and whoever owns them keeps this. In the loop's thread.
+// One timer for many deadlines: pure services say when they want to be called next, and their owner keeps this. In
+// the loop's thread.
 #pragma once
 
 #include "common/loop/event_loop.h"

@@ -39,6 +39,8 @@ class EventLoop {
         std::shared_ptr<Impl> impl_;
     };
 
+    // `on_exception` gets the text of what a callback has thrown. Any thread. Fails (system) where libevent or the
+    // kernel gives no loop.
     static Result<std::unique_ptr<EventLoop>> create(std::function<void(const std::string &what)> on_exception);
     ~EventLoop();
     EventLoop(const EventLoop &) = delete;
@@ -53,17 +55,17 @@ class EventLoop {
     // Calls back once.
     [[nodiscard]] Handle after(Duration delay, Callback callback);
     [[nodiscard]] Handle on_signal(int signal, Callback callback);
-    // Calls back each time before the loop waits, when all that was due has been done: whatever has changed
-    // meanwhile, nobody need remember to say so.
+    // Calls back each time before the loop waits, when all that was due has been done: nobody need announce what has
+    // changed meanwhile.
     [[nodiscard]] Handle before_waiting(Callback callback);
 
     TimePoint now() const { return Clock::now(); }
-    // Until stop(), and only then without an error: a loop that cannot wait for events any more ends
-    // as well, and whoever depends on it must not take that for an orderly end. Must be called in the
-    // thread that is then the loop's. May be called again after an orderly end.
+    // Runs until stop(). Fails when it can no longer wait for events; whoever depends on the loop must not take that
+    // for an orderly end. Must be called in the thread that is then the loop's. May be called again after an orderly
+    // end.
     Result<void> run();
-    // Any thread. Ends the run() that is under way after what was posted before; without one, the
-    // next. Each run() takes one: further calls before it ends change nothing.
+    // Any thread. Ends the run() that is under way, after what was posted before; when there is none, it ends the
+    // next run() so. Further calls before that end change nothing.
     void stop();
 
   private:

@@ -107,7 +107,7 @@ void SlowCalls::begin_next() {
             if (started)
                 idle = std::prev(threads_.end());
         }
-        // Those that run go on with what waits. Nobody would, where there is none.
+        // The threads that run go on with what waits. Where there is none, nobody would.
         if (!started && !threads_.empty())
             return;
         Waiting next = std::move(waiting_.front());

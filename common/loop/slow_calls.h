@@ -1,12 +1,11 @@
-// A thread for calls that may block for minutes, such as questions to an RM that does not answer, or a few of
-// them for calls that have nothing to do with each other: callers have deadlines that the call does not have,
-// only so many may wait, and the process may leave while a call is under way.
+// One thread, or a few, for calls that may block for minutes, such as questions to an RM that does not answer.
+// Callers have deadlines that the call does not have, only so many may wait, and the process may leave while a call
+// is under way.
 //
-// Calls begin in order, each thread runs one after the other. What waits is answered (timeout) when its time
-// is up and is then never begun; what runs is answered as well, while the thread goes on with it. Such a
-// thread, which nobody waits for any more, may be left behind: another one takes its place, and it ends when
-// its call does. A thread starts when a call needs it, and outlives this object if it has to: a call must own
-// all that it uses.
+// Calls begin in order; each thread runs one after the other. A call that still waits when its time is up is answered
+// (timeout) and never begun; one that runs is answered as well, while its thread goes on with it. A thread that
+// nobody waits for any more may be left behind: another one takes its place, and it ends when its call does. A thread
+// starts when a call needs it, and outlives this object if it has to, so a call must own all that it uses.
 #pragma once
 
 #include "common/loop/event_loop.h"
@@ -26,26 +25,26 @@ class SlowCalls {
         std::size_t at_once = 1;
         std::size_t left_behind = 0; // and so many more that are stuck
     };
-    // At most `max_waiting` callers wait, the calls that run not counted. `loop` must outlive this.
+    // At most `max_waiting` callers wait; those whose call runs are not counted. `loop` must outlive this.
     SlowCalls(EventLoop &loop, std::size_t max_waiting, Threads threads);
     SlowCalls(EventLoop &loop, std::size_t max_waiting) : SlowCalls(loop, max_waiting, Threads{}) {}
-    // Does not wait, and no caller is answered any more.
+    // Does not wait; no caller is answered any more.
     ~SlowCalls();
     SlowCalls(const SlowCalls &) = delete;
 
-    // `done` comes once, never from within: with what `work` gave (a Result), or timeout, or limit (too many
-    // wait, or no thread can be started), or system (`work` has thrown). A call with the same `name` (empty: none) that
-    // has not begun yet answers this caller too.
+    // `done` is called once, in the loop's thread and never from within: with what `work` gave (a Result), or
+    // timeout, or limit (too many wait, or no thread can be started), or system (`work` has thrown). When a call with
+    // the same `name` has not begun yet, it answers this caller too; an empty name is never the same.
     template <typename Work, typename Done> void run(std::string name, TimePoint deadline, Work work, Done done) {
         run_typed<true>(std::move(name), deadline, std::move(work), std::move(done));
     }
-    // Shared with no other caller: what it gives need not be copied.
+    // The call is shared with no other caller, so what it gives need not be copied.
     template <typename Work, typename Done> void run_alone(TimePoint deadline, Work work, Done done) {
         run_typed<false>({}, deadline, std::move(work), std::move(done));
     }
 
-    // For whoever leaves: blocks until all that was asked for has been called, at most for so long (false:
-    // it takes longer). Nobody is answered; after this there is only the destructor.
+    // For a process that leaves: blocks until all that was asked for has been called, at most for `limit` (false: it
+    // takes longer). Nobody is answered, and nothing but the destructor may follow.
     bool finish(Duration limit);
 
   private:

@@ -57,7 +57,7 @@ class PeerAddress {
     std::uint16_t port_ = 0;
 };
 
-// As accept4(2), non-blocking and closed by exec; errno tells why there is none.
+// Does what accept4(2) does, non-blocking and closed by exec; empty on failure, and errno tells why.
 inline UniqueFd accept_from(int listener, PeerAddress &from) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;

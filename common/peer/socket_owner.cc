@@ -21,9 +21,9 @@ namespace {
 
 // The longest answer is a header and one record, with attributes that were not asked for left out.
 constexpr std::size_t answer_size = 1024;
-// A table of a very busy host: what is beyond is not found, and so refused.
+// A table of a very busy host: a connection beyond these lines is not found, and so refused.
 constexpr int max_table_lines = 1 << 20;
-// What a look for a holder may cost: some milliseconds.
+// Bounds of a search for a holder, which so costs some milliseconds at most.
 constexpr int max_processes = 2048, max_descriptors = 8192;
 
 Error no_such_connection() {
@@ -84,7 +84,7 @@ DiagRequest request_for(const TcpEnds &ends) {
 // The kernel answers within the call that asks. `state`: what its socket's must be.
 Result<SocketOwner> ask_kernel(int diag, const TcpEnds &ends, int state) {
     DiagRequest request = request_for(ends);
-    // What an earlier question may have left would be taken for this one's answer.
+    // Throws away what an earlier question may have left, which would be taken for this one's answer.
     alignas(nlmsghdr) char answer[answer_size];
     while (recv(diag, answer, sizeof answer, MSG_DONTWAIT) > 0) {
     }

@@ -1,4 +1,4 @@
-// Whose the other end of a TCP connection on this host is. The kernel knows the uid of the process
+// Says which user the other end of a TCP connection on this host belongs to. The kernel knows the uid of the process
 // that made a socket; what the peer says of itself is not looked at.
 //
 // The kernel is asked by NETLINK_SOCK_DIAG (sock_diag(7)), which needs no privilege and does not

@@ -1,14 +1,15 @@
-// Which connection has to go when there are too many of which nobody knows yet who made them. A listener that
-// refused the newcomer instead could be shut for good by whoever is content to say nothing.
+// Decides which connection has to go when too many are open whose makers are not known yet. A listener that refused
+// the newcomer instead could be shut for good by whoever is content to say nothing.
 //
-// Each connection has a source, which is what a flood cannot easily have many of: the peer's address on a
-// network, its process on this host. So many may be there in all, and so many of each source. When one more
-// comes, the oldest goes that has said nothing yet: of its own source if that has too many, otherwise of the
-// source that has the most. An honest one says at once who it is, and is spared from then on; it has as much
-// time for that as a flood of its own source needs to fill that source's places. Only where all whose turn it
-// would be are spared the newcomer itself is refused.
+// Each connection has a source, which is what a flood cannot easily have many of: the peer's address on a network,
+// its process on this host. So many may be there in all, and so many of each source. When one more comes, the oldest
+// that has said nothing yet goes: of its own source if that has too many, otherwise of the source that has the most.
+// An honest one says at once who it is, and is spared from then on; it has as much time for that as a flood of its
+// own source needs to fill that source's places. The newcomer itself is refused only where all that could go are
+// spared.
 //
-// Pure: no sockets, no clock. Deadlines are the owner's. Costs the number of sources, when it is full.
+// Pure: no sockets, no clock. Deadlines are the owner's. When it is full, an addition costs time in the number of
+// sources.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ class StrangerLimits {
     };
     explicit StrangerLimits(Bounds bounds) : bounds_(bounds) {}
 
-    // A connection has come. Who has to go for it, if anybody: it is no longer counted, and may be the
-    // newcomer itself. `expected`: so many more places, for those that were asked to come.
+    // A connection has come. Returns the one that has to go for it, if any, which is no longer counted and may be the
+    // newcomer itself. `expected`: so many more places, for connections that were asked to come.
     std::optional<Id> add(Id newcomer, const std::string &source, std::size_t expected = 0) {
         std::optional<Id> gone;
         Source &own = sources_[source];
@@ -44,14 +45,14 @@ class StrangerLimits {
             remove(*gone);
         return gone;
     }
-    // No descriptor or memory is left: who goes, if anybody is left who has said nothing.
+    // No descriptor or memory is left: returns the one that goes, if any is left that has said nothing.
     std::optional<Id> evict() {
         auto gone = oldest_of_the_most();
         if (gone)
             remove(*gone);
         return gone;
     }
-    // It has said what has to be looked at now: it keeps its place.
+    // It has said what has to be looked at now, and keeps its place.
     void spare(Id id) {
         auto found = connections_.find(id);
         if (found == connections_.end())
@@ -59,7 +60,7 @@ class StrangerLimits {
         found->second.silent = false;
         sources_.at(found->second.source).silent.erase(id);
     }
-    // It was closed, or is known now. Nothing happens where it is not counted.
+    // It was closed, or its maker is known now. Does nothing where it is not counted.
     void remove(Id id) {
         auto found = connections_.find(id);
         if (found == connections_.end())

@@ -10,15 +10,14 @@
 
 namespace pmixhost {
 
-// From now on, descendants that lose their parent become children of this process.
+// From now on, descendants that lose their parent become children of this process. False when the kernel refuses.
 bool adopt_orphans();
 
 // The children of this process, zombies included, from /proc.
 std::vector<pid_t> children_of_this_process();
 
-// Kills (SIGKILL) and waits for all children, and theirs, until there is none or `limit` is over.
-// Children in `keep` are spared. Blocks for as long as the kernel takes to end them. Returns those
-// that would not end.
+// Kills (SIGKILL) and waits for all children, and theirs, until there is none or `limit` is over; children in `keep`
+// are spared. Blocks meanwhile. Returns those that would not end.
 std::vector<pid_t> sweep_children(std::chrono::milliseconds limit, const std::vector<pid_t> &keep = {});
 
 // Waits for children that have ended already, without blocking, except those in `keep`.

@@ -12,9 +12,9 @@ namespace pmixhost {
 // The CPUs a process is bound to.
 class CpuSet {
   public:
-    // As the kernel has it now; works for any process of the same user.
+    // The set as the kernel has it now; works for any process of the same user.
     static Result<CpuSet> of_process(pid_t pid);
-    // From hwloc's list form. Fails (invalid).
+    // Reads hwloc's list form. Fails (invalid).
     static Result<CpuSet> of_list(const std::string &list);
     // hwloc's list form: "0-3,8".
     std::string list() const;

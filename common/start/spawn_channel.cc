@@ -31,7 +31,7 @@ void say(int fd, std::string line) {
             c = ' ';
     }
     line += '\n';
-    // Short against any socket's buffer: it goes in one piece, or the launcher has gone.
+    // The line is short against any socket's buffer: it goes in one piece, or the launcher has gone.
     [[maybe_unused]] ssize_t n = ::send(fd, line.data(), line.size(), MSG_NOSIGNAL);
 }
 

@@ -5,8 +5,8 @@
 //   over TEXT             it has ended before that
 // The end of the stream is the end of the program.
 //
-// The program's standard error leads to the launcher until `created`: why no job could be made, srun
-// tells there only. PMIXHOST_SPAWN_STDERR is the descriptor of the standard error from then on.
+// The program's standard error leads to the launcher until `created`, because srun says only there why no job could
+// be made. PMIXHOST_SPAWN_STDERR is the descriptor of the standard error from then on.
 #pragma once
 
 #include "common/base/result.h"
@@ -20,7 +20,7 @@ namespace pmixhost {
 
 inline constexpr std::string_view spawn_fd_variable = "PMIXHOST_SPAWN_FD";
 inline constexpr std::string_view spawn_stderr_variable = "PMIXHOST_SPAWN_STDERR";
-// By which the job's daemons know the process that asked for it: a ParentWord.
+// Tells the job's daemons which process asked for it: a ParentWord.
 inline constexpr std::string_view parent_variable = "PMIXHOST_PARENT";
 
 // "NSPACE RANK", and behind it " fate" where the two jobs live and die together while they are connected.
@@ -30,7 +30,7 @@ struct ParentWord {
     bool shares_fate = false;
 
     std::string text() const;
-    // Nothing for what is none. A namespace has 1 to 255 bytes.
+    // Nothing when `text` is no such word. A namespace has 1 to 255 bytes.
     static std::optional<ParentWord> parse(std::string_view text);
 };
 
@@ -48,7 +48,7 @@ struct SpawnEvent {
     int status = 0;
     std::string text; // the namespace of `created`
 };
-// A line without its end; nothing for what is none.
+// `line` comes without its line break. Nothing when it is no such line.
 std::optional<SpawnEvent> parse_spawn_event(std::string_view line);
 
 } // namespace pmixhost

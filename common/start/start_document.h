@@ -5,8 +5,8 @@
 //     and NUL; a key may repeat (an ordered list).
 //   * Bounded: 16 MiB in all, 1,000,000 lines.
 //
-// The keys are listed where they are used: server-glue/daemon/pmixhostd.cc (every backend) and the
-// backend's own source. Used by the shim, so: no libevent, no libpmix, no other dependency.
+// The keys are listed in contrib/doc/start-document.md. The shim uses this, so it needs no libevent, no libpmix and
+// no other library.
 #pragma once
 
 #include "common/base/result.h"
@@ -23,15 +23,17 @@ class StartDocument {
     static constexpr std::size_t max_bytes = 16u << 20;
     static constexpr std::size_t max_lines = 1'000'000;
 
-    // Fails (invalid) on a key or value that the format cannot hold.
+    // Fails (invalid) on a key or value that the format cannot hold, and (limit) on too many lines.
     Result<void> add(std::string_view key, std::string_view value);
     std::string encode() const;
 
+    // Fails (invalid, limit) on a text that is none.
     static Result<StartDocument> decode(std::string_view text);
-    // Reads to end of file, at most max_bytes. Blocking: used before the event loop runs.
+    // Reads to end of file, at most max_bytes. Blocking: used before the event loop runs. Fails as decode() and
+    // read(2) do.
     static Result<StartDocument> read_from(int fd);
 
-    // The first value, or an Error (not_found) that names the key.
+    // The first value, or an Error (not_found; invalid for what is no number up to `max`) that names the key.
     Result<std::string> text(std::string_view key) const;
     Result<std::uint64_t> number(std::string_view key, std::uint64_t max) const;
     std::vector<std::string> all(std::string_view key) const;

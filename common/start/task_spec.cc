@@ -150,7 +150,7 @@ Result<std::vector<TaskApp>> decode_task_spec(std::string_view text) {
 
 std::vector<std::string> task_spec_variables(std::string_view text) {
     std::vector<std::string> out;
-    // What does not survive an environment is not in an escaped text: no NUL. Line breaks do.
+    // An escaped text holds no NUL, the one byte that an environment cannot carry. Line breaks it can.
     std::size_t count = (text.size() + piece_bytes - 1) / piece_bytes;
     for (std::size_t i = 0; i < count; ++i)
         out.push_back(fmt::format("{}{}={}{}", task_spec_prefix, i, i == 0 ? fmt::format("{} ", count) : std::string(),

@@ -18,7 +18,7 @@ inline std::string without_controls(std::string_view text, std::size_t max, char
     return out;
 }
 
-// For the middle of a message: it is seen what was replaced, and that there was more.
+// For the middle of a message: shows what was replaced, and that there was more.
 inline std::string printable(std::string_view text, std::size_t max = 80) {
     std::string out = without_controls(text, max, '?');
     return text.size() > max ? out + "..." : out;

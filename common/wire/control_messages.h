@@ -60,7 +60,7 @@ struct SignalReply {
         field(&SignalReply::late, "late", "1: not all have answered in time");
     }
 };
-// Of processes in other namespaces, over the session (server-glue/control/session_control.h).
+// Control of processes in other namespaces, over the session (server-glue/control/session_control.h).
 struct ControlTarget {
     static constexpr const char *name = "ControlTarget";
     Bytes nspace;

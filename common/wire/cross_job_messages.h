@@ -1,5 +1,5 @@
-// What is known of other namespaces, and operations over several (server-glue/cross_job, server-
-// glue/collective/session_collective.h).
+// What is known of other namespaces (server-glue/cross_job), and operations over several of them
+// (server-glue/collective/session_collective.h).
 #pragma once
 
 #include "common/wire/codec.h"

@@ -6,7 +6,7 @@
 
 namespace pmixhost::wire {
 
-// All kinds begin with the same three fields, by which they find their way.
+// All kinds of notice begin with the same three fields, by which they find their way.
 struct EventNotice {
     static constexpr std::uint8_t type = 56;
     static constexpr const char *name = "EventNotice";

@@ -4,7 +4,7 @@
 //   0  u16 magic 0x5058 ("PX")
 //   2  u8  version of the protocol, 2
 //   3  u8  type, see all_messages.h
-//   4  u32 length of the message that follows, at most FrameLimits
+//   4  u32 length of the message that follows, bounded as below
 //
 // Once a connection is open its frames have tags (transport/frame_tag.h), unless both sides do without:
 //
@@ -21,7 +21,7 @@ namespace pmixhost::wire {
 inline constexpr std::uint16_t frame_magic = 0x5058;
 inline constexpr std::uint8_t protocol_version = 2;
 inline constexpr std::size_t frame_header_size = 8;
-// Before a peer has proved who it is it gets no more than this.
+// A peer that has not yet proved who it is may send no more than this.
 inline constexpr std::uint32_t unauthenticated_limit = 8192;
 inline constexpr std::uint32_t frame_limit = 0x7fffffff;
 

@@ -1,5 +1,5 @@
-// Direct modex (server-glue/modex/modex.h), and what is handed over by a host that leaves (server-
-// glue/modex/handing_over.h).
+// Direct modex (server-glue/modex/modex.h), and what a host that leaves hands over
+// (server-glue/modex/handing_over.h).
 #pragma once
 
 #include "common/wire/codec.h"

@@ -1,5 +1,5 @@
-// Spawned jobs, to and from the launcher (server-glue/spawn/spawn_request.h, server-
-// glue/daemon/launcher_server.h).
+// Spawned jobs, to and from the launcher (server-glue/spawn/spawn_request.h,
+// server-glue/daemon/launcher_server.h).
 #pragma once
 
 #include "common/wire/codec.h"
@@ -87,7 +87,7 @@ struct StepOver {
         field(&StepOver::badly, "badly", "1: a task ended without having finalized");
     }
 };
-// From the launcher (server-glue/daemon/launcher_server.h).
+// News from the launcher (server-glue/daemon/launcher_server.h).
 struct JobEvent {
     static constexpr std::uint8_t type = 98;
     static constexpr const char *name = "JobEvent";

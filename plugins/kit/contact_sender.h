@@ -1,9 +1,9 @@
-// Contact messages and invitations on their way to the daemons of other hosts, through the RM. Each is tried
-// until it arrives or its time is up: a host refuses until its daemon has made its socket.
+// Contact messages and invitations on their way to the daemons of other hosts, through the RM. Each is tried until it
+// arrives or its time is up, because a host refuses until its daemon has made its socket.
 //
-// The call blocks, for as long as the RM likes where a host does not answer. So there are a few threads, and
-// those that are stuck when their message's time is up are left behind (common/loop/slow_calls.h): what goes to one
-// host does not wait for another one's end.
+// The call blocks, for as long as the RM likes where a host does not answer. So there are a few threads, and those
+// that are stuck when their message's time is up are left behind (common/loop/slow_calls.h): a message to one host
+// does not wait for another host. All else is in the loop's thread.
 #pragma once
 
 #include "common/base/log.h"
@@ -28,7 +28,8 @@ class ContactSender {
         std::string node, path, bytes;
         TimePoint deadline;
         bool once = false; // where nobody listens (not_found), there will be nobody
-        // Once, when there was nobody to take it until then; a failure is the message's. Null: nothing.
+        // Called once if nobody was there to take the message by `missing_after`; a failure is the message's. Null:
+        // nothing is called.
         TimePoint missing_after = TimePoint::max();
         std::function<Result<void>()> on_missing = nullptr;
     };

@@ -9,8 +9,8 @@
 
 namespace pmixhost::kit {
 
-// `door_fd`: the task door (contrib/doc/task-door.md), under an abstract name that the kernel picks. `name` gets it,
-// with its leading NUL. As the user, pmixhostd's process listens at it once more (DaemonLaunch::door).
+// `door_fd`: the task door (contrib/doc/task-door.md), under an abstract name that the kernel picks. `name` gets that
+// name, with its leading NUL. pmixhostd's process, as the user, listens at the door once more (DaemonLaunch::door).
 Result<UniqueFd> make_task_door(std::string &name);
 
 // `status_fd`: the status page; mapped for as long as the process lives. Sealed: the user's processes have the

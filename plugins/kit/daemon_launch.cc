@@ -77,7 +77,7 @@ void close_between(unsigned first, unsigned last) {
     if (::syscall(SYS_close_range, first, last, 0) == 0)
         return;
 #endif
-    // A kernel before 5.9. Beyond this the RM has none.
+    // For kernels before 5.9. The RM has no descriptors beyond this.
     for (unsigned fd = first; fd <= std::min(last, 65'535u); ++fd)
         ::close(static_cast<int>(fd));
 }

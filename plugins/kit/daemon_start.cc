@@ -16,7 +16,7 @@ Result<StartedDaemon> start_daemon(StartDocument document, const std::string &ho
     if (!door || !page)
         return door ? page.failure() : door.failure();
     daemon.page = *page;
-    // Until the daemon runs.
+    // Takes the page back unless the daemon runs.
     struct Unmap {
         StatusPage *page;
         ~Unmap() {

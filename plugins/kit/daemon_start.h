@@ -1,4 +1,4 @@
-// A daemon with all that it needs from who starts it, in one call: for an RM's side without wishes of its own. One
+// Starts a daemon, with all that it needs from its starter, in one call: for an RM's side without special wishes. One
 // that has some (a container, a lifeline) puts the same parts together itself (plugins/slurm/shim/prefork.cc).
 #pragma once
 
@@ -13,8 +13,8 @@ struct StartedDaemon {
     StatusPage *page = nullptr; // the caller's, to munmap(2) when the daemon has ended
 };
 
-// Makes the task door and the status page, adds them and `host` to `document`, and launches `launch` with it, whose
-// path, user and descriptors are set.
+// Makes the task door and the status page, adds them and `host` to `document`, and launches `launch` with it. The
+// caller has set the path, user and descriptors of `launch`.
 Result<StartedDaemon> start_daemon(StartDocument document, const std::string &host, DaemonLaunch launch);
 
 } // namespace pmixhost::kit

@@ -1,4 +1,4 @@
-// Between fork and exec. Safe where a signal handler is.
+// What is called between fork and exec. Safe where a signal handler is.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@ namespace pmixhost::kit {
 // blocked all signals, so that none of the RM's handlers runs in the child.
 pid_t bare_fork();
 
-// Each signal has its default action, and none is blocked.
+// Gives each signal its default action, and blocks none.
 void reset_signals();
 
 } // namespace pmixhost::kit

@@ -32,7 +32,7 @@ void put_length(std::string &out, std::size_t length) {
 LaunchListener::LaunchListener(StarterListener listener, Parts parts)
     : listener_(std::move(listener)), parts_(std::move(parts)), strangers_(stranger_bounds) {}
 
-// The starter ends without having waited: the launcher hears it by the end of its channel.
+// Where the starter ends without having waited, the launcher hears it by the end of its channel.
 LaunchListener::~LaunchListener() {
     if (has_thread_)
         (void)finish(std::chrono::milliseconds(0));
@@ -106,7 +106,7 @@ bool LaunchListener::round(int wake_fd, int timeout_ms) {
     return true;
 }
 
-// Some, and then those that are here already are heard again.
+// Accepts some, and then those that are here already are heard again.
 void LaunchListener::accept() {
     for (int i = 0; i < batch; ++i) {
         auto connection = listener_.accept();
@@ -176,7 +176,7 @@ void LaunchListener::drain(std::chrono::milliseconds limit) {
     }
 }
 
-// False where the connection has said all.
+// False when the connection has said all.
 bool LaunchListener::take(const std::string &frame) {
     auto message = open_message(frame, listener_.cookie(), geteuid(), *parts_.sealer);
     if (!message)

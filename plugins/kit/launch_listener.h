@@ -5,11 +5,11 @@
 //   note          shown to the user at once, 100 of them at most
 //   kept          the connection may be silent from now on
 //   invitation    handed to the launcher, a pmixhostd beside the starter, which is started for the first one
-// It begins with the launch and ends before the starter does: when the step is over, and then the launcher,
-// which waits for the jobs that it started. Should there be no thread, what has come by then is read
-// when the step is over, and nothing can be spawned.
+// It begins with the launch and ends before the starter does: when the step is over, and then the launcher, which
+// waits for the jobs that it started. Without a thread, messages are read when the step is over, and nothing can be
+// spawned.
 //
-// Anybody can connect. Who has not said a whole message has 10 s for it; at most 256 such connections are
+// Anybody can connect. Whoever connects has 10 s to say a whole message; at most 256 connections that have not are
 // held, 128 of one address, and the oldest makes room for the next (common/peer/stranger_limits.h).
 #pragma once
 
@@ -34,6 +34,7 @@ struct LauncherProcess {
 
 class LaunchListener {
   public:
+    // The functions are called in the listener's thread, or within finish().
     struct Parts {
         std::unique_ptr<Sealer> sealer;
         std::function<Result<LauncherProcess>()> start_launcher;

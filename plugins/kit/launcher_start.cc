@@ -19,7 +19,7 @@ namespace {
 
 constexpr int document_fd = 3, channel_fd = 4;
 
-// Above the numbers that the launcher gets, so that none is in another's way.
+// Moves a descriptor above the numbers that the launcher gets, so that none is in another's way.
 Result<UniqueFd> moved_up(UniqueFd fd) {
     UniqueFd high(fcntl(fd.get(), F_DUPFD_CLOEXEC, 10));
     if (!high)

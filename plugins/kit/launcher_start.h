@@ -13,11 +13,12 @@ namespace pmixhost::kit {
 struct LauncherStart {
     std::string daemon;                 // path of pmixhostd
     std::vector<std::string> arguments; // after --start-fd N
-    // The backend's own and those of every backend (contrib/doc/start-document.md), but `role` and `invitations_fd`.
+    // The keys of the backend and those of every backend (contrib/doc/start-document.md), but `role` and
+    // `invitations_fd`.
     StartDocument document;
 };
 
-// In any thread.
+// Any thread.
 Result<LauncherProcess> start_launcher(LauncherStart start);
 
 } // namespace pmixhost::kit

@@ -1,4 +1,4 @@
-// Where the starter of a step listens (starter_message.h): what travels in the step's environment and in the start
+// Where the starter of a step listens (starter_message.h). It travels in the step's environment and in the start
 // document (report_variable and `slurm.report` under Slurm) as "PORT COOKIE ADDRESS [ADDRESS ...]", the cookie as 32
 // hex digits, the numeric addresses of the starter's host. Nobody knows which of them leads to it from elsewhere.
 #pragma once

@@ -117,7 +117,7 @@ Result<StarterListener> StarterListener::open(PortRange range) {
             return socket.failure();
         listener.socket_ = std::move(*socket);
     } else {
-        // From a place of its own in the range, so that many starters do not all try the same ports.
+        // Each starter begins at a place of its own in the range, so that many do not all try the same ports.
         std::uint32_t width = range.last < range.first ? 1u : range.last - range.first + 1u;
         std::uint32_t start = listener.cookie_[0] << 8 | listener.cookie_[1];
         for (std::uint32_t i = 0; i < width && !listener.socket_; ++i) {

@@ -19,7 +19,7 @@ class StarterConnection {
     const PeerAddress &from() const { return from_; }
     // Reads until there is a whole frame, which may be there already, or nothing more to read.
     FrameProgress receive();
-    // The first whole frame, which is then no longer there.
+    // Takes out the first whole frame. Precondition: receive() has said `whole`.
     std::string take_frame();
 
   private:
@@ -30,14 +30,14 @@ class StarterConnection {
 
 class StarterListener {
   public:
-    // Listens on all addresses, v4 and v6, on a port in `range` if it says so.
+    // Listens on all addresses, v4 and v6, on a port of `range`, or on any where that names none.
     static Result<StarterListener> open(PortRange range);
     // For the environment of the step.
     StarterAddress address() const;
-    // The first genuine report among the connections that are waiting now. Takes at most `limit`,
-    // and no time when there are none.
+    // Returns the first genuine report among the connections that are waiting now. Takes at most `limit`, and no time
+    // when there are none.
     std::optional<ExitReport> collect(Sealer &sealer, std::chrono::milliseconds limit);
-    // For who waits in poll(2) itself.
+    // For callers that wait in poll(2) themselves.
     int fd() const { return socket_.get(); }
     std::optional<StarterConnection> accept(); // errno tells why there is none
     const Cookie &cookie() const { return cookie_; }

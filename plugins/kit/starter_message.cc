@@ -23,7 +23,7 @@ std::uint32_t get_u32(std::string_view bytes) {
     return value;
 }
 
-// In time that does not depend on where they differ.
+// Compares in a time that does not depend on where they differ.
 bool same_cookie(std::string_view bytes, const Cookie &cookie) {
     unsigned char difference = 0;
     for (std::size_t i = 0; i < cookie.size(); ++i)

@@ -1,8 +1,7 @@
 // What the daemons of a step (or a task's hook) tell the *starter*, the command with which the user started the step
 // (srun), which listens from before the launch on (starter_listener.h, launch_listener.h). Its form:
 //
-// One message per connection, then the sender closes; only behind one of kind 5 come others.
-// Big-endian:
+// One message per connection, then the sender closes; only a message of kind 5 is followed by others. Big-endian:
 //     u32 magic 0x504d5852 ("PMXR") | u32 version 3 | u32 length | length bytes
 // The bytes (at most max_credential) are a munge credential that only the sender's own uid may
 // open, whose payload is
@@ -45,13 +44,13 @@ struct ExitReport {
 
 // A message as it goes over the wire. Fails (limit) on an invitation that is too long, and as the sealer does.
 Result<std::string> seal_message(const Cookie &cookie, const StarterMessage &message, Sealer &sealer);
-// `frame`: a whole one. Fails (invalid, denied) on what is not one, or not for this step, and as the sealer does.
+// `frame` is a whole one. Fails (invalid, denied) when it is not, or is not for this step, and as the sealer does.
 Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid, Sealer &sealer);
 
-// How far a frame has come that begins `bytes`.
+// How much of the frame that begins `bytes` is there.
 enum class FrameProgress { more, whole, bad };
 FrameProgress frame_progress(std::string_view bytes);
-// Of a whole one: its bytes.
+// The size in bytes of the frame that begins `bytes`. Precondition: it is whole.
 std::size_t frame_size(std::string_view bytes);
 
 } // namespace pmixhost::kit

@@ -1,6 +1,6 @@
-// The way to the starter (starter_message.h). A sender cannot know which of the starter's addresses leads to it, so it
-// sends to each that takes the connection; the starter uses the first genuine message. Blocking: for a worker thread,
-// or a process that has nothing else to do.
+// The way to the starter (starter_message.h). A sender cannot know which of the starter's addresses leads to it, so
+// it sends to each that takes the connection; the starter uses the first genuine message. All of it blocks: for a
+// worker thread, or a process that has nothing else to do.
 #pragma once
 
 #include "common/base/unique_fd.h"
@@ -10,18 +10,18 @@
 
 namespace pmixhost::kit {
 
-// Within `limit`. Fails (unreachable) when nobody took it.
+// Sends the message, within `limit`. Fails (unreachable) when nobody took it.
 Result<void> send_to_starter(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
                              std::chrono::milliseconds limit);
 
-// A message that is sealed and has its connections, so that to send it takes no time: what must be out
-// before the RM ends this process is prepared before. On each connection it is said at once who keeps it.
+// A message that is sealed and has its connections, so that sending it takes no time: for what must be out before the
+// RM ends this process. Each connection is told at once that it is kept for later.
 class ReadyMessage {
   public:
-    // Blocking, like send_to_starter.
+    // Blocks, as send_to_starter() does.
     static Result<ReadyMessage> prepare(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
                                         std::chrono::milliseconds limit);
-    // Once. Fails (unreachable) when the starter has closed all connections.
+    // To be called once. Fails (unreachable) when the starter has closed all connections.
     Result<void> send();
 
   private:

@@ -94,7 +94,7 @@ std::uint32_t session_number(std::string_view nspace) {
     return hash & 0x7fffffffu;
 }
 
-// In PMIx' words; empty for what it has none for.
+// The policy in PMIx' words; empty where PMIx has none for it.
 std::string policy_of(std::string_view map_by) {
     if (map_by == "slot" || map_by == "block")
         return "slot";

@@ -17,7 +17,7 @@ struct User {
     std::string name;
     std::string home;
 };
-// Of the host's user database: may wait for it. Fails (not_found, limit).
+// Looks the user up in the host's user database, and may wait for that. Fails (not_found, limit).
 Result<User> look_up_user(uid_t uid);
 
 } // namespace pmixhost::kit

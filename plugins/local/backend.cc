@@ -197,7 +197,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         listener_->on_task_ended(rank, status); // others may be waiting for this rank
         if (left_ > 0)
             return;
-        // As an RM does: what the tasks left behind does not outlive the step.
+        // What the tasks left behind does not outlive the step, as under an RM.
         for (pid_t pid : sweep_children(sweep_limit))
             log_.error("process {}, left behind by a task, does not end", pid);
         if (ending_)
@@ -231,7 +231,7 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
     void on_signal(int number, const std::vector<Rank> &ranks) {
         if (number <= 0 || number >= NSIG)
             return;
-        // Those that have not begun yet never will.
+        // Tasks that have not begun yet never will.
         bool ends = number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
         if (ends && ranks.empty())
             ended_by_ = number;

@@ -7,7 +7,7 @@
 //   delay-contact,host=H,by=D       contact messages of H are late
 //   link-drop,host=H,peer=P[,messages=N]   host H closes its link with host P after N messages
 //                          (in both directions; default: 0, as soon as there is one)
-//   link-delay,host=H,peer=P,by=D   what one of the two sends, the other gets late
+//   link-delay,host=H,peer=P,by=D   what one of the two sends comes late to the other
 #pragma once
 
 #include "common/base/result.h"

@@ -54,7 +54,7 @@ std::uint32_t step_number(std::string_view nspace) {
     return number ? static_cast<std::uint32_t>(*number) : 0;
 }
 
-// What stands in the document beside the control channel.
+// Reads what stands in the document beside the control channel.
 Result<void> read_start(const StartDocument &document, LocalStart &start) {
     auto step = kit::read_step(document, "local");
     if (!step)

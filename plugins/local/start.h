@@ -36,13 +36,13 @@ Result<LocalStart> parse_local_start(const StartDocument &document);
 // PMIXHOST_LOCAL_RANK, PMIXHOST_LOCAL_SIZE, PMIXHOST_HOST, PMIXHOST_HOST_INDEX.
 std::vector<std::string> identity_variables(const StepInfo &step, Rank rank);
 
-// What MPI libraries want to hear from a launcher that none of them knows. The tasks' own
-// environment goes before these.
+// Variables that MPI libraries want from a launcher, none of which knows this one. The tasks' own environment goes
+// before these.
 //
-// Open MPI 4 connects to a PMIx server only when it knows the launcher; otherwise each task is a
-// job of its own. Of the signs it knows, JSM's is the one that nothing else looks at. It names
-// files in /dev/shm after the machine and the rank on the host, so tasks of two virtual hosts would
-// share them: they get a directory of their virtual host's instead.
+// Open MPI 4 connects to a PMIx server only when it knows the launcher; otherwise each task is a job of its own. Of
+// the signs it knows, JSM's is the one that nothing else looks at. Open MPI names files in /dev/shm after the machine
+// and the rank on the host, so tasks of two virtual hosts would share them; they get a directory of their virtual
+// host instead.
 std::vector<std::string> mpi_variables(const LocalStart &start);
 
 } // namespace pmixhost::local

@@ -16,7 +16,7 @@ namespace {
 // Virtual hosts have no CPUs of their own: what is asked for is started.
 constexpr std::uint32_t slots_per_host = 1024;
 
-// As its ranks first name them.
+// The hosts, in the order in which the ranks first name them.
 std::vector<std::string> hosts_of(const SpawnPlan &plan) {
     std::vector<std::string> hosts;
     for (const auto &name : plan.host_of_rank) {
@@ -78,7 +78,8 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     if (plan.end_on_bad_exit.value_or(false))
         argv.push_back("--kill-on-bad-exit");
     argv.push_back(context.task_program);
-    // One program each, so that it has its number; the ranks follow one another as in the plan.
+    // Each program is one of the command line, so that it has its number; the ranks follow one another as in the
+    // plan.
     for (std::size_t app = 1; app < plan.apps.size(); ++app)
         argv.insert(argv.end(), {":", "-n", std::to_string(plan.apps[app].count), context.task_program});
     for (const auto &variable : context.environment) {

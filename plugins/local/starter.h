@@ -16,6 +16,8 @@ struct StarterContext {
 // Fails (limit) where the description of the programs is too long.
 Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &context);
 
+// BackendModule::create_starter of the local backend. Fails (not_found) where the document does not say where
+// pmixhost is, and as system_error() says where this program cannot see its own path.
 Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings);
 
 } // namespace pmixhost::local

@@ -80,7 +80,8 @@ bool is_program(const std::string &path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// As a shell finds it, with the task's PATH. What is not found is left as it is: execve says why.
+// Finds the program as a shell does, with the task's PATH. A name that is not found is left as it is: execve says
+// why.
 std::string find_program(const std::string &name, const std::vector<std::string> &environment, const std::string &cwd) {
     if (name.find('/') != std::string::npos)
         return name;
@@ -218,7 +219,7 @@ void Tasks::on_end(Rank rank) {
 }
 
 void Tasks::signal(int number, std::span<const Rank> ranks) {
-    // Not waited for yet, so the pid, and with it the group's id, is still the task's.
+    // The task has not been waited for yet, so the pid, and with it the group's id, is still its own.
     if (ranks.empty()) {
         for (const auto &[rank, task] : running_)
             ::kill(-task.pid, number);

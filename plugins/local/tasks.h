@@ -23,8 +23,8 @@ class Tasks {
         // follows.
         std::function<void(Rank, int exit_code, std::string why)> on_exec_failed;
         std::function<void(Rank, int wait_status)> on_ended;
-        // If there is one, each task gets a descriptor, PMIXHOST_TASK_FD (common/start/task_spec.h): what it
-        // said there until it closed.
+        // If this is set, each task gets a descriptor, PMIXHOST_TASK_FD (common/start/task_spec.h). Called with what
+        // the task said there until it closed.
         std::function<void(Rank, std::string said, UniqueFd task)> on_exec_report;
     };
     Tasks(EventLoop &loop, Events events) : loop_(loop), events_(std::move(events)) {}
@@ -32,17 +32,16 @@ class Tasks {
     // Kills what is left, as stop() does.
     ~Tasks();
 
-    // Forks. `environment` is complete. Fails only when there can be no process; then no event is
-    // called.
+    // Forks a task. `environment` is complete. Fails only when there can be no process; then no event is called.
     Result<void> start(TaskSpec task, std::vector<std::string> environment, const std::string &cwd);
 
-    // To the process groups of the tasks in `ranks` (empty: of all) that are running.
+    // Signals the process groups of the tasks in `ranks` (empty: of all) that are running.
     void signal(int signal, std::span<const Rank> ranks);
 
     bool none_running() const { return running_.empty(); }
     std::vector<pid_t> pids() const;
 
-    // Tells of those that have ended, although the loop has not come to it yet.
+    // Calls the events of the tasks that have ended, although the loop has not come to them yet.
     void settle();
     // Kills all and waits for them, without any event.
     void stop();

@@ -20,8 +20,8 @@ sockaddr_un socket_name(const std::string &path) {
     return name;
 }
 
-// How a contact message gets to another host: by a socket in the job's directory, which only the user may enter.
-// An RM has a way of its own. Blocks; in a thread.
+// Takes a contact message to another host: by a socket in the job's directory, which only the user may enter. An RM
+// has a way of its own. Blocks, so it is called in a thread.
 Result<void> forward(const std::string &host, const std::string &path, const std::string &message) {
     sockaddr_un to = socket_name(path);
     UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -49,7 +49,7 @@ class TemplateBackend final : public RmBackend {
             if (n > 0)
                 listener.on_contact(std::string(message, static_cast<std::size_t>(n)));
         });
-        // Nothing comes from there but its end.
+        // Nothing but its end comes from there.
         starter_watch_ = loop_.watch(starter_.get(), EventLoop::readable, [this, &listener](unsigned) {
             starter_watch_.reset();
             listener.on_rm_gone("the command that started the job has ended");

@@ -1,8 +1,8 @@
 // The template's "RM": pmixhost-template HOSTS TASKS_OF_EACH PROGRAM [ARGUMENT ...]
 //
 // Starts a daemon for each "host", all on this machine, and the tasks, each of which fetches its environment at its
-// host's task door just before its exec. The exit code is what a daemon says that it shall be, else the first one of a
-// task that is not 0.
+// host's task door just before its exec. The exit code is the one that a daemon names, else the first of a task that
+// is not 0.
 #include "common/base/fd_pair.h"
 #include "plugins/kit/daemon_start.h"
 #include "plugins/kit/door_client.h"
@@ -88,7 +88,7 @@ void end_tasks(const Host &host) {
         ::kill(pid, SIGKILL); // not waited for yet, so the number is its own
 }
 
-// Until the last daemon has ended. The exit status that one of them wanted; 0: none did.
+// Hears the daemons until the last one has ended. Returns the exit status that one of them wanted; 0: none did.
 int hear_daemons(Job &job) {
     int code = 0;
     for (std::size_t left = job.started.size(); left > 0;) {

@@ -13,7 +13,7 @@ struct AllocationAsk {
     static constexpr std::size_t max_text = 1024, max_host_list = 64 * 1024;
     Process caller;
     std::uint8_t directive = 0;
-    // What was not said is empty or 0.
+    // A member that was not said is empty or 0.
     std::string request_id, allocation, host_list, queue;
     std::uint64_t hosts = 0, cpus = 0, seconds = 0, megabytes = 0;
     std::vector<std::string> unsupported; // keys of what was passed over, or is why it is refused

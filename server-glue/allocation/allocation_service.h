@@ -18,11 +18,11 @@ namespace pmixhost {
 class AllocationPort {
   public:
     virtual ~AllocationPort() = default;
-    // As RmAllocations::allocate().
+    // These do what RmAllocations::allocate() and abandon_allocation() say.
     virtual void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
                           std::function<void(Result<RmAllocated>)> done) = 0;
     virtual void abandon_allocation(std::uint64_t id) = 0;
-    // For the log.
+    // Notes a refusal in the log.
     virtual void refused(const Process &caller, pmix_status_t status, const std::string &why) = 0;
 };
 
@@ -30,14 +30,14 @@ class AllocationService {
   public:
     static constexpr std::size_t max_waiting = 16; // of a host
 
-    // `patience`: without PMIX_TIMEOUT; zero is without limit.
+    // `patience`: how long a request without PMIX_TIMEOUT waits; zero is without limit.
     AllocationService(AllocationPort &port, Duration patience) : port_(port), patience_(patience) {}
 
     void request(TimePoint now, AllocationAsk ask);
-    // What it still waits for is given up.
+    // A process has ended: what it still waits for is given up.
     void on_process_ended(const Bytes &nspace, Rank rank);
 
-    // What the RM is asked for; or what is wrong: invalid or unsupported.
+    // What the RM is to be asked for, or what is wrong with the request: invalid or unsupported.
     static Result<RmAllocation> understand(const AllocationAsk &ask);
 
   private:

@@ -1,9 +1,9 @@
 // When to tell a job that its allocation's time is nearly up. Pure: what the RM knows comes through the
 // port.
 //
-// The RM is asked for the time that is left some seconds after the start (a short job costs it nothing),
-// and once more when the warning is due, because the limit may have been changed meanwhile. One that is
-// shortened, or a job that is preempted, after the RM was asked is not noticed before.
+// The RM is asked for the time that is left some seconds after the start (a short job costs it nothing), and once
+// more when the warning is due, because the limit may have been changed meanwhile. Should the limit be shortened or
+// the job be preempted after the RM was asked, nobody notices before then.
 #pragma once
 
 #include "common/loop/event_loop.h"
@@ -28,7 +28,7 @@ class TimeWarning {
     // `before`: how long before the end; 0: never.
     TimeWarning(TimeWarningPort &port, Duration before) : port_(port), before_(before) {}
 
-    // The job runs.
+    // The job runs from now on.
     void start();
     TimePoint next_time() const { return next_; }
     void on_time(TimePoint now);

@@ -148,7 +148,7 @@ void Collectives::cross_job_done(const Bytes &key, std::uint64_t sequence, std::
     }
     if (status != PMIX_SUCCESS)
         return finish(record, sequence, status, nullptr);
-    // What connects is for the other namespaces.
+    // In a connect, what this namespace brings is for the other ones only.
     std::vector<wire::Contribution> all;
     if (record.signature.kind != CollectiveKind::connect)
         all = std::move(at->second.contributions);

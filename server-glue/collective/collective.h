@@ -1,26 +1,26 @@
 // The collective: an all-gather that is always a barrier, over the hosts that have a participant.
 // Pure: messages and time in, messages and completions out.
 //
-// The participating hosts, ascending, form a tree of the given radix by their position in that
-// list; hosts that do not take part are not asked for anything. Each host waits for its own
-// processes (enter) and its children (CollectiveUp), then sends what it has up; the root sends
-// everything down (CollectiveDown), and each host hands it to its processes and on to its children.
-// 2*log(N) messages deep, each host gets each byte once on the way down.
+// The participating hosts, ascending, form a tree of the given radix by their position in that list; hosts that do
+// not take part are not asked for anything. Each host waits for its own processes (enter) and its children
+// (CollectiveUp), then sends what it has up; the root sends everything down (CollectiveDown), and each host hands it
+// to its processes and on to its children. It is 2*log(N) messages deep, and each host gets each byte once on the way
+// down.
 //
 // The n-th collective of a signature on one host meets the n-th on every other, so signatures may be
 // used again and again, and several of different signatures may be under way in any order.
 //
-// It fails, for all, when a participant's deadline passes, or when a participating process or host
-// goes before it is complete, whether or not that one had entered. Whoever notices completes its own processes with the
-// error and tells its parent and its children, who do the same; a host that has not yet entered remembers the failure,
-// and its processes get it as they enter. (But for a timeout: libpmix itself gives up a fence in which not all local
-// processes came in time, without a word to the host. The next entry there is for what the others do next.) Nobody
-// waits for the dead: a host that waits longer than `probe_after` asks the children that are missing (CollectiveProbe),
-// because the host of a dead process may not know that anyone waits.
+// It fails for all when a participant's deadline passes, or when a participating process or host goes before it is
+// complete, whether or not that one had entered. Whoever notices completes its own processes with the error and tells
+// its parent and its children, who do the same; a host that has not yet entered remembers the failure, and its
+// processes get it as they enter. (A timeout is not remembered: libpmix itself gives up a fence in which not all
+// local processes came in time, without a word to the host, and the next entry there is for what the others do next.)
+// Nobody waits for the dead: a host that waits longer than `probe_after` asks the children that are missing
+// (CollectiveProbe), because the host of a dead process may not know that anyone waits.
 //
-// A tolerant one does without the dead: a host whose members have all gone enters in their stead, and
-// a host that has gone without children in the tree is not waited for. It still fails with a host that
-// others need on their way to the root.
+// A tolerant collective does without the dead: a host whose members have all gone enters in their stead, and a host
+// that has gone without children in the tree is not waited for. It still fails with a host that others need on their
+// way to the root.
 //
 // A signature may span namespaces. The tree is then that of this namespace's participants; once all
 // of them are there, its root hands their part out (join_cross_job), and what comes back from the other
@@ -68,7 +68,7 @@ class CollectivePort {
 class Collectives {
   public:
     static constexpr Duration probe_after = std::chrono::milliseconds(250);
-    // Signatures that are remembered (their counters must be); beyond it enter() refuses.
+    // Signatures that are remembered (their counters must be); beyond that enter() refuses.
     static constexpr std::size_t max_signatures = 100'000;
 
     Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix)
@@ -81,12 +81,12 @@ class Collectives {
     // `deadline` may be TimePoint::max(). The answer comes exactly once, perhaps from within.
     void enter(TimePoint now, const Signature &signature, Bytes data, std::int32_t local_status, TimePoint deadline,
                CollectiveReply reply);
-    // At the end: forgets what is under way and says so to nobody. Who waits here gets what its reply has for
-    // this case.
+    // At the end: forgets what is under way and tells no other host. Whoever waits here gets the default of its
+    // reply.
     void drop_all();
 
-    // Messages; the sender is authenticated as host `from`. What does not fit is dropped (and
-    // counted): a wrong sender, an unknown host, a repetition.
+    // Messages; the sender is authenticated as host `from`. A wrong sender, an unknown host or a repetition is
+    // dropped (and counted).
     void on_up(TimePoint now, HostIndex from, wire::CollectiveUp message);
     void on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload);
     void on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message);
@@ -144,7 +144,7 @@ class Collectives {
     void finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions);
     // Deals with local members that have gone; true when the instance is no longer as it was.
     bool ends_with_the_dead(Record &record, std::uint64_t sequence);
-    // Need a tolerant collective not wait for this host, which has gone?
+    // May a tolerant collective go on without this host, which has gone?
     static bool dispensable(const Record &record, HostIndex host);
 
     HostPort &hosts_;

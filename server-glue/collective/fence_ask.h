@@ -1,4 +1,4 @@
-// A fence, as libpmix hands on what the processes of this host bring to it.
+// A fence, with what the processes of this host bring to it, as libpmix hands it on.
 #pragma once
 
 #include "server-glue/core/signature.h"

@@ -25,7 +25,7 @@ bool SessionCollectives::known(const Signature &signature) const {
                        [this](const Members &members) { return sizes_.contains(members.nspace); });
 }
 
-// With `all` wherever all ranks are named.
+// The normal form of a signature: with `all` wherever all ranks are named.
 Bytes SessionCollectives::normal(const Signature &signature) const {
     Signature copy = signature;
     for (auto &members : copy.members) {
@@ -50,7 +50,8 @@ void SessionCollectives::reply(const Join &join, std::int32_t status, std::vecto
     answer_(join.member, std::move(done));
 }
 
-// A failure after the join, or beside its answer: takes the join's place. False when there is no join.
+// A failure that comes after the join, or crosses with its answer, takes the join's place. False when there is no
+// join.
 bool SessionCollectives::replaces(const Member &member, const wire::SessionCollectiveJoin &message,
                                   const Bytes &nspace) {
     auto last = answered_.find({member.step, message.signature});
@@ -123,7 +124,7 @@ Result<void> SessionCollectives::join(const Member &member, wire::SessionCollect
         reply(join, PMIX_ERR_LOST_CONNECTION, {});
         return {};
     }
-    // Who has never joined anything has not joined this; the others are looked at when they are met.
+    // A namespace that has never joined anything has not joined this; the others are looked at when they are met.
     Meeting nobody;
     Signature strangers = join.signature;
     std::erase_if(strangers.members, [this](const Members &each) { return sizes_.contains(each.nspace); });
@@ -183,8 +184,8 @@ bool SessionCollectives::hopeless(const Signature &signature, const Meeting &mee
     });
 }
 
-// A process that is known to have ended, of a namespace that has never joined anything: it is waited
-// for in vain. (Of the others hopeless() knows more.)
+// Does it name a process that is known to have ended, of a namespace that has never joined anything? That one is
+// waited for in vain. (hopeless() knows more of the others.)
 bool SessionCollectives::names_the_dead(const Signature &signature) const {
     return std::any_of(signature.members.begin(), signature.members.end(), [&](const Members &members) {
         auto ended = ended_.find(members.nspace);

@@ -6,9 +6,9 @@
 // of every namespace it names is known, that is, when each has joined something. The n-th join of a
 // namespace to a set of participants meets the n-th of the others.
 //
-// It fails for all when one joins with an error, or when one of the processes or namespaces that are
-// waited for ends, be it meanwhile or before anyone waited. A join that nobody else has met is withdrawn by its
-// timeout, as if it had never been: the next one takes its place.
+// It fails for all when one joins with an error, or when a process or namespace that is waited for ends, or had ended
+// before anyone waited. A join that nobody else has met is withdrawn by its timeout, as if it had never been: the
+// next one takes its place.
 #pragma once
 
 #include "common/job/rank_ranges.h"
@@ -31,20 +31,20 @@ class SessionCollectives {
         std::uint32_t host;
         bool operator==(const Member &) const = default;
     };
-    // Exactly one answer to each join without an error that was taken.
+    // Called exactly once for each join that was taken, unless it joined with an error.
     using Answer = std::function<void(const Member &member, wire::SessionCollectiveDone done)>;
     static constexpr std::size_t max_waiting = 100'000;
     static constexpr std::size_t max_gone = 100'000; // namespaces whose end is remembered
 
     explicit SessionCollectives(Answer answer) : answer_(std::move(answer)) {}
 
-    // Fails (invalid, limit) on what cannot be; that is the caller's to answer.
+    // Fails (invalid, limit) on a join that cannot be taken; the caller answers it.
     Result<void> join(const Member &member, wire::SessionCollectiveJoin message);
     void on_processes_ended(const Bytes &nspace, const std::vector<wire::RankRange> &ranks);
-    // What it has joined cannot come to an end any more.
+    // The host has gone: what it has joined cannot come to an end any more.
     void on_member_gone(const Member &member);
-    // The last of its members has gone (`step` 0: it never had any). Who names it from now on is not left waiting,
-    // unless it comes again.
+    // The last of its members has gone (`step` 0: it never had any). Whoever names that namespace from now on is not
+    // left waiting, unless it comes again.
     void on_step_gone(StepId step, const Bytes &nspace);
 
     std::size_t waiting() const { return unmatched_.size() + matched_; }

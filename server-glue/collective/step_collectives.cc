@@ -149,7 +149,7 @@ bool StepCollectives::local_member_ending(const Signature &signature) {
     });
 }
 
-// Of a host whose members have all gone, before anyone there could join.
+// The part of this host when its members have all gone before any of them could join.
 std::optional<Bytes> StepCollectives::part_of_the_dead(const Signature &signature) {
     for (Rank rank : context_.ranks_here()) {
         if (signature.contains(context_.step.nspace, rank) && !context_.tasks->gone(rank))

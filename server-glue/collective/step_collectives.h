@@ -25,10 +25,10 @@ class StepCollectives final : public StepService, private CollectivePort {
         pmix_status_t local_status = PMIX_SUCCESS; // PMIX_LOCAL_COLLECTIVE_STATUS
         std::optional<std::chrono::milliseconds> timeout;
     };
-    // Enters one in which processes of this host take part; `reply` gets what all hosts have brought, one behind
-    // the other, after what is new of other jobs is known to the library.
+    // Enters a collective in which processes of this host take part. `reply` gets what all hosts have brought, one
+    // behind the other, after the library knows what is new of other jobs.
     void enter(const Signature &signature, Part part, DataReply reply);
-    // How to make this host's part of a tolerant collective whose members here have all gone.
+    // Says how this host's part of a tolerant collective is made when its members here have all gone.
     void set_part_of_the_dead(std::function<Bytes(const Signature &)> make) { part_of_the_dead_ = std::move(make); }
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool waits_for(const Bytes &nspace) const { return collectives_.waits_for(nspace); }

@@ -11,8 +11,8 @@
 namespace pmixhost {
 
 static constexpr auto posted_patience = std::chrono::seconds(2); // for the library
-// libpmix 4.2.2 must not see its own timer of a group or connect expire: so much earlier, because the
-// daemon may be late itself.
+// libpmix 4.2.2 must not see its own timer of a group or connect expire. The answer comes so much earlier, because
+// the daemon may be late itself.
 static constexpr auto head_start = std::chrono::milliseconds(250);
 static constexpr auto most_head_start = std::chrono::milliseconds(2000);
 
@@ -39,7 +39,7 @@ void StepConnect::connect(ConnectAsk request) {
                                                           : std::chrono::milliseconds(*request.timeout);
     auto shared = std::make_shared<ConnectAsk>(std::move(request));
     auto go_on = [this, shared, signature = *signature, timeout](Bytes posted) {
-        // Only now: it may have ended while the posted data was collected.
+        // This is asked only now, because a namespace may have ended while the posted data was collected.
         if (shared->kind == CollectiveKind::connect && shared->refused == PMIX_SUCCESS &&
             std::any_of(signature.members.begin(), signature.members.end(),
                         [this](const Members &m) { return has_ended_(m.nspace); }))
@@ -68,7 +68,7 @@ void StepConnect::collect_posted(const Signature &signature, std::function<void(
     for (Rank rank : context_.ranks_here()) {
         if (signature.contains(context_.step.nspace, rank) && !context_.tasks->gone(rank))
             ranks.push_back(rank);
-        // Of all of this host: whoever is here as well shall know who is local.
+        // For every participant of this host, so that others on this host know who is local.
         pid_t pid = context_.tasks->watch().pid_of(rank);
         if (auto cpus = pid > 0 ? CpuSet::of_process(pid) : Result<CpuSet>(error(ErrorKind::not_found, "")))
             all->data += wire::encode(wire::PostedData{rank, Bytes(CrossJobs::cpuset_prefix) + cpus->list(), {}});

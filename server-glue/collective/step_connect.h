@@ -17,10 +17,11 @@ class StepConnect final : public StepService {
 
     void connect(ConnectAsk request);
 
-    // `then` gets what the participants of this host have posted: wire::PostedData, one behind the other. Who
-    // has posted nothing yet is not waited for; it can be asked later.
+    // `then` gets what the participants of this host have posted: wire::PostedData, one behind the other. A process
+    // that has posted nothing yet is not waited for; it can be asked later.
     void collect_posted(const Signature &signature, std::function<void(Bytes)> then);
-    // When the answer to a connect or group must be out that libpmix gives up after `timeout` (0: never).
+    // How long the answer to a connect or group may take, so that it is out before libpmix gives up after `timeout`
+    // (0: never).
     static std::chrono::milliseconds before_the_library(std::chrono::seconds timeout);
 
     void take_asks(UpcallHandlers &handlers) override;

@@ -1,13 +1,13 @@
-// PMIx_Job_control of processes in other namespaces of the session, on the side of a step's daemon: a
-// request of a process of this host goes to the session (session_control.h), which has the other steps
-// do it, and the answer comes back; and what the session brings from others is done to this job. Pure:
-// what it needs of its surroundings are the ports and this job's own JobControl.
+// PMIx_Job_control of processes in other namespaces of the session, on the side of a step's daemon. A request of a
+// process of this host goes to the session (session_control.h), which has the other steps do it, and the answer comes
+// back; what the session brings from other jobs is done to this one. Pure: what it needs of its surroundings are the
+// ports and this job's own JobControl.
 //
-// Other jobs come first, then the caller's own: it may be what keeps this daemon alive. Where the others
-// refuse, or their time is up, the own job is not touched.
+// Other jobs come first, then the caller's own: it may be what keeps this daemon alive. Where the others refuse, or
+// their time is up, the caller's own job is not touched.
 //
-// Who may: processes of the same user in the same session. The session has no others, and no daemon takes
-// such a message from anybody else.
+// Allowed are processes of the same user in the same session. The session has no others, and no daemon takes such a
+// message from anybody else.
 #pragma once
 
 #include "common/wire/control_messages.h"
@@ -27,14 +27,14 @@ class CrossJobControlPort {
 
 class CrossJobControl {
   public:
-    // In one call: as many as a session has steps.
+    // The most namespaces of one call: as many as a session has steps.
     static constexpr std::size_t max_namespaces = 4096;
     static constexpr std::size_t max_pending = 10'000;
 
     CrossJobControl(HostPort &hosts, CrossJobControlPort &port, JobControl &own, const Bytes &nspace)
         : hosts_(hosts), port_(port), own_(own), nspace_(nspace) {}
 
-    // Whatever the targets; those of this job alone never leave it.
+    // Takes any targets; a request for targets in this job alone never leaves it.
     void request(TimePoint now, JobControlAsk ask);
     void on_part(TimePoint now, wire::ControlPart message);
     void on_reply(TimePoint now, const wire::ControlReply &message);

@@ -9,7 +9,7 @@
 
 namespace pmixhost {
 
-// What those behind a host get of the time it has itself.
+// The share of its own time that a host leaves to those behind it.
 static Duration for_those_behind(Duration timeout) {
     return timeout * 4 / 5;
 }

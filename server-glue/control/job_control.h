@@ -1,14 +1,13 @@
-// PMIx_Job_control: signals, and the event of a checkpoint, for processes of this daemon's own job, on all its hosts;
-// who asks may be a process of the job or, by way of the session, of another one (cross_job_control.h). Pure: messages
-// and time in, messages, signals and one answer out.
+// PMIx_Job_control: signals, and the event of a checkpoint, for processes of this daemon's own job, on all its hosts.
+// The asker may be a process of the job or, by way of the session, of another one (cross_job_control.h). Pure:
+// messages and time in, messages, signals and one answer out.
 //
-// Nothing is signalled unless all of the request makes sense. It goes along the tree of the step's hosts
-// from where it was asked, around hosts that have gone, to where it has targets: no host sends more than
-// its neighbours in the tree. The processes behind a host come first and are counted there, then
-// its own, because they may be what keeps its daemon alive; the caller comes at the very end. A host
-// that is asked again, because who asked it has gone, does it once.
-// A request may hold several signals: each process gets
-// them in their order. The event is sent first; with it alone, processes count that are there.
+// Nothing is signalled unless all of the request makes sense. It goes along the tree of the step's hosts from where
+// it was asked, around hosts that have gone, to where it has targets; each host sends to its neighbours in the tree
+// alone. The processes behind a host come first and are counted there, then its own, because they may be what keeps
+// its daemon alive; the caller comes at the very end. A host that is asked again, because the host that asked it has
+// gone, does it once. A request may hold several signals: each process gets them in their order. The event is sent
+// first; when there is nothing else, the processes that are there are counted.
 //
 // The answer: SUCCESS (all named processes that the job has were signalled), NOT_FOUND (none of them
 // runs, or there never was such a one), PARTIAL_SUCCESS (some had ended), LOST_CONNECTION (a host is
@@ -31,7 +30,7 @@ namespace pmixhost {
 class JobControlPort {
   public:
     virtual ~JobControlPort() = default;
-    // A process of this host; false when it does not run.
+    // Signals a process of this host; false when it does not run.
     virtual bool signal_local(Rank rank, int signal) = 0;
     // Ends the whole job with the RM's means.
     virtual void end_job(std::string why, StatusReply reply) = 0;
@@ -41,7 +40,7 @@ class JobControlPort {
 
 pmix_status_t status_of(const wire::ControlOutcome &outcome);
 void add(wire::ControlOutcome &sum, const wire::ControlOutcome &more);
-// An event, or 1 to max_signals numbers of signals, or both.
+// True for an event, 1 to max_signals numbers of signals, or both.
 bool makes_sense(const wire::ControlOrder &order);
 
 class JobControl {
@@ -61,16 +60,16 @@ class JobControl {
         OneShot<wire::ControlOutcome> done;
     };
     static TimePoint deadline_of(TimePoint now, const JobControlAsk &ask);
-    // Does it make sense?
+    // Can these processes be addressed? A PMIx status.
     pmix_status_t check(const wire::ControlTarget &target) const;
-    // What check() allows, and makes_sense().
+    // Carries out an order that check() and makes_sense() allow.
     void carry_out(TimePoint now, Order order);
-    // All of these: targets in this job alone.
+    // Does all of this for a request whose targets are in this job alone.
     void request(TimePoint now, JobControlAsk ask);
 
     void on_request(TimePoint now, HostIndex from, wire::SignalRanks message);
     void on_reply(HostIndex from, const wire::SignalReply &message);
-    // `lost`: not because its processes had all ended.
+    // `lost`: it did not go because its processes had all ended.
     void on_host_gone(HostIndex host, bool lost);
     TimePoint next_time() const;
     void on_time(TimePoint now);

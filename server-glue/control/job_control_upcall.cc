@@ -1,5 +1,5 @@
-// Upcall of job_control. What the library does by itself (files to be removed at the end) does not
-// come here, or comes beside what does and is passed over.
+// Upcall of job_control. What the library does by itself (files to be removed at the end) does not come here, or is
+// passed over when it comes along with what does.
 #include "server-glue/control/job_control_ask.h"
 #include "server-glue/library/upcall_tools.h"
 
@@ -71,7 +71,8 @@ pmix_status_t read_checkpoint(const Checkpoint &checkpoint, JobControlAsk &ask) 
     return PMIX_SUCCESS;
 }
 
-// What cannot be done: all of the request is refused if it was required, or if nothing else is asked.
+// Reads a directive. If it cannot be met, all of the request is refused where it was required, or where nothing else
+// is asked.
 pmix_status_t read(const pmix_info_t &info, JobControlAsk &ask, Checkpoint &checkpoint) {
     const std::pair<const char *, int> flags[] = {{PMIX_JOB_CTRL_KILL, SIGKILL},
                                                   {PMIX_JOB_CTRL_TERMINATE, SIGTERM},

@@ -1,10 +1,10 @@
 // PMIx_Job_control between the steps of a session, in the session. Pure: messages and time in, messages
 // out; what it needs of its surroundings is the port.
 //
-// A request goes through three phases. All steps that it names are found: one that has not come to the
-// session is called, and waited for a while. Then one host of each is asked whether it has such
-// processes; a no refuses all of the request. Then each is told to do it, and the answers are summed up.
-// To ask for everyone means the steps that there are, without that of the asker, which does its own.
+// A request goes through three phases. All steps that it names are found: one that has not come to the session is
+// called, and waited for a while. Then one host of each is asked whether it has such processes; a no refuses all of
+// the request. Then each is told to do it, and the answers are summed up. A request for everyone means all steps that
+// there are but the asker's, which does its own part.
 //
 // A host that goes while it is asked is replaced by another one of its step. One that goes after it was
 // told to kill its whole job has done so; else its processes had ended, or are lost with it.
@@ -31,7 +31,7 @@ class SessionControlPort {
     virtual std::vector<HostIndex> hosts_of(StepId step) = 0; // that have a connection
     // False when there is no connection with that host.
     virtual bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload) = 0;
-    // InvitationSource::call_steps.
+    // See InvitationSource::call_steps.
     virtual void call_steps(const std::set<Bytes> &known, std::function<void(TimePoint now, CalledSteps)> done) = 0;
 };
 
@@ -40,17 +40,17 @@ class SessionControl {
     using StepId = SessionControlPort::StepId;
     static constexpr std::size_t max_requests = 10'000;
     static constexpr std::size_t max_targets = 4096; // namespaces of one
-    // How long steps that were called, or shall come by themselves, are waited for.
+    // How long to wait for steps that were called, or that come by themselves.
     static constexpr Duration grace = std::chrono::seconds(5);
 
     explicit SessionControl(SessionControlPort &port) : port_(port) {}
 
-    // That step has said something, whatever it was.
+    // The step of that namespace has said something, whatever it was.
     void heard(TimePoint now, const Bytes &nspace);
     void on_request(TimePoint now, StepId step, HostIndex from, wire::ControlRequest message);
     void on_cancel(StepId step, HostIndex from, const wire::ControlCancel &message);
     void on_reply(TimePoint now, StepId step, HostIndex from, const wire::ControlPartReply &message);
-    // `lost`: not because its processes had all ended. It has no connection any more.
+    // `lost`: it did not go because its processes had all ended. It has no connection any more.
     void on_host_gone(TimePoint now, StepId step, HostIndex host, bool lost);
     void on_step_gone(TimePoint now, StepId step);
     TimePoint next_time() const;

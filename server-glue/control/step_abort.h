@@ -1,5 +1,5 @@
-// PMIx_Abort: of the whole step it is the RM's own end of it, with the caller's words; of some processes it kills
-// them wherever they are.
+// PMIx_Abort. To abort the whole step is to have the RM end it, with the caller's words; to abort some processes is
+// to kill them, wherever they are.
 #pragma once
 
 #include "common/wire/control_messages.h"

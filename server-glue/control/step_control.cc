@@ -82,7 +82,7 @@ bool StepControl::signal_local(Rank rank, int signal) {
     return sent.ok();
 }
 
-// As if another namespace had sent it: to every host that has a target, this one among them.
+// Sends it as if another namespace had done so: to every host that has a target, this one among them.
 void StepControl::notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) {
     auto event = checkpoint_event(order, target, context_.step.nspace);
     if (!event)
@@ -92,7 +92,7 @@ void StepControl::notify_checkpoint(const wire::ControlOrder &order, const wire:
     if (!own ||
         (!target.whole && std::find(target.ranks.begin(), target.ranks.end(), order.rank) == target.ranks.end()))
         return;
-    // The library keeps from a process what comes in its own name.
+    // The library withholds from a process what comes in that process' own name.
     wire::ControlTarget caller;
     caller.ranks = {order.rank};
     auto to_caller = checkpoint_event(order, caller, context_.step.nspace);

@@ -4,9 +4,9 @@
 //              several namespaces). Started when the first daemon wants it.
 //   launcher   one per launcher of the RM (srun, pmixhost run), beside it: starts new jobs for it.
 //
-// To a step's daemon each is one more peer of its mesh, behind the hosts of the step, with which it
-// has a connection as soon as something is sent there. The step's daemon listens, the role dials:
-// RmRoles::reach brings it the invitation (invitation.h).
+// To a step's daemon each is one more peer of its mesh, numbered after the hosts of the step; the connection is made
+// when something is first sent there. The step's daemon listens, the role dials: RmRoles::reach brings it the
+// invitation (common/transport/invitation.h).
 #pragma once
 
 #include "common/job/job_map.h"
@@ -21,8 +21,8 @@ inline constexpr HostIndex central_role_count = 2;
 constexpr HostIndex peer_of(CentralRole role, HostIndex host_count) {
     return host_count + static_cast<HostIndex>(role);
 }
-// What the session has the RM's backend bring to a step's daemon, where contact messages come: that it
-// shall invite it.
+// The text that the session has the RM's backend bring to a step's daemon, in place of a contact message: the daemon
+// shall invite the session.
 inline constexpr std::string_view session_call = "pmixhost: the session calls";
 
 constexpr const char *name_of(CentralRole role) {

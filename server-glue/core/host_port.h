@@ -19,21 +19,21 @@ namespace pmixhost {
 class HostPort {
   public:
     virtual ~HostPort() = default;
-    // To the daemon of a host of the step: queued until there is a connection, in order for each host. The
-    // type is that of the message (common/wire). False when the host is gone: nothing was sent.
-    // The session's number as a peer (central_roles.h) is a host here, for processes of other namespaces.
+    // Sends to the daemon of a host of the step: queued until there is a connection, in order for each host. The type
+    // is that of the message (common/wire). False when the host is gone: nothing was sent. The session's number as a
+    // peer (central_roles.h) is a host here, for processes of other namespaces.
     virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
-    // It has left or was lost, and does not come again.
+    // The host has left or was lost, and does not come again.
     virtual bool host_gone(HostIndex host) = 0;
     // Is there a connection, or one that is being made and worth waiting for?
     virtual bool connected(HostIndex host) = 0;
-    // Bytes that wait to be sent to it, whoever has sent them.
+    // Bytes that wait to be sent to that host, whoever has sent them.
     virtual std::size_t queued_bytes(HostIndex to) = 0;
-    // Queued until there is a connection; the session is started for it if need be. False when it cannot be
-    // reached.
+    // Sends to the session: queued until there is a connection, for which the session is started if need be. False
+    // when it cannot be reached.
     virtual bool send_to_session(std::uint8_t type, SharedBytes payload) = 0;
-    // Is there a connection to the session? Who answers what a session has asked looks first: a new one does
-    // not know of it.
+    // Is there a connection to the session? Whoever answers a question of the session looks first: a new session does
+    // not know of the question.
     virtual bool session_is_there() = 0;
 };
 

@@ -1,6 +1,6 @@
-// An answer that is given exactly once. Moving moves the duty; giving it twice is impossible (the
-// second call does nothing), and forgetting it answers with the default at destruction. Who answers by
-// other means (an upcall by its status) disarms it.
+// An answer that is given exactly once. Moving moves the duty; giving it twice is impossible (the second call does
+// nothing), and forgetting it answers with the default at destruction. Code that answers by other means (an upcall by
+// its status) disarms it.
 #pragma once
 
 #include <functional>

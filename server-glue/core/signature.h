@@ -47,7 +47,7 @@ struct Signature {
     bool contains(const Bytes &nspace, Rank rank) const;
 };
 
-// The size of a namespace that exists elsewhere: its ranks are taken as they are named.
+// A size that stands for a namespace that exists elsewhere: its ranks are taken as they are named.
 inline constexpr Rank size_unknown = UINT32_MAX;
 
 struct Process {
@@ -56,8 +56,8 @@ struct Process {
     bool wildcard = false;
 };
 
-// Sorts, removes doubles, and turns a list of all ranks into `all` (size_of: the number of ranks of
-// a namespace, 0 if there is none, or size_unknown). Fails (not_found) on a namespace or rank that does not exist.
+// Sorts, removes doubles and turns a list of all ranks into `all` (size_of: the number of ranks of a namespace, 0 if
+// there is none, or size_unknown). Fails (not_found) on a namespace or rank that does not exist.
 Result<Signature> canonical(CollectiveKind kind, const std::vector<Process> &participants,
                             const std::function<Rank(const Bytes &)> &size_of);
 

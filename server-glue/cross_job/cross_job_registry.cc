@@ -146,7 +146,7 @@ void CrossJobRegistry::show(PmixLibrary &library, const Bytes &nspace, const std
     });
 }
 
-// Of what is not there the clients ask the server, as ever.
+// The clients ask the server for what is not there, as ever.
 void CrossJobRegistry::update(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
                               std::function<void()> done) {
     const Job &job = jobs_.at(nspace);

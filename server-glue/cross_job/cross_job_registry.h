@@ -15,7 +15,7 @@ class PmixLibrary;
 
 // What others may know of this step.
 wire::NamespaceInfo describe(const StepInfo &step);
-// None where they make no sense.
+// The process sets that `info` describes; none where they make no sense.
 std::vector<ProcessSet> sets_of(const wire::NamespaceInfo &info);
 
 class CrossJobRegistry {
@@ -24,21 +24,21 @@ class CrossJobRegistry {
     CrossJobRegistry(Log &log, std::uint32_t session_id, std::string host)
         : log_(log), session_id_(session_id), host_(std::move(host)) {}
 
-    // `done` when the library knows it; at once when it has been known before. What makes no sense is
-    // logged, and done.
+    // Registers a namespace with the library. `done` is called when the library knows it, at once when it has been
+    // known before. A description that makes no sense is logged, and `done` is called.
     void learn(PmixLibrary &library, const wire::NamespaceInfo &info, std::function<void()> done);
-    // Which CPUs processes of a known one are bound to that are on this host, in hwloc's list form: they and
-    // ours then find each other as local, with their locality. `done` when they do, or cannot. Those that are
-    // of other hosts, or nobody, are left out.
+    // Says which CPUs those processes of a known namespace that are on this host are bound to, in hwloc's list form:
+    // they and ours then find each other as local, with their locality. `done` is called when they do, or cannot.
+    // Ranks that are on other hosts, or do not exist, are left out.
     void show(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,
               std::function<void()> done);
-    // False when it is not known; else `then` is called, when the library knows it.
+    // False when it is not known; else `then` is called as soon as the library knows it.
     bool when_known(const Bytes &nspace, std::function<void()> then);
-    // The library knows that there is none of that name here, whatever it makes of the answer to who asked:
-    // from an error of a direct modex 4.2.2 makes a namespace that is never complete, and a connect with it
-    // would hang, should it exist one day.
+    // Tells the library that there is no namespace of that name here, whatever the asker is answered: of the error of
+    // a direct modex, libpmix 4.2.2 makes a namespace that is never complete, and a connect with it would hang,
+    // should it exist one day.
     void mark_unknown(PmixLibrary &library, const Bytes &nspace, std::function<void()> done);
-    // Is there room for this one, before anybody has asked for it?
+    // Is there room for this namespace, which nobody has asked for yet?
     bool room_for(const wire::NamespaceInfo &info) const;
     bool any() const { return !jobs_.empty(); }
     std::vector<Bytes> names() const;
@@ -46,7 +46,7 @@ class CrossJobRegistry {
     Rank size_of(const Bytes &nspace) const;
 
   private:
-    // Of those that nobody has asked for.
+    // Bounds of the namespaces that nobody has asked for.
     static constexpr std::size_t max_jobs = 1024;
     static constexpr std::size_t max_ranks = 100'000;
 

@@ -27,16 +27,17 @@ class CrossJobs final : public StepService {
     // Calls `then` when the library knows that namespace, after asking for it where nobody has yet; with an error
     // when there is none, after the library has learned that (CrossJobRegistry::mark_unknown).
     void when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then);
-    // A job that a process here has spawned; `then` in any case.
+    // A process here has spawned that job; `then` is called in any case.
     void learn_child(const wire::NamespaceInfo &info, std::function<void()> then);
 
-    // The part of another namespace in a collective that has succeeded; `done` when the library has it.
+    // Takes in the part of another namespace in a collective that has succeeded; `done` is called when the library
+    // has it.
     void meet(CollectiveKind kind, const wire::NamespacePart &part, std::function<void()> done);
-    // After all parts.
+    // Called after meet() for all parts.
     void met(const Signature &signature);
 
-    // What a process of another namespace had posted when it connected. Each is used once: who asks again
-    // wants something newer.
+    // What a process of another namespace had posted when it connected. Each is used once: whoever asks again wants
+    // something newer.
     void keep_posted(const Bytes &nspace, Rank rank, Bytes data) { posted_[{nspace, rank}] = std::move(data); }
     std::optional<Bytes> take_posted(const Bytes &nspace, Rank rank);
 

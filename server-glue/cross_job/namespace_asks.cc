@@ -39,7 +39,7 @@ void NamespaceAsks::on_reply(const wire::NamespaceReply &message) {
         return; // its time was up
     if (message.status != PMIX_SUCCESS)
         return settle(question, message.status, nullptr);
-    // One that speaks of another namespace than it was asked for is none to believe.
+    // A reply about another namespace than was asked for is not believed.
     bool sound = message.info.nspace == question->first;
     settle(question, sound ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, sound ? &message.info : nullptr);
 }

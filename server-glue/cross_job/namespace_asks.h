@@ -1,5 +1,5 @@
-// What is known of the namespaces of other steps, asked of the session: one question for each
-// namespace, whoever waits for it. Pure: messages and time in, messages and answers out.
+// Asks the session what is known of the namespaces of other steps: one question for each namespace, however many wait
+// for it. Pure: messages and time in, messages and answers out.
 //
 // The session asks a daemon of that namespace; a namespace that nobody of the session knows is
 // PMIX_ERR_NOT_FOUND (step_finder.h).
@@ -19,7 +19,7 @@ class NamespaceAsks {
     static constexpr std::size_t max_waiting = 100'000;
     // False when there is no way to the session.
     using Send = std::function<bool(std::uint8_t type, SharedBytes payload)>;
-    // Exactly once; `info` is null unless the status is PMIX_SUCCESS.
+    // Called exactly once; `info` is null unless the status is PMIX_SUCCESS.
     using Answer = std::function<void(std::int32_t status, const wire::NamespaceInfo *info)>;
 
     explicit NamespaceAsks(Send send) : send_(std::move(send)) {}

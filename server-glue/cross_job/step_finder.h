@@ -1,9 +1,9 @@
 // In the session: is there a step with that namespace? One that has not come to the session is called,
 // and waited for a while. Pure: what it needs of its surroundings is given to it.
 //
-// Where the RM tells which steps there are, a name that is none of theirs is known to be nobody's at once.
-// Where it does not (the local backend), those that could be asked for come by themselves, as soon as
-// they start (RmRoles::calls_steps), and are waited for shortly.
+// Where the RM tells which steps there are, a name that is none of theirs is known at once to be nobody's. Where it
+// does not (the local backend), those that could be asked for come by themselves, as soon as they start
+// (RmRoles::calls_steps), and are waited for shortly.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -25,17 +25,17 @@ class StepFinder {
 
     struct Surroundings {
         std::function<bool(const Bytes &nspace)> here; // has a connection
-        // InvitationSource::call_steps for those that are not here. `done` may come at once.
+        // Calls those that are not here (InvitationSource::call_steps). `done` may come at once.
         std::function<void(std::function<void(TimePoint now, CalledSteps)> done)> call_steps;
     };
-    // Once: now it is here, or there is none (or its time was up).
+    // Called once: the step is here now, or there is none (or the time was up).
     using Found = std::function<void(bool here)>;
 
     explicit StepFinder(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
 
-    // At once where it is here.
+    // Looks for a step with that namespace. `found` is called at once where it is here.
     void find(TimePoint now, const Bytes &nspace, TimePoint deadline, Found found);
-    // That namespace has a connection.
+    // A step with that namespace has a connection now.
     void heard(const Bytes &nspace);
     TimePoint next_time() const;
     void on_time(TimePoint now);

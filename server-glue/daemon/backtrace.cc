@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr auto patience_with_a_thread = 500ms;
 
-// As C++ has it; some are longer than all else.
+// The name as C++ has it, cut short where it is very long.
 std::string readable(std::string name) {
     name = name.substr(0, name.find('@')); // a version of the C library
     int status = -1;
@@ -155,8 +155,8 @@ class DwarfBacktracer final : public Backtracer {
 
 #endif
 
-// Without libdw: what on the stack looks like a return address. Some of them are left over from calls
-// that have ended; together with the files whoever knows the code can tell.
+// For builds without libdw: lists what looks like a return address on the stack. Some of them are left over from
+// calls that have ended; whoever knows the code can tell them apart by their files.
 class StackScanner final : public Backtracer {
   public:
     StackScanner(pid_t pid, std::string_view maps) : pid_(pid), map_(maps) {}

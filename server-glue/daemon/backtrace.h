@@ -3,8 +3,8 @@
 // outside by elfutils' libdw. Where pmixhost was built without libdw, the words of the stack that may be
 // return addresses are listed instead, as file and offset. See contrib/doc/decisions/evidence.md.
 //
-// The caller must be allowed to trace the process (same user, dumpable, Yama), have one thread only that
-// waits for children, and have SIGCHLD blocked and not ignored.
+// The caller must be allowed to trace the process (same user, dumpable, Yama). Only one of its threads may wait for
+// children, and SIGCHLD must be blocked and not ignored.
 #pragma once
 
 #include "common/base/result.h"
@@ -25,7 +25,7 @@ class Backtracer {
     virtual ~Backtracer() = default;
     // Reads which files the process has mapped; can take as long as the file systems that they are on.
     static Result<std::unique_ptr<Backtracer>> of_process(pid_t pid);
-    // What of_process() is without libdw; needs no stop.
+    // Makes what of_process() makes where there is no libdw; needs no stop.
     static Result<std::unique_ptr<Backtracer>> scan_stacks(pid_t pid);
 
     struct Frame {
@@ -33,8 +33,8 @@ class Backtracer {
         std::string function; // as C++ has it; empty: not known
         std::string source;   // "file.cc:12"; empty: not known
     };
-    // Innermost first, at most max_frames. The thread goes on afterwards, or stays stopped if it was. One
-    // that does not stop within half a second is an error.
+    // Innermost first, at most max_frames. The thread goes on afterwards, or stays stopped if it was. A thread that
+    // does not stop within half a second is an error.
     virtual Result<std::vector<Frame>> frames(pid_t thread) = 0;
     // A line for each mapped file, with its build ID where it has one.
     virtual std::vector<std::string> files() const = 0;
@@ -42,8 +42,8 @@ class Backtracer {
     virtual std::string_view method() const = 0;
 };
 
-// A function as C++ has it, without arguments, those of its templates, and what it returns; for a line
-// that is to name many: "pmixhost::EventLoop::run".
+// The name of a C++ function without arguments, template arguments and return type, for a line that is to name many:
+// "pmixhost::EventLoop::run".
 std::string brief_name(std::string_view function);
 
 } // namespace pmixhost

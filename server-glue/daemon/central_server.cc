@@ -45,7 +45,7 @@ void CentralServer::on_invitation(std::string_view message) {
 
     StepId id = next_id_++;
     std::weak_ptr<bool> alive = alive_;
-    // Not at once: this may come from within a send.
+    // It is posted, because this may come from within a send.
     auto gone = [this, alive, id](HostIndex host, Mesh::Gone how, const Error &) {
         loop_.post([this, alive, id, host, how] {
             if (!alive.expired())

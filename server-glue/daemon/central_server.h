@@ -16,10 +16,10 @@ class CentralServer {
     using StepId = std::uint64_t;
     struct Callbacks {
         std::function<void(StepId step, HostIndex from, std::uint8_t type, Bytes payload)> on_message;
-        // A host's connection has ended. Posted, never from within a call. Of hosts that go at once
-        // with the step's last one, perhaps not for each.
+        // A host's connection has ended. Posted, never from within a call. When hosts go together with the step's
+        // last one, it may not come for each of them.
         std::function<void(StepId step, HostIndex host, Mesh::Gone how)> on_gone;
-        // After the last host's.
+        // The step's last host has gone; comes after on_gone.
         std::function<void(StepId step)> on_step_gone;
     };
     // Makes the authenticator for a step, from the secret of the invitation where there is one.
@@ -28,7 +28,7 @@ class CentralServer {
                   Callbacks callbacks);
     ~CentralServer();
 
-    // Dials who sent it. What is no invitation is logged and dropped.
+    // Dials the daemon that sent it. A message that is no invitation is logged and dropped.
     void on_invitation(std::string_view message);
     // False when there is no connection to that host.
     bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload);

@@ -22,7 +22,7 @@ constexpr std::size_t max_line = 2048;
 // A line for each thread, and a few.
 constexpr std::size_t max_lines = max_reported_threads + 8;
 
-// Without what libraries do at a fork: one of their locks may be what the daemon stands at.
+// A fork without what libraries do at one: one of their locks may be what the daemon hangs at.
 pid_t bare_fork() {
 #if __GLIBC_PREREQ(2, 34)
     return ::_Fork();
@@ -51,7 +51,7 @@ EvidencePlace evidence_place(const Settings &settings, const std::string &log_fi
 }
 
 Result<EvidenceCapture> EvidenceCapture::start(const EvidencePlace &place, Suspect suspect, const Log &log) {
-    // All memory before the fork: between it and the exec nothing may be allocated.
+    // All memory is taken before the fork: between it and the exec nothing may be allocated.
     std::vector<std::string> words = {place.program,
                                       fmt::format("pid={}", suspect.pid),
                                       "found=" + suspect.found,

@@ -3,8 +3,8 @@
 // of its own, because what it reads may block for ever; here it is started, listened to, and killed when
 // it takes too long. Nothing here waits longer than its caller says.
 //
-// The supervisor looks at its child with capture_evidence(). A daemon can have itself looked at: with
-// EvidenceCapture, which an event loop can watch.
+// The supervisor looks at its child with capture_evidence(). A daemon has itself looked at with EvidenceCapture,
+// which an event loop can watch.
 #pragma once
 
 #include "common/base/log.h"
@@ -46,7 +46,8 @@ class EvidenceCapture {
     int fd() const { return output_.get(); }
     // Does not wait. True when the capture has ended.
     bool on_readable();
-    // The file; empty: there is none (the log says why). Known early: also when it did not get to its end.
+    // The path of the file; empty: there is none (the log says why). It is known early, also when the capture does
+    // not get to its end.
     const std::string &file() const { return file_; }
 
   private:
@@ -60,17 +61,17 @@ class EvidenceCapture {
     bool done_ = false;
 };
 
-// From start to end, at most `patience`. The file, or empty.
+// Makes a capture from start to end; blocks, at most for `patience`. Returns the path of the file, or an empty text.
 std::string capture_evidence(const EvidencePlace &place, Suspect suspect, const Log &log,
                              std::chrono::milliseconds patience = evidence_patience);
 
-// Ends a child that has not been waited for: by SIGABRT, for its core, and by SIGKILL when it is still
-// there after `patience`. `process`: its pidfd. Waits for its end, but not for ever: it may be in a state
-// that not even SIGKILL ends.
+// Ends a child that has not been waited for: by SIGABRT, for its core, and by SIGKILL when it is still there after
+// `patience`. `process` is its pidfd. Waits for its end, but not for ever: it may be in a state that not even SIGKILL
+// ends.
 void end_with_core(pid_t child, int process, std::chrono::milliseconds patience = core_patience);
 
-// Lets the parent of the calling process, and what that starts, trace the calling process where Yama
-// forbids it (ptrace_scope 1). For a server, once, early: one that hangs cannot say it any more.
+// Lets the parent of the calling process, and what the parent starts, trace the calling process where Yama forbids it
+// (ptrace_scope 1). A server calls it once, early: when it hangs it cannot any more.
 void let_parent_trace();
 
 } // namespace pmixhost

@@ -18,12 +18,12 @@ class EvidenceFile {
     static constexpr std::size_t max_bytes = 256u << 10;
     static constexpr std::size_t kept = 8; // of a user and host in a directory
 
-    // In the first of `directories` that takes it. Never through a symbolic link, and never over a file
-    // that is there.
+    // Makes the file in the first of `directories` that takes it. Never follows a symbolic link, and never writes
+    // over a file that is there.
     static Result<EvidenceFile> create(const std::vector<std::string> &directories, const std::string &host,
                                        const std::string &step, pid_t pid);
     const std::string &path() const { return path_; }
-    // What goes beyond max_bytes is dropped, and the file says so.
+    // Text beyond max_bytes is dropped, and the file says so.
     void write(std::string_view text);
     // Removes the oldest files of this user and host beyond those that are kept.
     void remove_older() const;

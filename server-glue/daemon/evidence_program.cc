@@ -18,7 +18,7 @@
 namespace pmixhost {
 namespace {
 
-// Longer than whoever starts it waits: only so that nothing is left should that one be killed.
+// This is longer than the starter waits, and is there only so that nothing is left should the starter be killed.
 constexpr unsigned max_seconds = 30;
 
 void say(std::string_view text) {
@@ -66,7 +66,7 @@ int run(int argc, char **argv) {
         fmt::print(stderr, "usage: pmixhost-evidence pid=PID\n");
         return 2;
     }
-    // As backtrace.h wants it; whoever started us may have had all signals blocked or ignored.
+    // SIGCHLD must be as backtrace.h wants it, and whoever started us may have had all signals blocked or ignored.
     ::signal(SIGCHLD, SIG_DFL);
     ::signal(SIGALRM, SIG_DFL);
     sigset_t blocked;

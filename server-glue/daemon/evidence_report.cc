@@ -225,8 +225,8 @@ class Report {
             line("  in the kernel: {}", stack ? "nothing" : "only root may read that");
     }
 
-    // glibc's pthread_mutex_t begins with the lock, a count and the owner's thread id. That what the
-    // thread waits for is one is a guess, which a live owner confirms.
+    // glibc's pthread_mutex_t begins with the lock, a count and the owner's thread id. It is a guess that the thread
+    // waits for one; a live owner confirms it.
     std::string owner_of(std::uint64_t mutex) const {
         std::int32_t words[3] = {};
         iovec to{words, sizeof words}, from{reinterpret_cast<void *>(mutex), sizeof words};

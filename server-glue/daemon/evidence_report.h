@@ -1,8 +1,8 @@
-// The report on a process that stands still: what it was found doing, of each thread what it waits for
-// and in which calls it is, its descriptors and its memory. Reads /proc and stops each thread for a
-// moment (backtrace.h, whose conditions hold here). Any read may block for as long as a sick kernel
-// likes, so this runs in a process of its own that somebody kills (evidence.h), and what is most likely to be had
-// comes first and is written as soon as it is there.
+// The report on a process that stands still: what it was found doing; for each thread, what it waits for and in which
+// calls it is; its descriptors and its memory. Reads /proc and stops each thread for a moment (backtrace.h, whose
+// conditions hold here). Any read may block for as long as a sick kernel likes, so this runs in a process of its own
+// that somebody kills (evidence.h), and what is most likely to be had comes first and is written as soon as it is
+// there.
 #pragma once
 
 #include <cstdint>

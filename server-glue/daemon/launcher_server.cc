@@ -17,7 +17,7 @@ namespace {
 
 // More at once would be a task that spawns in a loop without end.
 constexpr std::size_t max_children = 4096;
-// For the RM to say where jobs can be started; of spawn.timeout if that is less.
+// The time that the RM has to say where jobs can be started; spawn.timeout if that is less.
 constexpr std::chrono::milliseconds starter_patience = std::chrono::minutes(2);
 
 int spawn_status_of(ErrorKind kind) {
@@ -117,7 +117,7 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
         return reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
     if (children_.size() >= max_children)
         return refuse(PMIX_ERR_OUT_OF_RESOURCE, "too many jobs have been spawned at once");
-    // By the connection, not by what the message says.
+    // The connection says which namespace asks, not the message.
     request.nspace = peers_.nspace_of(step);
     auto planned = plan_spawn(request, starter_->site());
     if (auto *no = std::get_if<SpawnRefusal>(&planned))
@@ -192,7 +192,7 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
     }
     if (child.ran)
         tell(child, wire::JobEvent::ended, wait_status);
-    // Not from within the job's own call.
+    // The job does not go from within its own call.
     auto keep = std::make_shared<std::unique_ptr<ChildJob>>(std::move(child.job));
     loop_.post([keep, this] { end_if_done(); });
 }

@@ -1,14 +1,13 @@
-// The launcher (central_roles.h): the pmixhostd beside srun or `pmixhost run` that starts a job for
-// each PMIx_Spawn of their step, as the same user at the same place would: so the children's output,
-// Ctrl-C and accounting are the RM's own.
+// The launcher (central_roles.h): the pmixhostd beside srun or `pmixhost run` that starts a job for each PMIx_Spawn
+// of their step, as the same user at the same place would, so that the children's output, Ctrl-C and accounting are
+// the RM's own.
 //
-// A request becomes a plan (spawn/plan_spawn.h), a command (job_starter.h) and a process (child_job.h), and
-// is answered when the process has said that every program runs, or that it will not, or when the
-// time is over. The step's end: children go on after a normal end, and the launcher with them; they
-// are ended (SIGTERM to their commands) when a host of the step was lost, a task ended badly, whoever
-// started the launcher says so, or has gone.
+// A request becomes a plan (spawn/plan_spawn.h), a command (job_starter.h) and a process (child_job.h), and is
+// answered when the process has said that every program runs, or that it will not, or when the time is over. When the
+// step ends normally, the children go on, and the launcher with them. They are ended (SIGTERM to their commands) when
+// a host of the step was lost, a task ended badly, or whoever started the launcher says so or has gone.
 //
-// All in the loop's thread, but for what makes the starter, which may have to wait for the RM.
+// All runs in the loop's thread but `make_starter`, which may have to wait for the RM.
 #pragma once
 
 #include "common/loop/slow_calls.h"
@@ -23,14 +22,14 @@ namespace pmixhost {
 
 class LauncherServer {
   public:
-    // Makes the starter, with the first request that it succeeds for; the others are refused with the
-    // reason why there is none. It is called in a thread, and owns all that it uses.
+    // Makes the starter for the first request; when it fails, that request is refused with its error, and the next
+    // one tries again. It is called in a thread, and owns all that it uses.
     using MakeStarter = std::function<Result<std::shared_ptr<JobStarter>>()>;
     // `on_end` is called once, when the step is over and so are its children.
     LauncherServer(EventLoop &loop, Log &log, const Settings &settings, MakeStarter make_starter,
                    CentralServer::Authenticators authenticators, std::function<void()> on_end);
 
-    // An empty one orders the end of all children.
+    // Takes an invitation of the step; an empty message orders the end of all children.
     void on_invitation(const std::string &message);
     // The step is over: no requests come any more.
     void on_step_over();

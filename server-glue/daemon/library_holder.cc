@@ -9,7 +9,7 @@
 
 namespace pmixhost {
 
-// For what libpmix has still to do, where this object ends at all: the process mostly ends before.
+// The time for what libpmix has still to do when this object ends; mostly the process ends before.
 static constexpr auto ending_patience = std::chrono::seconds(5);
 
 LibraryHolder::LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
@@ -26,7 +26,7 @@ void LibraryHolder::start() {
             PmixLibrary::start(context_.loop, *thread_, options, module_table()));
         context_.loop.post([this, library] { on_started(std::move(*library)); });
     });
-    // From now on: what takes too long may be the start itself.
+    // It is watched from now on, because the start itself may take too long.
     watch_.emplace(context_.loop, *thread_, context_.settings.daemon_library_timeout, PmixLibrary::ask,
                    [this](const std::string &why) { on_stuck(why); });
 }

@@ -13,17 +13,17 @@ class LibraryHolder {
         std::function<void()> on_up;
         // It could not be started, or does not answer any more.
         std::function<void(Error)> on_failure;
-        // It does not answer any more; true: the daemon leaves already, and does without it.
+        // It does not answer any more. True: the daemon leaves already, and does without the library.
         std::function<bool()> on_stuck;
     };
-    // `directory`: for its files. `evidence`: where to write what a stuck one was doing.
+    // `directory` is for the library's files. `evidence` says where to write what a stuck library was doing.
     LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
                   EvidencePlace evidence, Callbacks callbacks);
     ~LibraryHolder();
 
     LibraryThread &thread() { return *thread_; }
     void start();
-    // Ends it, and the thread.
+    // Ends the library, and the thread.
     void stop();
 
   private:

@@ -1,4 +1,4 @@
-// Which file an address of a process belongs to, from the text of /proc/PID/maps: pure.
+// Says which file an address of a process belongs to, from the text of /proc/PID/maps: pure.
 #pragma once
 
 #include <cstdint>

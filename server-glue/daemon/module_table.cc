@@ -3,7 +3,7 @@
 
 namespace pmixhost {
 
-// Each stands in its capability's *_upcall.cc; it enters its own, and has no other contract.
+// Each stands in its capability's *_upcall.cc and enters the upcalls of that file; it has no other contract.
 namespace upcall {
 void add_abort_upcall(pmix_server_module_t &module);
 void add_allocation_upcall(pmix_server_module_t &module);

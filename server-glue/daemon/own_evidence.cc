@@ -8,7 +8,7 @@ namespace pmixhost {
 
 void OwnEvidence::capture(const std::string &found, std::function<void(std::string)> done) {
     done_ = std::move(done);
-    // Where Yama forbids a process to look at the one that started it.
+    // This is for where Yama forbids a process to look at the one that started it.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     Suspect self;
     self.pid = ::getpid();

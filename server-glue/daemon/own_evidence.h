@@ -1,5 +1,5 @@
-// Evidence on the daemon that finds something stuck in itself while its event loop goes round: the
-// capture (evidence.h) runs beside the loop, which does not wait for it.
+// Evidence on this daemon itself, when it finds something stuck while its event loop goes round: the capture
+// (evidence.h) runs beside the loop, which does not wait for it.
 #pragma once
 
 #include "common/loop/event_loop.h"

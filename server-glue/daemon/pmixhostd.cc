@@ -66,7 +66,7 @@ Result<StartDocument> read_document(int start_fd) {
     return StartDocument::read_from(start_fd);
 }
 
-// What a start document would say, from the command line and the environment.
+// Makes what a start document would say, from the command line and the environment.
 Result<StartDocument> session_document(int argc, char **argv) {
     StartDocument document;
     Result<void> added;
@@ -239,9 +239,9 @@ int serve(Begin b, Log &log, TaskTable *table) {
         b.page->leaving.store(1, std::memory_order_release); // the heart stands still
     (*server)->leave();
     log.flush();
-    // Not through destructors: libpmix' threads may be calling up this very moment, requests that were
-    // posted and not handled would be answered to a library that has ended, and nothing is left that
-    // the kernel does not clean up.
+    // The process does not end through destructors: libpmix' threads may be calling up this very moment, requests
+    // that were posted and not handled would be answered to a library that has ended, and nothing is left that the
+    // kernel does not clean up.
     _exit(exit_code);
 }
 
@@ -266,7 +266,7 @@ int run(Result<StartDocument> document) {
     auto level = parse_log_level(started->settings.log_level);
     UniqueFd log_file;
     if (!started->settings.log_file.empty())
-        // Not blocking: it may be a FIFO that nobody reads.
+        // The file is opened non-blocking, because it may be a FIFO that nobody reads.
         log_file.reset(::open(log_path(started->settings, started->document).c_str(),
                               O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
     Log log(log_file ? log_file.get() : 2, level ? *level : LogLevel::warning,

@@ -18,7 +18,7 @@ class PrivateDirectory {
     PrivateDirectory(PrivateDirectory &&other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
     PrivateDirectory &operator=(PrivateDirectory &&) = delete;
     ~PrivateDirectory();
-    // Now rather than in the destructor. False: something of it is left.
+    // Removes it now rather than in the destructor. False: something of it is left.
     bool remove();
     const std::string &path() const { return path_; }
 

@@ -7,12 +7,12 @@
 
 namespace pmixhost {
 
-// Serves until there is nothing more to do; the exit code. Document keys: contrib/doc/start-document.md.
+// Serves until there is nothing more to do, and returns the exit code. Document keys: contrib/doc/start-document.md.
 int serve_role(const StartDocument &document, const Settings &settings, Log &log);
 
-// SIG_BLOCK or SIG_UNBLOCK, for the signals by which a role ends in order. Blocked from the start of the process,
-// before it is known what it is, they wait until the role hears them (serve_role unblocks them): who is told to
-// end while it starts still removes what it has made.
+// `how` is SIG_BLOCK or SIG_UNBLOCK, for the signals by which a role ends in order. They are blocked from the start
+// of the process, before it is known what it is, and wait until the role hears them (serve_role() unblocks them): a
+// role that is told to end while it starts still removes what it has made.
 void let_end_signals(int how);
 
 } // namespace pmixhost

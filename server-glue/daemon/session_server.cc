@@ -9,7 +9,7 @@
 namespace pmixhost {
 
 static constexpr std::size_t max_relayed = 100'000;
-// Who asks for a namespace waits as long as it likes; no step is looked for longer than this.
+// An asker waits for a namespace as long as it likes, but no step is looked for longer than this.
 static constexpr auto find_patience = std::chrono::seconds(30);
 
 static TimePoint deadline_of(TimePoint now, std::uint32_t timeout_ms) {
@@ -53,7 +53,7 @@ SessionServer::SessionServer(EventLoop &loop, Log &log, const Settings &settings
     arm_idle();
 }
 
-// Who is connected hears of the other's misfortunes.
+// Namespaces that are connected hear of each other's misfortunes.
 void SessionServer::on_session_collective_done(const SessionCollectives::Member &member,
                                                const wire::SessionCollectiveDone &done) {
     auto signature = wire::decode<Signature>(done.signature);
@@ -198,7 +198,7 @@ template <typename Request> void SessionServer::relay(StepId step, HostIndex fro
     });
 }
 
-// Who asks waits as long as it likes; this side only forgets in time.
+// The asker waits as long as it likes; this side only forgets in time.
 template <typename Request> void SessionServer::relay(Relayed relayed, Request message) {
     relayed.asked = peers_.step_of(message.nspace);
     auto hosts = peers_.connected_hosts(relayed.asked);

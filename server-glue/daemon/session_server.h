@@ -22,8 +22,8 @@ namespace pmixhost {
 class SessionServer final : private SessionEventsPort, private SessionControlPort {
   public:
     using CallSteps = std::function<void(const std::set<Bytes> &known, std::function<void(CalledSteps)> done)>;
-    // `on_end` is called once, when the session has nothing more to do. `call_steps`: those steps of
-    // the allocation that are none of these namespaces shall come (InvitationSource::call_steps).
+    // `on_end` is called once, when the session has nothing more to do. `call_steps` calls those steps of the
+    // allocation that are none of these namespaces (InvitationSource::call_steps).
     SessionServer(EventLoop &loop, Log &log, const Settings &settings, CentralServer::Authenticators authenticators,
                   std::function<void()> on_end, CallSteps call_steps);
 

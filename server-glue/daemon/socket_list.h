@@ -12,7 +12,7 @@ namespace pmixhost {
 
 class SocketList {
   public:
-    // The text of one such file; lines of other forms are passed over.
+    // Takes in the text of one such file; lines of other forms are passed over.
     void add(std::string_view text, bool version_6);
     // "TCP 10.0.0.1:4000 to 10.0.0.2:51000, established, 0 bytes unread, 512 bytes unsent"; empty: it is
     // not in the list.

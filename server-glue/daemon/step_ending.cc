@@ -10,7 +10,7 @@ namespace pmixhost {
 // How long the end waits for peers that do not read.
 static constexpr auto sending_patience = std::chrono::seconds(5);
 static constexpr auto connecting_patience = std::chrono::seconds(1); // of that
-// And for files that are to be removed, when the file system does not answer.
+// How long it waits for files to be removed when the file system does not answer.
 static constexpr auto cleaning_patience = std::chrono::seconds(30);
 
 void StepEnding::end(Result<void> result) {
@@ -20,14 +20,15 @@ void StepEnding::end(Result<void> result) {
     if (!result && page_)
         page_->fail(result.failure().text);
     services_.spawn.on_step_over(!context_.live_on && (!result || context_.tasks->any_ended_badly()));
-    // What its own processes had posted has been handed over before they ended; what others have, perhaps not.
+    // What the processes of this host had posted was handed over before they ended; what is kept for other hosts
+    // perhaps was not.
     if (!result || services_.handing_over.heirs().all_kept().empty())
         return finish(std::move(result));
     services_.handing_over.start([this] { finish({}); });
 }
 
-// What processes wanted to be removed at the end of their job is, and what others wait for (the result of a
-// fence, say) goes out. In this order: who asks for a connection meanwhile is told farewell as well.
+// What processes wanted to be removed at the end of their job is, and what others wait for (the result of a fence,
+// say) goes out. It is done in this order so that whoever asks for a connection meanwhile is told farewell as well.
 void StepEnding::finish(Result<void> result) {
     context_.mesh->farewell();
     auto last = std::make_shared<std::optional<Result<void>>>(std::move(result));
@@ -65,8 +66,8 @@ void StepEnding::when_sent(TimePoint limit, EventLoop::Handle &timer, std::funct
     std::size_t left = mesh.unsent_bytes();
     if (services_.events.spoke_to_session())
         left += mesh.queued_bytes(context_.session_peer());
-    // For a moment also what the step's tree is told of the ends here, while that connection is being made;
-    // and who has been asked to come is told farewell, or it would take this host for lost.
+    // For a moment, count also what the step's tree is told of the ends here, while that connection is being made.
+    // Hosts that have been asked to come must be told farewell, or they would take this host for lost.
     if (context_.now() < limit - sending_patience + connecting_patience) {
         HostIndex heir = services_.handing_over.heirs().heir_of(context_.self());
         if (heir != no_host && mesh.connecting(heir))

@@ -1,5 +1,6 @@
 // How a step's daemon leaves: what its processes had posted is handed over, the job's files are removed, what others
-// wait for goes out, and everybody it has to do with is told farewell. Each with a limit of time.
+// wait for goes out, and everybody it has to do with is told farewell. Each has a limit of time. All in the loop's
+// thread.
 #pragma once
 
 #include "common/start/status_page.h"
@@ -16,8 +17,8 @@ class StepEnding {
 
     // The first call counts. A failure's text goes to the status page.
     void end(Result<void> result);
-    // The last client of this host is in PMIx_Finalize, and goes on with the answer: only when everything is out,
-    // for the RM may kill this daemon as soon as its tasks have ended.
+    // The last client of this host is in PMIx_Finalize and goes on with the answer. It gets the answer only when
+    // everything is out, for the RM may kill this daemon as soon as its tasks have ended.
     void last_client_finalized(StatusReply reply);
     // True when this daemon leaves; it goes on without the library.
     bool on_library_stuck();

@@ -22,7 +22,7 @@ Result<void> StepPeers::open() {
         step.map.host_count() + central_role_count, authenticator_for(context_.loop, context_.backend),
         {[this](HostIndex from, std::uint8_t type, Bytes payload) { on_message(from, type, std::move(payload)); },
          [this](HostIndex peer, Mesh::Gone how, const Error &why) {
-             // Not at once: this may come from within a send of a service.
+             // It is posted, because this may come from within a send of a service.
              context_.loop.post([this, peer, how, why] { on_gone(peer, how, why); });
          },
          [this](HostIndex peer, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done) {
@@ -75,7 +75,8 @@ void StepPeers::on_gone(HostIndex peer, Mesh::Gone how, const Error &why) {
         context_.tell_services([](StepService &each) { each.on_launcher_gone(); });
 }
 
-// Tasks only get an error. Of two hosts the first one speaks, and each host once: what keeps one out keeps others.
+// Tells the user, because tasks only get an error. Of two hosts the first one speaks, and each host once: what keeps
+// one host out keeps others out.
 void StepPeers::tell_unreachable(HostIndex peer, const Error &why) {
     auto *notes = context_.backend.user_notes();
     if (!notes || told_unreachable_ || peer < context_.self())

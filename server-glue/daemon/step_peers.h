@@ -9,11 +9,11 @@ namespace pmixhost {
 
 class StepPeers {
   public:
-    // `services` may be made later; what comes is for them.
+    // `services` may be filled later; it gets what comes.
     StepPeers(StepContext &context, StepServices &services)
         : context_(context), services_(services), messages_(context.log) {}
 
-    // Begins to listen; fills in StepContext::mesh. Failure: as of Mesh::create.
+    // Begins to listen, and fills in StepContext::mesh. Fails as Mesh::create() does.
     Result<void> open();
     // What the backend brings: a contact message of another daemon, or the session's call.
     void on_contact(const std::string &message);

@@ -14,7 +14,7 @@ namespace pmixhost {
 
 // An RM that has not started a task by then never will.
 static constexpr auto no_task_patience = std::chrono::minutes(10);
-// Of events that processes of this host notify, under way in this daemon.
+// Bytes of events, notified by processes of this host, that may be under way in this daemon.
 static constexpr std::uint64_t max_event_bytes = 16ull << 20;
 
 Result<std::unique_ptr<StepServer>> StepServer::create(Start start, std::function<void(Result<void>)> on_end) {
@@ -66,7 +66,7 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
 }
 
 StepServer::~StepServer() {
-    // In this order: what waits is answered, then no more upcalls, then nothing that could answer one.
+    // The order matters: what waits is answered, then there are no more upcalls, then nothing that could answer one.
     services_.collectives.drop_all();
     services_.modex.drop_all();
     library_.stop();

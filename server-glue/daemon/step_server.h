@@ -27,8 +27,8 @@ class StepServer final : private BackendListener {
         std::string directory;  // to make; empty: a fresh name in settings.directory_base
         EvidencePlace evidence; // should the library hang
     };
-    // Begins everything; on_end is called once, when the daemon has nothing more to do (a failure:
-    // with its text, which is in the status page already).
+    // Begins everything. `on_end` is called once, when the daemon has nothing more to do; a failure has its text,
+    // which is in the status page already.
     static Result<std::unique_ptr<StepServer>> create(Start start, std::function<void(Result<void>)> on_end);
     ~StepServer();
     // The supervisor has ended, which nobody but an RM that ends everything should have done: if tasks

@@ -1,6 +1,6 @@
-// A thread of another process, stopped by ptrace(2) until this is dropped. By PTRACE_SEIZE, which sends
-// no SIGSTOP: should the tracer be killed in between, the thread just goes on.
-// Conditions: see backtrace.h.
+// A thread of another process, stopped by ptrace(2) until this is dropped. It is seized (PTRACE_SEIZE), which sends
+// no SIGSTOP: should the tracer be killed in between, the thread just goes on. The conditions are those of
+// backtrace.h.
 #pragma once
 
 #include "common/base/result.h"

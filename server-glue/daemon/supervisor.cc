@@ -94,7 +94,7 @@ std::uint64_t TaskTable::began_at(pid_t pid) {
     return began;
 }
 
-// Without a server they would wait for ever.
+// Ends the tasks, which would wait for ever without a server.
 static void end_tasks(const TaskTable &table) {
     for (std::uint32_t i = 0; i < TaskTable::capacity; ++i) {
         pid_t pid = table.pid[i].load(std::memory_order_acquire);
@@ -106,7 +106,7 @@ static void end_tasks(const TaskTable &table) {
     }
 }
 
-// With a backend of its own; the server's died with it.
+// Asks a backend of its own, since the server's died with the server.
 template <typename Ask> static Result<void> with_backend(const StartDocument &document, Log &log, Ask ask) {
     auto loop = EventLoop::create([&log](const std::string &what) { log.error("{}", what); });
     if (!loop)

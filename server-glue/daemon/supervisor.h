@@ -1,8 +1,8 @@
-// The supervisor: pmixhostd's parent process under an RM that starts the tasks itself. It holds
-// nothing of libpmix, waits for the server, and if that dies while tasks still run, ends the step
-// with a line that tells the user why. Otherwise they would wait for a server that is not there.
-// A server that hangs (its heartbeat in the status page stands still) it ends first, and so one that
-// takes too long to leave, after it has had written down where that stood (daemon/evidence.h).
+// The supervisor: pmixhostd's parent process under an RM that starts the tasks itself. It holds nothing of libpmix,
+// waits for the server, and if that dies while tasks still run, ends the step with a line that tells the user why.
+// Otherwise they would wait for a server that is not there. It also ends a server that hangs (its heartbeat in the
+// status page stands still) or takes too long to leave, after it has had written down where that stood
+// (daemon/evidence.h).
 #pragma once
 
 #include "common/base/log.h"
@@ -20,14 +20,14 @@ namespace pmixhost {
 // of the first two is still there after this long was not meant.
 inline constexpr auto dying_patience = std::chrono::milliseconds(300);
 
-// The server's heart must beat so often within its hang timeout.
+// The server's heart must beat at least so often within its hang timeout.
 inline constexpr int beats_in_hang_timeout = 8;
 
 // A server that says that it leaves has this long for it (backends wait some seconds for their RM).
 inline constexpr auto leaving_patience = std::chrono::seconds(20);
 
-// Waits for `server`, a child, and does what is needed then. The exit code for this process.
-// `hang_timeout` of 0, or no page: a hang is not looked for, nor one that does not get away.
+// Waits for `server`, a child, and does what is needed then. Returns the exit code for this process. With a
+// `hang_timeout` of 0, or without a page, it looks neither for a hang nor for a server that does not get away.
 int supervise(pid_t server, const StartDocument &document, StatusPage *page, const TaskTable &table,
               std::chrono::milliseconds hang_timeout, const EvidencePlace &place, Log &log,
               std::chrono::milliseconds patience = leaving_patience);

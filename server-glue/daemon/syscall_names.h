@@ -5,7 +5,7 @@
 
 namespace pmixhost {
 
-// Empty: none of them. Numbers are those of the machine this is built for.
+// Empty when it is none of them. The numbers are those of the machine that this is built for.
 std::string_view syscall_name(long number);
 
 } // namespace pmixhost

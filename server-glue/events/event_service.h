@@ -1,23 +1,23 @@
 // Events on their way between the daemons of a step: what a process notifies, and what the host itself
 // reports (ends of processes, loss of hosts). Pure: what it needs of its surroundings are the ports.
 //
-// An event floods the tree of the step's hosts (common/transport/tree.h): the host it comes from
-// sends it to its neighbours in the tree, each of these to its others. So every byte crosses to a host
-// once, and what one process notifies comes in its order everywhere. Where a neighbour is gone, its own
-// neighbours are sent to in its stead. While hosts disagree about who is gone, an event may come twice,
-// which its number shows, or late, after a younger one of the same origin: it is then dropped.
+// An event floods the tree of the step's hosts (common/transport/tree.h): the host it comes from sends it to its
+// neighbours in the tree, each of these to its others. So every byte crosses to a host once, and the events of one
+// process come in its order everywhere. Where a neighbour is gone, the event is sent to its other neighbours in its
+// stead. While hosts disagree about who is gone, an event may come twice, which its number shows, or late, after a
+// younger one of the same origin: it is then dropped.
 //
-// What is for other namespaces too (ranges session and global, a custom range that names them) goes to
-// the session, straight from the host of the process, so that its order is kept; what the session
-// brings goes along the tree as if this host were where it comes from.
+// An event that is for other namespaces too (ranges session and global, a custom range that names them) goes to the
+// session straight from the host of the process, so that its order is kept. What the session brings goes along the
+// tree as if this host were where it comes from.
 //
-// What processes notify waits for a host that does not take it, up to `max_waiting` bytes; beyond that it
-// does not come to that host, nor to those behind it: who forwards cannot refuse the notifier. What hosts
+// What processes notify waits for a host that does not take it, up to `max_waiting` bytes; beyond that it comes
+// neither to that host nor to those behind it, because a host that forwards cannot refuse the notifier. What hosts
 // report is small and always sent.
 //
-// Ends of processes that are in order come in masses when a job ends, and nobody may be left to hear of
-// them. They go up the tree, which gathers them on the way, and from its root, or whoever is nearest to
-// it, along the tree. No connection is made for them: who would be connected with has most likely left.
+// Ends of processes that are in order come in masses when a job ends, and nobody may be left to hear of them. They go
+// up the tree, which gathers them on the way, and then from its root, or whoever is nearest to it, along the tree. No
+// connection is made for them, because the other side has most likely left.
 //
 // The host of a process that notifies is not delivered to: libpmix has done that by itself before it
 // makes the upcall (contrib/doc/decisions/libpmix.md).
@@ -61,18 +61,18 @@ class EventService {
     void notify(NotifyAsk ask);
     // These processes of this host have ended badly.
     void report_ended(std::vector<wire::EndedProcess> processes, std::uint64_t time);
-    // A process of this host has ended, and all was in order: to be told with the next tell_ends().
-    // `certain`: its exit code is known to be 0.
+    // A process of this host has ended, and all was in order. It is told with the next tell_ends(). `certain`: its
+    // exit code is known to be 0.
     void note_normal_exit(Rank rank, bool certain) { (certain ? normal_exits_ : uncertain_ends_).add(rank, rank); }
     bool ends_to_tell() const { return !normal_exits_.empty() || !uncertain_ends_.empty(); }
     void tell_ends(std::uint64_t time);
-    // The connection with `host` broke. Told once for each host, whoever else sees it.
+    // The connection with `host` broke. It is told once for each host, whoever else sees it.
     void report_lost(HostIndex host, std::uint64_t time);
-    // From the daemon of `from`.
+    // Messages from the daemon of `from`; `payload` is what they were decoded from, to be passed on.
     void on_notice(HostIndex from, wire::EventNotice notice, SharedBytes payload);
     void on_report(HostIndex from, wire::HostReport report, SharedBytes payload);
     void on_ends(HostIndex from, wire::NormalExits ends, SharedBytes payload);
-    // From the session.
+    // An event that the session brings.
     void on_cross_job(wire::CrossJobEvent event);
 
   private:

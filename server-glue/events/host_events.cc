@@ -9,8 +9,8 @@
 
 namespace pmixhost {
 
-// Whom it is about comes first: programs written for PRRTE, its own tests among them, look no further.
-// Not for default handlers: what they do with any event, as those of Open MPI which end their process,
+// What an event tells. The process that it is about comes first: programs written for PRRTE, its own tests among
+// them, look no further. Default handlers do not get it: what they do with any event (Open MPI's end their process)
 // is not meant for the end of others.
 static std::shared_ptr<InfoList> about(const std::vector<pmix_proc_t> &affected, const std::string &host,
                                        std::uint64_t time) {

@@ -18,7 +18,7 @@ struct HostEvent {
     std::shared_ptr<InfoList> info;
 };
 
-// Of a job with this map: ends of processes, or the loss of a host.
+// The events that a report makes in a job with this map: ends of processes, or the loss of a host.
 std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map, const std::string &nspace);
 
 // PMIX_EVENT_PROC_TERMINATED: these have ended, in whatever way; `how`, as far as it is known, is the same
@@ -26,26 +26,26 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
 HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                            const JobMap &map, const std::string &nspace);
 
-// Of a job that a process of this one has spawned. In the job's name, for all of the spawning one.
+// The events of a job that a process of this one has spawned: in that job's name, for all of the spawning one.
 std::vector<HostEvent> events_of(const wire::JobEvent &message);
 
 // The allocation's time is nearly up, for the processes of this job: by the code that newer headers have for
 // it, and by the one for preemption, which says the same in effect.
 std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace);
 
-// For the processes of other namespaces.
+// The same event for the processes of other namespaces.
 Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event);
 // PMIX_JCTRL_CHECKPOINT for processes of this namespace alone, in the name of who asked for it.
 Result<wire::CrossJobEvent> checkpoint_event(const wire::ControlOrder &order, const wire::ControlTarget &target,
                                              const std::string &nspace);
 
-// Larger ones the library shall not keep for late registrants, so that `events.keep` of them are bounded
-// in bytes: 32 MiB in all, but 1 KiB each at least.
+// The size above which the library shall not keep an event for late registrants, so that `events.keep` of them are
+// bounded in bytes: 32 MiB in all, but 1 KiB each at least.
 std::size_t most_kept_bytes(std::uint32_t events_keep);
 
-// As PMIx_Data_pack makes it.
+// Packs as PMIx_Data_pack does.
 Result<Bytes> pack_infos(const pmix_info_t info[], std::size_t count);
-// The other way; never null.
+// Unpacks what pack_infos() has made; never null.
 Result<std::shared_ptr<InfoList>> unpack_infos(const Bytes &packed, std::size_t count);
 
 } // namespace pmixhost

@@ -3,7 +3,7 @@
 
 namespace pmixhost {
 
-// Of events that other hosts sent, and that the library has not yet taken.
+// Bytes of events that other hosts sent and that the library has not yet taken.
 static constexpr std::uint64_t max_in_library = 64ull << 20;
 static constexpr std::size_t max_early_events = 1024;
 

@@ -1,5 +1,5 @@
-// An event that a process of this host, or a monitor of the library, notifies. It has been answered when it comes;
-// the processes of this host have it already.
+// An event that a process of this host, or a monitor of the library, notifies. When it comes it has been answered,
+// and the processes of this host have it already.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -12,8 +12,8 @@
 
 namespace pmixhost {
 
-// How many bytes of events are under way in this daemon: counted by the library's thread, the loop's
-// thread tells what waits for the network. The one of the upcalls is UpcallHandlers::shared().
+// How many bytes of events are under way in this daemon: counted by the library's thread, while the loop's thread
+// tells what waits for the network. The upcalls have theirs from UpcallHandlers::shared().
 struct EventGate {
     std::atomic<std::uint64_t> posted{0};  // not yet seen by the loop
     std::atomic<std::uint64_t> waiting{0}; // for other hosts

@@ -40,7 +40,7 @@ std::optional<wire::EndedProcess> bad_end_of(const LocalTasks &tasks, Rank rank,
     return ended;
 }
 
-// One that never had to do with PMIx, and has ended well, nobody hears of.
+// Nobody hears of a process that never had to do with PMIx and has ended well.
 void ProcessEnds::note_end(Rank rank, std::optional<int> wait_status) {
     if (auto ended = bad_end_of(*context_.tasks, rank, wait_status)) {
         ends_.push_back(*ended);
@@ -116,9 +116,9 @@ void ProcessEnds::tell_of_terminated() {
     });
 }
 
-// There are two codes. libpmix 4.2.2 listens to the older one itself, in a process that has invited others
-// to a group: it takes any process' end for a failed invitation, also when the group has long been built
-// and what the listener works with is freed. These do not get it.
+// There are two codes. libpmix 4.2.2 listens to the older one itself, in a process that has invited others to a
+// group: it takes any process' end for a failed invitation, also when the group has long been built and what the
+// listener works with is freed. Such processes do not get it.
 void ProcessEnds::tell_of_terminated(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                                      LibraryEvents::Done done) {
     auto notify = [&](pmix_status_t code, const HostEvent &event, LibraryEvents::Done then) {

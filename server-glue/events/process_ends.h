@@ -12,21 +12,21 @@
 
 namespace pmixhost {
 
-// How a process of this host has ended, where that was in disorder.
+// How a process of this host has ended; nothing when all was in order.
 std::optional<wire::EndedProcess> bad_end_of(const LocalTasks &tasks, Rank rank, std::optional<int> wait_status);
 
 class ProcessEnds {
   public:
-    // `tell_others`: what is told of this host's ends in disorder, beyond the step's own hosts.
+    // `tell_others` tells what lies beyond the step's own hosts of this host's ends in disorder.
     ProcessEnds(StepContext &context, EventService &events, LibraryEvents &to_library,
                 std::function<void(const wire::HostReport &)> tell_others)
         : context_(context), events_(events), to_library_(to_library), tell_others_(std::move(tell_others)) {}
 
     // A process of this host has ended. Told to the step soon, with others.
     void note_end(Rank rank, std::optional<int> wait_status);
-    // Other hosts' ends in order have come, to be passed on with this one's.
+    // Ends in order have come from other hosts, to be passed on with this one's.
     void report_normal_exits_soon();
-    // At once, as this daemon is about to leave.
+    // Reports all at once, as this daemon is about to leave.
     void report_all();
 
     // Tells the processes of this host of ends.
@@ -49,7 +49,7 @@ class ProcessEnds {
     std::function<void(const wire::HostReport &)> tell_others_;
     std::vector<wire::EndedProcess> ends_; // not yet reported
     EventLoop::Handle ends_timer_, normal_exits_timer_;
-    // Of whose ends the processes of this host have not yet been told; of the second it is not known how.
+    // Ends that the processes of this host have not yet been told of; of the second it is not known how they came.
     RankRanges terminated_, terminated_somehow_;
     std::uint64_t terminated_time_ = 0;
     bool telling_of_terminated_ = false;

@@ -1,9 +1,9 @@
 // Events between the steps of an allocation, in the session. Pure: what it needs of its surroundings
 // is the port.
 //
-// A host of a step sends what its processes notify for other namespaces; each other step gets it once,
-// through one of its hosts, and in the order in which it came here. That host is the first of the step
-// that said anything, and another one when it has gone; what was on its way to it is then lost.
+// A host of a step sends what its processes notify for other namespaces; each other step gets it once, through one of
+// its hosts, and in the order in which it came here. That host is the first of the step that said anything. When it
+// has gone, another one takes its place, and what was on its way to it is lost.
 //
 // Steps that never had to do with the session do not know of it. When an event has come that is for
 // them too, the RM's backend is asked to call the steps there are, and again, at growing intervals,
@@ -34,9 +34,9 @@ class SessionEventsPort {
     // That host hears for its step from now on, and speaks for it.
     virtual void appoint(StepId step, HostIndex host) = 0;
     virtual std::size_t waiting_bytes(StepId step) = 0;
-    // Steps that run and are none of these namespaces shall come (session_call).
+    // Calls the steps that run and are none of these namespaces (session_call).
     virtual void call_steps(const std::set<Bytes> &known) = 0;
-    // It has lost events.
+    // That namespace has lost events.
     virtual void dropped(const Bytes &nspace) = 0;
 };
 
@@ -51,7 +51,7 @@ class SessionEvents {
     };
     SessionEvents(SessionEventsPort &port, Limits limits) : port_(port), limits_(limits) {}
 
-    // That host of that step has said something, whatever it was.
+    // A host of that step has said something, whatever it was.
     void heard(TimePoint now, StepId step, const Bytes &nspace, HostIndex host);
     void on_event(TimePoint now, StepId step, wire::CrossJobEvent event);
     // These namespaces have connected (PMIx_Connect), or are no longer.

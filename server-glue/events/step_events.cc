@@ -59,7 +59,8 @@ void StepEvents::notify(NotifyAsk ask) {
     if (ask.status == PMIX_GROUP_INVITED && ask.source.nspace == step.nspace)
         ends_.note_inviter(ask.source.rank);
     hear(ask.status, ask.source, ask.info, ask.info_count);
-    // What a monitor finds comes from the library alone: once from each, and from that of its host first.
+    // What a monitor finds counts only when the library of the source's own host has found it: other libraries and
+    // processes tell the same.
     bool known = is_monitors(ask.status) && (!ask.of_library || step.map.host_of(ask.source.rank) != context_.self());
     if (ask.source.nspace == step.nspace && !known)
         events_.notify(std::move(ask));
@@ -129,7 +130,7 @@ void StepEvents::deliver(const wire::EventNotice &notice) {
     });
 }
 
-// The services come last: there may be more that these tell the processes than the library is given at once.
+// The services come last, because they may have more to tell the processes than the library is given at once.
 void StepEvents::deliver(const wire::HostReport &report) {
     ends_.tell(report);
     context_.tell_services([&](StepService &each) { each.on_bad_ends(report); });
@@ -148,7 +149,7 @@ void StepEvents::send_cross_job(wire::CrossJobEvent event) {
         context_.log.debug("the session cannot be reached: an event does not leave the job");
 }
 
-// To those who have connected with this namespace. Who saw first that a host is lost is not agreed upon:
+// Tells those who have connected with this namespace. The hosts do not agree on who saw first that a host is lost, so
 // `once` is the same from all.
 void StepEvents::report_cross_job(const wire::HostReport &report) {
     if (!any_cross_job_())

@@ -14,11 +14,11 @@ class StepEvents final : public StepService, private EventPort {
 
     // A process of this host, or a monitor of the library, notifies.
     void notify(NotifyAsk ask);
-    // As if another job had sent it: to every host of this step that it concerns.
+    // Treats the event as if another job had sent it: it goes to every host of this step that it concerns.
     void tell_step(wire::CrossJobEvent event);
-    // To the processes of this host only.
+    // Gives it to the processes of this host only.
     void deliver(const wire::EventNotice &notice) override;
-    // Ends that are not yet told, as this daemon is about to leave.
+    // Tells the ends that are not yet told, as this daemon is about to leave.
     void report_ends() { ends_.report_all(); }
     LibraryEvents &to_library() { return to_library_; }
     // Has anything been sent to other jobs?
@@ -38,7 +38,7 @@ class StepEvents final : public StepService, private EventPort {
     void send_cross_job(wire::CrossJobEvent event) override;
 
     void report_cross_job(const wire::HostReport &report);
-    // To the services that want it.
+    // Hands an event to the services that want it.
     void hear(pmix_status_t code, const Process &source, const Bytes &packed, std::uint32_t count);
     void watch_links();
 

@@ -1,4 +1,4 @@
-// PMIx_Group_construct or _destruct, as libpmix hands on that the processes of this host ask for it.
+// PMIx_Group_construct or _destruct, as libpmix hands it on when the processes of this host ask for it.
 #pragma once
 
 #include "server-glue/core/signature.h"

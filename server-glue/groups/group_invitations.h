@@ -1,7 +1,6 @@
-// Invitations to groups (PMIx_Group_invite) that are under way, as far as this host sees their
-// events: libpmix builds such a group by events between the processes alone, so what becomes of it
-// when one of them ends is seen by nobody but the host environment. Pure: events and ends in,
-// events out.
+// Invitations to groups (PMIx_Group_invite) that are under way, as far as this host sees their events. libpmix builds
+// such a group by events between the processes alone, so nobody but the host environment sees what becomes of it when
+// one of them ends. Pure: events and ends in, events out.
 //
 // An answer does not name its group (libpmix 4.2.2), only the leader: it is taken for the oldest
 // invitation of that leader that its sender has not yet answered.
@@ -37,8 +36,8 @@ class GroupInvitations {
         Bytes group;
         std::vector<Process> recipients;
     };
-    // A process has ended. An invitee that has not answered: the leader is told. The leader of a group
-    // that is not complete: those that have not declined are told.
+    // A process has ended. If it is an invitee that has not answered, the leader is told; if it is the leader of a
+    // group that is not complete, those that have not declined are told.
     std::vector<Notice> on_ended(const Process &process);
 
     std::size_t size() const { return invitations_.size(); }

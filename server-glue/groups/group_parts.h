@@ -1,5 +1,5 @@
-// What the hosts of a group bring to its construction, and what comes of all their parts together:
-// every host makes the same of them, so nothing else has to be agreed upon. Pure.
+// What the hosts of a group bring to its construction, and what comes of all their parts together. Every host makes
+// the same of them, so nothing else has to be agreed upon. Pure.
 #pragma once
 
 #include "common/job/job_map.h"
@@ -18,7 +18,7 @@ class ContextIds {
     static constexpr unsigned step_bits = 24, host_bits = 16, counter_bits = 24;
 
     ContextIds(std::uint32_t step_number, HostIndex host) : step_(step_number), host_(host) {}
-    // Never 0; 0 when there are no more.
+    // A new id, never used before; 0 when there are no more.
     std::uint64_t next();
 
   private:
@@ -40,7 +40,7 @@ struct GroupParts {
     std::vector<Posted> posted; // by processes of other namespaces
 };
 
-// `parts`: encoded wire::GroupPart, one behind the other. Fails on what is none.
+// `parts`: encoded wire::GroupPart, one behind the other. Fails (invalid) on anything else.
 Result<GroupParts> merge_group_parts(const Bytes &parts, const Bytes &own_nspace);
 
 } // namespace pmixhost

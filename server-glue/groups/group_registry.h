@@ -1,6 +1,6 @@
-// The process groups that this host knows: those that were built with one of its processes, from
-// their completion until they are destructed. What queries about groups are answered from, and what
-// a group's name stands for in other calls. Pure.
+// The process groups that this host knows: those that were built with one of its processes, from their completion
+// until they are destructed. Queries about groups are answered from it, and it says what a group's name stands for in
+// other calls. Pure.
 #pragma once
 
 #include "server-glue/groups/member_list.h"
@@ -21,7 +21,7 @@ struct Group {
 class GroupRegistry {
   public:
     static constexpr std::size_t max_groups = 100'000;
-    // Of all groups together (MemberList::runs): some 100 MB at most.
+    // The bound for all groups together (MemberList::runs): some 100 MB at most.
     static constexpr std::size_t max_runs = 4'000'000;
     static constexpr std::size_t max_expanded = 4'000'000; // processes
 
@@ -39,8 +39,8 @@ class GroupRegistry {
     // Groups that tell of the end of their members (tells_of_ends) and have some of these. Costs
     // O(log n) for each rank and group of n members.
     std::vector<Affected> affected(const Bytes &nspace, std::span<const Rank> ended) const;
-    // With the names of groups replaced by their members: all of them for the wildcard, else the
-    // one of that group rank. Fails (not_found) on a group rank that is none.
+    // Replaces names of groups by their members: all of them for the wildcard, else the one of that group rank. Fails
+    // (not_found) on a group rank that is none.
     Result<std::vector<Process>> expand(std::vector<Process> processes) const;
 
   private:

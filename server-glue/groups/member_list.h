@@ -1,6 +1,6 @@
-// Who is in a process group, in the order of the group's ranks: as runs of neighbouring ranks, so that a
-// group of a whole job is small, and searched by bisection, so that a lost host of many ranks costs a
-// little per group and not its size. Pure.
+// Who is in a process group, in the order of the group's ranks. It is kept as runs of neighbouring ranks, so that a
+// group of a whole job is small, and searched by bisection, so that a lost host of many ranks costs a little per
+// group and not its size. Pure.
 #pragma once
 
 #include "server-glue/core/signature.h"
@@ -21,7 +21,7 @@ class MemberList {
     // A wildcard, which stands for a whole namespace, counts as one.
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
-    // What it takes to keep it, in runs.
+    // Its size in memory, in runs.
     std::size_t runs() const { return runs_.size(); }
     // The one of that group rank. Precondition: position < size().
     Process at(std::size_t position) const;
@@ -30,7 +30,7 @@ class MemberList {
     bool contains(const Bytes &nspace, Rank rank) const;
     // Those of these ranks that are members, in their order.
     std::vector<Rank> among(const Bytes &nspace, std::span<const Rank> ranks) const;
-    // All that are in no other namespace.
+    // Are all members of that namespace?
     bool only_of(const Bytes &nspace) const;
 
   private:

@@ -50,13 +50,13 @@ wire::GroupPart StepGroups::part_of(const Signature &signature) {
     wire::GroupPart part;
     part.nspace = context_.step.nspace;
     part.host = context_.self();
-    // Where they matter: otherwise the construction fails with them, and to look costs a file each.
+    // Only where they matter: elsewhere the construction fails with them, and each look costs a file.
     for (Rank rank : context_.ranks_here()) {
         if (signature.tolerant != 0 && signature.contains(context_.step.nspace, rank) &&
             (context_.tasks->gone(rank) || context_.tasks->watch().ending(rank)))
             part.gone.push_back(rank);
     }
-    // One host is enough, if all of them come to the same; this one cannot be missing.
+    // One host is enough to give an id, since all come to the same; this one cannot be missing.
     auto hosts = collectives_.hosts_of(signature);
     if (hosts && !hosts->empty() && hosts->front() == context_.self())
         part.context_id = context_ids_.next();
@@ -101,7 +101,7 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     for (auto &posted : parts->posted)
         jobs_.keep_posted(posted.nspace, posted.rank, std::move(posted.data));
     Group group{ask.name, std::move(ask.members), parts->context_id, ask.tells_of_ends, ask.tolerant};
-    // Without those that did not come.
+    // The group goes without the members that did not come.
     if (signature.tolerant != 0) {
         for (Rank rank = 0; rank < context_.step.map.rank_count(); ++rank) {
             if (signature.contains(context_.step.nspace, rank) &&
@@ -130,7 +130,7 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     for (const auto &member : group.members.all())
         members.push_back(proc_of(member.nspace, member.rank));
     info->add_processes(PMIX_GROUP_MEMBERSHIP, members);
-    // In the name of the server: nobody is told of what it did itself.
+    // The event is in the name of the server, because nobody is told of what it did itself.
     tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, ask.name, members_here(group.members),
                  {context_.step.nspace + ".server", context_.self(), false}, info, members.size());
 }
@@ -159,7 +159,7 @@ void StepGroups::tell_of_ranks(pmix_status_t code, const Bytes &group, const std
     }
 }
 
-// Who has ended, in whatever way, gives no answer to an invitation any more, nor leads a group.
+// A process that has ended, in whatever way, gives no answer to an invitation any more, nor leads a group.
 void StepGroups::tell_of_invited(Rank ended) {
     for (auto &notice : invitations_.on_ended({context_.step.nspace, ended, false}))
         tell_of_ranks(notice.code, notice.group, members_here(MemberList(notice.recipients)), {ended});
@@ -210,7 +210,7 @@ void StepGroups::on_bad_ends(const wire::HostReport &report) {
     }
 }
 
-// Those that run. One name for all of them where nobody is missing: it is copied into each event.
+// The members here that run. There is one name for all of them where nobody is missing: it is copied into each event.
 template <typename Members> std::vector<pmix_proc_t> StepGroups::members_here(const Members &members) {
     std::vector<pmix_proc_t> here;
     auto ranks = context_.ranks_here();

@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// So that a flood of strangers does not keep the loop from its other work.
+// A bound, so that a flood of strangers does not keep the loop from its other work.
 constexpr int accepts_at_once = 16;
-// Without a free descriptor, or where the kernel says "readable" and it is not all there.
+// When to look again without a free descriptor, or where the kernel says "readable" and the message is not all there.
 constexpr auto look_again = 50ms;
 constexpr auto leaving_look = 1ms;
 constexpr int taken_looks = 3;

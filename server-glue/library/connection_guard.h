@@ -1,8 +1,8 @@
-// The guard before libpmix' server: who may speak to it at all. In every pmixhostd that has one.
+// The guard before libpmix' server: who may speak to it at all. Every pmixhostd that has such a server has a guard.
 //
 // The daemon owns the listening socket (listener_takeover.h). Of each connection, in the event loop and
 // before the library sees it:
-//   1. whose the peer is says the kernel (socket_owner.h). It must be the daemon's own user, who is the
+//   1. the kernel says whose the peer is (socket_owner.h). It must be the daemon's own user, who is the
 //      job's; root is not. Anyone else is closed at once, without a byte.
 //   2. its first message is awaited, without blocking, for `GuardLimits::hello`; of at most `GuardLimits::waiting`,
 //      the one that has waited longest goes for a new one. They are all the user's own: strangers take
@@ -36,10 +36,10 @@ namespace pmixhost {
 struct GuardLimits {
     Duration hello = std::chrono::seconds(30); // until its first message is there
     std::size_t waiting = 512;
-    // A library that has not taken a connection in three looks at this interval does not take any.
-    // Looks, since this process may have been stopped in between.
+    // A library that has not taken a connection in three looks at this interval does not take any. Looks are counted,
+    // not time, since this process may have been stopped in between.
     Duration look = std::chrono::seconds(5);
-    // At most so long does a process that comes again wait.
+    // A process that comes again waits at most so long.
     Duration leaving = std::chrono::seconds(2);
 };
 
@@ -50,14 +50,14 @@ class ConnectionGuard {
         std::function<std::optional<ProcessOwner>(const std::string &nspace, Rank rank)> owner_of;
         std::function<bool(const std::string &nspace)> known;
     };
-    // Begins. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.
+    // Begins to guard. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.
     static Result<std::unique_ptr<ConnectionGuard>> open(EventLoop &loop, Log &log,
                                                          std::unique_ptr<ListenerTakeover> takeover,
                                                          DescriptorRange range, Names names,
                                                          std::function<void(Error)> on_broken, GuardLimits limits = {});
     ConnectionGuard(const ConnectionGuard &) = delete;
 
-    // Of this process itself (inner_client.h): without a judgement, at once.
+    // Hands over a connection of this process itself (inner_client.h): at once, without being judged.
     Result<void> hand_over(UniqueFd own);
 
   private:

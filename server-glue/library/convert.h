@@ -1,6 +1,6 @@
-// Between the structures of libpmix and what the rest of the server works with: the one place for it. Works on the
-// caller's memory alone, in any thread. What libpmix gives comes from processes, and is not trusted: names may lack
-// their final NUL, and values may be of any type.
+// Conversions between the structures of libpmix and what the rest of the server works with: the one place for them.
+// They work on the caller's memory alone, in any thread. What libpmix gives comes from processes, and is not trusted:
+// names may lack their final NUL, and values may be of any type.
 #pragma once
 
 #include "common/base/result.h"
@@ -18,7 +18,7 @@ namespace pmixhost {
 
 // --- processes
 
-// A namespace that is too long for it is cut.
+// A namespace that is too long for a pmix_proc_t is cut.
 pmix_proc_t proc_of(const Bytes &nspace, Rank rank);
 std::vector<pmix_proc_t> procs_of(const Bytes &nspace, std::span<const Rank> ranks);
 Process process_of(const pmix_proc_t &proc);
@@ -40,8 +40,8 @@ std::optional<std::uint8_t> range_of(const pmix_value_t &value);
 
 // --- what failed, as a status
 
-// A failed system call, for which PMIx has no word, is UNREACH: what was to be asked was not. Who means something else
-// by one of them says so where it does.
+// A failed system call, for which PMIx has no word, becomes UNREACH: what was to be asked was not. Code that means
+// something else by one of the kinds says so itself.
 pmix_status_t status_of(ErrorKind kind);
 inline pmix_status_t status_of(const Error &failure) {
     return status_of(failure.kind);
@@ -49,8 +49,8 @@ inline pmix_status_t status_of(const Error &failure) {
 
 // --- arrays
 
-// Of zeroed elements, which the caller fills (array->array); the library frees it with what it is put in. Throws
-// std::bad_alloc.
+// Makes an array of zeroed elements, which the caller fills (array->array). The library frees it together with what
+// it is put in. Throws std::bad_alloc.
 pmix_data_array_t *make_array(pmix_data_type_t type, std::size_t count, std::size_t element_size);
 
 } // namespace pmixhost

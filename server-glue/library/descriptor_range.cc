@@ -8,7 +8,7 @@
 
 namespace pmixhost {
 
-// As many as a large host has processes, twice; the kernel's table of them takes 32 KiB.
+// Twice as many as a large host has processes; the kernel's table of them takes 32 KiB.
 static constexpr std::size_t wanted = 2048;
 
 DescriptorRange::DescriptorRange(std::size_t limit)

@@ -45,9 +45,10 @@ class InfoList {
     };
     void add_process_infos(const char *key, const std::vector<ProcessInfo> &processes);
     void append_all(InfoList &&others);
-    // Adds so many that have neither key nor value, to be filled by the caller; valid until the next add.
+    // Adds `count` elements that have neither key nor value, for the caller to fill. The pointer is valid until the
+    // next add.
     pmix_info_t *add_empty(std::size_t count);
-    // What PMIx_generate_regex or _ppn gave: only the library knows its length.
+    // Adds what PMIx_generate_regex or _ppn gave: only the library knows its length.
     void add_regex(const char *key, const char *regex);
 
     pmix_info_t *data() { return infos_.empty() ? nullptr : infos_.data(); }

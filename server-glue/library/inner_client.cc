@@ -29,7 +29,8 @@ std::string name(std::string text) {
     return text + '\0';
 }
 
-// As a client that reads the shared memory, with the credential of the module that clients of this host use.
+// The hello of a client that reads the shared memory, with the credential of the module that clients of this host
+// use.
 std::string hello(const std::string &nspace, Rank rank) {
     std::string credential = as_it_is(::geteuid()) + as_it_is(::getegid());
     std::string rest = name("native") + big_endian(static_cast<std::uint32_t>(credential.size())) + credential;

@@ -1,13 +1,12 @@
-// This daemon as a client of its own libpmix server, in the name of a process of another step's namespace
-// that does not exist. Why: processes of this host look for what concerns their own host
-// (PMIX_LOCAL_PEERS and its kin) in the library's shared memory alone, when they ask with PMIX_OPTIONAL,
-// as Open MPI does; and the server puts nothing of a namespace there before a client of it has said which
-// store it reads. PMIx_Connect would pass it on only where one server serves both namespaces.
+// This daemon as a client of its own libpmix server, in the name of a process of another step's namespace that does
+// not exist. Processes of this host look for what concerns their own host (PMIX_LOCAL_PEERS and its kin) in the
+// library's shared memory alone when they ask with PMIX_OPTIONAL, as Open MPI does; and the server puts nothing of a
+// namespace there before a client of it has said which store it reads. PMIx_Connect would pass it on only where one
+// server serves both namespaces.
 //
-// What it says is the first message of a client (hello.h) and nothing else, over a socket pair, so it costs
-// no process and no port; what the server sends it, it throws away. The connection stays as long as this
-// object: when it ends, the server takes one from what every collective that names the whole namespace
-// waits for. In the loop's thread.
+// It sends the first message of a client (hello.h) and nothing else, over a socket pair, so it costs no process and
+// no port; it throws away what the server sends it. The connection stays as long as this object: when it ends, the
+// server counts a client less in every collective that names the whole namespace.
 #pragma once
 
 #include "common/base/result.h"
@@ -23,10 +22,10 @@ namespace pmixhost {
 
 class InnerClient {
   public:
-    // Whether the library does as this file says, which is known of 4.2 alone.
+    // Does the library behave as this file says? That is known of 4.2 alone.
     static bool possible();
-    // (nspace, rank) has been registered as a client. `hand_over` gives a connection to the library. `done`
-    // comes once, later: the server has taken it for a client, or why not, after `patience` at the latest.
+    // (nspace, rank) has been registered as a client. `hand_over` gives a connection to the library. `done` comes
+    // once, later, after `patience` at the latest: the server has taken it for a client, or why it has not.
     static Result<std::unique_ptr<InnerClient>> start(EventLoop &loop, const std::string &nspace, Rank rank,
                                                       const std::function<Result<void>(UniqueFd)> &hand_over,
                                                       Duration patience, std::function<void(Result<void>)> done);

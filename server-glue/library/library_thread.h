@@ -17,14 +17,13 @@ class LibraryThread {
     // Starts the thread, with all signals blocked. `on_exception` hears, in that thread, of what a
     // job threw; the thread goes on with the next one. Failure: limit (no thread to be had).
     static Result<std::unique_ptr<LibraryThread>> start(std::function<void(const std::string &what)> on_exception);
-    // As end(5 s).
+    // Does what end(5 s) does.
     ~LibraryThread();
     LibraryThread(const LibraryThread &) = delete;
 
-    // Any thread; does not wait. `name`: what is called, for messages; a literal. With up to
-    // `reserved` jobs waiting, one that is as small as two pointers takes no memory. With no memory
-    // left for it the process ends: neither the call nor its answer may be lost.
-    // False after end(): the job is dropped.
+    // Any thread; does not wait. `name` says what is called, for messages; it is a literal. While fewer than
+    // `reserved` jobs wait, a job no larger than two pointers takes no memory. With no memory left for a job the
+    // process ends, because neither the call nor its answer may be lost. False after end(): the job is dropped.
     static constexpr std::size_t reserved = 256;
     bool run(const char *name, Job job) noexcept;
 

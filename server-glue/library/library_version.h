@@ -1,5 +1,5 @@
-// Which libpmix this process runs with, and what that one does otherwise than others: asked at run time, since a
-// distribution may replace the library without pmixhost. Each fact has a name, and its versions stand in
+// Which libpmix this process runs with, and what that one does otherwise than others. It is asked at run time, since
+// a distribution may replace the library without pmixhost. Each fact has a name, and its versions stand in
 // library_version.cc alone. Any thread.
 #pragma once
 
@@ -13,10 +13,10 @@ struct LibraryVersion {
     auto operator<=>(const LibraryVersion &) const = default;
 };
 
-// Of the text that PMIx_Get_version gives, such as "OpenPMIx 5.0.7, repo rev: ..."; 0.0.0 where it has no number.
+// Reads the text that PMIx_Get_version gives, such as "OpenPMIx 5.0.7, repo rev: ..."; 0.0.0 where it has no number.
 LibraryVersion parse_library_version(std::string_view text);
 const LibraryVersion &library_version();
-// The headers that this was compiled with are of that very library: what its inner tables look like is known.
+// Are the headers that this was compiled with of that very library? Then it is known what its inner tables look like.
 bool library_is_of_headers();
 
 // A fence or connect that fails is an error for the first local process and a success for the others

@@ -27,7 +27,7 @@ class LibraryWatch {
     EventLoop::Handle timer_;
 };
 
-// The line.
+// The line that on_stuck gets. `running` is the call that does not return; null: none.
 std::string stuck_line(std::chrono::duration<double> timeout, const char *running);
 
 } // namespace pmixhost

@@ -16,14 +16,14 @@ namespace {
 // listen() has no argument that could lead to an object of ours.
 thread_local ListenerTakeover *taking = nullptr;
 
-// On its way through the socket pair.
+// What goes through the socket pair.
 struct Handover {
     std::uint64_t magic;
     int fd;
 };
 constexpr std::uint64_t handover_magic = 0x706d69786866640aULL;
 
-// Not the function of that name, which would come back here.
+// This is not the function of that name, which would come back here.
 int listen_for_real(int fd) {
     return static_cast<int>(syscall(SYS_listen, fd, SOMAXCONN));
 }

@@ -1,17 +1,17 @@
 // Takes the socket on which libpmix listens away from it, so that it hears only of connections that
 // are handed to it.
 //
-// How: PMIx_server_init makes a TCP socket and calls listen(). pmixhostd has a listen() of its own
-// (listener_interposition.cc), which the dynamic linker prefers: in the thread and for the time of a
-// Scope it keeps the library's socket for us, listening, and puts a stand-in in its place, under the
-// same number: one end of a socket pair. The library waits for that one to become readable and calls
-// accept(); pmixhostd's accept() takes from it the number of a connection that hand_over() has sent.
-// Nothing of the library is changed or looked into, and whatever it does else with the stand-in fails.
+// PMIx_server_init makes a TCP socket and calls listen(). pmixhostd has a listen() of its own
+// (listener_interposition.cc), which the dynamic linker prefers. In the thread and for the time of a Scope it keeps
+// the library's socket for us, listening, and puts a stand-in in its place under the same number: one end of a socket
+// pair. The library waits for that one to become readable and calls accept(); pmixhostd's accept() takes from it the
+// number of a connection that hand_over() has sent. Nothing of the library is changed or looked into, and whatever
+// else it does with the stand-in fails.
 //
-// Tried with OpenPMIx 4.2.2 (a thread with select and accept) and 5.0.7 (an event and accept): the unit tests
-// of this folder, test/e2e/common/clients.sh and test/fault/local. EAGAIN is nothing to both. What of a library
-// does not come this way is noticed: listener() stays empty when it never called listen() here, and
-// all_taken() stays false when it takes in another way.
+// Tried with OpenPMIx 4.2.2 (a thread with select and accept) and 5.0.7 (an event and accept): the unit tests of this
+// folder, test/e2e/common/clients.sh and test/fault/local. Both take EAGAIN for nothing. It is noticed when a library
+// goes another way: listener() stays empty when it never called listen() here, and all_taken() stays false when it
+// takes in another way.
 #pragma once
 
 #include "common/base/result.h"
@@ -23,6 +23,7 @@ namespace pmixhost {
 
 class ListenerTakeover {
   public:
+    // Fails (system) where there is no socket pair.
     static Result<std::unique_ptr<ListenerTakeover>> create();
     ListenerTakeover(const ListenerTakeover &) = delete;
 
@@ -37,8 +38,8 @@ class ListenerTakeover {
     // The library's listening socket (non-blocking, close-on-exec), or -1. It is this object's.
     int listener() const { return listener_.get(); }
 
-    // Gives the library a connection, and with it the ownership. limit: it has not taken so many that no
-    // more fit. Any thread, one at a time.
+    // Gives the library a connection, and with it the ownership. Fails (limit) when it has left so many untaken that
+    // no more fit. Any thread, one at a time.
     Result<void> hand_over(UniqueFd connection);
     // Has the library taken all that was handed to it?
     bool all_taken() const;

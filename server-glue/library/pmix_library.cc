@@ -134,7 +134,7 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
     info.add(PMIX_SYSTEM_TMPDIR, options.directory);
     info.add(PMIX_HOSTNAME, options.hostname);
     info.add(PMIX_EXTERNAL_PROGRESS, false);
-    // Or each MPI process of a host discovers it anew, all at once.
+    // Otherwise each MPI process of a host discovers it anew, all at once.
     info.add(PMIX_SERVER_SHARE_TOPOLOGY, true);
 
     auto takeover = ListenerTakeover::create();
@@ -360,9 +360,9 @@ void PmixLibrary::posted_data(const std::string &nspace, Rank rank, DataDone don
     });
 }
 
-// The library answers what it can while it handles the request; what is handled behind it knows better.
-// The library answers what it can while it handles the request; what is handled behind it knows better. A request of
-// a process that has committed nothing it keeps until that has: one such request is enough, whoever asks meanwhile.
+// The library answers what it can while it handles the request; what is handled behind it knows better. The library
+// keeps a request for a process that has committed nothing until it has: one such request is enough, whoever asks
+// meanwhile.
 struct PmixLibrary::Found {
     PostedDone done; // null: answered
     std::map<Rank, Bytes> data;

@@ -1,6 +1,7 @@
-// The server side of libpmix behind an interface that belongs to the event loop. Every call that can
-// wait for the library is made in the library thread (library/library_thread.h), in the order in which
-// they are asked for here; every answer comes back to the loop, never from within.
+// The server side of libpmix behind an interface that belongs to the event loop: what is not said to be for another
+// thread is called in the loop's. Every call that can wait for the library is made in the library thread
+// (library/library_thread.h), in the order in which they are asked for here; every answer comes back to the loop,
+// never from within.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -30,20 +31,20 @@ class PmixLibrary {
         std::string directory; // for its rendezvous files and shared segments; private to the user
         std::string hostname;
     };
-    // What the library takes from the process' environment alone: the size of its shared data store, how
-    // many events it keeps for late registrants and for how long. To be called before the process
-    // has a second thread: who changes the environment while another thread reads it crashes that one.
+    // Sets what the library takes from the process' environment alone: the size of its shared data store, how many
+    // events it keeps for late registrants and for how long. To be called before the process has a second thread: a
+    // change of the environment while another thread reads it crashes that thread.
     static void set_environment(const Settings &settings);
-    // Starts the library (20 to 40 ms). In the library thread, which is to outlive it. libpmix' own threads
-    // have all signals blocked. There can be one per process. Fails when the library would hear of
-    // connections that do not come through the guard (library/connection_guard.h), as in a program
-    // without its interposition.
+    // Starts the library (20 to 40 ms). To be called in the library thread, which outlives it. libpmix' own threads
+    // have all signals blocked. There can be one per process. Fails when the library would hear of connections that
+    // do not come through the guard (library/connection_guard.h), as in a program without its interposition.
     static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, LibraryThread &thread, const Options &options,
                                                       pmix_server_module_t *module);
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called
     // once if it does not take them. `log` outlives this.
     Result<void> admit_clients(Log &log, std::function<void(Error)> on_broken);
-    // PMIx_server_finalize, behind what has been asked for; does not wait for it: LibraryThread::end() does.
+    // Has PMIx_server_finalize called after what has been asked for. It does not wait for that: LibraryThread::end()
+    // does.
     ~PmixLibrary();
     PmixLibrary(const PmixLibrary &) = delete;
 
@@ -52,7 +53,7 @@ class PmixLibrary {
     using EnvironmentDone = std::function<void(Result<std::vector<std::string>>)>;
     using CString = std::unique_ptr<char, void (*)(char *)>;
 
-    // What job information is made of. In the library thread alone: for `describe` below.
+    // What job information is made of. Only for the library thread: for `describe` below.
     static Result<CString> node_regex(const std::vector<std::string> &hosts);
     static Result<CString> rank_regex(const std::vector<std::vector<Rank>> &ranks_by_host);
     // Empty when the library cannot tell.
@@ -63,8 +64,8 @@ class PmixLibrary {
     // know that it does not change.
     void register_nspace(const std::string &nspace, int local_count, std::function<Result<InfoList>()> describe,
                          std::function<void(Result<void>)> done);
-    // Its processes of this host have all ended. Removes the files that they wanted to be removed at the
-    // end of their job (PMIX_REGISTER_CLEANUP), in libpmix' own thread.
+    // The processes of the namespace on this host have all ended. Removes the files that they wanted to be removed at
+    // the end of their job (PMIX_REGISTER_CLEANUP), in libpmix' own thread.
     void end_nspace(const std::string &nspace, Done done);
     void register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid, Done done);
     // Makes this daemon a client of that namespace, which has been registered without processes here, under a
@@ -75,27 +76,26 @@ class PmixLibrary {
     static constexpr int update = -1; // libpmix' word for it
     // NAME=VALUE entries that a client needs; only what the library adds.
     void environment(const std::string &nspace, Rank rank, EnvironmentDone done);
-    // What the process has posted; waits, perhaps for ever, until it has.
+    // Gives what the process has posted; waits, perhaps for ever, until it has posted something.
     void posted_data(const std::string &nspace, Rank rank, DataDone done);
-    // What those of them have posted that have posted anything; does not wait.
+    // Gives what those of `ranks` have posted that have posted anything; does not wait for more.
     using PostedDone = std::function<void(std::map<Rank, Bytes>)>;
     void posted_data_now(const std::string &nspace, const std::vector<Rank> &ranks, PostedDone done);
-    // Gives an event to the clients of this host that registered for it. `info` must not change any more.
-    // done: all has been queued for them. In the order of the calls.
+    // Gives an event to the clients of this host that registered for it. `info` must not change any more. `done`: all
+    // has been queued for them. Events keep the order of the calls.
     void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range, std::shared_ptr<InfoList> info,
                 Done done);
-    // Tells the clients of this host of it.
+    // Makes the set known to the library, which tells the clients of this host.
     void define_process_set(const std::string &name, const std::string &nspace, const std::vector<Rank> &ranks,
                             Done done);
     void delete_process_set(const std::string &name);
 
-    // Runs `what` in libpmix' own progress thread, soon; in the library thread alone, also before the library
-    // has started or after it has ended: then `what` is run at once when `anyway`, else dropped. For the
-    // few answers that 4.2.2 handles in the thread that gives them although they touch its queues
-    // (contrib/doc/decisions/libpmix.md): delivering an empty inventory does nothing but call back from
-    // there.
+    // Runs `what` in libpmix' own progress thread, soon. Only for the library thread. Before the library has started,
+    // or after it has ended, `what` is run at once when `anyway`, else dropped. It is for the few answers that 4.2.2
+    // handles in the thread that gives them although they touch its queues (contrib/doc/decisions/libpmix.md). It
+    // delivers an empty inventory, which does nothing but call back from there.
     static void in_progress_thread(std::function<void()> what, bool anyway = false);
-    // For library_watch.h: comes back through both threads.
+    // For library_watch.h: `answered` is called when the question has gone through both threads.
     static void ask(LibraryThread &thread, std::function<void()> answered);
     // `handler` hears of events with these codes, in libpmix' progress thread. Any thread; does not wait.
     // `done` comes in the progress thread.

@@ -27,7 +27,7 @@ struct Text {
     }
 };
 
-// That of the object which `address` is in.
+// The text of the object that `address` is in.
 Text text_around(const void *address) {
     Text text{reinterpret_cast<std::uintptr_t>(address)};
     dl_iterate_phdr(
@@ -79,7 +79,7 @@ extern "C" __attribute__((visibility("default"))) int event_assign(event *ev, ev
                                                                    void *argument) {
     using Assign = int (*)(event *, event_base *, evutil_socket_t, short, event_callback_fn, void *);
     static const auto assign = reinterpret_cast<Assign>(dlsym(RTLD_NEXT, "event_assign"));
-    // Of a timer: the memory may never have been an event, so only its address is looked at.
+    // Only for a timer. The memory may never have been an event, so only its address is looked at.
     if (base && fd == -1 && (events & (EV_READ | EV_WRITE | EV_SIGNAL)) == 0 &&
         !is_libevent(__builtin_return_address(0)) && pending(base, ev))
         event_del(ev);

@@ -28,7 +28,7 @@ class UpcallHandlers {
     }
 
     // What the upcalls of a capability remember, or share with who takes them: one of each type, made by whoever asks
-    // first. Any thread; what it is says who may touch it.
+    // first. Any thread; the type says who may touch it.
     template <typename State> std::shared_ptr<State> shared() {
         std::lock_guard lock(mutex_);
         auto &state = states_[typeid(State)];

@@ -20,8 +20,8 @@ namespace pmixhost::upcall {
 // The one Upcalls object, or null outside its life.
 Upcalls *current();
 
-// The boundary: nothing that happens in an upcall goes up into libpmix but a status. A status other
-// than PMIX_SUCCESS is the answer, so no reply may be given beside it: see post().
+// The boundary: nothing but a status goes from an upcall up into libpmix. A status other than PMIX_SUCCESS is the
+// answer, so no reply may be given beside it: see post().
 template <typename Body> pmix_status_t guarded(Body body) {
     Upcalls *upcalls = current();
     if (!upcalls)
@@ -61,7 +61,7 @@ template <typename Call> void in_library_thread(Call call) noexcept {
     if (Upcalls *upcalls = current())
         upcalls->library.run("the answer to a request", std::move(call));
 }
-// The same, and from there into libpmix' own thread (PmixLibrary::in_progress_thread).
+// Gives it to the library thread and from there to libpmix' own thread (PmixLibrary::in_progress_thread).
 template <typename Call> void in_progress_thread(Call call) noexcept {
     in_library_thread([call = std::move(call)]() mutable { PmixLibrary::in_progress_thread(std::move(call)); });
 }

@@ -1,7 +1,8 @@
 // The boundary that libpmix calls, in its own thread. Each callback of the module (a capability's *_upcall.cc, put
-// together in daemon/module_table.h) copies what it was given into a request and posts it to the event loop; who takes
-// it answers there, exactly once. The answer is given to libpmix in the library thread, for it takes locks of libpmix.
-// The module has no user pointer, so one file-scope pointer (in upcalls.cc) leads from it to the Upcalls object.
+// together in daemon/module_table.h) copies what it was given into a request and posts it to the event loop; whoever
+// takes it answers there, exactly once. The answer is given to libpmix in the library thread, for it takes locks of
+// libpmix. The module has no user pointer, so one file-scope pointer (in upcalls.cc) leads from it to the Upcalls
+// object.
 #pragma once
 
 #include "common/loop/event_loop.h"
@@ -12,7 +13,7 @@ namespace pmixhost {
 
 class Upcalls {
   public:
-    // What is larger is refused before it is copied.
+    // A request that is larger is refused before it is copied.
     struct Limits {
         std::uint64_t fence_bytes;
         std::uint64_t publish_bytes; // of one call
@@ -20,7 +21,7 @@ class Upcalls {
     };
     // `loop` and `library` outlive it.
     Upcalls(EventLoop &loop, LibraryThread &library, Limits limits);
-    // After PMIx_server_finalize: no upcall may come any more.
+    // To be destroyed after PMIx_server_finalize: no upcall may come any more.
     ~Upcalls();
     Upcalls(const Upcalls &) = delete;
 

@@ -1,5 +1,5 @@
-// PMIx_Log: what of a request goes where, and what its caller is told. PMIx has one status for all
-// entries.
+// PMIx_Log: which entry of a request goes where, and what its caller is told. PMIx has one status for all entries. In
+// the loop's thread.
 #pragma once
 
 #include "server-glue/log/log_ask.h"
@@ -9,20 +9,20 @@
 namespace pmixhost {
 
 struct LogPlaces {
-    // To the caller's standard output or error: at once, false when it does not go.
+    // Writes to the caller's standard output or error, at once; false when it does not go.
     std::function<bool(int fd, const std::string &text)> write;
-    // To the record of the job, which may take the RM a while. `done` comes once, with a status.
+    // Appends to the record of the job, which may take the RM a while. `done` comes once, with a status.
     std::function<void(const std::string &text, std::function<void(pmix_status_t)> done)> record;
-    // By e-mail, in the same manner.
+    // Sends by e-mail, in the same manner.
     std::function<void(std::shared_ptr<const Mail> mail, std::function<void(pmix_status_t)> done)> mail;
 };
 
-// Takes the entries to their places, one after the other, and sets every entry's status: SUCCESS,
-// OUT_OF_RESOURCE when `write` gives false, what `record` or `mail` said, or what it was. With `once`, stops at the
-// first that succeeds.
+// Takes the entries to their places, one after the other, and sets every entry's status: SUCCESS, OUT_OF_RESOURCE
+// when `write` gives false, what `record` or `mail` said, or what it was before. With `once`, stops at the first that
+// succeeds.
 //
-// `done` gets SUCCESS when all succeeded (with `once`: one), PARTIAL_SUCCESS when some did, else the
-// status of the first; from within when nothing had to be waited for. It gets the request too.
+// `done` gets SUCCESS when all succeeded (with `once`: one), PARTIAL_SUCCESS when some did, else the status of the
+// first; it also gets the request. It is called from within when nothing had to be waited for.
 void log_entries(std::shared_ptr<LogAsk> ask, LogPlaces places, std::function<void(pmix_status_t, LogAsk &)> done);
 
 // One line for a record that others write to as well: who says it, and no control characters.

@@ -1,6 +1,5 @@
-// Upcall of log. libpmix calls it with all entries of a request, those for syslog included, which it has
-// written by itself before; and holds a lock over the call that the answer takes, so the answer must
-// not come from within.
+// Upcall of log. libpmix calls it with all entries of a request, including those for syslog, which it has written by
+// itself before. It holds a lock over the call that the answer takes, so the answer must not come from within.
 #include "server-glue/library/upcall_tools.h"
 #include "server-glue/log/log_ask.h"
 

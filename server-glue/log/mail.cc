@@ -43,7 +43,7 @@ constexpr const char *shell = "/bin/sh";
 constexpr const char *script = "program=$1; shift; \"$program\" -i -- \"$@\" 3>&-; echo $? >&3";
 constexpr int told_at = 3;
 
-// In a process group of its own.
+// Starts the program in a process group of its own.
 Result<pid_t> start(const std::string &program, const Mail &mail, int input, int told) {
     SpawnFiles files;
     posix_spawn_file_actions_adddup2(&files.actions, input, STDIN_FILENO);
@@ -71,7 +71,7 @@ Result<pid_t> start(const std::string &program, const Mail &mail, int input, int
     return pid;
 }
 
-// All of it, unless the reader is gone or the time is up.
+// Writes all of it, unless the reader is gone or the time is up.
 void give(int fd, std::string_view text, TimePoint until) {
     while (!text.empty()) {
         pollfd room{fd, POLLOUT, 0};

@@ -1,4 +1,4 @@
-// E-mail for PMIx_Log, by a program that takes a message as sendmail(8) does. Off unless the site names one
+// E-mail for PMIx_Log, by a program that takes a message as sendmail(8) does. It is off unless the site names one
 // (log.mail).
 #pragma once
 
@@ -17,10 +17,10 @@ struct Mail {
     std::string sender, subject, text; // both may be empty
 };
 
-// "a@b, c" as a list of addresses. Fails (invalid, limit) where one is empty, could be taken for an option,
-// or has what no address has: spaces and control characters would make headers.
+// Splits "a@b, c" into addresses. Fails (invalid, limit) where one is empty, could be taken for an option, or has
+// what no address has: spaces and control characters would make headers.
 Result<std::vector<std::string>> mail_addresses(const std::string &list);
-// The same for one line of a header.
+// May this text stand in one line of a header?
 bool is_header_text(const std::string &text);
 
 // What the program reads: headers, an empty line, the text.

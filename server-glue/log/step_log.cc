@@ -12,10 +12,10 @@
 
 namespace pmixhost {
 
-// What the RM has not recorded by then is told to be late.
+// The caller is told that an entry is late when the RM has not recorded it by then.
 static constexpr auto record_patience = std::chrono::seconds(30);
 static constexpr auto mail_patience = std::chrono::seconds(30);
-// That wait for the program.
+// Letters that may wait for the program.
 static constexpr std::size_t max_letters = 16;
 
 void StepLog::take_asks(UpcallHandlers &handlers) {

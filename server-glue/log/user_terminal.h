@@ -8,8 +8,8 @@
 
 namespace pmixhost {
 
-// Writes "pmixhost: <text>\n" to fd 2 of `pid`, without waiting. Nothing happens where that cannot be
-// opened (the task has closed it, it is a socket, the program is setuid).
+// Writes "pmixhost: <text>\n" to fd 2 of `pid`, without waiting. Nothing happens where fd 2 cannot be opened (the
+// task has closed it, it is a socket, the program is setuid).
 void say_on_terminal(pid_t pid, std::string_view text);
 
 // Writes `text` as it is to fd 1 or 2 of `pid`, without waiting. False when not all of it could be

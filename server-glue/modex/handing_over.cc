@@ -7,7 +7,7 @@
 namespace pmixhost {
 
 static constexpr auto patience = std::chrono::seconds(5); // for the library and the heirs
-// When the ancestors leave too, so does probably everybody; many hosts do not go on asking each other then.
+// When the ancestors leave too, probably everybody does; then many hosts do not go on asking each other.
 static constexpr unsigned max_heirs_asked = 4;
 
 HandingOver::HandingOver(StepContext &context, std::function<void(Rank)> on_kept)
@@ -70,7 +70,7 @@ void HandingOver::start(std::function<void()> then) {
                                       });
 }
 
-// One after the other, as they may leave at the same time.
+// The heirs are asked one after the other, as they may leave at the same time.
 void HandingOver::ask_heir() {
     asked_heir_ = heirs_asked_++ < max_heirs_asked ? heirs_.heir_of(context_.self()) : no_host;
     while (asked_heir_ != no_host && !context_.send(asked_heir_, wire::PostedByEnded::type, last_will_)) {

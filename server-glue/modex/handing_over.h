@@ -14,20 +14,21 @@ class HandingOver final : public StepService {
     // `on_kept`: another host has handed over what that process had posted.
     HandingOver(StepContext &context, std::function<void(Rank)> on_kept);
 
-    // Hands over what the other hosts do not have; then `then`, within a few seconds. Once: later ones do nothing.
+    // Hands over what the other hosts do not have, and then calls `then`, within a few seconds. Only the first call
+    // does anything.
     void start(std::function<void()> then);
     // Goes on as if it were done.
     void finish();
 
-    // Is it of use to hear of a fence of the whole job?
+    // Is it of use to hear of a fence of the whole job (on_fence_of_all)?
     bool needs_fence(bool collects) const { return collects || !all_have_begun_; }
-    // What the processes here have posted before a fence of the whole job that collects; from its end on every
-    // host has it. To be asked for before this host's part of the fence is out, so that nobody has gone on and
+    // Digests of what the processes here have posted before a fence of the whole job that collects; from its end on
+    // every host has it. To be asked for before this host's part of the fence is out, so that nobody has gone on and
     // posted more.
     std::shared_ptr<const PostedDigests> digest_posted();
-    // It is over, and with it the time when a daemon might not have begun. `collected` may be null.
+    // Such a fence is over, and with it the time when a daemon might not have begun. `collected` may be null.
     void on_fence_of_all(std::shared_ptr<const PostedDigests> collected);
-    // The daemon of that host has certainly been there.
+    // Has the daemon of that host certainly been there?
     bool has_begun(HostIndex host) const { return all_have_begun_ || heirs_.has_left(host); }
 
     const PostedHeirs &heirs() const { return heirs_; }

@@ -42,7 +42,7 @@ void Modex::ask(TimePoint now, Asked asked) {
         return on_request(now, self_, message);
     if (hosts_.send(host, wire::ModexRequest::type, share(wire::encode(message))))
         return;
-    // It has gone just now, and whether in order on_host_gone() will say.
+    // It has gone just now; on_host_gone() will say whether in order.
     if (!lost_.contains(host))
         return;
     if (auto node = asked_.extract(message.id))
@@ -103,7 +103,7 @@ void Modex::reply_all(Place question, std::int32_t status, const Bytes &data) {
         reply(served.from, served.id, status, data);
 }
 
-// Of a process that has committed nothing for other hosts yet the library may say so, instead of waiting for it.
+// The library may say at once that a process has committed nothing for other hosts yet, instead of waiting for it.
 void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t status, Bytes data) {
     auto found = std::find_if(questions_.begin(), questions_.end(),
                               [&](const auto &entry) { return entry.second.token == token; });
@@ -137,7 +137,7 @@ void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t statu
         reply(served.from, served.id, status, data);
 }
 
-// Those who wait and meet the condition do not any more. The questions stay.
+// Askers who meet the condition wait no longer. The questions stay.
 template <typename Condition> void Modex::forget(Condition condition) {
     for (auto &[owner, question] : questions_)
         served_ -= std::erase_if(question.waiting, condition);

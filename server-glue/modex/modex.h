@@ -1,15 +1,15 @@
 // Direct modex: what has that process posted? Asks the daemon of the process' host and answers such
 // questions of others. Pure: messages and time in, messages and answers out.
 //
-// The asked daemon waits until the process has committed something; the asker's deadline bounds the
-// wait on both sides. Of one process the library is asked once at a time, for all who wait: it keeps
-// a question that nobody waits for any more until it has an answer. What a process had committed is there also
-// when it has ended; without that, it is NOT_FOUND. When its host has left in order its heir is asked
-// (posted_heirs.h), and NOT_FOUND is what nobody has; a host that was lost is LOST_CONNECTION.
+// The asked daemon waits until the process has committed something; the asker's deadline bounds the wait on both
+// sides. The library is asked about a process once at a time, for all who wait, because it keeps a question that
+// nobody waits for any more until it has an answer. What a process had committed is there also when it has ended;
+// without that, it is NOT_FOUND. When its host has left in order, its heir is asked (posted_heirs.h); the answer is
+// NOT_FOUND when nobody has the data, and LOST_CONNECTION when the host was lost.
 //
-// Who wants a certain key (PMIX_REQUIRED_KEY) is answered when the process has posted it, or will post nothing more,
-// or the asker's patience for it is over. The library tells nobody of a commit, so it is asked again, at growing
-// intervals and only while somebody waits.
+// A question for a certain key (PMIX_REQUIRED_KEY) is answered when the process has posted it, or will post nothing
+// more, or the asker's patience for it is over. The library tells nobody of a commit, so it is asked again, at
+// growing intervals and only while somebody waits.
 #pragma once
 
 #include "common/job/job_map.h"
@@ -30,13 +30,14 @@ using PostedReply = OneShot<std::int32_t, Bytes>;
 class ModexPort {
   public:
     virtual ~ModexPort() = default;
-    // `if_there`: of a process that will commit nothing more. NOT_FOUND when it has not.
+    // for_commit: wait until the process has committed. if_there: the process will commit nothing more; NOT_FOUND
+    // when it has committed nothing.
     enum class Wait { for_commit, if_there };
-    // Ask the server library; on_local_data(token) brings its answer, with for_commit perhaps never.
+    // Asks the server library; on_local_data(token) brings its answer, with for_commit perhaps never.
     virtual void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) = 0;
     // Where the process lives or lived. no_host when there is no such process.
     virtual HostIndex host_of(const Bytes &nspace, Rank rank) = 0;
-    // Who is to be asked for what it has posted: its host, or the heir of that. no_host: nobody has it.
+    // Who is to be asked for what it has posted: its host, or that host's heir. no_host: nobody has it.
     virtual HostIndex holder_of(const Bytes &nspace, Rank rank) = 0;
     // What is kept here for a host that has left.
     struct Kept {
@@ -47,12 +48,12 @@ class ModexPort {
     virtual bool local_process_gone(const Bytes &nspace, Rank rank) = 0;
 };
 
-// What must be among it.
+// The key that must be among the data.
 struct ModexKey {
     Bytes name;           // empty: whatever it has posted
     Duration patience{0}; // from when it has posted anything
-    // In what the library gives of a process keys stand as they are, with the zero at their end. (It may be the end of
-    // a longer one: then the answer is early.)
+    // In the data that the library gives of a process, keys stand as they are, with a zero at their end. (A match may
+    // be the end of a longer key: then the answer is early.)
     bool is_in(const Bytes &data) const {
         return name.empty() || data.find(name.c_str(), 0, name.size() + 1) != Bytes::npos;
     }
@@ -73,8 +74,7 @@ class Modex {
     // The answer comes exactly once, perhaps from within. `deadline` may be TimePoint::max().
     void request(const Bytes &nspace, Rank rank, TimePoint now, TimePoint deadline, PostedReply reply,
                  ModexKey key = {});
-    // At the end: forgets all questions and says so to nobody. Who waits here gets what its reply has for this
-    // case.
+    // At the end: forgets all questions and tells no other host. Whoever waits here gets the default of its reply.
     void drop_all();
     void on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message);
     void on_reply(HostIndex from, wire::ModexReply message);
@@ -82,7 +82,7 @@ class Modex {
     void on_local_process_gone(const Bytes &nspace, Rank rank);
     // Another host has handed over what this process, which is not of this host, had posted.
     void on_kept(const Bytes &nspace, Rank rank);
-    // `orderly`: it has left, its heir is asked instead.
+    // `orderly`: it has left, and its heir is asked instead.
     void on_host_gone(TimePoint now, HostIndex host, bool orderly);
     TimePoint next_time() const;
     void on_time(TimePoint now);

@@ -1,4 +1,4 @@
-// What a process of this host wants to know of another one, and libpmix does not.
+// What a process of this host wants to know of another one, when libpmix does not know it.
 #pragma once
 
 #include "server-glue/core/signature.h"

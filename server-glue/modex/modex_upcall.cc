@@ -11,7 +11,7 @@ namespace {
 
 using namespace upcall;
 
-// Direct modexes that libpmix has not been through with, by its own name of them. Its progress thread alone.
+// Direct modexes that libpmix is not through with, by its own name of them. Only for its progress thread.
 struct UnderWay {
     std::set<void *> requests;
 };

@@ -26,7 +26,7 @@ HostIndex PostedHeirs::heir_of(HostIndex host) const {
     return heir < map_.host_count() ? heir : no_host;
 }
 
-// It is, or was, with somebody of the line before us, whose farewell comes behind it.
+// The data is, or was, with a host of the line before us, whose farewell comes behind it.
 bool PostedHeirs::may_still_come(HostIndex home, const std::function<bool(HostIndex)> &connected) const {
     if (connected(home))
         return true;

@@ -3,8 +3,8 @@
 // compute: the first of the host's line that is there. The line is the host's ancestors in the step's tree,
 // nearest first, then all hosts from 0 on. Pure: no sockets, no clock.
 //
-// It costs each byte one hop up the tree for each daemon that leaves before the last one, and nothing where a
-// fence of the whole job that collects data has brought it to every host already (contrib/doc/decisions/modex.md).
+// Each byte goes one hop up the tree for each daemon that leaves before the last one, and none where a fence of the
+// whole job that collects data has brought it to every host already (contrib/doc/decisions/modex.md).
 #pragma once
 
 #include "common/job/job_map.h"
@@ -17,7 +17,7 @@
 
 namespace pmixhost {
 
-// By which data is known again that the other hosts have already.
+// Recognizes data that the other hosts already have.
 class PostedDigests {
   public:
     void add(Rank rank, std::string_view data) { digests_[rank] = std::hash<std::string_view>()(data); }
@@ -37,11 +37,11 @@ class PostedHeirs {
     PostedHeirs(const JobMap &map, HostIndex self, std::uint32_t radix)
         : map_(map), self_(self), tree_(map.host_count(), radix) {}
 
-    // What is known of the others.
+    // Notes what is known of the other hosts and their processes.
     void ended_in_order(Rank first, Rank last) { ended_.add(first, last); }
     void left(HostIndex host) { left_.insert(host); }
     void lost(HostIndex host) { lost_.insert(host); }
-    // In order: it said farewell, or all of its processes have ended so.
+    // Has it left in order? It said farewell, or all of its processes have ended so.
     bool has_left(HostIndex host) const;
     bool is_gone(HostIndex host) const { return lost_.contains(host) || has_left(host); }
 

@@ -1,5 +1,5 @@
-// See step_modex.h. A namespace of which nothing is known here is asked for first, and registered with the library:
-// what it gets for a namespace that it does not know, it makes nothing useful of.
+// See step_modex.h. A namespace of which nothing is known here is asked for first and registered with the library,
+// which makes nothing useful of what it gets for a namespace that it does not know.
 #include "server-glue/modex/step_modex.h"
 
 #include "server-glue/library/pmix_library.h"
@@ -51,7 +51,7 @@ void StepModex::get(ModexAsk request) {
     });
 }
 
-// Of a namespace that the library knows.
+// The namespace is one that the library knows.
 void StepModex::read_posted(ModexAsk request, TimePoint deadline, ModexKey key) {
     // What is asked with the wildcard is the job's information, which has been registered meanwhile.
     if (request.target.wildcard && request.target.nspace != context_.step.nspace)

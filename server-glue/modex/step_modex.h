@@ -1,5 +1,5 @@
-// Direct modex (modex.h) of this host's processes: what they want to know of another one, whichever step of the
-// session that is of, and what others want to know of ours. What is of another step goes through the session.
+// Direct modex (modex.h) of this host's processes: what they want to know of another process, of whichever step of
+// the session, and what others want to know of ours. Questions about another step go through the session.
 #pragma once
 
 #include "common/wire/modex_messages.h"
@@ -15,7 +15,7 @@ class StepModex final : public StepService, private ModexPort {
     StepModex(StepContext &context, CrossJobs &jobs, HandingOver &handing_over);
 
     void get(ModexAsk request);
-    // Handed over to this host.
+    // Another host has handed over to this one what that process had posted.
     void on_kept(Rank rank) { modex_.on_kept(context_.step.nspace, rank); }
     // Answers what is under way: the end of the process is near.
     void drop_all() { modex_.drop_all(); }

@@ -61,7 +61,7 @@ bool DataStore::visible(const Entry &entry, const Waiting &waiting) {
            within(waiting.range, waiting.asker, entry.publisher, waiting.custom);
 }
 
-// Of the same key: would somebody see both in the same range?
+// Two entries of the same key: would somebody see both in the same range?
 bool DataStore::collide(const Entry &one, const Entry &other) {
     if (width(one.range) != width(other.range))
         return false;
@@ -85,7 +85,7 @@ bool DataStore::collide(const Entry &one, const Entry &other) {
     }
 }
 
-// Out of an index, with the place itself when that is empty.
+// Takes a value out of an index, with the place itself when that is then empty.
 template <typename Map, typename Key, typename Value>
 static void remove(Map &index, const Key &key, const Value &value) {
     auto found = index.find(key);
@@ -231,7 +231,6 @@ void DataStore::on_processes_ended(const Bytes &nspace, const std::vector<wire::
     }
 }
 
-// Those of whom there is anything.
 std::set<DataStore::ProcessId> DataStore::processes_of(const Bytes &nspace, wire::RankRange range) const {
     std::set<ProcessId> processes;
     auto collect = [&](const auto &index) {

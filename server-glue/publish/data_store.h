@@ -1,10 +1,9 @@
 // The published data of an allocation: what PMIx_Publish, PMIx_Lookup and PMIx_Unpublish mean (PMIx
 // standard, chapter "Publish/Lookup Operations"). Pure: requests and time in, answers out.
 //
-// A key may be published once in each place where it can be seen: twice in a namespace's range by
-// different namespaces is no conflict, twice in the session's is. A lookup sees what was published
-// for it by its own user, the narrowest range first; the range that it names itself restricts whose
-// data it looks at, and so does the group.
+// A key may be published once in each place where it can be seen: twice in a namespace's range by different
+// namespaces is no conflict, twice in the session's is. A lookup sees what its own user has published for it, the
+// narrowest range first. The range that the lookup names restricts whose data it looks at, and so does the group.
 //
 // What a call costs depends on the keys and on what the process in question has published, not on how
 // much there is.
@@ -30,7 +29,7 @@ struct Participant {
 
 class DataStore {
   public:
-    // Answers a lookup: exactly once. Called from within any of the calls below.
+    // Answers a lookup exactly once, from within any of the calls below.
     using Answer = std::function<void(std::uint64_t id, std::int32_t status, std::vector<wire::Found> found)>;
     struct Limits {
         std::uint64_t total_bytes; // keys and values, of all
@@ -38,12 +37,12 @@ class DataStore {
     };
     DataStore(Limits limits, Answer answer) : limits_(limits), answer_(std::move(answer)) {}
 
-    // All of it or nothing. PMIx status: PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_OUT_OF_RESOURCE,
+    // Publishes all of it or nothing. PMIx status: PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_OUT_OF_RESOURCE,
     // PMIX_ERR_BAD_PARAM.
     std::int32_t publish(const Participant &publisher, const wire::PublishRequest &request);
     // The answer may come from within. `deadline`: of a lookup that waits; TimePoint::max() for none.
     void lookup(std::uint64_t id, const Participant &asker, const wire::LookupRequest &request, TimePoint deadline);
-    // Only what the same process has published. PMIX_ERR_NOT_FOUND when that is nothing.
+    // Takes back only what the same process has published; PMIX_ERR_NOT_FOUND when that is nothing.
     std::int32_t unpublish(const Participant &publisher, const wire::UnpublishRequest &request);
     // Forgets a lookup that waits; it is not answered.
     void cancel(std::uint64_t id);
@@ -85,7 +84,7 @@ class DataStore {
     std::optional<Order> best(const Bytes &key, const Waiting &waiting) const;
     bool try_answer(std::uint64_t id, const Waiting &waiting, bool last_chance);
     void erase(Order order);
-    // Of what the process has published.
+    // Erases from what the process has published.
     template <typename Condition> std::size_t erase_of(const ProcessId &process, Condition condition);
     // Its processes that have published or wait.
     std::set<ProcessId> processes_of(const Bytes &nspace, wire::RankRange range = {0, UINT32_MAX}) const;

@@ -1,5 +1,4 @@
-// PMIx_Publish, _Lookup and _Unpublish, as a process asks for them. Values are already what PMIx_Data_pack makes
-// of them.
+// PMIx_Publish, _Lookup and _Unpublish, as a process asks for them. Values are already packed by PMIx_Data_pack.
 #pragma once
 
 #include "common/wire/names.h"

@@ -1,6 +1,5 @@
-// Publish, lookup and unpublish on the side of a step's daemon: each goes to the session
-// (central_roles.h), which keeps the data, and the answer back. Pure: what it needs of its
-// surroundings are the ports.
+// Publish, lookup and unpublish on the side of a step's daemon: each request goes to the session (central_roles.h),
+// which keeps the data, and the answer comes back. Pure: what it needs of its surroundings are the ports.
 #pragma once
 
 #include "common/loop/event_loop.h"
@@ -12,7 +11,7 @@
 
 namespace pmixhost {
 
-// Whose a process is.
+// The user and group that a process belongs to.
 struct Owner {
     std::uint32_t uid, gid;
 };
@@ -20,7 +19,7 @@ struct Owner {
 class PublishPort {
   public:
     virtual ~PublishPort() = default;
-    // The kernel's word, for a process of this host.
+    // The owner of a process of this host, by the kernel's word.
     virtual Owner owner_of(Rank rank) = 0;
 };
 
@@ -40,7 +39,7 @@ class PublishService {
     void on_reply(wire::DataReply reply);
     void on_session_gone();
     void on_process_ended(Rank rank);
-    // Does the session hear of every process' end from here?
+    // Has anything been published or looked up here? Then this service tells the session of every process' end.
     bool used() const { return used_; }
     TimePoint next_time() const;
     void on_time(TimePoint now);

@@ -126,7 +126,7 @@ bool unpack(const Bytes &bytes, pmix_value_t &value) {
     return good;
 }
 
-// Who asks for these keys gets the owner of what was found, of each process once.
+// A caller that asks for these keys gets the owner of what was found, once for each process.
 struct OwnerWanted {
     bool uid = false, gid = false;
 };

@@ -2,7 +2,7 @@
 // those of other jobs while they are connected with them. Each is made known to the server library,
 // which tells the processes of this host (PMIX_PROCESS_SET_DEFINE and _DELETE).
 //
-// A name is there once. The set that was first keeps it.
+// Each name is there once; the set that was first keeps it.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -30,8 +30,8 @@ class ProcessSets {
     explicit ProcessSets(ProcessSetPort &port) : port_(port) {}
 
     void define(const Bytes &nspace, const std::vector<ProcessSet> &sets);
-    // A connect with processes of `nspace` is complete, or a disconnect from them. As many disconnects
-    // as there were connects let its sets go.
+    // A connect with processes of `nspace` is complete, or a disconnect from them. Its sets go after as many
+    // disconnects as there were connects.
     void connected(const Bytes &nspace, const std::vector<ProcessSet> &sets);
     void disconnected(const Bytes &nspace);
 

@@ -6,10 +6,10 @@
 // each connection on its way once. A host waits for those behind it a little shorter than it is waited
 // for, so that one that is silent does not take the others with it.
 //
-// Who asks on a host that gathers already waits for the next gathering, with all others who do: what is
-// told was never known before it was asked for, and a host has one question of its own under way.
+// An asker on a host that gathers already waits for the next gathering, with all others who do so: nobody is told
+// what was known before the question, and a host has one question of its own under way.
 //
-// Of a host that has left only what was reported of its processes is known: that they ended badly.
+// Of a host that has left, only those of its processes are known that were reported to have ended badly.
 #pragma once
 
 #include "common/job/job_map.h"
@@ -38,14 +38,14 @@ struct ProcessEntry {
 class ProcessTablePort {
   public:
     virtual ~ProcessTablePort() = default;
-    // Those of this host. Of one that has ended only `rank` and `state` are looked at.
+    // The processes of this host. Of one that has ended only `rank` and `state` are looked at.
     virtual std::vector<ProcessEntry> local_processes() = 0;
 };
 
 class ProcessTable {
   public:
-    // SUCCESS with an entry for each rank in order, or TIMEOUT. May be called after the asker's own time:
-    // with several askers the longest holds for all.
+    // SUCCESS with an entry for each rank in order, or TIMEOUT. It may be called after the asker's own time, because
+    // of several askers the longest time holds for all.
     using Done = std::function<void(std::int32_t status, const std::vector<ProcessEntry> &)>;
 
     ProcessTable(HostPort &hosts, ProcessTablePort &port, const JobMap &map, HostIndex self, std::uint32_t radix)
@@ -53,7 +53,7 @@ class ProcessTable {
 
     std::vector<ProcessEntry> local();
     void request(TimePoint now, Duration timeout, Done done);
-    // What is known of ends (wire::HostReport), of this host too.
+    // Notes a reported end (wire::HostReport), of this host's processes too.
     void note_ended(const wire::EndedProcess &process);
     void note_lost(HostIndex host) { lost_.insert(host); }
     // The code of the first process that ended badly; 0: none has.

@@ -14,7 +14,7 @@ struct QueryAsk {
     static constexpr std::size_t max_keys = 1000;
     struct Query {
         std::vector<std::string> keys;
-        // Its qualifiers; empty: not said.
+        // Its qualifiers; one that was not said is empty.
         std::string nspace, process_set, group, queue, allocation;
         std::uint8_t range = PMIX_RANGE_SESSION;
         bool local_only = false;

@@ -19,7 +19,7 @@ bool in_range(std::uint8_t range, bool of_own_job) {
     return of_own_job || (range != PMIX_RANGE_NAMESPACE && range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL);
 }
 
-// Only of the own job is known what is asked.
+// What is asked is known of the own job only.
 pmix_status_t of_own_job(const QueryPort &port, const Query &query) {
     if (query.nspace.empty() || query.nspace == port.step().nspace)
         return PMIX_SUCCESS;

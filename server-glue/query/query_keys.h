@@ -14,7 +14,7 @@ namespace pmixhost {
 struct QueryKey {
     using Query = QueryAsk::Query;
     const char *key;
-    // Puts the answer under `key` into `out`; else why there is none.
+    // Puts the answer under `key` into `out`, or returns why there is none.
     using FromHere = pmix_status_t (*)(QueryPort &port, const Query &query, const char *key, InfoList &out);
     using FromRm = pmix_status_t (*)(const RmAnswer &answer, const Query &query, const char *key, InfoList &out);
     FromHere from_here = nullptr; // what this daemon knows
@@ -27,11 +27,11 @@ struct QueryKey {
     bool is_table() const;
 };
 
-// Null when nothing is known of that key, or not where this backend runs.
+// Null when nothing is known of that key, or when it has no answer where this backend runs.
 const QueryKey *find_query_key(std::string_view key, QueryPort &port);
 // Those that can be answered here.
 std::vector<std::string> supported_query_keys(QueryPort &port);
-// What a process is, for each of `entries`.
+// Adds what is known of each process of `entries`, as an array of pmix_proc_info_t.
 void add_process_table(InfoList &out, const char *key, const StepInfo &step, const std::vector<ProcessEntry> &entries);
 
 } // namespace pmixhost

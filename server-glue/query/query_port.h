@@ -18,7 +18,7 @@ class QueryPort {
     virtual const StepInfo &step() const = 0;
     virtual const ProcessSets &process_sets() const = 0;
     virtual const GroupRegistry &groups() const = 0;
-    // Of the other jobs that processes here deal with.
+    // The namespaces of the other jobs that processes here deal with.
     virtual std::vector<Bytes> other_namespaces() const = 0;
     virtual std::vector<ProcessEntry> local_table() = 0;
     virtual void gather_table(Duration timeout, ProcessTable::Done done) = 0;

@@ -72,7 +72,7 @@ void QueryService::answer(std::uint64_t id, std::size_t place, const Fill &fill)
         finish(id);
 }
 
-// A little earlier than all is over, so that what else was asked is answered.
+// The table comes a little earlier than all is over, so that what else was asked is answered.
 void QueryService::ask_hosts(std::uint64_t id, std::size_t place, const QueryKey &key, Duration timeout) {
     port_.gather_table(timeout * 9 / 10, [this, id, place, name = key.key](std::int32_t status,
                                                                            const std::vector<ProcessEntry> &entries) {

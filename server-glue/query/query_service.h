@@ -1,10 +1,10 @@
-// PMIx_Query_info: asks for each key who knows it, and gives one answer when all of the keys have theirs. What a key
-// means is in a table (query_keys.h). Pure: what others know comes through the port.
+// PMIx_Query_info: asks, for each key, whoever knows it, and gives one answer when all of the keys have theirs. What
+// a key means is in a table (query_keys.h). Pure: what others know comes through the port.
 //
-// The status: SUCCESS when every key was answered, PARTIAL_SUCCESS when some were; when none was, what
-// is wrong with the first. Of a key: NOT_SUPPORTED (not offered here, or a required qualifier is not),
-// NOT_FOUND (there is no such namespace, set, group, queue), BAD_PARAM (a qualifier it needs is
-// missing, or the same table of processes once more), TIMEOUT, OUT_OF_RESOURCE (too many questions wait already).
+// The status: SUCCESS when every key was answered, PARTIAL_SUCCESS when some were, and what is wrong with the first
+// when none was. The statuses of a key: NOT_SUPPORTED (not offered here, or a required qualifier is not), NOT_FOUND
+// (there is no such namespace, set, group, queue), BAD_PARAM (a qualifier it needs is missing, or the same table of
+// processes once more), TIMEOUT, OUT_OF_RESOURCE (too many questions wait already).
 #pragma once
 
 #include "server-glue/library/info_list.h"

@@ -36,7 +36,7 @@ void StepQueries::on_time(TimePoint now) {
     queries_.on_time(now);
 }
 
-// Of this host at once; the others are told a little later.
+// The ends of this host's processes are noted at once; the other hosts are told a little later.
 void StepQueries::on_process_gone(Rank rank, std::optional<int> wait_status) {
     if (auto ended = bad_end_of(*context_.tasks, rank, wait_status))
         table_.note_ended(*ended);

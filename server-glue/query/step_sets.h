@@ -1,4 +1,4 @@
-// The process sets that processes of this host know of (process_sets.h), and the library with them.
+// The process sets that processes of this host know of (process_sets.h), and their way into the library.
 #pragma once
 
 #include "server-glue/query/process_sets.h"

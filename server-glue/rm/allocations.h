@@ -11,7 +11,7 @@
 
 namespace pmixhost {
 
-// What a process wants of the RM's allocations. What is 0 or empty was not said.
+// What a process wants of the RM's allocations. A value of 0 or an empty text was not said.
 struct RmAllocation {
     enum class Kind {
         create,  // one of its own, beside that of the step
@@ -41,7 +41,7 @@ class RmAllocations {
     // unreachable, timeout.
     virtual void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
                           std::function<void(Result<RmAllocated>)> done) = 0;
-    // Its `done` does not come any more.
+    // Gives the request up: its `done` does not come any more.
     virtual void abandon_allocation(std::uint64_t id) = 0;
 };
 

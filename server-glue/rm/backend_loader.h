@@ -6,15 +6,16 @@
 
 namespace pmixhost {
 
-// Its name: [a-z0-9_]+. The module stays loaded for the life of the process.
-// The one that the start document names.
+// The module of the backend that the start document names ([a-z0-9_]+). It stays loaded for the life of the process.
+// An error says what to do: the name is missing or wrong, or the module cannot be loaded or has another ABI.
 Result<const BackendModule *> load_backend(const StartDocument &document);
 
-// Of its module. Fails (invalid) also when it has other facets than the module says.
+// Makes the backend, by the module that the start document names. Fails as load_backend() and as the module's
+// create() do, and (invalid) when the backend does not have exactly the facets that the module says.
 Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context);
 
-// A table of those that are installed (or stand in this build tree), each with its facets, for people: one line per
-// backend, also of those that cannot be loaded.
+// A table, for people, of the backends that are installed (or stand in this build tree), each with its facets: one
+// line per backend, also of those that cannot be loaded.
 std::string describe_backends();
 
 } // namespace pmixhost

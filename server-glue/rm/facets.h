@@ -1,6 +1,6 @@
-// The table of what a backend may have beside its core. A backend's module says which of it it has
-// (BackendModule::facets), so that `pmixhost version` can show it without a job; a backend that has not just that
-// is not used (backend_loader.h). A new facet is a header here, a function of RmBackend and a row.
+// The table of what a backend may have beside its core. A backend's module says which facets it has
+// (BackendModule::facets), so that `pmixhost version` can show them without a job; a backend that does not have
+// exactly these is not used (backend_loader.h). A new facet is a header here, a function of RmBackend and a row.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Facet : std::uint32_t {
     spawned_step = 1u << 5,
 };
 
-// Of several.
+// A set of facets, one bit for each.
 using Facets = std::uint32_t;
 template <typename... Some> constexpr Facets facets(Some... some) {
     return (0u | ... | static_cast<std::uint32_t>(some));
@@ -41,7 +41,7 @@ inline constexpr FacetRow facet_table[] = {
     {Facet::spawned_step, "spawn", "PMIx_Spawn"},
 };
 
-// What `backend` has.
+// The facets that `backend` gives a pointer to.
 Facets facets_of(RmBackend &backend);
 
 } // namespace pmixhost

@@ -1,6 +1,6 @@
-// Where a central role gets its invitations (invitation.h) from: the RM's backend knows a way, or
-// whoever started the process holds the other end of a stream socket and writes them to it, each as
-// u32be length | bytes; its end is the role's end.
+// Where a central role gets its invitations (common/transport/invitation.h) from. Either the RM's backend knows a
+// way, or whoever started the process holds the other end of a stream socket and writes them to it, each as u32be
+// length | bytes; when that end closes, the role ends.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -22,9 +22,9 @@ struct CalledSteps {
 class InvitationSource {
   public:
     virtual ~InvitationSource() = default;
-    // Asks the steps of the allocation that are none of these namespaces to invite this session
-    // (session_call). Does not wait; `done` may be null, and may come at once. Where the RM has no way to
-    // it, steps that could want it come by themselves (RmRoles::calls_steps).
+    // Asks the steps of the allocation that are none of these namespaces to invite this session (session_call). Does
+    // not wait; `done` may be null, and may come at once. Where the RM has no way to call them, steps that could want
+    // it come by themselves (RmRoles::calls_steps).
     virtual void call_steps(const std::set<Bytes> &, std::function<void(CalledSteps)> done) {
         if (done)
             done({});
@@ -33,7 +33,7 @@ class InvitationSource {
 
 class InvitationStream final : public InvitationSource {
   public:
-    // From the descriptor that the document names as `invitations_fd`.
+    // Reads from the descriptor that the document names as `invitations_fd`.
     static Result<std::unique_ptr<InvitationStream>> open(EventLoop &loop, Log &log, const StartDocument &document,
                                                           std::function<void(std::string)> on_invitation,
                                                           std::function<void()> on_end);

@@ -28,10 +28,12 @@ class JobStarter {
   public:
     virtual ~JobStarter() = default;
     virtual const SpawnSite &site() const = 0;
+    // The command that starts the job. Fails (limit) where the plan is too long for one. None of these blocks.
     virtual Result<JobCommand> command(const SpawnPlan &plan) = 0;
-    // Once the job has that name. For the caller of PMIx_Spawn, who hears of it before the job's daemons do.
+    // Where the job is, once it has that name: for the caller of PMIx_Spawn, who hears of it before the job's daemons
+    // do.
     virtual JobPlace place(const SpawnPlan &plan, const std::string &nspace) const = 0;
-    // The command ended without having made the job. `said`: its standard error. The kind: limit where
+    // The command ended without having made the job. `said`: its standard error. The kind of the error: limit where
     // the allocation has no room, not_found where there is none, denied, unreachable; else system.
     virtual Error explain(const std::string &said) const = 0;
 };

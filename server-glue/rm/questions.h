@@ -31,10 +31,10 @@ struct RmAnswer {
 class RmQuestions {
   public:
     virtual ~RmQuestions() = default;
-    // Whether there is an answer at all: what is false here is not offered to programs. Always the same.
+    // Can this kind be answered at all? Kinds that cannot are not offered to programs. Always the same answer.
     virtual bool answers(RmQuestion::Kind) const { return true; }
-    // Only of a kind that it answers. Errors: not_found, unreachable; timeout (at the deadline) and limit (too
-    // many wait).
+    // Asks a question of a kind that answers() allows. Errors: not_found, unreachable; timeout (at the deadline) and
+    // limit (too many wait).
     virtual void ask(RmQuestion question, TimePoint deadline, std::function<void(Result<RmAnswer>)> done) = 0;
 };
 

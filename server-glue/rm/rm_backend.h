@@ -1,15 +1,15 @@
 // The contract between pmixhostd and a resource manager (RM).
 //
-// A backend is a module (backend_<name>.so in PKGLIBDIR) that pmixhostd loads by name. The common
-// denominator is small: one daemon per host, each with connections of its own, and a way to hand
-// a short contact message to another daemon of the step, and to end the step. Everything else is a facet:
-// an interface of its own in a header beside this one, which RmBackend gives a pointer to, or null. The
-// services answer "not supported" for what is null, and the query interface does not list it. The table of
-// all facets is facets.h; how to write a backend: contrib/doc/new-backend.md.
+// A backend is a module (backend_<name>.so, found as backend_loader.h says) that pmixhostd loads by name. The common
+// denominator is small: one daemon per host, each with connections of its own, and a way to hand a short contact
+// message to another daemon of the step, and to end the step. Everything else is a facet: an interface of its own in
+// a header beside this one, which RmBackend gives a pointer to, or null. The services answer "not supported" for what
+// is null, and the query interface does not list it. The table of all facets is facets.h; how to write a backend:
+// contrib/doc/new-backend.md.
 //
-// All calls and all callbacks happen in the event-loop thread, none may block; work that blocks
-// goes to a thread of the backend's own, which posts its result to the loop. Every callback that
-// is handed over is called exactly once.
+// All calls and all callbacks happen in the event-loop thread, and none may block; work that blocks goes to a thread
+// of the backend's own, which posts its result to the loop. Every callback that is handed over is called exactly
+// once.
 #pragma once
 
 #include "common/base/log.h"
@@ -55,8 +55,8 @@ struct StepInfo {
     std::optional<Parent> parent; // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.
     std::string step_key; // cluster-wide unique name of this step
-    // With which they authenticate each other; empty: with munge. Came with the start document, and only the
-    // step's daemons and what started them know it.
+    // The secret by which they authenticate each other; empty: they do so with munge. It came with the start
+    // document, and only the step's daemons and what started them know it.
     std::string shared_secret;
 };
 
@@ -73,12 +73,12 @@ class RmRoles;
 class RmSpawnedStep;
 class RmUserNotes;
 
-// What the daemon hears from the backend.
+// What the daemon hears from the backend. None of these blocks.
 class BackendListener {
   public:
     virtual ~BackendListener() = default;
-    // A contact message of another daemon of this step. `authenticated` is true when the RM
-    // vouches for the sender's uid; the handshake authenticates in any case. Or session_call.
+    // A contact message of another daemon of this step, or session_call. The RM need not vouch for its sender,
+    // because the handshake authenticates in any case.
     virtual void on_contact(std::string message) = 0;
     // The backend can no longer serve (the RM side went away): the daemon ends.
     virtual void on_rm_gone(std::string why) = 0;
@@ -143,8 +143,8 @@ struct BackendModule {
     Facets facets; // of each backend that create() makes
     // Fails where the start document lacks or garbles something; the text names it.
     Result<std::unique_ptr<RmBackend>> (*create)(BackendContext context);
-    // Where the session of an allocation gets its invitations, when it was not started with a stream
-    // of them; null: only with one. Fails (exists) when this allocation has a session already.
+    // Says where the session of an allocation gets its invitations when it was not started with a stream of them;
+    // null: it can only be started with one. Fails (exists) when this allocation has a session already.
     Result<std::unique_ptr<InvitationSource>> (*session_invitations)(BackendContext context, const Settings &settings,
                                                                      std::function<void(std::string)> on_invitation);
     // For the launcher; null: this RM starts no jobs. Called in a thread, since it may wait for the RM;

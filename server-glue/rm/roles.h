@@ -14,13 +14,13 @@ namespace pmixhost {
 class RmRoles {
   public:
     virtual ~RmRoles() = default;
-    // Brings an encoded Invitation to the process of a central role, which is started when it does not
-    // run, though not before `start_after`: another daemon may have been asked to do it. The backend
-    // retries until `deadline`. Errors: unsupported (this role), unreachable, timeout.
+    // Brings an encoded Invitation (common/transport/invitation.h) to the process of a central role. A process that
+    // does not run is started, though not before `start_after`, because another daemon may have been asked to do it.
+    // The backend retries until `deadline`. Errors: unsupported (this role), unreachable, timeout.
     virtual void reach(CentralRole role, std::string invitation, TimePoint start_after, TimePoint deadline,
                        std::function<void(Result<void>)> done) = 0;
-    // Whether the session can reach steps that do not know of it (InvitationSource::call_steps); else they come
-    // to it by themselves. Always the same.
+    // Can the session reach steps that do not know of it (InvitationSource::call_steps)? Otherwise they come to it by
+    // themselves. Always the same answer.
     virtual bool calls_steps() const = 0;
 };
 

@@ -1,5 +1,5 @@
-// A job that PMIx_Spawn asked for as it is to be started: which program runs how often and where. The launcher makes
-// it (spawn/plan_spawn.h), and the RM's backend a command of it (job_starter.h).
+// A job that PMIx_Spawn asked for, as it is to be started: which program runs how often and where. The launcher makes
+// it (spawn/plan_spawn.h), and the RM's backend makes a command of it (job_starter.h).
 #pragma once
 
 #include "common/base/result.h"
@@ -20,7 +20,7 @@ struct SpawnSite {
     };
     std::vector<Host> hosts; // of the allocation, in order
     std::size_t max_tasks = 100'000;
-    // The contents of a host file; for tests another one.
+    // Reads a host file; tests give another function.
     std::function<Result<std::string>(const std::string &path)> read_file;
 };
 

@@ -1,5 +1,5 @@
 // A facet of the RM's backend (rm_backend.h): steps that were made for PMIx_Spawn (StepInfo::parent). Only with a
-// JobStarter (job_starter.h), which makes them, and RmRoles, by which the launcher is asked to.
+// JobStarter (job_starter.h), which makes them, and RmRoles, by which the launcher is asked to make them.
 #pragma once
 
 #include "common/base/result.h"

@@ -12,7 +12,7 @@ namespace pmixhost {
 class RmUserNotes {
   public:
     virtual ~RmUserNotes() = default;
-    // One line. Errors: unreachable.
+    // Shows one line, without its line break. Errors: unreachable.
     virtual void tell_user(std::string line, std::function<void(Result<void>)> done) = 0;
 };
 

@@ -1,5 +1,5 @@
-// PMIx_Get_credential and PMIx_Validate_credential, answered by munge in a thread of its own, which is
-// started with the first request: most jobs never ask.
+// PMIx_Get_credential and PMIx_Validate_credential, answered by munge in a thread of its own. The thread is started
+// with the first request, because most jobs never ask. The rest is in the loop's thread.
 #pragma once
 
 #include "common/base/log.h"
@@ -19,8 +19,8 @@ class CredentialService final : public StepService {
 
     CredentialService(EventLoop &loop, Log &log) : loop_(loop), log_(log) {}
 
-    // Statuses: NOT_SUPPORTED (no munged), TIMEOUT, OUT_OF_RESOURCE; validate also INVALID_CRED,
-    // whatever is wrong with it.
+    // Statuses: NOT_SUPPORTED (no munged), TIMEOUT, OUT_OF_RESOURCE; validate() also gives INVALID_CRED, whatever is
+    // wrong with the credential.
     void get(CredentialAsk ask);
     void validate(ValidationAsk ask);
 

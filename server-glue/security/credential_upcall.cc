@@ -1,5 +1,5 @@
-// Upcalls of get_credential and validate_credential. Who the caller is, munge knows from the kernel:
-// what the request says of it (PMIX_USERID, PMIX_GRPID) is not looked at.
+// Upcalls of get_credential and validate_credential. Munge knows from the kernel who the caller is: what the request
+// says of it (PMIX_USERID, PMIX_GRPID) is not looked at.
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/upcall_tools.h"
 #include "server-glue/security/credential_asks.h"

@@ -1,6 +1,6 @@
 // A step's daemon and the session (central_roles.h): how it is reached, and which ends of processes it is told of.
-// Every daemon tells of its own host's; those of hosts that need not have a connection one daemon tells, which the
-// session chooses (StepDelegate). The others keep what they know, should they become it.
+// Every daemon tells of its own host's processes. One daemon, which the session chooses (StepDelegate), also tells of
+// those of hosts that need not have a connection; the others keep what they know, should they be chosen.
 #pragma once
 
 #include "common/job/rank_ranges.h"
@@ -15,13 +15,13 @@ class SessionLink final : public StepService {
   public:
     explicit SessionLink(StepContext &context);
 
-    // Brings the invitation to the process of that role, and again when it does not come.
+    // Brings the invitation to the process of that role, and brings it again when the role does not come.
     void reach(CentralRole role, Bytes invitation, TimePoint deadline, std::function<void(Result<void>)> done);
     // Connects with the session, so that it brings what other steps notify.
     void come();
-    // A process of this host has ended. Not the reason to have a session; it is told when there is another one.
+    // A process of this host has ended. That is no reason to have a session; it is told when there is another reason.
     void tell_of(Rank ended);
-    // What it must have heard before anything else.
+    // Tells the session of the ends that it must have heard of before anything else.
     void tell_of_ends();
 
     void take_messages(StepMessages &messages) override;

@@ -40,7 +40,7 @@ class StepContext final : public HostPort {
         for (StepService *each : services)
             hook(*each);
     }
-    // Before anything is sent to the session: what it must have heard by then goes first.
+    // Called before anything is sent to the session: what it must have heard by then goes first.
     std::function<void()> before_the_session_hears;
 
     TimePoint now() const { return loop.now(); }
@@ -55,7 +55,8 @@ class StepContext final : public HostPort {
         return mesh->send(to, type, std::move(payload));
     }
     bool host_gone(HostIndex host) override { return mesh->gone(host); }
-    // Of a process that was never one of PMIx nobody needs to hear.
+    // A connection that is being made counts only once a task has been in PMIx: nobody needs to hear of a process
+    // that never was.
     bool connected(HostIndex host) override {
         return mesh->connected(host) || (tasks->any_finalized() && mesh->connecting(host));
     }
@@ -75,7 +76,7 @@ class StepContext final : public HostPort {
         return send_to_session(Message::type, share(wire::encode(message)));
     }
 
-    // Else the jobs that want the session come to it by themselves.
+    // False: jobs that want the session come to it by themselves.
     bool calls_steps() const { return backend.roles() && backend.roles()->calls_steps(); }
 
     // Ends the whole step with the RM's means; `end.text` is what the user reads. `done` may be empty.

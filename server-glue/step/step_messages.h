@@ -1,5 +1,5 @@
-// Who takes which message: filled by the services (StepService::take_messages), asked by the step's server for
-// each message that comes. What is malformed, or known to nobody, is dropped with a word in the log.
+// Who takes which message: filled by the services (StepService::take_messages), asked by the step's server for each
+// message that comes. A message that is malformed, or that nobody takes, is dropped with a word in the log.
 #pragma once
 
 #include "common/base/log.h"

@@ -37,11 +37,12 @@ class StepService {
     virtual void on_process_gone(Rank, std::optional<int> /* wait_status */) {}
     // Another host of the step. `left`: in order; otherwise it is lost.
     virtual void on_host_gone(HostIndex, bool /* left */) {}
-    // Ends of processes of the step, told to every host: in disorder, or with a host that was lost; in order.
+    // Ends of processes of the step, which are told to every host: in disorder, or with a host that was lost; and in
+    // order.
     virtual void on_bad_ends(const wire::HostReport &) {}
     virtual void on_normal_exits(const wire::NormalExits &) {}
-    // An event that processes notify: one of this host, or brought by another daemon. Asked before, as its
-    // information must be unpacked for it.
+    // An event that processes notify: one of this host, or brought by another daemon. wants_event() is asked first,
+    // because the event's information must be unpacked for on_event().
     virtual bool wants_event(pmix_status_t, const Bytes & /* source namespace */) const { return false; }
     virtual void on_event(pmix_status_t, const Process & /* source */, const InfoList &) {}
     virtual void on_session_gone() {}

@@ -1,4 +1,4 @@
-// A task that calls PMIx_Init or PMIx_Finalize, and waits for the answer in it.
+// A task calls PMIx_Init or PMIx_Finalize, and waits there for the answer.
 #pragma once
 
 #include "server-glue/core/signature.h"

@@ -16,8 +16,9 @@ pmix_status_t on_connected2(const pmix_proc_t *proc, void *, pmix_info_t[], std:
     });
 }
 
-// The library notes that the process has finalized only after it has answered it, and for one that closes its
-// connection before that it counts one process less on this host for good. In its own thread nothing comes between.
+// The library notes that a process has finalized only after it has answered it. When the process closes its
+// connection before that, the library counts one process less on this host for good. In libpmix' own thread nothing
+// comes between.
 StatusReply finalize_reply(pmix_op_cbfunc_t callback, void *data) {
     if (!callback)
         return {};

@@ -49,7 +49,7 @@ void add_parent(InfoList &info, const StepInfo &step) {
     info.add_process(PMIX_PARENT_ID, proc_of(step.parent->nspace, step.parent->rank));
 }
 
-// One process. `task`: null for a process of another host.
+// Describes one process. `task` is null for a process of another host.
 InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const LocalTask *task,
                       const std::vector<std::string> &sets) {
     InfoList info;
@@ -80,7 +80,7 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
     return info;
 }
 
-// The first that all its processes are in; null if there is none.
+// The first set that holds all processes of the program; null if there is none.
 const ProcessSet *set_of_all(const StepInfo &step, const App &app) {
     auto holds = [&](const ProcessSet &set) {
         if (app.ranks.empty())

@@ -11,7 +11,7 @@
 
 namespace pmixhost {
 
-// What only this host knows of its tasks, by local rank. Empty strings: unknown.
+// What only this host knows of its tasks, in the order of local ranks. An empty text is not known.
 struct LocalTask {
     Rank rank = 0;
     std::string cpuset;   // as PMIx_server_generate_cpuset_string gives it
@@ -23,7 +23,7 @@ struct JobDirectories {
     std::string nspace;  // PMIX_NSDIR
 };
 
-// In the library thread, which alone asks libpmix for what the maps are written in.
+// Runs in the library thread, which alone asks libpmix for what the maps are written in.
 Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks, const JobDirectories &directories);
 
 } // namespace pmixhost

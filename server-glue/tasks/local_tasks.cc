@@ -102,7 +102,7 @@ void LocalTasks::register_nspace() {
     registering_ = true;
     patience_.reset();
     auto ranks = step_.map.ranks_on(step_.self);
-    // What binds the tasks is looked at now, what libpmix makes of it in the library thread.
+    // The tasks' bindings are looked at now; what libpmix makes of them comes in the library thread.
     using Binding = std::pair<Rank, std::shared_ptr<const CpuSet>>;
     std::vector<Binding> bindings;
     for (Rank rank : ranks) {
@@ -178,7 +178,7 @@ void LocalTasks::task_gone(Rank rank, std::optional<int> wait_status) {
     if (table_)
         table_->set(step_.map.local_rank(rank), 0);
     callbacks_.on_gone(rank, wait_status);
-    // After what libpmix has posted already: it may know the rank as connected.
+    // The clients go after what libpmix has posted already: it may know the rank as connected.
     loop_.post([this] { send_proxy_clients(); });
     if (watch_.running() == 0 && started_.size() == step_.map.ranks_on(step_.self).size())
         callbacks_.on_all_ended();

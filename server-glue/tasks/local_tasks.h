@@ -1,9 +1,9 @@
 // The tasks of this host, from their first knock to their end.
 //
-// The namespace is registered when every task has asked for its environment, because only then are
-// all CPU bindings known; a task that is late by `straggler_patience` is not waited for. A client is
-// registered with the gid that the kernel told of its process. Order for each task: knock, watch,
-// (all there) register namespace, register client, environment out.
+// The namespace is registered when every task has asked for its environment, because only then are all CPU bindings
+// known, but a task that is late by `straggler_patience` is not waited for. A client is registered with the gid that
+// the kernel told of its process. Order for each task: knock, watch, (all there) register namespace, register client,
+// environment out.
 //
 // A task that ends without ever having connected would leave the others of this host waiting in
 // libpmix for ever, as libpmix cannot know of its end. A proxy client (proxy_client.h) connects in its name
@@ -35,9 +35,9 @@ class LocalTasks {
         std::function<void()> on_all_ended;    // every task of this host has started and ended
         std::function<void()> on_serving;      // the namespace is registered
         std::function<void(Error)> on_failure; // the daemon cannot serve
-        // Only in a spawned step: every task of this host executes its program, or one could not.
+        // Only in a spawned step: every task of this host executes its program.
         std::function<void()> on_launched;
-        // (the task waits until `task` is dropped).
+        // Likewise: a task could not execute its program. It waits until `task` is dropped.
         std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
     };
     LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory, TaskTable *table,
@@ -47,9 +47,9 @@ class LocalTasks {
     void set_remedies(std::vector<std::string> entries) { remedies_ = std::move(entries); }
     // The library is up; from now on tasks are answered. `library` outlives this object.
     void set_library(PmixLibrary &library);
-    // Opens the door (backends whose RM starts the tasks).
+    // Opens the door, for backends whose RM starts the tasks.
     void open_door(UniqueFd fd);
-    // Backends that start the tasks themselves.
+    // For backends that start the tasks themselves.
     void want_environment(Rank rank, TaskDoor::Answer answer);
     void started(Rank rank, pid_t pid);
     void ended(Rank rank, std::optional<int> wait_status);
@@ -57,16 +57,16 @@ class LocalTasks {
     void exec_report(Rank rank, std::string_view said, UniqueFd connection);
 
     void client_connected(Rank rank);
-    // True when this was the last of this host that had not.
+    // A client is in PMIx_Finalize. True when it is the last of this host that had not been.
     bool client_finalized(Rank rank);
     bool any_started() const { return !started_.empty(); }
-    // Ended, whatever the way.
+    // Has the task ended, in whatever way?
     bool gone(Rank rank) const { return gone_.contains(rank); }
     bool connected(Rank rank) const { return connected_.contains(rank); }
     bool any_finalized() const { return !finalized_.empty(); }
     bool finalized(Rank rank) const { return finalized_.contains(rank); }
-    // A task that used PMIx has ended without having finalized it. One that SIGPIPE ended does not count: it
-    // wrote to a process that was gone, as those of Open MPI 4.1 do in MPI_Finalize.
+    // Has a task that used PMIx ended without having finalized it? One that SIGPIPE ended does not count: it wrote to
+    // a process that was gone, as those of Open MPI 4.1 do in MPI_Finalize.
     bool any_ended_badly() const;
     TaskWatch &watch() { return watch_; }
 

@@ -10,8 +10,8 @@
 
 namespace pmixhost {
 
-// Starts one; `environment` is the rank's. Does not wait for it. The child is this process' and is
-// reaped by it (SIGCHLD is ignored in the server).
+// Starts one; `environment` is the rank's. Does not wait for it. The child is this process' own and needs no reaping
+// (the server ignores SIGCHLD).
 Result<void> send_proxy_client(const std::vector<std::string> &environment);
 
 // What the proxy client process does: the body of `pmixhostd --proxy-client`.

@@ -1,4 +1,4 @@
-// What mpi.remedies (common/config/remedies.h) comes to on this host, with this PMIx library.
+// Which of mpi.remedies (common/config/remedies.h) apply on this host, with this PMIx library.
 #pragma once
 
 #include "common/config/settings.h"
@@ -10,10 +10,11 @@
 
 namespace pmixhost {
 
-// Those that are wanted and needed, for the door's answer (contrib/doc/task-door.md): "?NAME=VALUE", which is set in a
-// task that has no NAME.
+// The remedies that are wanted and needed, for the door's answer (contrib/doc/task-door.md): "?NAME=VALUE", which is
+// set in a task that has no NAME.
 std::vector<std::string> remedies_of_tasks(const Settings &settings, const StepInfo &step);
-// For this daemon itself, in the same way. Before it has a second thread and before the PMIx library starts.
+// Sets them in this daemon's own environment, in the same way. To be called before it has a second thread and before
+// the PMIx library starts.
 void set_remedies_of_daemon(const Settings &settings);
 
 } // namespace pmixhost

@@ -1,8 +1,8 @@
-// The task door: where each task of this host, just before its exec, gets the environment it needs
-// (protocol: contrib/doc/task-door.md). Who asks, the kernel tells.
+// The task door: where each task of this host, just before its exec, gets the environment it needs (protocol:
+// contrib/doc/task-door.md). The kernel tells who asks.
 //
-// Other users are closed at once. At most 256 visitors that have not said what they want are held, 32 of one
-// process, and each for 10 s: the oldest makes room, so that whoever says nothing keeps no task out.
+// Connections of other users are closed at once. At most 256 visitors that have not said what they want are held, 32
+// of one process, and each for 10 s: the oldest makes room, so that whoever says nothing keeps no task out.
 #pragma once
 
 #include "common/base/log.h"
@@ -28,9 +28,9 @@ class TaskDoor {
         Result<UniqueFd> pidfd; // of that very process; fails (not_found) when it has ended
         Answer answer;
     };
-    // What a task said after it had its environment, until it closed or said its last: for spawned
-    // processes, whether their program was executed (common/start/task_spec.h). One that waits for the
-    // connection's end before it ends itself has it when `connection` is dropped.
+    // Gets what a task said after it had its environment, until it closed or said its last: for spawned processes,
+    // whether their program was executed (common/start/task_spec.h). A task that waits for the connection's end
+    // before it ends itself sees it when `connection` is dropped.
     using ExecReport = std::function<void(Rank, std::string said, UniqueFd connection)>;
     // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_exec_report`
     // the daemon closes first.

@@ -1,5 +1,5 @@
-// The pids of this host's running tasks, in memory that the server shares with its supervisor: a
-// supervisor whose server was killed must know whether there is still a step to end.
+// The pids of this host's running tasks, in memory that the server shares with its supervisor, which must know, when
+// its server was killed, whether there is still a step to end.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,8 @@ struct TaskTable {
         began[local_rank].store(value > 0 ? began_at(value) : 0, std::memory_order_relaxed);
         pid[local_rank].store(value, std::memory_order_release);
     }
-    // With the pid it names a process: another one of the same number began later. 0: there is none.
+    // When the process began. With the pid it names a process: another one of the same number began later. 0: there
+    // is none.
     static std::uint64_t began_at(pid_t pid);
 };
 

@@ -69,7 +69,7 @@ Result<void> TaskWatch::add(Rank rank, pid_t pid, Result<UniqueFd> pidfd) {
         return pidfd.failure();
     UniqueFd memory(::open(fmt::format("/proc/{}/statm", pid).c_str(), O_RDONLY | O_CLOEXEC));
     UniqueFd stat(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
-    // Not waited for even now: so these files are its own.
+    // It has not been waited for even now, so these files are its own.
     if (is_reaped(pidfd->get()))
         return error(ErrorKind::not_found, "process {} has ended", pid);
     Task task{pid, std::move(*pidfd), std::move(memory), std::move(stat), {}};
@@ -86,7 +86,7 @@ void TaskWatch::ended(Rank rank, std::optional<int> wait_status) {
         on_end_(rank, wait_status);
 }
 
-// A thread that ends gives up its memory before its files. Gone altogether: has none either.
+// A thread that ends gives up its memory before its files. A process that has gone altogether has none either.
 static bool has_memory(int statm) {
     char text[8];
     ssize_t n = ::pread(statm, text, sizeof text, 0);

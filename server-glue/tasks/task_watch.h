@@ -14,15 +14,15 @@ namespace pmixhost {
 
 class TaskWatch {
   public:
-    // `wait_status`: as of waitpid(2), when it can be known. A process that is not a child shows it
-    // until it is reaped, and kernels from 6.15 on afterwards too.
+    // `wait_status` is that of waitpid(2), when it can be known. A process that is not a child shows it until it is
+    // reaped, and on kernels from 6.15 on afterwards too.
     using OnEnd = std::function<void(Rank, std::optional<int> wait_status)>;
     TaskWatch(EventLoop &loop, OnEnd on_end) : loop_(loop), on_end_(std::move(on_end)) {}
 
     // Watches a process from now on. Fails (not_found) when it has ended and is waited for already,
     // (denied) when this rank is watched already, and as `pidfd` has failed.
     Result<void> add(Rank rank, pid_t pid, Result<UniqueFd> pidfd);
-    // `pid` is known to be of the task now: a child of who says so.
+    // The same for a pid that is known to be the task's now: a child of whoever says so.
     Result<void> add(Rank rank, pid_t pid);
     // The task is known to have ended (a backend said so); on_end is called unless it was.
     void ended(Rank rank, std::optional<int> wait_status);
@@ -33,6 +33,7 @@ class TaskWatch {
     // 0 when it is not running.
     pid_t pid_of(Rank rank) const;
     std::size_t running() const { return tasks_.size(); }
+    // Fails (not_found) when the rank is not running here, and as system_error() says of kill(2).
     Result<void> signal(Rank rank, int signal);
 
   private:

@@ -40,9 +40,9 @@ trap test_end EXIT
 
 diag() { echo "#   ${*//$'\n'/$'\n'#   }"; }
 
-# What is known not to work yet is listed in the file not-yet, and what does not on one release of Debian in
-# not-yet.NAME, "SCRIPT: DESCRIPTION<TAB>REASON" each; such a test's failure is TAP's TODO. Prints the reason;
-# false when it is not listed.
+# Tests that are known not to work yet are listed in the file not-yet, and those that do not on one release of Debian
+# in not-yet.NAME, "SCRIPT: DESCRIPTION<TAB>REASON" each; the failure of such a test is TAP's TODO. Prints the reason;
+# false when the test is not listed.
 not_yet_files=("${BASH_SOURCE[0]%/*}/not-yet")
 release_file=${not_yet_files[0]}.$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 [[ ! -f $release_file ]] || not_yet_files+=("$release_file")
@@ -159,7 +159,7 @@ run() {
     return 0
 }
 
-# TEST_MPI: another plugin to run the same tests with, to see what is Slurm's doing and what ours.
+# TEST_MPI names another plugin to run the same tests with, to see what is Slurm's doing and what ours.
 mpi=--mpi=${TEST_MPI:-pmixhost}
 run_srun() { run srun "$mpi" "$@"; }
 
@@ -176,8 +176,8 @@ failed() { [[ $status != 0 && -z $too_late ]]; }
 
 hosts_of_cluster() { as_user root sinfo -h -N -o %N | sort -Vu; }
 
-# Everything of ours on a host: processes, files in the places that each host has of its own, and
-# abstract sockets. Empty when nothing runs.
+# Prints everything of ours on a host: processes, files in the places that each host has of its own, and abstract
+# sockets. Prints nothing when nothing runs.
 litter() { # HOST
     # shellcheck disable=SC2016 # awk's $8
     on_host "$1" bash -c '
@@ -214,7 +214,7 @@ end_own_cluster() {
 }
 said=
 
-# Directories shared by all hosts that happen to lie under /tmp are not the host's own.
+# Directories that all hosts share and that happen to lie under /tmp are not the host's own.
 prunes() {
     local path
     for path in "$PMIXHOST_CLUSTER_DIR" "$PMIXHOST_BUILD" "$PMIXHOST_SOURCE"; do

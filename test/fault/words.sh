@@ -24,7 +24,8 @@ if [[ $backend == slurm ]]; then
     }
     all_hosts() { echo head; hosts_of_cluster; }
 else
-    # No accounts, and not those of the cluster's users: whose daemons are whose is seen by their uid.
+    # The local backend needs no accounts. These uids are not those of the cluster's users, since whose daemons are
+    # whose is seen by their uid.
     victim=60101 stranger=60102
     attacked_hosts() { echo here; }
     as_stranger() { # HOST COMMAND ...

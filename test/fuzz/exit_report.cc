@@ -8,7 +8,7 @@ using namespace pmixhost::kit;
 
 namespace {
 
-// Everything is genuine, so that what is behind the seal is reached.
+// Takes everything for genuine, so that what is behind the seal is reached.
 class OpenSealer : public Sealer {
   public:
     Result<std::string> seal(std::string_view payload) override { return std::string(payload); }

@@ -1,4 +1,4 @@
-// What whoever connects to the PMIx server writes first.
+// The first bytes that anybody who connects to the PMIx server writes.
 #include "server-glue/library/hello.h"
 
 #include "test/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// PMIx_Allocation_request: what makes sense, one answer for each, and who is given up.
+// PMIx_Allocation_request: which requests make sense, that each gets one answer, and who is given up.
 #include "server-glue/allocation/allocation_service.h"
 
 #include "server-glue/library/info_list.h"

@@ -1,4 +1,4 @@
-// cmocka for C++ tests: its header wants these first, and C linkage.
+// cmocka for C++ tests: its header wants C linkage, and the headers before it.
 #pragma once
 
 // clang-format off

@@ -73,7 +73,7 @@ struct Fixture {
         }
         return true;
     }
-    // Until the guard has done what it does with all that was sent before.
+    // Runs the loop until the guard has dealt with all that was sent before.
     void settle() {
         UniqueFd last = connect();
         shutdown(last.get(), SHUT_WR);
@@ -309,7 +309,7 @@ void one_that_takes_its_time_is_not(void **) {
     assert_string_equal(f.broken.c_str(), "");
 }
 
-// What libpmix does on its error paths, with another thread's open between the two.
+// libpmix closes twice on its error paths, with another thread's open between the two.
 void a_second_close_meets_nothing(void **) {
     DescriptorRange range(512);
     range.prepare();

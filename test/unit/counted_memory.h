@@ -1,5 +1,4 @@
-// new and delete for a test, which count what a thread takes and can run out of memory. Include it once in a
-// program.
+// new and delete for a test: they count what a thread takes, and can run out of memory. Include it once in a program.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +7,15 @@
 
 namespace pmixhost {
 
-// Of this thread. `fails_at`: the allocation, counted from 0, that fails; negative: none. `failed`: it has.
+// What the calling thread has taken. `fails_at`: the allocation, counted from 0, that fails; negative: none does.
+// `failed`: it has failed.
 inline thread_local std::size_t allocations = 0;
 inline thread_local long fails_at = -1;
 inline thread_local bool failed = false;
 
 } // namespace pmixhost
 
-// Inlined, new and free would look like a mismatch to the compiler.
+// These are not inlined, because new and free would then look like a mismatch to the compiler.
 [[gnu::noinline]] void *operator new(std::size_t size) {
     using namespace pmixhost;
     ++allocations;

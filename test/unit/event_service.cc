@@ -319,7 +319,7 @@ void ends_go_around_hosts_that_are_gone(void **) {
         assert_int_equal(step.hosts[h]->ends.back(), 10);
 }
 
-// Who would be connected with has most likely left.
+// The hosts that would be connected with have most likely left.
 void no_connection_is_made_for_ends(void **) {
     Step step(7, 2);
     step.hosts[0]->service.note_normal_exit(0, true);

@@ -59,7 +59,7 @@ void name_this_thread(const char *name) {
     ::prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
-// In the child: three threads that never end, and a line to `ready_fd` when they are where they are meant to be.
+// Runs in the child: three threads that never end, and a line to `ready_fd` when they are where they are meant to be.
 [[noreturn]] void stand_still(int ready_fd) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     sigset_t all;
@@ -155,7 +155,7 @@ pid_t thread_named(const std::string &report, const std::string &name) {
 
 void threads_that_wait_and_spin_are_told_apart(void **) {
     Still still;
-    // The waiter's last step into the kernel is not to be seen from here: until it is there.
+    // The waiter's last step into the kernel cannot be seen from here, so the report is made again until it shows.
     Written report;
     for (int i = 0; i < 50; ++i) {
         report = written(still.pid());

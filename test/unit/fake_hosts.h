@@ -32,7 +32,7 @@ struct FakeHosts : HostPort {
     bool session_reachable = true;
     bool session_connected = true;
 
-    // What was sent as the n-th, which must be such a message.
+    // What was sent as the n-th (from 0), which must be a message of that type.
     template <typename Message> Message sent_as(std::size_t place) const {
         const Sent &one = sent.at(place);
         assert_int_equal(one.type, Message::type);
@@ -47,7 +47,7 @@ struct FakeHosts : HostPort {
         }
         return out;
     }
-    // The last message to that host, which must be such a one.
+    // The last message to that host, which must be one of that type.
     template <typename Message> Message last_to(HostIndex host) const {
         std::size_t place = sent.size();
         while (place > 0 && sent[place - 1].to != host)
@@ -85,7 +85,7 @@ struct FakeNetwork {
     bool apart = false;        // no connection is there yet
     std::map<std::pair<HostIndex, HostIndex>, std::size_t> queued; // bytes, from one to the other
 
-    // What arrives next, also at one that is gone; nullopt: nothing is under way.
+    // Takes what arrives next, even at a host that is gone; nullopt when nothing is under way.
     std::optional<Message> take() {
         if (wire.empty())
             return std::nullopt;

@@ -1,5 +1,5 @@
-// What one thread waits for and another one opens, once. std::future does that too, but part of it is in the
-// C++ library, where the thread sanitizer does not look, and reports races that are none.
+// What one thread waits for and another one opens, once. std::future does that too, but part of it is in the C++
+// library, where the thread sanitizer does not look: it reports races that are none.
 #pragma once
 
 #include <condition_variable>

@@ -23,7 +23,7 @@ inline std::string z(std::string text) {
     return text + '\0';
 }
 
-// Header and rest.
+// A whole message: the header, and `rest` behind it.
 inline std::string with_header(const std::string &rest) {
     return native_order(0xffffffffu) + native_order(0xffffffffu) +
            native_order(static_cast<std::uint32_t>(rest.size())) + native_order(0) + rest;

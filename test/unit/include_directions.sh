@@ -32,9 +32,10 @@ status=$?
 result $status 2 "common and server-glue know nothing of what is built on them"
 [ $status = 0 ] || echo "$outside" | sed 's/^/# /'
 
-# What decides is made of plain data: pmix_server.h stays at the boundary, whatever the way by which it would come.
-# Who may: library/, the translations of upcalls and their table; and, in its .cc alone, who calls PmixLibrary: daemon/,
-# tasks/, and what knows the step's surroundings (step/step_context.h), or is handed the library by one of these.
+# Code that decides is made of plain data: pmix_server.h stays at the boundary, whatever the way by which it would
+# come. These may have it: library/, the translations of upcalls and their table; and, in its .cc alone, code that
+# calls PmixLibrary: daemon/, tasks/, and what knows the step's surroundings (step/step_context.h), or is handed the
+# library by one of these.
 servers=$(grep -rE '^#include ["<](server-glue/|pmix_server\.h)' --include='*.cc' --include='*.h' server-glue |
 	tr -d '"<>' | sed 's/:#include /:/' |
 	awk -F: '
@@ -66,7 +67,7 @@ servers=$(grep -rE '^#include ["<](server-glue/|pmix_server\.h)' --include='*.cc
 status=$?
 result $status 3 "pmix_server.h stays at the boundary"
 [ $status = 0 ] || echo "$servers" | sed 's/^/# /; s/$/ includes pmix_server.h/'
-# Which RM it is, only its plugin knows.
+# Only its plugin knows which RM it is.
 named=$(grep -rniE 'slurm' --include='*.cc' --include='*.h' --include='*.mk' common server-glue tools |
 	grep -v '^common/config\.mk:') # the table of its options
 [ -z "$named" ]

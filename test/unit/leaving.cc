@@ -63,7 +63,7 @@ Outcome outcome(bool orderly, std::chrono::milliseconds takes, std::chrono::mill
     return seen;
 }
 
-// Without a heartbeat for five times as long as would be a hang.
+// The server has no heartbeat for five times as long as would be a hang.
 void leaving_is_not_hanging(void **) {
     auto seen = outcome(false, 1s, 20s);
     assert_int_equal(seen.code, 1);

@@ -1,13 +1,13 @@
 #!/bin/sh
-# libpmix is called in the library thread alone (server-glue/library/library_thread.h), so no file but those
-# of that layer calls what can wait for a lock of it. Elsewhere only what works on the caller's memory.
+# libpmix is called in the library thread alone (server-glue/library/library_thread.h), so no file but those of that
+# layer calls what can wait for a lock of it. Elsewhere only functions are called that work on the caller's memory.
 cd "${top_srcdir:-${srcdir:-.}}" || exit 1
 echo 1..2
 result() { # STATUS NUMBER TEXT
 	if [ "$1" = 0 ]; then echo "ok $2 - $3"; else echo "not ok $2 - $3"; fi
 }
 
-# A process of its own: proxy_client.cc.
+# proxy_client.cc is a process of its own.
 calls=$(grep -rnE 'PMIx_[A-Za-z_]+ *\(' --include='*.cc' --include='*.h' common plugins server-glue tools |
 	awk -F: '$1 ~ /^server-glue\/library\/upcall/ || $1 !~ /^server-glue\/(library\/|tasks\/proxy_client\.cc)/' |
 	sed -E 's,//.*,,; s,"([^"\\]|\\.)*",,g' |

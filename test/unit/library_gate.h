@@ -16,7 +16,7 @@ inline std::unique_ptr<LibraryThread> make_thread(std::function<void(const std::
     return std::move(*thread);
 }
 
-// Shared: a test that fails leaves it behind.
+// A gate is shared with the job, because a test that fails leaves the job behind.
 struct Gate {
     OneTimeGate opening, reached;
 };

@@ -80,18 +80,18 @@ void test_hostile_frames_are_errors(void **) {
         "XX\x02\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04"s,  // magic
         "PX\x01\x01\0\0\0\x08\0\0\0\x02\x01\x02\x03\x04"s,  // version
         "PX\x02\0\0\0\0\0"s,                                // no type 0
-        "PX\x02\x09\0\0\0\0"s,                              // nor 9
-        "PX\x02\xff\0\0\0\0"s,                              //
+        "PX\x02\x09\0\0\0\0"s,                              // a Launched without its body
+        "PX\x02\xff\0\0\0\0"s,                              // no type 255
         "PX\x02\x04\xff\xff\xff\xff"s,                      // 4 GiB to come
         "PX\x02\x04\0\x01\0\x01"s,                          // one over the limit
         "PX\x02\x01\0\0\0\0"s,                              // a body that is too short
-        "PX\x02\x01\0\0\0\x07\0\0\0\x02\x01\x02\x03"s,      //
+        "PX\x02\x01\0\0\0\x07\0\0\0\x02\x01\x02\x03"s,      // the same
         "PX\x02\x01\0\0\0\x09\0\0\0\x02\x01\x02\x03\x04!"s, // too long
         "PX\x02\x05\0\0\0\x04\xff\xff\xff\xff"s,            // a text beyond its message
         "PX\x02\x05\0\0\0\x05\0\0\0\0!"s,                   // bytes after the text
         "PX\x02\x07\0\0\0\x08\0\0\0\x09\xff\xff\xff\xff"s,  // a list beyond its message
-        "PX\x02\x07\0\0\0\x0a\0\0\0\x09\0\0\0\x02\0\0"s,    //
-        "PX\x02\x08\0\0\0\0"s,                              //
+        "PX\x02\x07\0\0\0\x0a\0\0\0\x09\0\0\0\x02\0\0"s,    // the same
+        "PX\x02\x08\0\0\0\0"s,                              // a Terminate without its body
     };
     for (const auto &bytes : hostile) {
         ControlDecoder decoder;
@@ -120,8 +120,7 @@ void test_noise_never_does_harm(void **) {
     }
 }
 
-// --- the channel
-// -----------------------------------------------------------------------------------
+// --- the channel ---------------------------------------------------------------------------------
 
 struct Pair {
     std::unique_ptr<EventLoop> loop;

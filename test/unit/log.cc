@@ -1,4 +1,4 @@
-// Who logs does not wait for who reads the log, and what is lost is counted.
+// Whoever logs does not wait for whoever reads the log, and what is lost is counted.
 #include "common/base/log.h"
 
 #include <csignal>

@@ -327,7 +327,7 @@ void a_key_that_is_too_long_is_refused(void **) {
     assert_true(port.asked.empty());
 }
 
-// Who gave up does not keep the library asked.
+// A process that gave up does not keep the library asked.
 void a_key_that_nobody_waits_for_is_not_looked_for(void **) {
     Port port;
     Modex modex(port, port, 2);

@@ -1,4 +1,4 @@
-// Who gets what processes had posted when their host leaves before the others, and who is asked for it.
+// Who gets what processes had posted when their host leaves before the others, and which host is asked for it.
 #include "server-glue/modex/posted_heirs.h"
 
 #include "test/unit/check.h"

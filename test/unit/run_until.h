@@ -1,4 +1,4 @@
-// A test that waits in an event loop for what comes from elsewhere.
+// For a test that waits in an event loop for what comes from elsewhere.
 #pragma once
 
 #include "common/loop/event_loop.h"

@@ -1,4 +1,4 @@
-// Who is ended for whose end, when, and with which exit code.
+// Which jobs are ended for whose end, when, and with which exit code.
 #include "server-glue/spawn/shared_fate.h"
 
 #include "test/unit/check.h"

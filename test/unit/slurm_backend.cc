@@ -354,7 +354,8 @@ static void a_stuck_host_does_not_hold_up_the_others(void **state) {
     assert_true(answers_of(*f, sender, {{"well", 1h}}) == std::vector<std::string>{"well sent"});
 }
 
-// As many as there are threads, and those behind them are sent all the same once their time is up.
+// There are as many stuck hosts as threads, and the messages behind them are sent all the same once the time of those
+// is up.
 static void a_stuck_host_is_given_up_in_time(void **state) {
     auto *f = static_cast<Fixture *>(*state);
     StuckHost host;
@@ -390,7 +391,7 @@ static void a_host_that_refuses_is_tried_again(void **state) {
     assert_int_equal(missing, 1);
 }
 
-// Of a daemon that was there nobody is left: to try again would find nobody for ever.
+// Nobody is left of a daemon that was there: to try again would find nobody for ever.
 static void a_daemon_that_has_left_is_not_tried_again(void **state) {
     auto *f = static_cast<Fixture *>(*state);
     std::atomic<int> tried = 0;

@@ -15,7 +15,7 @@ void slurm_unsetenvp(char **array, const char *name) {
     *to = nullptr;
 }
 
-// With Slurm's limit on one entry.
+// Keeps to Slurm's limit on one entry.
 int slurm_env_array_overwrite(char ***array, const char *name, const char *value) {
     if (std::strlen(value) >= 128 << 10)
         return 0;

@@ -1,4 +1,4 @@
-// Slurm's environment arrays, as far as the shim uses them: malloc instead of Slurm's memory.
+// Stands in for Slurm's environment arrays, as far as the shim uses them, with malloc instead of Slurm's memory.
 #pragma once
 
 #include <cstdlib>

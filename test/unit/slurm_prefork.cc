@@ -26,7 +26,7 @@ using namespace pmixhost::slurm;
 using namespace pmixhost::kit;
 using namespace std::chrono_literals;
 
-// In the place of libc's, for everything in this program: what looks at paths as root.
+// Replaces functions of libc for everything in this program, to count how often root looks at paths.
 static std::atomic<int> looked_at_paths = 0;
 extern "C" {
 __attribute__((visibility("default"))) int lstat(const char *path, struct stat *status) noexcept {

@@ -32,7 +32,7 @@ status=$?
 result $status 3 "no libpmix, libevent, libslurm, libhwloc, libfmt"
 [ $status = 0 ] || echo "$needed" | sed 's/^/# needs /'
 
-# Only what libslurmfull and libc surely have; the weak ones may be missing.
+# Only symbols that libslurmfull and libc surely have; the weak ones may be missing.
 unknown=$(nm -D --undefined-only "$plugin" | sed -n 's/^ *U \(.*slurm.*\|stepd.*\|proctrack.*\)/\1/p' |
 	grep -vxE 'slurm_(env_array_overwrite|unsetenvp|error|kill_job_step)')
 [ -z "$unknown" ]

@@ -1,4 +1,4 @@
-// Whose the other end of a TCP connection is, by the kernel's word.
+// Who owns the other end of a TCP connection, by the kernel's word.
 #include "common/peer/socket_owner.h"
 
 #include <cerrno>
@@ -12,7 +12,7 @@ using namespace pmixhost;
 
 namespace {
 
-// A connection over loopback; `make_client` gives the descriptor that connects.
+// A connection over loopback: the client's end, and the end that the listener has accepted.
 struct Connection {
     UniqueFd listener, client, accepted;
 
@@ -75,8 +75,8 @@ void a_peer_that_has_closed_has_no_owner(void **) {
     assert_false(holder_of({geteuid(), 0}).has_value());
 }
 
-// The port of a connection that has gone may be another's listening socket by then.
-// Takes the port that a peer has just left; empty when somebody else on this machine was faster.
+// Listens at the port that a peer has just left, as another process may by then; empty when somebody else on this
+// machine was faster.
 UniqueFd listener_in_its_place(Connection &connection) {
     sockaddr_in own{};
     socklen_t size = sizeof own;

@@ -15,13 +15,13 @@ folders="common plugins server-glue test tools"
 # shellcheck disable=SC2086 # a list
 sources=$(find $folders -name '*.cc' -o -name '*.h' -o -name '*.c' | sort)
 
-# A table may be wider where a line of it is one thing.
+# A table may be wider than that where one line of it is one thing.
 # shellcheck disable=SC2086 # a list
 result 1 "no line of a source is longer than 120 characters" \
 	"$(awk '/clang-format off/ { off = 1 } /clang-format on/ { off = 0 } FNR == 1 { off = 0 }
 		length($0) > 120 && !off { print FILENAME ":" FNR ": " length($0) " characters" }' $sources)"
 
-# What another version of it makes differs in places.
+# Another version of clang-format makes something else in places.
 form="the sources have the form of .clang-format"
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
 	# shellcheck disable=SC2086 # a list

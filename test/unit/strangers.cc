@@ -1,5 +1,5 @@
-// Those of whom nobody knows who they are: which of them has to go when there are too many, where they come
-// from, and how much is said of them in the log.
+// Connections whose makers nobody knows yet: which of them has to go when there are too many, where they come from,
+// and how much is said of them in the log.
 #include "common/base/rate_limit.h"
 #include "common/peer/peer_address.h"
 #include "common/peer/stranger_limits.h"

@@ -21,7 +21,7 @@ struct World final : TimeWarningPort {
     }
     void warn_of_time(std::uint32_t seconds) override { warned.push_back(seconds); }
     TimePoint time_now() const override { return now; }
-    // To the next time, which is this much later.
+    // Goes on to the next time, which is this much later.
     void pass(Duration time) {
         assert_true(warning.next_time() == now + time);
         warning.on_time(warning.next_time() - 1ms);

@@ -1,6 +1,5 @@
-// How this program stands to libevent: the guard that takes pending timers back looks at none of its own
-// ones, wherever they were made; and its event bases have locks, because libpmix' threads come to libevent
-// too.
+// How this program deals with libevent. The guard that takes pending timers back looks at none of the program's own
+// timers, wherever they were made; and its event bases have locks, because libpmix' threads come to libevent too.
 #include "common/loop/event_loop.h"
 
 #include <dlfcn.h>

@@ -34,7 +34,7 @@
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
-// In libpmix' place: its progress thread is the caller's, and how a handler is registered is looked at.
+// Stands in for libpmix: its progress thread is the caller's, and it is noted how a handler is registered.
 static bool with_callback = false;
 extern "C" {
 pmix_status_t PMIx_server_deliver_inventory(pmix_info_t *, std::size_t, pmix_info_t *, std::size_t,

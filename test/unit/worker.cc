@@ -19,7 +19,7 @@
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
-// In the place of libc's, for everything in this program.
+// Replaces libc's function, for everything in this program.
 static std::atomic<bool> refuse_threads = false;
 extern "C" __attribute__((visibility("default"))) int
 pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *data) {

@@ -26,7 +26,7 @@ int check(const std::string &path) {
     return checked.errors.empty() ? exit_ok : exit_failure;
 }
 
-// As a file that says the same, each line with its origin.
+// Shows the settings as a file that says the same, each line with its origin.
 void show_text(const Loaded &loaded) {
     std::size_t width = 0;
     auto options = config_options();

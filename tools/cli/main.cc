@@ -22,7 +22,7 @@ constexpr char help[] = "Usage: pmixhost COMMAND [OPTIONS]\n"
                         "\n"
                         "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's.\n";
 
-// Descriptors 0 to 2 are open, whatever we were started with: no pipe of ours shall take their
+// Sees to it that descriptors 0 to 2 are open, whatever we were started with, so that no pipe of ours takes their
 // place.
 void open_standard_descriptors() {
     int fd;

@@ -15,7 +15,7 @@
 
 namespace pmixhost {
 
-// By the daemon, which loads them for each step: what it cannot use is said here.
+// The daemon shows them, since it loads them for each step: what it cannot use is said here.
 static int show_backends() {
     std::string daemon = pmixhostd_path();
     std::string option = "--backends";

@@ -129,7 +129,7 @@ std::size_t program_of(const RunOptions &options, Rank rank) {
     return app;
 }
 
-// In the child: becomes pmixhostd. Nothing but `kept` (and 0 to 2) stays open.
+// Runs in the child and becomes pmixhostd. Nothing but `kept` (and 0 to 2) stays open.
 [[noreturn]] void become_daemon(const std::string &program, int document, int report, const std::vector<int> &kept,
                                 bool apart) {
     if (apart)

@@ -1,5 +1,5 @@
-// Starts the pmixhostd of one virtual host, with its start document
-// (contrib/doc/start-document.md).
+// Starts the pmixhostd of one virtual host, with its start document (contrib/doc/start-document.md), and those of the
+// central roles.
 #pragma once
 
 #include "common/base/result.h"
@@ -26,9 +26,11 @@ struct RunIdentity {
     std::string session_door; // of the job that spawned this one; empty: this has its own session
 
     std::string directory_of(HostIndex host) const;
-    // What a daemon that was killed has left there.
+    // Removes what daemons that were killed have left there.
     void remove_directories(HostIndex hosts) const;
 };
+// Makes the names and the secret of a run. Fails (system) where the kernel gives no random numbers or working
+// directory.
 Result<RunIdentity> make_identity(const RunOptions &options, char *const *environment);
 
 // Our ends of one task's streams.
@@ -45,8 +47,8 @@ struct DaemonProcess {
     std::shared_ptr<StatusPage> page;
 };
 
-// Where pmixhostd is: PMIXHOST_PMIXHOSTD (this tool has no privilege to lend), else where it was
-// installed to, else beside this program in the build tree.
+// Where pmixhostd is: PMIXHOST_PMIXHOSTD (this tool has no privilege to lend), else beside this program if that runs
+// in the build tree, else where it was installed to.
 std::string pmixhostd_path();
 
 // A pmixhostd of a central role (server-glue/core/central_roles.h): ends when this is dropped.
@@ -60,7 +62,7 @@ class RoleProcess {
                                               const std::string &program);
     // False when it has gone.
     bool invite(const std::string &invitation);
-    // To the launcher: end its jobs; and, no requests come any more: it ends with its last job.
+    // Tells the launcher to end its jobs; or that no requests come any more, so that it ends with its last job.
     void end_jobs() { invite(""); }
     void no_more();
     pid_t pid() const { return pid_; }
@@ -70,6 +72,8 @@ class RoleProcess {
     UniqueFd invitations_;
 };
 
+// Starts the daemon of a host. The caller waits for the child. Returns when it has been executed; fails as
+// system_error() says when it could not be.
 Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity &identity, HostIndex host,
                                    const std::string &program);
 

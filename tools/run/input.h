@@ -11,7 +11,7 @@ namespace pmixhost {
 
 class InputForwarder {
   public:
-    // From our fd 0 into `pipe`, until the end of either.
+    // Forwards from our fd 0 into `pipe`, until the end of either.
     InputForwarder(EventLoop &loop, UniqueFd pipe);
     InputForwarder(const InputForwarder &) = delete;
 

@@ -137,7 +137,7 @@ void OutputStream::emit(std::string_view text, bool complete) {
 
 void OutputStream::finish() {
     if (!line_.empty()) {
-        // As srun does: the last line is completed where lines have labels.
+        // The last line is completed where lines have labels, as srun does.
         emit(line_, !style_.label.empty());
         line_.clear();
     }

@@ -1,6 +1,6 @@
-// The tasks' output on its way to the user: from a pipe per task and stream, line by line, to our
-// standard output and standard error. Nothing here blocks; what the user's side does not take stops
-// the reading, and so, through the pipe, the task.
+// The tasks' output on its way to the user: from a pipe per task and stream, line by line, to our standard output and
+// standard error. Nothing here blocks: when the user's side takes no more, the reading stops, and so, through the
+// pipe, does the task.
 #pragma once
 
 #include "common/base/unique_fd.h"
@@ -51,8 +51,8 @@ class OutputStream {
 
     // The sink has room again.
     void resume();
-    // Takes what is there without waiting for more, and ends. For a pipe that a process which is
-    // none of ours holds open.
+    // Takes what is there without waiting for more, and ends. For a pipe that a process which is not of the job holds
+    // open.
     void drain();
     // Ends at once; the task gets SIGPIPE should it write again.
     void close();

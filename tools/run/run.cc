@@ -68,8 +68,7 @@ Run::Run(EventLoop &loop, const RunOptions &options)
     : loop_(loop), options_(options), stdout_(
                                           loop, STDOUT_FILENO, [this] { resume_streams(stdout_); },
                                           [this] {
-                                              // As in a pipeline: a task that writes on gets
-                                              // SIGPIPE.
+                                              // As in a pipeline: a task that writes on gets SIGPIPE.
                                               for (auto &stream : streams_) {
                                                   if (stream.sink == &stdout_)
                                                       stream.stream->close();
@@ -173,7 +172,7 @@ void Run::on_message(HostIndex h, local::ControlMessage message) {
     } else if (auto *launched = std::get_if<Launched>(&message)) {
         on_launched(h, launched->status, launched->text);
     } else if (auto *contact = std::get_if<Contact>(&message)) {
-        // From now on it says whom it is from.
+        // From now on the message says whom it is from.
         if (contact->host >= hosts_.size())
             return on_invitation(h, contact->host - static_cast<HostIndex>(hosts_.size()), contact->message);
         if (hosts_[contact->host].channel)
@@ -199,7 +198,7 @@ void Run::on_launched(HostIndex h, int status, const std::string &text) {
         spawn_channel_.reset(); // the first failure is the one
 }
 
-// For a central role: the session is the first of them, the launcher the second.
+// The invitation is for a central role: the session is the first of them, the launcher the second.
 void Run::on_invitation(HostIndex h, HostIndex role, const std::string &invitation) {
     if (role == 1) {
         if (!jobs_) {
@@ -250,7 +249,7 @@ void Run::on_task_ended(HostIndex h, Rank rank, int status) {
     highest_status_ = std::max(highest_status_, status);
     if (options_.input == rank && input_)
         input_->close();
-    // Those that we ended are no news, except those that had a code of their own.
+    // Ends of tasks that we ended are no news, except of those that had a code of their own.
     if (status != 0 && !(ending_ && WIFSIGNALED(status)))
         ends_[{h, status}].push_back(rank);
     if (!std::exchange(report_posted_, true))
@@ -410,8 +409,7 @@ void Run::on_children() {
     finish_when_reaped();
 }
 
-// --- the end
-// ---------------------------------------------------------------------------------------
+// --- the end -------------------------------------------------------------------------------------
 
 void Run::signal_tasks(int number) {
     for (auto &host : hosts_) {
@@ -507,8 +505,7 @@ void Run::finish() {
     stdout_.when_empty([this] { stderr_.when_empty([this] { loop_.stop(); }); });
 }
 
-// --- output
-// ----------------------------------------------------------------------------------------
+// --- output --------------------------------------------------------------------------------------
 
 void Run::open_streams(HostIndex h) {
     for (auto &task : hosts_[h].process.streams) {

@@ -124,7 +124,7 @@ Result<App> further_program(const std::vector<std::string> &words, std::string &
     return app;
 }
 
-// `names`: by program; those that name the same set are in it together.
+// `names` are by program; programs that name the same set are in it together.
 Result<void> name_sets(RunOptions &options, const std::vector<std::string> &names, std::string_view from_environment,
                        Rank tasks) {
     auto defined = parse_process_sets(from_environment, tasks);

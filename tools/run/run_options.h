@@ -38,11 +38,10 @@ struct RunCommand {
     std::string help;
     RunOptions options;
 };
-// `process_sets`: of the environment (common/job/process_set.h).
+// `process_sets`: the text of the environment variable (common/job/process_set.h).
 Result<RunCommand> parse_run(const std::vector<std::string> &words, std::string_view process_sets = {});
 
-// "-n 2 a : -n 3 b" at its separators. A program cannot have an argument that is just ":", as with
-// mpirun.
+// Splits "-n 2 a : -n 3 b" at its separators. As with mpirun, a program cannot have an argument that is just ":".
 std::vector<std::vector<std::string>> split_programs(const std::vector<std::string> &words);
 
 } // namespace pmixhost

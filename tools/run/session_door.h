@@ -1,6 +1,6 @@
-// How the daemons of a spawned job reach the session of the job that spawned it: the `pmixhost run`
-// that began it all listens at an abstract socket, whose name its descendants inherit as
-// PMIXHOST_SESSION_DOOR, and takes their invitations. Only from processes of the same user.
+// How the daemons of a spawned job reach the session of the job that spawned it: the `pmixhost run` that began it all
+// listens at an abstract socket, whose name its descendants inherit as PMIXHOST_SESSION_DOOR, and takes their
+// invitations. It takes them only from processes of the same user.
 //
 // One invitation (common/transport/invitation.h) per connection, then the sender closes.
 #pragma once
@@ -18,6 +18,7 @@ inline constexpr const char *session_door_variable = "PMIXHOST_SESSION_DOOR";
 
 class SessionDoor {
   public:
+    // Listens under a fresh name; `loop` outlives this. `on_invitation` is called in the loop's thread.
     static Result<std::unique_ptr<SessionDoor>> open(EventLoop &loop,
                                                      std::function<void(std::string invitation)> on_invitation);
     // For session_door_variable.

@@ -1,5 +1,5 @@
-// What Slurm is asked for allocations with, by libslurm, as salloc, scontrol and scancel do. All of it
-// blocks. Strings go as fields of a message, never through a command line.
+// Asks Slurm for allocations by libslurm, as salloc, scontrol and scancel do. All of it blocks. Strings go as fields
+// of a message, never through a command line.
 #pragma once
 
 #include "plugins/slurm/backend/allocations.h"
@@ -7,13 +7,13 @@
 
 namespace pmixhost::slurm {
 
-// `prepare`: calls slurm_init(), once. `steps`: those that run in a job.
+// `prepare` calls slurm_init(), once. `steps` gives the steps that run in a job.
 Allocations::Slurm allocation_calls(void (*prepare)(),
                                     std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps);
 
-// The number of a job and nothing else. Fails (not_found).
+// Reads the number of a job, and nothing else. Fails (not_found).
 Result<std::uint32_t> job_number(const std::string &text);
-// Slurm counts in minutes.
+// Slurm counts in minutes: rounds up.
 std::uint32_t minutes_of(std::uint32_t seconds);
 // `all` without `some`. Fails (not_found) where one of `some` is none of `all`.
 Result<std::vector<std::string>> without(const std::vector<std::string> &all, const std::vector<std::string> &some);

@@ -8,7 +8,7 @@
 
 namespace pmixhost::slurm {
 
-// Of this host, and each has one call at a time; what is to be cancelled must never be refused.
+// Allocations of this host, each of which has one call at a time; a cancellation must never be refused.
 static constexpr std::size_t max_calls = 4096;
 
 Allocations::Allocations(EventLoop &loop, Log &log, std::uint32_t own_job, Slurm slurm)
@@ -47,7 +47,7 @@ void Allocations::allocate(std::uint64_t id, RmAllocation request, TimePoint dea
         waiting.deadline = loop_.after(std::max(deadline - loop_.now(), Duration::zero()), [this, id] {
             finish(id, error(ErrorKind::timeout, "Slurm did not grant the allocation in time"));
         });
-    // Not timed: a job that was made must be heard of, if only to be cancelled.
+    // The call has no deadline: a job that was made must be heard of, if only to be cancelled.
     calls_.run(
         {}, TimePoint::max(), [submit = slurm_.submit, request = std::move(request)] { return submit(request); },
         [this, id](Result<std::uint32_t> job) { on_submitted(id, std::move(job)); });

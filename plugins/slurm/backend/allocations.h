@@ -1,9 +1,8 @@
 // Allocations that processes of the step ask for: a new one is a job of Slurm's, which may have to wait
 // in its queue. In the loop's thread; what blocks is behind `Slurm` and happens in a thread.
 //
-// slurmctld is asked now and then how a waiting job is doing, at growing intervals: there is no port on
-// which it could call. A job that is not wanted any more is cancelled, also one that was granted in the
-// same moment.
+// slurmctld is asked how a waiting job is doing, at growing intervals, because there is no port on which it could
+// call. A job that is not wanted any more is cancelled, also one that was granted in the same moment.
 #pragma once
 
 #include "common/base/log.h"
@@ -26,7 +25,7 @@ class Allocations {
         };
         std::function<Result<State>(std::uint32_t job)> look;
         std::function<Result<void>(std::uint32_t job)> cancel;
-        // All else. `own`: the step's job.
+        // Extends or releases (RmAllocation::Kind). `own`: the step's job.
         std::function<Result<RmAllocated>(const RmAllocation &, std::uint32_t own)> change;
     };
     Allocations(EventLoop &loop, Log &log, std::uint32_t own_job, Slurm slurm);

@@ -29,8 +29,8 @@ bool of_this_step(const TaskMap &map, const StepName &name) {
     return job && map.step_id == name.step_id;
 }
 
-// Among the entries of `node` the one that is the component's whose first rank is `first`: the
-// components' ranks do not overlap, so it is the entry with the lowest rank from there on.
+// Finds, among the entries of `node`, that of the component whose first rank is `first`. The components' ranks do not
+// overlap, so it is the entry with the lowest rank from there on.
 HostIndex find_self(const TaskMap &map, const std::vector<std::string> &nodes, const std::string &node) {
     HostIndex self = no_host;
     Rank lowest = UINT32_MAX;
@@ -47,7 +47,7 @@ HostIndex find_self(const TaskMap &map, const std::vector<std::string> &nodes, c
     return self;
 }
 
-// In the words of PMIX_MAPBY and PMIX_RANKBY.
+// The policy in the words of PMIX_MAPBY and PMIX_RANKBY.
 std::string policy_of(const std::string &distribution) {
     if (distribution == "block")
         return "slot";

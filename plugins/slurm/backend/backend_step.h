@@ -1,5 +1,5 @@
-// From the start document to what pmixhostd knows of a step under Slurm. No RPC is sent: with
-// thousands of hosts starting at once, what srun knew has to do.
+// Makes of the start document what pmixhostd knows of a step under Slurm. No RPC is sent: what srun knew has to do,
+// because thousands of hosts may start at once.
 #pragma once
 
 #include "common/config/settings.h"
@@ -26,14 +26,16 @@ struct SlurmStep {
     int lifeline_fd = -1;     // ends with slurmstepd; -1: none
 };
 
+// Makes the descriptor of the lifeline close-on-exec. Fails (invalid, not_found) with a text that names the key, and
+// (system) where that descriptor is not there.
 Result<SlurmStep> read_start_document(const StartDocument &document);
 
-// Slurm's host list, in order. Fails (invalid, limit).
+// Expands Slurm's host list, in order. Fails (invalid, limit).
 Result<std::vector<std::string>> expand_host_list(const std::string &text, std::size_t max);
-// Each once, in the order in which a step has them that is asked for with --distribution=arbitrary and
-// these as its host list.
+// The hosts, each once, in the order that a step has which asks for --distribution=arbitrary with them as its host
+// list.
 Result<std::vector<std::string>> sorted_hosts(const std::vector<std::string> &host_of_rank);
-// "4(x2),8" is 16; 0 for what cannot be read.
+// "4(x2),8" is 16; a text that cannot be read is 0.
 std::uint32_t sum_of_cpus(std::string_view text);
 // A host of several het components has a daemon, and thus an entry, for each: the first keeps its
 // name, the others are "n1+1", "n1+2".

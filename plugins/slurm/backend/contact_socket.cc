@@ -177,7 +177,7 @@ void ContactSocket::watch() {
     watch_ = loop_.watch(socket_.fd.get(), EventLoop::readable, [this](unsigned) { accept(); });
 }
 
-// Another one may have taken the name over.
+// Takes the name back, unless another daemon has taken it over.
 ContactSocket::~ContactSocket() {
     std::string directory = path_.substr(0, path_.rfind('/'));
     UniqueFd held(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -3,11 +3,11 @@
 //
 //     BASE/.pmixhost-UID/JOB.STEP.HOST
 //
-// JOB is the step's leading job, HOST the receiver's index in the step's list of hosts: hosts of
-// one machine, and components that share a host, do not collide. The directory is made on first use
-// with mode 0700; the socket goes when the daemon ends, and the directory with the last socket. What a
-// killed daemon left behind, the next one of this user removes. Whoever makes, replaces or removes a name
-// holds the lock of the directory (flock), so that nobody removes the socket of another one.
+// JOB is the step's leading job, HOST the receiver's index in the step's list of hosts: hosts of one machine, and
+// components that share a host, do not collide. The directory is made on first use with mode 0700; the socket goes
+// when the daemon ends, and the directory with the last socket. The next daemon of this user removes what a killed
+// one left behind. Whoever makes, replaces or removes a name holds the lock of the directory (flock), so that nobody
+// removes the socket of another one.
 //
 // slurmd connects as the sending user (which munge has told it) and writes
 //     u32be uid of the sender | u32be length | bytes
@@ -32,7 +32,7 @@ namespace pmixhost::slurm {
 
 inline constexpr std::size_t max_contact = 4096;
 
-// The session of an allocation: BASE/.pmixhost-UID/JOB.session
+// Where the session of an allocation listens: BASE/.pmixhost-UID/JOB.session. Fails as contact_path() does.
 Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job);
 std::string contact_directory(const std::string &base, uid_t uid);
 // Fails (limit) where the path is longer than a socket's name may be.
@@ -41,8 +41,12 @@ Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32
 
 class ContactSocket {
   public:
-    // What to do where somebody listens at that path: fail (exists), or be the one from now on.
+    // What open() does where somebody listens at that path: fail (exists), or take the place.
     enum class Sharing { take_over, first_only };
+    // Listens at `path`, which contact_path() or session_path() has given; `loop` and `log` outlive this.
+    // `on_message` gets each message, in the loop's thread. With first_only it fails (exists) where somebody listens,
+    // and (timeout) where another process keeps the lock. Fails (denied) where the directory is not the user's own,
+    // (limit) on a path that is too long, and as system_error() says.
     static Result<std::unique_ptr<ContactSocket>> open(EventLoop &loop, Log &log, const std::string &path,
                                                        std::function<void(std::string message)> on_message,
                                                        Sharing sharing = Sharing::take_over);

@@ -18,7 +18,7 @@ namespace {
 constexpr int max_attempts = 8;
 constexpr std::string_view between = "; ";
 
-// Whole, not as a part of a longer one.
+// Does the comment have the line as a whole, not as a part of a longer one?
 bool has_line(std::string_view comment, std::string_view line) {
     for (std::size_t at = comment.find(line); at != comment.npos; at = comment.find(line, at + 1)) {
         std::string_view rest = comment.substr(at + line.size());

@@ -1,12 +1,12 @@
-// What users of Slurm ask it with squeue and sinfo, by libslurm. Each call waits for slurmctld, for up
-// to Slurm's message timeout and its repetitions: in a thread of one's own.
+// Answers what users of Slurm ask it with squeue and sinfo, by libslurm. Each call waits for slurmctld, for up to
+// Slurm's message timeout and its repetitions, so it needs a thread of its own.
 #pragma once
 
 #include "server-glue/rm/questions.h"
 
 namespace pmixhost::slurm {
 
-// Of job `job_id` where the question does not name another allocation. slurm_init() comes first.
+// The answer is about job `job_id` where the question does not name another allocation. slurm_init() comes first.
 // Errors: not_found (no such job), unreachable.
 Result<RmAnswer> ask_slurm(const RmQuestion &question, std::uint32_t job_id);
 

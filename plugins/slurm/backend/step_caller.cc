@@ -11,7 +11,7 @@
 
 namespace pmixhost::slurm {
 
-// Of a step that is starting, or has no pmixhost.
+// How long a step is tried that is starting, or has no pmixhost.
 static constexpr auto patience = std::chrono::minutes(5);
 // The hosts that are tried in one round, for when the first has left its step.
 static constexpr std::size_t max_hosts = 4;

@@ -1,5 +1,5 @@
-// How the session reaches the steps of its job that do not know of it: slurmctld tells which there are,
-// and slurmd brings each a session_call (server-glue/core/central_roles.h) to its daemon's contact socket.
+// How the session reaches the steps of its job that do not know of it: slurmctld tells which there are, and slurmd
+// brings a session_call (server-glue/core/central_roles.h) to the contact socket of each step's daemon.
 //
 // Both block, and happen in a thread. A step without pmixhost, or one whose daemons are only starting,
 // cannot be reached: it is tried for five minutes and then no more.
@@ -29,15 +29,15 @@ class StepCaller {
   public:
     struct Slurm { // blocking; called in the thread
         std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps;
-        // To one node; fails where nobody listens at that path.
+        // Sends to one node; fails where nobody listens at that path.
         std::function<Result<void>(const std::string &node, const std::string &path, const std::string &message)>
             forward;
     };
     // `base`: directory.base.
     StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm);
 
-    // All steps but those of these namespaces. While it is at it, further calls are one, the last; none
-    // when nobody waits for it. `done` may be null.
+    // Calls all steps but those of these namespaces. Calls that come while a round is under way make one more round,
+    // for the last of them, and none when nobody waits for it. `done` may be null.
     void call(std::set<Bytes> known, std::function<void(CalledSteps)> done);
 
     struct Memory {                                     // the thread's own

@@ -48,7 +48,7 @@ Error too_many() {
     return error(ErrorKind::limit, "task map: more than {} programs or {} arguments", max_apps, max_app_arguments);
 }
 
-// The part before the separator; `text` goes on behind it. None once the text is used up.
+// Takes the part before the separator; `text` goes on behind it. None once the text is used up.
 std::optional<std::string_view> next_part(std::optional<std::string_view> &text, char separator) {
     if (!text)
         return std::nullopt;

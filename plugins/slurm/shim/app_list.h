@@ -22,7 +22,7 @@ inline constexpr std::size_t max_app_arguments = 65'536; // of all programs of a
 // Command lines that are longer than this in all are left out: they only inform.
 inline constexpr std::size_t max_app_text = 256u << 10;
 
-// Empty for no programs and for one that is not known. Fails (limit) for too many programs.
+// Empty for no programs, and for a single one whose command line is not known. Fails (limit) for too many programs.
 Result<std::string> encode_apps(const std::vector<App> &apps);
 // Ranks are below `max_ranks`, and no more than that in all. Fails (invalid, limit).
 Result<std::vector<App>> decode_apps(std::string_view text, std::size_t max_ranks);

@@ -115,7 +115,7 @@ std::optional<DaemonCgroup> DaemonCgroup::make(const std::string &job, const Ste
     std::string path = fmt::format("{}/pmixhost_{}", job, step.step_id);
     if (step.het_component)
         path += fmt::format("+{}", *step.het_component);
-    // One that is there already was left by a slurmstepd that was killed, of the same step before it was
+    // A directory that is there already was left by a slurmstepd that was killed, for the same step before it was
     // requeued.
     if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST)
         return {};
@@ -144,8 +144,8 @@ std::vector<pid_t> DaemonCgroup::processes() const {
     return list;
 }
 
-// A number may become another process' between reading and killing. Whoever has it and is listed after it
-// was taken hold of is meant.
+// A number may become another process' between reading and killing. So the processes are held first, and those still
+// listed afterwards are the ones that are meant.
 void DaemonCgroup::kill_all() const {
     std::vector<std::pair<pid_t, UniqueFd>> held;
     for (pid_t pid : processes())

@@ -1,18 +1,17 @@
 // pmixhostd's own place in the job's cgroup, beside that of its step.
 //
-// Why: Slurm kills all that is in the step's container (proctrack/cgroup) in the very moment in which it has
-// waited for the last task, so that a daemon in it never comes to its orderly end: the files that processes
-// wanted to be removed with their job stayed, and Slurm then sleeps for a second, since what it has just
-// killed is still there. In a directory of its own the daemon lives on until slurmstepd ends it
-// (prefork.h, clean_up), is in the job all the same, and nothing that it starts gets away
-// (contrib/doc/decisions/slurm-shim.md, "The daemon's place").
+// Slurm kills all that is in the step's container (proctrack/cgroup) in the very moment in which it has waited for
+// the last task. A daemon in it would never come to its orderly end: files that processes wanted to be removed with
+// their job would stay, and Slurm would then sleep for a second, since what it has just killed is still there. In a
+// directory of its own the daemon lives on until slurmstepd ends it (prefork.h, clean_up), is in the job all the
+// same, and nothing that it starts gets away (contrib/doc/decisions/slurm-shim.md, "The daemon's place").
 //
 // Where the job's directory is follows from where slurmstepd itself stands, read in 20.11 to 25.11:
 //   version 1, hierarchy "freezer"    .../job_J               (src/plugins/cgroup/v1, cgroup_p_step_addto)
 //   version 2                         .../job_J/step_S/slurm  (src/plugins/cgroup/v2)
-// Root's directories; a user has no say in these paths.
+// These are root's directories; a user has no say in their paths.
 //
-// Root, in slurmstepd; only its main thread.
+// Runs as root in slurmstepd, in its main thread only.
 #pragma once
 
 #include "plugins/slurm/shim/identity.h"
@@ -25,21 +24,21 @@
 
 namespace pmixhost::slurm {
 
-// From the texts of /proc/self/cgroup and /proc/self/mountinfo: the directory of the job; empty where
-// slurmstepd is not in one.
+// Finds the directory of the job in the texts of /proc/self/cgroup and /proc/self/mountinfo; empty where slurmstepd
+// is not in one.
 std::string job_cgroup(std::string_view cgroups, std::string_view mounts);
 // The same of this process.
 std::string own_job_cgroup();
 
 class DaemonCgroup {
   public:
-    // The directory "pmixhost_S" in `job`, S being the step's number, with `pid` in it. None where the
-    // kernel refuses either.
+    // Makes the directory "pmixhost_S" in `job`, S being the step's number, with `pid` in it. None where the kernel
+    // refuses either.
     static std::optional<DaemonCgroup> make(const std::string &job, const StepName &step, pid_t pid);
 
     bool add(pid_t pid) const;
     void kill_all() const;
-    // Kills what is in it and removes it. False: something is left after `limit`.
+    // Kills what is in it, waits, and removes it. False: something is left after `limit`.
     bool end(std::chrono::milliseconds limit) const;
 
   private:

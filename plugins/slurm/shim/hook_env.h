@@ -15,7 +15,7 @@ inline constexpr std::string_view live_on_variable = "PMIXHOST_LIVE_ON";
 
 // Empty when it is not there.
 std::string_view find_variable(char *const *environment, std::string_view name);
-// Also with nothing behind it.
+// True also when the variable is empty.
 bool has_variable(char *const *environment, std::string_view name);
 // Puts the pieces of a task map together again. Fails (not_found, invalid).
 Result<std::string> collect_task_map(char *const *environment);

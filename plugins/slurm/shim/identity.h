@@ -30,15 +30,14 @@ inline std::string to_text(const StepName &step) {
     return text;
 }
 
-// From the title that slurmstepd gives its process: "slurmstepd: [12.0]", "[12.0+1]". Empty for
-// steps that have no tasks of an MPI job: batch, extern, interactive. Fails (invalid) on anything
-// else.
+// Reads the title that slurmstepd gives its process: "slurmstepd: [12.0]", "[12.0+1]". Empty for steps that have no
+// tasks of an MPI job: batch, extern, interactive. Fails (invalid) on anything else.
 Result<std::optional<StepName>> parse_step_title(std::string_view title);
 // The same of this process (/proc/self/cmdline).
 Result<std::optional<StepName>> own_step_name();
 
-// The uid of the step's user. Asked of slurmstepd's own socket, whose listener the kernel tells to
-// be this very process. Takes one round trip to another thread of this process.
+// The uid of the step's user. slurmstepd's own socket is asked for it, and the kernel says that its listener is this
+// very process. Takes one round trip to another thread of this process.
 Result<uid_t> own_step_uid(const StepName &step, const std::string &node);
 
 } // namespace pmixhost::slurm

@@ -9,11 +9,10 @@
 
 namespace pmixhost::slurm {
 
-// One App for each line that has a task of the step's `tasks`, in the order of the lines. A rank is
-// the first line's that names it, `*` is all that no earlier line names. `more_arguments` stand on
-// srun's command line behind the file and belong to each program. `%t` and `%o`, which are another
-// number for each task, stay as they are. Fails (invalid) where Slurm would not start the step or a
-// task would have no program.
+// Gives one App for each line that has a task of the step's `tasks`, in the order of the lines. A rank belongs to the
+// first line that names it; `*` names all that no earlier line does. `more_arguments` stand on srun's command line
+// behind the file and belong to each program. `%t` and `%o`, which are different for each task, stay as they are.
+// Fails (invalid) where Slurm would not start the step or a task would have no program.
 Result<std::vector<App>> parse_multi_prog(std::string_view text, Rank tasks,
                                           const std::vector<std::string> &more_arguments);
 

@@ -29,7 +29,7 @@ namespace {
 
 constexpr unsigned cleaning_seconds = 30;
 constexpr auto contacts_directory = "/run/pmixhost";
-// Where a cgroup has to be emptied of it.
+// How long the ends wait where a cgroup has to be emptied.
 constexpr auto removing_patience = std::chrono::seconds(5), killing_patience = std::chrono::seconds(5);
 
 // What the daemon is given besides the document.
@@ -178,7 +178,8 @@ std::vector<std::string> trusted_lines(const std::string &path) {
 Result<void> make_contacts_directory(const std::string &path) {
     constexpr mode_t mode = 01777;
     struct stat status {};
-    // Steps start at the same time: it gets its name when it is right. One in its place is empty or stays.
+    // Steps may start at the same time, so it gets its name only when it is right. A directory that is already in its
+    // place is replaced if it is empty, else it stays.
     if (::lstat(path.c_str(), &status) != 0) {
         std::string made = path + ".XXXXXX";
         if (!::mkdtemp(made.data()))
@@ -231,7 +232,7 @@ static void await_end(const UniqueFd &process, std::chrono::milliseconds patienc
     }
 }
 
-// The process that does it; none where there is nothing to do.
+// Starts the process that removes the directory; none where there is nothing to do.
 static UniqueFd remove_directory(const Prepared &prepared) {
     UniqueFd process;
     if (!prepared.page || !prepared.user)
@@ -245,8 +246,9 @@ static UniqueFd remove_directory(const Prepared &prepared) {
     launch.arguments = {"-rf", "--one-file-system", "--", path};
     launch.environment = {"PATH=/usr/bin:/bin"};
     launch.mount_namespace = prepared.mount_namespace.get();
-    // Not in the step's container: that is over when Slurm calls fini, and a process in it would keep
-    // Slurm from removing it. Nor where slurmstepd is, if that can be helped: it would keep the job's.
+    // The process is not put into the step's container: that is over when Slurm calls fini, and a process in it would
+    // keep Slurm from removing it. Nor does it stay where slurmstepd is, if that can be helped: it would keep the
+    // job's.
     launch.contain = [&](pid_t pid) {
         process = hold(pid);
         return !prepared.cgroup || prepared.cgroup->add(pid);
@@ -268,7 +270,7 @@ bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience) {
     return prepared.cgroup->end(killing_patience);
 }
 
-// It is Slurm's, and stays open for Slurm; tasks must not inherit it.
+// The descriptor is Slurm's, and stays open for Slurm; tasks must not inherit it.
 static UniqueFd namespace_of_container(const StepName &step) {
     int fd = container_g_join_external ? container_g_join_external(step.job_id) : -1;
     if (fd <= 0) // 0: this plugin makes none

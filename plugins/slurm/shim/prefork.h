@@ -1,6 +1,6 @@
-// What happens in slurmstepd before the tasks are forked: starting pmixhostd as the job's user, with
-// a door for the tasks. Root, in a process that must not be harmed by anything a user says: the
-// task map and the variables are passed on unread.
+// What happens in slurmstepd before the tasks are forked: starting pmixhostd as the job's user, with a door for the
+// tasks. This runs as root, in a process that must not be harmed by anything a user says: the task map and the
+// variables are passed on unread.
 #pragma once
 
 #include "common/base/result.h"
@@ -43,33 +43,33 @@ struct Surroundings {
     std::string spool;                    // may be empty
     std::string job_cgroup;               // may be empty: there is none
     std::function<bool(pid_t)> contain;   // puts it into the step's container; may be empty
-    // Of a job that has one of its own (job_container/tmpfs); may be empty.
+    // The mount namespace of a job that has one of its own (job_container/tmpfs); may be empty.
     std::function<UniqueFd(const StepName &)> mount_namespace;
     std::string contacts; // where all see the contact sockets; empty: directory.base
 };
 
-// The real ones. `step` is the opaque record that the hook got.
+// The surroundings in slurmstepd. `step` is the opaque record that the hook got.
 Surroundings slurmstepd_surroundings(void *step);
 
 // `environment` is the job's. Never fails: see Prepared::failure.
 Prepared prepare_step(const Surroundings &surroundings, char *const *environment);
 
-// At the step's end, when all of its tasks are gone. A daemon in a cgroup of its own is told, has
-// `daemon_patience` for its orderly end, and is then killed with all that it has left there. slurmstepd is there
-// for as long, and with it the job on this host.
-// Removes the daemon's private directory if it was killed before it could. As the user, by a process of its
-// own that has half a minute (five seconds where it is waited for, with a cgroup): the user chose where
-// the directory is, so root does not touch the path, not even to look whether there is something (a dead file
-// server would keep slurmstepd).
+// At the step's end, when all of its tasks are gone. A daemon in a cgroup of its own is told, has `daemon_patience`
+// for its orderly end, and is then killed with all that it has left there. slurmstepd, and with it the job on this
+// host, stays for as long.
+// Removes the daemon's private directory if the daemon was killed before it could. A process of its own does that as
+// the user, because the user chose where the directory is: root does not touch the path, not even to look whether
+// there is something (a dead file server would keep slurmstepd). That process has half a minute, or five seconds
+// where it is waited for (with a cgroup).
 // False: something of the daemon's could not be killed.
 bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience = std::chrono::seconds(30));
 // The directory that clean_up() would remove: none unless its name is one of pmixhostd's. A daemon that has
 // removed it itself has struck out the name.
 std::string directory_left(const StatusPage &page, uid_t uid);
 
-// Makes the directory for contact sockets where jobs do not see the hosts' /tmp: root's, and like /tmp for
-// everybody to write in, since the session's daemon makes its socket there without our help. Once it is there it
-// stays; what is there already must be just so.
+// Makes the directory for contact sockets, for sites where jobs do not see the hosts' /tmp. It is root's and, like
+// /tmp, open for everybody to write in, since the session's daemon makes its socket there without our help. Once made
+// it stays; a directory that is there already must be just so.
 Result<void> make_contacts_directory(const std::string &path);
 
 // Where this plugin was loaded from; empty if that is not known.

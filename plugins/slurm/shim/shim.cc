@@ -31,8 +31,8 @@ __attribute__((visibility("default"))) extern const std::uint32_t plugin_id = pl
 
 namespace {
 
-// From prefork to the tasks, which are forks, and to fini: the only state of this file. Null in
-// every process but slurmstepd.
+// Lasts from prefork to the tasks, which are forks, and to fini. It is the only state of this file, and null in every
+// process but slurmstepd.
 Prepared *prepared_step = nullptr;
 
 // Runs a hook's body. What escapes ends here, with a line in the program's log.
@@ -60,7 +60,7 @@ void kill_step_as_user(const StepName &step) {
 PMIXHOST_EXPORT int init() {
     return SLURM_SUCCESS;
 }
-// In slurmstepd: the step is over.
+// In slurmstepd this means that the step is over.
 PMIXHOST_EXPORT int fini() {
     return guarded("fini", SLURM_SUCCESS, [] {
         if (std::unique_ptr<Prepared> last(std::exchange(prepared_step, nullptr)); last && !clean_up(*last))

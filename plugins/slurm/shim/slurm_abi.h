@@ -117,8 +117,8 @@ using HostList = hostlist_t *;
 using HostList = hostlist_t;
 #endif
 
-// Whether the site gives each job a mount namespace. Said for the whole site: what one host makes of it,
-// another one can rely on.
+// Does the site give each job a mount namespace? This is a setting of the whole site, so all hosts come to the same
+// answer.
 inline bool jobs_have_namespaces(const slurm_conf_t &conf) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
     const char *plugin = conf.namespace_plugin;
@@ -143,7 +143,7 @@ inline int kill_job_step(std::uint32_t job_id, std::uint32_t step_id, std::uint1
 #endif
 }
 
-// Of one job, all steps.
+// All steps of one job.
 inline int get_job_steps(std::uint32_t job_id, job_step_info_response_msg_t **answer) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
     slurm_step_id_t id{};
@@ -160,18 +160,18 @@ inline int get_job_steps(std::uint32_t job_id, job_step_info_response_msg_t **an
 
 extern "C" {
 
-// In every program of Slurm (libslurmfull). Environment arrays are Slurm's memory: they are changed
-// only through these. The first returns 1 on success, 0 on failure.
+// These are in every program of Slurm (libslurmfull). Environment arrays are Slurm's memory: they are changed only
+// through these. The first returns 1 on success, 0 on failure.
 int slurm_env_array_overwrite(char ***array, const char *name, const char *value);
 void slurm_unsetenvp(char **array, const char *name);
-// Into the program's own log.
+// Writes to the program's own log.
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #else
 int slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #endif
 
-// In slurmstepd's process. Weak: the shim is loaded into srun and the daemons as well.
+// These are in slurmstepd's process. They are weak, because the shim is loaded into srun and the daemons as well.
 int stepd_connect(const char *directory, const char *nodename, slurm_step_id_t *step_id,
                   std::uint16_t *protocol_version) __attribute__((weak));
 uid_t stepd_get_uid(int fd, std::uint16_t protocol_version) __attribute__((weak));
@@ -182,13 +182,13 @@ int container_g_join_external(std::uint32_t job_id) __attribute__((weak));
 // The process's view of slurm.conf; its type is public.
 extern slurm_conf_t slurm_conf __attribute__((weak));
 
-// In srun itself: the options of its step, those that only srun has, and for a het step the list of
-// the components' options. Their layout is another in every version, so they are only handed on.
+// These are in srun itself: the options of its step, those that only srun has, and for a het step the list of the
+// components' options. Their layout is another in every version, so they are only handed on.
 extern char srun_options __asm__("opt") __attribute__((weak));
 extern char srun_only_options __asm__("sropt") __attribute__((weak));
 extern decltype(slurm_list_create(nullptr)) srun_option_list __asm__("opt_list") __attribute__((weak));
-// In libslurmfull. The table is getopt_long's, with the options of SPANK plugins; `*letters`, its
-// string of letters, and what _get gives are Slurm's memory.
+// These are in libslurmfull. The table is getopt_long's, with the options of SPANK plugins; `*letters`, its string of
+// letters, and what _get gives are Slurm's memory.
 option *slurm_option_table_create(void *options, char **letters) __attribute__((weak));
 void slurm_option_table_destroy(option *table) __attribute__((weak));
 bool slurm_option_isset(void *options, const char *name) __attribute__((weak));
@@ -197,8 +197,8 @@ extern decltype(slurm_list_iterator_create) slurm_list_iterator_create __attribu
 extern decltype(slurm_list_iterator_destroy) slurm_list_iterator_destroy __attribute__((weak));
 extern decltype(slurm_list_next) slurm_list_next __attribute__((weak));
 
-// In libslurm. `*nodelist` must be Slurm's memory (slurm_xcalloc); on failure it becomes the list
-// of nodes that failed.
+// This is in libslurm. `*nodelist` must be Slurm's memory (slurm_xcalloc); on failure it becomes the list of nodes
+// that failed.
 int slurm_forward_data(char **nodelist, char *address, std::uint32_t length, const char *data);
 // `item` is the address of the pointer, which becomes null.
 void slurm_xfree(void **item) __attribute__((weak));

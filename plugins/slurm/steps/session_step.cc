@@ -10,7 +10,7 @@
 
 namespace pmixhost::slurm {
 
-// For slurmctld to make the step; nobody waits for the session much longer.
+// How long slurmctld may take to make the step; nobody waits for the session much longer.
 static constexpr std::chrono::seconds start_patience{30};
 
 Result<std::string> srun_path(const Settings &settings) {

@@ -22,13 +22,13 @@ struct SessionStep {
     std::string contacts;  // the directory of its contact socket
 };
 
-// The srun that makes it, with pmixhostd's arguments. `pmixhostd`: its path.
+// The command line of the srun that makes it, with pmixhostd's arguments. `pmixhostd`: its path.
 std::vector<std::string> session_command(const SessionStep &step, const Settings &settings,
                                          const std::string &pmixhostd);
 
-// Starts that srun as a process of its own and gives its pidfd, which is readable when it has ended.
-// Does not wait for it: whether there is a session, its socket tells. Blocks no longer than a fork
-// does. Needs SIGCHLD ignored, or a reaper.
+// Starts that srun as a process of its own and gives its pidfd, which is readable when it has ended. Does not wait
+// for it: the session's socket tells whether there is one. Blocks no longer than a fork does. Needs SIGCHLD ignored,
+// or a reaper.
 Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings, const std::string &pmixhostd);
 
 // slurm.srun of the configuration, or the first srun of the usual places.

@@ -51,7 +51,7 @@ bool belongs_to_the_job(std::string_view variable) {
         "SLURM_STDERRMODE",  "SLURM_NODE_ALIASES", "SLURM_EXPORT_ENV",   "SLURM_RESTART_COUNT", "SLURM_SUBMIT_DIR",
         "SLURM_SUBMIT_HOST", "SLURM_DEBUG_FLAGS",  "SLURM_THREADS",
     };
-    // Not in the variables of the job, whatever their name: options of srun.
+    // These are options of srun and no variables of the job, whatever their names say.
     static constexpr std::string_view dropped[] = {"SLURM_JOB_NAME", "SLURM_JOB_NUM_NODES"};
     std::string_view name = name_of(variable);
     if (name.starts_with("SLURM_")) {

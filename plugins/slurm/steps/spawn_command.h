@@ -21,8 +21,8 @@ struct SpawnContext {
 // Fails (limit) where the description of the programs is too long.
 Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &context);
 
-// Whether a variable of srun's environment is right for another srun in the same allocation: what
-// describes or shapes one step is not.
+// Does a variable of srun's environment suit another srun in the same allocation? One that describes or shapes a step
+// does not.
 bool belongs_to_the_job(std::string_view variable);
 
 // What srun's words mean for the caller, when it made no step.

@@ -24,7 +24,7 @@ constexpr std::size_t max_command_line = 4u << 20;
 constexpr std::size_t max_multi_prog_file = 1u << 20; // Slurm itself takes 60,000 bytes
 constexpr std::size_t max_components = 1024;
 
-// By its full name or an abbreviation of one option only. The same option may be in the table under
+// Finds an option by its full name, or an abbreviation of one option only. The same option may be in the table under
 // several names.
 const option *find_long(const option *options, std::string_view name) {
     const option *found = nullptr;

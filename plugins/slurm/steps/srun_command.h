@@ -1,7 +1,6 @@
-// Which programs srun was asked to start. Slurm's plugin interface does not say, but prelaunch runs
-// in srun: its command line is there to be read, and with the table of options that srun itself
-// used, also those of SPANK plugins, it is clear where the options end. What cannot be told is left
-// out: a step whose programs are not known runs all the same.
+// Which programs srun was asked to start. Slurm's plugin interface does not say, but prelaunch runs in srun. So its
+// command line can be read, and the table of options that srun itself used, those of SPANK plugins included, tells
+// where the options end. What cannot be told is left out: a step whose programs are not known runs all the same.
 #pragma once
 
 #include "common/job/job_map.h"
@@ -16,7 +15,7 @@
 
 namespace pmixhost::slurm {
 
-// Between the colons of `srun OPTIONS PROGRAM : OPTIONS PROGRAM`.
+// A part between the colons of `srun OPTIONS PROGRAM : OPTIONS PROGRAM`.
 struct CommandPart {
     std::vector<std::string> argv; // the program and its arguments; may be empty
     std::string het_groups;        // of --het-group
@@ -33,7 +32,7 @@ struct SrunPrograms {
     bool multi_prog = false;
     std::string multi_prog_text; // the file's
 };
-// Of the srun that this code runs in; empty in any other program.
+// The programs of the srun that this code runs in; empty in any other program.
 SrunPrograms programs_of_srun();
 
 // The value of an option (its long name) that was given to the srun that this code runs in, by its

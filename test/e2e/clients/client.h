@@ -68,7 +68,7 @@ static inline void say(const char *fmt, ...) {
         _exit(4);
 }
 
-/* The names of the standard: what PMIx_Error_string says of them differs between versions of the library. */
+/* Gives the standard's names: what PMIx_Error_string says differs between versions of the library. */
 static inline const char *status_name(pmix_status_t status) {
 #define NAME(status)                                                                                                   \
     case status:                                                                                                       \
@@ -180,13 +180,13 @@ static inline void need(uint32_t ranks) {
         fail("needs %u ranks, there are %u", ranks, me.size);
 }
 
-/* Between two looks at what nobody is told of. */
+/* Pauses between two looks at what nobody is told of. */
 static inline void rest(void) {
     struct timespec t = {.tv_nsec = 2000000};
     nanosleep(&t, NULL);
 }
 
-/* A file that another process, or the test, makes. */
+/* Waits for a file that another process, or the test, makes. */
 static inline void await_file(const char *path) {
     me.doing = "waiting for a file";
     while (access(path, F_OK) != 0)
@@ -314,7 +314,7 @@ static inline void fence_of_those_left(const pmix_proc_t *procs, size_t n, int t
 
 /* --- calls that are answered later --------------------------------------------------------------*/
 
-/* At most until the alarm, as every wait. */
+/* Waits, at most until the alarm, as every wait does. */
 static inline void await(sem_t *what, const char *doing) {
     me.doing = doing;
     while (sem_wait(what) != 0 && errno == EINTR)
@@ -347,7 +347,7 @@ static inline void answer_value(pmix_status_t status, pmix_value_t *v, void *cbd
     sem_post(&a->came);
 }
 
-/* What comes with it is not looked at. */
+/* The information that comes with it is not looked at. */
 static inline void answer_info(pmix_status_t status, pmix_info_t *info, size_t n, void *cbdata,
                                pmix_release_cbfunc_t release, void *release_data) {
     (void)info, (void)n;
@@ -363,7 +363,7 @@ static inline pmix_status_t answer_wait(struct answer *a, const char *what) {
 
 /* --- the end of a process ------------------------------------------------------------------------*/
 
-/* By a signal (kill, segv), or else with status 3, without PMIx_Finalize; it leaves no core file. */
+/* Ends this process by a signal (kill, segv), or else with status 3, without PMIx_Finalize and without a core file. */
 static inline void end_by(const char *how) __attribute__((noreturn));
 static inline void end_by(const char *how) {
     struct rlimit none = {0, 0};

@@ -108,7 +108,7 @@ static void refused(void) {
     fence();
 }
 
-/* What only declares is accepted; nothing is done. */
+/* A request that only declares is accepted; nothing is done. */
 static void declared(void) {
     pmix_info_t infos[2];
     pmix_proc_t who = me.proc;

@@ -52,7 +52,7 @@ static inline void wait_for_signal(int number) {
 
 /* --- a process that stands still ----------------------------------------------------------------*/
 
-/* To be called again and again by the one that is to stand still: one byte more in that file each time. */
+/* Adds a byte to that file. The process that is to stand still calls it again and again. */
 static inline void tick(const char *path) {
     static int fd = -1;
     if (fd < 0)
@@ -70,7 +70,7 @@ static inline off_t ticks(const char *path) {
     return size;
 }
 
-/* The one that ticks in that file is paused when it has begun, and resumed when it has stood still. */
+/* Pauses the process that ticks in that file when it has begun, and resumes it when it has stood still. */
 static inline void pause_and_resume(const pmix_proc_t *victim, const char *path) {
     off_t at;
     me.doing = "waiting for ticks";

@@ -71,7 +71,7 @@ static inline void answer_registered(pmix_status_t status, size_t id, void *cbda
     answer_op(status, cbdata);
 }
 
-/* By a callback, which is waited for. */
+/* Registers with a callback, and waits for it. */
 static inline void register_nb(pmix_status_t *codes, size_t n, pmix_notification_fn_t handler) {
     struct answer registered;
     answer_init(&registered);
@@ -93,7 +93,7 @@ static inline void wait_until(bool (*come)(void), const char *what) {
     fail_if_wrong();
 }
 
-/* Until a handler has counted so many. */
+/* Waits until a handler has counted so many. */
 static inline void wait_for_count(const unsigned *count, unsigned times, const char *what) {
     me.doing = what;
     pthread_mutex_lock(&lock);

@@ -49,7 +49,7 @@ static uint32_t number(const char *nspace, const char *key) {
     return n;
 }
 
-/* In one line; the same for whoever looks. */
+/* Describes a job in one line, which is the same for whoever looks. */
 static void describe(const char *nspace, char *out, size_t size) {
     char *hosts = get_text(nspace, PMIX_RANK_WILDCARD, PMIX_NODE_LIST);
     char *id = get_text(nspace, PMIX_RANK_WILDCARD, PMIX_JOBID);
@@ -122,7 +122,7 @@ static char *own(const char *key) {
     return text;
 }
 
-/* As MPI libraries ask: of what is not here already nobody is asked. */
+/* Asks as MPI libraries do: nobody is asked for what is not here already. */
 static char *there(const char *nspace, uint32_t rank, const char *key) {
     pmix_proc_t proc = process(nspace, rank);
     pmix_value_t *v = NULL;

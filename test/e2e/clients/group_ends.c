@@ -51,7 +51,7 @@ static void listen_for_members(void) {
     register_nb(codes, 3, on_event);
 }
 
-/* Of a construct that has ended: an error for all, or the others have the group. */
+/* A construct has ended: with an error for all, or the others have the group. */
 static void check_outcome(const char *group, bool error, pmix_status_t rc, size_t left) {
     if (error && (rc == PMIX_SUCCESS || rc == PMIX_ERR_PARTIAL_SUCCESS))
         fail("%s", status_name(rc));
@@ -66,7 +66,7 @@ static void check_outcome(const char *group, bool error, pmix_status_t rc, size_
     destruct(group);
 }
 
-/* Without PMIx_Finalize, which is none of what is tested: a member has ended without it. */
+/* Ends without PMIx_Finalize, which is not tested here: a member has ended without it. */
 static void pass_as_it_is(void) __attribute__((noreturn));
 static void pass_as_it_is(void) {
     say("ok %d", (int)me.rank);

@@ -42,7 +42,7 @@ static inline char *look_up_text(const char *key, int seconds) {
     return text;
 }
 
-/* This job, as the one that is called KEY.NAME; for one of its processes. */
+/* Announces this job as the one that is called KEY.NAME; one of its processes calls it. */
 static inline void announce(const char *key, const char *name, pmix_persistence_t as_long_as) {
     char whole[64], text[PMIX_MAX_NSLEN + 32];
     snprintf(whole, sizeof(whole), "%s.%s", key, name);
@@ -78,7 +78,7 @@ static inline const char *path_of(const char *name, uint32_t rank) {
     return path;
 }
 
-/* A file NAME.RANK with the namespace in it. Into place at once: whoever sees it finds its content. */
+/* Makes a file NAME.RANK with the namespace in it, in one step: whoever sees it finds its content. */
 static inline void tell_by_file(const char *name, uint32_t rank) {
     char part[4200];
     snprintf(part, sizeof(part), "%s.part", path_of(name, rank));

@@ -1,5 +1,6 @@
 #!/bin/bash
-# mpi.remedies: what keeps faults of other libraries away from tasks reaches them where it is needed, and only then.
+# mpi.remedies: variables that keep faults of other libraries away from tasks reach them where they are needed, and
+# only there.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
 
 unset OMPI_MCA_reachable OMPI_MCA_coll PMIX_MCA_gds PMIXHOST_MPI_REMEDIES

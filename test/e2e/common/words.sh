@@ -91,10 +91,11 @@ so_many_ok() {
 all_ok() { passed && so_many_ok "$1"; }
 ended_in_time() { [[ -z $too_late ]]; }
 
-# On a cluster of a script's own (own_cluster), where nothing is known of the layout of jobs: N processes said "ok".
+# For a cluster of a script's own (own_cluster), where nothing is known of the layout of jobs: N processes said "ok".
 says_ok() { passed && (($(grep -c '^ok [0-9]*' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
 
-# On one of two hosts: each way that there is between processes, hosts, the session, the launcher and srun.
+# On a cluster of two hosts: tries each way that there is between processes, hosts, the session, the launcher and
+# srun.
 each_way() {
     local program
     for program in hello modex fence_data; do

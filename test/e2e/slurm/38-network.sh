@@ -1,6 +1,6 @@
 #!/bin/bash
-# What an administrator says of the network holds: the daemons of a step listen on the configured
-# ports and on no others, and use the configured interfaces, also one that has IPv6 addresses only.
+# An administrator's settings of the network hold: the daemons of a step listen on the configured ports and on no
+# others, and use the configured interfaces, also one that has IPv6 addresses only.
 . "$(dirname "$0")/../common/words.sh"
 
 hosts=("$(host_name 1)" "$(host_name 2)" "$(host_name 3)")
@@ -20,8 +20,8 @@ end() {
     wait "$step" 2>/dev/null
 }
 
-# Of the daemons on all hosts, local addresses without the port. libpmix' own port for the tasks of
-# its host is on the loopback interface and is none of these.
+# Prints the local addresses, without the port, of the daemons on all hosts. libpmix' own port for the tasks of its
+# host is on the loopback interface and is none of these.
 listening() {
     local host
     for host in "${hosts[@]}"; do
@@ -80,7 +80,7 @@ if [[ $six == *$net* ]]; then
 else
     skip "IPv6 between daemons" "this kernel has no macvlan"
 fi
-# In any case: MPI programs of the scripts after this one would use it.
+# This is done in any case, since MPI programs of the scripts after this one would use it.
 for host in "${hosts[@]}"; do on_host "$host" ip link del six 2>/dev/null; done
 
 configure

@@ -1,3 +1,3 @@
 #!/bin/bash
-# The same on a real cluster, and across the steps of an allocation.
+# Published data, on a real cluster and across the steps of an allocation.
 . "$(dirname "$0")/../common/publish.sh"

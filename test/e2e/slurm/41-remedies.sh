@@ -1,3 +1,3 @@
 #!/bin/bash
-# What keeps faults of other libraries away from tasks, on a real cluster.
+# Remedies for faults of other libraries reach the tasks, on a real cluster.
 . "$(dirname "$0")/../common/remedies.sh"

@@ -1,3 +1,3 @@
 #!/bin/bash
-# The same on a real cluster, and between the steps of an allocation.
+# Process groups, on a real cluster and between the steps of an allocation.
 . "$(dirname "$0")/../common/groups.sh"

@@ -12,7 +12,7 @@ in_allocation() {
     run salloc -Q "${options[@]}" bash -c "S=$spawn; R='srun $mpi'; $*"
 }
 children() { grep -c '^child ' <<<"$output"; }
-# All on one line, in order, without what differs from run to run.
+# Puts all on one line, in order, without what differs from run to run.
 lines() { grep -o "$1" <<<"$output" | sort -V | tr '\n' ' '; }
 
 # --- what runs where

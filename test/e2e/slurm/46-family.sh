@@ -1,3 +1,3 @@
 #!/bin/bash
-# The same on a real cluster.
+# What processes know of other jobs of their session, on a real cluster.
 . "$(dirname "$0")/../common/family.sh"

@@ -1,3 +1,3 @@
 #!/bin/bash
-# The same on a real cluster.
+# MPI's dynamic processes, on a real cluster.
 . "$(dirname "$0")/../common/mpi_dynamic.sh"

@@ -1,3 +1,3 @@
 #!/bin/bash
-# The same on a real cluster.
+# Jobs that MPI_Comm_spawn made and their parents, on a real cluster.
 . "$(dirname "$0")/../common/mpi_family.sh"

@@ -11,7 +11,7 @@ if ! own_cluster cgroup --cgroup; then
     exit 0
 fi
 all_ok() { passed && (($(grep -c '^ok [0-9]*$' <<<"$output") == $1)) && ! grep -q '^FAIL' <<<"$output"; }
-# What a job has in the cgroups is gone with it: Slurm cannot remove a directory in which something is.
+# What a job has in the cgroups is gone with it, since Slurm cannot remove a directory in which something is.
 cgroups_of_jobs() {
     find /sys/fs/cgroup/*/"$(cat "$PMIXHOST_CLUSTER_DIR/etc/cgroup")" -name 'job_*' 2>/dev/null
 }
@@ -41,7 +41,7 @@ ok "a step that fails" failed
 ok "nothing is left of it either" no_litter 30
 ok "nor a cgroup" until_true 15 no_cgroups
 
-# As no daemon ever should be: slurmstepd waits for it, and then kills it. Its contact socket stays.
+# This daemon behaves as none ever should: slurmstepd waits for it, and then kills it. Its contact socket stays.
 no_processes() {
     local host
     for host in $(hosts_of_cluster); do ! litter "$host" | grep -q '^process' || return 1; done

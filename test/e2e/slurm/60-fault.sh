@@ -75,8 +75,8 @@ broken() { # WHAT SECONDS REGEX
     well_again "$1"
 }
 
-# What the line names, on the victim, for the user alone, says of each of THREADS what it is and in which
-# calls. The file goes.
+# The file that the line names is on the victim, for the user alone, and says of each of THREADS what it is and in
+# which calls. The file is then removed.
 evidence_is_there() { # WHAT THREADS
     local path text thread missing=
     path=$(sed -n "s|.*where it stood is in $victim:\\(/[^ ;]*\\).*|\\1|p" <<<"$output" | head -n 1)

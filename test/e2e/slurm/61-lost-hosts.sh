@@ -26,7 +26,7 @@ begin_job() { # WHAT SRUN-OPTIONS: steps of eight at once, one for each of $doin
     output=
     ok "$what: its processes are there" until_true 60 all_there || end_jobs
 }
-# One number: of what is killed there must be no doubt.
+# This is one number, for there must be no doubt about what is killed.
 server_known() {
     server_pid=$(server)
     [[ $server_pid =~ ^[0-9]+$ ]]
@@ -51,7 +51,7 @@ remove_step_files() { # of a host that nobody could clean up
     on_host "$victim" sh -c 'find /tmp -mindepth 1 -maxdepth 1 -user "$1" \
         \( -name "pmixhost-*" -o -name ".pmixhost-*" \) -exec rm -rf {} +' sh "$TEST_USER"
 }
-# Without a limit: the time from the loss to the last who heard of it.
+# There is no limit: it prints the time from the loss to the last process that heard of it.
 latency() { # SECONDS-SINCE-BOOT
     awk -v began="$1" '/^heard/ {t = $4 - began; if (t > last) last = t} END {printf "# the last heard of it after %.3f s\n", last}' "$out"
 }

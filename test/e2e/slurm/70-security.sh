@@ -58,7 +58,7 @@ for door in $doors; do
     done
 done
 
-# With the very environment of a task, as one who has read it from a careless user's output.
+# The stranger has the very environment of a task, as one who has read it from a careless user's output.
 task=$(on_host "$host" pgrep -x linger | head -n 1)
 on_host "$host" cat "/proc/$task/environ" | tr '\0' '\n' | grep -E '^PMIX|^SLURM' >"$test_dir/stolen"
 chmod 644 "$test_dir/stolen"
