@@ -114,10 +114,6 @@ constexpr Option own_options[] = {
      .text = "How long PMIx_Allocation_request may wait for an allocation when the program set no "
              "PMIX_TIMEOUT. What the resource manager has not granted by then is taken back. 0 means no "
              "limit."},
-    {.key = "start.timeout", .member = &Settings::start_timeout, .user = true,
-     .min = 100, .max = 1 * hour,
-     .text = "How long a task waits, just before its program starts, for the daemon to give it "
-             "its environment."},
     {.key = "daemon.hang_timeout", .member = &Settings::daemon_hang_timeout, .user = true,
      .min = 1 * second, .max = 1 * hour, .zero = true,
      .text = "A daemon that does nothing at all for this long, not even what it does by the clock, is "

@@ -49,7 +49,6 @@ struct Settings {
     // [allocation]
     std::chrono::milliseconds allocation_timeout{300'000}; // until a requested allocation is there
     // [start]
-    std::chrono::milliseconds start_timeout{30'000}; // a task's wait for its environment
     // [daemon]
     std::chrono::milliseconds daemon_hang_timeout{30'000};    // a server that stands still; 0: none
     std::string daemon_evidence_directory;                    // empty: log_file's directory, else directory_base

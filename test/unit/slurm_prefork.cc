@@ -546,10 +546,19 @@ static void a_process_with_busy_threads_can_start_it(void **) {
         thread.join();
 }
 
-static void timeouts_are_read_as_in_the_configuration(void **) {
+static void timeouts_are_read_as_those_of_the_configuration_are(void **) {
     const std::pair<const char *, std::chrono::milliseconds> cases[] = {
-        {"500ms", 500ms},       {"3s", 3s},           {"2m", 120s}, {"7", 7s}, {"", 30s}, {"x", 30s}, {"0", 100ms},
-        {"4294967295m", 3600s}, {"99999999999", 30s},
+        {"500ms", 500ms},
+        {"3s", 3s},
+        {"2min", 120s},
+        {"1h", 3600s},
+        {"7", 7s},
+        {"", 30s},
+        {"x", 30s},
+        {"2m", 30s},
+        {"0", 100ms},
+        {"4294967295min", 3600s},
+        {"99999999999", 30s},
     };
     for (auto [text, limit] : cases) {
         FakeEnvironment environment;
@@ -607,7 +616,7 @@ int main() {
         cmocka_unit_test(no_handler_of_pthread_atfork_runs),
         cmocka_unit_test(a_process_with_busy_threads_can_start_it),
         cmocka_unit_test(the_contacts_directory_is_ours_or_refused),
-        cmocka_unit_test(timeouts_are_read_as_in_the_configuration),
+        cmocka_unit_test(timeouts_are_read_as_those_of_the_configuration_are),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

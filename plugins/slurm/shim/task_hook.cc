@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <utility>
 
 #include <fcntl.h>
 
@@ -57,14 +58,19 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
 }
 
 std::chrono::milliseconds door_timeout(char *const *environment) {
-    std::string_view text = find_variable(environment, "PMIXHOST_START_TIMEOUT");
+    constexpr std::pair<std::string_view, std::uint64_t> units[] = {
+        {"", 1000}, {"ms", 1}, {"s", 1000}, {"min", 60'000}, {"h", 3'600'000}};
+    std::string_view text = find_variable(environment, start_timeout_variable);
     std::uint32_t number = 0;
     auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (code != std::errc())
         return default_timeout;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    std::uint64_t unit = text == "ms" ? 1 : text == "m" ? 60'000 : 1000;
-    return std::chrono::milliseconds(std::clamp<std::uint64_t>(number * unit, 100, 3'600'000));
+    for (auto [name, length] : units) {
+        if (text == name)
+            return std::chrono::milliseconds(std::clamp<std::uint64_t>(number * length, 100, 3'600'000));
+    }
+    return default_timeout;
 }
 
 void end_step_from_task(const Prepared &prepared, bool first_on_host, const std::string &why, char *const *environment,

@@ -1,15 +1,16 @@
 /* PMIx_Group_construct and PMIx_Group_destruct.
  *
  *   group all            all ranks, with a context id: everybody gets the same one, no group gets one
- *                        that another has had; what was posted is there; fences by the group's name
+ *                        that another has had; what was posted is there
+ *   group fences         fences by the group's name
  *   group parts          the even and the odd ranks at once, beside a fence over the same processes
  *   group local          the ranks of each host for themselves
  *   group lonely SECONDS the last rank does not come: the others hear of a timeout
  *   group timed          all come well in time; nothing happens when the time is up
  *   group wildcard       all ranks by the wildcard, without a context id: what was posted is there
  *   group refused        a required directive that does not exist: refused on all hosts
- *   group pair KEY ME OTHER ROUNDS
- *        two jobs, which find each other by what they publish, build a group of all their ranks
+ *   group pair KEY ME OTHER ROUNDS [fence]
+ *        two jobs, which find each other by what they publish, build a group of all their ranks (and fence by its name)
  *
  * What becomes of them when members end: group_ends.c.
  */
@@ -35,7 +36,6 @@ static void all(void) {
         build(name, procs, n, CONTEXT, &ids[i]);
         for (uint32_t r = 0; i == 0 && r < me.size; r++)
             check_card(me.proc.nspace, r, true);
-        fence_by_name(name);
     }
     for (int i = 0; i < GROUPS; i++) {
         snprintf(name, sizeof(name), "test-group-%d", i);
@@ -59,6 +59,15 @@ static void all(void) {
     }
     say("ids %zu %zu", ids[0], ids[1]);
     fence();
+}
+
+static void fences(void) {
+    size_t n;
+    pmix_proc_t *procs = list_of(0, 1, &n);
+    build("test-fences", procs, n, 0, NULL);
+    for (int i = 0; i < 3; i++)
+        fence_by_name("test-fences");
+    destruct("test-fences");
 }
 
 static void parts(void) {
@@ -99,7 +108,7 @@ static void local(void) {
 
 /* --- two jobs ------------------------------------------------------------------------------------*/
 
-static void pair(const char *key, const char *own, const char *its, int rounds) {
+static void pair(const char *key, const char *own, const char *its, int rounds, bool fences) {
     size_t n, id, before = SIZE_MAX;
     char name[64];
     put_card();
@@ -120,7 +129,8 @@ static void pair(const char *key, const char *own, const char *its, int rounds) 
         for (uint32_t r = 0; r < me.size; r++)
             check_card(me.proc.nspace, r, false);
         pmix_proc_t group = process(name, PMIX_RANK_WILDCARD);
-        must(fence_with(&group, 1, 0, 0));
+        if (fences)
+            must(fence_with(&group, 1, 0, 0));
         say("context %s %d: %zu", key, i, id);
         destruct(name);
     }
@@ -133,6 +143,8 @@ int main(int argc, char **argv) {
     begin(90);
     if (!strcmp(what, "all")) {
         all();
+    } else if (!strcmp(what, "fences")) {
+        fences();
     } else if (!strcmp(what, "parts")) {
         parts();
     } else if (!strcmp(what, "local")) {
@@ -170,7 +182,7 @@ int main(int argc, char **argv) {
             fail("%s", status_name(rc));
         fence();
     } else if (!strcmp(what, "pair") && argc > 5) {
-        pair(argv[2], argv[3], argv[4], atoi(argv[5]));
+        pair(argv[2], argv[3], argv[4], atoi(argv[5]), argc > 6);
     } else {
         fail("what is '%s'?", what);
     }

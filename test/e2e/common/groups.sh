@@ -6,7 +6,9 @@ TEST_LIMIT=150 # more than the clients give themselves
 for shape in 1x4 3x1 4x2; do
     h=${shape%x*} p=${shape#*x}
     client "$h" "$p" group all
-    ok "groups with context ids of their own, data of all members, and fences by name, $shape" all_ok $((h * p))
+    ok "groups with context ids of their own, and data of all members, $shape" all_ok $((h * p))
+    CLIENT_LIMIT=20 client "$h" "$p" group fences
+    ok "fences by a group's name, $shape" all_ok $((h * p))
 done
 client 3 2 group parts
 ok "two groups at once, beside a fence of the same processes" all_ok 6
@@ -77,6 +79,11 @@ if [[ $backend == slurm ]]; then
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 3 & wait"
     ok "a group of the processes of two steps, three times" so_many_ok 7
     is "everybody has the same context ids" "$(grep -c '^context' <<<"$verdicts") $(grep '^context' <<<"$verdicts" | sort -u | wc -l)" "21 3"
+    export CLIENT_LIMIT=20
+    pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 1 fence &
+        srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 1 fence & wait"
+    unset CLIENT_LIMIT
+    ok "which fence by the group's name" so_many_ok 7
     ok "nothing is left" no_litter 20
 fi
 done_testing
