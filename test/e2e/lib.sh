@@ -217,7 +217,7 @@ said=
 # Directories that all hosts share and that happen to lie under /tmp are not the host's own.
 prunes() {
     local path
-    for path in "$PMIXHOST_CLUSTER_DIR" "$PMIXHOST_BUILD" "$PMIXHOST_SOURCE"; do
+    for path in "$PMIXHOST_CLUSTER_DIR" "$PMIXHOST_BUILD" "$PMIXHOST_SOURCE" /run/slurm; do
         printf ' -o -path %q' "$path"
     done
 }

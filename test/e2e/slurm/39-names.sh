@@ -5,13 +5,13 @@
 names=(zeta gpu-010 gpu-9 x1y2)
 own_cluster names --hosts 4 --names "$(IFS=,; echo "${names[*]}")" || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 unset CLIENT_DIR
-all=$(on_host head sinfo -h -N -o %N | sort -u | while read -r name; do echo "$name"; done | paste -s -d ,)
+all=$(on_host head sinfo -h -N -o %N | sort -u | paste -s -d ,) # as Slurm sorts them
 
 for program in hello modex fence_data; do
     run_srun -N4 -n8 "$clients/$program"
     ok "$program, 4 hosts" says_ok 8
 done
-run_srun -N4 -n8 "$clients/jobinfo" --hosts "$all" --map "0,1;2,3;4,5;6,7" --alloc "$all"
+run_srun -N4 -n8 --ntasks-per-node=2 -m block "$clients/jobinfo" --hosts "$all" --map "0,1;2,3;4,5;6,7" --alloc "$all"
 ok "the job's maps name them" says_ok 8
 run_srun -w zeta,gpu-9,x1y2 -N3 -n6 -m cyclic "$clients/modex"
 ok "some of them" says_ok 6
