@@ -98,9 +98,10 @@ says_ok() { passed && (($(grep -c '^ok [0-9]*' <<<"$output") == $1)) && ! grep -
 # srun.
 each_way() {
     local program
-    for program in hello modex fence_data; do
-        run_srun -N2 -n4 "$clients/$program"
-        ok "$program" says_ok 4
+    for program in hello "modex all" fence_data; do
+        # shellcheck disable=SC2086 # with an argument
+        run_srun -N2 -n4 "$clients/"$program
+        ok "${program% *}" says_ok 4
     done
     run_srun -N2 -n3 "$clients/publish" rules
     ok "publish and lookup, over the session" says_ok 3

@@ -15,7 +15,7 @@ is "spawn on the other host" "$(grep -c "^child [01] of 2.* on $(host_name 2)" <
 # Without a command salloc starts a shell as a step on the first host, and srun is typed there.
 cat >"$test_dir/typed" <<TXT
 hostname
-srun $mpi -N2 -n4 $clients/modex
+srun $mpi -N2 -n4 $clients/modex all
 exit
 TXT
 chmod 644 "$test_dir/typed"

@@ -7,20 +7,21 @@ own_cluster names --hosts 4 --names "$(IFS=,; echo "${names[*]}")" || { echo "Ba
 unset CLIENT_DIR
 all=$(on_host head sinfo -h -N -o %N | sort -u | paste -s -d ,) # as Slurm sorts them
 
-for program in hello modex fence_data; do
-    run_srun -N4 -n8 "$clients/$program"
-    ok "$program, 4 hosts" says_ok 8
+for program in hello "modex all" fence_data; do
+    # shellcheck disable=SC2086 # with an argument
+    run_srun -N4 -n8 "$clients/"$program
+    ok "${program% *}, 4 hosts" says_ok 8
 done
 run_srun -N4 -n8 --ntasks-per-node=2 -m block "$clients/jobinfo" --hosts "$all" --map "0,1;2,3;4,5;6,7" --alloc "$all"
 ok "the job's maps name them" says_ok 8
-run_srun -w zeta,gpu-9,x1y2 -N3 -n6 -m cyclic "$clients/modex"
+run_srun -w zeta,gpu-9,x1y2 -N3 -n6 -m cyclic "$clients/modex" all
 ok "some of them" says_ok 6
 run_srun -w x1y2,gpu-010 -N2 -n2 --label hostname
 ok "tasks are where Slurm says" passed
 # A list in which hosts stand in no order of Slurm's, with another number of tasks for each.
 printf '%s\n' x1y2 zeta x1y2 gpu-9 x1y2 zeta >"$test_dir/hostfile"
 chmod 644 "$test_dir/hostfile"
-run env SLURM_HOSTFILE="$test_dir/hostfile" srun "$mpi" -n6 -m arbitrary "$clients/modex"
+run env SLURM_HOSTFILE="$test_dir/hostfile" srun "$mpi" -n6 -m arbitrary "$clients/modex" all
 ok "as a host file says" says_ok 6
 run salloc -Q -N4 --ntasks-per-node=4 srun "$mpi" -N1 -n1 "$clients/spawn" count=6
 is "spawn" "$(grep -c '^child [0-5] of 6' <<<"$output")" 6

@@ -38,7 +38,7 @@ powered_off() { (($(on_host head sinfo -h -N -t POWERED_DOWN -o %N | sort -u | w
 TEST_LIMIT=120
 ok "Slurm switches hosts off that nobody needs" until_true 60 powered_off
 for turn in 1 2; do
-    run_srun -N2 -n4 "$clients/modex"
+    run_srun -N2 -n4 "$clients/modex" all
     ok "a job has them booted (time $turn)" says_ok 4
     ((turn == 2)) || ok "they are off again" until_true 60 powered_off
 done
