@@ -30,7 +30,7 @@ else
 fi
 ok "a task that may spawn has the remedy for merged communicators" shown "coll=^han"
 if [[ $backend == slurm ]]; then
-    run srun "$mpi" -N2 -n2 -c 64 sh -c "$show"
+    run_srun -N2 -n2 sh -c "$show"
     ok "one in a full allocation has not" shown "coll= "
 fi
 configure '[mpi]' 'remedies = []'
