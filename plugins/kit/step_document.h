@@ -3,7 +3,8 @@
 //
 //   NAME.nspace      the PMIx namespace; it is the job's name for its users and the step's key too, so it must be
 //                    unique among all jobs whose daemons could ever meet
-//   NAME.secret      64 hex digits, new for each job: with it the daemons know each other. Nobody else may read it
+//   NAME.secret      64 hex digits (common/start/step_secret.h), new for each job: with it the daemons know each other.
+//                    Nobody else may read it
 //   NAME.host_name   repeated: the hosts, in order. `host` says which of them this is
 //   NAME.ranks       repeated, one per host, in order: its ranks, comma separated (may be empty)
 //   NAME.app_ranks   repeated: APP RANKS, APP counted from 0
@@ -27,8 +28,6 @@ struct StepDescription {
     std::vector<App> apps; // at least one
 };
 Result<void> describe_step(StartDocument &document, std::string_view backend, const StepDescription &step);
-// Of 256 bits, from the kernel.
-Result<std::string> new_secret();
 
 // Fails (invalid, not_found) with a text that names the key.
 Result<StepInfo> read_step(const StartDocument &document, std::string_view backend);
