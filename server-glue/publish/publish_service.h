@@ -22,6 +22,8 @@ class PublishPort {
     virtual ~PublishPort() = default;
     // The kernel's word, for a process of this host.
     virtual Owner owner_of(Rank rank) = 0;
+    // A lookup ends without all that was asked for.
+    virtual void not_found() = 0;
 };
 
 class PublishService {
