@@ -47,8 +47,8 @@ std::unique_ptr<Sealer> make_sealer(std::string_view step_secret);
 // Whether sealing works on this host; the failure (unreachable) says what munge says.
 Result<void> can_seal(Sealer &sealer);
 
-// For a starter: the secret that its step's processes prove with. What PMIx_Spawn's launcher gave (`inherited`: a family
-// has one), none where munge answers here, else a new one. Blocks as munge does.
+// For a starter: the secret that its step's processes prove with. What PMIx_Spawn's launcher gave (`inherited`: a
+// family has one), none where munge answers here, else a new one. Blocks as munge does.
 std::string secret_for_step(Sealer &munge, std::string inherited);
 
 } // namespace pmixhost::kit

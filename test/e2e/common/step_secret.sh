@@ -80,6 +80,8 @@ by_secret() {
     ok "parents, children and siblings read each other's data and connect" says_ok 6
     run_srun -N1 -n2 "$clients/abort" all 43 words
     is "on one host, an abort comes to srun" "$status" 43
+    run salloc -Q -N1 -n2 : -N1 -n2 srun "$mpi" --het-group=0,1 "$clients/fence_data"
+    ok "the components of a heterogeneous step have one secret" says_ok 4
     strangers_at_a_step
     run salloc -Q -N2 --ntasks-per-node=4 bash -c "$(apart)"
     like "steps that were started apart do not find each other, and srun says why" "$output" \
