@@ -78,6 +78,13 @@ by_secret() {
     is "children of children" "$(grep -c '^child ' <<<"$output")" 3
     run salloc -Q -N2 --ntasks-per-node=8 srun "$mpi" -N2 -n2 "$clients/family" 2 pmix.mapby=node:oversubscribe
     ok "parents, children and siblings read each other's data and connect" says_ok 6
+    if [[ -x $clients/mpi_spawn ]]; then
+        run salloc -Q -N2 --ntasks-per-node=8 srun "$mpi" -N2 -n2 "$clients/mpi_spawn" 2
+        ok "MPI_Comm_spawn: parents and children connect, and add up a number" \
+            eval 'passed && (($(grep -c "^child" <<<"$output") >= 2))'
+    else
+        skip "MPI_Comm_spawn: parents and children connect, and add up a number" "no mpicc"
+    fi
     run_srun -N1 -n2 "$clients/abort" all 43 words
     is "on one host, an abort comes to srun" "$status" 43
     run salloc -Q -N1 -n2 : -N1 -n2 srun "$mpi" --het-group=0,1 "$clients/fence_data"
