@@ -25,7 +25,7 @@ common_libcommon_files = \
 	common/start/start_document.h common/start/start_document.cc \
 	common/text/printable.h \
 	common/start/start_fd.h common/start/start_fd.cc \
-	common/start/status_page.h \
+	common/start/status_page.h common/start/step_secret.h \
 	common/start/task_spec.h common/start/task_spec.cc \
 	common/process/topology.h common/process/topology.cc \
 	common/base/unique_fd.h \
@@ -39,6 +39,7 @@ common_libcommon_files = \
 	common/transport/listener.h common/transport/listener.cc \
 	common/transport/mesh.h common/transport/mesh.cc common/transport/mesh_parts.h \
 	common/transport/mesh_dialing.cc common/transport/mesh_listening.cc \
+	common/transport/secret_box.h common/transport/secret_box.cc \
 	common/transport/tree.h \
 	common/loop/worker.h \
 	common/wire/codec.h \

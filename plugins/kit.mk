@@ -3,6 +3,7 @@
 kit_shim_sources = \
 	common/base/fd_pair.h common/base/result.cc common/base/small_file.cc common/start/spawn_channel.cc \
 	common/start/start_document.cc common/start/start_fd.h common/start/start_fd.cc \
+	common/transport/secret_box.cc \
 	plugins/kit/daemon_channels.h plugins/kit/daemon_channels.cc \
 	plugins/kit/daemon_launch.h plugins/kit/daemon_launch.cc \
 	plugins/kit/door_client.h plugins/kit/door_client.cc \

@@ -18,6 +18,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/frame_
 	test/unit/spawn_plan \
 	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs
+GLUE_TESTS += test/unit/secret_box
 GLUE_TESTS += test/unit/library_version test/unit/remedies
 GLUE_TESTS += test/unit/session_events test/unit/shared_fate
 GLUE_TESTS += test/unit/slow_calls test/unit/allocation_service
@@ -102,6 +103,10 @@ test_unit_log_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_mesh_SOURCES = test/unit/mesh.cc
 test_unit_mesh_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_mesh_LDADD = $(GLUE_TEST_LDADD)
+test_unit_secret_box_SOURCES = test/unit/secret_box.cc
+test_unit_secret_box_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_secret_box_LDADD = $(GLUE_TEST_LDADD)
+
 test_unit_frame_tags_SOURCES = test/unit/frame_tags.cc
 test_unit_frame_tags_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_frame_tags_LDADD = $(GLUE_TEST_LDADD)

@@ -1,6 +1,8 @@
 // See spawn_channel.h.
 #include "common/start/spawn_channel.h"
 
+#include "common/start/step_secret.h"
+
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -68,6 +70,24 @@ UniqueFd take_spawn_channel() {
     if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM)
         return {};
     return UniqueFd(fd);
+}
+
+static constexpr std::string_view secret_word = "secret ";
+
+std::string take_spawn_secret(int fd) {
+    char buffer[128];
+    ssize_t n = ::recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    std::string_view line(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+    if (!line.starts_with(secret_word) || !line.ends_with('\n'))
+        return {};
+    line.remove_prefix(secret_word.size());
+    line.remove_suffix(1);
+    return is_step_secret(line) ? std::string(line) : std::string();
+}
+
+bool give_spawn_secret(int fd, std::string_view secret) {
+    std::string line = fmt::format("{}{}\n", secret_word, secret);
+    return ::send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(line.size());
 }
 
 void say_created(int fd, std::string_view nspace) {

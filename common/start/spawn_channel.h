@@ -3,7 +3,8 @@
 //   created NSPACE        the job has a name; from now on its errors are its own to show
 //   launched STATUS TEXT  every program of it runs (0), or one could not be started (a PMIx status)
 //   over TEXT             it has ended before that
-// The end of the stream is the end of the program.
+// The end of the stream is the end of the program. The launcher says one thing there, if anything, before the program
+// runs: "secret " and the step secret (common/start/step_secret.h) that the job shall have.
 //
 // The program's standard error leads to the launcher until `created`, because srun says only there why no job could
 // be made. PMIXHOST_SPAWN_STDERR is the descriptor of the standard error from then on.
@@ -37,6 +38,10 @@ struct ParentWord {
 // The descriptor that this process' environment names, close-on-exec from then on; empty if it was
 // not started for PMIx_Spawn.
 UniqueFd take_spawn_channel();
+// What the launcher has written there before; empty: nothing, or what is no secret. Does not wait.
+std::string take_spawn_secret(int fd);
+// For the launcher, before it starts the program: `fd` is its own end. False: the program would not get it.
+bool give_spawn_secret(int fd, std::string_view secret);
 // Says `created`, and gives the standard error back.
 void say_created(int fd, std::string_view nspace);
 void say_launched(int fd, int status, std::string_view text);

@@ -2,6 +2,7 @@
 #include "common/transport/authenticator.h"
 
 #include "common/loop/worker.h"
+#include "common/transport/secret_box.h"
 
 #include <cstdlib>
 #include <munge.h>
@@ -67,19 +68,12 @@ class MungeAuthenticator final : public Authenticator {
 
 class SecretAuthenticator final : public Authenticator {
   public:
-    explicit SecretAuthenticator(Bytes secret) : secret_(std::move(secret)) {}
-    void prove(Bytes statement, Done done) override { done(secret_ + statement); }
-    void verify(Bytes proof, Done done) override {
-        unsigned char difference = proof.size() < secret_.size() || secret_.empty();
-        for (std::size_t i = 0; i < secret_.size() && i < proof.size(); ++i)
-            difference |= static_cast<unsigned char>(proof[i] ^ secret_[i]);
-        if (difference)
-            return done(error(ErrorKind::denied, "the peer does not know this run's secret"));
-        done(proof.substr(secret_.size()));
-    }
+    explicit SecretAuthenticator(const Bytes &secret) : box_(secret, "proof of a daemon") {}
+    void prove(Bytes statement, Done done) override { done(box_.seal(statement)); }
+    void verify(Bytes proof, Done done) override { done(box_.open(proof)); }
 
   private:
-    Bytes secret_;
+    SecretBox box_;
 };
 
 } // namespace
@@ -87,8 +81,8 @@ class SecretAuthenticator final : public Authenticator {
 std::unique_ptr<Authenticator> make_munge_authenticator(EventLoop &loop, uid_t uid) {
     return std::make_unique<MungeAuthenticator>(loop, uid);
 }
-std::unique_ptr<Authenticator> make_secret_authenticator(Bytes secret) {
-    return std::make_unique<SecretAuthenticator>(std::move(secret));
+std::unique_ptr<Authenticator> make_secret_authenticator(const Bytes &secret) {
+    return std::make_unique<SecretAuthenticator>(secret);
 }
 
 } // namespace pmixhost

@@ -23,10 +23,10 @@ class Authenticator {
 // keeps the replay cache) and only from `uid`. munged is asked in a thread of its own.
 std::unique_ptr<Authenticator> make_munge_authenticator(EventLoop &loop, uid_t uid);
 
-// For RMs without a credential service, where daemons got a common secret at their start: the
-// proof is the secret before the statement. Only for contact addresses that came over a private
-// channel, as from `pmixhost run`: the dialed side learns the secret, and so does who can read the
-// connection, which is root where all hosts are on one machine.
-std::unique_ptr<Authenticator> make_secret_authenticator(Bytes secret);
+// Where the daemons got a common secret at their start: a proof is the statement, encrypted and authenticated with a
+// key of the secret (secret_box.h), which is in no message. It is accepted once by each authenticator, and never by the
+// one that made it; which one it is for, the statement says. Whoever has the secret is taken for the user.
+// With an empty secret nothing is proved and nothing is accepted.
+std::unique_ptr<Authenticator> make_secret_authenticator(const Bytes &secret);
 
 } // namespace pmixhost

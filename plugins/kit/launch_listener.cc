@@ -19,7 +19,7 @@ namespace {
 constexpr StrangerLimits::Bounds stranger_bounds{256, 128}; // the starter needs descriptors of its own
 constexpr auto pause_without_descriptor = std::chrono::milliseconds(100);
 constexpr int batch = 64;
-constexpr int max_notes = 100;
+constexpr std::size_t max_notes = 100;
 constexpr std::size_t stack_bytes = 256u << 10;
 
 void put_length(std::string &out, std::size_t length) {
@@ -197,7 +197,8 @@ bool LaunchListener::take(const std::string &frame) {
             say_launched(parts_.spawn_channel.get(), message->status, message->body);
         break;
     case StarterMessage::Kind::note:
-        if (++notes_ <= max_notes)
+        // What concerns all hosts, each of them says.
+        if (notes_.size() < max_notes && notes_.insert(message->body).second)
             parts_.complain(message->body);
         break;
     case StarterMessage::Kind::invitation:

@@ -1,6 +1,8 @@
 // See sealer.h.
 #include "plugins/kit/sealer.h"
 
+#include "common/start/step_secret.h"
+
 #include <cstdlib>
 #include <munge.h>
 #include <unistd.h>
@@ -55,16 +57,34 @@ Result<Sealer::Opened> MungeSealer::open(const std::string &sealed) {
     return Opened{std::move(bytes), uid};
 }
 
+SecretSealer::SecretSealer(std::string_view secret) : box_(secret, "message for the starter") {}
+
+Result<std::string> SecretSealer::seal(std::string_view payload) {
+    return box_.seal(payload);
+}
+
+Result<Sealer::Opened> SecretSealer::open(const std::string &sealed) {
+    auto payload = box_.open(sealed);
+    if (!payload)
+        return payload.failure();
+    return Opened{std::move(*payload), geteuid()};
+}
+
+std::unique_ptr<Sealer> make_sealer(std::string_view step_secret) {
+    if (step_secret.empty())
+        return std::make_unique<MungeSealer>();
+    return std::make_unique<SecretSealer>(step_secret);
+}
+
 Result<void> can_seal(Sealer &sealer) {
     auto sealed = sealer.seal({});
-    if (sealed)
-        return {};
-    return error(
-        ErrorKind::unreachable,
-        "{}. The hosts of a step prove with munge, in its usual socket, that they are of one user, also where "
-        "Slurm itself does without (AuthType=auth/slurm) or has another socket (AuthInfo): start munged on all "
-        "hosts, with one key, or use one host",
-        sealed.failure().text);
+    return sealed ? Result<void>() : Result<void>(sealed.failure());
+}
+
+std::string secret_for_step(Sealer &munge, std::string inherited) {
+    if (!inherited.empty() || can_seal(munge))
+        return inherited;
+    return new_step_secret();
 }
 
 } // namespace pmixhost::kit

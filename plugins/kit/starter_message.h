@@ -4,9 +4,10 @@
 // One message per connection, then the sender closes; only a message of kind 5 is followed by others. Big-endian:
 //     u32 magic 0x504d5852 ("PMXR") | u32 version 3 | u32 length | length bytes
 // The bytes (at most max_credential) are a munge credential that only the sender's own uid may
-// open, whose payload is
+// open, or where the step has a secret one that is sealed with it (kit/sealer.h), whose payload is
 //     16 bytes cookie | u32 kind | i32 status | u32 length | body
-// The starter takes it when munge names its own uid or root as the sender and the cookie is its own.
+// The starter takes it when munge names its own uid or root as the sender, or it was sealed with the step's secret, and
+// the cookie is its own.
 #pragma once
 
 #include "plugins/kit/sealer.h"

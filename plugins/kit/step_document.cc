@@ -4,12 +4,11 @@
 #include "common/config/config_values.h"
 #include "common/local/local_text.h"
 #include "common/start/spawn_channel.h"
+#include "common/start/step_secret.h"
 #include "common/text/printable.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <fmt/ranges.h>
-#include <sys/random.h>
 
 namespace pmixhost::kit {
 
@@ -82,10 +81,6 @@ Result<std::vector<App>> parse_apps(const StartDocument &document, const Key &ke
     return apps;
 }
 
-bool is_secret(std::string_view text) {
-    return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 // The same number on every host of the run; a real session has one from its RM.
 std::uint32_t session_number(std::string_view nspace) {
     std::uint32_t hash = 2166136261u;
@@ -116,7 +111,7 @@ Result<StepInfo> read_step(const StartDocument &document, std::string_view backe
     }
     if (nspace->empty() || nspace->size() > 200)
         return garbled(key("nspace"), *nspace);
-    if (!is_secret(*secret))
+    if (!is_step_secret(*secret))
         return error(ErrorKind::invalid, "start document: {} is not 64 hex digits", key("secret"));
     auto map = parse_map(document, key);
     if (!map)
@@ -172,16 +167,6 @@ Result<void> describe_step(StartDocument &document, std::string_view backend, co
             add("app_arg", fmt::format("{} {}", app, local::escape_line(argument)));
     }
     return added;
-}
-
-Result<std::string> new_secret() {
-    unsigned char random[32];
-    if (::getrandom(random, sizeof random, 0) != sizeof random)
-        return system_error("random numbers", errno);
-    std::string secret;
-    for (unsigned char byte : random)
-        secret += fmt::format("{:02x}", byte);
-    return secret;
 }
 
 } // namespace pmixhost::kit

@@ -3,7 +3,8 @@
 //
 //   NAME.nspace      the PMIx namespace; it is the job's name for its users and the step's key too, so it must be
 //                    unique among all jobs whose daemons could ever meet
-//   NAME.secret      64 hex digits, new for each job: the daemons know each other by it. Nobody else may read it
+//   NAME.secret      64 hex digits (common/start/step_secret.h), new for each job: with it the daemons know each other.
+//                    Nobody else may read it
 //   NAME.host_name   repeated: the hosts, in order. `host` says which of them this is
 //   NAME.ranks       repeated, one per host, in order: its ranks, comma separated (may be empty)
 //   NAME.app_ranks   repeated: APP RANKS, APP counted from 0
@@ -28,8 +29,6 @@ struct StepDescription {
 };
 // Adds the description to `document`, under keys that begin with `backend`. Fails as StartDocument::add() does.
 Result<void> describe_step(StartDocument &document, std::string_view backend, const StepDescription &step);
-// A secret of 256 bits, from the kernel, as 64 hex digits.
-Result<std::string> new_secret();
 
 // What the document says of the step. Fails (invalid, not_found) with a text that names the key.
 Result<StepInfo> read_step(const StartDocument &document, std::string_view backend);

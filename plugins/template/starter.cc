@@ -4,6 +4,7 @@
 // host's task door just before its exec. The exit code is the one that a daemon names, else the first of a task that
 // is not 0.
 #include "common/base/fd_pair.h"
+#include "common/start/step_secret.h"
 #include "plugins/kit/daemon_start.h"
 #include "plugins/kit/door_client.h"
 #include "plugins/kit/step_document.h"
@@ -116,12 +117,11 @@ int hear_daemons(Job &job) {
 }
 
 int run(std::size_t hosts, Rank tasks_of_each, char **program) {
-    auto secret = kit::new_secret();
     const char *temporary = std::getenv("TMPDIR");
     Job job{program, fmt::format("{}/pmixhost-template.XXXXXX", temporary ? temporary : "/tmp"), {}, {}};
-    if (!secret || !::mkdtemp(job.directory.data()))
+    if (!::mkdtemp(job.directory.data()))
         return 1;
-    job.step = {std::filesystem::path(job.directory).filename(), *secret, {}, {}, {{}}};
+    job.step = {std::filesystem::path(job.directory).filename(), new_step_secret(), {}, {}, {{}}};
     for (char **word = program; *word; ++word)
         job.step.apps[0].argv.emplace_back(*word);
     for (std::size_t host = 0; host < hosts; ++host) {

@@ -66,6 +66,8 @@ void StepCollectives::enter(const Signature &signature, Part part, DataReply rep
     auto shared = std::make_shared<DataReply>(std::move(reply));
     collectives_.enter(now, signature, std::move(part.data), status, deadline,
                        {[this, shared, signature](std::int32_t result, Contributions contributions) {
+                            if (result == PMIX_ERR_TIMEOUT && jobs_.has_unknown(signature))
+                                context_.explain_not_found();
                             if (result != PMIX_SUCCESS || !contributions)
                                 return (*shared)(result, {});
                             complete(signature, contributions, std::move(*shared));

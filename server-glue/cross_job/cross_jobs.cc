@@ -27,6 +27,11 @@ bool CrossJobs::spanned_by(const Signature &signature) const {
                        [this](const Members &members) { return members.nspace != context_.step.nspace; });
 }
 
+bool CrossJobs::has_unknown(const Signature &signature) const {
+    return std::any_of(signature.members.begin(), signature.members.end(),
+                       [this](const Members &members) { return size_of(members.nspace) == 0; });
+}
+
 // --- what a job is ----------------------------------------------------------------------------------
 
 void CrossJobs::when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then) {
@@ -47,6 +52,7 @@ void CrossJobs::when_known(const Bytes &nspace, TimePoint deadline, std::functio
 }
 
 void CrossJobs::refuse(const Bytes &nspace, pmix_status_t status, std::function<void(pmix_status_t)> then) {
+    context_.explain_not_found();
     if (!context_.library || context_.ending)
         return then(status);
     jobs_.mark_unknown(*context_.library, nspace, [then = std::move(then), status] { then(status); });

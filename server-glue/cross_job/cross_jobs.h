@@ -27,6 +27,8 @@ class CrossJobs final : public StepService {
     // Calls `then` when the library knows that namespace, after asking for it where nobody has yet; with an error
     // when there is none, after the library has learned that (CrossJobRegistry::mark_unknown).
     void when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then);
+    // Whether somebody takes part of whose job nothing is known here.
+    bool has_unknown(const Signature &signature) const;
     // A process here has spawned that job; `then` is called in any case.
     void learn_child(const wire::NamespaceInfo &info, std::function<void()> then);
 

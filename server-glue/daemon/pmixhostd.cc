@@ -8,6 +8,7 @@
 //   pmixhostd --backends      the backends that are installed, for `pmixhost version`
 //   pmixhostd --version
 #include "common/config/config.h"
+#include "common/start/step_secret.h"
 #include "config.h"
 #include "server-glue/daemon/role_process.h"
 #include "server-glue/daemon/step_server.h"
@@ -84,9 +85,15 @@ Result<StartDocument> session_document(int argc, char **argv) {
         add(pair.substr(0, equals), pair.substr(equals + 1));
     }
     for (char **variable = environ; *variable; ++variable) {
-        if (std::string_view(*variable).starts_with("PMIXHOST_"))
-            add("env", *variable);
+        std::string_view entry = *variable;
+        if (entry.starts_with(step_secret_variable) && entry.substr(step_secret_variable.size()).starts_with('=')) {
+            add("secret", entry.substr(step_secret_variable.size() + 1));
+            blank_value(*variable);
+        } else if (entry.starts_with("PMIXHOST_")) {
+            add("env", entry);
+        }
     }
+    unsetenv(std::string(step_secret_variable).c_str());
     if (!added)
         return added.failure();
     return document;

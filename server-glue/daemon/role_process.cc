@@ -14,17 +14,19 @@ namespace pmixhost {
 
 namespace {
 
-std::unique_ptr<Authenticator> authenticator(EventLoop &loop, const Bytes &secret) {
-    if (secret.empty())
-        return make_munge_authenticator(loop, ::getuid());
-    return make_secret_authenticator(secret);
+// With the role's own secret, which is that of all who can ask it; else with that of the invitation; else with munge.
+CentralServer::Authenticators authenticators(EventLoop &loop, const StartDocument &document) {
+    auto own = document.text("secret");
+    return [&loop, own = own ? *own : std::string()](const Bytes &invited) {
+        const Bytes &secret = own.empty() ? invited : own;
+        return secret.empty() ? make_munge_authenticator(loop, ::getuid()) : make_secret_authenticator(secret);
+    };
 }
 
 Result<void> serve_session(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
     std::unique_ptr<InvitationSource> source;
     SessionServer session(
-        loop, log, settings, [&loop](const Bytes &secret) { return authenticator(loop, secret); },
-        [&loop] { loop.stop(); },
+        loop, log, settings, authenticators(loop, document), [&loop] { loop.stop(); },
         [&source](const std::set<Bytes> &known, std::function<void(CalledSteps)> done) {
             if (source)
                 source->call_steps(known, std::move(done));
@@ -69,7 +71,7 @@ Result<std::shared_ptr<JobStarter>> make_starter(const StartDocument &document, 
 Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
     LauncherServer launcher(
         loop, log, settings, [document, settings] { return make_starter(document, settings); },
-        [&loop](const Bytes &secret) { return authenticator(loop, secret); }, [&loop] { loop.stop(); });
+        authenticators(loop, document), [&loop] { loop.stop(); });
     // Whoever started this process is its parent, and says by the end of the stream that its step is
     // over. Its own end is another matter.
     UniqueFd parent(static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0)));

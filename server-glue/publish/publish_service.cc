@@ -75,8 +75,12 @@ void PublishService::lookup(TimePoint now, LookupAsk ask) {
 }
 
 void PublishService::on_reply(wire::DataReply reply) {
-    if (auto node = pending_.extract(reply.id))
-        node.mapped().answer(reply.status, std::move(reply.found));
+    auto node = pending_.extract(reply.id);
+    if (!node)
+        return;
+    if (node.mapped().lookup.pending() && reply.status != PMIX_SUCCESS)
+        port_.not_found();
+    node.mapped().answer(reply.status, std::move(reply.found));
 }
 
 void PublishService::on_session_gone() {
@@ -103,6 +107,8 @@ void PublishService::on_time(TimePoint now) {
         auto due = at++;
         if (due->second.deadline > now)
             continue;
+        if (due->second.lookup.pending())
+            port_.not_found();
         due->second.answer(PMIX_ERR_TIMEOUT);
         pending_.erase(due);
     }

@@ -21,6 +21,8 @@ class PublishPort {
     virtual ~PublishPort() = default;
     // The owner of a process of this host, by the kernel's word.
     virtual Owner owner_of(Rank rank) = 0;
+    // A lookup ends without all that was asked for.
+    virtual void not_found() = 0;
 };
 
 class PublishService {

@@ -20,6 +20,7 @@ class StepPublish final : public StepService, private PublishPort {
 
   private:
     Owner owner_of(Rank rank) override;
+    void not_found() override { context_.explain_not_found(); }
 
     StepContext &context_;
     SessionLink &session_;

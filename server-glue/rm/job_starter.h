@@ -15,6 +15,7 @@ namespace pmixhost {
 struct JobCommand {
     std::vector<std::string> argv;        // argv[0]: an absolute path
     std::vector<std::string> environment; // NAME=VALUE; the whole
+    std::string secret;                   // given to it over the spawn channel; empty: none
 };
 
 // What the job's daemons will say of it (StepInfo).

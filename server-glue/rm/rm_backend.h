@@ -58,6 +58,9 @@ struct StepInfo {
     // The secret by which they authenticate each other; empty: they do so with munge. It came with the start
     // document, and only the step's daemons and what started them know it.
     std::string shared_secret;
+    // For the user, when another job or what it has published is not found: why jobs that PMIx_Spawn has not started
+    // from one another do not find each other here. Empty: they do.
+    std::string relatives_only;
 };
 
 // Why a step is to be ended, for the RM and for the user.

@@ -43,6 +43,8 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
         return system_error("socketpair", errno);
     job->channel_.reset(channel[0]);
     UniqueFd channel_end(channel[1]);
+    if (!command.secret.empty() && !give_spawn_secret(channel[0], command.secret))
+        return error(ErrorKind::system, "the spawned job cannot be given its secret");
     if (::pipe2(words, O_CLOEXEC) != 0)
         return system_error("pipe", errno);
     job->words_.reset(words[0]);

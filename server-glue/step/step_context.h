@@ -9,8 +9,11 @@
 #include "server-glue/core/host_port.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/rm/roles.h"
+#include "server-glue/rm/user_notes.h"
 #include "server-glue/step/step_service.h"
 #include "server-glue/tasks/local_tasks.h"
+
+#include <utility>
 
 namespace pmixhost {
 
@@ -76,6 +79,16 @@ class StepContext final : public HostPort {
         return send_to_session(Message::type, share(wire::encode(message)));
     }
 
+    // Another job, or what one may have published, was not found: if that is because of who proves what here, the user
+    // is told, once.
+    void explain_not_found() {
+        if (step.relatives_only.empty() || std::exchange(explained_not_found_, true))
+            return;
+        log.warning("{}", step.relatives_only);
+        if (auto *notes = backend.user_notes())
+            notes->tell_user(step.relatives_only, [](Result<void>) {});
+    }
+
     // False: jobs that want the session come to it by themselves.
     bool calls_steps() const { return backend.roles() && backend.roles()->calls_steps(); }
 
@@ -88,6 +101,9 @@ class StepContext final : public HostPort {
                 done(std::move(ended));
         });
     }
+
+  private:
+    bool explained_not_found_ = false;
 };
 
 } // namespace pmixhost

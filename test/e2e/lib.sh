@@ -182,7 +182,7 @@ litter() { # HOST
     # shellcheck disable=SC2016 # awk's $8
     on_host "$1" bash -c '
         ps -eo comm,pid,user,stat | grep -E "^(pmixhost|slurmstepd)" | sed "s/^/process /"
-        find /tmp /run /dev/shm -mindepth 1 \( -path /run/munge -o -path /run/mount '"$(prunes)"' \) \
+        find /tmp /run /dev/shm -mindepth 1 \( -path /run/munge -o -path "/run/slurm*" -o -path /run/mount '"$(prunes)"' \) \
             -prune -o \( -type d -empty -o ! -type d \) -print 2>/dev/null
         awk "\$8 ~ /^@.*pmix/ { print \"socket \" \$8 }" /proc/net/unix'
 }

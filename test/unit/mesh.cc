@@ -199,11 +199,16 @@ void send_frame(int fd, std::uint8_t type, const Bytes &payload) {
     assert_int_equal(::send(fd, frame.data(), frame.size(), 0), frame.size());
 }
 
-// A connection to host 0 in the name of host 1, open on both sides.
-UniqueFd link_by_hand(World &world) {
+Bytes proof_of(const wire::Introduction &intro, const Bytes &secret = "secret") {
+    Bytes proof;
+    make_secret_authenticator(secret)->prove(wire::encode(intro), [&](Result<Bytes> made) { proof = *made; });
+    return proof;
+}
+
+// What host 1 says to host 0, whose contact message it has.
+wire::Introduction introduction_by_hand(World &world) {
     auto contact = Contact::decode(world.nodes[1]->contact);
     assert_true(contact.ok());
-    UniqueFd fd = stranger(world[0].port());
     wire::Introduction intro;
     intro.step_key = "step";
     intro.dialer = 1;
@@ -211,8 +216,14 @@ UniqueFd link_by_hand(World &world) {
     intro.listener_cookie = contact->cookie;
     intro.dialer_nonce = Bytes(16, 'n');
     intro.secret = Bytes(32, 's');
-    send_frame(fd.get(), wire::Hello::type,
-               wire::encode(wire::Hello{wire::wire_version(), "secret" + wire::encode(intro)}));
+    return intro;
+}
+
+// A connection to host 0 in the name of host 1, open on both sides.
+UniqueFd link_by_hand(World &world) {
+    auto intro = introduction_by_hand(world);
+    UniqueFd fd = stranger(world[0].port());
+    send_frame(fd.get(), wire::Hello::type, wire::encode(wire::Hello{wire::wire_version(), proof_of(intro)}));
     char welcome;
     world.run_until([&] { return ::recv(fd.get(), &welcome, 1, MSG_DONTWAIT | MSG_PEEK) == 1; });
     return fd;
@@ -307,11 +318,68 @@ void a_stranger_gets_nothing(void **) {
     intro.listener = 0;
     intro.listener_cookie = Bytes(16, 'c');
     intro.secret = Bytes(32, 's');
-    hello = wire::encode(wire::Hello{wire::wire_version(), "secret" + wire::encode(intro)});
+    hello = wire::encode(wire::Hello{wire::wire_version(), proof_of(intro)});
     header = wire::encode_header({.type = wire::Hello::type, .length = static_cast<std::uint32_t>(hello.size())});
     (void)!::send(replay.get(), header.data(), header.size(), 0);
     (void)!::send(replay.get(), hello.data(), hello.size(), 0);
     world.run_until([&] { return closed_without_a_byte(replay.get()); });
+}
+
+// Who was on the wire has seen a whole Hello; it opens no second connection, by whose end the host would be lost.
+void a_proof_opens_one_connection(void **) {
+    World world(2);
+    world.log.set_level(static_cast<LogLevel>(-1)); // it is to complain
+    world.nodes[1]->mesh.reset();
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return !world.nodes[1]->contact.empty(); });
+    auto hello = wire::encode(wire::Hello{wire::wire_version(), proof_of(introduction_by_hand(world))});
+    UniqueFd first = stranger(world[0].port());
+    send_frame(first.get(), wire::Hello::type, hello);
+    world.run_until([&] { return world[0].connected(1); });
+    UniqueFd again = stranger(world[0].port());
+    send_frame(again.get(), wire::Hello::type, hello);
+    world.run_until([&] { return closed_without_a_byte(again.get()); });
+    again.reset();
+    assert_true(world[0].connected(1) && world.nodes[0]->gone.empty());
+}
+
+// A dialer's own proof, as the answer to it.
+void a_proof_that_comes_back_is_none(void **) {
+    World world(2);
+    world.log.set_level(static_cast<LogLevel>(-1));
+    world.settings.transport_connect_timeout = 1500ms;
+    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in address{};
+    socklen_t length = sizeof address;
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(::bind(listener.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+    assert_int_equal(::listen(listener.get(), 1), 0);
+    getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address), &length);
+    Contact contact;
+    contact.host = 0;
+    contact.port = ntohs(address.sin_port);
+    contact.cookie = Bytes(16, 'c');
+    contact.addresses = {"127.0.0.1"};
+    world[1].on_contact(wire::encode(contact));
+    UniqueFd dialed;
+    world.run_until([&] {
+        dialed.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        return bool(dialed);
+    });
+    Bytes came;
+    world.run_until([&] {
+        char bytes[4096];
+        ssize_t n = ::recv(dialed.get(), bytes, sizeof bytes, 0);
+        came.append(bytes, n > 0 ? static_cast<std::size_t>(n) : 0);
+        return came.size() > wire::frame_header_size;
+    });
+    auto hello = wire::decode<wire::Hello>(came.substr(wire::frame_header_size));
+    assert_true(hello.ok());
+    assert_true(hello->proof.find("step") == Bytes::npos); // nor is it to be read
+    send_frame(dialed.get(), wire::Welcome::type, wire::encode(wire::Welcome{hello->proof}));
+    world.run_until([&] { return closed_without_a_byte(dialed.get()); });
+    assert_false(world[1].connected(0));
 }
 
 void a_crowd_of_strangers_keeps_nobody_out(void **) {
@@ -412,6 +480,8 @@ int main() {
         cmocka_unit_test(another_secret_is_refused),
         cmocka_unit_test(an_unreachable_host_is_lost_in_time),
         cmocka_unit_test(a_stranger_gets_nothing),
+        cmocka_unit_test(a_proof_opens_one_connection),
+        cmocka_unit_test(a_proof_that_comes_back_is_none),
         cmocka_unit_test(a_crowd_of_strangers_keeps_nobody_out),
         cmocka_unit_test(a_flood_during_the_handshake_keeps_nobody_out),
         cmocka_unit_test(strangers_fill_no_log),

@@ -144,7 +144,7 @@ static int tear_down(void **state) {
 }
 
 static std::string path_in(Fixture *f, std::uint32_t host) {
-    return *contact_path(f->base, geteuid(), 12, 3, host);
+    return *contact_path(f->base, geteuid(), 12, 3, host, "");
 }
 
 static Result<std::unique_ptr<ContactSocket>> open_in(Fixture *f, std::uint32_t host = 0) {
@@ -295,7 +295,7 @@ static void a_directory_of_somebody_else_is_refused(void **state) {
 }
 
 static void long_paths_are_refused_with_advice(void **) {
-    auto path = contact_path("/" + std::string(80, 'x'), 4294967294u, 4294967295u, 1, 1);
+    auto path = contact_path("/" + std::string(80, 'x'), 4294967294u, 4294967295u, 1, 1, "");
     assert_false(path.ok());
     assert_non_null(strstr(path.failure().text.c_str(), "directory.base"));
 }
@@ -441,21 +441,48 @@ static void steps_that_do_not_know_of_the_session_are_called(void **) {
     };
     StepCaller::Memory memory;
     std::set<Bytes> known = {namespace_of(12, 0)};
-    auto round = StepCaller::round(12, "/tmp", slurm, known, memory, TimePoint());
+    auto round = StepCaller::round(12, {"/tmp", ""}, slurm, known, memory, TimePoint());
     assert_int_equal(round.said.size(), 3);
     assert_true(round.called.known);
     assert_true((round.called.names == std::set<Bytes>{namespace_of(12, 1), namespace_of(12, 2)}));
     assert_true(reached == (std::vector<std::string>{"n2 12.1.0", "n1 12.2.2"}));
     for (int i = 1; i <= 30; ++i) // one a half minute
-        StepCaller::round(12, "/tmp", slurm, known, memory, TimePoint() + i * std::chrono::seconds(30));
+        StepCaller::round(12, {"/tmp", ""}, slurm, known, memory, TimePoint() + i * std::chrono::seconds(30));
     assert_int_equal(sent["n1 12.4.0"], 11); // it is not tried for ever
     assert_int_equal(sent.count("n1 12.0.0") + sent.count("n1 12.3.0"), 0);
     slurm.steps = [](std::uint32_t) -> Result<std::vector<RunningStep>> {
         return error(ErrorKind::unreachable, "slurmctld sleeps");
     };
-    round = StepCaller::round(12, "/tmp", slurm, known, memory, TimePoint());
+    round = StepCaller::round(12, {"/tmp", ""}, slurm, known, memory, TimePoint());
     assert_int_equal(round.said.size(), 1);
     assert_true(!round.called.known && round.called.names.empty());
+}
+
+static void families_do_not_see_each_other(void **) {
+    std::string one(64, '1'), other(64, '2');
+    assert_string_equal(family_of("").c_str(), "");
+    assert_int_equal(family_of(one).size(), 8);
+    assert_true(family_of(one) == family_of(one) && family_of(one) != family_of(other));
+    assert_true(one.find(family_of(one)) == std::string::npos);
+    assert_string_equal(contact_path("/tmp", 7, 12, 3, 1, "")->c_str(), "/tmp/.pmixhost-7/12.3.1");
+    assert_string_equal(session_path("/tmp", 7, 12, "")->c_str(), "/tmp/.pmixhost-7/12.session");
+    assert_string_equal(session_path("/tmp", 7, 12, family_of(one))->c_str(),
+                        ("/tmp/.pmixhost-7/12.session." + family_of(one)).c_str());
+    // The steps of the other family have no socket at the path that is tried.
+    StepCaller::Slurm slurm;
+    slurm.steps = [](std::uint32_t) -> Result<std::vector<RunningStep>> {
+        return std::vector<RunningStep>{{7, "relative", {"n1"}}, {8, "stranger", {"n1"}}};
+    };
+    std::string there[] = {*contact_path("/tmp", geteuid(), 12, 7, 0, family_of(one)),
+                           *contact_path("/tmp", geteuid(), 12, 8, 0, family_of(other))};
+    slurm.forward = [&](const std::string &, const std::string &path, const std::string &) -> Result<void> {
+        if (path == there[0] || path == there[1])
+            return {};
+        return error(ErrorKind::not_found, "nobody");
+    };
+    StepCaller::Memory memory;
+    auto round = StepCaller::round(12, {"/tmp", family_of(one)}, slurm, {}, memory, TimePoint());
+    assert_true((round.called.names == std::set<Bytes>{namespace_of(12, 7)}));
 }
 
 static void a_step_that_starts_slowly_is_called_in_the_end(void **) {
@@ -473,7 +500,7 @@ static void a_step_that_starts_slowly_is_called_in_the_end(void **) {
     };
     StepCaller::Memory memory;
     for (; rounds < 102; ++rounds)
-        StepCaller::round(12, "/tmp", slurm, {}, memory, TimePoint() + rounds * std::chrono::seconds(2));
+        StepCaller::round(12, {"/tmp", ""}, slurm, {}, memory, TimePoint() + rounds * std::chrono::seconds(2));
     assert_true(reached);
 }
 
@@ -481,6 +508,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_described),
         cmocka_unit_test(a_step_that_starts_slowly_is_called_in_the_end),
+        cmocka_unit_test(families_do_not_see_each_other),
         cmocka_unit_test(the_key_is_the_same_on_all_hosts),
         cmocka_unit_test(components_that_share_a_host_are_told_apart),
         cmocka_unit_test(wrong_documents_are_refused),

@@ -1,4 +1,5 @@
 // Exit reports: what a daemon says reaches srun, and nobody else can say anything.
+#include "common/start/step_secret.h"
 #include "plugins/kit/starter_listener.h"
 #include "plugins/kit/starter_sender.h"
 
@@ -190,6 +191,45 @@ static void ports_come_from_the_range(void **) {
     assert_non_null(strstr(second.failure().text.c_str(), "no free port"));
 }
 
+static void a_step_secret_seals_messages(void **) {
+    std::string secret = new_step_secret();
+    assert_true(is_step_secret(secret) && secret != new_step_secret());
+    for (const char *none : {"", "00", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeF"})
+        assert_false(is_step_secret(none));
+    auto listener = open_listener();
+    StarterAddress target = local_target(listener);
+    SecretSealer own(secret), daemon(secret), stranger(new_step_secret()), nobody("");
+    PlainSealer plain;
+    auto send = [&](Sealer &sealer, const char *text) {
+        return send_to_starter(target, ExitReport{9, text}.message(), sealer, 1s).ok();
+    };
+    assert_true(can_seal(daemon).ok());
+    assert_false(send(nobody, "without a secret"));
+    assert_true(send(stranger, "of another step") && send(plain, "not sealed") && send(own, "its own, come back"));
+    assert_true(send(daemon, "genuine"));
+    auto report = listener.collect(own, 1000ms);
+    assert_true(report.has_value());
+    assert_string_equal(report->text.c_str(), "genuine");
+}
+
+static void a_message_sealed_with_a_secret_is_taken_once_and_whole(void **) {
+    SecretSealer own("secret"), daemon("secret");
+    Cookie cookie{1, 2, 3}, other{1, 2, 4};
+    auto frame = seal_message(cookie, ExitReport{255, "text"}.message(), daemon);
+    assert_true(frame.ok() && frame->find("text") == std::string::npos);
+    for (std::size_t bit = 0; bit < 8 * frame->size(); ++bit) {
+        std::string changed = *frame;
+        changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ 1 << bit % 8);
+        assert_false(open_report(changed, cookie, geteuid(), own).ok());
+    }
+    for (std::size_t length = 0; length < frame->size(); ++length)
+        assert_false(open_report(frame->substr(0, length), cookie, geteuid(), own).ok());
+    assert_true(open_report(*frame, cookie, geteuid(), own).ok());
+    assert_false(open_report(*frame, cookie, geteuid(), own).ok());
+    auto of_other = seal_message(other, ExitReport{255, "text"}.message(), daemon);
+    assert_false(open_report(*of_other, cookie, geteuid(), own).ok());
+}
+
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_report_arrives),
@@ -200,6 +240,8 @@ int main() {
         cmocka_unit_test(frames_are_checked_byte_by_byte),
         cmocka_unit_test(hostile_targets_are_refused),
         cmocka_unit_test(ports_come_from_the_range),
+        cmocka_unit_test(a_step_secret_seals_messages),
+        cmocka_unit_test(a_message_sealed_with_a_secret_is_taken_once_and_whole),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

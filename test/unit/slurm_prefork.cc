@@ -1,5 +1,6 @@
 // From prefork to the tasks' environment, with a stand-in for pmixhostd and without Slurm. As root
 // the daemon is another user's; otherwise the tester's own.
+#include "common/start/step_secret.h"
 #include "plugins/kit/door_client.h"
 #include "plugins/slurm/shim/hook_env.h"
 #include "plugins/slurm/shim/task_hook.h"
@@ -299,6 +300,46 @@ static void the_user_gets_one_line_per_host(void **) {
     assert_int_equal(read(line[0], text, sizeof text), 0);
     close(line[0]);
     assert_int_equal(killed, 1);
+}
+
+// Before anything else of the step runs with that environment.
+static void the_secret_is_in_the_start_document_alone(void **) {
+    std::string secret = new_step_secret();
+    FakeEnvironment environment;
+    fill(environment);
+    environment.add("PMIXHOST_SECRETS=mine");
+    environment.add("PMIXHOST_SECRET=" + secret);
+    Prepared prepared = prepare_step(around("serve"), environment.array);
+    assert_string_equal(prepared.failure.c_str(), "");
+    assert_string_equal(environment.get("PMIXHOST_SECRET").c_str(), "(none)");
+    assert_string_equal(environment.get("PMIXHOST_SECRETS").c_str(), "mine");
+    assert_string_equal(prepared.secret.c_str(), secret.c_str());
+    assert_true(prepare_task(prepared, 0, &environment.array).ok());
+    std::string document = environment.get("AT_DOCUMENT");
+    assert_true(has(document, "|slurm.secret " + secret + "|"));
+    assert_int_equal(document.find(secret), document.rfind(secret));
+    assert_false(has(environment.get("AT_ARGS") + environment.get("AT_ENV"), secret));
+    assert_true(clean_up(prepared));
+
+    FakeEnvironment none;
+    fill(none);
+    none.add("PMIXHOST_SECRET="); // srun has munge, and says so
+    Prepared with_munge = prepare_step(around("serve"), none.array);
+    assert_string_equal(none.get("PMIXHOST_SECRET").c_str(), "(none)");
+    assert_true(prepare_task(with_munge, 0, &none.array).ok());
+    assert_false(has(none.get("AT_DOCUMENT"), "slurm.secret"));
+    assert_true(clean_up(with_munge));
+}
+
+static void srun_chooses_a_secret_where_it_has_no_munge(void **) {
+    NoSealer none;
+    SecretSealer works("secret");
+    assert_string_equal(secret_for_step(works, "").c_str(), "");
+    assert_true(is_step_secret(secret_for_step(none, "")));
+    assert_true(secret_for_step(none, "") != secret_for_step(none, ""));
+    std::string family = new_step_secret(); // wherever the parent was started
+    assert_string_equal(secret_for_step(works, family).c_str(), family.c_str());
+    assert_string_equal(secret_for_step(none, family).c_str(), family.c_str());
 }
 
 static void hostile_environments_are_bounded(void **) {
@@ -606,6 +647,8 @@ int main() {
         cmocka_unit_test(titles_name_the_step),
         cmocka_unit_test(the_user_gets_one_line_per_host),
         cmocka_unit_test(hostile_environments_are_bounded),
+        cmocka_unit_test(the_secret_is_in_the_start_document_alone),
+        cmocka_unit_test(srun_chooses_a_secret_where_it_has_no_munge),
         cmocka_unit_test(only_root_says_where_the_daemon_is),
         cmocka_unit_test(only_directories_of_pmixhostd_are_removed),
         cmocka_unit_test(a_directory_that_was_left_behind_is_removed),

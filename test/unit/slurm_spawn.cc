@@ -1,5 +1,6 @@
 // PMIx_Spawn under Slurm: the srun that a plan becomes, and what reaches srun while its step runs.
 #include "common/start/spawn_channel.h"
+#include "common/start/step_secret.h"
 #include "plugins/kit/launch_listener.h"
 #include "plugins/kit/starter_sender.h"
 #include "plugins/slurm/shim/slurm_abi.h"
@@ -223,11 +224,13 @@ void notes_are_shown_and_are_no_exit_reports(void **) {
     Fixture f;
     f.listener->begin();
     f.say(StarterMessage::Kind::note, 0, "the daemon on n1\nwas killed");
+    f.say(StarterMessage::Kind::note, 0, "the daemon on n1\nwas killed"); // of another host
     for (int i = 0; i < 150; ++i)
-        f.say(StarterMessage::Kind::note, 0, "another one");
+        f.say(StarterMessage::Kind::note, 0, fmt::format("another one {}", i));
     assert_false(f.listener->finish(1s).has_value());
     assert_int_equal(f.complaints.size(), 100);
     assert_string_equal(f.complaints[0].c_str(), "the daemon on n1 was killed");
+    assert_string_equal(f.complaints[1].c_str(), "another one 0");
 }
 
 UniqueFd stranger(const StarterAddress &target) {
@@ -298,6 +301,46 @@ void a_ready_message_tells_when_its_connection_was_closed(void **) {
     assert_false(ready->send().ok());
 }
 
+void a_secret_comes_over_the_channel_once(void **) {
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    UniqueFd launcher(ends[0]), program(ends[1]);
+    assert_string_equal(take_spawn_secret(program.get()).c_str(), ""); // at once
+    std::string secret = new_step_secret();
+    assert_true(give_spawn_secret(launcher.get(), secret));
+    assert_string_equal(take_spawn_secret(program.get()).c_str(), secret.c_str());
+    assert_string_equal(take_spawn_secret(program.get()).c_str(), "");
+    for (const std::string &line : {std::string("secret \n"), "secret " + secret, secret + "\n",
+                                    "secret " + secret + "0\n", std::string(1000, 's'), std::string("\n")}) {
+        assert_int_equal(::send(launcher.get(), line.data(), line.size(), 0), line.size());
+        assert_string_equal(take_spawn_secret(program.get()).c_str(), "");
+        char rest[2000];
+        [[maybe_unused]] ssize_t n = ::recv(program.get(), rest, sizeof rest, MSG_DONTWAIT);
+    }
+    launcher.reset();
+    assert_string_equal(take_spawn_secret(program.get()).c_str(), "");
+}
+
+void a_family_has_one_secret(void **) {
+    SpawnPlan plan;
+    TaskApp app;
+    app.count = 1;
+    app.program = "/x";
+    plan.apps = {app};
+    plan.host_of_rank = {"n1"};
+    SpawnContext context;
+    context.srun = "/usr/bin/srun";
+    context.secret = new_step_secret();
+    context.environment = {"PMIXHOST_SECRET=of another step"};
+    auto command = spawn_command(plan, context);
+    assert_true(command.ok());
+    assert_string_equal(command->secret.c_str(), context.secret.c_str());
+    for (const auto *words : {&command->argv, &command->environment}) {
+        for (const auto &word : *words)
+            assert_true(word.find(context.secret) == std::string::npos && !word.starts_with("PMIXHOST_SECRET="));
+    }
+}
+
 void lines_of_the_channel_are_understood(void **) {
     auto event = parse_spawn_event("launched -190 some text");
     assert_true(event && event->kind == SpawnEvent::Kind::launched && event->status == -190);
@@ -329,6 +372,8 @@ int main() {
         cmocka_unit_test(strangers_have_a_deadline),
         cmocka_unit_test(a_ready_message_tells_when_its_connection_was_closed),
         cmocka_unit_test(lines_of_the_channel_are_understood),
+        cmocka_unit_test(a_secret_comes_over_the_channel_once),
+        cmocka_unit_test(a_family_has_one_secret),
     };
     return cmocka_run_group_tests_name("slurm spawn", tests, nullptr, nullptr);
 }

@@ -120,7 +120,8 @@ class SlurmBackend final : public RmBackend,
                            private RmSpawnedStep {
   public:
     SlurmBackend(BackendContext context, SlurmStep step)
-        : loop_(context.loop), log_(context.log), step_(std::move(step)), lifeline_(step_.lifeline_fd) {}
+        : loop_(context.loop), log_(context.log), step_(std::move(step)), family_(family_of(step_.info.shared_secret)),
+          lifeline_(step_.lifeline_fd) {}
 
     const StepInfo &step() const override { return step_.info; }
     RmQuestions *questions() override { return this; }
@@ -169,7 +170,7 @@ class SlurmBackend final : public RmBackend,
                 return fail(std::move(done), error(ErrorKind::unreachable, "srun gave no address"));
             return to_srun({kit::StarterMessage::Kind::invitation, 0, std::move(invitation)}, std::move(done));
         }
-        auto path = session_path(step_.contacts, geteuid(), step_.leader_job);
+        auto path = session_path(step_.contacts, geteuid(), step_.leader_job, family_);
         if (!path)
             return fail(std::move(done), path.failure());
         sender().send({step_.session_node, std::move(*path), std::move(invitation), deadline, false, start_after,
@@ -187,12 +188,12 @@ class SlurmBackend final : public RmBackend,
             report = step_.report;
         reported_ = true;
         ender_->run(
-            [report, end = std::move(end), jobs = step_.jobs, step = step_.name.step_id]() -> Result<StepEnded> {
+            [report, end = std::move(end), jobs = step_.jobs, step = step_.name.step_id,
+             secret = step_.info.shared_secret]() -> Result<StepEnded> {
                 StepEnded ended;
                 if (report) {
-                    kit::MungeSealer sealer;
                     auto sent = kit::send_to_starter(*report, kit::ExitReport{end.exit_status, end.text}.message(),
-                                                     sealer, report_limit);
+                                                     *kit::make_sealer(secret), report_limit);
                     if (!sent)
                         ended.unheard =
                             fmt::format("srun does not hear why the step ends ({}): {}", sent.failure().text, end.text);
@@ -306,10 +307,10 @@ class SlurmBackend final : public RmBackend,
             return;
         reporter_.emplace(loop_);
         reporter_->run(
-            [target = *step_.report, self = step_.info.self] {
-                kit::MungeSealer sealer;
-                return kit::ReadyMessage::prepare(
-                    target, {kit::StarterMessage::Kind::launched, 0, std::to_string(self)}, sealer, report_limit);
+            [target = *step_.report, self = step_.info.self, secret = step_.info.shared_secret] {
+                return kit::ReadyMessage::prepare(target,
+                                                  {kit::StarterMessage::Kind::launched, 0, std::to_string(self)},
+                                                  *kit::make_sealer(secret), report_limit);
             },
             [this](Result<kit::ReadyMessage> ready) {
                 if (ready)
@@ -323,9 +324,8 @@ class SlurmBackend final : public RmBackend,
         if (!ender_)
             ender_.emplace(loop_);
         ender_->run(
-            [target = *step_.report, message = std::move(message)] {
-                kit::MungeSealer sealer;
-                return kit::send_to_starter(target, message, sealer, report_limit);
+            [target = *step_.report, message = std::move(message), secret = step_.info.shared_secret] {
+                return kit::send_to_starter(target, message, *kit::make_sealer(secret), report_limit);
             },
             std::move(done));
     }
@@ -336,7 +336,7 @@ class SlurmBackend final : public RmBackend,
     };
 
     Result<std::string> path_of(HostIndex host) const {
-        return contact_path(step_.contacts, geteuid(), step_.leader_job, step_.name.step_id, host);
+        return contact_path(step_.contacts, geteuid(), step_.leader_job, step_.name.step_id, host, family_);
     }
 
     // Each host has one message at a time, and so has the session.
@@ -351,8 +351,8 @@ class SlurmBackend final : public RmBackend,
         pollfd running{session_srun_.get(), POLLIN, 0};
         if (session_srun_ && ::poll(&running, 1, 0) == 0)
             return {};
-        auto started =
-            start_session({step_.leader_job, step_.session_node, step_.contacts}, step_.settings, own_program());
+        auto started = start_session({step_.leader_job, step_.session_node, step_.contacts, step_.info.shared_secret},
+                                     step_.settings, own_program());
         if (!started)
             return started.failure();
         session_srun_ = std::move(*started);
@@ -367,6 +367,7 @@ class SlurmBackend final : public RmBackend,
     EventLoop &loop_;
     Log &log_;
     SlurmStep step_;
+    std::string family_; // contact_socket.h
     BackendListener *listener_ = nullptr;
     UniqueFd lifeline_;
     EventLoop::Handle lifeline_watch_, again_;
@@ -386,9 +387,15 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
     auto step = read_start_document(context.document);
     if (!step)
         return step.failure();
-    if (kit::MungeSealer sealer; step->node_of.size() > 1) {
-        if (auto can = kit::can_seal(sealer); !can)
-            return can.failure();
+    // Else the step would fail late, and in words that name anything but munge.
+    if (step->node_of.size() > 1 && step->info.shared_secret.empty()) {
+        kit::MungeSealer munge;
+        if (auto can = kit::can_seal(munge); !can)
+            return error(
+                can.failure().kind,
+                "{}. It works where srun runs, and then all hosts of a step prove with it: start munged on all "
+                "hosts, with one key and in its usual socket, or use one host",
+                can.failure().text);
     }
     return std::unique_ptr<RmBackend>(std::make_unique<SlurmBackend>(context, std::move(*step)));
 }
@@ -413,15 +420,18 @@ Result<std::unique_ptr<InvitationSource>> session_invitations(BackendContext con
         return job.failure();
     auto said = context.document.text("slurm.contacts");
     const std::string &contacts = said ? *said : settings.directory_base;
-    auto path = session_path(contacts, geteuid(), static_cast<std::uint32_t>(*job));
+    auto secret = context.document.text("secret");
+    std::string family = family_of(secret ? *secret : std::string());
+    auto path = session_path(contacts, geteuid(), static_cast<std::uint32_t>(*job), family);
     if (!path)
         return path.failure();
     auto socket = ContactSocket::open(context.loop, context.log, *path, std::move(on_invitation),
                                       ContactSocket::Sharing::first_only);
     if (!socket)
         return socket.failure();
-    auto caller = std::make_unique<StepCaller>(context.loop, context.log, static_cast<std::uint32_t>(*job), contacts,
-                                               StepCaller::Slurm{running_steps, forward});
+    auto caller =
+        std::make_unique<StepCaller>(context.loop, context.log, static_cast<std::uint32_t>(*job),
+                                     StepCaller::Where{contacts, family}, StepCaller::Slurm{running_steps, forward});
     return std::unique_ptr<InvitationSource>(std::make_unique<SessionContact>(std::move(*socket), std::move(caller)));
 }
 
@@ -493,6 +503,7 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
     context.output = text("slurm.output");
     context.error = text("slurm.error");
     context.label = !text("slurm.label").empty();
+    context.secret = text("secret");
     for (char **variable = environ; *variable; ++variable)
         context.environment.emplace_back(*variable);
 

@@ -3,6 +3,7 @@
 
 #include "common/config/config.h"
 #include "common/start/spawn_channel.h"
+#include "common/start/step_secret.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
 
@@ -199,6 +200,15 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
         auto target = kit::StarterAddress::parse(*where);
         if (target)
             step.report = std::move(*target);
+    }
+    if (auto secret = document.text("slurm.secret")) {
+        if (!is_step_secret(*secret))
+            return error(ErrorKind::invalid, "start document: slurm.secret is garbled");
+        step.info.shared_secret = *secret;
+        step.info.relatives_only =
+            "without munge a step meets only those that PMIx_Spawn has started from it or it was started from: others, "
+            "and "
+            "what they publish, are not found. To let them meet, start munged on all hosts, with one key";
     }
     if (document.has("slurm.lifeline_fd")) {
         auto fd = document.number("slurm.lifeline_fd", INT32_MAX);

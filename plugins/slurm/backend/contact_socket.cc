@@ -1,6 +1,8 @@
 // See contact_socket.h.
 #include "plugins/slurm/backend/contact_socket.h"
 
+#include "common/transport/secret_box.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -139,9 +141,13 @@ std::string contact_directory(const std::string &base, uid_t uid) {
     return fmt::format("{}/.pmixhost-{}", base, uid);
 }
 
-Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job, std::uint32_t step,
-                                 std::uint32_t host) {
-    std::string path = fmt::format("{}/{}.{}.{}", contact_directory(base, uid), job, step, host);
+std::string family_of(std::string_view secret) {
+    return secret.empty() ? std::string() : public_name_of(secret);
+}
+
+static Result<std::string> path_in_directory(const std::string &base, uid_t uid, const std::string &name,
+                                             const std::string &family) {
+    std::string path = fmt::format("{}/{}{}{}", contact_directory(base, uid), name, family.empty() ? "" : ".", family);
     if (path.size() >= sizeof(sockaddr_un::sun_path) - 8)
         return error(ErrorKind::limit,
                      "{} is too long for a socket's name; set a shorter directory.base in "
@@ -150,14 +156,13 @@ Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32
     return path;
 }
 
-Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job) {
-    std::string path = fmt::format("{}/{}.session", contact_directory(base, uid), job);
-    if (path.size() >= sizeof(sockaddr_un::sun_path) - 8)
-        return error(ErrorKind::limit,
-                     "{} is too long for a socket's name; set a shorter directory.base in "
-                     "pmixhost.conf",
-                     path);
-    return path;
+Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job, std::uint32_t step,
+                                 std::uint32_t host, const std::string &family) {
+    return path_in_directory(base, uid, fmt::format("{}.{}.{}", job, step, host), family);
+}
+
+Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job, const std::string &family) {
+    return path_in_directory(base, uid, fmt::format("{}.session", job), family);
 }
 
 struct ContactSocket::Visitor {

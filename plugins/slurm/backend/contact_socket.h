@@ -2,8 +2,10 @@
 // stream socket under a path that the sender can work out and nobody but the user can take:
 //
 //     BASE/.pmixhost-UID/JOB.STEP.HOST
+//     BASE/.pmixhost-UID/JOB.STEP.HOST.FAMILY     of a step with a secret
 //
-// JOB is the step's leading job, HOST the receiver's index in the step's list of hosts: hosts of one machine, and
+// JOB is the step's leading job, HOST the receiver's index in the step's list of hosts, FAMILY the public name of the
+// secret: only those with one secret, or with none, can prove anything to each other. Hosts of one machine, and
 // components that share a host, do not collide. The directory is made on first use with mode 0700; the socket goes
 // when the daemon ends, and the directory with the last socket. The next daemon of this user removes what a killed
 // one left behind. Whoever makes, replaces or removes a name holds the lock of the directory (flock), so that nobody
@@ -32,12 +34,15 @@ namespace pmixhost::slurm {
 
 inline constexpr std::size_t max_contact = 4096;
 
-// Where the session of an allocation listens: BASE/.pmixhost-UID/JOB.session. Fails as contact_path() does.
-Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job);
+// Where the session of an allocation listens: BASE/.pmixhost-UID/JOB.session, of a family with a secret
+// JOB.session.FAMILY. Fails as contact_path() does.
+Result<std::string> session_path(const std::string &base, uid_t uid, std::uint32_t job, const std::string &family);
 std::string contact_directory(const std::string &base, uid_t uid);
 // Fails (limit) where the path is longer than a socket's name may be.
 Result<std::string> contact_path(const std::string &base, uid_t uid, std::uint32_t job, std::uint32_t step,
-                                 std::uint32_t host);
+                                 std::uint32_t host, const std::string &family);
+// Of a step with that secret; empty where there is none.
+std::string family_of(std::string_view secret);
 
 class ContactSocket {
   public:

@@ -18,8 +18,8 @@ static constexpr std::size_t max_hosts = 4;
 // A step with an order of hosts of its own (-m arbitrary): up to so many places are tried.
 static constexpr std::size_t max_places = 16;
 
-StepCaller::StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm)
-    : loop_(loop), log_(log), job_(job), base_(std::move(base)), slurm_(std::move(slurm)), calls_(loop, 1) {}
+StepCaller::StepCaller(EventLoop &loop, Log &log, std::uint32_t job, Where where, Slurm slurm)
+    : loop_(loop), log_(log), job_(job), where_(std::move(where)), slurm_(std::move(slurm)), calls_(loop, 1) {}
 
 void StepCaller::call(std::set<Bytes> known, std::function<void(CalledSteps)> done) {
     known_ = std::move(known);
@@ -34,8 +34,8 @@ void StepCaller::begin() {
     auto for_whom = std::make_shared<std::vector<std::function<void(CalledSteps)>>>(std::exchange(waiting_, {}));
     calls_.run(
         {}, TimePoint::max(),
-        [job = job_, base = base_, slurm = slurm_, known = known_, memory = memory_] {
-            return Result<Round>(round(job, base, slurm, known, *memory, Clock::now()));
+        [job = job_, where = where_, slurm = slurm_, known = known_, memory = memory_] {
+            return Result<Round>(round(job, where, slurm, known, *memory, Clock::now()));
         },
         [this, for_whom](const Result<Round> &result) {
             if (!result)
@@ -49,7 +49,7 @@ void StepCaller::begin() {
         });
 }
 
-StepCaller::Round StepCaller::round(std::uint32_t job, const std::string &base, const Slurm &slurm,
+StepCaller::Round StepCaller::round(std::uint32_t job, const Where &where, const Slurm &slurm,
                                     const std::set<Bytes> &known, Memory &memory, TimePoint now) {
     Round result;
     auto steps = slurm.steps(job);
@@ -70,7 +70,8 @@ StepCaller::Round StepCaller::round(std::uint32_t job, const std::string &base, 
         if (now - memory.first_tries.try_emplace(step.step, now).first->second > patience)
             continue;
         auto at = [&](const std::string &node, std::size_t place) {
-            auto path = contact_path(base, geteuid(), job, step.step, static_cast<std::uint32_t>(place));
+            auto path =
+                contact_path(where.base, geteuid(), job, step.step, static_cast<std::uint32_t>(place), where.family);
             return path && slurm.forward(node, *path, std::string(session_call)).ok();
         };
         bool reached = false;

@@ -33,8 +33,11 @@ class StepCaller {
         std::function<Result<void>(const std::string &node, const std::string &path, const std::string &message)>
             forward;
     };
-    // `base`: directory.base.
-    StepCaller(EventLoop &loop, Log &log, std::uint32_t job, std::string base, Slurm slurm);
+    struct Where {
+        std::string base;   // directory.base
+        std::string family; // of the session; only steps of that one are reached
+    };
+    StepCaller(EventLoop &loop, Log &log, std::uint32_t job, Where where, Slurm slurm);
 
     // Calls all steps but those of these namespaces. Calls that come while a round is under way make one more round,
     // for the last of them, and none when nobody waits for it. `done` may be null.
@@ -48,7 +51,7 @@ class StepCaller {
         std::vector<std::string> said; // for the log
     };
     // What the thread does.
-    static Round round(std::uint32_t job, const std::string &base, const Slurm &slurm, const std::set<Bytes> &known,
+    static Round round(std::uint32_t job, const Where &where, const Slurm &slurm, const std::set<Bytes> &known,
                        Memory &memory, TimePoint now);
 
   private:
@@ -57,7 +60,7 @@ class StepCaller {
     EventLoop &loop_;
     Log &log_;
     std::uint32_t job_;
-    std::string base_;
+    Where where_;
     Slurm slurm_;
     std::shared_ptr<Memory> memory_ = std::make_shared<Memory>(); // the thread's, which may outlive this
     std::set<Bytes> known_;                                       // of the last call

@@ -3,6 +3,7 @@
 
 #include "common/job/process_set.h"
 #include "common/start/spawn_channel.h"
+#include "common/start/step_secret.h"
 #include "common/start/task_spec.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
@@ -19,8 +20,8 @@ constexpr std::size_t max_user_bytes = 64u << 10;
 
 bool is_own(std::string_view name) {
     return name == report_variable || name == live_on_variable || name.starts_with(task_map_prefix) ||
-           name == parent_variable || name == process_sets_variable || name == spawn_fd_variable ||
-           name == spawn_stderr_variable;
+           name == parent_variable || name == step_secret_variable || name == process_sets_variable ||
+           name == spawn_fd_variable || name == spawn_stderr_variable;
 }
 
 } // namespace
@@ -96,6 +97,18 @@ std::vector<std::string> user_variables(char *const *environment) {
         variables.emplace_back(entry);
     }
     return variables;
+}
+
+std::string take_secret(char **environment) {
+    std::string secret(find_variable(environment, step_secret_variable));
+    if (!has_variable(environment, step_secret_variable))
+        return secret;
+    for (char **entry = environment; *entry; ++entry) {
+        if (std::string_view(*entry).starts_with(std::string(step_secret_variable) + "="))
+            blank_value(*entry);
+    }
+    slurm_unsetenvp(environment, std::string(step_secret_variable).c_str());
+    return secret;
 }
 
 void remove_own_variables(char **environment) {

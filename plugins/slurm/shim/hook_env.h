@@ -21,6 +21,8 @@ bool has_variable(char *const *environment, std::string_view name);
 Result<std::string> collect_task_map(char *const *environment);
 // The user's own PMIXHOST_ variables as NAME=VALUE, bounded, without those of the shim.
 std::vector<std::string> user_variables(char *const *environment);
+// Takes the step's secret out, before anything else runs with this environment. Empty: there was none.
+std::string take_secret(char **environment);
 // Takes the shim's own variables out, so that a program that runs srun again does not hand them on.
 void remove_own_variables(char **environment);
 // Fails (limit) where Slurm refuses.

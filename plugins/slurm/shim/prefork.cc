@@ -65,6 +65,8 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
     add("slurm.task_map", *map);
     if (auto report = find_variable(environment, report_variable); !report.empty())
         add("slurm.report", report);
+    if (!prepared.secret.empty())
+        add("slurm.secret", prepared.secret);
     if (auto parent = find_variable(environment, parent_variable); !parent.empty())
         add("slurm.parent", parent);
     if (find_variable(environment, live_on_variable) == "1")
@@ -307,8 +309,9 @@ Surroundings slurmstepd_surroundings(void *step) {
     return around;
 }
 
-Prepared prepare_step(const Surroundings &surroundings, char *const *environment) {
+Prepared prepare_step(const Surroundings &surroundings, char **environment) {
     Prepared prepared;
+    prepared.secret = take_secret(environment);
     auto step = surroundings.step_name();
     if (step && !step->has_value())
         return prepared;

@@ -22,7 +22,8 @@ struct Prepared {
     StepName step;
     uid_t uid = 0;
     std::string host;
-    std::string door; // abstract name with its leading NUL
+    std::string secret; // the step's; empty: its hosts prove with munge
+    std::string door;   // abstract name with its leading NUL
     std::optional<kit::User> user;
     StatusPage *page = nullptr;         // mapped for as long as the process lives
     UniqueFd lifeline;                  // the daemon hears it close when slurmstepd ends
@@ -51,8 +52,8 @@ struct Surroundings {
 // The surroundings in slurmstepd. `step` is the opaque record that the hook got.
 Surroundings slurmstepd_surroundings(void *step);
 
-// `environment` is the job's. Never fails: see Prepared::failure.
-Prepared prepare_step(const Surroundings &surroundings, char *const *environment);
+// `environment` is the job's; the step's secret is taken out of it. Never fails: see Prepared::failure.
+Prepared prepare_step(const Surroundings &surroundings, char **environment);
 
 // At the step's end, when all of its tasks are gone. A daemon in a cgroup of its own is told, has `daemon_patience`
 // for its orderly end, and is then killed with all that it has left there. slurmstepd, and with it the job on this

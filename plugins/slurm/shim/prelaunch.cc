@@ -2,6 +2,7 @@
 #include "plugins/slurm/shim/prelaunch.h"
 
 #include "common/start/spawn_channel.h"
+#include "common/start/step_secret.h"
 #include "common/start/task_spec.h"
 #include "plugins/kit/launcher_start.h"
 #include "plugins/slurm/shim/app_list.h"
@@ -94,8 +95,21 @@ std::vector<App> spawned_apps() {
 
 } // namespace
 
+// The components of a heterogeneous step have one.
+static const std::string &secret_of_this_srun() {
+    static const std::string secret = [] {
+        kit::MungeSealer munge;
+        UniqueFd channel = take_spawn_channel();
+        std::string inherited = channel ? take_spawn_secret(channel.get()) : std::string();
+        channel.release(); // it is the listener's
+        return kit::secret_for_step(munge, std::move(inherited));
+    }();
+    return secret;
+}
+
 LaunchContext srun_context() {
     LaunchContext context;
+    context.secret = secret_of_this_srun();
     context.start_key = process_key();
     char host[256] = "";
     gethostname(host, sizeof host - 1);
@@ -173,10 +187,6 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     auto map = describe_step(info, context);
     if (!map)
         return map.failure();
-    if (map->ranks_by_host.size() > 1) {
-        if (auto can = kit::can_seal(*sealer); !can)
-            return can.failure();
-    }
     auto text = encode_task_map(*map);
     if (!text)
         return text.failure();
@@ -191,6 +201,11 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     }
     if (auto set = set_variable(environment, std::string(report_variable), listener->address().text()); !set)
         return set.failure();
+    // Without one, what the user's environment says must not be taken for it.
+    if (!context.secret.empty() || getenv(std::string(step_secret_variable).c_str())) {
+        if (auto set = set_variable(environment, std::string(step_secret_variable), context.secret); !set)
+            return set.failure();
+    }
     if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
             return set.failure();
@@ -199,8 +214,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     parts.sealer = std::move(sealer);
     parts.start_launcher = [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
                             job = std::to_string(map->job_id), output = option_of_srun("output"),
-                            error = option_of_srun("error"),
-                            label = option_of_srun("label")]() -> Result<kit::LauncherProcess> {
+                            error = option_of_srun("error"), label = option_of_srun("label"),
+                            secret = context.secret]() -> Result<kit::LauncherProcess> {
         StartDocument document;
         Result<void> added;
         auto add = [&](std::string_view key, std::string_view value) {
@@ -210,6 +225,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         add("backend", "slurm");
         add("host", host);
         add("job", job);
+        add("secret", secret);
         add("slurm.job_id", job);
         add("slurm.output", output);
         add("slurm.error", error);

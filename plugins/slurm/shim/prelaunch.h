@@ -22,6 +22,7 @@ struct LaunchState {
 // What else goes into the map: from srun's own surroundings.
 struct LaunchContext {
     std::string start_key; // the same in all components of a step
+    std::string secret;    // likewise; empty: the step's hosts prove with munge
     std::string cluster;
     std::string allocated_hosts; // SLURM_JOB_NODELIST
     std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
@@ -40,8 +41,8 @@ LaunchContext srun_context();
 // and on process sets that do not fit the step.
 Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context);
 
-// Fails (unreachable) without munge where the step has several hosts.
-// Puts the map and the address for reports into the tasks' environment.
+// Puts the map, the address for reports and the secret into the tasks' environment, from which the shim in slurmstepd
+// takes them out. `sealer`: of context.secret.
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment);
 

@@ -71,8 +71,9 @@ PMIXHOST_EXPORT int fini() {
 
 PMIXHOST_EXPORT void *PMIXHOST_HOOK_PRELAUNCH(const void *info, char ***environment) {
     return guarded("prelaunch", static_cast<void *>(nullptr), [&]() -> void * {
-        auto state = prepare_launch(*static_cast<const ClientInfo *>(info), srun_context(),
-                                    std::make_unique<kit::MungeSealer>(), environment);
+        auto context = srun_context();
+        auto state = prepare_launch(*static_cast<const ClientInfo *>(info), context, kit::make_sealer(context.secret),
+                                    environment);
         if (state)
             return new LaunchState(std::move(*state));
         slurm_error("pmixhost: %s", state.failure().text.c_str());
@@ -112,9 +113,9 @@ PMIXHOST_EXPORT int PMIXHOST_HOOK_TASK(const void *info, char ***environment) {
         auto ready = prepare_task(*prepared_step, task->gtaskid, environment);
         if (ready)
             return SLURM_SUCCESS;
-        kit::MungeSealer sealer;
+        auto sealer = kit::make_sealer(prepared_step->secret);
         end_step_from_task(*prepared_step, task->ltaskid == 0, ready.failure().text, *environment,
-                           {sealer, kill_step_as_user});
+                           {*sealer, kill_step_as_user});
         // The caller would do just this, after a line per task that says nothing.
         _exit(1);
     });

@@ -1,6 +1,8 @@
 // See session_step.h.
 #include "plugins/slurm/steps/session_step.h"
 
+#include "common/start/step_secret.h"
+
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -75,8 +77,15 @@ Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    std::string secret = fmt::format("{}={}", step_secret_variable, step.secret);
+    std::vector<char *> environment;
+    for (char **variable = environ; *variable; ++variable)
+        environment.push_back(*variable);
+    if (!step.secret.empty())
+        environment.push_back(secret.data());
+    environment.push_back(nullptr);
     pid_t pid = 0;
-    int code = posix_spawn(&pid, srun->c_str(), &files, &attributes, arguments.data(), environ);
+    int code = posix_spawn(&pid, srun->c_str(), &files, &attributes, arguments.data(), environment.data());
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     if (code != 0)

@@ -20,6 +20,7 @@ struct SessionStep {
     std::uint32_t job = 0; // the leading one of a het job
     std::string node;      // where it runs
     std::string contacts;  // the directory of its contact socket
+    std::string secret;    // of the family that it is for; empty: the session of all that prove with munge
 };
 
 // The command line of the srun that makes it, with pmixhostd's arguments. `pmixhostd`: its path.

@@ -2,6 +2,7 @@
 #include "plugins/slurm/steps/spawn_command.h"
 
 #include "common/start/spawn_channel.h"
+#include "common/start/step_secret.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 
 #include <algorithm>
@@ -68,8 +69,9 @@ bool belongs_to_the_job(std::string_view variable) {
         return name.starts_with("OMPI_MCA_");
     if (name.starts_with("PMIXHOST_"))
         return !name.starts_with("PMIXHOST_STEP_") && !name.starts_with(task_spec_prefix) &&
-               name != "PMIXHOST_REPORT" && name != parent_variable && name != task_fd_variable &&
-               name != process_sets_variable && name != spawn_fd_variable && name != spawn_stderr_variable;
+               name != "PMIXHOST_REPORT" && name != parent_variable && name != step_secret_variable &&
+               name != task_fd_variable && name != process_sets_variable && name != spawn_fd_variable &&
+               name != spawn_stderr_variable;
     return true;
 }
 
@@ -78,6 +80,7 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
     if (!spec)
         return spec.failure();
     JobCommand command;
+    command.secret = context.secret;
     auto &argv = command.argv;
     argv = {context.srun, fmt::format("--jobid={}", context.job_id), "--mpi=pmixhost",
             // Beside what runs in the allocation, never waiting for it.

@@ -15,6 +15,7 @@ struct SpawnContext {
     std::string task_program;             // of pmixhost-task, the same on all hosts
     std::string output, error;            // --output and --error of the launcher's srun
     bool label = false;                   // its --label
+    std::string secret;                   // of its step, and so of its family; may be empty
     std::vector<std::string> environment; // the launcher's
 };
 

@@ -1,23 +1,23 @@
 #!/bin/bash
-# Slurm may do without the munge that pmixhost knows of (AuthType=auth/slurm, or another socket as here): a step of
-# several hosts is told so at its start.
-. "$(dirname "$0")/../common/words.sh"
+# Slurm may do without the munge that pmixhost knows of (AuthType=auth/slurm, or another socket): then the hosts of a
+# step prove with a secret that srun makes and Slurm carries, and so do the jobs that are spawned.
+. "$(dirname "$0")/../common/step_secret.sh"
 
 socket=/run/munge/slurm.socket
-own_cluster munge --conf AuthInfo=socket=$socket || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
+own_cluster munge --conf AuthInfo=socket=$socket --conf SlurmdDebug=debug2 || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
 unset CLIENT_DIR
+by_secret
 
-run_srun -N1 -n2 "$clients/hello"
-ok "a step of one host needs no munge" says_ok 2
-run_srun -N2 -n2 "$clients/hello"
-ok "one of two hosts" failed
-like "is told what is missing where srun runs" "$output" 'munge encode: .*AuthType=auth/slurm.*start munged on all'
-on_host head ln -s $socket /run/munge/munge.socket.2
 on_host n1 ln -s $socket /run/munge/munge.socket.2
+run_srun -N2 -n4 "$clients/modex"
+ok "a host with munge, srun without" says_ok 4
+on_host head ln -s $socket /run/munge/munge.socket.2
 run_srun -N2 -n2 "$clients/hello"
-ok "and one in which only another host has none" failed
+ok "srun with munge, one host without" failed
 like "names the host" "$output" 'pmixhost: n2: .*munge encode: .*start munged on all'
 ok "soon" ended_in_time
+run env PMIXHOST_SECRET="$(printf %064d 7)" srun "$mpi" -N1 -n2 "$clients/hello"
+ok "a variable of the user's is no secret" says_ok 2
 on_host n2 ln -s $socket /run/munge/munge.socket.2
 run_srun -N2 -n2 "$clients/hello"
 ok "with munge on all hosts it runs" says_ok 2
