@@ -5,6 +5,7 @@
 #include "common/base/small_file.h"
 #include "common/loop/slow_calls.h"
 #include "common/loop/worker.h"
+#include "common/text/shell_words.h"
 #include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/allocation_calls.h"
 #include "plugins/slurm/backend/backend_step.h"
@@ -493,6 +494,11 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
     context.output = text("slurm.output");
     context.error = text("slurm.error");
     context.label = !text("slurm.label").empty();
+    context.container = text("slurm.container");
+    auto prefix = split_shell_words(settings.of_plugin("slurm.spawn_prefix"));
+    if (!prefix)
+        return error(prefix.failure().kind, "slurm.spawn_prefix: {}", prefix.failure().text);
+    context.prefix = std::move(*prefix);
     for (char **variable = environ; *variable; ++variable)
         context.environment.emplace_back(*variable);
 

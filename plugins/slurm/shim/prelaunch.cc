@@ -199,8 +199,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     parts.sealer = std::move(sealer);
     parts.start_launcher = [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
                             job = std::to_string(map->job_id), output = option_of_srun("output"),
-                            error = option_of_srun("error"),
-                            label = option_of_srun("label")]() -> Result<kit::LauncherProcess> {
+                            error = option_of_srun("error"), label = option_of_srun("label"),
+                            container = option_of_srun("container")]() -> Result<kit::LauncherProcess> {
         StartDocument document;
         Result<void> added;
         auto add = [&](std::string_view key, std::string_view value) {
@@ -214,6 +214,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         add("slurm.output", output);
         add("slurm.error", error);
         add("slurm.label", label);
+        add("slurm.container", container);
         for (const auto &variable : user_variables(environ))
             add("env", variable);
         if (!added)

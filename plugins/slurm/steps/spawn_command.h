@@ -14,7 +14,9 @@ struct SpawnContext {
     std::string srun;                     // absolute path
     std::string task_program;             // of pmixhost-task, the same on all hosts
     std::string output, error;            // --output and --error of the launcher's srun
+    std::string container;                // its --container
     bool label = false;                   // its --label
+    std::vector<std::string> prefix;      // slurm.spawn_prefix, in words
     std::vector<std::string> environment; // the launcher's
 };
 
