@@ -197,6 +197,8 @@ bool LaunchListener::take(const std::string &frame) {
             say_launched(parts_.spawn_channel.get(), message->status, message->body);
         break;
     case StarterMessage::Kind::note:
+        if (message->status != 0 && !noted_.insert(message->status).second)
+            break;
         if (++notes_ <= max_notes)
             parts_.complain(message->body);
         break;

@@ -269,6 +269,21 @@ void notes_are_shown_and_are_no_exit_reports(void **) {
     assert_string_equal(f.complaints[0].c_str(), "the daemon on n1 was killed");
 }
 
+void of_a_subject_one_note_is_shown(void **) {
+    Fixture f;
+    f.listener->begin();
+    for (const char *host : {"n1", "n2", "n3"}) {
+        f.say(StarterMessage::Kind::note, 1, std::string(host) + " cannot");
+        f.say(StarterMessage::Kind::note, 2, std::string(host) + " may not");
+        f.say(StarterMessage::Kind::note, 0, std::string(host) + " is lost");
+    }
+    f.say(StarterMessage::Kind::note, 256, "no subject");
+    assert_false(f.listener->finish(1s).has_value());
+    std::sort(f.complaints.begin(), f.complaints.end());
+    assert_true((f.complaints ==
+                 std::vector<std::string>{"n1 cannot", "n1 is lost", "n1 may not", "n2 is lost", "n3 is lost"}));
+}
+
 UniqueFd stranger(const StarterAddress &target) {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -365,6 +380,7 @@ int main() {
         cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
         cmocka_unit_test(one_launcher_gets_all_invitations),
         cmocka_unit_test(notes_are_shown_and_are_no_exit_reports),
+        cmocka_unit_test(of_a_subject_one_note_is_shown),
         cmocka_unit_test(many_strangers_do_not_make_it_deaf),
         cmocka_unit_test(strangers_have_a_deadline),
         cmocka_unit_test(a_ready_message_tells_when_its_connection_was_closed),

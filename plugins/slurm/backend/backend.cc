@@ -210,10 +210,11 @@ class SlurmBackend final : public RmBackend,
             });
     }
 
-    void tell_user(std::string line, std::function<void(Result<void>)> done) override {
+    void tell_user(UserNote note, std::function<void(Result<void>)> done) override {
         if (!step_.report)
             return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
-        to_srun({kit::StarterMessage::Kind::note, 0, std::move(line)}, std::move(done));
+        to_srun({kit::StarterMessage::Kind::note, static_cast<int>(note.subject), std::move(note.line)},
+                std::move(done));
     }
 
     void report_launch(LaunchReport report, std::function<void(Result<void>)> done) override {
