@@ -105,8 +105,7 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
     std::string file = find_program(app.prefix.front(), outside);
     if (file.empty())
         fail(fd, 'p', ENOENT,
-             fmt::format("there is no program {} in PATH, with which {} should be started (slurm.spawn_prefix, "
-                         "PMIXHOST_SLURM_SPAWN_PREFIX)",
+             fmt::format("there is no program {} in PATH, with which {} should be started (the setting spawn_prefix)",
                          app.prefix.front(), app.program));
     std::vector<std::string> argv = app.prefix;
     argv.push_back(app.program);

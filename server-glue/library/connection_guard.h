@@ -49,8 +49,8 @@ class ConnectionGuard {
     struct Names {
         std::function<std::optional<ProcessOwner>(const std::string &nspace, Rank rank)> owner_of;
         std::function<bool(const std::string &nspace)> known;
-        // A registered process is handed to the library, whose version it is that it said; or it is refused. Both may be
-        // empty.
+        // A registered process is handed to the library, with the version that it said; or it is refused. Both may
+        // be empty.
         std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
     };

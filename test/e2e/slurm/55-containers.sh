@@ -53,10 +53,25 @@ spawning "no/such/runtime exec" "$spawn" status=ERROR -- /bin/echo inside
 ok "a prefix that cannot be executed is an error that its parent lives with" eval 'passed && (($(lines "^refused ") == 1))'
 like "and the user is told" "$output" 'no/such/runtime'
 spawning "no-such-runtime exec" "$spawn" status=ERROR -- /bin/echo inside
-like "nor one that is not in PATH" "$output" 'no program no-such-runtime in PATH, with which /bin/echo .*PMIXHOST_SLURM_SPAWN_PREFIX'
+like "nor one that is not in PATH" "$output" 'no program no-such-runtime in PATH, with which /bin/echo .*spawn_prefix'
 spawning "enter 'the image" "$spawn"
 ok "with a quote too few the step does not begin" failed
 like "and the user is told which setting it is" "$output" "PMIXHOST_SLURM_SPAWN_PREFIX: .*a ' has no second one"
+
+# --- a container of the same release that does not see the daemon's files
+
+cat >"$test_dir/hide" <<'SH'
+#!/bin/bash
+if [[ ${1:-} != --inside ]]; then
+    exec unshare --user --map-current-user --keep-caps --mount --propagation private "$0" --inside "$@"
+fi
+mount -t tmpfs tmpfs "$PMIX_SERVER_TMPDIR" && exec setpriv --ambient-caps=-all --inh-caps=-all "${@:2}"
+SH
+chmod 755 "$test_dir/hide"
+run_srun -O -N2 -n4 "$test_dir/hide" "$PMIXHOST_CLIENTS/modex"
+ok "modex without the daemon's files" says_ok 4
+run env PMIX_MCA_gds=hash srun "$mpi" -O -N2 -n4 "$test_dir/hide" "$PMIXHOST_CLIENTS/modex"
+ok "and without libpmix' word about them" eval 'says_ok 4 && (($(lines "PMIX ERROR") == 0))'
 
 # --- another release of Debian
 
