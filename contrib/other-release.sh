@@ -47,6 +47,7 @@ other_release_tests() {
         tail -n 40 "$work/log/$other.log" | sed 's/^/    /'
         return
     fi
+    container_tests
     only=$(grep -v '^#' "$source/test/e2e/on-each-release" | paste -s -d ,)
     check_there --no-sanitizers --unit --only "$only" 2>&1 </dev/null | tee "$log" | sed "s/^/$other: /" || true
     results=$(tail -n 1 "$log")
@@ -56,6 +57,13 @@ other_release_tests() {
     else
         fail "$other: contrib/check ended there without results"
     fi
+}
+
+# Programs of the other release in its root file system, as in a container, with this release's daemons. When the other
+# tests ran here there was perhaps no such root.
+container_tests() {
+    PMIXHOST_OTHER_ROOT=$other_cache/$other run_tap "containers-of-$other" "$(runner e2e-slurm)" "$work/build" \
+        --only 55-containers
 }
 
 forget_other_release() { [[ -z $own_cache ]] || rm -rf --one-file-system "$own_cache"; }

@@ -94,6 +94,7 @@ server_glue_libglue_files = \
 	server-glue/spawn/spawn_request.cc server-glue/spawn/spawn_service.h server-glue/spawn/spawn_service.cc \
 	server-glue/spawn/step_fate.h server-glue/spawn/step_fate.cc server-glue/spawn/step_spawn.h \
 	server-glue/spawn/step_spawn.cc \
+	server-glue/step/client_libraries.h server-glue/step/client_libraries.cc \
 	server-glue/step/session_link.h server-glue/step/session_link.cc server-glue/step/step_context.h \
 	server-glue/step/step_messages.h server-glue/step/step_service.h \
 	server-glue/tasks/client_asks.h server-glue/tasks/client_upcall.cc \

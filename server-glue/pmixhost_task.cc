@@ -81,6 +81,40 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
     return out;
 }
 
+// A directory of a container is not there outside of it: then its prefix goes there.
+void enter_directory(int fd, const TaskApp &app) {
+    if (app.directory.empty() || ::chdir(app.directory.c_str()) == 0)
+        return;
+    int error_number = errno;
+    if (app.prefix.empty() || (error_number != ENOENT && error_number != ENOTDIR))
+        fail(fd, 'd', error_number,
+             fmt::format("cannot enter the directory {} for {}: {}", app.directory, app.program,
+                         std::strerror(error_number)));
+}
+
+// The command line that is executed, and its program's file. `outside`: the environment without what the spawn changes
+// for its own program.
+std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &environment,
+                         const std::vector<std::string> &outside) {
+    if (app.prefix.empty()) {
+        std::string file = find_program(app.program, environment);
+        if (file.empty())
+            fail(fd, 'p', ENOENT, fmt::format("there is no program {} in PATH or its directory", app.program));
+        return file;
+    }
+    std::string file = find_program(app.prefix.front(), outside);
+    if (file.empty())
+        fail(fd, 'p', ENOENT,
+             fmt::format("there is no program {} in PATH, with which {} should be started (the setting spawn_prefix)",
+                         app.prefix.front(), app.program));
+    std::vector<std::string> argv = app.prefix;
+    argv.push_back(app.program);
+    if (!app.argv.empty())
+        argv.insert(argv.end(), app.argv.begin() + 1, app.argv.end());
+    app.argv = std::move(argv);
+    return file;
+}
+
 [[noreturn]] void become() {
     int fd = static_cast<int>(number("PMIXHOST_TASK_FD", UINT32_MAX));
     if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
@@ -108,18 +142,16 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
         if (!variable.starts_with(task_spec_prefix) && !variable.starts_with(task_fd_variable))
             environment.emplace_back(variable);
     }
+    const std::vector<std::string> outside = environment;
     apply_changes(app->changes, environment);
-    if (!app->directory.empty() && ::chdir(app->directory.c_str()) != 0)
-        fail(fd, 'd', errno,
-             fmt::format("cannot enter the directory {} for {}: {}", app->directory, app->program,
-                         std::strerror(errno)));
+    enter_directory(fd, *app);
+    if (!app->prefix.empty() && !app->directory.empty())
+        apply_changes({{EnvironmentChange::Kind::set, spawn_directory_variable, app->directory}}, environment);
     if (app->index_argv && !app->argv.empty())
         app->argv.front() += fmt::format("-{}", rank);
     if (app->merge)
         ::dup2(STDOUT_FILENO, STDERR_FILENO);
-    std::string file = find_program(app->program, environment);
-    if (file.empty())
-        fail(fd, 'p', ENOENT, fmt::format("there is no program {} in PATH or its directory", app->program));
+    std::string file = find_command(fd, *app, environment, outside);
     auto argv = pointers(app->argv), envp = pointers(environment);
     ::execve(file.c_str(), argv.data(), envp.data());
     fail(fd, 'p', errno, fmt::format("cannot execute {}: {}", file, std::strerror(errno)));

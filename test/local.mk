@@ -19,7 +19,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/frame_
 	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs
 GLUE_TESTS += test/unit/secret_box
-GLUE_TESTS += test/unit/library_version test/unit/remedies
+GLUE_TESTS += test/unit/library_version test/unit/remedies test/unit/client_libraries
 GLUE_TESTS += test/unit/session_events test/unit/shared_fate
 GLUE_TESTS += test/unit/slow_calls test/unit/allocation_service
 GLUE_TESTS += test/unit/strangers test/unit/task_door
@@ -69,6 +69,9 @@ test_unit_job_control_LDADD = $(GLUE_TEST_LDADD)
 test_unit_library_version_SOURCES = test/unit/library_version.cc
 test_unit_library_version_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_library_version_LDADD = $(GLUE_TEST_LDADD)
+test_unit_client_libraries_SOURCES = test/unit/client_libraries.cc
+test_unit_client_libraries_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_client_libraries_LDADD = $(GLUE_TEST_LDADD)
 
 test_unit_remedies_SOURCES = test/unit/remedies.cc
 test_unit_remedies_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)

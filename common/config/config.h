@@ -1,6 +1,6 @@
 // The configuration: pmixhost.conf, which is the administrator's, and a few environment variables,
-// with which a user may change what concerns nobody else (log level, timeouts; never paths, ports
-// or anything that gives a right).
+// with which a user may change what concerns nobody else (log level, timeouts, what the user's own programs are started
+// with; never paths of the daemons, ports or anything that gives a right).
 //
 // What can be set is listed once, in the table of config_options.h. Files are read with blocking calls, at the start
 // of a program before its event loop runs. No thread, no state.

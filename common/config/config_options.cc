@@ -4,6 +4,7 @@
 #include "common/config/config_values.h"
 #include "common/config/remedies.h"
 #include "common/text/printable.h"
+#include "common/text/shell_words.h"
 
 #include <algorithm>
 #include <numeric>
@@ -221,6 +222,10 @@ Result<std::string> word_or_path(const Option &option, const RawValue &raw) {
     }
     if (text->empty() && option.path != Option::Path::directory)
         return *text;
+    if (option.path == Option::Path::command) {
+        auto words = split_shell_words(*text);
+        return words ? Result<std::string>(*text) : words.failure();
+    }
     if (text->empty() || text->front() != '/' || has_control(*text) || text->size() > 1024)
         return error(ErrorKind::invalid, "not an absolute path");
     for (std::size_t i = 0; option.path == Option::Path::log_pattern && i < text->size(); ++i) {
@@ -360,8 +365,10 @@ Result<void> set_option(const Option &option, const RawValue &raw, Settings &set
             [&](PortRange Settings::*m) { return assign(settings.*m, ports(raw)); },
         },
         option.member);
+    bool explained = option.path == Option::Path::command; // what is allowed does not tell what is wrong
     if (!done)
-        return error(ErrorKind::invalid, "{} is {}; allowed: {}", option.key, show_raw(raw), allowed_values(option));
+        return error(ErrorKind::invalid, "{} is {}{}; allowed: {}", option.key, show_raw(raw),
+                     explained ? ": " + done.failure().text : "", allowed_values(option));
     return {};
 }
 
@@ -374,6 +381,9 @@ static std::string allowed_texts(const Option &option) {
     case Option::Path::directory_or_empty:
     case Option::Path::program:
         return "an absolute path, or empty";
+    case Option::Path::command:
+        return "a command, or empty: words as for a shell, which blanks separate and quotes join; nothing is "
+               "expanded, and $ ` ; | & < > ( ) must be quoted";
     case Option::Path::none:
         break;
     }

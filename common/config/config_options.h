@@ -28,7 +28,7 @@ struct Option {
     using Member =
         std::variant<std::uint32_t Settings::*, std::uint64_t Settings::*, std::chrono::milliseconds Settings::*,
                      std::string Settings::*, std::vector<std::string> Settings::*, PortRange Settings::*, OfPlugin>;
-    enum class Path { none, directory, directory_or_empty, log_pattern, program };
+    enum class Path { none, directory, directory_or_empty, log_pattern, program, command };
 
     std::string_view key; // "section.name"
     Member member;

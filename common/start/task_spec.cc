@@ -73,6 +73,8 @@ Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps) {
         text("program", app.program);
         for (const auto &argument : app.argv)
             text("arg", argument);
+        for (const auto &word : app.prefix)
+            text("prefix", word);
         if (!app.directory.empty())
             text("cwd", app.directory);
         if (app.index_argv)
@@ -136,6 +138,8 @@ Result<std::vector<TaskApp>> decode_task_spec(std::string_view text) {
             app.program = std::move(*plain);
         else if (key == "arg")
             app.argv.push_back(std::move(*plain));
+        else if (key == "prefix")
+            app.prefix.push_back(std::move(*plain));
         else if (key == "cwd")
             app.directory = std::move(*plain);
         else if (key == "index_argv")

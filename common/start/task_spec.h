@@ -4,7 +4,7 @@
 //
 // The text is a start document (common/start/start_document.h), escaped as common/local/local_text.h tells. Each
 // `app FIRST COUNT` is followed by the lines that belong to it:
-//   program P    arg A (argv, from the name on)    cwd D    index_argv 1    merge 1
+//   program P    arg A (argv, from the name on)    cwd D    index_argv 1    merge 1    prefix W (word by word)
 //   set NAME=VALUE    add NAME=VALUE    unset NAME
 //   prepend SEP NAME=VALUE    append SEP NAME=VALUE    first SEP NAME=VALUE
 // It travels in the step's environment: PMIXHOST_TASK_SPEC_0, PMIXHOST_TASK_SPEC_1, ...
@@ -35,6 +35,7 @@ struct TaskApp {
     std::vector<std::string> argv;
     std::string directory;                  // empty: the step's
     std::vector<EnvironmentChange> changes; // in this order
+    std::vector<std::string> prefix;        // is executed instead, with the program and its arguments behind it
     bool index_argv = false;                // "-RANK" is added to the name
     bool merge = false;                     // standard error goes where standard output goes
     bool operator==(const TaskApp &) const = default;
@@ -54,6 +55,9 @@ Result<std::string> collect_task_spec(char *const *environment);
 
 // Changes `environment` (NAME=VALUE entries) in order.
 void apply_changes(const std::vector<EnvironmentChange> &changes, std::vector<std::string> &environment);
+
+// Tells a prefix the directory of the program, which may be one of a container only. Not set where none was asked for.
+inline constexpr const char *spawn_directory_variable = "PMIXHOST_SPAWN_DIRECTORY";
 
 // What pmixhost-task says on the descriptor PMIXHOST_TASK_FD, which closes when the program runs:
 //   "+"                  it is about to execute the program

@@ -197,6 +197,8 @@ bool LaunchListener::take(const std::string &frame) {
             say_launched(parts_.spawn_channel.get(), message->status, message->body);
         break;
     case StarterMessage::Kind::note:
+        if (message->status != 0 && !noted_.insert(message->status).second)
+            break;
         // What concerns all hosts, each of them says.
         if (notes_.size() < max_notes && notes_.insert(message->body).second)
             parts_.complain(message->body);

@@ -2,7 +2,7 @@
 // (starter_message.h) while the step runs.
 //   exit report   kept until the step is over, when the starter asks for it
 //   launched      written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
-//   note          shown to the user at once, each text once, 100 of them at most
+//   note          shown to the user at once, 100 of them at most, each text once, and of each subject the first
 //   kept          the connection may be silent from now on
 //   invitation    handed to the launcher, a pmixhostd beside the starter, which is started for the first one
 // It begins with the launch and ends before the starter does: when the step is over, and then the launcher, which
@@ -86,7 +86,8 @@ class LaunchListener {
     std::optional<ExitReport> report_;
     std::optional<LauncherProcess> launcher_;
     bool launcher_failed_ = false;
-    std::set<std::string> notes_; // that were shown
+    std::set<std::string> notes_; // those that were shown
+    std::set<int> noted_;         // subjects
     bool told_launched_ = false;
     std::set<std::string> launched_hosts_;
 };

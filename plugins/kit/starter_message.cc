@@ -38,11 +38,11 @@ std::size_t most_bytes(Kind kind) {
 bool makes_sense(const StarterMessage &message) {
     switch (message.kind) {
     case Kind::exit_report:
+    case Kind::note:
         return message.status >= 0 && message.status <= 255;
     case Kind::launched:
     case Kind::invitation:
         return true;
-    case Kind::note:
     case Kind::kept:
         return message.status == 0;
     }

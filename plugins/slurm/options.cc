@@ -9,6 +9,13 @@ static constexpr Option table[] = {
      .text = "The srun with which pmixhost starts steps of its own in a job's allocation: the "
              "session's daemon, and programs that a task spawns. Empty: the srun in "
              "/usr/local/bin, /usr/bin or /bin."},
+    {.key = "slurm.spawn_prefix", .member = OfPlugin{}, .user = true, .path = Option::Path::command,
+     .text = "What is put before the command line of each program that PMIx_Spawn or MPI_Comm_spawn starts, so that "
+             "the children of a program in a container come into one, too: \"apptainer exec /images/a.sif\", or a "
+             "script that gets the program and its arguments. It is found by the PATH of the step outside of the "
+             "container, begins in the directory that the spawn asks for if there is such a directory outside, and "
+             "finds its name in PMIXHOST_SPAWN_DIRECTORY. Spawned programs that spawn have the same one. A step that was "
+             "started with srun --container passes that on and mostly needs none."},
 };
 // clang-format on
 

@@ -36,7 +36,16 @@ void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
         return callbacks_.on_failure(library.failure());
     library_ = std::move(*library);
     context_.library = library_.get();
-    if (auto guarded = library_->admit_clients(context_.log, callbacks_.on_failure); !guarded)
+    PmixLibrary::Door door{callbacks_.on_failure};
+    door.let_in = [this](const std::string &nspace, Rank rank, const std::string &version) {
+        if (nspace == context_.step.nspace)
+            context_.client_libraries.let_in(rank, parse_library_version(version));
+    };
+    door.turned_away = [this](const std::string &nspace, Rank rank, const std::string &why) {
+        if (nspace == context_.step.nspace)
+            context_.client_libraries.turned_away(rank, why);
+    };
+    if (auto guarded = library_->admit_clients(context_.log, std::move(door)); !guarded)
         return callbacks_.on_failure(guarded.failure());
     thread_->run("PMIx_Register_event_handler", [&log = context_.log] {
         listen_to_monitors([&log](pmix_status_t status) {

@@ -83,9 +83,9 @@ void StepPeers::tell_unreachable(HostIndex peer, const Error &why) {
         return;
     told_unreachable_ = true;
     const auto &hosts = context_.step.map.hosts();
-    notes->tell_user(fmt::format("{} and {}: {}. Is there a firewall between them? It must let the ports of "
-                                 "transport.ports (pmixhost.conf) through",
-                                 context_.host_name(), hosts[peer], why.text),
+    notes->tell_user({fmt::format("{} and {}: {}. Is there a firewall between them? It must let the ports of "
+                                  "transport.ports (pmixhost.conf) through",
+                                  context_.host_name(), hosts[peer], why.text)},
                      [](Result<void>) {});
 }
 

@@ -166,7 +166,7 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
         if (auto told = with_backend(document, log,
                                      [&](RmBackend &backend, auto done) {
                                          if (auto *notes = backend.user_notes())
-                                             return notes->tell_user(text, std::move(done));
+                                             return notes->tell_user({text}, std::move(done));
                                          done(error(ErrorKind::unsupported, "this resource manager shows no lines"));
                                      });
             !told)

@@ -37,6 +37,8 @@ void StepGroups::group(GroupAsk request) {
         request.tolerant = known && known->tolerant;
     }
     signature->group = request.name;
+    if (request.kind == CollectiveKind::group_construct)
+        refuse_other_versions(request, *signature);
     bool cross_job = jobs_.spanned_by(*signature);
     signature->tolerant = request.tolerant && !cross_job;
     auto ask = std::make_shared<GroupAsk>(std::move(request));
@@ -44,6 +46,16 @@ void StepGroups::group(GroupAsk request) {
         return enter(ask, *signature, {});
     connect_.collect_posted(
         *signature, [this, ask, signature = *signature](Bytes posted) { enter(ask, signature, std::move(posted)); });
+}
+
+// For all members, on all hosts: else some would have the group, with a wrong context id or without.
+void StepGroups::refuse_other_versions(GroupAsk &ask, const Signature &signature) {
+    auto stranger = context_.client_libraries.first_with_other_groups(
+        [&](Rank rank) { return signature.contains(context_.step.nspace, rank); });
+    if (!stranger)
+        return;
+    context_.client_libraries.tell_of_groups(*stranger);
+    ask.refused = PMIX_ERR_NOT_SUPPORTED;
 }
 
 wire::GroupPart StepGroups::part_of(const Signature &signature) {

@@ -32,6 +32,7 @@ class StepGroups final : public StepService {
   private:
     wire::GroupPart part_of(const Signature &signature);
     void enter(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted);
+    void refuse_other_versions(GroupAsk &ask, const Signature &signature);
     void done(GroupAsk &ask, const Signature &signature, const Bytes &parts);
     // Members of groups that want to know, or of one that is being built by invitation, have ended.
     void tell_of_invited(Rank ended);

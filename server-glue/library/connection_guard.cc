@@ -142,8 +142,12 @@ void ConnectionGuard::look(Place waiting) {
             waiting->since = loop_.now();
         if (registered && leaves_still(process) && loop_.now() < *waiting->since + limits_.leaving)
             return look_later(waiting, leaving_look);
+        if (registered && names_.let_in)
+            names_.let_in(hello->nspace, hello->rank, hello->version);
         hand_over(waiting, registered ? &process : nullptr);
     } else {
+        if (registered && names_.turned_away)
+            names_.turned_away(hello->nspace, hello->rank, verdict.failure().text);
         refuse(waiting->peer, waiting->port, verdict.failure().text);
     }
     waiting_.erase(waiting);

@@ -49,6 +49,10 @@ class ConnectionGuard {
     struct Names {
         std::function<std::optional<ProcessOwner>(const std::string &nspace, Rank rank)> owner_of;
         std::function<bool(const std::string &nspace)> known;
+        // A registered process is handed to the library, with the version that it said; or it is refused. Both may
+        // be empty.
+        std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
+        std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
     };
     // Begins to guard. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.
     static Result<std::unique_ptr<ConnectionGuard>> open(EventLoop &loop, Log &log,

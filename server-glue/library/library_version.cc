@@ -2,6 +2,7 @@
 #include "server-glue/library/library_version.h"
 
 #include <charconv>
+#include <fmt/format.h>
 #include <pmix.h>
 #include <pmix_version.h>
 
@@ -27,6 +28,10 @@ const LibraryVersion &library_version() {
     return version;
 }
 
+std::string text_of(const LibraryVersion &version) {
+    return fmt::format("{}.{}.{}", version.major, version.minor, version.release);
+}
+
 bool library_is_of_headers() {
     return library_version() == LibraryVersion{PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR, PMIX_VERSION_RELEASE};
 }
@@ -48,6 +53,17 @@ bool library_destructs_local_groups_twice() {
 // _grpcbfunc, there
 bool library_drops_members_of_partial_groups() {
     return library_version() >= LibraryVersion{4, 2, 4};
+}
+
+// _grpcbfunc and pmix_server_grpdestruct there, construct_cbfunc of src/client/pmix_client_group.c: from 4.2.4 on the
+// number of members and the members stand before the context id, and the members in the request to destruct; from 6.0
+// on a flag stands before the context id.
+GroupWriting group_writing(const LibraryVersion &version) {
+    if (version < LibraryVersion{4, 2, 4})
+        return {0, "older than 4.2.4"};
+    if (version < LibraryVersion{6, 0, 0})
+        return {1, "from 4.2.4 to 5"};
+    return {2, "of 6 or newer"};
 }
 
 } // namespace pmixhost

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <string>
 #include <string_view>
 
 namespace pmixhost {
@@ -15,6 +16,7 @@ struct LibraryVersion {
 
 // Reads the text that PMIx_Get_version gives, such as "OpenPMIx 5.0.7, repo rev: ..."; 0.0.0 where it has no number.
 LibraryVersion parse_library_version(std::string_view text);
+std::string text_of(const LibraryVersion &version); // "5.0.7"
 const LibraryVersion &library_version();
 // Are the headers that this was compiled with of that very library? Then it is known what its inner tables look like.
 bool library_is_of_headers();
@@ -26,5 +28,13 @@ bool library_hides_failed_collectives();
 bool library_destructs_local_groups_twice();
 // Clients hear of a group's members only together with PMIX_SUCCESS.
 bool library_drops_members_of_partial_groups();
+
+// In how a server and its clients write what belongs to PMIx_Group_construct and _destruct to each other, versions are
+// of kinds: within one they understand each other, one of another kind fails, or takes a number for another.
+struct GroupWriting {
+    int kind = 0;
+    std::string_view versions; // for people: "4.2.4 to 5"
+};
+GroupWriting group_writing(const LibraryVersion &version);
 
 } // namespace pmixhost

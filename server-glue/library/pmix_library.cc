@@ -185,7 +185,7 @@ void PmixLibrary::mend_failed_collectives() {
                                   PMIx_Get_version(), why);
 }
 
-Result<void> PmixLibrary::admit_clients(Log &log, std::function<void(Error)> on_broken) {
+Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
     if (!not_mended_.empty())
         log.info("{}", not_mended_);
     ConnectionGuard::Names names;
@@ -197,8 +197,10 @@ Result<void> PmixLibrary::admit_clients(Log &log, std::function<void(Error)> on_
         return process == job->second.end() ? std::nullopt : std::optional(process->second);
     };
     names.known = [this](const std::string &nspace) { return nspace == nspace_ || registered_.contains(nspace); };
+    names.let_in = std::move(door.let_in);
+    names.turned_away = std::move(door.turned_away);
     auto guard = ConnectionGuard::open(loop_, log, std::move(takeover_), DescriptorRange::of_process(),
-                                       std::move(names), std::move(on_broken));
+                                       std::move(names), std::move(door.on_broken));
     if (!guard)
         return guard.failure();
     guard_ = std::move(*guard);

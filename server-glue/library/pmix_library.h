@@ -40,9 +40,15 @@ class PmixLibrary {
     // do not come through the guard (library/connection_guard.h), as in a program without its interposition.
     static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, LibraryThread &thread, const Options &options,
                                                       pmix_server_module_t *module);
+    // Of processes that have been registered here: what the guard tells of them (connection_guard.h).
+    struct Door {
+        std::function<void(Error)> on_broken;
+        std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
+        std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
+    };
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called
     // once if it does not take them. `log` outlives this.
-    Result<void> admit_clients(Log &log, std::function<void(Error)> on_broken);
+    Result<void> admit_clients(Log &log, Door door);
     // Has PMIx_server_finalize called after what has been asked for. It does not wait for that: LibraryThread::end()
     // does.
     ~PmixLibrary();

@@ -4,16 +4,24 @@
 
 #include "common/base/result.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
 namespace pmixhost {
 
+struct UserNote {
+    // Of one of these subjects the first line of a step is enough, whichever host it comes from.
+    enum class Subject : std::uint8_t { own = 0, groups_of_versions = 1, turned_away = 2 };
+    std::string line;
+    Subject subject = Subject::own; // a line of its own, which is always shown
+};
+
 class RmUserNotes {
   public:
     virtual ~RmUserNotes() = default;
     // Shows one line, without its line break. Errors: unreachable.
-    virtual void tell_user(std::string line, std::function<void(Result<void>)> done) = 0;
+    virtual void tell_user(UserNote note, std::function<void(Result<void>)> done) = 0;
 };
 
 } // namespace pmixhost

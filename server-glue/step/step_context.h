@@ -7,9 +7,11 @@
 #include "common/transport/mesh.h"
 #include "server-glue/core/central_roles.h"
 #include "server-glue/core/host_port.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/rm/roles.h"
 #include "server-glue/rm/user_notes.h"
+#include "server-glue/step/client_libraries.h"
 #include "server-glue/step/step_service.h"
 #include "server-glue/tasks/local_tasks.h"
 
@@ -23,7 +25,7 @@ class StepContext final : public HostPort {
   public:
     StepContext(EventLoop &the_loop, Log &the_log, const Settings &the_settings, RmBackend &the_backend, bool lives_on)
         : loop(the_loop), log(the_log), settings(the_settings), backend(the_backend), step(the_backend.step()),
-          live_on(lives_on) {}
+          live_on(lives_on), client_libraries(the_log, the_backend.user_notes(), host_name(), library_version()) {}
 
     EventLoop &loop;
     Log &log;
@@ -31,6 +33,7 @@ class StepContext final : public HostPort {
     RmBackend &backend;
     const StepInfo &step;
     const bool live_on; // the job goes on when it loses processes or hosts
+    ClientLibraries client_libraries;
 
     // Filled one after the other while the server is made.
     Mesh *mesh = nullptr;

@@ -3,6 +3,7 @@
 #include "common/config/config.h"
 #include "common/config/config_man.h"
 #include "common/config/config_options.h"
+#include "common/text/shell_words.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -57,6 +58,33 @@ bool expect(bool ok, const std::string &what) {
     if (!ok)
         print_error("%s\n", what.c_str());
     return ok;
+}
+
+void test_words_are_split_as_by_a_shell(void **) {
+    using Words = std::vector<std::string>;
+    const std::pair<const char *, Words> right[] = {
+        {"", {}},
+        {" \t ", {}},
+        {"apptainer exec a.sif", {"apptainer", "exec", "a.sif"}},
+        {"  a\t b  ", {"a", "b"}},
+        {"run 'the image'  \"a  b\"", {"run", "the image", "a  b"}},
+        {"a '' \"\" b", {"a", "", "", "b"}},
+        {"a'b c'd\"e\"", {"ab cde"}},
+        {"a\\ b \\'c", {"a b", "'c"}},
+        {R"(a "\"q\" \\ \n" '\n')", {"a", R"("q" \ \n)", R"(\n)"}},
+        {R"(a '$HOME;|' \$x "\$y")", {"a", "$HOME;|", "$x", "$y"}},
+        {"a --b=c,d ~ * [x] {1} #y", {"a", "--b=c,d", "~", "*", "[x]", "{1}", "#y"}},
+    };
+    bool ok = true;
+    for (const auto &[text, words] : right) {
+        auto split = split_shell_words(text);
+        ok &= expect(split.ok() && *split == words, text);
+    }
+    for (const char *text :
+         {"'a", "a \"b", "a\\", "a $b", "a \"$b\"", "a `b`", "a;b", "a | b", "a & b", "a >b", "(a)", "'' a", "a\nb"})
+        ok &= expect(!split_shell_words(text).ok(), text);
+    ok &= expect(!split_shell_words(std::string(max_shell_text + 1, 'x')).ok(), "too long");
+    assert_true(ok);
 }
 
 struct WrongInput {
@@ -118,6 +146,9 @@ void test_every_wrong_input_is_named(void **) {
         {"[log]\nfile = \"/var/log/%\"\n", "FILE:2: ", {"%j"}},
         {"[directory]\nbase = \"\"\n", "FILE:2: ", {"absolute path"}},
         {"[directory]\nbase = \"/tmp\\nx\"\n", "FILE:2: ", {"\"/tmp?x\"", "absolute path"}},
+        {"[slurm]\nspawn_prefix = [\"a\"]\n", "FILE:2: ", {"slurm.spawn_prefix", "a command"}},
+        {"[slurm]\nspawn_prefix = \"run 'image\"\n", "FILE:2: ", {"slurm.spawn_prefix", "a ' has no second one"}},
+        {"[slurm]\nspawn_prefix = \"run $HOME/a.sif\"\n", "FILE:2: ", {"$ has no meaning", "script"}},
         {"[log\nlevel = 3\n", "FILE:1: ", {"TOML"}},
         {"[log]\nlevel = \"info\"\nlevel = \"info\"\n", "FILE:3: ", {"TOML"}},
         {"[log]\n\xff = 1\n", "FILE:2: ", {"TOML"}},
@@ -215,7 +246,8 @@ void test_users_may_set_no_path_and_no_port(void **) {
     for (const auto &option : config_options()) {
         if (!option.user)
             continue;
-        assert_true(option.path == Option::Path::none);
+        // But what only the own programs are started with.
+        assert_true(option.path == Option::Path::none || option.path == Option::Path::command);
         assert_false(std::holds_alternative<PortRange Settings::*>(option.member));
         // Of interfaces; a list of words is one of those that the table names.
         assert_true(!option.words.empty() ||
@@ -305,15 +337,11 @@ void test_sample_is_a_configuration(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_wrong_input_is_named),
-        cmocka_unit_test(test_all_errors_are_listed),
-        cmocka_unit_test(test_right_values_arrive),
-        cmocka_unit_test(test_origins_and_precedence),
-        cmocka_unit_test(test_users_may_set_no_path_and_no_port),
-        cmocka_unit_test(test_files_that_are_not_read),
-        cmocka_unit_test(test_deep_nesting_is_an_error),
-        cmocka_unit_test(test_dump_is_a_configuration),
-        cmocka_unit_test(test_man_page_is_in_step_with_the_table),
+        cmocka_unit_test(test_every_wrong_input_is_named), cmocka_unit_test(test_words_are_split_as_by_a_shell),
+        cmocka_unit_test(test_all_errors_are_listed),      cmocka_unit_test(test_right_values_arrive),
+        cmocka_unit_test(test_origins_and_precedence),     cmocka_unit_test(test_users_may_set_no_path_and_no_port),
+        cmocka_unit_test(test_files_that_are_not_read),    cmocka_unit_test(test_deep_nesting_is_an_error),
+        cmocka_unit_test(test_dump_is_a_configuration),    cmocka_unit_test(test_man_page_is_in_step_with_the_table),
         cmocka_unit_test(test_sample_is_a_configuration),
     };
     return cmocka_run_group_tests_name("config_file", tests, nullptr, nullptr);

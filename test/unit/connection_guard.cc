@@ -25,6 +25,7 @@ struct Fixture {
     sockaddr_in address{};
     std::unique_ptr<ConnectionGuard> guard;
     std::string broken;
+    std::vector<std::string> heard; // of registered processes
     DescriptorRange range{512};
 
     explicit Fixture(GuardLimits limits = {}) {
@@ -55,6 +56,12 @@ struct Fixture {
             return ProcessOwner{geteuid(), getegid()};
         };
         names.known = [](const std::string &nspace) { return nspace == "slurm.1.0"; };
+        names.let_in = [this](const std::string &nspace, Rank rank, const std::string &version) {
+            heard.push_back(fmt::format("{} {} {}", nspace, rank, version));
+        };
+        names.turned_away = [this](const std::string &nspace, Rank rank, const std::string &why) {
+            heard.push_back(fmt::format("{} {}: {}", nspace, rank, why));
+        };
         auto on_broken = [this](Error why) {
             broken = why.text;
             loop->stop();
@@ -136,6 +143,29 @@ void a_whole_hello_is_handed_over_unread(void **) {
     assert_int_equal(f.library_takes().get(), -1);
     assert_int_equal(errno, EAGAIN); // which the library takes for nothing
     assert_string_equal(f.logged().c_str(), "");
+}
+
+void what_a_process_says_is_known(void **) {
+    Fixture f;
+    HelloText text = own_hello();
+    text.version = "5.0.7a1";
+    UniqueFd client = f.connect();
+    Fixture::say(client, text.message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    f.library_takes();
+    text.credential = native_credential(geteuid() + 1, getegid());
+    UniqueFd mapped = f.connect();
+    Fixture::say(mapped, text.message());
+    assert_true(f.until([&] { return Fixture::at_end(mapped); }));
+    text.rank = 4; // nobody's
+    UniqueFd nobody = f.connect();
+    Fixture::say(nobody, text.message());
+    assert_true(f.until([&] { return Fixture::at_end(nobody); }));
+    assert_int_equal(f.heard.size(), 2);
+    assert_string_equal(f.heard[0].c_str(), "slurm.1.0 0 5.0.7a1");
+    assert_string_equal(
+        f.heard[1].c_str(),
+        fmt::format("slurm.1.0 0: it claims uid {} and is of uid {}", geteuid() + 1, geteuid()).c_str());
 }
 
 void half_a_hello_is_not(void **) {
@@ -348,6 +378,7 @@ void a_full_range_goes_on_beyond(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_hello_is_handed_over_unread),
+        cmocka_unit_test(what_a_process_says_is_known),
         cmocka_unit_test(half_a_hello_is_not),
         cmocka_unit_test(silent_ones_hold_nobody_up),
         cmocka_unit_test(a_silent_one_has_its_time),

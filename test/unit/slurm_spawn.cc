@@ -1,6 +1,7 @@
 // PMIx_Spawn under Slurm: the srun that a plan becomes, and what reaches srun while its step runs.
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
+#include "common/start/task_spec.h"
 #include "plugins/kit/launch_listener.h"
 #include "plugins/kit/starter_sender.h"
 #include "plugins/slurm/shim/slurm_abi.h"
@@ -34,6 +35,44 @@ class PlainSealer : public Sealer {
 
 bool has(const std::vector<std::string> &words, const std::string &word) {
     return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::vector<TaskApp> apps_of(const JobCommand &command) {
+    auto entries = command.environment;
+    std::vector<char *> environment;
+    for (auto &entry : entries)
+        environment.push_back(entry.data());
+    environment.push_back(nullptr);
+    auto text = collect_task_spec(environment.data());
+    assert_true(text.ok());
+    return decode_task_spec(*text).value();
+}
+
+void children_come_into_their_parents_container(void **) {
+    SpawnPlan plan;
+    TaskApp app;
+    app.count = 1;
+    app.program = "/only/inside";
+    app.argv = {"inside", "x"};
+    plan.apps = {app};
+    plan.host_of_rank = {"n1"};
+    plan.parent_nspace = "slurm.7.0";
+    SpawnContext context;
+    context.environment = {"PMIXHOST_SLURM_SPAWN_PREFIX=enter 'the image'", "SLURM_CONTAINER=/old"};
+    auto without = spawn_command(plan, context);
+    assert_true(without.ok() && apps_of(*without)[0] == app);
+    for (const auto &word : without->argv)
+        assert_false(word.starts_with("--container"));
+    context.prefix = {"enter", "the image"};
+    context.container = "/bundles/one";
+    auto command = spawn_command(plan, context);
+    assert_true(command.ok());
+    assert_true(apps_of(*command)[0].prefix == context.prefix);
+    assert_string_equal(apps_of(*command)[0].program.c_str(), "/only/inside");
+    assert_true(has(command->argv, "--container=/bundles/one"));
+    // What its own children are given.
+    assert_true(has(command->environment, context.environment[0]));
+    assert_false(has(command->environment, "SLURM_CONTAINER=/old"));
 }
 
 void a_plan_becomes_a_command(void **) {
@@ -233,6 +272,21 @@ void notes_are_shown_and_are_no_exit_reports(void **) {
     assert_string_equal(f.complaints[1].c_str(), "another one 0");
 }
 
+void of_a_subject_one_note_is_shown(void **) {
+    Fixture f;
+    f.listener->begin();
+    for (const char *host : {"n1", "n2", "n3"}) {
+        f.say(StarterMessage::Kind::note, 1, std::string(host) + " cannot");
+        f.say(StarterMessage::Kind::note, 2, std::string(host) + " may not");
+        f.say(StarterMessage::Kind::note, 0, std::string(host) + " is lost");
+    }
+    f.say(StarterMessage::Kind::note, 256, "no subject");
+    assert_false(f.listener->finish(1s).has_value());
+    std::sort(f.complaints.begin(), f.complaints.end());
+    assert_true((f.complaints ==
+                 std::vector<std::string>{"n1 cannot", "n1 is lost", "n1 may not", "n2 is lost", "n3 is lost"}));
+}
+
 UniqueFd stranger(const StarterAddress &target) {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
@@ -359,6 +413,7 @@ int main() {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     const CMUnitTest tests[] = {
+        cmocka_unit_test(children_come_into_their_parents_container),
         cmocka_unit_test(a_plan_becomes_a_command),
         cmocka_unit_test(the_parents_word_is_read_with_care),
         cmocka_unit_test(variables_of_a_step_are_not_handed_on),
@@ -368,6 +423,7 @@ int main() {
         cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
         cmocka_unit_test(one_launcher_gets_all_invitations),
         cmocka_unit_test(notes_are_shown_and_are_no_exit_reports),
+        cmocka_unit_test(of_a_subject_one_note_is_shown),
         cmocka_unit_test(many_strangers_do_not_make_it_deaf),
         cmocka_unit_test(strangers_have_a_deadline),
         cmocka_unit_test(a_ready_message_tells_when_its_connection_was_closed),

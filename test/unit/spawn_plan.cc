@@ -253,6 +253,7 @@ void a_task_finds_its_program_again(void **) {
     app.argv = {"/a b", "", "two\nlines\\n", std::string(250'000, 'y')};
     app.directory = "/d";
     app.merge = true;
+    app.prefix = {"enter", "", "a b"};
     app.changes = {{EnvironmentChange::Kind::set, "A", "1=2\n3", ':'},
                    {EnvironmentChange::Kind::unset, "B", "", ':'},
                    {EnvironmentChange::Kind::first, "C", "c", ';'}};

@@ -5,6 +5,7 @@
 #include "common/base/small_file.h"
 #include "common/loop/slow_calls.h"
 #include "common/loop/worker.h"
+#include "common/text/shell_words.h"
 #include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/allocation_calls.h"
 #include "plugins/slurm/backend/backend_step.h"
@@ -210,10 +211,11 @@ class SlurmBackend final : public RmBackend,
             });
     }
 
-    void tell_user(std::string line, std::function<void(Result<void>)> done) override {
+    void tell_user(UserNote note, std::function<void(Result<void>)> done) override {
         if (!step_.report)
             return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
-        to_srun({kit::StarterMessage::Kind::note, 0, std::move(line)}, std::move(done));
+        to_srun({kit::StarterMessage::Kind::note, static_cast<int>(note.subject), std::move(note.line)},
+                std::move(done));
     }
 
     void report_launch(LaunchReport report, std::function<void(Result<void>)> done) override {
@@ -504,6 +506,11 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
     context.error = text("slurm.error");
     context.label = !text("slurm.label").empty();
     context.secret = text("secret");
+    context.container = text("slurm.container");
+    auto prefix = split_shell_words(settings.of_plugin("slurm.spawn_prefix"));
+    if (!prefix)
+        return error(prefix.failure().kind, "slurm.spawn_prefix: {}", prefix.failure().text);
+    context.prefix = std::move(*prefix);
     for (char **variable = environ; *variable; ++variable)
         context.environment.emplace_back(*variable);
 

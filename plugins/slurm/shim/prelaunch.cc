@@ -215,6 +215,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     parts.start_launcher = [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
                             job = std::to_string(map->job_id), output = option_of_srun("output"),
                             error = option_of_srun("error"), label = option_of_srun("label"),
+                            container = option_of_srun("container"),
                             secret = context.secret]() -> Result<kit::LauncherProcess> {
         StartDocument document;
         Result<void> added;
@@ -230,6 +231,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         add("slurm.output", output);
         add("slurm.error", error);
         add("slurm.label", label);
+        add("slurm.container", container);
         for (const auto &variable : user_variables(environ))
             add("env", variable);
         if (!added)

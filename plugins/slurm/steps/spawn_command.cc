@@ -76,7 +76,10 @@ bool belongs_to_the_job(std::string_view variable) {
 }
 
 Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &context) {
-    auto spec = encode_task_spec(plan.apps);
+    std::vector<TaskApp> apps = plan.apps;
+    for (auto &app : apps)
+        app.prefix = context.prefix;
+    auto spec = encode_task_spec(apps);
     if (!spec)
         return spec.failure();
     JobCommand command;
@@ -102,6 +105,9 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
         argv.push_back("--label");
     if (plan.end_on_bad_exit)
         argv.push_back(fmt::format("--kill-on-bad-exit={}", *plan.end_on_bad_exit ? 1 : 0));
+    // pmixhost-task must be there inside, as slurmstepd's own files must.
+    if (!context.container.empty())
+        argv.push_back("--container=" + context.container);
     // The parent's srun has begun the files.
     if (!context.output.empty())
         argv.push_back("--output=" + context.output);

@@ -14,8 +14,10 @@ struct SpawnContext {
     std::string srun;                     // absolute path
     std::string task_program;             // of pmixhost-task, the same on all hosts
     std::string output, error;            // --output and --error of the launcher's srun
+    std::string container;                // its --container
     bool label = false;                   // its --label
     std::string secret;                   // of its step, and so of its family; may be empty
+    std::vector<std::string> prefix;      // slurm.spawn_prefix, in words
     std::vector<std::string> environment; // the launcher's
 };
 
