@@ -19,13 +19,14 @@ plugins_slurm_libshim_files = $(slurm_shim_files) $(kit_shim_sources) \
 	plugins/slurm/shim/task_hook.cc plugins/slurm/shim/task_map.cc
 plugins_slurm_libshim_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFLAGS) \
 	$(NETTLE_CFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
+plugins_slurm_libshim_la_LIBADD = $(MUNGE_LIBS) $(NETTLE_LIBS)
 
 slurmplugin_LTLIBRARIES += plugins/slurm/mpi_pmixhost.la
 plugins_slurm_mpi_pmixhost_la_SOURCES = plugins/slurm/shim/shim.cc
 plugins_slurm_mpi_pmixhost_la_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS)
 plugins_slurm_mpi_pmixhost_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/shim/shim.map
-plugins_slurm_mpi_pmixhost_la_LIBADD = plugins/slurm/libshim.la $(MUNGE_LIBS) $(NETTLE_LIBS)
+plugins_slurm_mpi_pmixhost_la_LIBADD = plugins/slurm/libshim.la
 EXTRA_plugins_slurm_mpi_pmixhost_la_DEPENDENCIES = plugins/slurm/shim/shim.map
 
 pmixhostlib_LTLIBRARIES += plugins/slurm/backend_slurm.la

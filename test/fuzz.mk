@@ -40,10 +40,10 @@ test_fuzz_hello_LDADD = $(FUZZ_MAIN) server-glue/libglue.la
 if HAVE_SLURM
 test_fuzz_task_map_SOURCES = test/fuzz/task_map.cc common/job/job_map.cc
 test_fuzz_task_map_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS)
-test_fuzz_task_map_LDADD = $(FUZZ_MAIN) plugins/slurm/libshim.la $(MUNGE_LIBS)
+test_fuzz_task_map_LDADD = $(FUZZ_MAIN) plugins/slurm/libshim.la
 test_fuzz_exit_report_SOURCES = test/fuzz/exit_report.cc
 test_fuzz_exit_report_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS)
-test_fuzz_exit_report_LDADD = $(FUZZ_MAIN) plugins/slurm/libshim.la $(MUNGE_LIBS)
+test_fuzz_exit_report_LDADD = $(FUZZ_MAIN) plugins/slurm/libshim.la
 endif
 
 # make fuzz [FUZZ_SECONDS=60]: each fuzzer under libFuzzer and the sanitizers; needs clang.

@@ -9,7 +9,7 @@ SLURM_TESTS += test/unit/slurm_allocations test/unit/slurm_job_record
 check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
 TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
 SLURM_TEST_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS) $(CMOCKA_CFLAGS)
-SLURM_SHIM_TEST_LDADD = plugins/slurm/libshim.la $(MUNGE_LIBS) $(NETTLE_LIBS) $(CMOCKA_LIBS)
+SLURM_SHIM_TEST_LDADD = plugins/slurm/libshim.la $(CMOCKA_LIBS)
 
 test_unit_slurm_task_map_SOURCES = test/unit/slurm_task_map.cc common/job/job_map.cc
 test_unit_slurm_task_map_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
@@ -63,5 +63,5 @@ test_unit_slurm_plugin_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
 test_unit_slurm_stand_in_SOURCES = test/unit/slurm_stand_in.cc
 test_unit_slurm_stand_in_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
-test_unit_slurm_stand_in_LDADD = plugins/slurm/libshim.la $(MUNGE_LIBS) $(NETTLE_LIBS)
+test_unit_slurm_stand_in_LDADD = plugins/slurm/libshim.la
 endif

@@ -89,7 +89,7 @@ class StepContext final : public HostPort {
             return;
         log.warning("{}", step.relatives_only);
         if (auto *notes = backend.user_notes())
-            notes->tell_user(step.relatives_only, [](Result<void>) {});
+            notes->tell_user({step.relatives_only}, [](Result<void>) {});
     }
 
     // False: jobs that want the session come to it by themselves.

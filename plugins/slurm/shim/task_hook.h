@@ -17,8 +17,8 @@ namespace pmixhost::slurm {
 // Sets what the daemon gave in `environment` and takes the shim's own variables out of it.
 Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environment);
 
-// How long a task waits at the door, by `start_timeout_variable`: "500ms", "30s", "2min", "1h" or seconds without a unit,
-// brought between 100 ms and an hour; anything else means 30 s.
+// How long a task waits at the door, by `start_timeout_variable`: "500ms", "30s", "2min", "1h" or seconds without a
+// unit, brought between 100 ms and an hour; anything else means 30 s.
 inline constexpr std::string_view start_timeout_variable = "PMIXHOST_START_TIMEOUT";
 std::chrono::milliseconds door_timeout(char *const *environment);
 
