@@ -5,7 +5,8 @@ LOG_DRIVER = env CMOCKA_MESSAGE_OUTPUT=TAP AM_TAP_AWK='$(AWK)' $(SHELL) \
 	$(top_srcdir)/contrib/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 
-noinst_HEADERS = test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/gate.h test/unit/hello.h test/unit/library_gate.h test/unit/run_until.h
+noinst_HEADERS = test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/gate.h test/unit/hello.h test/unit/library_gate.h test/unit/run_until.h \
+	test/unit/slurm_map_head.h
 include test/config.mk
 include test/slurm.mk
 include test/e2e.mk

@@ -15,6 +15,7 @@
 
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
+#include "test/unit/slurm_map_head.h"
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
@@ -33,8 +34,8 @@ static StartDocument document(const std::string &map, const std::string &host = 
 }
 
 static void a_step_is_described(void **) {
-    auto d = document("pmixhost1 job=12 step=3 key=k cluster=c hosts=n[1-3] dist=cyclic "
-                      "alloc=n[1-4] cpus=4(x3),2 ranks=0+1x3:3");
+    auto d = document(map_head() + " job=12 step=3 key=k cluster=c hosts=n[1-3] dist=cyclic "
+                                   "alloc=n[1-4] cpus=4(x3),2 ranks=0+1x3:3");
     assert_true(d.add("slurm.report", "99 00112233445566778899aabbccddeeff 10.0.0.1").ok());
     auto step = read_start_document(d);
     if (!step)
@@ -56,7 +57,7 @@ static void a_step_is_described(void **) {
 }
 
 static void the_key_is_the_same_on_all_hosts(void **) {
-    const std::string map = "pmixhost1 job=12 step=3 key=k jobs=12,13 hosts=n1,m1 ranks=0:1;2";
+    const std::string map = map_head() + " job=12 step=3 key=k jobs=12,13 hosts=n1,m1 ranks=0:1;2";
     auto first = read_start_document(document(map, "n1"));
     auto second = read_start_document(document(map, "m1", "13"));
     assert_true(first.ok() && second.ok());
@@ -72,7 +73,7 @@ static void components_that_share_a_host_are_told_apart(void **) {
     const std::pair<Rank, HostIndex> cases[] = {{0, 0}, {2, 1}, {5, 3}};
     for (auto [first, self] : cases) {
         auto step =
-            read_start_document(document("pmixhost1 job=12 step=3 first=" + std::to_string(first) + layout, "n1"));
+            read_start_document(document(map_head() + " job=12 step=3 first=" + std::to_string(first) + layout, "n1"));
         assert_true(step.ok());
         assert_int_equal(step->info.self, self);
         assert_true(step->info.map.hosts() == (std::vector<std::string>{"n1", "n1+1", "n2", "n1+2"}));
@@ -81,7 +82,7 @@ static void components_that_share_a_host_are_told_apart(void **) {
 }
 
 static void wrong_documents_are_refused(void **) {
-    const std::string good = "pmixhost1 job=12 step=3 hosts=n[1-2] ranks=0+1x2";
+    const std::string good = map_head() + " job=12 step=3 hosts=n[1-2] ranks=0+1x2";
     assert_true(read_start_document(document(good)).ok());
     assert_false(read_start_document(document(good, "n3")).ok());
     assert_false(read_start_document(document(good, "n2", "11")).ok());
@@ -90,7 +91,7 @@ static void wrong_documents_are_refused(void **) {
     assert_false(read_start_document(document("x")).ok());
     for (const char *rest : {"hosts=n[1-3] ranks=0+1x2", "hosts=n[1-2] ranks=0;0", "hosts=n[1-2] ranks=0;2",
                              "hosts=n[1-2 ranks=0;1", "hosts=n[1-99999999] ranks=0;1"})
-        assert_false(read_start_document(document(std::string("pmixhost1 job=12 step=3 ") + rest)).ok());
+        assert_false(read_start_document(document(map_head() + " job=12 step=3 " + rest)).ok());
     StartDocument empty;
     assert_false(read_start_document(empty).ok());
 }
@@ -99,7 +100,7 @@ static void wrong_documents_are_refused(void **) {
 static void the_lifeline_is_the_daemons_alone(void **) {
     int line[2];
     assert_int_equal(pipe(line), 0);
-    auto d = document("pmixhost1 job=12 step=3 hosts=n[1-2] ranks=0+1x2");
+    auto d = document(map_head() + " job=12 step=3 hosts=n[1-2] ranks=0+1x2");
     assert_true(d.add("slurm.lifeline_fd", std::to_string(line[0])).ok());
     auto step = read_start_document(d);
     assert_true(step.ok());

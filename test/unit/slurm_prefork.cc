@@ -69,7 +69,7 @@ static void fill(FakeEnvironment &environment) {
     environment.add("LD_PRELOAD=/evil.so");
     environment.add("PMIXHOST_STEP_1=ranks=0");
     environment.add("PMIXHOST_STEP_7=left behind");
-    environment.add("PMIXHOST_STEP_0=2 pmixhost1 job=12 step=3 hosts=n1 ");
+    environment.add("PMIXHOST_STEP_0=2 pmixhost2 job=12 step=3 hosts=n1 ");
     environment.add("PMIXHOST_REPORT=99 00112233445566778899aabbccddeeff 127.0.0.1");
     environment.add("PMIXHOST_LOG_LEVEL=debug");
     environment.add("PMIXHOST_PSETS=a=0");
@@ -123,7 +123,7 @@ static void the_daemon_is_a_clean_process_of_the_user(void **) {
     assert_true(has(environment.get("AT_ARGS"), "/slurm_stand_in,--start-fd,"));
     std::string document = environment.get("AT_DOCUMENT");
     for (const char *line : {"backend slurm|", "|host n1|", "|slurm.job_id 12|", "|slurm.step_id 3|", "|job 12|",
-                             "|step 3|", "|slurm.task_map pmixhost1 job=12 step=3 hosts=n1 ranks=0|",
+                             "|step 3|", "|slurm.task_map pmixhost2 job=12 step=3 hosts=n1 ranks=0|",
                              "|slurm.report 99 0011", "|slurm.spool /var/spool/n1|", "|env PMIXHOST_LOG_LEVEL=debug|"})
         assert_true(has(document, line));
     assert_false(has(document, "EVIL"));

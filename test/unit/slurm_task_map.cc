@@ -2,14 +2,12 @@
 // may put there instead is refused within bounds.
 #include "plugins/slurm/shim/task_map.h"
 
-#include "common/wire/wire_version.h"
-#include "config.h"
-
 #include <algorithm>
 #include <numeric>
 #include <random>
 
 #include "test/unit/check.h"
+#include "test/unit/slurm_map_head.h"
 
 using namespace pmixhost;
 using namespace pmixhost::slurm;
@@ -154,8 +152,7 @@ static void every_field_comes_back(void **) {
     assert_false(encode_task_map(map).ok());
 }
 
-// What a map of this pmixhost begins with.
-static const std::string begin = fmt::format("pmixhost2 version={} wire={:x}", PACKAGE_VERSION, wire::wire_version());
+static const std::string begin = map_head();
 
 // While pmixhost is being installed on one host after the other, srun may have another one.
 static void another_pmixhost_is_told_so(void **) {

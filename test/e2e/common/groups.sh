@@ -7,7 +7,7 @@ for shape in 1x4 3x1 4x2; do
     h=${shape%x*} p=${shape#*x}
     client "$h" "$p" group all
     ok "groups with context ids of their own, and data of all members, $shape" all_ok $((h * p))
-    CLIENT_LIMIT=20 client "$h" "$p" group fences
+    CLIENT_LIMIT=15 client "$h" "$p" group fences
     ok "fences by a group's name, $shape" all_ok $((h * p))
 done
 client 3 2 group parts
@@ -43,7 +43,7 @@ ok "the end of a member is told to the others, who destruct the group without it
 
 for shape in 1x4 3x1 3x2; do
     h=${shape%x*} p=${shape#*x}
-    client "$h" "$p" group_invite accept
+    CLIENT_LIMIT=15 client "$h" "$p" group_invite accept
     ok "invited and joined, fences by name, $shape" all_ok $((h * p))
 done
 client 3 2 group_invite decline
@@ -79,7 +79,7 @@ if [[ $backend == slurm ]]; then
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 3 & wait"
     ok "a group of the processes of two steps, three times" so_many_ok 7
     is "everybody has the same context ids" "$(grep -c '^context' <<<"$verdicts") $(grep '^context' <<<"$verdicts" | sort -u | wc -l)" "21 3"
-    export CLIENT_LIMIT=20
+    export CLIENT_LIMIT=15
     pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 1 fence &
         srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 1 fence & wait"
     unset CLIENT_LIMIT
