@@ -22,6 +22,7 @@ choose_other_release() {
     other_cache=/var/cache/pmixhost
     if [[ ! -d $other_cache ]]; then
         own_cache=$(mktemp -d /var/tmp/pmixhost-check.XXXXXX)
+        chmod 755 "$own_cache" # container_tests: ordinary users enter it
         other_cache=$own_cache
     fi
     mkdir -p "$work/$other"
