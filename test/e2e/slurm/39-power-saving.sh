@@ -17,18 +17,24 @@ unset CLIENT_DIR
 trap 'end_switching; end_own_cluster' EXIT
 end_switching() {
     local code=$?
-    kill "$switching" 2>/dev/null && wait "$switching" 2>/dev/null
+    touch "$orders/over"
+    wait "$switching"
     rm -rf "$orders"
     return "$code"
 }
 
+# Ends between two orders, and when this script is gone.
 follow_orders() {
-    local what host
-    tail -n +1 -F "$orders/given" 2>/dev/null | while read -r what host; do
-        case $what in
-            off) "$PMIXHOST_CLUSTER" crash "$host" --dir "$PMIXHOST_CLUSTER_DIR" ;;
-            on) "$PMIXHOST_CLUSTER" boot "$host" --dir "$PMIXHOST_CLUSTER_DIR" ;;
-        esac
+    local done=0 what host
+    while [[ ! -e $orders/over ]] && kill -0 $$; do
+        while read -r what host; do
+            done=$((done + 1))
+            case $what in
+                off) "$PMIXHOST_CLUSTER" crash "$host" --dir "$PMIXHOST_CLUSTER_DIR" </dev/null ;;
+                on) "$PMIXHOST_CLUSTER" boot "$host" --dir "$PMIXHOST_CLUSTER_DIR" </dev/null ;;
+            esac
+        done < <(tail -n +$((done + 1)) "$orders/given")
+        sleep 0.2
     done
 }
 follow_orders >/dev/null 2>&1 &
