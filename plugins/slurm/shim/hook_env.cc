@@ -104,7 +104,8 @@ std::string take_secret(char **environment) {
     if (!has_variable(environment, step_secret_variable))
         return secret;
     for (char **entry = environment; *entry; ++entry) {
-        if (std::string_view(*entry).starts_with(std::string(step_secret_variable) + "="))
+        std::string_view text = *entry;
+        if (text.substr(0, text.find('=')) == step_secret_variable)
             blank_value(*entry);
     }
     slurm_unsetenvp(environment, std::string(step_secret_variable).c_str());
