@@ -106,10 +106,10 @@ AC_DEFUN([PMIXHOST_SLURM], [
         pmixhost_cv_slurm_version=$(printf '%d' "$(echo "$pmixhost_cv_slurm_version" | tr -d ' ()uUlL')" 2>/dev/null)
         test -n "$pmixhost_cv_slurm_version" || pmixhost_cv_slurm_version=0])
       AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <slurm/slurm_version.h>
-        #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20,11,0) || SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25,12,0)
+        #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20,11,0) || SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26,6,0)
         #error unknown version
         #endif]], [])], [],
-        [AC_MSG_ERROR([this Slurm's headers are of a version that pmixhost does not know (20.11 to 25.11 are);
+        [AC_MSG_ERROR([this Slurm's headers are of a version that pmixhost does not know (20.11 to 26.05 are);
         see plugins/slurm/shim/slurm_abi.h for what a new version needs, or configure --without-slurm])])
       PMIXHOST_SLURM_TEXT=", slurm"
     ])

@@ -33,7 +33,7 @@ class Pmixhost(AutotoolsPackage):
     depends_on("nettle@3.4:")
     depends_on("pmix@4.2:")
     # Slurm takes only plugins of its own version: name the site's in packages.yaml, as an external that is not buildable.
-    depends_on("slurm@20.11:25.11", when="+slurm")
+    depends_on("slurm@20.11:26.05", when="+slurm")
     depends_on("elfutils", when="+evidence")
 
     conflicts("%gcc@:11", msg="C++20: gcc 12 or newer")

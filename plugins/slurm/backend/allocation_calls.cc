@@ -4,6 +4,7 @@
 #include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/loaded_jobs.h"
 #include "plugins/slurm/backend/rm_answers.h"
+#include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
 
 #include <algorithm>
@@ -55,7 +56,7 @@ struct Job {
 
 Result<std::shared_ptr<Job>> load(std::uint32_t number) {
     job_info_msg_t *raw = nullptr;
-    if (slurm_load_job(&raw, number, SHOW_ALL) != SLURM_SUCCESS)
+    if (slurm_load_job(&raw, job_argument(number), SHOW_ALL) != SLURM_SUCCESS)
         return refused(fmt::format("job {}", number), errno);
     auto job = std::make_shared<Job>();
     job->owner.reset(raw);
@@ -110,7 +111,7 @@ Result<std::uint32_t> submit(const RmAllocation &request) {
     resource_allocation_response_msg_t *answer = nullptr;
     if (slurm_allocate_resources(&job, &answer) != SLURM_SUCCESS || !answer)
         return refused("a new allocation", errno);
-    std::uint32_t number = answer->job_id;
+    std::uint32_t number = job_number(*answer);
     slurm_free_resource_allocation_response_msg(answer);
     return number;
 }
@@ -139,7 +140,7 @@ Result<Allocations::Slurm::State> look(std::uint32_t number) {
 }
 
 Result<void> cancel(std::uint32_t number) {
-    if (slurm_kill_job(number, SIGKILL, 0) != SLURM_SUCCESS)
+    if (slurm_kill_job(job_argument(number), SIGKILL, 0) != SLURM_SUCCESS)
         return refused(fmt::format("job {}", number), errno);
     return {};
 }
@@ -147,7 +148,7 @@ Result<void> cancel(std::uint32_t number) {
 Result<void> update(job_desc_msg_t &job) {
     errno = 0;
     if (slurm_update_job(&job) != SLURM_SUCCESS)
-        return refused(fmt::format("job {}", job.job_id), errno);
+        return refused(fmt::format("job {}", job_number(job)), errno);
     return {};
 }
 
@@ -163,7 +164,7 @@ Result<RmAllocated> extend(const RmAllocation &request, std::uint32_t number) {
             return error(ErrorKind::invalid, "job {} has {} minutes already", number, limit);
         job_desc_msg_t wish;
         slurm_init_job_desc_msg(&wish);
-        wish.job_id = number;
+        job_number(wish) = number;
         wish.time_limit = minutes;
         if (auto updated = update(wish); !updated)
             return updated.failure();
@@ -207,7 +208,7 @@ Result<RmAllocated> release(const RmAllocation &request, std::uint32_t number, b
     std::string list = fmt::format("{}", fmt::join(*kept, ","));
     job_desc_msg_t wish;
     slurm_init_job_desc_msg(&wish);
-    wish.job_id = number;
+    job_number(wish) = number;
     wish.req_nodes = list.data();
     if (auto updated = update(wish); !updated)
         return updated.failure();

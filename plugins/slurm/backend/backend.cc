@@ -471,7 +471,7 @@ class SlurmStarter final : public JobStarter {
 Result<SpawnSite> allocation_of(std::uint32_t job_id) {
     initialise_slurm();
     resource_allocation_response_msg_t *answer = nullptr;
-    if (slurm_allocation_lookup(job_id, &answer) != SLURM_SUCCESS)
+    if (slurm_allocation_lookup(job_argument(job_id), &answer) != SLURM_SUCCESS)
         return error(ErrorKind::unreachable, "the allocation of job {} cannot be looked up: {}", job_id,
                      slurm_strerror(errno));
     SpawnSite site;

@@ -2,6 +2,7 @@
 #include "plugins/slurm/backend/job_record.h"
 
 #include "plugins/slurm/backend/loaded_jobs.h"
+#include "plugins/slurm/shim/slurm_abi.h"
 
 #include <cerrno>
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ CommentCalls comment_calls(std::uint32_t job, void (*prepare)()) {
     calls.read = [job, prepare]() -> Result<std::string> {
         prepare();
         job_info_msg_t *raw = nullptr;
-        if (slurm_load_job(&raw, job, SHOW_ALL) != SLURM_SUCCESS)
+        if (slurm_load_job(&raw, job_argument(job), SHOW_ALL) != SLURM_SUCCESS)
             return failure(job);
         LoadedJobs owner(raw);
         if (raw->record_count == 0)
@@ -76,7 +77,7 @@ CommentCalls comment_calls(std::uint32_t job, void (*prepare)()) {
         std::string copy = comment;
         job_desc_msg_t wish;
         slurm_init_job_desc_msg(&wish);
-        wish.job_id = job;
+        job_number(wish) = job;
         wish.comment = copy.data();
         errno = 0;
         if (slurm_update_job(&wish) != SLURM_SUCCESS)

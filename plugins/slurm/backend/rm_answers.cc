@@ -2,6 +2,7 @@
 #include "plugins/slurm/backend/rm_answers.h"
 
 #include "plugins/slurm/backend/loaded_jobs.h"
+#include "plugins/slurm/shim/slurm_abi.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +23,7 @@ Error no_answer(std::string_view what, int why) {
 
 Result<RmAnswer> about_job(std::uint32_t job_id) {
     job_info_msg_t *raw = nullptr;
-    if (slurm_load_job(&raw, job_id, SHOW_ALL) != SLURM_SUCCESS)
+    if (slurm_load_job(&raw, job_argument(job_id), SHOW_ALL) != SLURM_SUCCESS)
         return no_answer(fmt::format("job {}", job_id), errno);
     LoadedJobs jobs(raw);
     if (jobs->record_count == 0)

@@ -6,7 +6,7 @@
 // directory of its own the daemon lives on until slurmstepd ends it (prefork.h, clean_up), is in the job all the
 // same, and nothing that it starts gets away (contrib/doc/decisions/slurm-shim.md, "The daemon's place").
 //
-// Where the job's directory is follows from where slurmstepd itself stands, read in 20.11 to 25.11:
+// Where the job's directory is follows from where slurmstepd itself stands, read in 20.11 to 26.05:
 //   version 1, hierarchy "freezer"    .../job_J               (src/plugins/cgroup/v1, cgroup_p_step_addto)
 //   version 2                         .../job_J/step_S/slurm  (src/plugins/cgroup/v2)
 // These are root's directories; a user has no say in their paths.

@@ -1,7 +1,7 @@
 // Everything that differs between Slurm versions, and everything that Slurm exports but does not
 // declare in its public headers. Nothing else in this folder knows a version.
 //
-// Known: 20.11 to 25.11. The shim is built for exactly the version of the headers it is compiled
+// Known: 20.11 to 26.05. The shim is built for exactly the version of the headers it is compiled
 // against (Slurm refuses a plugin of any other version), so each difference is a compile-time one.
 // Where the facts come from, for who adds a version:
 //   hooks, order, constants   src/interfaces/mpi.c (`syms`), before 23.02 src/common/slurm_mpi.c
@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <string_view>
 
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20, 11, 0) || SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 12, 0)
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20, 11, 0) || SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 6, 0)
 #error "this Slurm version is not known: check every fact in this file, then extend the range"
 #endif
 
@@ -128,6 +128,26 @@ inline bool jobs_have_namespaces(const slurm_conf_t &conf) {
     std::string_view name = plugin ? plugin : "";
     return name.ends_with("tmpfs") || name.ends_with("linux");
 }
+
+// A job's number as an argument of Slurm's calls, and in its records and in what is asked of them: from 26.05 on it is a
+// field of a slurm_step_id_t.
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+inline slurm_step_id_t job_argument(std::uint32_t number) {
+    slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+    id.job_id = number;
+    return id;
+}
+template <typename Record> std::uint32_t &job_number(Record &record) {
+    return record.step_id.job_id;
+}
+#else
+inline std::uint32_t job_argument(std::uint32_t number) {
+    return number;
+}
+template <typename Record> std::uint32_t &job_number(Record &record) {
+    return record.job_id;
+}
+#endif
 
 inline int kill_job_step(std::uint32_t job_id, std::uint32_t step_id, std::uint16_t signal) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
