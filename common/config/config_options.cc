@@ -148,8 +148,8 @@ constexpr Option own_options[] = {
              "(PMIX_LOG_JOB_RECORD): behind the job's comment, which squeue -o %k and sacct show, up to "
              "1 KiB in all; or nowhere, then such a request is refused."},
     {.key = "log.file", .member = &Settings::log_file, .path = Option::Path::log_pattern,
-     .text = "Where the daemon writes its log; empty means to the standard error of the step. In "
-             "the name, %j stands for the job, %s for the step, %n for the host, %u for the user "
+     .text = "Where the daemon writes its log; empty means to the standard error of what started it, "
+             "which with Slurm nobody sees. In the name, %j stands for the job, %s for the step, %n for the host, %u for the user "
              "and %% for a percent sign. The file is written as the job's user."},
 };
 // clang-format on

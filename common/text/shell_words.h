@@ -1,6 +1,6 @@
 // A setting that is a command, split into words as a shell splits plain words: at blanks, with '...', "..." and
-// backslashes. Nothing is expanded, so what a shell would expand or act upon is refused where it is not quoted,
-// instead of reaching a program as it stands.
+// backslashes. Nothing is expanded, so what only a shell would act upon ($HOME, ~, a pipe) is refused where it is not
+// quoted, instead of reaching a program as it stands; patterns of file names are words like others.
 #pragma once
 
 #include "common/base/result.h"
@@ -44,6 +44,10 @@ inline Result<std::vector<std::string>> split_shell_words(std::string_view text)
             if (!quote || std::string_view("\"\\$`").find(next) != std::string_view::npos)
                 ++i;
             words.back() += text[i];
+        } else if (c == '~' && !quote && words.back().empty() &&
+                   (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t')) {
+            return error(ErrorKind::invalid,
+                         "no shell reads it, so ~ is no home directory in it; write the whole path");
         } else if (std::string_view(quote == '"' ? "$`" : "$`;|&<>()").find(c) != std::string_view::npos &&
                    quote != '\'') {
             return error(ErrorKind::invalid,

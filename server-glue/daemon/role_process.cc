@@ -14,11 +14,13 @@ namespace pmixhost {
 
 namespace {
 
-// With the role's own secret, which is that of all who can ask it; else with that of the invitation; else with munge.
+// With the role's own secret, which is that of all who can ask it; else with that of the invitation, where these come
+// over a channel that is private; else with munge.
 CentralServer::Authenticators authenticators(EventLoop &loop, const StartDocument &document) {
     auto own = document.text("secret");
-    return [&loop, own = own ? *own : std::string()](const Bytes &invited) {
-        const Bytes &secret = own.empty() ? invited : own;
+    bool is_private = document.has("invitations_fd");
+    return [&loop, is_private, own = own ? *own : std::string()](const Bytes &invited) {
+        const Bytes secret = !own.empty() ? own : is_private ? invited : Bytes();
         return secret.empty() ? make_munge_authenticator(loop, ::getuid()) : make_secret_authenticator(secret);
     };
 }

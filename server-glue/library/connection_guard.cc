@@ -146,7 +146,9 @@ void ConnectionGuard::look(Place waiting) {
             names_.let_in(hello->nspace, hello->rank, hello->version);
         hand_over(waiting, registered ? &process : nullptr);
     } else {
-        if (registered && names_.turned_away)
+        bool says_process = hello && (hello->kind == HelloKind::client || hello->kind == HelloKind::tool_of_server ||
+                                      hello->kind == HelloKind::launcher_of_server);
+        if (registered && says_process && names_.turned_away)
             names_.turned_away(hello->nspace, hello->rank, verdict.failure().text);
         refuse(waiting->peer, waiting->port, verdict.failure().text);
     }

@@ -73,7 +73,7 @@ void test_words_are_split_as_by_a_shell(void **) {
         {"a\\ b \\'c", {"a b", "'c"}},
         {R"(a "\"q\" \\ \n" '\n')", {"a", R"("q" \ \n)", R"(\n)"}},
         {R"(a '$HOME;|' \$x "\$y")", {"a", "$HOME;|", "$x", "$y"}},
-        {"a --b=c,d ~ * [x] {1} #y", {"a", "--b=c,d", "~", "*", "[x]", "{1}", "#y"}},
+        {"a --b=c,d '~' b~ * [x] {1} #y", {"a", "--b=c,d", "~", "b~", "*", "[x]", "{1}", "#y"}},
     };
     bool ok = true;
     for (const auto &[text, words] : right) {
@@ -81,7 +81,7 @@ void test_words_are_split_as_by_a_shell(void **) {
         ok &= expect(split.ok() && *split == words, text);
     }
     for (const char *text :
-         {"'a", "a \"b", "a\\", "a $b", "a \"$b\"", "a `b`", "a;b", "a | b", "a & b", "a >b", "(a)", "'' a", "a\nb"})
+         {"'a", "a \"b", "a\\", "a $b", "a \"$b\"", "a `b`", "a;b", "a | b", "a & b", "a >b", "(a)", "~/a b", "a ~", "'' a", "a\nb"})
         ok &= expect(!split_shell_words(text).ok(), text);
     ok &= expect(!split_shell_words(std::string(max_shell_text + 1, 'x')).ok(), "too long");
     assert_true(ok);

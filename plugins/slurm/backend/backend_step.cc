@@ -231,8 +231,8 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     info.session_id = map->job_id;
     info.number = map->step_id & 0xffffff; // those of Slurm's own steps are the highest ones
     info.universe_size = sum_of_cpus(map->allocated_cpus);
-    if (info.universe_size && info.universe_size < job_map->rank_count())
-        info.universe_size = job_map->rank_count(); // overcommitted
+    if (info.universe_size < job_map->rank_count())
+        info.universe_size = job_map->rank_count(); // overcommitted, or srun knows no number (heterogeneous jobs)
     if (!map->allocated_hosts.empty()) {
         if (auto hosts = expand_host_list(map->allocated_hosts, TaskMap::max_hosts))
             info.allocated_hosts = std::move(*hosts);

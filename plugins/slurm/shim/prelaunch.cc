@@ -201,11 +201,9 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     }
     if (auto set = set_variable(environment, std::string(report_variable), listener->address().text()); !set)
         return set.failure();
-    // Without one, what the user's environment says must not be taken for it.
-    if (!context.secret.empty() || getenv(std::string(step_secret_variable).c_str())) {
-        if (auto set = set_variable(environment, std::string(step_secret_variable), context.secret); !set)
-            return set.failure();
-    }
+    // Set without one too: what the user says, in his environment or with --export, must not be taken for it.
+    if (auto set = set_variable(environment, std::string(step_secret_variable), context.secret); !set)
+        return set.failure();
     if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
             return set.failure();

@@ -38,6 +38,7 @@ std::vector<std::string> session_command(const SessionStep &step, const Settings
             "--ntasks=1",
             "--nodelist=" + step.node,
             "--mpi=none",
+            "--export=ALL", // the family's secret
             "--job-name=" + std::string(session_step_name),
             "--quiet",
             "--input=none",

@@ -11,14 +11,27 @@ for part in "${parts[@]}"; do
     ok "another ${part##*/} is there" bash -c '! cmp -s "$1" "$2"' cmp "$part" "$test_dir/${part##*/}"
     chmod 755 "$test_dir/${part##*/}"
 done
+exchanged=
 exchange() { # HOST
     local part
+    exchanged=$1
     for part in "${parts[@]}"; do on_host "$1" mount --bind "$test_dir/${part##*/}" "$part"; done
 }
+# A slurmstepd that just ends may still have it open.
 restore() { # HOST
     local part
-    for part in "${parts[@]}"; do on_host "$1" umount "$part"; done
+    for part in "${parts[@]}"; do
+        until_true 20 on_host "$1" umount "$part" 2>/dev/null || on_host "$1" umount -l "$part"
+    done
+    exchanged=
 }
+restore_at_end() {
+    local code=$?
+    [[ -z $exchanged ]] || restore "$exchanged"
+    (exit "$code")
+    test_end
+}
+trap restore_at_end EXIT
 
 exchange head
 run_srun -N2 -n2 "$clients/hello"

@@ -14,13 +14,16 @@ run salloc -Q -N2 --ntasks-per-node=4 srun "$mpi" -N1 -n1 "$clients/spawn" count
 is "spawn on the other host" "$(grep -c "^child [01] of 2.* on $(host_name 2)" <<<"$output")" 2
 # Without a command salloc starts a shell as a step on the first host, and srun is typed there.
 cat >"$test_dir/typed" <<TXT
+unset SLURM_CONF # which srun has from head
 hostname
 srun $mpi -N2 -n4 $clients/modex all
+srun $mpi -N1 -n1 $clients/spawn count=2
 exit
 TXT
 chmod 644 "$test_dir/typed"
 run bash -c 'exec salloc -Q -N2 --ntasks-per-node=4 <"$1"' salloc "$test_dir/typed"
-ok "from salloc's shell on a host" says_ok 4
+ok "from salloc's shell on a host" eval 'passed && (($(grep -c "^ok [0-3]$" <<<"$output") >= 4))'
 ok "which was there" grep -qx "$host" <<<"$output"
+is "and a spawn" "$(grep -c '^child [01] of 2' <<<"$output")" 2
 ok "nothing is left" no_litter 30
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Slurm without any munge: AuthType=auth/slurm, with a key of its own and no munged on any host.
-. "$(dirname "$0")/../common/step_secret.sh"
+. "$(dirname "$0")/../step_secret.sh"
 
 if ! ls "$(sed -n 's/^PluginDir=.*://p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")"/auth_slurm.so >/dev/null 2>&1; then
     skip "AuthType=auth/slurm" "this Slurm has none"

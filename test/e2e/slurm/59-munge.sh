@@ -1,7 +1,7 @@
 #!/bin/bash
 # Slurm may do without the munge that pmixhost knows of (AuthType=auth/slurm, or another socket): then the hosts of a
 # step prove with a secret that srun makes and Slurm carries, and so do the jobs that are spawned.
-. "$(dirname "$0")/../common/step_secret.sh"
+. "$(dirname "$0")/../step_secret.sh"
 
 socket=/run/munge/slurm.socket
 own_cluster munge --conf AuthInfo=socket=$socket --conf SlurmdDebug=debug2 || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
@@ -18,6 +18,8 @@ like "names the host" "$output" 'pmixhost: n2: .*munge encode: .*start munged on
 ok "soon" ended_in_time
 run env PMIXHOST_SECRET="$(printf %064d 7)" srun "$mpi" -N1 -n2 "$clients/hello"
 ok "a variable of the user's is no secret" says_ok 2
+run_srun --export=ALL,PMIXHOST_SECRET="$(printf %064d 7)" -N1 -n2 "$clients/abort" all 44 words
+is "nor is one of --export: what the hosts say comes to srun" "$status" 44
 on_host n2 ln -s $socket /run/munge/munge.socket.2
 run_srun -N2 -n2 "$clients/hello"
 ok "with munge on all hosts it runs" says_ok 2

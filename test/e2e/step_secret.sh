@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What a cluster has to show on which srun finds no munge: the hosts of a step prove with a secret that srun makes and
 # Slurm carries. For own_cluster, of two hosts.
-. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/common/words.sh"
 
 # The processes of a task's host see no secret, in whatever they may look at, and nobody finds one in a log.
 cat_all() { cat "$test_dir"/seen.* 2>/dev/null || true; }
@@ -97,7 +97,11 @@ by_secret() {
     write_look
     no_secret_is_seen "a step"
     no_secret_is_seen "a step with --export=NONE" --export=NONE
-    run env PMIXHOST_LOG_LEVEL=debug srun "$mpi" -N2 -n2 "$clients/hello"
-    is "no log of Slurm's or ours has a secret" "$({ cat "$PMIXHOST_CLUSTER_DIR"/hosts/*/*.log && echo "$output"; } |
+    configure '[log]' 'level = "debug"' "file = \"$test_dir/daemon.%n.%j.%s.log\""
+    run salloc -Q -N2 --ntasks-per-node=6 srun "$mpi" -N2 -n2 "$clients/spawn" count=2
+    run_srun -N2 -n2 "$clients/publish" rules
+    configure
+    ok "our daemons have written logs" test "$(cat "$test_dir"/daemon.*.log | wc -l)" -gt 20
+    is "no log of Slurm's or ours has a secret" "$({ cat "$PMIXHOST_CLUSTER_DIR"/hosts/*/*.log "$test_dir"/daemon.*.log && echo "$output"; } |
         grep -aE 'PMIXHOST_SECRET=.|(^|[^0-9a-f])[0-9a-f]{64}([^0-9a-f]|$)' | head -n 3)" ""
 }
