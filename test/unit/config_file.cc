@@ -80,8 +80,8 @@ void test_words_are_split_as_by_a_shell(void **) {
         auto split = split_shell_words(text);
         ok &= expect(split.ok() && *split == words, text);
     }
-    for (const char *text :
-         {"'a", "a \"b", "a\\", "a $b", "a \"$b\"", "a `b`", "a;b", "a | b", "a & b", "a >b", "(a)", "~/a b", "a ~", "'' a", "a\nb"})
+    for (const char *text : {"'a", "a \"b", "a\\", "a $b", "a \"$b\"", "a `b`", "a;b", "a | b", "a & b", "a >b", "(a)",
+                             "~/a b", "a ~", "'' a", "a\nb"})
         ok &= expect(!split_shell_words(text).ok(), text);
     ok &= expect(!split_shell_words(std::string(max_shell_text + 1, 'x')).ok(), "too long");
     assert_true(ok);

@@ -129,8 +129,8 @@ inline bool jobs_have_namespaces(const slurm_conf_t &conf) {
     return name.ends_with("tmpfs") || name.ends_with("linux");
 }
 
-// A job's number as an argument of Slurm's calls, and in its records and in what is asked of them: from 26.05 on it is a
-// field of a slurm_step_id_t.
+// A job's number as an argument of Slurm's calls, and in its records and in what is asked of them: from 26.05 on it is
+// a field of a slurm_step_id_t.
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
 inline slurm_step_id_t job_argument(std::uint32_t number) {
     slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
