@@ -16,8 +16,8 @@ is "spawn on the other host" "$(grep -c "^child [01] of 2.* on $(host_name 2)" <
 cat >"$test_dir/typed" <<TXT
 unset SLURM_CONF # which srun has from head
 hostname
-srun $mpi -N2 -n4 $clients/modex all
-srun $mpi -N1 -n1 $clients/spawn count=2
+srun $mpi -N2 -n4 $clients/modex all </dev/null
+srun $mpi -N1 -n1 $clients/spawn count=2 </dev/null
 exit
 TXT
 chmod 644 "$test_dir/typed"
