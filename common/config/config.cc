@@ -56,7 +56,7 @@ void apply_variable(std::string_view name, std::string_view value, Checked &out)
         if (options[i].user)
             names.push_back(std::move(known));
     }
-    if (name == "PMIXHOST_START_TIMEOUT") // plugins/slurm/shim/task_hook.h
+    if (name == "PMIXHOST_START_TIMEOUT") // a plugin reads it, where there is no configuration
         return;
     // Others begin with PMIXHOST_ too; only what looks like a slip is worth a word.
     auto nearest = nearest_name(name.substr(env_prefix.size()), [&] {

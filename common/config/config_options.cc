@@ -149,8 +149,9 @@ constexpr Option own_options[] = {
              "1 KiB in all; or nowhere, then such a request is refused."},
     {.key = "log.file", .member = &Settings::log_file, .path = Option::Path::log_pattern,
      .text = "Where the daemon writes its log; empty means to the standard error of what started it, "
-             "which with Slurm nobody sees. In the name, %j stands for the job, %s for the step, %n for the host, %u for the user "
-             "and %% for a percent sign. The file is written as the job's user."},
+             "which under a resource manager may be nowhere. In the name, %j stands for the job, %s for "
+             "the step, %n for the host, %u for the user and %% for a percent sign. The file is written "
+             "as the job's user."},
 };
 // clang-format on
 
