@@ -48,7 +48,6 @@ struct Settings {
     std::chrono::milliseconds spawn_timeout{120'000}; // until the spawned programs run
     // [allocation]
     std::chrono::milliseconds allocation_timeout{300'000}; // until a requested allocation is there
-    // [start]
     // [daemon]
     std::chrono::milliseconds daemon_hang_timeout{30'000};    // a server that stands still; 0: none
     std::string daemon_evidence_directory;                    // empty: log_file's directory, else directory_base
