@@ -266,7 +266,7 @@ void SessionServer::on_step_gone(StepId step) {
     Bytes nspace = peers_.nspace_of(step);
     store_.on_nspace_ended(nspace);
     collectives_.on_step_gone(step, nspace);
-    events_.on_step_gone(step);
+    events_.on_step_gone(loop_.now(), step);
     control_.on_step_gone(loop_.now(), step);
     slow_.erase(nspace);
     // Hosts that went with the last one: on_gone was not called for each.

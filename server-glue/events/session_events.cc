@@ -8,9 +8,14 @@ namespace pmixhost {
 static constexpr Duration first_interval = std::chrono::milliseconds(500);
 static constexpr Duration longest_interval = std::chrono::seconds(30);
 static constexpr std::size_t max_once = 10'000; // of a namespace
+static constexpr std::size_t max_gone = 1024;   // namespaces that are remembered after their last connection
 
 bool SessionEvents::is_for(const Kept &event, const Bytes &nspace) const {
     return event.source != nspace && (event.for_.empty() || event.for_.contains(nspace));
+}
+
+bool SessionEvents::is_here(const Bytes &nspace) const {
+    return std::any_of(steps_.begin(), steps_.end(), [&](const auto &one) { return one.second.nspace == nspace; });
 }
 
 void SessionEvents::give(StepId id, Step &step) {
@@ -63,10 +68,8 @@ void SessionEvents::on_event(TimePoint now, StepId id, wire::CrossJobEvent event
     kept.payload = share(wire::encode(event));
     kept_bytes_ += kept.payload->size();
     // Those who are here have it before anything can push it out.
-    bool all_here = !kept.for_.empty();
-    for (const Bytes &wanted : kept.for_)
-        all_here = all_here && std::any_of(steps_.begin(), steps_.end(),
-                                           [&](const auto &one) { return one.second.nspace == wanted; });
+    bool all_here = !kept.for_.empty() && std::all_of(kept.for_.begin(), kept.for_.end(),
+                                                      [this](const Bytes &wanted) { return is_here(wanted); });
     kept_.push_back(std::move(kept));
     for (auto &[other, hearer] : steps_)
         give(other, hearer);
@@ -101,16 +104,30 @@ void SessionEvents::on_host_gone(StepId id, HostIndex host, const std::vector<Ho
     give(id, found->second);
 }
 
-void SessionEvents::on_step_gone(StepId id) {
+void SessionEvents::on_step_gone(TimePoint now, StepId id) {
     auto found = steps_.find(id);
     if (found == steps_.end())
         return;
-    Bytes nspace = found->second.nspace;
+    Bytes nspace = std::move(found->second.nspace);
     steps_.erase(found);
-    once_.erase(nspace);
-    related_.erase(nspace);
-    for (auto &[one, others] : related_)
-        others.erase(nspace);
+    std::erase_if(gone_, [&](const auto &one) { return one.second == nspace; });
+    if (once_.contains(nspace) || related_.contains(nspace))
+        gone_.emplace_back(now + limits_.time, std::move(nspace));
+    forget_gone(now);
+}
+
+void SessionEvents::forget_gone(TimePoint now) {
+    while (!gone_.empty() && (gone_.front().first <= now || gone_.size() > max_gone)) {
+        Bytes nspace = std::move(gone_.front().second);
+        gone_.pop_front();
+        if (is_here(nspace))
+            continue; // it has come again
+        once_.erase(nspace);
+        if (auto node = related_.extract(nspace)) {
+            for (const Bytes &other : node.mapped())
+                disconnected(other, nspace);
+        }
+    }
 }
 
 void SessionEvents::forget_old(TimePoint now) {
@@ -122,10 +139,7 @@ void SessionEvents::forget_old(TimePoint now) {
     if (!kept_.empty())
         return;
     next_call_ = TimePoint::max();
-    std::erase_if(heard_, [this](const auto &entry) {
-        return std::none_of(steps_.begin(), steps_.end(),
-                            [&](const auto &step) { return step.second.nspace == entry.first; });
-    });
+    std::erase_if(heard_, [this](const auto &entry) { return !is_here(entry.first); });
 }
 
 TimePoint SessionEvents::next_time() const {

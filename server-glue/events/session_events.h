@@ -11,6 +11,10 @@
 // size; a step that comes meanwhile gets what it has not had.
 //
 // A step that takes no events for long loses some: up to `max_waiting` bytes wait for it.
+//
+// A step whose last connection has gone may come again: a host that has something to say only now, or that was asking
+// for its connection while the others left (the end of its last process, say). So whom it is connected with is known
+// for as long as events are.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -59,7 +63,7 @@ class SessionEvents {
     void disconnected(const Bytes &one, const Bytes &other);
     // `others`: the hosts of that step which are still there.
     void on_host_gone(StepId step, HostIndex host, const std::vector<HostIndex> &others);
-    void on_step_gone(StepId step);
+    void on_step_gone(TimePoint now, StepId step);
 
     bool empty() const { return kept_.empty(); }
     TimePoint next_time() const;
@@ -78,8 +82,10 @@ class SessionEvents {
         HostIndex host; // that hears for it
     };
     bool is_for(const Kept &event, const Bytes &nspace) const;
+    bool is_here(const Bytes &nspace) const;
     void give(StepId id, Step &step);
     void forget_old(TimePoint now);
+    void forget_gone(TimePoint now);
 
     SessionEventsPort &port_;
     Limits limits_;
@@ -87,7 +93,8 @@ class SessionEvents {
     // How far each namespace has heard; for those that have gone, while it matters.
     std::map<Bytes, std::uint64_t> heard_;
     std::map<Bytes, std::set<Bytes>> related_;
-    std::map<Bytes, RecentNames> once_; // by namespace
+    std::map<Bytes, RecentNames> once_;            // by namespace
+    std::deque<std::pair<TimePoint, Bytes>> gone_; // namespaces without a connection, and when to forget them
     std::deque<Kept> kept_;
     std::uint64_t kept_bytes_ = 0, last_ = 0;
     Duration interval_{};

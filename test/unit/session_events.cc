@@ -89,7 +89,7 @@ void a_step_that_comes_later_gets_what_is_kept(void **) {
         session.notify(1, code);
     session.heard(2);
     assert_true(session.of(2) == (Codes{2, 3, 4}));
-    session.events.on_step_gone(2);
+    session.events.on_step_gone(session.now, 2);
     session.notify(1, 5);
     session.heard(9);                                           // another one
     session.events.heard(session.now, 12, Session::name(2), 0); // the same one, come again
@@ -210,6 +210,41 @@ void only_those_who_are_connected(void **) {
     assert_true(session.calls.empty());
 }
 
+// As when the end of a step's last process is told by a host whose connection was being made while the others left.
+void a_step_that_comes_again_is_still_connected(void **) {
+    Session session({512, 1 << 20, 120s, 1 << 20});
+    session.heard(1);
+    session.heard(2);
+    session.events.connected("step1", "step2");
+    session.events.connected("step2", "step1");
+    session.events.on_step_gone(session.now, 1);
+    session.events.heard(session.now, 11, Session::name(1), 1);
+    wire::CrossJobEvent event;
+    event.status = 1;
+    event.related = 1;
+    session.events.on_event(session.now, 11, event);
+    assert_true(session.of(2) == (Codes{1}));
+    session.notify(2, 2, {}, true);
+    assert_true(session.of(11) == (Codes{2}));
+    // It is remembered as long as events are, and not while it is there.
+    session.now += 1000s;
+    session.heard(3);
+    session.events.on_step_gone(session.now, 3);
+    session.notify(2, 3, {}, true);
+    assert_true(session.of(11) == (Codes{2, 3}));
+    session.events.on_step_gone(session.now, 11);
+    session.now += 121s;
+    session.events.connected("step3", "step2");
+    session.heard(4);
+    session.events.connected("step4", "step2");
+    session.events.on_step_gone(session.now, 4);
+    session.events.heard(session.now, 12, Session::name(1), 1);
+    auto before = session.got.size();
+    session.events.on_event(session.now, 12, event);
+    session.notify(2, 4, {}, true);
+    assert_int_equal(session.got.size(), before);
+}
+
 void a_step_that_does_not_read_holds_nobody_up(void **) {
     Session session({10'000, 1 << 20, 120s, 1 << 20});
     session.heard(2);
@@ -246,6 +281,7 @@ int main() {
         cmocka_unit_test(the_next_host_hears_for_its_step),
         cmocka_unit_test(what_is_told_once_is_bounded),
         cmocka_unit_test(only_those_who_are_connected),
+        cmocka_unit_test(a_step_that_comes_again_is_still_connected),
         cmocka_unit_test(a_step_that_does_not_read_holds_nobody_up),
         cmocka_unit_test(what_is_kept_has_a_size),
     };
