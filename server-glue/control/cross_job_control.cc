@@ -11,7 +11,7 @@ namespace pmixhost {
 void CrossJobControl::request(TimePoint now, JobControlAsk ask) {
     bool cross_job = ask.everyone || std::any_of(ask.targets.begin(), ask.targets.end(),
                                                  [this](const Process &p) { return p.nspace != nspace_; });
-    if (!cross_job || ask.caller.nspace != nspace_)
+    if (!cross_job)
         return own_.request(now, std::move(ask));
     if (!makes_sense(ask.order))
         return ask.reply(PMIX_ERR_BAD_PARAM);

@@ -59,8 +59,9 @@ pmix_status_t JobControl::check(const wire::ControlTarget &target) const {
 }
 
 void JobControl::request(TimePoint now, JobControlAsk ask) {
-    if (ask.caller.nspace != nspace_)
-        return ask.reply(PMIX_ERR_NO_PERMISSIONS);
+    // Nobody named: all of the caller's job, and a tool has none.
+    if (ask.caller.nspace != nspace_ && ask.targets.empty())
+        return ask.reply(PMIX_ERR_NOT_FOUND);
     Order order;
     order.target.whole = ask.targets.empty();
     std::set<Rank> ranks;

@@ -100,7 +100,7 @@ void StepControl::notify_checkpoint(const wire::ControlOrder &order, const wire:
         return context_.log.warning("{}", to_caller.failure().text);
     wire::EventNotice notice;
     notice.status = to_caller->status;
-    notice.nspace = context_.step.nspace + ".server";
+    notice.nspace = context_.step.server_nspace();
     notice.rank = context_.self();
     notice.range = to_caller->range;
     notice.info_count = to_caller->info_count;

@@ -19,6 +19,7 @@ void add_modex_upcall(pmix_server_module_t &module);
 void add_publish_upcalls(pmix_server_module_t &module);
 void add_query_upcall(pmix_server_module_t &module);
 void add_spawn_upcall(pmix_server_module_t &module);
+void add_tool_upcall(pmix_server_module_t &module);
 } // namespace upcall
 
 static pmix_server_module_t make_module() {
@@ -38,6 +39,7 @@ static pmix_server_module_t make_module() {
     add_publish_upcalls(module);
     add_query_upcall(module);
     add_spawn_upcall(module);
+    add_tool_upcall(module);
     return module;
 }
 

@@ -55,6 +55,7 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
           context_.tell_services([now = context_.now()](StepService &each) { each.on_time(now); });
       }) {
     context_.tasks = &tasks_;
+    context_.directory = directory_.path();
     tasks_.set_remedies(remedies_of_tasks(context_.settings, context_.step));
     take_asks_of_clients();
     context_.tell_services([this](StepService &each) { each.take_asks(upcalls_.handlers); });

@@ -16,6 +16,7 @@
 #include "server-glue/security/credential_service.h"
 #include "server-glue/spawn/step_spawn.h"
 #include "server-glue/step/session_link.h"
+#include "server-glue/tool_access/step_tools.h"
 
 namespace pmixhost {
 
@@ -25,16 +26,18 @@ struct StepServices {
           handing_over(context, [this](Rank rank) { modex.on_kept(rank); }), modex(context, jobs, handing_over),
           collectives(context, jobs, handing_over),
           connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
-          publish(context, session), queries(context, sets.sets(), groups, jobs.jobs()),
-          events(context, [this] { return jobs.jobs().any(); }),
+          publish(context, session), queries(context, sets.sets(), groups, jobs.jobs()), tools(context),
+          events(
+              context, [this] { return jobs.jobs().any(); },
+              [this](const Process &source) { return tools.is_tool(source); }),
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events),
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
           spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
           credentials(context.loop, context.log) {
-        context.services = {&session,     &sets,        &fate,    &jobs,    &handing_over, &modex,
-                            &collectives, &connect,     &publish, &queries, &events,       &group_calls,
-                            &control,     &allocations, &spawn,   &log,     &abort,        &credentials};
+        context.services = {&session,     &sets,    &fate,    &jobs,  &handing_over, &modex,       &collectives,
+                            &connect,     &publish, &queries, &tools, &events,       &group_calls, &control,
+                            &allocations, &spawn,   &log,     &abort, &credentials};
     }
 
     Children children;
@@ -49,6 +52,7 @@ struct StepServices {
     StepConnect connect;
     StepPublish publish;
     StepQueries queries;
+    StepTools tools;
     StepEvents events;
     StepGroups group_calls;
     StepControl control;

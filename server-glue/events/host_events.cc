@@ -106,6 +106,29 @@ std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint
             {PMIX_JCTRL_PREEMPT_ALERT, job, PMIX_RANGE_SESSION, info}};
 }
 
+bool only_hosts_say(pmix_status_t code) {
+    if (PMIX_SYSTEM_EVENT(code))
+        return true;
+    switch (code) {
+    case PMIX_EVENT_JOB_START:
+    case PMIX_LAUNCH_COMPLETE:
+    case PMIX_EVENT_JOB_END:
+    case PMIX_EVENT_SESSION_START:
+    case PMIX_EVENT_SESSION_END:
+    case PMIX_EVENT_PROC_TERMINATED:
+    case PMIX_PROC_TERMINATED:
+    case PMIX_ERR_PROC_ABORTED:
+    case PMIX_ERR_PROC_TERM_WO_SYNC:
+    case PMIX_ERR_EXIT_NONZERO_TERM:
+    case PMIX_ALLOC_TIMEOUT_WARNING:
+    case PMIX_JCTRL_PREEMPT_ALERT:
+    case PMIX_READY_FOR_DEBUG:
+        return true;
+    default:
+        return false;
+    }
+}
+
 Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event) {
     auto packed = pack_infos(event.info->data(), event.info->size());
     if (!packed)

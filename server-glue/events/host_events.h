@@ -33,6 +33,9 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message);
 // it, and by the one for preemption, which says the same in effect.
 std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace);
 
+// Is that what a host environment reports of jobs, processes and hosts, and nobody else may?
+bool only_hosts_say(pmix_status_t code);
+
 // The same event for the processes of other namespaces.
 Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event);
 // PMIX_JCTRL_CHECKPOINT for processes of this namespace alone, in the name of who asked for it.

@@ -17,8 +17,9 @@ namespace pmixhost {
 // How often the fill of the links is looked at while they are not empty.
 static constexpr auto look_again = std::chrono::milliseconds(10);
 
-StepEvents::StepEvents(StepContext &context, std::function<bool()> any_cross_job)
-    : context_(context), any_cross_job_(std::move(any_cross_job)),
+StepEvents::StepEvents(StepContext &context, std::function<bool()> any_cross_job,
+                       std::function<bool(const Process &)> is_tool)
+    : context_(context), any_cross_job_(std::move(any_cross_job)), is_tool_(std::move(is_tool)),
       events_(context, *this, context.step.map, context.step.nspace, context.self(), context.settings.transport_radix),
       ends_(context, events_, to_library_, [this](const wire::HostReport &report) { report_cross_job(report); }) {}
 
@@ -53,6 +54,10 @@ void StepEvents::on_library() {
 
 void StepEvents::notify(NotifyAsk ask) {
     const StepInfo &step = context_.step;
+    bool tool = ask.source.nspace != step.nspace && is_tool_(ask.source);
+    if (tool && only_hosts_say(ask.status))
+        return context_.log.info("the tool {} notifies {}, which only a host may: it goes no further",
+                                 printable(ask.source.nspace), PMIx_Error_string(ask.status));
     if (ask.range == PMIX_RANGE_RM)
         context_.log.info("rank {} on {} tells the resource manager: {}", ask.source.rank, context_.host_name(),
                           PMIx_Error_string(ask.status));
@@ -62,7 +67,7 @@ void StepEvents::notify(NotifyAsk ask) {
     // What a monitor finds counts only when the library of the source's own host has found it: other libraries and
     // processes tell the same.
     bool known = is_monitors(ask.status) && (!ask.of_library || step.map.host_of(ask.source.rank) != context_.self());
-    if (ask.source.nspace == step.nspace && !known)
+    if ((tool || ask.source.nspace == step.nspace) && !known)
         events_.notify(std::move(ask));
     watch_links();
 }

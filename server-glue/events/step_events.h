@@ -9,8 +9,8 @@ namespace pmixhost {
 
 class StepEvents final : public StepService, private EventPort {
   public:
-    // `any_cross_job`: do processes here deal with other jobs?
-    StepEvents(StepContext &context, std::function<bool()> any_cross_job);
+    // `any_cross_job`: do processes here deal with other jobs? `is_tool`: is that one no process of a job?
+    StepEvents(StepContext &context, std::function<bool()> any_cross_job, std::function<bool(const Process &)> is_tool);
 
     // A process of this host, or a monitor of the library, notifies.
     void notify(NotifyAsk ask);
@@ -45,6 +45,7 @@ class StepEvents final : public StepService, private EventPort {
     StepContext &context_;
     std::shared_ptr<EventGate> gate_; // is told what waits for the network
     std::function<bool()> any_cross_job_;
+    std::function<bool(const Process &)> is_tool_;
     EventService events_;
     LibraryEvents to_library_{context_};
     ProcessEnds ends_;

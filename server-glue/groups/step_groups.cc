@@ -144,7 +144,7 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     info->add_processes(PMIX_GROUP_MEMBERSHIP, members);
     // The event is in the name of the server, because nobody is told of what it did itself.
     tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, ask.name, members_here(group.members),
-                 {context_.step.nspace + ".server", context_.self(), false}, info, members.size());
+                 {context_.step.server_nspace(), context_.self(), false}, info, members.size());
 }
 
 void StepGroups::on_event(pmix_status_t code, const Process &source, const InfoList &info) {

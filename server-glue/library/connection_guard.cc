@@ -1,6 +1,9 @@
 // See connection_guard.h.
 #include "server-glue/library/connection_guard.h"
 
+#include "common/text/printable.h"
+
+#include <algorithm>
 #include <cerrno>
 #include <netinet/in.h>
 #include <poll.h>
@@ -136,6 +139,8 @@ void ConnectionGuard::look(Place waiting) {
     auto registered = hello ? names_.owner_of(hello->nspace, hello->rank) : std::nullopt;
     Result<void> verdict = hello ? admissible(*hello, waiting->peer.uid, registered, names_.known(hello->nspace))
                                  : Result<void>(hello.failure());
+    if (verdict && !registered)
+        verdict = room_for_tool({hello->nspace, hello->rank});
     if (verdict) {
         Process process(hello->nspace, hello->rank);
         if (!waiting->since)
@@ -144,7 +149,10 @@ void ConnectionGuard::look(Place waiting) {
             return look_later(waiting, leaving_look);
         if (registered && names_.let_in)
             names_.let_in(hello->nspace, hello->rank, hello->version);
-        hand_over(waiting, registered ? &process : nullptr);
+        if (auto given = hand_over(waiting); given && registered)
+            given_[process] = *given;
+        else if (given)
+            tools_.emplace_back(process, *given);
     } else {
         bool says_process = hello && (hello->kind == HelloKind::client || hello->kind == HelloKind::tool_of_server ||
                                       hello->kind == HelloKind::launcher_of_server);
@@ -158,9 +166,25 @@ void ConnectionGuard::look(Place waiting) {
 // Has it closed the connection that it had before, and the library has not? A process may also have two at once.
 bool ConnectionGuard::leaves_still(const Process &process) const {
     auto earlier = given_.find(process);
+    return earlier != given_.end() && is_here(earlier->second) && peer_is_through(earlier->second.number);
+}
+
+// Has the library not closed it yet?
+bool ConnectionGuard::is_here(const Given &given) {
     struct stat now {};
-    return earlier != given_.end() && fstat(earlier->second.number, &now) == 0 && now.st_ino == earlier->second.inode &&
-           peer_is_through(earlier->second.number);
+    return fstat(given.number, &now) == 0 && now.st_ino == given.inode;
+}
+
+// Tools come with a name of their own, or have none yet. Two of one name would be one to the library.
+Result<void> ConnectionGuard::room_for_tool(const Process &name) {
+    std::erase_if(tools_,
+                  [](const auto &tool) { return !is_here(tool.second) || peer_is_through(tool.second.number); });
+    if (tools_.size() >= limits_.tools)
+        return error(ErrorKind::limit, "{} tools are connected already", tools_.size());
+    if (!name.first.empty() &&
+        std::any_of(tools_.begin(), tools_.end(), [&](const auto &tool) { return tool.first == name; }))
+        return error(ErrorKind::denied, "a tool is called rank {} of '{}' already", name.second, printable(name.first));
+    return {};
 }
 
 // The kernel wakes us when what was asked for is there; should it do so earlier, we are not woken at
@@ -169,13 +193,13 @@ void ConnectionGuard::look_later(Place waiting, Duration pause) {
     waiting->watch = loop_.after(pause, [this, waiting] { await(waiting); });
 }
 
-void ConnectionGuard::hand_over(Place waiting, const Process *process) {
+std::optional<ConnectionGuard::Given> ConnectionGuard::hand_over(Place waiting) {
     set_low_water(waiting->fd.get(), 1);
     auto given = give(std::move(waiting->fd));
-    if (!given)
-        return refuse(waiting->peer, waiting->port, given.failure().text);
-    if (process)
-        given_[*process] = *given;
+    if (given)
+        return *given;
+    refuse(waiting->peer, waiting->port, given.failure().text);
+    return std::nullopt;
 }
 
 Result<void> ConnectionGuard::hand_over(UniqueFd own) {

@@ -11,7 +11,8 @@
 //      state where it finds it wrong.
 //   4. who comes again after PMIx_Finalize waits until the library has closed the connection that it left:
 //      when it closes that later, it forgets what the process has entered meanwhile (a fence, say).
-//   5. only then it is handed to the library, whole message unread, under a number that the library may
+//   5. of tools, at most `GuardLimits::tools` are here at once, and no two of one name.
+//   6. only then it is handed to the library, whole message unread, under a number that the library may
 //      close twice (descriptor_range.h).
 // A library that does not take what it is handed is reported once, by on_broken.
 //
@@ -36,6 +37,7 @@ namespace pmixhost {
 struct GuardLimits {
     Duration hello = std::chrono::seconds(30); // until its first message is there
     std::size_t waiting = 512;
+    std::size_t tools = 64;
     // A library that has not taken a connection in three looks at this interval does not take any. Looks are counted,
     // not time, since this process may have been stopped in between.
     Duration look = std::chrono::seconds(5);
@@ -87,7 +89,9 @@ class ConnectionGuard {
     void look(Place waiting);
     void look_later(Place waiting, Duration pause);
     bool leaves_still(const Process &process) const;
-    void hand_over(Place waiting, const Process *process);
+    std::optional<Given> hand_over(Place waiting);
+    static bool is_here(const Given &given);
+    Result<void> room_for_tool(const Process &name);
     Result<Given> give(UniqueFd connection);
     void look_whether_taken(int looks);
     void refuse(const SocketOwner &peer, std::uint16_t port, const std::string &why);
@@ -101,8 +105,9 @@ class ConnectionGuard {
     std::function<void(Error)> on_broken_;
     const GuardLimits limits_;
     RateLimit refusals_;
-    std::list<Waiting> waiting_;     // the oldest first
-    std::map<Process, Given> given_; // of registered processes, the last one of each
+    std::list<Waiting> waiting_;                 // the oldest first
+    std::map<Process, Given> given_;             // of registered processes, the last one of each
+    std::list<std::pair<Process, Given>> tools_; // that were here when last looked at; the name may be empty
     EventLoop::Handle listener_watch_, taken_timer_;
 };
 

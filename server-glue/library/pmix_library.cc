@@ -10,6 +10,7 @@
 #include "server-glue/library/library_version.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <csignal>
 #include <cstdlib>
 #include <dirent.h>
@@ -106,6 +107,21 @@ void send_at_once(int listener) {
     setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+std::string address_of(int listener) {
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    char text[INET6_ADDRSTRLEN] = "";
+    if (getsockname(listener, reinterpret_cast<sockaddr *>(&own), &size) != 0)
+        return {};
+    bool four = own.ss_family == AF_INET;
+    const auto &in4 = reinterpret_cast<const sockaddr_in &>(own);
+    const auto &in6 = reinterpret_cast<const sockaddr_in6 &>(own);
+    const void *address = four ? static_cast<const void *>(&in4.sin_addr) : &in6.sin6_addr;
+    if (!inet_ntop(own.ss_family, address, text, sizeof text))
+        return {};
+    return fmt::format("{}://{}:{}", four ? "tcp4" : "tcp6", text, ntohs(four ? in4.sin_port : in6.sin6_port));
+}
+
 void free_chars(char *text) {
     std::free(text);
 }
@@ -153,11 +169,15 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
     if (status != PMIX_SUCCESS)
         return pmix_error("the PMIx server library does not start", status);
     auto guarded = stands_behind_guard(**takeover, listeners);
-    if (guarded)
+    std::string address;
+    if (guarded) {
         send_at_once((*takeover)->listener());
+        address = address_of((*takeover)->listener());
+    }
     std::unique_ptr<PmixLibrary> library(new PmixLibrary(loop, thread, options.nspace, std::move(*takeover)));
     if (!guarded)
         return guarded.failure(); // the library is ended soon
+    library->address_ = std::move(address);
     library->mend_failed_collectives();
     if (const char *size = getenv(segment_variable))
         library->segment_size_ = fmt::format("{}={}", segment_variable, size);

@@ -49,6 +49,8 @@ class PmixLibrary {
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called
     // once if it does not take them. `log` outlives this.
     Result<void> admit_clients(Log &log, Door door);
+    // Where its clients and tools reach it, as PMIx writes it: tcp4://127.0.0.1:PORT. Empty if it cannot be told.
+    const std::string &address() const { return address_; }
     // Has PMIx_server_finalize called after what has been asked for. It does not wait for that: LibraryThread::end()
     // does.
     ~PmixLibrary();
@@ -113,7 +115,8 @@ class PmixLibrary {
     PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nspace, std::unique_ptr<ListenerTakeover> takeover);
     EventLoop &loop_;
     LibraryThread &thread_;
-    std::string nspace_;                         // the server's own
+    std::string nspace_; // the server's own
+    std::string address_;
     std::unique_ptr<ListenerTakeover> takeover_; // until clients are admitted
     std::unique_ptr<ConnectionGuard> guard_;
     std::map<std::string, std::map<Rank, ProcessOwner>> registered_;    // by namespace

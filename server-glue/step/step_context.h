@@ -39,6 +39,7 @@ class StepContext final : public HostPort {
     Mesh *mesh = nullptr;
     LocalTasks *tasks = nullptr;
     PmixLibrary *library = nullptr; // null: it still starts
+    std::string directory;          // the daemon's own, which goes with it (daemon/private_directory.h)
     bool ending = false;            // this daemon leaves: nothing new is begun
     bool library_stuck = false;     // it does not answer any more
     std::vector<StepService *> services;

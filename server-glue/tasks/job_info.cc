@@ -160,7 +160,7 @@ Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &ta
     job_realm.add(PMIX_SESSION_ID, step.session_id);
     info.add_array(PMIX_JOB_INFO_ARRAY, std::move(job_realm));
     if (step.self != no_host) {
-        info.add(PMIX_SERVER_NSPACE, step.nspace + ".server");
+        info.add(PMIX_SERVER_NSPACE, step.server_nspace());
         info.add_rank(PMIX_SERVER_RANK, step.self);
     }
 #if PMIX_NUMERIC_VERSION >= 0x00050000 // which finds what is of the session nowhere else

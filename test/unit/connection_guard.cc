@@ -320,6 +320,38 @@ void an_earlier_end_is_not_waited_for_for_ever(void **) {
     let_in(f);
 }
 
+// A tool, with a name (kind 4) or none (kind 3), that has come in; without `taken` where it was not let in.
+LetIn tool_comes(Fixture &f, const std::string &name) {
+    LetIn tool{f.connect(), {}};
+    HelloText text = own_hello();
+    text.kind = name.empty() ? 3 : 4;
+    text.nspace = name;
+    Fixture::say(tool.client, text.message());
+    f.settle();
+    if (f.library_has_one())
+        tool.taken = f.library_takes();
+    return tool;
+}
+
+void tools_are_not_too_many_and_of_different_names(void **) {
+    Fixture f({.tools = 3});
+    auto named = tool_comes(f, "one");
+    assert_true(bool(named.taken));
+    assert_false(bool(tool_comes(f, "one").taken));
+    assert_non_null(strstr(f.logged().c_str(), "a tool is called rank 0 of 'one' already"));
+    auto other = tool_comes(f, "other"), nameless = tool_comes(f, "");
+    assert_true(other.taken && nameless.taken);
+    assert_false(bool(tool_comes(f, "").taken));
+    assert_non_null(strstr(f.logged().c_str(), "3 tools are connected already"));
+    let_in(f); // processes of the job are none
+    // One that has gone makes room, and its name is free, whether or not the library has seen it.
+    named.client.reset();
+    assert_true(bool(tool_comes(f, "one").taken));
+    other.client.reset();
+    other.taken.reset();
+    assert_true(bool(tool_comes(f, "").taken));
+}
+
 void a_library_that_takes_nothing_is_reported(void **) {
     Fixture f({.look = 10ms});
     UniqueFd client = f.connect();
@@ -389,6 +421,7 @@ int main() {
         cmocka_unit_test(who_comes_again_waits_for_its_earlier_end),
         cmocka_unit_test(a_second_connection_of_a_process_does_not_wait),
         cmocka_unit_test(an_earlier_end_is_not_waited_for_for_ever),
+        cmocka_unit_test(tools_are_not_too_many_and_of_different_names),
         cmocka_unit_test(a_library_that_takes_nothing_is_reported),
         cmocka_unit_test(one_that_takes_its_time_is_not),
         cmocka_unit_test(a_second_close_meets_nothing),

@@ -1,0 +1,169 @@
+/* A PMIx tool: finds a server on this host, asks it for things, and prints what it gets.
+ * usage: tool [WHERE ...] [WHAT ...]
+ * WHERE  nspace NS | pid PID | uri URI | attach FILE   the server; without any, libpmix searches
+ *        name NS RANK                                  what the tool is called
+ * WHAT   who              "tool NS RANK"
+ *        namespaces       "namespace NS" for each
+ *        table NS         "process RANK HOST PID" for each, by rank
+ *        notify CODE NS   an event for all processes of NS
+ *        global CODE      an event of global range
+ *        signal NUMBER NS
+ *        publish KEY
+ *        spawn PROGRAM    one process: "spawned NS"
+ *        hold FILE        "held", and then waits until FILE exists
+ * Each WHAT ends with "WHAT: STATUS"; so does "init" when the tool does not connect, and "finalize". */
+#include "client.h"
+
+#include <pmix_tool.h>
+
+static int compare_ranks(const void *a, const void *b) {
+    pmix_rank_t first = ((const pmix_proc_info_t *)a)->proc.rank, second = ((const pmix_proc_info_t *)b)->proc.rank;
+    return first < second ? -1 : first > second;
+}
+
+static void print_table(pmix_data_array_t *array) {
+    pmix_proc_info_t *procs = array->array;
+    qsort(procs, array->size, sizeof *procs, compare_ranks);
+    for (size_t i = 0; i < array->size; i++)
+        say("process %u %s %d", procs[i].proc.rank, procs[i].hostname, (int)procs[i].pid);
+}
+
+static void print_namespaces(const char *list) {
+    char *copy = strdup(list), *rest = copy;
+    for (char *one = strsep(&rest, ","); one; one = strsep(&rest, ","))
+        say("namespace %s", one);
+    free(copy);
+}
+
+static pmix_status_t query(const char *key, const char *nspace) {
+    pmix_query_t query;
+    PMIX_QUERY_CONSTRUCT(&query);
+    pmix_status_t rc;
+    PMIX_ARGV_APPEND(rc, query.keys, key);
+    if (rc == PMIX_SUCCESS && nspace) {
+        PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+        PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_NSPACE, nspace, PMIX_STRING);
+    }
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+    rc = PMIx_Query_info(&query, 1, &results, &count);
+    for (size_t i = 0; rc == PMIX_SUCCESS && i < count; i++) {
+        pmix_value_t *value = &results[i].value;
+        if (value->type == PMIX_DATA_ARRAY && value->data.darray && value->data.darray->type == PMIX_PROC_INFO)
+            print_table(value->data.darray);
+        else if (value->type == PMIX_STRING)
+            print_namespaces(value->data.string);
+    }
+    if (results)
+        PMIX_INFO_FREE(results, count);
+    PMIX_QUERY_DESTRUCT(&query);
+    return rc;
+}
+
+static pmix_status_t notify(pmix_status_t code, const char *nspace) {
+    pmix_info_t info[2];
+    size_t n = 1;
+    bool yes = true;
+    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
+    if (nspace) {
+        pmix_proc_t all = process(nspace, PMIX_RANK_WILDCARD);
+        PMIX_INFO_LOAD(&info[1], PMIX_EVENT_CUSTOM_RANGE, &all, PMIX_PROC);
+        n = 2;
+    }
+    return PMIx_Notify_event(code, &me.proc, nspace ? PMIX_RANGE_CUSTOM : PMIX_RANGE_GLOBAL, info, n, NULL, NULL);
+}
+
+static pmix_status_t send_signal(int number, const char *nspace) {
+    pmix_info_t info;
+    pmix_proc_t all = process(nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
+    return PMIx_Job_control(&all, 1, &info, 1, NULL, NULL);
+}
+
+static pmix_status_t publish(const char *key) {
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, key, "a tool's", PMIX_STRING);
+    return PMIx_Publish(&info, 1);
+}
+
+static pmix_status_t spawn(char *program) {
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    char *argv[] = {program, NULL};
+    app.cmd = program;
+    app.argv = argv;
+    app.maxprocs = 1;
+    pmix_nspace_t nspace = "";
+    pmix_status_t rc = PMIx_Spawn(NULL, 0, &app, 1, nspace);
+    if (rc == PMIX_SUCCESS)
+        say("spawned %s", nspace);
+    return rc;
+}
+
+static void did(const char *what, pmix_status_t rc) {
+    say("%s: %s", what, status_name(rc));
+}
+
+int main(int argc, char **argv) {
+    pmix_info_t info[8];
+    size_t n = 0;
+    watch(100);
+    char **word = argv + (argc > 0);
+    for (; word[0] && word[1]; word += 2) {
+        const char *key = !strcmp(word[0], "nspace")   ? PMIX_SERVER_NSPACE
+                          : !strcmp(word[0], "uri")    ? PMIX_SERVER_URI
+                          : !strcmp(word[0], "attach") ? PMIX_TOOL_ATTACHMENT_FILE
+                                                       : NULL;
+        pid_t pid = atoi(word[1]);
+        if (key)
+            PMIX_INFO_LOAD(&info[n], key, word[1], PMIX_STRING);
+        else if (!strcmp(word[0], "pid"))
+            PMIX_INFO_LOAD(&info[n], PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+        else if (!strcmp(word[0], "name") && word[2]) {
+            pmix_rank_t rank = (pmix_rank_t)atoi(word[2]);
+            PMIX_INFO_LOAD(&info[n], PMIX_TOOL_NSPACE, word[1], PMIX_STRING);
+            n++;
+            PMIX_INFO_LOAD(&info[n], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
+            word++;
+        } else
+            break;
+        if (++n > 6)
+            break;
+    }
+    me.doing = "PMIx_tool_init";
+    pmix_status_t rc = PMIx_tool_init(&me.proc, n ? info : NULL, n);
+    if (rc != PMIX_SUCCESS) {
+        did("init", rc);
+        return 1;
+    }
+    for (; *word; word++) {
+        const char *what = me.doing = *word;
+        if (!strcmp(what, "who")) {
+            say("tool %s %u", me.proc.nspace, me.proc.rank);
+        } else if (!strcmp(what, "namespaces")) {
+            did(what, query(PMIX_QUERY_NAMESPACES, NULL));
+        } else if (!strcmp(what, "table") && word[1]) {
+            did(what, query(PMIX_QUERY_PROC_TABLE, *++word));
+        } else if (!strcmp(what, "notify") && word[1] && word[2]) {
+            word += 2;
+            did(what, notify(atoi(word[-1]), *word));
+        } else if (!strcmp(what, "global") && word[1]) {
+            did(what, notify(atoi(*++word), NULL));
+        } else if (!strcmp(what, "signal") && word[1] && word[2]) {
+            word += 2;
+            did(what, send_signal(atoi(word[-1]), *word));
+        } else if (!strcmp(what, "publish") && word[1]) {
+            did(what, publish(*++word));
+        } else if (!strcmp(what, "spawn") && word[1]) {
+            did(what, spawn(*++word));
+        } else if (!strcmp(what, "hold") && word[1]) {
+            say("held");
+            await_file(*++word);
+        } else {
+            fail("there is no '%s', or not like this", what);
+        }
+    }
+    me.doing = "PMIx_tool_finalize";
+    did("finalize", PMIx_tool_finalize());
+    return 0;
+}

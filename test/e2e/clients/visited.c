@@ -1,0 +1,49 @@
+/* A job that a tool visits: each rank hears of events 7201 and 7202, of PMIX_EVENT_JOB_END, and of SIGUSR1.
+ * Prints "there RANK", then "heard RANK CODE" for each event and "signalled RANK"; ends with event 7202. */
+#include "client.h"
+
+static sem_t over;
+static volatile sig_atomic_t signalled;
+
+static void on_event(size_t id, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data) {
+    (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    say("heard %u %s", me.rank, code == PMIX_EVENT_JOB_END ? "JOB_END" : code == 7201 ? "7201" : "7202");
+    if (code == 7202)
+        sem_post(&over);
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static void on_registered(pmix_status_t status, size_t id, void *data) {
+    (void)id;
+    if (status != PMIX_SUCCESS)
+        fail("PMIx_Register_event_handler: %s", status_name(status));
+    sem_post(data);
+}
+
+static void on_signal(int number) {
+    (void)number;
+    signalled = 1;
+}
+
+int main(void) {
+    begin(150);
+    sem_t registered;
+    sem_init(&over, 0, 0);
+    sem_init(&registered, 0, 0);
+    struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: sem_wait is to return */
+    sigaction(SIGUSR1, &action, NULL);
+    pmix_status_t codes[] = {7201, 7202, PMIX_EVENT_JOB_END};
+    PMIx_Register_event_handler(codes, 3, NULL, 0, on_event, on_registered, &registered);
+    await(&registered, "PMIx_Register_event_handler");
+    fence();
+    say("there %u", me.rank);
+    me.doing = "waiting for a tool";
+    while (sem_wait(&over) != 0) {
+        if (signalled)
+            say("signalled %u", me.rank);
+        signalled = 0;
+    }
+    pass();
+}

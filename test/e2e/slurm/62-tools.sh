@@ -1,0 +1,98 @@
+#!/bin/bash
+# PMIx tools at a job's daemons, on the hosts of the job: how they find them, what they may, and who is kept out.
+. "$(dirname "$0")/../common/words.sh"
+
+out=$test_dir/visited
+: >"$out"
+(cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- \
+    srun "$mpi" -N2 -n4 -m block "$clients/visited") >"$out" 2>&1 </dev/null &
+job_pid=$!
+said() { (($(grep -c "^$1" "$out") == $2)); } # TEXT TIMES
+ok "a job of pmixuser1 runs" until_true 30 said there 4
+host=$(host_name 1)
+owner() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$@" 2>&1; }
+stranger() { "${on_cluster[@]}" --user pmixuser2 --host "$host" -- timeout -k 5 60 "$@" 2>&1; }
+tool() { owner "$clients/tool" "$@"; }
+
+# ------------------------------------------------------------------------- how a tool finds the job
+
+daemon=$(on_host "$host" pgrep -u pmixuser1 -x pmixhostd | tail -n 1)
+directory=$(on_host "$host" find /tmp -maxdepth 2 -user pmixuser1 -name 'pmix.*.tool' -printf '%h\n')
+ok "there is a directory with rendezvous files" test -n "$directory"
+is "only their user can read them" \
+    "$(on_host "$host" find "$directory" -name 'pmix.*.tool*' -printf '%m %u\n' | sort -u)" "600 pmixuser1"
+nspace=$(on_host "$host" find "$directory" -name 'pmix.*.tool.*.server' -printf '%f\n' |
+    sed 's/^pmix\.[^.]*\.tool\.//; s/\.server$//')
+like "one has the name of the job's namespace" "$nspace" '^slurm\.[0-9]+\.0$'
+text=$(on_host "$host" cat "$directory/pmix.$host.tool.$nspace")
+like "its first line is the server's URI" "$(head -n 1 <<<"$text")" \
+    "^$nspace\.server\.0;tcp4://127\.0\.0\.1:[0-9]+\$"
+is "and the others are version, process and user" "$(sed -n '2{s/[0-9]*\.[0-9]*\.[0-9]*/version/;p}; 3,4p' <<<"$text")" \
+    "version
+$daemon
+60001:60001"
+like "a tool that searches finds the one job there is" "$(tool who namespaces)" "namespace $nspace"
+like "by its namespace" "$(tool nspace "$nspace" who)" "^tool $nspace\.tool\.0\.[0-9]+ 0"
+like "by the server's namespace" "$(tool nspace "$nspace.server" namespaces)" "namespace $nspace"
+like "by the daemon's process" "$(tool pid "$daemon" namespaces)" "namespace $nspace"
+like "by its file" "$(tool attach "$directory/pmix.$host.tool" namespaces)" "namespace $nspace"
+like "by its URI" "$(tool uri "$(head -n 1 <<<"$text")" namespaces)" "namespace $nspace"
+job_id=$(cut -d. -f2 <<<"$nspace")
+like "beside the job's tasks, as srun starts it" "$(owner srun --overlap --jobid="$job_id" -w "$host" -N1 -n1 --mpi=none \
+    "$clients/tool" nspace "$nspace" who)" "^tool $nspace\\.tool\\.0\\.[0-9]+ 0"
+like "a tool may have a name of its own" "$(tool nspace "$nspace" name mytool 3 who)" '^tool mytool 3'
+unlike "no tool may be called like the job" "$(tool nspace "$nspace" name "$nspace" 0 who)" '^tool'
+unlike "of another job there is nothing" "$(tool nspace slurm.999999.0 who)" '^tool'
+
+# ------------------------------------------------------------------------------- what a tool may do
+
+table=$(tool nspace "$nspace" table "$nspace")
+is "it gets the table of all processes" "$(grep -c '^process' <<<"$table")" 4
+pids=$(on_host "$host" pgrep -x visited | sort -n | tr '\n' ' ')
+is "with their hosts and numbers" "$(awk '$3 == "'"$host"'" {print $4}' <<<"$table" | sort -n | tr '\n' ' ')" "$pids"
+like "it signals all processes" "$(tool nspace "$nspace" signal 10 "$nspace")" '^signal: PMIX_(SUCCESS|OPERATION_SUCCEEDED)'
+ok "on every host" until_true 10 said signalled 4
+like "what it notifies" "$(tool nspace "$nspace" notify 7201 "$nspace")" '^notify: PMIX_'
+ok "comes to every process" until_true 10 eval '(($(grep -c "^heard . 7201" "$out") == 4))'
+tool nspace "$nspace" global -191 notify -191 "$nspace" >/dev/null
+tool nspace "$nspace" notify 7201 "$nspace" >/dev/null
+ok "another event follows" until_true 10 eval '(($(grep -c "^heard . 7201" "$out") == 8))'
+unlike "it cannot tell the other hosts that the job has ended" "$(cat "$out")" '^heard [23] JOB_END'
+like "it publishes nothing" "$(tool nspace "$nspace" publish test.key)" '^publish: PMIX_ERR_NOT_SUPPORTED'
+like "it spawns" "$(tool nspace "$nspace" spawn /bin/true)" '^spawned slurm\.[0-9]+\.[1-9]'
+like "a job of no name is not there" "$(tool nspace "$nspace" signal 10 slurm.999999.0)" '^signal: PMIX_ERR_NOT_FOUND'
+
+# ------------------------------------------------------------------------------- several, and others
+
+holds=()
+for i in 1 2 3; do
+    tool nspace "$nspace" hold "$CLIENT_DIR/go" namespaces >"$test_dir/hold.$i" &
+    holds+=($!)
+done
+tool nspace "$nspace" name twin 0 hold "$CLIENT_DIR/go" >"$test_dir/hold.4" &
+holds+=($!)
+ok "several tools are here at once" until_true 20 eval '(($(cat "$test_dir"/hold.? | grep -c "^held") == 4))'
+unlike "but not two of one name" "$(tool nspace "$nspace" name twin 0 who)" '^tool'
+touch "$CLIENT_DIR/go"
+wait "${holds[@]}"
+is "each gets its answer and leaves" "$(cat "$test_dir"/hold.? | grep -c '^finalize: PMIX_SUCCESS')" 4
+like "the name is free again" "$(tool nspace "$nspace" name twin 0 who)" '^tool twin 0'
+killed=()
+for time in 0.002 0.005 0.01 0.015 0.02 0.03 0.05; do # whatever each has come to by then
+    for i in 1 2 3; do
+        owner timeout -s KILL $time "$clients/tool" nspace "$nspace" namespaces table "$nspace" notify 7203 "$nspace" \
+            signal 0 "$nspace" namespaces table "$nspace" >/dev/null &
+        killed+=($!)
+    done
+done
+wait "${killed[@]}"
+like "tools that are killed do no harm" "$(tool nspace "$nspace" namespaces)" "namespace $nspace"
+uri=$(head -n 1 <<<"$text")
+unlike "a stranger does not find the job" "$(stranger "$clients/tool" nspace "$nspace" who)" '^tool'
+unlike "nor is he let in where he knows the address" "$(stranger "$clients/tool" uri "$uri" who)" '^tool'
+ok "after all that the job still runs" kill -0 "$job_pid"
+tool nspace "$nspace" notify 7202 "$nspace" >/dev/null
+wait "$job_pid"
+is "and ends well" "$(grep -c '^ok' "$out")" 4
+is "the files go with it" "$(on_host "$host" find /tmp -maxdepth 2 -name 'pmix.*.tool*')" ""
+done_testing

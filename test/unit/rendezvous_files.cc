@@ -1,0 +1,80 @@
+// The files by which tools find a server: their names, their text, and whose they are.
+#include "server-glue/tool_access/rendezvous_files.h"
+
+#include "common/base/small_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+const RendezvousServer server{"slurm.1.0.server", 3, "tcp4://127.0.0.1:4711", "4.2.2", 77, 1000, 100, 86400};
+
+struct Directory {
+    std::string path = "/tmp/pmixhost-test.XXXXXX";
+    Directory() { assert_non_null(mkdtemp(path.data())); }
+    ~Directory() { std::filesystem::remove_all(path); }
+};
+
+void five_lines(void **) {
+    assert_string_equal(rendezvous_text(server).c_str(), "slurm.1.0.server.3;tcp4://127.0.0.1:4711\n"
+                                                         "4.2.2\n77\n1000:100\n1970-01-02T00:00:00Z\n");
+}
+
+void names_with_and_without_the_domain(void **) {
+    using Names = std::vector<std::string>;
+    assert_true(rendezvous_names("n1", server, "slurm.1.0") ==
+                (Names{"pmix.n1.tool", "pmix.n1.tool.77", "pmix.n1.tool.slurm.1.0.server", "pmix.n1.tool.slurm.1.0"}));
+    auto both = rendezvous_names("n1.site.org", server, "slurm.1.0");
+    assert_int_equal(both.size(), 8);
+    assert_string_equal(both[0].c_str(), "pmix.n1.tool");
+    assert_string_equal(both[4].c_str(), "pmix.n1.site.org.tool");
+}
+
+void one_file_of_many_names_for_its_user_alone(void **) {
+    Directory directory;
+    mode_t before = umask(0);
+    auto written = write_rendezvous_files(directory.path, {"one", "other"}, "text");
+    umask(before);
+    assert_true(written.ok());
+    for (const char *name : {"one", "other"}) {
+        std::string path = directory.path + "/" + name;
+        struct stat file {};
+        assert_int_equal(lstat(path.c_str(), &file), 0);
+        assert_int_equal(file.st_mode, S_IFREG | 0600);
+        assert_string_equal(read_small_file(path)->c_str(), "text");
+    }
+}
+
+void nothing_of_others_is_written_to(void **) {
+    Directory directory;
+    std::string there = directory.path + "/one";
+    std::ofstream(there) << "before";
+    auto written = write_rendezvous_files(directory.path, {"one"}, "text");
+    assert_false(written.ok());
+    assert_non_null(strstr(written.failure().text.c_str(), there.c_str()));
+    assert_string_equal(read_small_file(there)->c_str(), "before");
+    Directory other;
+    assert_int_equal(symlink(there.c_str(), (other.path + "/rendezvous").c_str()), 0);
+    assert_false(write_rendezvous_files(other.path, {"two"}, "text").ok());
+    assert_string_equal(read_small_file(there)->c_str(), "before");
+    assert_false(write_rendezvous_files(directory.path + "/none", {"one"}, "text").ok());
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(five_lines),
+        cmocka_unit_test(names_with_and_without_the_domain),
+        cmocka_unit_test(one_file_of_many_names_for_its_user_alone),
+        cmocka_unit_test(nothing_of_others_is_written_to),
+    };
+    return cmocka_run_group_tests_name("rendezvous files", tests, nullptr, nullptr);
+}
