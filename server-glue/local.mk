@@ -103,7 +103,6 @@ server_glue_libglue_files = \
 	server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc \
-	server-glue/tool_access/rendezvous_files.h server-glue/tool_access/rendezvous_files.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
 	server-glue/tool_access/tool_ask.h server-glue/tool_access/tool_upcall.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

@@ -12,8 +12,9 @@ tools_librun_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 tools_librun_la_LIBADD = common/libcommon.la
 
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/config_command.cc tools/run/run_command.cc \
-	tools/cli/version_command.cc
-# Only the version number of the PMIx library is used here.
+	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
+	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \
+	tools/view/server_list.h tools/view/server_list.cc
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5 \

@@ -4,7 +4,7 @@
 #include "common/text/printable.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
-#include "server-glue/tool_access/rendezvous_files.h"
+#include "common/rendezvous/rendezvous_files.h"
 
 #include <climits>
 #include <ctime>

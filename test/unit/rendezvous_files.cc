@@ -1,5 +1,5 @@
 // The files by which tools find a server: their names, their text, and whose they are.
-#include "server-glue/tool_access/rendezvous_files.h"
+#include "common/rendezvous/rendezvous_files.h"
 
 #include "common/base/small_file.h"
 
@@ -25,6 +25,30 @@ struct Directory {
 void five_lines(void **) {
     assert_string_equal(rendezvous_text(server).c_str(), "slurm.1.0.server.3;tcp4://127.0.0.1:4711\n"
                                                          "4.2.2\n77\n1000:100\n1970-01-02T00:00:00Z\n");
+}
+
+void what_is_written_is_read(void **) {
+    auto read = parse_rendezvous(rendezvous_text(server));
+    assert_true(read.ok());
+    assert_string_equal(rendezvous_text(*read).c_str(), rendezvous_text(server).c_str());
+    // As libpmix writes it.
+    auto other = parse_rendezvous("prterun-host-12@0.0;tcp4://127.0.0.1:99\n5.0.7\n12\n1000:100\n"
+                                  "Mon Nov 23 07:00:00 2026\n\n");
+    assert_true(other.ok());
+    assert_string_equal(other->nspace.c_str(), "prterun-host-12@0");
+    assert_int_equal(other->pid, 12);
+    assert_int_equal(other->started, 0);
+}
+
+void what_makes_no_sense_is_no_server(void **) {
+    const std::string uri = "a.0;tcp4://127.0.0.1:1\n", rest = "4.2.2\n77\n1000:100\n";
+    for (const std::string &bad :
+         {std::string(), std::string("\n\n\n\n\n"), uri, uri + "4.2.2\n", uri + "4.2.2\n77\n", "a;tcp4://1:1\n" + rest,
+          ".0;tcp4://1:1\n" + rest, "a.x;tcp4://1:1\n" + rest, "a.0\n" + rest, "a b.0;tcp4://1:1\n" + rest,
+          std::string(300, 'a') + ".0;tcp4://1:1\n" + rest, uri + "4.2.2\n-7\n1:1\n", uri + "4.2.2\n0\n1:1\n",
+          uri + "4.2.2\n77\n1000\n", uri + "4.2.2\n7x\n1:1\n", uri + "\n77\n1:1\n", std::string(100, '\0') + rest,
+          "\x1b[2J.0;tcp4://1:1\n" + rest})
+        assert_false(parse_rendezvous(bad).ok());
 }
 
 void names_with_and_without_the_domain(void **) {
@@ -72,6 +96,8 @@ void nothing_of_others_is_written_to(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(five_lines),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(what_makes_no_sense_is_no_server),
         cmocka_unit_test(names_with_and_without_the_domain),
         cmocka_unit_test(one_file_of_many_names_for_its_user_alone),
         cmocka_unit_test(nothing_of_others_is_written_to),

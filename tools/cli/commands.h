@@ -13,8 +13,11 @@ inline constexpr int exit_ok = 0;
 inline constexpr int exit_failure = 1; // it could not be done, or the file checked has errors
 inline constexpr int exit_usage = 2;   // the command line is wrong
 
+int ps_command(const Words &words);
 int run_command(const Words &words);
 int config_command(const Words &words);
+int servers_command(const Words &words);
 int version_command(const Words &words);
+int with_command(const Words &words);
 
 } // namespace pmixhost

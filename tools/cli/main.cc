@@ -14,13 +14,17 @@ namespace {
 constexpr char help[] = "Usage: pmixhost COMMAND [OPTIONS]\n"
                         "\n"
                         "  run       run a program on virtual hosts of this machine\n"
+                        "  ps        list the processes of your jobs on this host\n"
                         "  config    show the configuration and where each value comes from, or check a file\n"
+                        "  servers   list the PMIx servers on this host that your tools can reach\n"
+                        "  with      run a PMIx tool so that it finds a certain job\n"
                         "  version   show the version and what it was built with\n"
                         "\n"
                         "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
                         "pmixhost.conf(5). Under a resource manager, jobs need none of this: srun --mpi=pmixhost.\n"
                         "\n"
-                        "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's.\n";
+                        "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's,\n"
+                        "that of `with` the tool's.\n";
 
 // Sees to it that descriptors 0 to 2 are open, whatever we were started with, so that no pipe of ours takes their
 // place.
@@ -40,6 +44,12 @@ int dispatch(const Words &words) {
         return run_command(rest);
     if (command == "config")
         return config_command(rest);
+    if (command == "ps")
+        return ps_command(rest);
+    if (command == "servers")
+        return servers_command(rest);
+    if (command == "with")
+        return with_command(rest);
     if (command == "version" || command == "--version" || command == "-V")
         return version_command(rest);
     if (command == "help" || command == "--help" || command == "-h") {
@@ -49,7 +59,8 @@ int dispatch(const Words &words) {
     if (words.empty())
         std::fputs(help, stderr);
     else
-        std::fprintf(stderr, "pmixhost: error: there is no command '%s'; allowed: run, config, version\n",
+        std::fprintf(stderr,
+                     "pmixhost: error: there is no command '%s'; allowed: run, ps, config, servers, with, version\n",
                      words.front().c_str());
     return exit_usage;
 }

@@ -40,6 +40,37 @@ like "by its URI" "$(tool uri "$(head -n 1 <<<"$text")" namespaces)" "namespace 
 job_id=$(cut -d. -f2 <<<"$nspace")
 like "beside the job's tasks, as srun starts it" "$(owner srun --overlap --jobid="$job_id" -w "$host" -N1 -n1 --mpi=none \
     "$clients/tool" nspace "$nspace" who)" "^tool $nspace\\.tool\\.0\\.[0-9]+ 0"
+
+# ------------------------------------------------------------------------------- pmixhost with, servers
+
+pmixhost=$PMIXHOST_BUILD/tools/pmixhost
+servers=$(owner "$pmixhost" servers)
+like "pmixhost servers lists it" "$(sed -n 2p <<<"$servers")" "^$nspace +0 +$daemon +[0-9.]+ +[0-9T:-]+ +tcp4://127\\.0\\.0\\.1:[0-9]+\$"
+like "as JSON too" "$(owner "$pmixhost" servers --json | tr -d ' \n')" \
+    "^\\[\\{\"job\":\"$nspace\",.*\"pid\":$daemon,.*\\}\\]\$"
+ps=$(owner "$pmixhost" ps)
+is "pmixhost ps lists the processes of all hosts" "$(awk -v job="$nspace" 'NR > 1 && $1 == job {print $2}' <<<"$ps" | tr '\n' ' ')" \
+    "0 1 2 3 "
+is "with their numbers" "$(awk -v host="$host" '$3 == host {print $4}' <<<"$ps" | sort -n | tr '\n' ' ')" \
+    "$(on_host "$host" pgrep -x visited | sort -n | tr '\n' ' ')"
+like "of one job, as JSON" "$(owner "$pmixhost" ps "$job_id.0" --json | tr -d ' \n')" \
+    "^\\[\\{\"job\":\"$nspace\",\"processes\":\\[\\{\"rank\":0,\"host\":\"$host\",.*\"rank\":3,.*\\}\\]\\}\\]\$"
+like "a job that is not here has none" "$(owner "$pmixhost" ps 999999)" '^pmixhost: error: job 999999: none of its processes is on'
+like "a stranger's list is empty" "$(stranger "$pmixhost" servers)" '^pmixhost: no PMIx server of yours runs on this host'
+like "pmixhost with the job's number" "$(owner "$pmixhost" with "$job_id" -- "$clients/tool" who)" "^tool $nspace\\.tool"
+like "with the step's" "$(owner "$pmixhost" with "$job_id.0" -- "$clients/tool" who)" "^tool $nspace\\.tool"
+like "with the namespace, and a tool that names the server" \
+    "$(owner "$pmixhost" with "$nspace" -- "$clients/tool" nspace "$nspace" who)" "^tool $nspace\\.tool"
+like "a job that is not here is said to be none" "$(owner "$pmixhost" with 999999 -- "$clients/tool" who)" \
+    "^pmixhost: error: no PMIx server of job 999999 runs on this host, only of $nspace; next: "
+owner "$pmixhost" with "$job_id" -- sh -c 'exit 7' >/dev/null
+is "the exit code is the tool's" "$?" 7
+owner "$pmixhost" with "$job_id" -- sh -c 'kill -TERM $PPID; while :; do :; done' >/dev/null
+is "a signal is passed on to it" "$?" 143
+is "nothing of it is left" "$(on_host "$host" find /tmp -maxdepth 1 -name 'pmixhost-with.*')" ""
+
+# ------------------------------------------------------------------------------------------- its name
+
 like "a tool may have a name of its own" "$(tool nspace "$nspace" name mytool 3 who)" '^tool mytool 3'
 unlike "no tool may be called like the job" "$(tool nspace "$nspace" name "$nspace" 0 who)" '^tool'
 unlike "of another job there is nothing" "$(tool nspace slurm.999999.0 who)" '^tool'

@@ -1,15 +1,19 @@
 // See rendezvous_files.h.
-#include "server-glue/tool_access/rendezvous_files.h"
+#include "common/rendezvous/rendezvous_files.h"
 
 #include "common/base/unique_fd.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <ctime>
 #include <fcntl.h>
 #include <set>
 #include <unistd.h>
 
 namespace pmixhost {
+
+static constexpr std::size_t max_nspace = 255; // PMIX_MAX_NSLEN
 
 std::string rendezvous_uri(const RendezvousServer &server) {
     return fmt::format("{}.{};{}", server.nspace, server.rank, server.address);
@@ -22,6 +26,49 @@ std::string rendezvous_text(const RendezvousServer &server) {
         strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%SZ", &time);
     return fmt::format("{}\n{}\n{}\n{}:{}\n{}\n", rendezvous_uri(server), server.version, server.pid, server.uid,
                        server.gid, line);
+}
+
+namespace {
+
+std::string_view line_of(std::string_view &rest) {
+    std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return line;
+}
+
+template <typename Number> bool read_number(std::string_view text, Number &value) {
+    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return failed == std::errc() && end == text.data() + text.size();
+}
+
+bool is_plain(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
+}
+
+} // namespace
+
+Result<RendezvousServer> parse_rendezvous(std::string_view text) {
+    RendezvousServer server{};
+    std::string_view uri = line_of(text), version = line_of(text), pid = line_of(text), owner = line_of(text);
+    std::size_t address = uri.find(';'), rank = uri.substr(0, address).rfind('.'), colon = owner.find(':');
+    if (!is_plain(uri) || address == uri.npos || rank == uri.npos || rank == 0 || rank > max_nspace ||
+        !read_number(uri.substr(rank + 1, address - rank - 1), server.rank))
+        return error(ErrorKind::invalid,
+                     "its first line is no URI of a server, such as NAMESPACE.0;tcp4://127.0.0.1:1");
+    if (version.starts_with('v'))
+        version.remove_prefix(1);
+    if (!is_plain(version) || !read_number(pid, server.pid) || server.pid <= 0 || colon == owner.npos ||
+        !read_number(owner.substr(0, colon), server.uid) || !read_number(owner.substr(colon + 1), server.gid))
+        return error(ErrorKind::invalid, "it lacks the server's version, process or user");
+    server.nspace = uri.substr(0, rank);
+    server.address = uri.substr(address + 1);
+    server.version = version;
+    tm time{};
+    const std::string line(line_of(text));
+    if (const char *end = strptime(line.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time); end && *end == '\0')
+        server.started = timegm(&time);
+    return server;
 }
 
 std::vector<std::string> rendezvous_names(const std::string &host, const RendezvousServer &server,

@@ -13,6 +13,7 @@
 
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct RendezvousServer {
 };
 
 std::string rendezvous_text(const RendezvousServer &server);
+// Reads such a text, also that of libpmix' own servers (their fifth line is of another form: `started` is then 0). The
+// file may be anybody's: fails (invalid) where a line is missing or makes no sense.
+Result<RendezvousServer> parse_rendezvous(std::string_view text);
 // "rm.1.0.server.0;tcp4://127.0.0.1:4711"
 std::string rendezvous_uri(const RendezvousServer &server);
 // The names that tools of `host` (as gethostname(2) says) look for: of any server, and of one by its pid, its own

@@ -1,0 +1,148 @@
+// `pmixhost with JOB -- TOOL ...`: runs any PMIx tool so that it finds exactly that job. Tools look for names of files
+// that may be the beginning of several (common/rendezvous/rendezvous_files.h); in a directory with the files of one
+// server there is no doubt.
+#include "common/text/printable.h"
+#include "tools/cli/commands.h"
+#include "tools/view/server_list.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr char with_usage[] =
+    "Usage: pmixhost with JOB[.STEP] -- TOOL [ARGUMENTS]\n"
+    "\n"
+    "Runs a PMIx tool so that it finds that job's server on this host. JOB may also be a\n"
+    "namespace, as `pmixhost servers` lists them.\n"
+    "\n"
+    "Exit code: the tool's (128 and its number for a signal); 1 there is no such job here, or the\n"
+    "tool cannot be run, 2 wrong command line.\n";
+
+int complain(int code, const std::string &text) {
+    std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str());
+    return code;
+}
+
+struct TemporaryDirectory {
+    std::string path;
+    ~TemporaryDirectory() {
+        std::error_code ignored;
+        if (!path.empty())
+            std::filesystem::remove_all(path, ignored);
+    }
+};
+
+// A tool that runs inside of a task would take the task's own server otherwise.
+bool leads_elsewhere(const char *variable) {
+    std::string_view name(variable, std::strcspn(variable, "="));
+    return name.starts_with("PMIX_SERVER_URI") || name == "PMIX_NAMESPACE" || name == "PMIX_RANK" ||
+           name == "PMIX_SYSTEM_TMPDIR" || name == "PMIX_SERVER_TMPDIR";
+}
+
+// Whom a signal for us is meant for.
+volatile sig_atomic_t tool_pid = 0;
+void pass_on(int number) {
+    if (tool_pid > 0)
+        ::kill(static_cast<pid_t>(tool_pid), number);
+}
+
+// The terminal's signals reach the tool as well; the others are passed on. Those that come before it runs wait.
+int run(char *const words[], char *const environment[]) {
+    sigset_t passed, before, defaults;
+    sigemptyset(&passed);
+    sigaddset(&passed, SIGTERM);
+    sigaddset(&passed, SIGHUP);
+    sigprocmask(SIG_BLOCK, &passed, &before);
+    defaults = passed;
+    for (int number : {SIGINT, SIGQUIT})
+        std::signal(number, SIG_IGN), sigaddset(&defaults, number);
+    std::signal(SIGCHLD, SIG_DFL);
+    struct sigaction action {};
+    action.sa_handler = pass_on;
+    for (int number : {SIGTERM, SIGHUP})
+        sigaction(number, &action, nullptr);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &before);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    pid_t pid = -1;
+    int code = ::posix_spawnp(&pid, words[0], nullptr, &attributes, words, environment), status = 0;
+    posix_spawnattr_destroy(&attributes);
+    if (code != 0)
+        return complain(exit_failure, fmt::format("cannot run {}: {}", printable(words[0]), std::strerror(code)));
+    tool_pid = pid;
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string choice(const std::vector<ListedServer> &servers) {
+    std::string text;
+    for (const auto &one : servers)
+        text += (text.empty() ? "" : ", ") + printable(one.job);
+    return text;
+}
+
+} // namespace
+
+int with_command(const Words &words) {
+    if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
+        std::fputs(with_usage, stdout);
+        return exit_ok;
+    }
+    if (words.size() < 3 || words[1] != "--" || words[0].empty()) {
+        std::fputs(with_usage, stderr);
+        return exit_usage;
+    }
+    auto servers = servers_below(rendezvous_root());
+    auto meant = servers_of(servers, words[0]);
+    if (meant.empty())
+        return complain(
+            exit_failure,
+            fmt::format("no PMIx server of job {} runs on this host{}{}; next: run this on a host of the job",
+                        printable(words[0]), servers.empty() ? "" : ", only of ", choice(servers)));
+    if (std::any_of(meant.begin(), meant.end(), [&](const auto &one) { return one.job != meant[0].job; }))
+        return complain(exit_failure, fmt::format("job {} has several steps here; next: name one of {}",
+                                                  printable(words[0]), choice(meant)));
+    char host[HOST_NAME_MAX + 1] = "";
+    ::gethostname(host, sizeof host - 1);
+    TemporaryDirectory directory;
+    std::string path = "/tmp/pmixhost-with.XXXXXX";
+    if (!::mkdtemp(path.data()))
+        return complain(exit_failure, fmt::format("cannot make a directory in /tmp: {}", std::strerror(errno)));
+    directory.path = path;
+    const RendezvousServer &server = meant[0].server;
+    auto written = write_rendezvous_files(path, rendezvous_names(host, server, meant[0].job), rendezvous_text(server));
+    if (!written)
+        return complain(exit_failure, written.failure().text);
+
+    std::string root = "PMIX_SYSTEM_TMPDIR=" + path, root_of_server = "PMIX_SERVER_TMPDIR=" + path;
+    std::vector<char *> environment{root.data(), root_of_server.data()}, arguments;
+    for (char **variable = environ; *variable; ++variable) {
+        if (!leads_elsewhere(*variable))
+            environment.push_back(*variable);
+    }
+    environment.push_back(nullptr);
+    Words tool(words.begin() + 2, words.end());
+    for (auto &word : tool)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    return run(arguments.data(), environment.data());
+}
+
+} // namespace pmixhost
