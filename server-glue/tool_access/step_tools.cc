@@ -1,10 +1,10 @@
 // See step_tools.h.
 #include "server-glue/tool_access/step_tools.h"
 
+#include "common/rendezvous/rendezvous_files.h"
 #include "common/text/printable.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
-#include "common/rendezvous/rendezvous_files.h"
 
 #include <climits>
 #include <ctime>

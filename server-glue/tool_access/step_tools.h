@@ -1,6 +1,6 @@
-// Tools at a step's daemon: how those of this host find it (common/rendezvous/rendezvous_files.h), and what they are called. Who may come
-// is the guard's business (library/connection_guard.h), before they are heard of here; when they go, libpmix says
-// nothing.
+// Tools at a step's daemon: how those of this host find it (common/rendezvous/rendezvous_files.h), and what they are
+// called. Who may come is the guard's business (library/connection_guard.h), before they are heard of here; when they
+// go, libpmix says nothing.
 #pragma once
 
 #include "server-glue/step/step_context.h"
