@@ -9,6 +9,10 @@
 
 namespace pmixhost {
 
+// Of what is told of a job's processes: a server has the job's own processes, and tools, to which "namespace" would
+// not come.
+constexpr pmix_data_range_t reports_range = PMIX_RANGE_SESSION;
+
 // What an event tells. The process that it is about comes first: programs written for PRRTE, its own tests among
 // them, look no further. Default handlers do not get it: what they do with any event (Open MPI's end their process)
 // is not meant for the end of others.
@@ -49,7 +53,7 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
     for (const auto &ended : report.processes) {
         auto info = about({proc_of(nspace, ended.rank)}, host, report.time);
         add_how(*info, ended);
-        events.push_back({ended.code, proc_of(nspace, ended.rank), PMIX_RANGE_NAMESPACE, std::move(info)});
+        events.push_back({ended.code, proc_of(nspace, ended.rank), reports_range, std::move(info)});
     }
     return events;
 }
@@ -64,7 +68,7 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
     auto info = about(procs, of_one_host ? map.hosts()[host] : std::string(), time);
     add_how(*info, how);
     info->add(PMIX_EVENT_DO_NOT_CACHE, true);
-    return {PMIX_EVENT_PROC_TERMINATED, procs.front(), PMIX_RANGE_NAMESPACE, std::move(info)};
+    return {PMIX_EVENT_PROC_TERMINATED, procs.front(), reports_range, std::move(info)};
 }
 
 // The launcher (srun) makes one code of all the exit codes of a job, in a shell's manner.

@@ -10,6 +10,7 @@
  *        signal NUMBER NS
  *        publish KEY
  *        spawn PROGRAM    one process: "spawned NS"
+ *        hear aborted, hear terminated   "listens", then waits for one such event: "heard STATUS of NS RANK"
  *        hold FILE        "held", and then waits until FILE exists
  * Each WHAT ends with "WHAT: STATUS"; so does "init" when the tool does not connect, and "finalize". */
 #include "client.h"
@@ -100,6 +101,42 @@ static pmix_status_t spawn(char *program) {
     return rc;
 }
 
+static struct {
+    sem_t registered, heard;
+    pmix_status_t code;
+    pmix_proc_t of;
+} listener;
+
+static void on_event(size_t id, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data) {
+    (void)id, (void)results, (void)nresults;
+    listener.code = code;
+    listener.of = *source;
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) && info[i].value.type == PMIX_PROC)
+            listener.of = *info[i].value.data.proc;
+    sem_post(&listener.heard);
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static void on_registered(pmix_status_t status, size_t id, void *data) {
+    (void)id, (void)data;
+    if (status != PMIX_SUCCESS)
+        fail("PMIx_Register_event_handler: %s", status_name(status));
+    sem_post(&listener.registered);
+}
+
+static void hear(pmix_status_t code) {
+    sem_init(&listener.registered, 0, 0);
+    sem_init(&listener.heard, 0, 0);
+    PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, on_registered, NULL);
+    await(&listener.registered, "PMIx_Register_event_handler");
+    say("listens");
+    await(&listener.heard, "an event");
+    say("heard %s of %s %u", status_name(listener.code), listener.of.nspace, listener.of.rank);
+}
+
 static void did(const char *what, pmix_status_t rc) {
     say("%s: %s", what, status_name(rc));
 }
@@ -156,6 +193,8 @@ int main(int argc, char **argv) {
             did(what, publish(*++word));
         } else if (!strcmp(what, "spawn") && word[1]) {
             did(what, spawn(*++word));
+        } else if (!strcmp(what, "hear") && word[1]) {
+            hear(!strcmp(*++word, "aborted") ? PMIX_ERR_PROC_ABORTED : PMIX_EVENT_PROC_TERMINATED);
         } else if (!strcmp(what, "hold") && word[1]) {
             say("held");
             await_file(*++word);

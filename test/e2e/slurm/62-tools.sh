@@ -122,8 +122,20 @@ uri=$(head -n 1 <<<"$text")
 unlike "a stranger does not find the job" "$(stranger "$clients/tool" nspace "$nspace" who)" '^tool'
 unlike "nor is he let in where he knows the address" "$(stranger "$clients/tool" uri "$uri" who)" '^tool'
 ok "after all that the job still runs" kill -0 "$job_pid"
+
+# --------------------------------------------------------------------------------- what a tool hears
+
+tool nspace "$nspace" hear aborted >"$test_dir/hear" &
+hearer=$!
+ok "a tool listens" until_true 20 grep -q '^listens' "$test_dir/hear"
+other=$(host_name 2)
+victim=$(on_host "$other" pgrep -x visited | tail -n 1)
+on_host "$other" kill -KILL "$victim"
+wait "$hearer"
+like "and hears of the end of a process on another host" "$(cat "$test_dir/hear")" \
+    "heard PMIX_ERR_PROC_ABORTED of $nspace [23]"
 tool nspace "$nspace" notify 7202 "$nspace" >/dev/null
 wait "$job_pid"
-is "and ends well" "$(grep -c '^ok' "$out")" 4
+is "the others of the job end well" "$(grep -c '^ok' "$out")" 3
 is "the files go with it" "$(on_host "$host" find /tmp -maxdepth 2 -name 'pmix.*.tool*')" ""
 done_testing
