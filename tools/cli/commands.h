@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pmixhost {
@@ -13,6 +14,9 @@ inline constexpr int exit_ok = 0;
 inline constexpr int exit_failure = 1; // it could not be done, or the file checked has errors
 inline constexpr int exit_usage = 2;   // the command line is wrong
 
+// signal, kill, pause, resume.
+bool is_control_verb(std::string_view word);
+int control_command(std::string_view verb, const Words &words);
 int ps_command(const Words &words);
 int run_command(const Words &words);
 int config_command(const Words &words);

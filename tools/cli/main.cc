@@ -15,6 +15,7 @@ constexpr char help[] = "Usage: pmixhost COMMAND [OPTIONS]\n"
                         "\n"
                         "  run       run a program on virtual hosts of this machine\n"
                         "  ps        list the processes of your jobs on this host\n"
+                        "  signal    send a signal to processes of a job; also: kill, pause, resume\n"
                         "  config    show the configuration and where each value comes from, or check a file\n"
                         "  servers   list the PMIx servers on this host that your tools can reach\n"
                         "  with      run a PMIx tool so that it finds a certain job\n"
@@ -44,6 +45,8 @@ int dispatch(const Words &words) {
         return run_command(rest);
     if (command == "config")
         return config_command(rest);
+    if (is_control_verb(command))
+        return control_command(command, rest);
     if (command == "ps")
         return ps_command(rest);
     if (command == "servers")
@@ -60,7 +63,8 @@ int dispatch(const Words &words) {
         std::fputs(help, stderr);
     else
         std::fprintf(stderr,
-                     "pmixhost: error: there is no command '%s'; allowed: run, ps, config, servers, with, version\n",
+                     "pmixhost: error: there is no command '%s'; allowed: run, ps, signal, kill, pause, resume, "
+                     "config, servers, with, version\n",
                      words.front().c_str());
     return exit_usage;
 }

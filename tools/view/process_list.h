@@ -1,5 +1,4 @@
-// The processes of a job, as its PMIx server tells (PMIX_QUERY_PROC_TABLE). libpmix speaks with a server per process
-// and may wait for ever, so each server is asked by a process of its own, which is ended when its time is up.
+// The processes of a job, as its PMIx server tells (PMIX_QUERY_PROC_TABLE).
 #pragma once
 
 #include "tools/view/server_list.h"
@@ -16,7 +15,7 @@ struct ListedProcess {
     std::string executable;
 };
 
-// Blocks for `patience` at most. Sorted by rank. Fails (timeout, or system with what libpmix said).
+// Sorted by rank. Blocks and fails as as_tool() does (tool_process.h).
 Result<std::vector<ListedProcess>> processes_of(const ListedServer &server, std::chrono::seconds patience);
 
 } // namespace pmixhost

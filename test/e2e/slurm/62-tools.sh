@@ -56,6 +56,20 @@ is "with their numbers" "$(awk -v host="$host" '$3 == host {print $4}' <<<"$ps" 
 like "of one job, as JSON" "$(owner "$pmixhost" ps "$job_id.0" --json | tr -d ' \n')" \
     "^\\[\\{\"job\":\"$nspace\",\"processes\":\\[\\{\"rank\":0,\"host\":\"$host\",.*\"rank\":3,.*\\}\\]\\}\\]\$"
 like "a job that is not here has none" "$(owner "$pmixhost" ps 999999)" '^pmixhost: error: job 999999: none of its processes is on'
+owner "$pmixhost" signal -s USR1 "$job_id" >"$test_dir/signal"
+is "pmixhost signal is silent" "$? $(cat "$test_dir/signal")" "0 "
+ok "and reaches every process" until_true 10 said signalled 4
+owner "$pmixhost" signal -s SIGUSR1 --ranks 1-2 "$job_id.0"
+ok "or those that are named" until_true 10 eval '(($(grep -c "^signalled [12]" "$out") == 4 && $(grep -c ^signalled "$out") == 6))'
+owner "$pmixhost" pause "$job_id" --ranks 3
+stopped() { on_host "$(host_name 2)" ps -C visited -o stat= | grep -c '^T'; }
+is "pmixhost pause stops one on another host" "$(stopped)" 1
+owner "$pmixhost" resume "$job_id"
+is "resume lets it go on" "$(stopped)" 0
+like "a rank that is not there is said to be none" "$(owner "$pmixhost" kill "$job_id" --ranks 9)" \
+    "^pmixhost: error: job $job_id: there is no such process"
+like "ranks that are none are a wrong command line" "$(owner "$pmixhost" kill "$job_id" --ranks 1-; echo $?)" 'allowed: ranks and ranges.*2$'
+like "as is a signal that is none" "$(owner "$pmixhost" signal -s NONE "$job_id"; echo $?)" "no signal 'NONE'.*2\$"
 like "a stranger's list is empty" "$(stranger "$pmixhost" servers)" '^pmixhost: no PMIx server of yours runs on this host'
 like "pmixhost with the job's number" "$(owner "$pmixhost" with "$job_id" -- "$clients/tool" who)" "^tool $nspace\\.tool"
 like "with the step's" "$(owner "$pmixhost" with "$job_id.0" -- "$clients/tool" who)" "^tool $nspace\\.tool"
@@ -82,7 +96,7 @@ is "it gets the table of all processes" "$(grep -c '^process' <<<"$table")" 4
 pids=$(on_host "$host" pgrep -x visited | sort -n | tr '\n' ' ')
 is "with their hosts and numbers" "$(awk '$3 == "'"$host"'" {print $4}' <<<"$table" | sort -n | tr '\n' ' ')" "$pids"
 like "it signals all processes" "$(tool nspace "$nspace" signal 10 "$nspace")" '^signal: PMIX_(SUCCESS|OPERATION_SUCCEEDED)'
-ok "on every host" until_true 10 said signalled 4
+ok "on every host" until_true 10 said signalled 10
 like "what it notifies" "$(tool nspace "$nspace" notify 7201 "$nspace")" '^notify: PMIX_'
 ok "comes to every process" until_true 10 eval '(($(grep -c "^heard . 7201" "$out") == 4))'
 tool nspace "$nspace" global -191 notify -191 "$nspace" >/dev/null

@@ -1,0 +1,145 @@
+// `pmixhost signal`, `kill`, `pause` and `resume`: PMIx_Job_control for processes of one's own job, on any of its hosts.
+#include "common/job/process_set.h"
+#include "common/text/printable.h"
+#include "tools/cli/commands.h"
+#include "tools/view/tool_process.h"
+
+#include <CLI/CLI.hpp>
+#include <pmix_tool.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+namespace pmixhost {
+
+namespace {
+
+struct Verb {
+    const char *name, *text, *attribute; // of PMIx_Job_control
+};
+constexpr Verb verbs[] = {
+    {"signal", "Sends a signal to processes of a job.", PMIX_JOB_CTRL_SIGNAL},
+    {"kill", "Kills processes of a job, or all of it.", PMIX_JOB_CTRL_KILL},
+    {"pause", "Stops processes of a job (SIGSTOP) until they are resumed.", PMIX_JOB_CTRL_PAUSE},
+    {"resume", "Lets stopped processes of a job go on (SIGCONT).", PMIX_JOB_CTRL_RESUME},
+};
+
+struct Order {
+    const Verb *verb;
+    std::string job; // namespace
+    int signal = SIGTERM;
+    std::vector<Rank> ranks; // empty: all
+};
+
+// TERM, SIGTERM or 15; 0 where it is none.
+int signal_of(std::string name) {
+    if (name.starts_with("SIG"))
+        name.erase(0, 3);
+    for (int number = 1; number < NSIG; ++number) {
+        const char *abbreviation = sigabbrev_np(number);
+        if (name == std::to_string(number) || (abbreviation && name == abbreviation))
+            return number;
+    }
+    return 0;
+}
+
+constexpr Rank most_ranks = 1u << 24;
+Result<std::vector<Rank>> ranks_of(const std::string &text) {
+    auto sets = text.find_first_of("*;=") == text.npos ? parse_process_sets("ranks=" + text, most_ranks)
+                                                       : Result<std::vector<ProcessSet>>(error(ErrorKind::invalid, ""));
+    if (!sets || sets->size() != 1)
+        return error(ErrorKind::invalid, "--ranks is '{}'; allowed: ranks and ranges, such as 0-3,7", printable(text));
+    return std::move(sets->front().ranks);
+}
+
+std::string carry_out(const Order &order) {
+    std::vector<pmix_proc_t> targets;
+    auto add = [&](Rank rank) {
+        pmix_proc_t process; // the macro uses it more than once
+        PMIX_LOAD_PROCID(&process, order.job.c_str(), rank);
+        targets.push_back(process);
+    };
+    for (Rank rank : order.ranks)
+        add(rank);
+    if (targets.empty())
+        add(PMIX_RANK_WILDCARD);
+    pmix_info_t directive;
+    bool yes = true;
+    if (std::strcmp(order.verb->attribute, PMIX_JOB_CTRL_SIGNAL) == 0)
+        PMIX_INFO_LOAD(&directive, order.verb->attribute, &order.signal, PMIX_INT);
+    else
+        PMIX_INFO_LOAD(&directive, order.verb->attribute, &yes, PMIX_BOOL);
+    pmix_info_t *results = nullptr;
+    std::size_t count = 0;
+    pmix_status_t status = PMIx_Job_control(targets.data(), targets.size(), &directive, 1, &results, &count);
+    if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
+        return {};
+    return status == PMIX_ERR_NOT_FOUND ? std::string("!there is no such process (any more)")
+                                        : fmt::format("!PMIx_Job_control: {}", PMIx_Error_string(status));
+}
+
+int complain(int code, const Verb &verb, const std::string &text) {
+    std::fprintf(stderr, "pmixhost: error: %s%s\n", text.c_str(),
+                 code == exit_usage ? fmt::format(" (see pmixhost {} --help)", verb.name).c_str() : "");
+    return code;
+}
+
+int carry_out(Order order, const std::string &name, unsigned patience) {
+    auto all = servers_below(rendezvous_root());
+    auto meant = servers_of(all, name);
+    const Verb &verb = *order.verb;
+    if (meant.empty())
+        return complain(
+            exit_failure, verb,
+            fmt::format("none of job {} is on this host; next: run this on a host of the job", printable(name)));
+    for (const auto &one : meant) {
+        if (one.job != meant[0].job)
+            return complain(exit_failure, verb,
+                            fmt::format("job {} has several steps here; next: name one of {}, {}, ...", printable(name),
+                                        printable(meant[0].job), printable(one.job)));
+    }
+    order.job = meant[0].job;
+    auto done = as_tool(meant[0], std::chrono::seconds(patience), [&order] { return carry_out(order); });
+    return done ? exit_ok
+                : complain(exit_failure, verb, fmt::format("job {}: {}", printable(name), done.failure().text));
+}
+
+} // namespace
+
+bool is_control_verb(std::string_view word) {
+    return std::any_of(std::begin(verbs), std::end(verbs), [&](const Verb &verb) { return word == verb.name; });
+}
+
+int control_command(std::string_view word, const Words &words) {
+    Order order;
+    order.verb = std::find_if(std::begin(verbs), std::end(verbs), [&](const Verb &verb) { return word == verb.name; });
+    const Verb &verb = *order.verb;
+    CLI::App parser(verb.text, fmt::format("pmixhost {}", verb.name));
+    std::string job, ranks, signal;
+    unsigned patience = 30;
+    parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
+    parser.add_option("--ranks", ranks, "Only these, such as 0-3,7 [all]");
+    if (std::strcmp(verb.attribute, PMIX_JOB_CTRL_SIGNAL) == 0)
+        parser.add_option("-s,--signal", signal, "Its name or number [TERM]");
+    parser.add_option("--timeout", patience, "Seconds to wait for the answer [30]")->check(CLI::Range(1u, 3600u));
+    try {
+        parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    } catch (const CLI::CallForHelp &) {
+        std::fputs(parser.help().c_str(), stdout);
+        return exit_ok;
+    } catch (const CLI::ParseError &failure) {
+        return complain(exit_usage, verb, printable(failure.what(), 200));
+    }
+    if (parser.count("--ranks") > 0) {
+        auto parsed = ranks_of(ranks);
+        if (!parsed)
+            return complain(exit_usage, verb, parsed.failure().text);
+        order.ranks = std::move(*parsed);
+    }
+    if (!signal.empty() && (order.signal = signal_of(signal)) == 0)
+        return complain(exit_usage, verb, fmt::format("there is no signal '{}'", printable(signal)));
+    return carry_out(std::move(order), job, patience);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,97 @@
+// See tool_process.h.
+#include "tools/view/tool_process.h"
+
+#include "common/base/unique_fd.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <pmix_tool.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr std::size_t max_answer = 256u << 20; // a table of a million processes has some 100 MiB
+
+std::string answer_of(const std::string &file, const std::function<std::string()> &ask) {
+    pmix_proc_t self;
+    pmix_info_t attach;
+    PMIX_INFO_LOAD(&attach, PMIX_TOOL_ATTACHMENT_FILE, file.c_str(), PMIX_STRING);
+    if (pmix_status_t status = PMIx_tool_init(&self, &attach, 1); status != PMIX_SUCCESS)
+        return fmt::format("!PMIx_tool_init: {}", PMIx_Error_string(status));
+    return ask();
+}
+
+// In the asking process; never returns. Its end is enough for the server: finalizing may wait, too.
+[[noreturn]] void ask_and_end(int to, const std::string &file, const std::function<std::string()> &ask) {
+    // What libpmix has to say on its own would mix with what we say.
+    int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    ::dup2(null, STDOUT_FILENO);
+    ::dup2(null, STDERR_FILENO);
+    std::string answer = answer_of(file, ask);
+    for (std::size_t at = 0; at < answer.size();) {
+        ssize_t written = ::write(to, answer.data() + at, answer.size() - at);
+        if (written < 0 && errno != EINTR)
+            break;
+        at += written < 0 ? 0 : static_cast<std::size_t>(written);
+    }
+    ::_exit(0);
+}
+
+// Until the other side closes it. False: the time is up, or it is too much.
+bool read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, std::string &out) {
+    while (out.size() < max_answer) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+        pollfd poll{fd, POLLIN, 0};
+        if (left <= 0)
+            return false;
+        if (::poll(&poll, 1, static_cast<int>(std::min<long long>(left, 60'000))) <= 0)
+            continue;
+        char bytes[65536];
+        ssize_t got = ::read(fd, bytes, sizeof bytes);
+        if (got == 0)
+            return true;
+        if (got > 0)
+            out.append(bytes, static_cast<std::size_t>(got));
+        else if (errno != EINTR && errno != EAGAIN)
+            return false;
+    }
+    return false;
+}
+
+} // namespace
+
+Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds patience,
+                            const std::function<std::string()> &ask) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return system_error("cannot make a pipe", errno);
+    UniqueFd from(ends[0]), to(ends[1]);
+    std::signal(SIGCHLD, SIG_DFL);
+    pid_t pid = ::fork();
+    if (pid < 0)
+        return system_error("cannot make a process", errno);
+    if (pid == 0) {
+        from.reset();
+        ask_and_end(to.get(), server.file, ask);
+    }
+    to.reset();
+    std::string answer;
+    bool whole = read_until_closed(from.get(), std::chrono::steady_clock::now() + patience, answer);
+    ::kill(pid, SIGKILL); // it is ours until we have waited for it
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!whole)
+        return error(ErrorKind::timeout, "it does not answer within {} s", patience.count());
+    if (answer.starts_with('!'))
+        return error(ErrorKind::system, "{}", answer.substr(1));
+    return answer;
+}
+
+} // namespace pmixhost
