@@ -11,7 +11,8 @@ tools_librun_files = \
 tools_librun_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 tools_librun_la_LIBADD = common/libcommon.la
 
-tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/config_command.cc tools/run/run_command.cc \
+tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/config_command.cc \
+	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/version_command.cc
 # Only the version number of the PMIx library is used here.
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

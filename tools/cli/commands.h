@@ -15,6 +15,7 @@ inline constexpr int exit_usage = 2;   // the command line is wrong
 
 int run_command(const Words &words);
 int config_command(const Words &words);
+int policy_command(const Words &words); // explain: exit_failure is "refused"
 int version_command(const Words &words);
 
 } // namespace pmixhost

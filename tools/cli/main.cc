@@ -15,6 +15,7 @@ constexpr char help[] = "Usage: pmixhost COMMAND [OPTIONS]\n"
                         "\n"
                         "  run       run a program on virtual hosts of this machine\n"
                         "  config    show the configuration and where each value comes from, or check a file\n"
+                        "  policy    show the rules for tools, and what they decide\n"
                         "  version   show the version and what it was built with\n"
                         "\n"
                         "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
@@ -40,6 +41,8 @@ int dispatch(const Words &words) {
         return run_command(rest);
     if (command == "config")
         return config_command(rest);
+    if (command == "policy")
+        return policy_command(rest);
     if (command == "version" || command == "--version" || command == "-V")
         return version_command(rest);
     if (command == "help" || command == "--help" || command == "-h") {
@@ -49,7 +52,7 @@ int dispatch(const Words &words) {
     if (words.empty())
         std::fputs(help, stderr);
     else
-        std::fprintf(stderr, "pmixhost: error: there is no command '%s'; allowed: run, config, version\n",
+        std::fprintf(stderr, "pmixhost: error: there is no command '%s'; allowed: run, config, policy, version\n",
                      words.front().c_str());
     return exit_usage;
 }
