@@ -29,9 +29,9 @@
 
 namespace pmixhost::policy {
 
-// The uid is what the kernel, or munge, gives; never what somebody says of himself. The gids are all that the system's
-// database gives the user (find_account() of common/policy/accounts.h), beside those of the process: it may have put one
-// down (newgrp(1), a user namespace) to escape a rule that refuses it.
+// The uid is what the kernel, or munge, gives; never what somebody says of himself. The gids are all that the
+// system's database gives the user (find_account() of common/policy/accounts.h), beside those of the process: it may
+// have put one down (newgrp(1), a user namespace) to escape a rule that refuses it.
 struct Person {
     uid_t uid = no_id;
     std::vector<gid_t> gids;
