@@ -10,6 +10,12 @@ common_libcommon_files = \
 	common/loop/event_loop.h common/loop/event_loop.cc \
 	common/base/begin_connect.h common/base/fd_pair.h common/base/poll_time.h common/base/random_bytes.h \
 	common/job/job_map.h common/job/job_map.cc \
+	common/policy/accounts.h common/policy/accounts.cc \
+	common/policy/network.h common/policy/network.cc \
+	common/policy/policy.h common/policy/policy.cc \
+	common/policy/policy_load.h common/policy/policy_load.cc \
+	common/policy/rule.h common/policy/rule.cc \
+	common/policy/unreachable.h common/policy/unreachable.cc \
 	common/peer/socket_owner.h common/peer/socket_owner.cc \
 	common/peer/peer_address.h \
 	common/peer/peer_process.h common/peer/peer_process.cc \

@@ -104,6 +104,7 @@ server_glue_libglue_files = \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
+	server-glue/tool_access/tool_rights.h server-glue/tool_access/tool_rights.cc \
 	server-glue/tool_access/tool_ask.h server-glue/tool_access/tool_upcall.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 server_glue_libglue_la_LIBADD = server-glue/libmended.la common/libcommon.la $(PMIX_LIBS) -ldl

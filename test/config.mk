@@ -1,5 +1,5 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
-config_tests = test/unit/config_file test/unit/local_cli test/unit/local_control \
+config_tests = test/unit/config_file test/unit/policy test/unit/policy_command test/unit/local_cli test/unit/local_control \
 	test/unit/local_output test/unit/local_run test/unit/local_start
 check_PROGRAMS += $(config_tests)
 TESTS += $(config_tests)
@@ -8,6 +8,14 @@ config_test_cppflags = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(CMOCKA_CFLAGS) \
 test_unit_config_file_SOURCES = test/unit/config_file.cc
 test_unit_config_file_CPPFLAGS = $(config_test_cppflags)
 test_unit_config_file_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+test_unit_policy_SOURCES = test/unit/policy.cc
+test_unit_policy_CPPFLAGS = $(config_test_cppflags)
+test_unit_policy_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+# Runs tools/pmixhost of this build.
+test_unit_policy_command_SOURCES = test/unit/policy_command.cc
+test_unit_policy_command_CPPFLAGS = $(config_test_cppflags)
+test_unit_policy_command_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+EXTRA_test_unit_policy_command_DEPENDENCIES = tools/pmixhost
 test_unit_local_cli_SOURCES = test/unit/local_cli.cc
 test_unit_local_cli_CPPFLAGS = $(config_test_cppflags)
 test_unit_local_cli_LDADD = tools/librun.la $(CMOCKA_LIBS)

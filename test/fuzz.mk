@@ -4,7 +4,7 @@
 noinst_HEADERS += test/fuzz/fuzz.h
 EXTRA_DIST += test/fuzz/README test/fuzz/run-libfuzzer
 FUZZERS = test/fuzz/wire test/fuzz/start_document test/fuzz/config_file test/fuzz/local_control \
-	test/fuzz/task_door test/fuzz/hello
+	test/fuzz/task_door test/fuzz/hello test/fuzz/policy
 if HAVE_SLURM
 FUZZERS += test/fuzz/task_map test/fuzz/exit_report
 endif
@@ -34,6 +34,9 @@ test_fuzz_local_control_LDADD = $(FUZZ_MAIN) common/libcommon.la
 test_fuzz_task_door_SOURCES = test/fuzz/task_door.cc
 test_fuzz_task_door_CPPFLAGS = $(FUZZ_CPPFLAGS)
 test_fuzz_task_door_LDADD = $(FUZZ_MAIN) server-glue/libglue.la
+test_fuzz_policy_SOURCES = test/fuzz/policy.cc
+test_fuzz_policy_CPPFLAGS = $(FUZZ_CPPFLAGS)
+test_fuzz_policy_LDADD = $(FUZZ_MAIN) common/libcommon.la
 test_fuzz_hello_SOURCES = test/fuzz/hello.cc
 test_fuzz_hello_CPPFLAGS = $(FUZZ_CPPFLAGS)
 test_fuzz_hello_LDADD = $(FUZZ_MAIN) server-glue/libglue.la

@@ -107,16 +107,21 @@ class Flattener {
         RawValue raw;
         if (const auto *number = node.as_integer())
             raw.value = number->get();
-        else if (const auto *text = node.as_string())
+        else if (const auto *text = node.as_string()) {
             raw.value = text->get();
-        else if (!list(node, raw)) {
+            raw.places.push_back(place(node));
+        } else if (!list(node, raw)) {
             fail(line, "{} is {}; allowed: {}", key, type_name(node), allowed_values(*option));
             return;
         }
         out_.entries.push_back({std::move(key), line, std::move(raw)});
     }
 
-    static bool list(const toml::node &node, RawValue &raw) {
+    std::string place(const toml::node &node) const {
+        return fmt::format("{}:{}", name_, static_cast<std::uint32_t>(node.source().begin.line));
+    }
+
+    bool list(const toml::node &node, RawValue &raw) const {
         const auto *array = node.as_array();
         if (!array)
             return false;
@@ -125,6 +130,7 @@ class Flattener {
             if (!item.is_string())
                 return false;
             names.push_back(item.as_string()->get());
+            raw.places.push_back(place(item));
         }
         raw.value = std::move(names);
         return true;

@@ -17,6 +17,7 @@ constexpr std::uint64_t second = 1000, minute = 60 * second, hour = 60 * minute;
 constexpr std::uint64_t kib = 1u << 10, gib = 1u << 30;
 constexpr std::string_view job_records[] = {"comment", "off"};
 constexpr std::string_view on_off[] = {"on", "off"};
+constexpr std::string_view user_policies[] = {"off", "tighten", "loosen"};
 constexpr std::string_view log_levels[] = {"error", "warning", "info", "debug"};
 constexpr std::uint16_t first_user_port = 1024;
 constexpr std::size_t max_names = 64;
@@ -134,6 +135,20 @@ constexpr Option own_options[] = {
              "message: the tasks of its host would wait for ever. The library removes the files that a task "
              "has registered for it (PMIX_REGISTER_CLEANUP) and answers nothing meanwhile: the time must "
              "cover that. Time in which the daemon is stopped does not count. 0 means never."},
+    {.key = "tools.enabled", .member = &Settings::tools_enabled, .words = on_off,
+     .text = "Whether tools (debuggers, monitors, commands that ask a job or steer it) may connect to jobs at "
+             "all. off: every tool is refused, whatever the rules say. Jobs run in either case."},
+    {.key = "tools.policy", .member = &Settings::tools_policy,
+     .text = "Which users may do what to whose jobs, and from where: a list of rules, one text each, of which "
+             "the first that matches decides. What no rule matches is allowed to a user on the host itself for "
+             "the user's own jobs, and refused otherwise. TOOLS, below, has the form of a rule. With a rule that is "
+             "wrong, or that names a user or group that there is not, every tool is refused; jobs run on."},
+    {.key = "tools.user_policy", .member = &Settings::tools_user_policy, .words = user_policies,
+     .text = "What users may say of their own jobs, in a file of theirs, ~/.config/pmixhost/tools.policy. "
+             "tighten: they may refuse what would be allowed. loosen: they may also allow what no rule of tools.policy "
+             "matches. off: the file is not read."},
+    {.key = "tools.max_connections", .member = &Settings::tools_max_connections, .min = 1, .max = 4096,
+     .text = "How many tools may be connected to a daemon at a time."},
     {.key = "directory.base", .member = &Settings::directory_base, .path = Option::Path::directory,
      .text = "The directory in which each step's private directory is made (mode 0700, removed at "
              "the step's end). Must be on a local file system."},
@@ -277,6 +292,22 @@ Result<std::vector<std::string>> names(const Option &option, const RawValue &raw
     return list;
 }
 
+// What a rule means is not looked at here: a wrong one keeps tools away, not jobs (common/policy/policy_load.h).
+Result<std::vector<PlacedText>> placed_texts(const RawValue &raw) {
+    std::vector<PlacedText> list;
+    if (auto *text = std::get_if<std::string>(&raw.value))
+        list.push_back({*text, ""});
+    else if (auto *many = std::get_if<std::vector<std::string>>(&raw.value))
+        std::transform(many->begin(), many->end(), std::back_inserter(list), [](const std::string &one) {
+            return PlacedText{one, ""};
+        });
+    else
+        return error(ErrorKind::invalid, "a number");
+    for (std::size_t i = 0; i < std::min(list.size(), raw.places.size()); ++i)
+        list[i].place = raw.places[i];
+    return list;
+}
+
 Result<PortRange> ports(const RawValue &raw) {
     auto text = scalar(raw);
     if (!text)
@@ -303,7 +334,10 @@ std::string in_quotes(std::string_view text) {
     for (char c : text) {
         if (c == '"' || c == '\\')
             out += '\\';
-        out += c;
+        if (has_control(std::string_view(&c, 1)))
+            out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+        else
+            out += c;
     }
     return out + "\"";
 }
@@ -363,6 +397,7 @@ Result<void> set_option(const Option &option, const RawValue &raw, Settings &set
                             : Result<void>(text.failure());
             },
             [&](std::vector<std::string> Settings::*m) { return assign(settings.*m, names(option, raw)); },
+            [&](std::vector<PlacedText> Settings::*m) { return assign(settings.*m, placed_texts(raw)); },
             [&](PortRange Settings::*m) { return assign(settings.*m, ports(raw)); },
         },
         option.member);
@@ -417,6 +452,10 @@ std::string allowed_values(const Option &option) {
                                                  "[\"ib0\", \"eth0\"]",
                                                  max_names);
                           },
+                          [&](std::vector<PlacedText> Settings::*) {
+                              return std::string("a list, which may be empty, of rules such as "
+                                                 "[\"allow observe by @support to jobs of anyone from here\"]");
+                          },
                           [&](PortRange Settings::*) {
                               return fmt::format("0, a port, or a range of ports such as \"6000-6100\", all from "
                                                  "{} to 65535",
@@ -438,6 +477,12 @@ std::string show_option(const Option &option, const Settings &settings) {
                               std::string text;
                               for (const auto &name : settings.*m)
                                   text += (text.empty() ? "" : ", ") + in_quotes(name);
+                              return "[" + text + "]";
+                          },
+                          [&](std::vector<PlacedText> Settings::*m) {
+                              std::string text;
+                              for (const auto &one : settings.*m)
+                                  text += (text.empty() ? "" : ", ") + in_quotes(one.text);
                               return "[" + text + "]";
                           },
                           [&](PortRange Settings::*m) {

@@ -24,10 +24,11 @@ struct OfPlugin {};
 
 struct Option {
     // The member's type is the option's type: uint32 a count, uint64 a size in bytes, milliseconds
-    // a duration, string one of `words` or a path, vector a list of names.
+    // a duration, string one of `words` or a path, vector a list of names, or of rules for tools.
     using Member =
         std::variant<std::uint32_t Settings::*, std::uint64_t Settings::*, std::chrono::milliseconds Settings::*,
-                     std::string Settings::*, std::vector<std::string> Settings::*, PortRange Settings::*, OfPlugin>;
+                     std::string Settings::*, std::vector<std::string> Settings::*, std::vector<PlacedText> Settings::*,
+                     PortRange Settings::*, OfPlugin>;
     enum class Path { none, directory, directory_or_empty, log_pattern, program, command };
 
     std::string_view key; // "section.name"
@@ -52,6 +53,7 @@ std::string environment_name(const Option &option);
 // A value as it stands in the file (or, always text, in the environment).
 struct RawValue {
     std::variant<std::int64_t, std::string, std::vector<std::string>> value;
+    std::vector<std::string> places = {}; // "FILE:LINE" of the text or of each of the list; empty: not known
 };
 
 // The text of a failure is "KEY is VALUE; allowed: ...".

@@ -17,6 +17,12 @@ struct PortRange {
     std::uint16_t last = 0;
 };
 
+// An item of a list, with the place that it was read from, "FILE:12".
+struct PlacedText {
+    std::string text;
+    std::string place;
+};
+
 struct Settings {
     // [transport]
     PortRange transport_ports;
@@ -52,6 +58,11 @@ struct Settings {
     std::chrono::milliseconds daemon_hang_timeout{30'000};    // a server that stands still; 0: none
     std::string daemon_evidence_directory;                    // empty: log_file's directory, else directory_base
     std::chrono::milliseconds daemon_library_timeout{20'000}; // libpmix gives no answer; 0: for ever
+    // [tools]
+    std::string tools_enabled = "on";
+    std::vector<PlacedText> tools_policy;                 // rules: common/policy/policy.h
+    std::string tools_user_policy = "tighten";            // "off": users' own files are not read; "loosen"
+    std::uint32_t tools_max_connections = 64;             // of one user on a host
     // [directory]
     std::string directory_base = "/tmp"; // where private per-step directories are made
     // [log]

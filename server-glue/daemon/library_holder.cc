@@ -45,6 +45,8 @@ void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
         if (nspace == context_.step.nspace)
             context_.client_libraries.turned_away(rank, why);
     };
+    door.tool_may_come = callbacks_.tool_may_come;
+    door.most_tools = context_.settings.tools_max_connections;
     if (auto guarded = library_->admit_clients(context_.log, std::move(door)); !guarded)
         return callbacks_.on_failure(guarded.failure());
     thread_->run("PMIx_Register_event_handler", [&log = context_.log] {

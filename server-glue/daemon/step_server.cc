@@ -46,7 +46,8 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                     tasks_.set_library(*context_.library);
                     context_.tell_services([](StepService &each) { each.on_library(); });
                 },
-                [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); }}),
+                [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); },
+                [this](pid_t pid) { return services_.tools.may_come(pid); }}),
       upcalls_(context_.loop, library_.thread(),
                {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
       peers_(context_, services_), launch_outcome_(context_),
@@ -56,6 +57,7 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
       }) {
     context_.tasks = &tasks_;
     context_.directory = directory_.path();
+    context_.may = [this](const Process &asker, policy::Action action) { return services_.tools.may(asker, action); };
     tasks_.set_remedies(remedies_of_tasks(context_.settings, context_.step));
     take_asks_of_clients();
     context_.tell_services([this](StepService &each) { each.take_asks(upcalls_.handlers); });

@@ -58,6 +58,8 @@ void StepEvents::notify(NotifyAsk ask) {
     if (tool && only_hosts_say(ask.status))
         return context_.log.info("the tool {} notifies {}, which only a host may: it goes no further",
                                  printable(ask.source.nspace), PMIx_Error_string(ask.status));
+    if (tool && !context_.may(ask.source, policy::Action::control))
+        return; // no further than where the library has given it to already
     if (ask.range == PMIX_RANGE_RM)
         context_.log.info("rank {} on {} tells the resource manager: {}", ask.source.rank, context_.host_name(),
                           PMIx_Error_string(ask.status));

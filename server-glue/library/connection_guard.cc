@@ -141,6 +141,12 @@ void ConnectionGuard::look(Place waiting) {
                                  : Result<void>(hello.failure());
     if (verdict && !registered)
         verdict = room_for_tool({hello->nspace, hello->rank});
+    if (verdict && !registered && names_.tool_may_come) {
+        auto allowed = names_.tool_may_come(holder_of(waiting->peer).value_or(0));
+        if (!allowed)
+            return look_later(waiting, look_again);
+        verdict = *allowed;
+    }
     if (verdict) {
         Process process(hello->nspace, hello->rank);
         if (!waiting->since)

@@ -219,8 +219,11 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
     names.known = [this](const std::string &nspace) { return nspace == nspace_ || registered_.contains(nspace); };
     names.let_in = std::move(door.let_in);
     names.turned_away = std::move(door.turned_away);
+    names.tool_may_come = std::move(door.tool_may_come);
+    GuardLimits limits;
+    limits.tools = door.most_tools;
     auto guard = ConnectionGuard::open(loop_, log, std::move(takeover_), DescriptorRange::of_process(),
-                                       std::move(names), std::move(door.on_broken));
+                                       std::move(names), std::move(door.on_broken), limits);
     if (!guard)
         return guard.failure();
     guard_ = std::move(*guard);

@@ -4,6 +4,7 @@
 
 #include "common/base/log.h"
 #include "common/config/settings.h"
+#include "common/policy/rule.h"
 #include "common/transport/mesh.h"
 #include "server-glue/core/central_roles.h"
 #include "server-glue/core/host_port.h"
@@ -47,6 +48,8 @@ class StepContext final : public HostPort {
         for (StepService *each : services)
             hook(*each);
     }
+    // Do the rules for tools allow this to who asks? To the job's own processes they always do.
+    std::function<bool(const Process &asker, policy::Action)> may;
     // Called before anything is sent to the session: what it must have heard by then goes first.
     std::function<void()> before_the_session_hears;
 

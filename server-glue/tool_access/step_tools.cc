@@ -16,6 +16,26 @@ void StepTools::take_asks(UpcallHandlers &handlers) {
     handlers.on<ToolConnectedAsk>([this](ToolConnectedAsk ask) { connected(std::move(ask)); });
 }
 
+std::optional<Result<void>> StepTools::may_come(pid_t pid) {
+    if (rights_.switched_off())
+        return error(ErrorKind::denied, "tools are switched off here (tools.enabled)");
+    // Who may look may come: of a query libpmix does not say whose it is.
+    auto allowed = rights_.may(policy::Action::observe, pid, context_.step.job_id);
+    if (!allowed)
+        return std::nullopt;
+    if (*allowed)
+        return Result<void>();
+    const policy::Decision &why = *rights_.decision(policy::Action::observe);
+    return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"", why.by.place, why.by.text);
+}
+
+// The rules have been read: no tool is here before.
+bool StepTools::may(const Process &process, policy::Action action) {
+    if (process.nspace == context_.step.nspace || !is_tool(process))
+        return true;
+    return rights_.may(action, 0, context_.step.job_id).value_or(false);
+}
+
 // A name that is given here is of this host and this step, so no other tool of the system has it.
 void StepTools::connected(ToolConnectedAsk ask) {
     Process name =
@@ -31,7 +51,7 @@ void StepTools::connected(ToolConnectedAsk ask) {
 // The job goes on without tools.
 void StepTools::on_library() {
     char host[HOST_NAME_MAX + 1] = "";
-    if (context_.directory.empty() || ::gethostname(host, sizeof host - 1) != 0)
+    if (rights_.switched_off() || context_.directory.empty() || ::gethostname(host, sizeof host - 1) != 0)
         return;
     RendezvousServer server{context_.step.server_nspace(),
                             context_.self(),

@@ -219,6 +219,31 @@ void test_right_values_arrive(void **) {
     assert_int_equal(checked.loaded.settings.transport_interfaces.size(), 1);
 }
 
+// What the rules for tools mean is not the configuration's: a wrong one keeps tools away, not jobs.
+void test_rules_for_tools_are_texts_with_places(void **) {
+    File file("[tools]\npolicy = [\n  \"allow\", # one\n\n  'deny \"x\"', \"c\\u0000d\",\n]\n");
+    auto loaded = load_config(file.path(), {});
+    assert_true(loaded.ok());
+    const auto &rules = loaded->settings.tools_policy;
+    assert_int_equal(rules.size(), 3);
+    assert_string_equal(rules[0].text.c_str(), "allow");
+    assert_string_equal(rules[0].place.c_str(), (file.path() + ":3").c_str());
+    assert_string_equal(rules[1].text.c_str(), "deny \"x\"");
+    assert_string_equal(rules[1].place.c_str(), (file.path() + ":5").c_str());
+    assert_true(rules[2].text == std::string("c\0d", 3) && rules[2].place == rules[1].place);
+    Checked one = check("tools.policy = \"allow\"");
+    assert_true(one.errors.empty() && one.loaded.settings.tools_policy.size() == 1);
+    assert_true(one.loaded.settings.tools_policy[0].place.ends_with(":1"));
+    // No user's environment has a word in it.
+    one = check("", {"PMIXHOST_TOOLS_POLICY=allow everything by anyone to jobs of anyone from anywhere",
+                     "PMIXHOST_TOOLS_ENABLED=off", "PMIXHOST_TOOLS_USER_POLICY=loosen"});
+    assert_true(one.errors.empty() && one.loaded.notes.size() == 3);
+    assert_true(one.loaded.settings.tools_policy.empty() && one.loaded.settings.tools_enabled == "on");
+    assert_string_equal(one.loaded.settings.tools_user_policy.c_str(), "tighten");
+    assert_int_equal(check("[tools]\npolicy = 3\n").errors.size(), 1);
+    assert_int_equal(check("[tools]\npolicy = [[\"a\"]]\n").errors.size(), 1);
+}
+
 const Origin &origin_of(const Loaded &loaded, std::string_view key) {
     return *std::find_if(loaded.origins.begin(), loaded.origins.end(),
                          [&](const Origin &origin) { return origin.key == key; });
@@ -342,7 +367,7 @@ int main() {
         cmocka_unit_test(test_origins_and_precedence),     cmocka_unit_test(test_users_may_set_no_path_and_no_port),
         cmocka_unit_test(test_files_that_are_not_read),    cmocka_unit_test(test_deep_nesting_is_an_error),
         cmocka_unit_test(test_dump_is_a_configuration),    cmocka_unit_test(test_man_page_is_in_step_with_the_table),
-        cmocka_unit_test(test_sample_is_a_configuration),
+        cmocka_unit_test(test_sample_is_a_configuration),  cmocka_unit_test(test_rules_for_tools_are_texts_with_places),
     };
     return cmocka_run_group_tests_name("config_file", tests, nullptr, nullptr);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace pmixhost {
@@ -14,13 +13,15 @@ inline constexpr int exit_ok = 0;
 inline constexpr int exit_failure = 1; // it could not be done, or the file checked has errors
 inline constexpr int exit_usage = 2;   // the command line is wrong
 
-// signal, kill, pause, resume.
-bool is_control_verb(std::string_view word);
-int control_command(std::string_view verb, const Words &words);
+int signal_command(const Words &words);
+int kill_command(const Words &words);
+int pause_command(const Words &words);
+int resume_command(const Words &words);
 int ps_command(const Words &words);
 int run_command(const Words &words);
 int config_command(const Words &words);
 int servers_command(const Words &words);
+int policy_command(const Words &words); // explain: exit_failure is "refused"
 int version_command(const Words &words);
 int with_command(const Words &words);
 

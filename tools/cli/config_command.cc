@@ -2,6 +2,9 @@
 #include "common/config/config.h"
 #include "common/config/config_man.h"
 #include "common/config/config_options.h"
+#include "common/policy/accounts.h"
+#include "common/policy/policy_load.h"
+#include "common/policy/unreachable.h"
 #include "common/text/printable.h"
 #include "tools/cli/commands.h"
 
@@ -21,9 +24,15 @@ void complain(const std::string &text) {
 
 int check(const std::string &path) {
     Checked checked = check_config(path, {});
-    for (const auto &error : checked.errors)
+    std::vector<Error> errors = std::move(checked.errors);
+    // The rules for tools: what is wrong with them keeps tools away, not jobs, so that check_config() leaves it.
+    auto site = load_site_policy(checked.loaded, policy::SystemNames());
+    auto never = never_matching(site.rules);
+    for (const auto &more : {site.errors, never})
+        errors.insert(errors.end(), more.begin(), more.end());
+    for (const auto &error : errors)
         std::fprintf(stderr, "%s\n", error.text.c_str());
-    return checked.errors.empty() ? exit_ok : exit_failure;
+    return errors.empty() ? exit_ok : exit_failure;
 }
 
 // Shows the settings as a file that says the same, each line with its origin.

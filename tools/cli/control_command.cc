@@ -18,12 +18,10 @@ namespace {
 struct Verb {
     const char *name, *text, *attribute; // of PMIx_Job_control
 };
-constexpr Verb verbs[] = {
-    {"signal", "Sends a signal to processes of a job.", PMIX_JOB_CTRL_SIGNAL},
-    {"kill", "Kills processes of a job, or all of it.", PMIX_JOB_CTRL_KILL},
-    {"pause", "Stops processes of a job (SIGSTOP) until they are resumed.", PMIX_JOB_CTRL_PAUSE},
-    {"resume", "Lets stopped processes of a job go on (SIGCONT).", PMIX_JOB_CTRL_RESUME},
-};
+constexpr Verb signal_verb{"signal", "Sends a signal to processes of a job.", PMIX_JOB_CTRL_SIGNAL};
+constexpr Verb kill_verb{"kill", "Kills processes of a job, or all of it.", PMIX_JOB_CTRL_KILL};
+constexpr Verb pause_verb{"pause", "Stops processes of a job (SIGSTOP) until they are resumed.", PMIX_JOB_CTRL_PAUSE};
+constexpr Verb resume_verb{"resume", "Lets stopped processes of a job go on (SIGCONT).", PMIX_JOB_CTRL_RESUME};
 
 struct Order {
     const Verb *verb;
@@ -105,16 +103,9 @@ int carry_out(Order order, const std::string &name, unsigned patience) {
                 : complain(exit_failure, verb, fmt::format("job {}: {}", printable(name), done.failure().text));
 }
 
-} // namespace
-
-bool is_control_verb(std::string_view word) {
-    return std::any_of(std::begin(verbs), std::end(verbs), [&](const Verb &verb) { return word == verb.name; });
-}
-
-int control_command(std::string_view word, const Words &words) {
+int control_command(const Verb &verb, const Words &words) {
     Order order;
-    order.verb = std::find_if(std::begin(verbs), std::end(verbs), [&](const Verb &verb) { return word == verb.name; });
-    const Verb &verb = *order.verb;
+    order.verb = &verb;
     CLI::App parser(verb.text, fmt::format("pmixhost {}", verb.name));
     std::string job, ranks, signal;
     unsigned patience = 30;
@@ -140,6 +131,21 @@ int control_command(std::string_view word, const Words &words) {
     if (!signal.empty() && (order.signal = signal_of(signal)) == 0)
         return complain(exit_usage, verb, fmt::format("there is no signal '{}'", printable(signal)));
     return carry_out(std::move(order), job, patience);
+}
+
+} // namespace
+
+int signal_command(const Words &words) {
+    return control_command(signal_verb, words);
+}
+int kill_command(const Words &words) {
+    return control_command(kill_verb, words);
+}
+int pause_command(const Words &words) {
+    return control_command(pause_verb, words);
+}
+int resume_command(const Words &words) {
+    return control_command(resume_verb, words);
 }
 
 } // namespace pmixhost

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <exception>
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <iterator>
 #include <string_view>
 #include <unistd.h>
 
@@ -11,21 +13,41 @@ using namespace pmixhost;
 
 namespace {
 
-constexpr char help[] = "Usage: pmixhost COMMAND [OPTIONS]\n"
-                        "\n"
-                        "  run       run a program on virtual hosts of this machine\n"
-                        "  ps        list the processes of your jobs on this host\n"
-                        "  signal    send a signal to processes of a job; also: kill, pause, resume\n"
-                        "  config    show the configuration and where each value comes from, or check a file\n"
-                        "  servers   list the PMIx servers on this host that your tools can reach\n"
-                        "  with      run a PMIx tool so that it finds a certain job\n"
-                        "  version   show the version and what it was built with\n"
-                        "\n"
-                        "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
-                        "pmixhost.conf(5). Under a resource manager, jobs need none of this: srun --mpi=pmixhost.\n"
-                        "\n"
-                        "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's,\n"
-                        "that of `with` the tool's.\n";
+struct Command {
+    std::string_view name;
+    int (*run)(const Words &rest);
+    std::string_view text; // empty: listed with the one before
+};
+
+// clang-format off
+constexpr Command commands[] = {
+    {"run", run_command, "run a program on virtual hosts of this machine"},
+    {"ps", ps_command, "list the processes of your jobs on this host"},
+    {"signal", signal_command, "send a signal to processes of a job; also: kill, pause, resume"},
+    {"kill", kill_command, ""},
+    {"pause", pause_command, ""},
+    {"resume", resume_command, ""},
+    {"servers", servers_command, "list the PMIx servers on this host that your tools can reach"},
+    {"with", with_command, "run a PMIx tool so that it finds a certain job"},
+    {"config", config_command, "show the configuration and where each value comes from, or check a file"},
+    {"policy", policy_command, "show the rules for tools, and what they decide"},
+    {"version", version_command, "show the version and what it was built with"},
+};
+// clang-format on
+
+std::string help() {
+    std::string text = "Usage: pmixhost COMMAND [OPTIONS]\n\n";
+    for (const Command &command : commands) {
+        if (!command.text.empty())
+            text += fmt::format("  {:<9} {}\n", command.name, command.text);
+    }
+    return text + "\n"
+                  "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
+                  "pmixhost.conf(5). Under a resource manager, jobs need none of this: srun --mpi=pmixhost.\n"
+                  "\n"
+                  "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's,\n"
+                  "that of `with` the tool's.\n";
+}
 
 // Sees to it that descriptors 0 to 2 are open, whatever we were started with, so that no pipe of ours takes their
 // place.
@@ -39,33 +61,25 @@ void open_standard_descriptors() {
 }
 
 int dispatch(const Words &words) {
-    std::string_view command = words.empty() ? "" : std::string_view(words.front());
+    std::string_view word = words.empty() ? "" : std::string_view(words.front());
     Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
-    if (command == "run")
-        return run_command(rest);
-    if (command == "config")
-        return config_command(rest);
-    if (is_control_verb(command))
-        return control_command(command, rest);
-    if (command == "ps")
-        return ps_command(rest);
-    if (command == "servers")
-        return servers_command(rest);
-    if (command == "with")
-        return with_command(rest);
-    if (command == "version" || command == "--version" || command == "-V")
-        return version_command(rest);
-    if (command == "help" || command == "--help" || command == "-h") {
-        std::fputs(help, stdout);
+    if (word == "--version" || word == "-V")
+        word = "version";
+    if (word == "help" || word == "--help" || word == "-h") {
+        std::fputs(help().c_str(), stdout);
         return exit_ok;
     }
+    std::string names;
+    for (const Command &command : commands) {
+        if (word == command.name)
+            return command.run(rest);
+        names += (names.empty() ? "" : ", ") + std::string(command.name);
+    }
     if (words.empty())
-        std::fputs(help, stderr);
+        std::fputs(help().c_str(), stderr);
     else
-        std::fprintf(stderr,
-                     "pmixhost: error: there is no command '%s'; allowed: run, ps, signal, kill, pause, resume, "
-                     "config, servers, with, version\n",
-                     words.front().c_str());
+        std::fprintf(stderr, "pmixhost: error: there is no command '%s'; allowed: %s\n", words.front().c_str(),
+                     names.c_str());
     return exit_usage;
 }
 

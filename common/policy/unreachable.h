@@ -1,0 +1,22 @@
+// Finds rules that can never match because the rules before them match all that they could: a mistake in the order, for
+// `pmixhost config --check`.
+//
+// Several rules may cover one together, and each item of its lists may be covered by others. That a user is in a group
+// is not looked up, since it may change: a rule for a group does not hide one for a user.
+//
+// Pure. Takes time in the square of the number of rules, times the products of their lists: not for a daemon.
+#pragma once
+
+#include "common/policy/rule.h"
+
+#include <optional>
+#include <sys/types.h>
+#include <vector>
+
+namespace pmixhost::policy {
+
+// One for each such rule: "PLACE: the rule can never match: ...". `file_of`: the rules are those of this user's own
+// file, which concern this user's jobs alone.
+std::vector<Error> never_matching(const std::vector<Rule> &rules, std::optional<uid_t> file_of = std::nullopt);
+
+} // namespace pmixhost::policy

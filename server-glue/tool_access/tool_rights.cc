@@ -1,0 +1,87 @@
+// See tool_rights.h.
+#include "server-glue/tool_access/tool_rights.h"
+
+#include "common/policy/accounts.h"
+#include "common/policy/policy_load.h"
+
+#include <unistd.h>
+
+namespace pmixhost {
+
+using namespace policy;
+
+// Also what this process has beside what the system's database gives: it may have been put down elsewhere.
+static Person own_person(const Result<Account> &account) {
+    Person person = account ? account->person : Person{::geteuid(), {}};
+    int count = ::getgroups(0, nullptr);
+    std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
+    if (!groups.empty() && ::getgroups(count, groups.data()) == count)
+        person.gids.insert(person.gids.end(), groups.begin(), groups.end());
+    person.gids.push_back(::getegid());
+    return person;
+}
+
+static Request request_of(Action action, pid_t pid, const std::string &job, const Person &person) {
+    return {person, pid, Location::here(), person, job, action};
+}
+
+// Any thread: everything is its own.
+Result<ToolRights::Read> ToolRights::read(const Settings &settings) {
+    Read out;
+    SystemNames names;
+    Loaded config;
+    config.settings = settings;
+    SitePolicy site = load_site_policy(config, names);
+    for (const auto &each : site.errors)
+        out.wrong.push_back(each.text);
+    auto account = find_account(::geteuid());
+    if (!account && !site.rules.empty()) {
+        // Nobody knows which of them are meant.
+        out.wrong.push_back(account.failure().text);
+        site.policy = Policy::closed({account.failure().text, "tools.policy"});
+    }
+    if (account && site.policy.user_rules() != UserRules::off) {
+        std::string path = user_policy_path(account->home);
+        for (const auto &each : add_user_policy(site.policy, account->person.uid,
+                                                read_user_policy(path, account->person.uid), path, names))
+            out.wrong.push_back(each.text);
+    }
+    Person person = own_person(account);
+    for (std::size_t i = 0; i < out.decisions.size(); ++i)
+        out.decisions[i] = site.policy.decide(request_of(static_cast<Action>(i), 0, "", person));
+    return out;
+}
+
+const Decision *ToolRights::decision(Action action) {
+    if (decisions_)
+        return &(*decisions_)[static_cast<std::size_t>(action)];
+    if (std::exchange(reading_, true))
+        return nullptr;
+    worker_.emplace(loop_);
+    worker_->run([settings = settings_] { return read(settings); },
+                 [this](Result<Read> read) {
+                     if (!read) {
+                         log_.error("the rules for tools cannot be read: {}", read.failure().text);
+                         decisions_.emplace(); // nothing is allowed
+                         return;
+                     }
+                     for (const auto &each : read->wrong)
+                         log_.error("tools: {}", each);
+                     decisions_ = std::move(read->decisions);
+                 });
+    return nullptr;
+}
+
+std::optional<bool> ToolRights::may(Action action, pid_t pid, const std::string &job) {
+    const Decision *found = decision(action);
+    if (!found)
+        return std::nullopt;
+    std::string line = log_line(request_of(action, pid, job, Person{::geteuid(), {}}), *found);
+    if (found->allowed)
+        log_.info("{}", line);
+    else
+        log_.warning("{}", line);
+    return found->allowed;
+}
+
+} // namespace pmixhost

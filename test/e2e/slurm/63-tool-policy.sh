@@ -1,0 +1,70 @@
+#!/bin/bash
+# The site's rules for tools are in force at a job's daemons: the switch, who may come, and what who has come may do.
+. "$(dirname "$0")/../common/words.sh"
+
+out=$test_dir/visited log=$test_dir/daemons.log
+host=$(host_name 1)
+owner() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$@" 2>&1; }
+tool() { owner "$clients/tool" nspace "$nspace" "$@"; }
+said() { (($(grep -c "^$1" "$out") == $2)); } # TEXT TIMES
+
+# under NAME RULE ...: a job of pmixuser1 runs with these lines of [tools]
+under() {
+    rm -f "$log"
+    touch "$log"
+    chmod 666 "$log"
+    configure '[log]' "file = \"$log\"" 'level = "info"' '[tools]' "${@:2}"
+    : >"$out"
+    (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- \
+        srun "$mpi" -N2 -n2 "$clients/visited") >"$out" 2>&1 </dev/null &
+    job_pid=$!
+    ok "$1: the job runs" until_true 30 said there 2
+    nspace=slurm.$(as_user root squeue -h -u pmixuser1 -o %i).0
+}
+end_job() {
+    on_host "$host" pkill -KILL -x visited
+    on_host "$(host_name 2)" pkill -KILL -x visited
+    wait "$job_pid"
+}
+
+under "switched off" 'enabled = "off"'
+is "there is nothing for a tool to find" "$(on_host "$host" find /tmp -maxdepth 2 -name 'pmix.*.tool*')" ""
+unlike "and none gets in" "$(tool who)" '^tool'
+port=$(on_host "$host" ss -Hltnp | grep pmixhostd | grep -o '127.0.0.1:[0-9]*' | head -n 1)
+unlike "nor one that knows the address" "$(owner "$clients/tool" uri "$nspace.server.0;tcp4://$port" who)" '^tool'
+like "the log says why" "$(cat "$log")" 'was refused: tools are switched off here \(tools.enabled\)'
+end_job
+
+under "no control" 'policy = ["deny control, spawn by pmixuser1 to jobs of themselves from here"]'
+like "a tool may look" "$(tool namespaces)" "^namespace $nspace"
+like "but signal nobody" "$(tool signal 10 "$nspace")" '^signal: PMIX_ERR_NO_PERMISSIONS'
+like "nor spawn" "$(tool spawn /bin/true)" '^spawn: PMIX_ERR_NO_PERMISSIONS'
+tool notify 7201 "$nspace" >/dev/null
+ok "what it notifies comes to its own host" until_true 10 said 'heard 0 7201' 1
+unlike "and no further" "$(cat "$out")" '^heard 1'
+is "no process was signalled" "$(grep -c ^signalled "$out")" 0
+like "the log has what was allowed" "$(cat "$log")" "tools: allowed: uid 60001, pid [0-9]+, from this host: observe of job [0-9.]+ of uid 60001"
+like "and what was refused, by which line" "$(cat "$log")" "tools: refused: .*: control of job .*pmixhost.conf:5 \"deny control, spawn"
+end_job
+
+under "nobody may look" 'policy = ["deny observe by anyone to jobs of anyone from anywhere"]'
+unlike "no tool gets in" "$(tool who)" '^tool'
+like "the log names the line" "$(cat "$log")" 'was refused: the rules for tools refuse it: .*pmixhost.conf:5 "deny observe'
+end_job
+
+under "a rule that makes no sense" 'policy = ["allow observe by nobodyofthatname to jobs of anyone from here"]'
+unlike "keeps every tool out" "$(tool who)" '^tool'
+like "the log says what is wrong" "$(cat "$log")" 'pmixhost.conf:5: .*nobodyofthatname'
+end_job
+
+under "one tool at a time" 'max_connections = 1'
+tool hold "$CLIENT_DIR/go" >"$test_dir/hold" &
+holder=$!
+ok "one is here" until_true 20 grep -q '^held' "$test_dir/hold"
+unlike "a second one is not let in" "$(tool who)" '^tool'
+touch "$CLIENT_DIR/go"
+wait "$holder"
+like "until the first one has gone" "$(tool who)" '^tool'
+end_job
+configure
+done_testing

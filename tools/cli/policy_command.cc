@@ -1,0 +1,221 @@
+// `pmixhost policy`: the rules for tools that are in force, and what they decide.
+#include "common/config/config.h"
+#include "common/config/config_file.h"
+#include "common/config/config_options.h"
+#include "common/policy/accounts.h"
+#include "common/policy/policy_load.h"
+#include "common/policy/unreachable.h"
+#include "common/text/printable.h"
+#include "tools/cli/commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <netdb.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+using policy::Account;
+using policy::Location;
+
+int refuse_usage(const std::string &text) {
+    std::fprintf(stderr, "pmixhost: error: %s (see pmixhost policy --help)\n", text.c_str());
+    return exit_usage;
+}
+
+// What the configuration and a user's own file say, and what is wrong with either.
+struct InForce {
+    Checked checked;
+    policy::SitePolicy site;
+    policy::UserPolicy user;
+    std::string user_path; // empty: none is read
+    bool wrong = false;
+};
+
+struct Sources {
+    std::string file;      // empty: the installed one
+    std::string user_file; // empty: the one in the user's home
+};
+
+InForce load(const Sources &sources, const Account &user) {
+    policy::SystemNames names;
+    InForce all;
+    std::vector<Error> errors;
+    all.checked = check_config(sources.file, {});
+    all.site = load_site_policy(all.checked.loaded, names);
+    if (!all.checked.errors.empty()) {
+        errors = all.checked.errors;
+        all.site.policy = policy::Policy::closed({"the configuration has errors: " + errors.front().text,
+                                                  sources.file.empty() ? default_config_path() : sources.file});
+    } else {
+        errors = all.site.errors;
+    }
+    if (all.checked.loaded.settings.tools_user_policy != "off") {
+        all.user_path = sources.user_file.empty() ? policy::user_policy_path(user.home) : sources.user_file;
+        auto content = sources.user_file.empty() ? policy::read_user_policy(all.user_path, user.person.uid)
+                                                 : read_config_file(all.user_path);
+        bool hidden = !content && content.failure().kind == ErrorKind::denied && ::geteuid() != user.person.uid;
+        if (hidden) {
+            std::fprintf(stderr, "pmixhost: warning: %s; what %s refuses in it is not told here\n",
+                         content.failure().text.c_str(), user.name.c_str());
+            all.user_path.clear();
+        } else {
+            if (!content && !sources.user_file.empty())
+                content = Error{ErrorKind::system, content.failure().text}; // a file that is named must be there
+            auto more = add_user_policy(all.site.policy, user.person.uid, content, all.user_path, names);
+            errors.insert(errors.end(), more.begin(), more.end());
+            if (content)
+                all.user = parse_user_policy(*content, all.user_path, names);
+        }
+    }
+    for (const auto &error : errors)
+        std::fprintf(stderr, "pmixhost: error: %s\n", error.text.c_str());
+    all.wrong = !errors.empty();
+    return all;
+}
+
+void show_rules(const std::vector<policy::Rule> &rules) {
+    std::size_t width = 0;
+    for (const auto &rule : rules)
+        width = std::max(width, std::min<std::size_t>(rule.source.text.size(), 72));
+    for (const auto &rule : rules)
+        fmt::print("{:<{}}  # {}\n", rule.source.text, width, rule.source.place);
+}
+
+void show_settings(const Loaded &loaded) {
+    auto options = config_options();
+    for (std::size_t i = 0; i < options.size(); ++i) {
+        if (options[i].key.starts_with("tools.") && options[i].key != "tools.policy")
+            fmt::print("{}  # {}\n", fmt::format("{} = {}", options[i].key, show_option(options[i], loaded.settings)),
+                       loaded.origins[i].where);
+    }
+}
+
+int show_policy(const Sources &sources, const Account &user) {
+    InForce all = load(sources, user);
+    show_settings(all.checked.loaded);
+    if (const auto &closed = all.site.policy.closed_by())
+        fmt::print("\n# Every tool is refused because of {}: {}\n", closed->place, closed->text);
+    fmt::print("\n# The site's rules; the first that matches decides:{}\n", all.site.rules.empty() ? " none" : "");
+    show_rules(all.site.rules);
+    if (!all.user_path.empty()) {
+        fmt::print("\n# Those of {} for the jobs of this user:{}\n", user.name, all.user.rules.empty() ? " none" : "");
+        show_rules(all.user.rules);
+    }
+    fmt::print("\n# Where none matches:\n");
+    show_rules(policy::built_in_rules());
+    auto never = never_matching(all.site.rules);
+    auto more = policy::never_matching(all.user.rules, user.person.uid);
+    never.insert(never.end(), more.begin(), more.end());
+    for (const auto &error : never)
+        std::fprintf(stderr, "pmixhost: warning: %s\n", error.text.c_str());
+    return all.wrong ? exit_failure : exit_ok;
+}
+
+// An address, "here", or the name of a host, which may have several.
+Result<std::vector<Location>> places_of(const std::string &host) {
+    if (auto address = policy::parse_address(host))
+        return std::vector{Location::at(*address)};
+    char own[256] = "";
+    if (host == "here" || (::gethostname(own, sizeof own - 1) == 0 && host == own))
+        return std::vector{Location::here()};
+    addrinfo hints{}, *list = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    if (int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &list); code != 0)
+        return error(ErrorKind::not_found, "host {}: {}", printable(host), ::gai_strerror(code));
+    std::vector<Location> places;
+    for (auto *one = list; one; one = one->ai_next) {
+        char text[NI_MAXHOST] = "";
+        if (::getnameinfo(one->ai_addr, one->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
+            continue;
+        if (auto address = policy::parse_address(std::string_view(text).substr(0, std::string_view(text).find('%'))))
+            places.push_back(Location::at(*address));
+    }
+    ::freeaddrinfo(list);
+    if (places.empty())
+        return error(ErrorKind::not_found, "host {} has no address of IPv4 or IPv6", printable(host));
+    return places;
+}
+
+int explain(const Sources &sources, const Account &user, const Account &owner, const std::string &host,
+            policy::Request request) {
+    auto places = places_of(host);
+    if (!places)
+        return refuse_usage(places.failure().text);
+    InForce all = load(sources, owner);
+    request.asker = user.person;
+    request.owner = owner.person;
+    bool allowed = true;
+    for (const auto &place : *places) {
+        request.from = place;
+        auto decision = all.site.policy.decide(request);
+        allowed = allowed && decision.allowed;
+        fmt::print("{}: {} (uid {}) from {}: {} of {}{} of {} (uid {})\n", decision.allowed ? "allowed" : "refused",
+                   user.name, user.person.uid, place.text(), name_of(request.action),
+                   request.job.empty() ? "jobs" : "job ", printable(request.job), owner.name, owner.person.uid);
+        fmt::print("  by {}: {}\n", decision.by.place, decision.by.text);
+        if (!decision.note.empty())
+            fmt::print("  {}\n", decision.note);
+    }
+    return allowed ? exit_ok : exit_failure;
+}
+
+} // namespace
+
+int policy_command(const Words &words) {
+    CLI::App parser("The rules for tools: which users may do what to whose jobs, and from where.", "pmixhost policy");
+    parser.require_subcommand(1);
+    Sources sources;
+    std::string user, owner, host = "here", job, action;
+    auto add_sources = [&](CLI::App &command) {
+        command.add_option("--file", sources.file, "Read this file instead of the installed pmixhost.conf")
+            ->type_name("FILE");
+        command.add_option("--user-file", sources.user_file, "Read this file instead of the one in the user's home")
+            ->type_name("FILE");
+    };
+    auto *show = parser.add_subcommand("show", "Show the rules in force, and where each comes from");
+    show->add_option("--user", user, "With the rules of this user's own file; default: you")->type_name("USER");
+    add_sources(*show);
+    auto *explains = parser.add_subcommand("explain", "Say what would happen, and by which rule");
+    explains->add_option("--user", user, "Who asks: a name or a number; default: you")->type_name("USER");
+    explains->add_option("--host", host, "From where: here (default), an address, or the name of a host")
+        ->type_name("HOST");
+    explains->add_option("--job", job, "Which job, as it would be logged; the rules look at whose it is")
+        ->type_name("JOB");
+    explains->add_option("--owner", owner, "Whose job it is; default: that of who asks")->type_name("USER");
+    explains->add_option("--action", action, "One of: observe, output, input, control, spawn, debug")
+        ->type_name("ACTION")
+        ->required();
+    add_sources(*explains);
+    try {
+        parser.parse(Words(words.rbegin(), words.rend()));
+    } catch (const CLI::CallForHelp &) {
+        const CLI::App *asked = *show ? show : *explains ? explains : &parser;
+        std::fputs(asked->help().c_str(), stdout);
+        return exit_ok;
+    } catch (const CLI::ParseError &failure) {
+        return refuse_usage(printable(failure.what(), 200));
+    }
+
+    auto asker = user.empty() ? policy::find_account(::getuid()) : policy::find_account(user);
+    if (!asker)
+        return refuse_usage(asker.failure().text);
+    if (*show)
+        return show_policy(sources, *asker);
+    auto whose = owner.empty() ? asker : policy::find_account(owner);
+    if (!whose)
+        return refuse_usage(whose.failure().text);
+    policy::Request request;
+    auto parsed = policy::parse_action(action);
+    if (!parsed)
+        return refuse_usage(fmt::format("--action {}: {}", printable(action), parsed.failure().text));
+    request.action = *parsed;
+    request.job = job;
+    return explain(sources, *asker, *whose, host, std::move(request));
+}
+
+} // namespace pmixhost
