@@ -60,9 +60,9 @@ struct Settings {
     std::chrono::milliseconds daemon_library_timeout{20'000}; // libpmix gives no answer; 0: for ever
     // [tools]
     std::string tools_enabled = "on";
-    std::vector<PlacedText> tools_policy;                 // rules: common/policy/policy.h
-    std::string tools_user_policy = "tighten";            // "off": users' own files are not read; "loosen"
-    std::uint32_t tools_max_connections = 64;             // of one user on a host
+    std::vector<PlacedText> tools_policy;      // rules: common/policy/policy.h
+    std::string tools_user_policy = "tighten"; // "off": users' own files are not read; "loosen"
+    std::uint32_t tools_max_connections = 64;  // of one user on a host
     // [directory]
     std::string directory_base = "/tmp"; // where private per-step directories are made
     // [log]

@@ -55,7 +55,7 @@ class ConnectionGuard {
         // be empty.
         std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
-        // May a tool come, whose process has that number (0: not known)? Nothing: it is asked again soon. Empty: all may.
+        // May a tool come, whose process has that number (0: not known)? Nothing: asked again soon. Empty: all may.
         std::function<std::optional<Result<void>>(pid_t pid)> tool_may_come = {};
     };
     // Begins to guard. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.

@@ -1,4 +1,4 @@
-// `pmixhost signal`, `kill`, `pause` and `resume`: PMIx_Job_control for processes of one's own job, on all of its hosts.
+// `pmixhost signal`, `kill`, `pause` and `resume`: PMIx_Job_control for processes of one's own job, wherever they run.
 #include "common/job/process_set.h"
 #include "common/text/printable.h"
 #include "tools/cli/commands.h"
