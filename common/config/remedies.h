@@ -21,8 +21,8 @@ inline constexpr Remedy remedy_openmpi_reachable{"openmpi-reachable", "OMPI_MCA_
 inline constexpr Remedy remedy_pmix_store{"pmix-store", "PMIX_MCA_gds=hash"};
 
 // PMIx library 6.1 and newer: a client or server that gets a message of more than 32 MiB closes the connection, and the
-// client dies by SIGPIPE. What one process posts is in its message twice when it is for all (PMIX_GLOBAL), so that 16 MiB
-// are too much. Here fence.max_bytes is the limit, and an error. The value is in MiB: 4 GiB is more than a message's
+// client dies by SIGPIPE. What one process posts for all (PMIX_GLOBAL) is in its message twice, so that 16 MiB are too
+// much. Here fence.max_bytes is the limit, and an error. The value is in MiB: 4 GiB is more than a message's
 // header can say; 0, which means no limit to others, is a limit of no bytes to 6.1.
 inline constexpr Remedy remedy_pmix_messages{"pmix-messages", "PMIX_MCA_ptl_base_max_msg_size=4096"};
 
