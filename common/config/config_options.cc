@@ -77,7 +77,9 @@ constexpr Option own_options[] = {
              "were spawned, or leave room in their allocation for others, OMPI_MCA_coll=^han, since that component of "
              "Open MPI 5 hangs or is wrong in communicators merged of jobs. openmpi-reachable: where there are "
              "IPv6 addresses, OMPI_MCA_reachable=weighted, since MPI_Comm_spawn and MPI_Comm_connect of Open MPI 5 "
-             "take a host's own addresses for unreachable. pmix-store: with PMIx library 5 and newer, "
+             "take a host's own addresses for unreachable. pmix-messages: with PMIx library 6.1 and newer, "
+             "PMIX_MCA_ptl_base_max_msg_size=4096, for the daemon too, since they end a task that posts 16 MiB, or gets "
+             "32, by SIGPIPE; fence.max_bytes is the limit then. pmix-store: with PMIx library 5 and newer, "
              "PMIX_MCA_gds=hash, for the daemon too, since their store in shared memory gives wrong data of the "
              "second application of a job, and does not work where tasks have a /tmp of their own; data of "
              "other processes is then asked of the daemon."},

@@ -20,12 +20,18 @@ inline constexpr Remedy remedy_openmpi_reachable{"openmpi-reachable", "OMPI_MCA_
 // one, and its memory is a file that a task with a /tmp of its own (job_container/tmpfs) does not see.
 inline constexpr Remedy remedy_pmix_store{"pmix-store", "PMIX_MCA_gds=hash"};
 
+// PMIx library 6.1 and newer: a client or server that gets a message of more than 32 MiB closes the connection, and the
+// client dies by SIGPIPE. What one process posts for all (PMIX_GLOBAL) is in its message twice, so that 16 MiB are too
+// much. Here fence.max_bytes is the limit, and an error. The value is in MiB: 4 GiB is more than a message's
+// header can say; 0, which means no limit to others, is a limit of no bytes to 6.1.
+inline constexpr Remedy remedy_pmix_messages{"pmix-messages", "PMIX_MCA_ptl_base_max_msg_size=4096"};
+
 // Open MPI 5: coll/han, which it prefers on several hosts, hangs or computes wrong results in communicators that were
 // merged from several jobs (MPI_Intercomm_merge), under mpirun too. Two jobs that may be connected both need the
 // remedy.
 inline constexpr Remedy remedy_openmpi_han{"openmpi-han", "OMPI_MCA_coll=^han"};
 
 inline constexpr std::string_view remedy_names[] = {remedy_openmpi_han.name, remedy_openmpi_reachable.name,
-                                                    remedy_pmix_store.name};
+                                                    remedy_pmix_messages.name, remedy_pmix_store.name};
 
 } // namespace pmixhost

@@ -39,7 +39,8 @@ struct Settings {
     std::chrono::milliseconds modex_key_wait{2'000};
     std::uint64_t modex_segment_bytes = 0; // libpmix' shared segments; 0: its own 4 MiB
     // [mpi]
-    std::vector<std::string> mpi_remedies{"openmpi-han", "openmpi-reachable", "pmix-store"}; // common/config/remedies.h
+    std::vector<std::string> mpi_remedies{"openmpi-han", "openmpi-reachable", "pmix-messages",
+                                          "pmix-store"}; // common/config/remedies.h
     // [publish]
     std::uint64_t publish_max_bytes = 64ull << 20;      // of an allocation, keys and values
     std::chrono::milliseconds publish_timeout{60'000};  // for an answer that nothing need be waited for

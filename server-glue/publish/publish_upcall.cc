@@ -78,8 +78,16 @@ bool read_directive(const pmix_info_t &info, Directives &out) {
     return true;
 }
 
+// Behind what the client gave, the library adds the client's user, and from version 7 on its group: nobody asked for
+// data of that group alone.
+std::size_t without_added_group(const pmix_info_t info[], std::size_t count) {
+    bool added = info && count >= 2 && is_key(info[count - 2], PMIX_USERID) && is_key(info[count - 1], PMIX_GRPID);
+    return added ? count - 1 : count;
+}
+
 Directives directives_of(const pmix_info_t info[], std::size_t count, std::uint8_t default_range) {
     Directives out{.range = default_range, .custom = {}, .timeout = {}};
+    count = without_added_group(info, count);
     for (std::size_t i = 0; info && i < count; ++i) {
         if (!read_directive(info[i], out) && PMIX_INFO_IS_REQUIRED(&info[i]))
             out.refused = PMIX_ERR_NOT_SUPPORTED;
@@ -181,6 +189,7 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
         PublishAsk ask;
         Directives directives{.range = PMIX_RANGE_SESSION, .custom = {}, .timeout = {}};
         std::uint64_t bytes = 0;
+        count = without_added_group(info, count);
         for (std::size_t i = 0; info && i < count; ++i) {
             if (read_directive(info[i], directives))
                 continue;

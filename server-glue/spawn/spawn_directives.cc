@@ -29,6 +29,12 @@
 #ifndef PMIX_PTY_WSIZE
 #define PMIX_PTY_WSIZE "pmix.pty.wsize"
 #endif
+#ifndef PMIX_SPAWN_TARGET
+#define PMIX_SPAWN_TARGET "pmix.spwn.tgt"
+#endif
+#ifndef PMIX_SPAWN_ALLOC
+#define PMIX_SPAWN_ALLOC "pmix.spwn.alloc"
+#endif
 
 namespace pmixhost {
 
@@ -60,6 +66,8 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_COLOCATE_PROCS, missing),
     PMIXHOST_SPAWN(PMIX_COLOCATE_NPERPROC, missing),
     PMIXHOST_SPAWN(PMIX_COLOCATE_NPERNODE, missing),
+    PMIXHOST_SPAWN(PMIX_SPAWN_TARGET, missing),
+    PMIXHOST_SPAWN(PMIX_SPAWN_ALLOC, missing),
     // What.
     PMIXHOST_SPAWN(PMIX_PERSONALITY, library),    // all programs get the same here
     PMIXHOST_SPAWN(PMIX_PREFIX, honoured),

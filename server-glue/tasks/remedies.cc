@@ -42,6 +42,17 @@ bool needs_store(const Settings &settings) {
     return is_wanted(settings, remedy_pmix_store) && library_version() >= LibraryVersion{5, 0, 0};
 }
 
+bool needs_large_messages(const Settings &settings) {
+    return is_wanted(settings, remedy_pmix_messages) && library_limits_messages();
+}
+
+// Sets NAME=VALUE, unless there is a NAME.
+void set_variable(const Remedy &remedy) {
+    std::string variable(remedy.variable);
+    auto equals = variable.find('=');
+    ::setenv(variable.substr(0, equals).c_str(), variable.substr(equals + 1).c_str(), 0);
+}
+
 // A job that fills its allocation has no room for children, so it keeps what is faster for one job. Where the RM knows
 // no such limit there is room.
 bool needs_no_han(const Settings &settings, const StepInfo &step) {
@@ -57,17 +68,18 @@ std::vector<std::string> remedies_of_tasks(const Settings &settings, const StepI
         entries.push_back("?" + std::string(remedy_openmpi_han.variable));
     if (needs_reachable(settings))
         entries.push_back("?" + std::string(remedy_openmpi_reachable.variable));
+    if (needs_large_messages(settings))
+        entries.push_back("?" + std::string(remedy_pmix_messages.variable));
     if (needs_store(settings))
         entries.push_back("?" + std::string(remedy_pmix_store.variable));
     return entries;
 }
 
 void set_remedies_of_daemon(const Settings &settings) {
-    if (!needs_store(settings))
-        return;
-    std::string variable(remedy_pmix_store.variable);
-    auto equals = variable.find('=');
-    ::setenv(variable.substr(0, equals).c_str(), variable.substr(equals + 1).c_str(), 0);
+    if (needs_large_messages(settings))
+        set_variable(remedy_pmix_messages);
+    if (needs_store(settings))
+        set_variable(remedy_pmix_store);
 }
 
 } // namespace pmixhost

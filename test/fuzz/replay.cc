@@ -11,6 +11,8 @@
 #include <random>
 #include <string_view>
 
+using namespace std::string_view_literals;
+
 namespace {
 
 const std::string *&current_input() {
@@ -51,7 +53,7 @@ class Mutator {
     std::size_t pick(std::size_t below) { return below ? random_() % below : 0; }
     const std::string &any_seed() { return seeds_[pick(seeds_.size())]; }
     char any_byte() {
-        static constexpr std::string_view telling = "\0\1\x7f\x80\xff 0129-+x,;:=()[]{}%'\"\\\n#*e";
+        static constexpr std::string_view telling = "\0\1\x7f\x80\xff 0129-+x,;:=()[]{}%'\"\\\n#*e"sv; // it has a NUL
         return pick(3) ? telling[pick(telling.size())] : static_cast<char>(random_());
     }
     void change(std::string &text) {

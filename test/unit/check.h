@@ -10,3 +10,5 @@ extern "C" {
 #include <cmocka.h>
 }
 // clang-format on
+
+#undef stop // a macro of cmocka 2, and a word of ours (EventLoop::stop)
