@@ -33,7 +33,9 @@ Error pmix_error(std::string_view what, pmix_status_t status) {
 struct Waiting {
     EventLoop &loop;
     PmixLibrary::Done done;
-    std::shared_ptr<InfoList> info; // kept until the library is through with it
+    // Kept until the library is through with them:
+    std::shared_ptr<InfoList> info;
+    pmix_proc_t source{}; // of an event
 };
 void on_done(pmix_status_t status, void *data) {
     std::shared_ptr<Waiting> waiting(static_cast<Waiting *>(data));
@@ -424,9 +426,10 @@ void PmixLibrary::posted_data_now(const std::string &nspace, const std::vector<R
 
 void PmixLibrary::notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range,
                          std::shared_ptr<InfoList> info, Done done) {
-    auto *waiting = new Waiting{loop_, std::move(done), std::move(info)};
-    thread_.run("PMIx_Notify_event", [code, source, range, waiting] {
-        settle(PMIx_Notify_event(code, &source, range, waiting->info->data(), waiting->info->size(), on_done, waiting),
+    auto *waiting = new Waiting{loop_, std::move(done), std::move(info), source};
+    thread_.run("PMIx_Notify_event", [code, range, waiting] {
+        settle(PMIx_Notify_event(code, &waiting->source, range, waiting->info->data(), waiting->info->size(), on_done,
+                                 waiting),
                waiting);
     });
 }
