@@ -74,10 +74,16 @@ Result<RendezvousServer> parse_rendezvous(std::string_view text) {
 std::vector<std::string> rendezvous_names(const std::string &host, const RendezvousServer &server,
                                           const std::string &job_nspace) {
     std::vector<std::string> names;
+    auto add = [&names](std::string name) {
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            names.push_back(std::move(name));
+    };
     for (const std::string &form : std::set<std::string>{host, host.substr(0, host.find('.'))}) {
         std::string any = fmt::format("pmix.{}.tool", form);
-        names.insert(names.end(), {any, fmt::format("{}.{}", any, server.pid), fmt::format("{}.{}", any, server.nspace),
-                                   fmt::format("{}.{}", any, job_nspace)});
+        add(any);
+        add(fmt::format("{}.{}", any, server.pid));
+        add(fmt::format("{}.{}", any, server.nspace));
+        add(fmt::format("{}.{}", any, job_nspace));
     }
     return names;
 }

@@ -26,6 +26,8 @@ void StepAbort::take_messages(StepMessages &messages) {
 void StepAbort::abort(AbortAsk request) {
     std::vector<Rank> ranks;
     bool whole = request.targets.empty();
+    if (whole && request.caller.nspace != context_.step.nspace)
+        return request.reply(PMIX_ERR_NOT_FOUND); // nobody named: all of the caller's job, and a tool has none
     auto targets = groups_.expand(std::move(request.targets));
     if (!targets)
         return request.reply(status_of(targets.failure()));
@@ -44,9 +46,14 @@ void StepAbort::abort(AbortAsk request) {
     abort_all(std::move(request));
 }
 
+std::string StepAbort::name_of(const Process &caller) const {
+    return caller.nspace == context_.step.nspace ? fmt::format("rank {}", caller.rank)
+                                                 : fmt::format("the tool {}", printable(caller.nspace));
+}
+
 void StepAbort::abort_all(AbortAsk request) {
     std::string text =
-        fmt::format("rank {} on {} called PMIx_Abort with status {}{}{}", request.caller.rank, context_.host_name(),
+        fmt::format("{} on {} called PMIx_Abort with status {}{}{}", name_of(request.caller), context_.host_name(),
                     request.status, request.message.empty() ? "" : ": ", request.message);
     context_.log.info("{}", text);
     auto reply = std::make_shared<StatusReply>(std::move(request.reply));
@@ -57,11 +64,12 @@ void StepAbort::abort_all(AbortAsk request) {
 }
 
 void StepAbort::abort_some(AbortAsk &request, const std::vector<Rank> &ranks) {
-    std::string text = fmt::format("rank {} on {} aborted rank{} {} with status {}{}{}", request.caller.rank,
+    std::string text = fmt::format("{} on {} aborted rank{} {} with status {}{}{}", name_of(request.caller),
                                    context_.host_name(), ranks.size() == 1 ? "" : "s", fmt::join(ranks, ","),
                                    request.status, request.message.empty() ? "" : ": ", request.message);
     context_.log.info("{}", text);
-    if (pid_t pid = context_.tasks->watch().pid_of(request.caller.rank))
+    pid_t pid = request.caller.nspace == context_.step.nspace ? context_.tasks->watch().pid_of(request.caller.rank) : 0;
+    if (pid)
         say_on_terminal(pid, text);
     // The answer first: the caller may be among those it lists.
     request.reply(PMIX_SUCCESS);

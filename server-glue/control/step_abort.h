@@ -23,6 +23,7 @@ class StepAbort final : public StepService {
     void abort_all(AbortAsk request);
     void abort_some(AbortAsk &request, const std::vector<Rank> &ranks);
     void kill(const wire::KillRanks &message);
+    std::string name_of(const Process &caller) const;
 
     StepContext &context_;
     const GroupRegistry &groups_;

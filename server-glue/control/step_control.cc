@@ -51,8 +51,6 @@ void StepControl::control(JobControlAsk request) {
                           request.refused == PMIX_SUCCESS ? "; the others of its request are done" : "");
     if (request.refused != PMIX_SUCCESS)
         return request.reply(request.refused);
-    if (!context_.may(request.caller, policy::Action::control))
-        return request.reply(PMIX_ERR_NO_PERMISSIONS);
     auto targets = groups_.expand(std::move(request.targets));
     if (!targets)
         return request.reply(status_of(targets.failure()));

@@ -15,8 +15,8 @@ class LibraryHolder {
         std::function<void(Error)> on_failure;
         // It does not answer any more. True: the daemon leaves already, and does without the library.
         std::function<bool()> on_stuck;
-        // May a tool whose process has that number (0: not known) come? Nothing: ask again soon.
-        std::function<std::optional<Result<void>>(pid_t pid)> tool_may_come;
+        // May a tool come, whose process `pid` tells (0: not known)? Nothing: ask again soon.
+        std::function<std::optional<Result<void>>(const std::function<pid_t()> &pid)> tool_may_come;
     };
     // `directory` is for the library's files. `evidence` says where to write what a stuck library was doing.
     LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,

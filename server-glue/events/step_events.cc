@@ -54,7 +54,7 @@ void StepEvents::on_library() {
 
 void StepEvents::notify(NotifyAsk ask) {
     const StepInfo &step = context_.step;
-    bool tool = ask.source.nspace != step.nspace && is_tool_(ask.source);
+    bool tool = is_tool_(ask.source);
     if (tool && only_hosts_say(ask.status))
         return context_.log.info("the tool {} notifies {}, which only a host may: it goes no further",
                                  printable(ask.source.nspace), PMIx_Error_string(ask.status));

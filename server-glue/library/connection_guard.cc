@@ -139,10 +139,12 @@ void ConnectionGuard::look(Place waiting) {
     auto registered = hello ? names_.owner_of(hello->nspace, hello->rank) : std::nullopt;
     Result<void> verdict = hello ? admissible(*hello, waiting->peer.uid, registered, names_.known(hello->nspace))
                                  : Result<void>(hello.failure());
+    if (verdict && !registered && tool_leaves_still(waiting, {hello->nspace, hello->rank}))
+        return look_later(waiting, leaving_look);
     if (verdict && !registered)
         verdict = room_for_tool({hello->nspace, hello->rank});
     if (verdict && !registered && names_.tool_may_come) {
-        auto allowed = names_.tool_may_come(holder_of(waiting->peer).value_or(0));
+        auto allowed = names_.tool_may_come([&] { return holder_of(waiting->peer).value_or(0); });
         if (!allowed)
             return look_later(waiting, look_again);
         verdict = *allowed;
@@ -179,6 +181,16 @@ bool ConnectionGuard::leaves_still(const Process &process) const {
 bool ConnectionGuard::is_here(const Given &given) {
     struct stat now {};
     return fstat(given.number, &now) == 0 && now.st_ino == given.inode;
+}
+
+// As for processes of a job: what the library forgets with the earlier one of that name would be this one's.
+bool ConnectionGuard::tool_leaves_still(Place waiting, const Process &name) {
+    if (!waiting->since)
+        waiting->since = loop_.now();
+    return !name.first.empty() && loop_.now() < *waiting->since + limits_.leaving &&
+           std::any_of(tools_.begin(), tools_.end(), [&](const auto &tool) {
+               return tool.first == name && is_here(tool.second) && peer_is_through(tool.second.number);
+           });
 }
 
 // Tools come with a name of their own, or have none yet. Two of one name would be one to the library.

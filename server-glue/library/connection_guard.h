@@ -55,8 +55,8 @@ class ConnectionGuard {
         // be empty.
         std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
-        // May a tool come, whose process has that number (0: not known)? Nothing: asked again soon. Empty: all may.
-        std::function<std::optional<Result<void>>(pid_t pid)> tool_may_come = {};
+        // May a tool come, whose process `pid` tells (0: not known)? Nothing: asked again soon. Empty: all may.
+        std::function<std::optional<Result<void>>(const std::function<pid_t()> &pid)> tool_may_come = {};
     };
     // Begins to guard. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.
     static Result<std::unique_ptr<ConnectionGuard>> open(EventLoop &loop, Log &log,
@@ -93,6 +93,7 @@ class ConnectionGuard {
     bool leaves_still(const Process &process) const;
     std::optional<Given> hand_over(Place waiting);
     static bool is_here(const Given &given);
+    bool tool_leaves_still(Place waiting, const Process &name);
     Result<void> room_for_tool(const Process &name);
     Result<Given> give(UniqueFd connection);
     void look_whether_taken(int looks);

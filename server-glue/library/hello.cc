@@ -9,7 +9,8 @@ namespace pmixhost {
 
 namespace {
 
-constexpr std::size_t max_name = 255; // PMIX_MAX_NSLEN; module names and versions are much shorter
+constexpr Rank max_rank = UINT32_MAX - 50; // PMIX_RANK_VALID
+constexpr std::size_t max_name = 255;      // PMIX_MAX_NSLEN; module names and versions are much shorter
 
 // Takes fields off the front; after the first that is not there, nothing is.
 class Fields {
@@ -182,6 +183,12 @@ Result<void> admissible(const Hello &hello, uid_t peer, const std::optional<Proc
                          printable(hello.nspace), registered->uid);
         return native_credential_is(hello, peer, registered->gid);
     }
+    if (hello.kind == HelloKind::legacy_tool || hello.kind == HelloKind::legacy_launcher)
+        return error(ErrorKind::denied, "it is a tool of a PMIx library before 3.0; those are not served");
+    // To the library, no namespace is every one's, and a rank beyond these is many.
+    if (states_name(hello.kind) && (hello.nspace.empty() || hello.rank > max_rank))
+        return error(ErrorKind::denied, "a tool calls itself rank {} of '{}', which is no name", hello.rank,
+                     printable(hello.nspace));
     // Tools have no environment of ours and may use munge, which the library checks.
     if (known_nspace)
         return error(ErrorKind::denied, "a tool calls itself '{}', which is the name of a job",

@@ -218,7 +218,13 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
         auto process = job->second.find(rank);
         return process == job->second.end() ? std::nullopt : std::optional(process->second);
     };
-    names.known = [this](const std::string &nspace) { return nspace == nspace_ || registered_.contains(nspace); };
+    // Also what begins like a job's name: that is how tools without a name are called.
+    names.known = [this](const std::string &nspace) {
+        return nspace == nspace_ || std::any_of(registered_.begin(), registered_.end(), [&](const auto &job) {
+                   return nspace.starts_with(job.first) &&
+                          (nspace.size() == job.first.size() || nspace[job.first.size()] == '.');
+               });
+    };
     names.let_in = std::move(door.let_in);
     names.turned_away = std::move(door.turned_away);
     names.tool_may_come = std::move(door.tool_may_come);

@@ -45,7 +45,7 @@ class PmixLibrary {
         std::function<void(Error)> on_broken;
         std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
-        std::function<std::optional<Result<void>>(pid_t pid)> tool_may_come = {};
+        std::function<std::optional<Result<void>>(const std::function<pid_t()> &pid)> tool_may_come = {};
         std::size_t most_tools = 64;
     };
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "server-glue/core/one_shot.h"
+#include "server-glue/core/signature.h"
 
 #include <pmix_common.h>
 
@@ -19,12 +20,20 @@ class UpcallHandlers {
     template <typename Ask, typename Take> void on(Take take) {
         takers_[typeid(Ask)] = [take](void *ask) { take(std::move(*static_cast<Ask *>(ask))); };
     }
+    // Is asked before who takes it, of each request that names its caller: may this one ask it? Another status than
+    // PMIX_SUCCESS is the answer.
+    using Gate = std::function<pmix_status_t(std::type_index ask, const Process &caller)>;
+    void set_gate(Gate gate) { gate_ = std::move(gate); }
     // What nobody takes is answered NOT_SUPPORTED.
     template <typename Ask> void hand_on(Ask ask) {
+        if constexpr (requires { ask.caller; }) {
+            if (pmix_status_t verdict = gate_ ? gate_(typeid(Ask), ask.caller) : PMIX_SUCCESS; verdict != PMIX_SUCCESS)
+                return refuse(ask.reply, verdict);
+        }
         if (auto taker = takers_.find(typeid(Ask)); taker != takers_.end())
             return taker->second(&ask);
         if constexpr (requires { ask.reply; })
-            refuse(ask.reply);
+            refuse(ask.reply, PMIX_ERR_NOT_SUPPORTED);
     }
 
     // What the upcalls of a capability remember, or share with who takes them: one of each type, made by whoever asks
@@ -38,10 +47,11 @@ class UpcallHandlers {
     }
 
   private:
-    template <typename... Rest> static void refuse(OneShot<pmix_status_t, Rest...> &reply) {
-        reply(PMIX_ERR_NOT_SUPPORTED, Rest()...);
+    template <typename... Rest> static void refuse(OneShot<pmix_status_t, Rest...> &reply, pmix_status_t status) {
+        reply(status, Rest()...);
     }
 
+    Gate gate_;
     std::map<std::type_index, std::function<void(void *ask)>> takers_;
     std::mutex mutex_;
     std::map<std::type_index, std::shared_ptr<void>> states_;

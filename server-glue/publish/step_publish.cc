@@ -19,19 +19,9 @@ StepPublish::StepPublish(StepContext &context, SessionLink &session)
 void StepPublish::take_asks(UpcallHandlers &handlers) {
     if (!context_.backend.roles())
         return;
-    // What is published belongs to a process of the step, and goes with it; a tool's end is not heard of.
-    auto is_tool = [this](const Process &caller) { return caller.nspace != context_.step.nspace; };
-    handlers.on<PublishAsk>([this, is_tool](PublishAsk ask) {
-        if (is_tool(ask.caller))
-            return ask.reply(PMIX_ERR_NOT_SUPPORTED);
-        publish_.publish(context_.now(), std::move(ask));
-    });
+    handlers.on<PublishAsk>([this](PublishAsk ask) { publish_.publish(context_.now(), std::move(ask)); });
     handlers.on<LookupAsk>([this](LookupAsk ask) { publish_.lookup(context_.now(), std::move(ask)); });
-    handlers.on<UnpublishAsk>([this, is_tool](UnpublishAsk ask) {
-        if (is_tool(ask.caller))
-            return ask.reply(PMIX_ERR_NOT_SUPPORTED);
-        publish_.unpublish(context_.now(), std::move(ask));
-    });
+    handlers.on<UnpublishAsk>([this](UnpublishAsk ask) { publish_.unpublish(context_.now(), std::move(ask)); });
 }
 
 void StepPublish::take_messages(StepMessages &messages) {

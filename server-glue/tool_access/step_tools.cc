@@ -3,8 +3,14 @@
 
 #include "common/rendezvous/rendezvous_files.h"
 #include "common/text/printable.h"
+#include "server-glue/allocation/allocation_ask.h"
+#include "server-glue/control/abort_ask.h"
+#include "server-glue/control/job_control_ask.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/log/log_ask.h"
+#include "server-glue/publish/publish_asks.h"
+#include "server-glue/spawn/spawn_ask.h"
 
 #include <climits>
 #include <ctime>
@@ -14,26 +20,39 @@ namespace pmixhost {
 
 void StepTools::take_asks(UpcallHandlers &handlers) {
     handlers.on<ToolConnectedAsk>([this](ToolConnectedAsk ask) { connected(std::move(ask)); });
+    handlers.set_gate([this](std::type_index ask, const Process &caller) { return judge(ask, caller); });
 }
 
-std::optional<Result<void>> StepTools::may_come(pid_t pid) {
+// What is not here is for processes of a job alone: what a process publishes, say, goes with it, and the end of a tool
+// is not heard of.
+pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
+    if (!is_tool(caller))
+        return PMIX_SUCCESS;
+    static const std::pair<std::type_index, policy::Action> of_tools[] = {
+        {typeid(LookupAsk), policy::Action::observe},     {typeid(JobControlAsk), policy::Action::control},
+        {typeid(AbortAsk), policy::Action::control},      {typeid(LogAsk), policy::Action::control},
+        {typeid(AllocationAsk), policy::Action::control}, {typeid(SpawnAsk), policy::Action::spawn}};
+    for (const auto &[type, action] : of_tools) {
+        if (type == ask)
+            return may(caller, action) ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    }
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+std::optional<Result<void>> StepTools::may_come(const std::function<pid_t()> &pid) {
     if (rights_.switched_off())
         return error(ErrorKind::denied, "tools are switched off here (tools.enabled)");
     // Who may look may come: of a query libpmix does not say whose it is.
-    auto allowed = rights_.may(policy::Action::observe, pid, context_.step.job_id);
-    if (!allowed)
+    const policy::Decision *decision = rights_.decision(policy::Action::observe);
+    if (!decision)
         return std::nullopt;
-    if (*allowed)
+    if (rights_.may(policy::Action::observe, pid(), context_.step.job_id))
         return Result<void>();
-    const policy::Decision &why = *rights_.decision(policy::Action::observe);
-    return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"", why.by.place, why.by.text);
+    return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"", decision->by.place, decision->by.text);
 }
 
-// The rules have been read: no tool is here before.
 bool StepTools::may(const Process &process, policy::Action action) {
-    if (process.nspace == context_.step.nspace || !is_tool(process))
-        return true;
-    return rights_.may(action, 0, context_.step.job_id).value_or(false);
+    return !is_tool(process) || rights_.may(action, 0, context_.step.job_id);
 }
 
 // A name that is given here is of this host and this step, so no other tool of the system has it.
@@ -42,8 +61,6 @@ void StepTools::connected(ToolConnectedAsk ask) {
         ask.name.value_or(Process{fmt::format("{}.tool.{}.{}", context_.step.nspace, context_.self(), named_ + 1), 0});
     if (!ask.name)
         ++named_;
-    if (tools_.size() < max_remembered)
-        tools_.insert({name.nspace, name.rank});
     context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
     ask.answer(std::move(name));
 }

@@ -7,7 +7,8 @@
 #include "server-glue/tool_access/tool_ask.h"
 #include "server-glue/tool_access/tool_rights.h"
 
-#include <set>
+#include <functional>
+#include <typeindex>
 
 namespace pmixhost {
 
@@ -16,24 +17,23 @@ class StepTools final : public StepService {
     explicit StepTools(StepContext &context)
         : context_(context), rights_(context.loop, context.log, context.settings) {}
 
-    // May a tool of this step's user come at all? Nothing: it is not known yet.
-    std::optional<Result<void>> may_come(pid_t pid);
-    // May that process, if it is a tool, do this here? Processes of the job may.
+    // May a tool of this step's user come at all? Nothing: it is not known yet. `pid` is asked for the log.
+    std::optional<Result<void>> may_come(const std::function<pid_t()> &pid);
+    // May that process do this here? Processes of the job may; any other one is a tool.
     bool may(const Process &process, policy::Action action);
-
-    // Is that a tool which has connected here, now or before?
-    bool is_tool(const Process &process) const { return tools_.contains({process.nspace, process.rank}); }
+    bool is_tool(const Process &process) const {
+        return process.nspace != context_.step.nspace && process.nspace != context_.step.server_nspace();
+    }
 
     void take_asks(UpcallHandlers &handlers) override;
     void on_library() override;
 
   private:
-    static constexpr std::size_t max_remembered = 10'000;
     void connected(ToolConnectedAsk ask);
+    pmix_status_t judge(std::type_index ask, const Process &caller);
 
     StepContext &context_;
     ToolRights rights_;
-    std::set<std::pair<Bytes, Rank>> tools_;
     std::uint64_t named_ = 0; // how many have got a name here
 };
 

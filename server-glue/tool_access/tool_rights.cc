@@ -35,8 +35,9 @@ Result<ToolRights::Read> ToolRights::read(const Settings &settings) {
     for (const auto &each : site.errors)
         out.wrong.push_back(each.text);
     auto account = find_account(::geteuid());
-    if (!account && !site.rules.empty()) {
-        // Nobody knows which of them are meant.
+    bool no_account = !account && account.failure().kind == ErrorKind::not_found; // as in containers
+    if (!account && (!site.rules.empty() || (site.policy.user_rules() != UserRules::off && !no_account))) {
+        // Nobody knows which rules are meant, or what the user's own say.
         out.wrong.push_back(account.failure().text);
         site.policy = Policy::closed({account.failure().text, "tools.policy"});
     }
@@ -72,15 +73,18 @@ const Decision *ToolRights::decision(Action action) {
     return nullptr;
 }
 
-std::optional<bool> ToolRights::may(Action action, pid_t pid, const std::string &job) {
+bool ToolRights::may(Action action, pid_t pid, const std::string &job) {
     const Decision *found = decision(action);
     if (!found)
-        return std::nullopt;
-    std::string line = log_line(request_of(action, pid, job, Person{::geteuid(), {}}), *found);
-    if (found->allowed)
-        log_.info("{}", line);
-    else
-        log_.warning("{}", line);
+        return false;
+    if (auto missed = lines_.admit(loop_.now())) {
+        std::string line =
+            log_line(request_of(action, pid, job, Person{::geteuid(), {}}), *found) + not_logged(*missed);
+        if (found->allowed)
+            log_.info("{}", line);
+        else
+            log_.warning("{}", line);
+    }
     return found->allowed;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/base/log.h"
+#include "common/base/rate_limit.h"
 #include "common/loop/worker.h"
 #include "common/policy/policy.h"
 
@@ -21,8 +22,8 @@ class ToolRights {
     bool switched_off() const { return settings_.tools_enabled != "on"; }
     // Nothing: the rules are being read, ask again soon.
     const policy::Decision *decision(policy::Action action);
-    // The same, with a line in the log.
-    std::optional<bool> may(policy::Action action, pid_t pid, const std::string &job);
+    // The same as a word, with a line in the log, of which there are only so many a minute. Not known is no.
+    bool may(policy::Action action, pid_t pid, const std::string &job);
 
   private:
     using Decisions = std::array<policy::Decision, std::size(policy::action_names)>;
@@ -36,6 +37,7 @@ class ToolRights {
     Log &log_;
     const Settings &settings_;
     bool reading_ = false;
+    RateLimit lines_{60};
     std::optional<Decisions> decisions_;
     std::optional<Worker> worker_; // last, so that it ends first
 };

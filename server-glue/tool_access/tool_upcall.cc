@@ -19,21 +19,23 @@ OneShot<Process> tool_answer(const std::optional<Process> &name, pmix_tool_conne
             name.value_or(Process{"pmixhost.tool", 0})};
 }
 
+// Behind what the tool sent the library puts the version and the user, and then the name, if the tool has stated one
+// in its first message; what the tool itself sent under these keys is no name (4.2.2 and 5.0.7).
+std::optional<Process> stated_name(const pmix_info_t info[], std::size_t count) {
+    if (!info || count < 3)
+        return std::nullopt;
+    const pmix_info_t &nspace = info[count - 2], &rank = info[count - 1];
+    if (!PMIX_CHECK_KEY(&info[count - 3], PMIX_GRPID) || !PMIX_CHECK_KEY(&nspace, PMIX_NSPACE) ||
+        !PMIX_CHECK_KEY(&rank, PMIX_RANK) || nspace.value.type != PMIX_STRING || !nspace.value.data.string ||
+        rank.value.type != PMIX_PROC_RANK)
+        return std::nullopt;
+    return Process{nspace.value.data.string, rank.value.data.rank};
+}
+
 void on_tool_connected(pmix_info_t info[], std::size_t count, pmix_tool_connection_cbfunc_t callback, void *data) {
     guarded([&](Upcalls &upcalls) -> pmix_status_t {
         ToolConnectedAsk ask;
-        std::optional<Bytes> nspace;
-        std::optional<Rank> rank;
-        // The library adds its own behind what the tool sent: the last one counts.
-        for (std::size_t i = 0; info && i < count; ++i) {
-            const pmix_value_t &value = info[i].value;
-            if (PMIX_CHECK_KEY(&info[i], PMIX_NSPACE) && value.type == PMIX_STRING && value.data.string)
-                nspace = value.data.string;
-            else if (PMIX_CHECK_KEY(&info[i], PMIX_RANK) && value.type == PMIX_PROC_RANK)
-                rank = value.data.rank;
-        }
-        if (nspace && rank)
-            ask.name = Process{*nspace, *rank};
+        ask.name = stated_name(info, count);
         ask.answer = tool_answer(ask.name, callback, data);
         post(upcalls, std::move(ask));
         return PMIX_SUCCESS;

@@ -344,9 +344,14 @@ void tools_are_not_too_many_and_of_different_names(void **) {
     assert_false(bool(tool_comes(f, "").taken));
     assert_non_null(strstr(f.logged().c_str(), "3 tools are connected already"));
     let_in(f); // processes of the job are none
-    // One that has gone makes room, and its name is free, whether or not the library has seen it.
+    // The name of one that has gone is free as soon as the library has seen it; so is its place.
     named.client.reset();
-    assert_true(bool(tool_comes(f, "one").taken));
+    auto again = tool_comes(f, "one");
+    assert_false(bool(again.taken));
+    named.taken.reset();
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    again.taken = f.library_takes();
+    assert_false(bool(tool_comes(f, "").taken));
     other.client.reset();
     other.taken.reset();
     assert_true(bool(tool_comes(f, "").taken));

@@ -134,7 +134,21 @@ void a_client_uses_the_module_that_it_was_given(void **) {
 }
 
 void a_tool_states_the_truth_and_takes_no_jobs_name(void **) {
-    for (std::uint8_t kind : {1, 2, 3, 4, 6, 7, 9, 10}) {
+    for (std::uint8_t kind : {1, 2}) { // without a name to the library, which takes that for everybody's
+        HelloText text;
+        text.kind = kind;
+        assert_true(says(refusal(text, 1000, std::nullopt, false), "a PMIx library before 3.0"));
+    }
+    for (std::uint8_t kind : {4, 7, 9, 10}) {
+        HelloText text;
+        text.kind = kind;
+        text.nspace = "";
+        assert_true(says(refusal(text, 1000, std::nullopt, false), "which is no name"));
+        text.nspace = "tool";
+        text.rank = UINT32_MAX - 2; // a wildcard
+        assert_true(says(refusal(text, 1000, std::nullopt, false), "which is no name"));
+    }
+    for (std::uint8_t kind : {3, 4, 6, 7, 9, 10}) {
         HelloText text;
         text.kind = kind;
         assert_string_equal(refusal(text, 1000, std::nullopt, false).c_str(), "");

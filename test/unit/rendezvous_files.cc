@@ -59,6 +59,7 @@ void names_with_and_without_the_domain(void **) {
     assert_int_equal(both.size(), 8);
     assert_string_equal(both[0].c_str(), "pmix.n1.tool");
     assert_string_equal(both[4].c_str(), "pmix.n1.site.org.tool");
+    assert_int_equal(rendezvous_names("n1", server, server.nspace).size(), 3); // of a server of somebody else's
 }
 
 void one_file_of_many_names_for_its_user_alone(void **) {

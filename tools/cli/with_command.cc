@@ -3,7 +3,7 @@
 // server there is no doubt.
 #include "common/text/printable.h"
 #include "tools/cli/commands.h"
-#include "tools/view/server_list.h"
+#include "tools/view/tool_process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -44,13 +44,6 @@ struct TemporaryDirectory {
             std::filesystem::remove_all(path, ignored);
     }
 };
-
-// A tool that runs inside of a task would take the task's own server otherwise.
-bool leads_elsewhere(const char *variable) {
-    std::string_view name(variable, std::strcspn(variable, "="));
-    return name.starts_with("PMIX_SERVER_URI") || name == "PMIX_NAMESPACE" || name == "PMIX_RANK" ||
-           name == "PMIX_SYSTEM_TMPDIR" || name == "PMIX_SERVER_TMPDIR";
-}
 
 // Whom a signal for us is meant for.
 volatile sig_atomic_t tool_pid = 0;
@@ -134,7 +127,7 @@ int with_command(const Words &words) {
     std::string root = "PMIX_SYSTEM_TMPDIR=" + path, root_of_server = "PMIX_SERVER_TMPDIR=" + path;
     std::vector<char *> environment{root.data(), root_of_server.data()}, arguments;
     for (char **variable = environ; *variable; ++variable) {
-        if (!leads_elsewhere(*variable))
+        if (!leads_tools_elsewhere({*variable, std::strcspn(*variable, "=")}))
             environment.push_back(*variable);
     }
     environment.push_back(nullptr);

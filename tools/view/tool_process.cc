@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <pmix_tool.h>
 #include <poll.h>
@@ -14,11 +16,27 @@
 
 namespace pmixhost {
 
+bool leads_tools_elsewhere(std::string_view variable) {
+    return variable.starts_with("PMIX_SERVER_URI") || variable == "PMIX_NAMESPACE" || variable == "PMIX_RANK" ||
+           variable == "PMIX_SYSTEM_TMPDIR" || variable == "PMIX_SERVER_TMPDIR" || variable == "PMIX_SERVER_RANK" ||
+           variable == "PMIX_KEEPALIVE_PIPE" || variable == "PMIX_LAUNCHER_RNDZ_URI" ||
+           variable == "PMIX_LAUNCHER_RNDZ_FILE";
+}
+
 namespace {
 
+constexpr char end_mark = '\x04';              // without it the asking process came to grief
 constexpr std::size_t max_answer = 256u << 20; // a table of a million processes has some 100 MiB
 
 std::string answer_of(const std::string &file, const std::function<std::string()> &ask) {
+    std::vector<std::string> others;
+    for (char **variable = environ; *variable; ++variable) {
+        std::string name(*variable, std::strcspn(*variable, "="));
+        if (leads_tools_elsewhere(name))
+            others.push_back(std::move(name));
+    }
+    for (const auto &name : others)
+        ::unsetenv(name.c_str());
     pmix_proc_t self;
     pmix_info_t attach;
     PMIX_INFO_LOAD(&attach, PMIX_TOOL_ATTACHMENT_FILE, file.c_str(), PMIX_STRING);
@@ -33,7 +51,7 @@ std::string answer_of(const std::string &file, const std::function<std::string()
     int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     ::dup2(null, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
-    std::string answer = answer_of(file, ask);
+    std::string answer = answer_of(file, ask) + end_mark;
     for (std::size_t at = 0; at < answer.size();) {
         ssize_t written = ::write(to, answer.data() + at, answer.size() - at);
         if (written < 0 && errno != EINTR)
@@ -83,12 +101,18 @@ Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds pat
     to.reset();
     std::string answer;
     bool whole = read_until_closed(from.get(), std::chrono::steady_clock::now() + patience, answer);
-    ::kill(pid, SIGKILL); // it is ours until we have waited for it
+    if (!whole)
+        ::kill(pid, SIGKILL); // it is ours until we have waited for it
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!whole)
         return error(ErrorKind::timeout, "it does not answer within {} s", patience.count());
+    if (!answer.ends_with(end_mark))
+        return error(ErrorKind::system, "the process that asked came to grief ({} {})",
+                     WIFSIGNALED(status) ? "signal" : "exit code",
+                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    answer.pop_back();
     if (answer.starts_with('!'))
         return error(ErrorKind::system, "{}", answer.substr(1));
     return answer;

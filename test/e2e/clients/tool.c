@@ -2,12 +2,14 @@
  * usage: tool [WHERE ...] [WHAT ...]
  * WHERE  nspace NS | pid PID | uri URI | attach FILE   the server; without any, libpmix searches
  *        name NS RANK                                  what the tool is called
+ *        claim NS RANK                                 the same under the keys by which a server is told of it
  * WHAT   who              "tool NS RANK"
  *        namespaces       "namespace NS" for each
  *        table NS         "process RANK HOST PID" for each, by rank
- *        notify CODE NS   an event for all processes of NS
+ *        notify CODE NS   an event for all processes of NS; "end" is PMIX_EVENT_JOB_END
  *        global CODE      an event of global range
  *        signal NUMBER NS
+ *        abort [NS]       PMIx_Abort of nobody in particular, or of rank 1 of NS
  *        publish KEY
  *        spawn PROGRAM    one process: "spawned NS"
  *        hear aborted, hear terminated   "listens", then waits for one such event: "heard STATUS of NS RANK"
@@ -72,6 +74,10 @@ static pmix_status_t notify(pmix_status_t code, const char *nspace) {
         n = 2;
     }
     return PMIx_Notify_event(code, &me.proc, nspace ? PMIX_RANGE_CUSTOM : PMIX_RANGE_GLOBAL, info, n, NULL, NULL);
+}
+
+static pmix_status_t code_of(const char *word) {
+    return !strcmp(word, "end") ? PMIX_EVENT_JOB_END : atoi(word);
 }
 
 static pmix_status_t send_signal(int number, const char *nspace) {
@@ -156,11 +162,12 @@ int main(int argc, char **argv) {
             PMIX_INFO_LOAD(&info[n], key, word[1], PMIX_STRING);
         else if (!strcmp(word[0], "pid"))
             PMIX_INFO_LOAD(&info[n], PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
-        else if (!strcmp(word[0], "name") && word[2]) {
+        else if ((!strcmp(word[0], "name") || !strcmp(word[0], "claim")) && word[2]) {
+            bool claim = !strcmp(word[0], "claim");
             pmix_rank_t rank = (pmix_rank_t)atoi(word[2]);
-            PMIX_INFO_LOAD(&info[n], PMIX_TOOL_NSPACE, word[1], PMIX_STRING);
+            PMIX_INFO_LOAD(&info[n], claim ? PMIX_NSPACE : PMIX_TOOL_NSPACE, word[1], PMIX_STRING);
             n++;
-            PMIX_INFO_LOAD(&info[n], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
+            PMIX_INFO_LOAD(&info[n], claim ? PMIX_RANK : PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
             word++;
         } else
             break;
@@ -183,12 +190,16 @@ int main(int argc, char **argv) {
             did(what, query(PMIX_QUERY_PROC_TABLE, *++word));
         } else if (!strcmp(what, "notify") && word[1] && word[2]) {
             word += 2;
-            did(what, notify(atoi(word[-1]), *word));
+            did(what, notify(code_of(word[-1]), *word));
         } else if (!strcmp(what, "global") && word[1]) {
-            did(what, notify(atoi(*++word), NULL));
+            did(what, notify(code_of(*++word), NULL));
         } else if (!strcmp(what, "signal") && word[1] && word[2]) {
             word += 2;
             did(what, send_signal(atoi(word[-1]), *word));
+        } else if (!strcmp(what, "abort")) {
+            pmix_proc_t second = process(word[1] ? word[1] : "", 1);
+            did(what, PMIx_Abort(1, "a tool's", word[1] ? &second : NULL, word[1] ? 1 : 0));
+            word += word[1] ? 1 : 0;
         } else if (!strcmp(what, "publish") && word[1]) {
             did(what, publish(*++word));
         } else if (!strcmp(what, "spawn") && word[1]) {

@@ -5,7 +5,7 @@
 out=$test_dir/visited
 : >"$out"
 (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- \
-    srun "$mpi" -N2 -n4 -m block "$clients/visited") >"$out" 2>&1 </dev/null &
+    srun "$mpi" -N2 -n4 --ntasks-per-node=2 -m block "$clients/visited") >"$out" 2>&1 </dev/null &
 job_pid=$!
 said() { (($(grep -c "^$1" "$out") == $2)); } # TEXT TIMES
 ok "a job of pmixuser1 runs" until_true 30 said there 4
@@ -87,6 +87,8 @@ is "nothing of it is left" "$(on_host "$host" find /tmp -maxdepth 1 -name 'pmixh
 
 like "a tool may have a name of its own" "$(tool nspace "$nspace" name mytool 3 who)" '^tool mytool 3'
 unlike "no tool may be called like the job" "$(tool nspace "$nspace" name "$nspace" 0 who)" '^tool'
+unlike "nor by other keys" "$(tool nspace "$nspace" claim "$nspace" 0 who)" "^tool $nspace 0"
+unlike "nor like one that has no name of its own" "$(tool nspace "$nspace" name "$nspace.tool.0.1" 0 who)" '^tool'
 unlike "of another job there is nothing" "$(tool nspace slurm.999999.0 who)" '^tool'
 
 # ------------------------------------------------------------------------------- what a tool may do
@@ -99,11 +101,14 @@ like "it signals all processes" "$(tool nspace "$nspace" signal 10 "$nspace")" '
 ok "on every host" until_true 10 said signalled 10
 like "what it notifies" "$(tool nspace "$nspace" notify 7201 "$nspace")" '^notify: PMIX_'
 ok "comes to every process" until_true 10 eval '(($(grep -c "^heard . 7201" "$out") == 4))'
-tool nspace "$nspace" global -191 notify -191 "$nspace" >/dev/null
+tool nspace "$nspace" global end notify end "$nspace" >/dev/null
 tool nspace "$nspace" notify 7201 "$nspace" >/dev/null
 ok "another event follows" until_true 10 eval '(($(grep -c "^heard . 7201" "$out") == 8))'
-unlike "it cannot tell the other hosts that the job has ended" "$(cat "$out")" '^heard [23] JOB_END'
+like "on its own host the library tells" "$(cat "$out")" 'heard [01] JOB_END'
+unlike "it cannot tell the other hosts that the job has ended" "$(cat "$out")" 'heard [23] JOB_END'
 like "it publishes nothing" "$(tool nspace "$nspace" publish test.key)" '^publish: PMIX_ERR_NOT_SUPPORTED'
+tool nspace "$nspace" abort >/dev/null
+is "a tool that aborts nobody in particular ends nothing" "$(tool nspace "$nspace" table "$nspace" | grep -c ^process)" 4
 like "it spawns" "$(tool nspace "$nspace" spawn /bin/true)" '^spawned slurm\.[0-9]+\.[1-9]'
 like "a job of no name is not there" "$(tool nspace "$nspace" signal 10 slurm.999999.0)" '^signal: PMIX_ERR_NOT_FOUND'
 

@@ -38,10 +38,13 @@ end_job
 under "no control" 'policy = ["deny control, spawn by pmixuser1 to jobs of themselves from here"]'
 like "a tool may look" "$(tool namespaces)" "^namespace $nspace"
 like "but signal nobody" "$(tool signal 10 "$nspace")" '^signal: PMIX_ERR_NO_PERMISSIONS'
+tool abort "$nspace" >/dev/null # libpmix does not tell the tool
 like "nor spawn" "$(tool spawn /bin/true)" '^spawn: PMIX_ERR_NO_PERMISSIONS'
 tool notify 7201 "$nspace" >/dev/null
 ok "what it notifies comes to its own host" until_true 10 said 'heard 0 7201' 1
-unlike "and no further" "$(cat "$out")" '^heard 1'
+ok "one of the job's own overtakes nothing" until_true 10 said 'heard 1 7203' 1
+is "nor abort" "$(grep -c 'srun: error' "$out")" 0
+unlike "and what the tool notifies comes no further" "$(cat "$out")" 'heard 1 7201'
 is "no process was signalled" "$(grep -c ^signalled "$out")" 0
 like "the log has what was allowed" "$(cat "$log")" "tools: allowed: uid 60001, pid [0-9]+, from this host: observe of job [0-9.]+ of uid 60001"
 like "and what was refused, by which line" "$(cat "$log")" "tools: refused: .*: control of job .*pmixhost.conf:5 \"deny control, spawn"
