@@ -94,12 +94,24 @@ EVENT_HANDLER(on_any, note_any, PMIX_SUCCESS)
 static struct answer acks;
 static int refused; /* the last status that was none of success */
 static uint32_t refusals;
+/* The values of an event are the library's until it calls back (libpmix 7 reads them until then). */
+struct values {
+    pmix_info_t info[8];
+    size_t count;
+};
+
+static void free_values(struct values *values) {
+    for (size_t i = 0; i < values->count; i++)
+        PMIX_INFO_DESTRUCT(&values->info[i]);
+    free(values);
+}
+
 static void on_ack(pmix_status_t status, void *cbdata) {
-    (void)cbdata;
     if (status != PMIX_SUCCESS) {
         refused = status;
         refusals++;
     }
+    free_values(cbdata);
     sem_post(&acks.came);
 }
 
@@ -108,7 +120,8 @@ static size_t ballast; /* bytes in each event */
 
 static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, const pmix_proc_t *to, size_t nto,
                    bool wait) {
-    pmix_info_t info[6];
+    struct values *values = calloc(1, sizeof *values);
+    pmix_info_t *info = values->info;
     size_t n = 0;
     uint64_t number = ++sent;
     bool yes = true;
@@ -139,15 +152,16 @@ static void notify(pmix_status_t code, uint32_t kind, pmix_data_range_t range, c
         n++;
     }
     me.doing = "PMIx_Notify_event";
-    pmix_status_t rc = PMIx_Notify_event(code, &me.proc, range, info, n, on_ack, NULL);
+    values->count = n;
+    pmix_status_t rc = PMIx_Notify_event(code, &me.proc, range, info, n, on_ack, values);
     if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
         fail("PMIx_Notify_event: %s", status_name(rc));
-    if (rc == PMIX_OPERATION_SUCCEEDED)
+    if (rc == PMIX_OPERATION_SUCCEEDED) { /* it does not call back */
+        free_values(values);
         sem_post(&acks.came);
+    }
     if (wait)
         answer_wait(&acks, "PMIx_Notify_event");
-    for (size_t i = 0; i < n; i++)
-        PMIX_INFO_DESTRUCT(&info[i]);
 }
 
 static const struct {
