@@ -11,7 +11,7 @@ tools_librun_files = \
 tools_librun_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 tools_librun_la_LIBADD = common/libcommon.la
 
-tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/config_command.cc \
+tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
 	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \

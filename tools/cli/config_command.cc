@@ -6,9 +6,8 @@
 #include "common/policy/policy_load.h"
 #include "common/policy/unreachable.h"
 #include "common/text/printable.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -103,15 +102,8 @@ int config_command(const Words &words) {
     parser.add_option("--check", checked, "List all errors of a file; exit code 0 if there is none, else 1")
         ->type_name("FILE");
     parser.add_flag("--man", man, "Write the section OPTIONS of pmixhost.conf(5)");
-    try {
-        parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::CallForHelp &) {
-        std::fputs(parser.help().c_str(), stdout);
-        return exit_ok;
-    } catch (const CLI::ParseError &failure) {
-        complain(printable(failure.what(), 200) + " (see pmixhost config --help)");
-        return exit_usage;
-    }
+    if (auto over = parse(parser, words))
+        return *over;
     if (man) {
         std::fputs(config_man_section().c_str(), stdout);
         return exit_ok;

@@ -1,10 +1,9 @@
 // `pmixhost signal`, `kill`, `pause` and `resume`: PMIx_Job_control for processes of one's own job, wherever they run.
 #include "common/job/process_set.h"
 #include "common/text/printable.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
 #include "tools/view/tool_process.h"
 
-#include <CLI/CLI.hpp>
 #include <pmix_tool.h>
 
 #include <csignal>
@@ -114,14 +113,8 @@ int control_command(const Verb &verb, const Words &words) {
     if (std::strcmp(verb.attribute, PMIX_JOB_CTRL_SIGNAL) == 0)
         parser.add_option("-s,--signal", signal, "Its name or number [TERM]");
     parser.add_option("--timeout", patience, "Seconds to wait for the answer [30]")->check(CLI::Range(1u, 3600u));
-    try {
-        parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::CallForHelp &) {
-        std::fputs(parser.help().c_str(), stdout);
-        return exit_ok;
-    } catch (const CLI::ParseError &failure) {
-        return complain(exit_usage, verb, printable(failure.what(), 200));
-    }
+    if (auto over = parse(parser, words))
+        return *over;
     if (parser.count("--ranks") > 0) {
         auto parsed = ranks_of(ranks);
         if (!parsed)

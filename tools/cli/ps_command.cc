@@ -1,9 +1,8 @@
 // `pmixhost ps`: the processes of one's own jobs that run on this host, those on the jobs' other hosts among them.
 #include "common/text/printable.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
 #include "tools/view/process_list.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -68,15 +67,8 @@ int ps_command(const Words &words) {
     parser.add_flag("--json", json, "Write them as JSON");
     parser.add_option("--timeout", patience, "Seconds to wait for each job's answer [10]")
         ->check(CLI::Range(1u, 3600u));
-    try {
-        parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::CallForHelp &) {
-        std::fputs(parser.help().c_str(), stdout);
-        return exit_ok;
-    } catch (const CLI::ParseError &failure) {
-        std::fprintf(stderr, "pmixhost: error: %s (see pmixhost ps --help)\n", printable(failure.what(), 200).c_str());
-        return exit_usage;
-    }
+    if (auto over = parse(parser, words))
+        return *over;
     int code = exit_ok;
     auto complain = [&code](const std::string &job, const std::string &why) {
         std::fprintf(stderr, "pmixhost: error: job %s: %s\n", printable(job).c_str(), why.c_str());

@@ -1,9 +1,8 @@
 // `pmixhost servers`: which PMIx servers one's own tools find on this host.
 #include "common/text/printable.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
 #include "tools/view/server_list.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -55,16 +54,8 @@ int servers_command(const Words &words) {
     CLI::App parser("Lists the PMIx servers of this host that your tools can reach.", "pmixhost servers");
     bool json = false;
     parser.add_flag("--json", json, "Write them as JSON");
-    try {
-        parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::CallForHelp &) {
-        std::fputs(parser.help().c_str(), stdout);
-        return exit_ok;
-    } catch (const CLI::ParseError &failure) {
-        std::fprintf(stderr, "pmixhost: error: %s (see pmixhost servers --help)\n",
-                     printable(failure.what(), 200).c_str());
-        return exit_usage;
-    }
+    if (auto over = parse(parser, words))
+        return *over;
     auto servers = servers_below(rendezvous_root());
     if (json) {
         show_json(servers);
