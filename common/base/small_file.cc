@@ -1,8 +1,6 @@
 // See small_file.h.
 #include "common/base/small_file.h"
 
-#include "common/base/unique_fd.h"
-
 #include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,6 +13,20 @@ Result<std::string> read_small_file(const std::string &path) {
     if (!fd)
         return system_error(path, errno);
     return read_all(fd.get(), path, max);
+}
+
+Result<UniqueFd> open_regular_file(const std::string &path, struct stat &status) {
+    // Non-blocking, because opening a FIFO would wait for a writer.
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd || ::fstat(fd.get(), &status) != 0) {
+        int code = errno;
+        Error why = system_error(path, code);
+        errno = code;
+        return why;
+    }
+    if (!S_ISREG(status.st_mode))
+        return error(ErrorKind::invalid, "{}: is no regular file", path);
+    return fd;
 }
 
 Result<std::string> read_all(int fd, const std::string &path, std::size_t max) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <optional>
 #include <sys/stat.h>
 
@@ -248,19 +247,14 @@ ConfigFile parse_config_file(std::string_view content, const std::string &name) 
 }
 
 Result<std::string> read_config_file(const std::string &path) {
-    // Non-blocking, because opening a FIFO would wait for a writer.
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd)
-        return system_error(path, errno);
     struct stat status {};
-    if (::fstat(fd.get(), &status) != 0)
-        return system_error(path, errno);
-    if (!S_ISREG(status.st_mode))
-        return error(ErrorKind::invalid, "{}: is no regular file", path);
+    auto fd = open_regular_file(path, status);
+    if (!fd)
+        return fd.failure();
     if (status.st_mode & S_IWOTH)
         return error(ErrorKind::denied, "{}: everybody may write this file, so it is not used; run chmod o-w {}", path,
                      path);
-    return read_all(fd.get(), path, max_config_bytes);
+    return read_all(fd->get(), path, max_config_bytes);
 }
 
 } // namespace pmixhost

@@ -8,7 +8,6 @@
 #include "common/text/printable.h"
 
 #include <cerrno>
-#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -97,22 +96,17 @@ std::string user_policy_path(const std::string &home) {
 }
 
 Result<std::string> read_user_policy(const std::string &path, uid_t user) {
-    // Non-blocking, because opening a FIFO would wait for a writer.
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status {};
+    auto fd = open_regular_file(path, status);
     if (!fd && errno == ENOTDIR) // something else stands where the directory would be
         return error(ErrorKind::not_found, "{}: is not there", path);
     if (!fd)
-        return system_error(path, errno);
-    struct stat status {};
-    if (::fstat(fd.get(), &status) != 0)
-        return system_error(path, errno);
-    if (!S_ISREG(status.st_mode))
-        return error(ErrorKind::invalid, "{}: is no regular file", path);
+        return fd.failure();
     if (status.st_uid != user && status.st_uid != 0)
         return error(ErrorKind::denied, "{}: belongs to uid {}, not to uid {} or root", path, status.st_uid, user);
     if (status.st_mode & (S_IWGRP | S_IWOTH))
         return error(ErrorKind::denied, "{}: others may write this file; run chmod go-w {}", path, path);
-    return read_all(fd.get(), path, max_user_file_bytes);
+    return read_all(fd->get(), path, max_user_file_bytes);
 }
 
 } // namespace pmixhost::policy

@@ -60,6 +60,26 @@ unlike "keeps every tool out" "$(tool who)" '^tool'
 like "the log says what is wrong" "$(cat "$log")" 'pmixhost.conf:5: .*nobodyofthatname'
 end_job
 
+# shellcheck disable=SC2016 # for the user's shell
+users_file() { # TEXT
+    owner sh -c 'mkdir -p ~/.config/pmixhost && printf "%s\n" "$1" >~/.config/pmixhost/tools.policy' sh "$1"
+}
+users_file "deny spawn by anyone to jobs of anyone from anywhere"
+under "the user's own file" 'user_policy = "tighten"'
+like "a tool signals" "$(tool signal 10 "$nspace")" '^signal: PMIX_(SUCCESS|OPERATION_SUCCEEDED)'
+like "but does not spawn" "$(tool spawn /bin/true)" '^spawn: PMIX_ERR_NO_PERMISSIONS'
+like "the log names the user's line" "$(cat "$log")" 'tools: refused: .*: spawn of job .*tools.policy:1 "deny spawn'
+end_job
+users_file "deny spawning"
+under "a slip in the user's own file" 'user_policy = "tighten"'
+unlike "keeps the tools of that user out" "$(tool who)" '^tool'
+like "the log says where it is" "$(cat "$log")" 'tools.policy:1: '
+end_job
+under "a user's file that the site does not want" 'user_policy = "off"'
+like "is not read" "$(tool who)" '^tool'
+end_job
+owner sh -c 'rm -r ~/.config/pmixhost'
+
 under "one tool at a time" 'max_connections = 1'
 tool hold "$CLIENT_DIR/go" >"$test_dir/hold" &
 holder=$!
