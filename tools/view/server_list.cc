@@ -64,7 +64,8 @@ void look(std::vector<ListedServer> &found, const std::string &directory, int de
 
 std::string rendezvous_root() {
     for (const char *name : {"PMIX_SYSTEM_TMPDIR", "TMPDIR"}) {
-        if (const char *value = std::getenv(name); value && *value)
+        bool of_task = name == std::string_view("PMIX_SYSTEM_TMPDIR") && std::getenv("PMIX_NAMESPACE");
+        if (const char *value = std::getenv(name); value && *value && !of_task)
             return value;
     }
     return "/tmp";

@@ -12,7 +12,8 @@ struct ListedServer {
     std::string file; // that tells of it
 };
 
-// Where tools of this host look: PMIX_SYSTEM_TMPDIR or TMPDIR or /tmp.
+// Where tools of this host look: PMIX_SYSTEM_TMPDIR or TMPDIR or /tmp. A task's PMIX_SYSTEM_TMPDIR is not looked at: it
+// is the directory of the task's own server alone.
 std::string rendezvous_root();
 
 // Looks below `root`, in the caller's own directories and files only and at most four levels down. Sorted by job. A

@@ -48,6 +48,8 @@ servers=$(owner "$pmixhost" servers)
 like "pmixhost servers lists it" "$(sed -n 2p <<<"$servers")" "^$nspace +0 +$daemon +[0-9.]+ +[0-9T:-]+ +tcp4://127\\.0\\.0\\.1:[0-9]+\$"
 like "as JSON too" "$(owner "$pmixhost" servers --json | tr -d ' \n')" \
     "^\\[\\{\"job\":\"$nspace\",.*\"pid\":$daemon,.*\\}\\]\$"
+like "inside of a task of another step, too" \
+    "$(owner srun "$mpi" --overlap --jobid="$job_id" -w "$host" -N1 -n1 "$pmixhost" servers | grep "^$nspace ")" "^$nspace +0 +$daemon "
 ps=$(owner "$pmixhost" ps)
 is "pmixhost ps lists the processes of all hosts" "$(awk -v job="$nspace" 'NR > 1 && $1 == job {print $2}' <<<"$ps" | tr '\n' ' ')" \
     "0 1 2 3 "
