@@ -68,9 +68,9 @@ fi
 mount -t tmpfs tmpfs "$PMIX_SERVER_TMPDIR" && exec setpriv --ambient-caps=-all --inh-caps=-all "${@:2}"
 SH
 chmod 755 "$test_dir/hide"
-run_srun -O -N2 -n4 "$test_dir/hide" "$PMIXHOST_CLIENTS/modex"
+run_srun -O -N2 --ntasks-per-node=2 "$test_dir/hide" "$PMIXHOST_CLIENTS/modex"
 ok "modex without the daemon's files" says_ok 4
-run env PMIX_MCA_gds=hash srun "$mpi" -O -N2 -n4 "$test_dir/hide" "$PMIXHOST_CLIENTS/modex"
+run env PMIX_MCA_gds=hash srun "$mpi" -O -N2 --ntasks-per-node=2 "$test_dir/hide" "$PMIXHOST_CLIENTS/modex"
 ok "and without libpmix' word about them" eval 'says_ok 4 && (($(lines "PMIX ERROR") == 0))'
 
 # --- another release of Debian

@@ -50,7 +50,7 @@ in_job -N2 -n2 sh -c 'touch /tmp/mine && ls /tmp/mine'
 ok "jobs have a /tmp of their own" eval 'passed && ! on_host n1 test -e /tmp/mine'
 in_job -N2 -n4 "$clients/hello"
 ok "a step on two hosts" says_ok 4
-in_job -N2 -n4 "$clients/modex"
+in_job -N2 --ntasks-per-node=2 "$clients/modex"
 ok "direct modex" says_ok 4
 in_job -N1 -n1 sh -c 'ls -d /tmp/pmixhost-[0-9]*.*'
 like "the daemon's files are in the job's /tmp" "$output" '^/tmp/pmixhost-[0-9]*\.[a-zA-Z0-9]*$'

@@ -9,7 +9,7 @@ unset CLIENT_DIR
 by_secret
 
 on_host n1 ln -s $socket /run/munge/munge.socket.2
-run_srun -N2 -n4 "$clients/modex"
+run_srun -N2 --ntasks-per-node=2 "$clients/modex"
 ok "a host with munge, srun without" says_ok 4
 on_host head ln -s $socket /run/munge/munge.socket.2
 run_srun -N2 -n2 "$clients/hello"
