@@ -103,6 +103,10 @@ server_glue_libglue_files = \
 	server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc \
+	server-glue/tool_access/relay.h server-glue/tool_access/relay.cc server-glue/tool_access/step_desks.h \
+	server-glue/tool_access/step_desks.cc server-glue/tool_access/tool_origins.h \
+	server-glue/tool_access/tool_origins.cc server-glue/library/tool_visitor.h \
+	server-glue/daemon/desk_server.h server-glue/daemon/desk_server.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
 	server-glue/tool_access/tool_rights.h server-glue/tool_access/tool_rights.cc \
 	server-glue/tool_access/tool_ask.h server-glue/tool_access/tool_upcall.cc

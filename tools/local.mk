@@ -16,7 +16,7 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
 	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \
-	tools/view/server_list.h tools/view/server_list.cc
+	tools/view/server_list.h tools/view/server_list.cc tools/view/desk.h tools/view/desk.cc
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5 \

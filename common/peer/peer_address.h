@@ -36,16 +36,17 @@ class PeerAddress {
             return "loopback";
         return std::string(reinterpret_cast<const char *>(bytes_.data()), bytes_.size());
     }
-    // "10.1.2.3 port 4711"
-    std::string text() const {
+    std::string numeric() const {
         in6_addr address = v6();
         char text[INET6_ADDRSTRLEN] = "";
         if (IN6_IS_ADDR_V4MAPPED(&address))
             inet_ntop(AF_INET, bytes_.data() + 12, text, sizeof text);
         else
             inet_ntop(AF_INET6, bytes_.data(), text, sizeof text);
-        return std::string(text) + " port " + std::to_string(port_);
+        return text;
     }
+    // "10.1.2.3 port 4711"
+    std::string text() const { return numeric() + " port " + std::to_string(port_); }
 
   private:
     in6_addr v6() const {

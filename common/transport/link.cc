@@ -1,6 +1,8 @@
 // See link.h.
 #include "common/transport/link.h"
 
+#include "common/peer/peer_address.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <netinet/in.h>
@@ -38,6 +40,14 @@ Link::Link(EventLoop &loop, UniqueFd fd, Duration dead_after, Callbacks callback
     : loop_(loop), fd_(std::move(fd)), callbacks_(std::move(callbacks)) {
     tune(fd_.get(), dead_after);
     watch();
+}
+
+std::string Link::peer_address() const {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    if (getpeername(fd_.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
+        return {};
+    return PeerAddress(address).numeric();
 }
 
 Link::~Link() {

@@ -45,6 +45,8 @@ class Link {
     void release();
     // Writes at once what the kernel takes, queues the rest.
     void send(std::uint8_t type, SharedBytes payload);
+    // Numeric, without a port; empty where it cannot be told.
+    std::string peer_address() const;
     std::size_t queued_bytes() const { return queued_bytes_; }
 
   private:

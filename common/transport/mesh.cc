@@ -176,6 +176,11 @@ bool Mesh::connected(HostIndex host) const {
     return found != peers_.end() && !found->second->links.empty();
 }
 
+std::string Mesh::address_of(HostIndex host) const {
+    auto found = peers_.find(host);
+    return connected(host) ? found->second->links.begin()->second->peer_address() : std::string();
+}
+
 bool Mesh::gone(HostIndex host) const {
     auto found = peers_.find(host);
     return found != peers_.end() && found->second->gone;

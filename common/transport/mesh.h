@@ -65,6 +65,8 @@ class Mesh {
     // Queues until there is a connection. False if the host is gone.
     bool send(HostIndex host, std::uint8_t type, SharedBytes payload);
     bool connected(HostIndex host) const;
+    // Of the other end of that connection, numeric; empty where there is none.
+    std::string address_of(HostIndex host) const;
     // Is a connection being made, by either side?
     bool connecting(HostIndex host) const;
     bool gone(HostIndex host) const;

@@ -11,6 +11,7 @@
 #include "common/wire/event_messages.h"
 #include "common/wire/modex_messages.h"
 #include "common/wire/publish_messages.h"
+#include "common/wire/relay_messages.h"
 #include "common/wire/session_messages.h"
 #include "common/wire/spawn_messages.h"
 #include "common/wire/table_messages.h"
@@ -25,6 +26,7 @@ using AllMessages =
                UnpublishRequest, DataReply, ProcessesEnded, WantSession, SessionCollectiveJoin, SessionCollectiveDone,
                SpawnRequest, SpawnReply, StepOver, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
                JobEvent, TableRequest, TableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest,
-               ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate>;
+               ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskGreeting,
+               RelayOpen, RelayBytes, RelayTaken, RelayEnd>;
 
 } // namespace pmixhost::wire

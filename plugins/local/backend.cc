@@ -325,5 +325,6 @@ constinit const pmixhost::BackendModule pmixhost_backend{
     pmixhost::facets(pmixhost::Facet::roles, pmixhost::Facet::spawned_step),
     pmixhost::local::create,
     nullptr,
-    pmixhost::local::create_starter};
+    pmixhost::local::create_starter,
+    nullptr}; // all hosts are this one
 }

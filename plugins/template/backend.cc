@@ -99,4 +99,4 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
 } // namespace pmixhost::sample
 
 extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend = {
-    pmixhost::BackendModule::current_abi, "template", pmixhost::facets(), pmixhost::sample::create, nullptr, nullptr};
+    pmixhost::BackendModule::current_abi, "template", pmixhost::facets(), pmixhost::sample::create, nullptr, nullptr, nullptr};

@@ -46,6 +46,7 @@ void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
             context_.client_libraries.turned_away(rank, why);
     };
     door.tool_may_come = callbacks_.tool_may_come;
+    door.tool_came = callbacks_.tool_came;
     door.most_tools = context_.settings.tools_max_connections;
     if (auto guarded = library_->admit_clients(context_.log, std::move(door)); !guarded)
         return callbacks_.on_failure(guarded.failure());

@@ -3,6 +3,7 @@
 
 #include "server-glue/daemon/own_evidence.h"
 #include "server-glue/library/library_watch.h"
+#include "server-glue/library/tool_visitor.h"
 #include "server-glue/step/step_context.h"
 
 namespace pmixhost {
@@ -15,8 +16,8 @@ class LibraryHolder {
         std::function<void(Error)> on_failure;
         // It does not answer any more. True: the daemon leaves already, and does without the library.
         std::function<bool()> on_stuck;
-        // May a tool come, whose process `pid` tells (0: not known)? Nothing: ask again soon.
-        std::function<std::optional<Result<void>>(const std::function<pid_t()> &pid)> tool_may_come;
+        ToolMayCome tool_may_come;
+        std::function<void(const ToolVisitor &)> tool_came;
     };
     // `directory` is for the library's files. `evidence` says where to write what a stuck library was doing.
     LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,

@@ -4,6 +4,8 @@
 //   pmixhostd --start-fd N    serve; N: the start document (contrib/doc/start-document.md)
 //   pmixhostd --session BACKEND [KEY=VALUE ...]
 //                             the session of an allocation; the keys of its start document
+//   pmixhostd --desk JOB DIRECTORY FD
+//                             internal, for the command line: see desk_server.h and serve_desk()
 //   pmixhostd --proxy-client      internal, see proxy_client.h
 //   pmixhostd --backends      the backends that are installed, for `pmixhost version`
 //   pmixhostd --version
@@ -94,6 +96,26 @@ Result<StartDocument> session_document(int argc, char **argv) {
         }
     }
     unsetenv(std::string(step_secret_variable).c_str());
+    if (!added)
+        return added.failure();
+    return document;
+}
+
+Result<StartDocument> desk_document(char **argv) {
+    StartDocument document;
+    Result<void> added;
+    auto add = [&](std::string_view key, std::string_view value) {
+        if (added)
+            added = document.add(key, value);
+    };
+    add("role", "desk");
+    add("desk.job", argv[2]);
+    add("desk.directory", argv[3]);
+    add("desk.fd", argv[4]);
+    for (char **variable = environ; *variable; ++variable) {
+        if (std::string_view(*variable).starts_with("PMIXHOST_"))
+            add("env", *variable);
+    }
     if (!added)
         return added.failure();
     return document;
@@ -338,6 +360,8 @@ int main(int argc, char **argv) {
         }
         if (argc >= 3 && std::strcmp(argv[1], "--session") == 0)
             return run(session_document(argc, argv));
+        if (argc == 5 && std::strcmp(argv[1], "--desk") == 0)
+            return run(desk_document(argv));
         int fd = -1;
         if (argc == 3 && std::strcmp(argv[1], "--start-fd") == 0) {
             const char *end = argv[2] + std::strlen(argv[2]);

@@ -1,12 +1,15 @@
 // See role_process.h.
 #include "server-glue/daemon/role_process.h"
 
+#include "server-glue/daemon/desk_server.h"
 #include "server-glue/daemon/launcher_server.h"
 #include "server-glue/daemon/session_server.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/rm/invitation_stream.h"
 
 #include <csignal>
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -94,6 +97,40 @@ Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, cons
     return loop.run();
 }
 
+// Tells whoever started it, over a socket whose other end is the desk's life: "serving NAMESPACE", or "failed WHY".
+Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
+    auto job = document.text("desk.job"), directory = document.text("desk.directory");
+    auto fd = document.number("desk.fd", 1 << 20);
+    if (!job || !directory || !fd)
+        return !job ? job.failure() : !directory ? directory.failure() : fd.failure();
+    UniqueFd starter(static_cast<int>(*fd));
+    fcntl(starter.get(), F_SETFD, FD_CLOEXEC);
+    auto tell = [&starter](const std::string &line) {
+        [[maybe_unused]] auto sent = ::send(starter.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    };
+    Result<void> result;
+    auto module = backend_that_calls_steps();
+    auto desk = !module ? Result<std::unique_ptr<DeskServer>>(module.failure())
+                        : DeskServer::open({loop, log, settings, make_munge_authenticator(loop, ::getuid()), *directory,
+                                            [call = (*module)->call_step, settings, job = *job](const std::string &message) {
+                                                return call(settings, job, message);
+                                            },
+                                            [&tell](const std::string &nspace) { tell("serving " + nspace); },
+                                            [&](Error why) {
+                                                result = std::move(why);
+                                                loop.stop();
+                                            }});
+    if (!desk)
+        result = desk.failure();
+    auto watch = loop.watch(starter.get(), EventLoop::readable, [&loop](unsigned) { loop.stop(); });
+    let_end_signals(SIG_UNBLOCK);
+    if (auto ran = result ? loop.run() : Result<void>(); !ran)
+        result = ran;
+    if (!result)
+        tell("failed " + result.failure().text);
+    return {};
+}
+
 } // namespace
 
 void let_end_signals(int how) {
@@ -119,6 +156,10 @@ int serve_role(const StartDocument &document, const Settings &settings, Log &log
         return fail(role.failure());
     if (*role == name_of(CentralRole::launcher)) {
         auto served = serve_launcher(**loop, document, settings, log);
+        return served ? 0 : fail(served.failure());
+    }
+    if (*role == "desk") {
+        auto served = serve_desk(**loop, document, settings, log);
         return served ? 0 : fail(served.failure());
     }
     if (*role != name_of(CentralRole::session))

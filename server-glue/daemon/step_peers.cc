@@ -4,22 +4,14 @@
 #include "common/transport/invitation.h"
 #include "server-glue/rm/user_notes.h"
 
-#include <unistd.h>
-
 namespace pmixhost {
-
-static std::unique_ptr<Authenticator> authenticator_for(EventLoop &loop, const RmBackend &backend) {
-    if (backend.step().shared_secret.empty())
-        return make_munge_authenticator(loop, ::getuid());
-    return make_secret_authenticator(backend.step().shared_secret);
-}
 
 Result<void> StepPeers::open() {
     context_.tell_services([this](StepService &each) { each.take_messages(messages_); });
     const StepInfo &step = context_.step;
     auto mesh = Mesh::create(
         context_.loop, context_.log, context_.settings, step.step_key, step.self,
-        step.map.host_count() + central_role_count, authenticator_for(context_.loop, context_.backend),
+        step.map.host_count() + central_role_count, context_.authenticator(),
         {[this](HostIndex from, std::uint8_t type, Bytes payload) { on_message(from, type, std::move(payload)); },
          [this](HostIndex peer, Mesh::Gone how, const Error &why) {
              // It is posted, because this may come from within a send of a service.
@@ -40,6 +32,8 @@ Result<void> StepPeers::open() {
 void StepPeers::on_contact(const std::string &message) {
     if (message == session_call)
         return services_.session.come();
+    if (message.starts_with(desk_call))
+        return services_.desks.called(std::string_view(message).substr(desk_call.size()));
     mesh_->on_contact(message);
 }
 

@@ -47,7 +47,8 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                     context_.tell_services([](StepService &each) { each.on_library(); });
                 },
                 [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); },
-                [this](const std::function<pid_t()> &pid) { return services_.tools.may_come(pid); }}),
+                [this](const ToolVisitor &visitor) { return services_.tools.may_come(visitor); },
+                [this](const ToolVisitor &visitor) { services_.tools.came(visitor); }}),
       upcalls_(context_.loop, library_.thread(),
                {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
       peers_(context_, services_), launch_outcome_(context_),

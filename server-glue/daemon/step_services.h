@@ -16,6 +16,7 @@
 #include "server-glue/security/credential_service.h"
 #include "server-glue/spawn/step_spawn.h"
 #include "server-glue/step/session_link.h"
+#include "server-glue/tool_access/step_desks.h"
 #include "server-glue/tool_access/step_tools.h"
 
 namespace pmixhost {
@@ -27,6 +28,7 @@ struct StepServices {
           collectives(context, jobs, handing_over),
           connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
           publish(context, session), queries(context, sets.sets(), groups, jobs.jobs()), tools(context),
+          desks(context, tools),
           events(
               context, [this] { return jobs.jobs().any(); },
               [this](const Process &source) { return tools.is_tool(source); }),
@@ -36,7 +38,7 @@ struct StepServices {
           spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
           credentials(context.loop, context.log) {
         context.services = {&session,     &sets,    &fate,    &jobs,  &handing_over, &modex,       &collectives,
-                            &connect,     &publish, &queries, &tools, &events,       &group_calls, &control,
+                            &connect,     &publish, &queries, &tools, &desks, &events,       &group_calls, &control,
                             &allocations, &spawn,   &log,     &abort, &credentials};
     }
 
@@ -53,6 +55,7 @@ struct StepServices {
     StepPublish publish;
     StepQueries queries;
     StepTools tools;
+    StepDesks desks;
     StepEvents events;
     StepGroups group_calls;
     StepControl control;

@@ -91,17 +91,27 @@ void ConnectionGuard::judge(UniqueFd fd) {
             log_.error("nobody can be let in: {}", peer.failure().text);
         return;
     }
+    Waiting newcomer{std::move(fd), *peer, port, {}, {}, {}};
     if (peer->uid != geteuid())
-        return refuse(*peer, port, fmt::format("only uid {} may connect here", geteuid()));
+        return refuse(newcomer, fmt::format("only uid {} may connect here", geteuid()));
+    take_in(std::move(newcomer));
+}
+
+void ConnectionGuard::admit_relayed(UniqueFd connection, std::string from) {
+    SocketOwner peer;
+    peer.uid = geteuid();
+    take_in({std::move(connection), peer, 0, std::move(from), {}, {}});
+}
+
+void ConnectionGuard::take_in(Waiting newcomer) {
     if (waiting_.size() >= limits_.waiting) {
-        refuse(waiting_.front().peer, waiting_.front().port,
-               fmt::format("{} connections wait already that say nothing", waiting_.size()));
+        refuse(waiting_.front(), fmt::format("{} connections wait already that say nothing", waiting_.size()));
         waiting_.pop_front();
     }
-    waiting_.push_back({std::move(fd), *peer, port, {}, {}});
+    waiting_.push_back(std::move(newcomer));
     Place waiting = std::prev(waiting_.end());
     waiting->timer = loop_.after(limits_.hello, [this, waiting] {
-        refuse(waiting->peer, waiting->port, "it did not say who it is in time");
+        refuse(*waiting, "it did not say who it is in time");
         waiting_.erase(waiting);
     });
     set_low_water(waiting->fd.get(), hello_header_size);
@@ -121,7 +131,7 @@ void ConnectionGuard::look(Place waiting) {
     if (message.size() >= wanted) {
         auto size = hello_size(message);
         if (!size) {
-            refuse(waiting->peer, waiting->port, size.failure().text);
+            refuse(*waiting, size.failure().text);
             waiting_.erase(waiting);
             return;
         }
@@ -143,8 +153,12 @@ void ConnectionGuard::look(Place waiting) {
         return look_later(waiting, leaving_look);
     if (verdict && !registered)
         verdict = room_for_tool({hello->nspace, hello->rank});
+    if (verdict && registered && !waiting->from.empty())
+        verdict = error(ErrorKind::denied, "it says that it is a process of the job, and is on another host");
+    ToolVisitor visitor{[&] { return waiting->from.empty() ? holder_of(waiting->peer).value_or(0) : 0; }, waiting->from,
+                        hello ? hello->nspace : std::string(), hello ? hello->rank : 0};
     if (verdict && !registered && names_.tool_may_come) {
-        auto allowed = names_.tool_may_come([&] { return holder_of(waiting->peer).value_or(0); });
+        auto allowed = names_.tool_may_come(visitor);
         if (!allowed)
             return look_later(waiting, look_again);
         verdict = *allowed;
@@ -157,16 +171,19 @@ void ConnectionGuard::look(Place waiting) {
             return look_later(waiting, leaving_look);
         if (registered && names_.let_in)
             names_.let_in(hello->nspace, hello->rank, hello->version);
-        if (auto given = hand_over(waiting); given && registered)
+        if (auto given = hand_over(waiting); given && registered) {
             given_[process] = *given;
-        else if (given)
+        } else if (given) {
             tools_.emplace_back(process, *given);
+            if (names_.tool_came)
+                names_.tool_came(visitor);
+        }
     } else {
         bool says_process = hello && (hello->kind == HelloKind::client || hello->kind == HelloKind::tool_of_server ||
                                       hello->kind == HelloKind::launcher_of_server);
         if (registered && says_process && names_.turned_away)
             names_.turned_away(hello->nspace, hello->rank, verdict.failure().text);
-        refuse(waiting->peer, waiting->port, verdict.failure().text);
+        refuse(*waiting, verdict.failure().text);
     }
     waiting_.erase(waiting);
 }
@@ -216,7 +233,7 @@ std::optional<ConnectionGuard::Given> ConnectionGuard::hand_over(Place waiting) 
     auto given = give(std::move(waiting->fd));
     if (given)
         return *given;
-    refuse(waiting->peer, waiting->port, given.failure().text);
+    refuse(*waiting, given.failure().text);
     return std::nullopt;
 }
 
@@ -256,13 +273,16 @@ void ConnectionGuard::look_whether_taken(int looks) {
     });
 }
 
-void ConnectionGuard::refuse(const SocketOwner &peer, std::uint16_t port, const std::string &why) {
+void ConnectionGuard::refuse(const Waiting &waiting, const std::string &why) {
     auto missed = refusals_.admit(loop_.now());
     if (!missed)
         return;
-    auto pid = holder_of(peer);
-    log_.warning("a connection of uid {}, {}, from port {} to the PMIx server was refused: {}{}", peer.uid,
-                 pid ? fmt::format("process {}", *pid) : "whose process the kernel does not show", port, why,
+    if (!waiting.from.empty())
+        return log_.warning("a tool of uid {} that is relayed from {} was refused: {}{}", waiting.peer.uid, waiting.from,
+                            why, not_logged(*missed));
+    auto pid = holder_of(waiting.peer);
+    log_.warning("a connection of uid {}, {}, from port {} to the PMIx server was refused: {}{}", waiting.peer.uid,
+                 pid ? fmt::format("process {}", *pid) : "whose process the kernel does not show", waiting.port, why,
                  not_logged(*missed));
 }
 

@@ -12,6 +12,7 @@
 //   4. who comes again after PMIx_Finalize waits until the library has closed the connection that it left:
 //      when it closes that later, it forgets what the process has entered meanwhile (a fence, say).
 //   5. of tools, at most `GuardLimits::tools` are here at once, and no two of one name.
+//      A tool may also be on another host, and come over a relay (tool_access/step_desks.h).
 //   6. only then it is handed to the library, whole message unread, under a number that the library may
 //      close twice (descriptor_range.h).
 // A library that does not take what it is handed is reported once, by on_broken.
@@ -27,6 +28,7 @@
 #include "server-glue/library/descriptor_range.h"
 #include "server-glue/library/hello.h"
 #include "server-glue/library/listener_takeover.h"
+#include "server-glue/library/tool_visitor.h"
 
 #include <functional>
 #include <list>
@@ -55,8 +57,9 @@ class ConnectionGuard {
         // be empty.
         std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
-        // May a tool come, whose process `pid` tells (0: not known)? Nothing: asked again soon. Empty: all may.
-        std::function<std::optional<Result<void>>(const std::function<pid_t()> &pid)> tool_may_come = {};
+        ToolMayCome tool_may_come = {}; // empty: all may
+        // It has been handed over.
+        std::function<void(const ToolVisitor &)> tool_came = {};
     };
     // Begins to guard. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.
     static Result<std::unique_ptr<ConnectionGuard>> open(EventLoop &loop, Log &log,
@@ -67,12 +70,16 @@ class ConnectionGuard {
 
     // Hands over a connection of this process itself (inner_client.h): at once, without being judged.
     Result<void> hand_over(UniqueFd own);
+    // A tool that is on another host, whose connection this process relays; `from` is that host's numeric address. That it
+    // is one of the daemon's own user has been proved. It is judged as any tool, by what it says and by the rules.
+    void admit_relayed(UniqueFd connection, std::string from);
 
   private:
     struct Waiting {
         UniqueFd fd;
         SocketOwner peer;
         std::uint16_t port;
+        std::string from; // of one that is relayed
         EventLoop::Handle watch, timer;
         std::optional<TimePoint> since = std::nullopt; // waits for the end of an earlier connection
     };
@@ -97,7 +104,8 @@ class ConnectionGuard {
     Result<void> room_for_tool(const Process &name);
     Result<Given> give(UniqueFd connection);
     void look_whether_taken(int looks);
-    void refuse(const SocketOwner &peer, std::uint16_t port, const std::string &why);
+    void take_in(Waiting newcomer);
+    void refuse(const Waiting &waiting, const std::string &why);
 
     EventLoop &loop_;
     Log &log_;

@@ -228,6 +228,7 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
     names.let_in = std::move(door.let_in);
     names.turned_away = std::move(door.turned_away);
     names.tool_may_come = std::move(door.tool_may_come);
+    names.tool_came = std::move(door.tool_came);
     GuardLimits limits;
     limits.tools = door.most_tools;
     auto guard = ConnectionGuard::open(loop_, log, std::move(takeover_), DescriptorRange::of_process(),
@@ -236,6 +237,11 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
         return guard.failure();
     guard_ = std::move(*guard);
     return {};
+}
+
+void PmixLibrary::admit_relayed(UniqueFd connection, std::string from) {
+    if (guard_)
+        guard_->admit_relayed(std::move(connection), std::move(from));
 }
 
 Result<PmixLibrary::CString> PmixLibrary::node_regex(const std::vector<std::string> &hosts) {

@@ -6,6 +6,7 @@
 
 #include "common/base/bytes.h"
 #include "common/base/log.h"
+#include "common/base/unique_fd.h"
 #include "common/config/settings.h"
 #include "common/job/job_map.h"
 #include "common/loop/event_loop.h"
@@ -13,6 +14,7 @@
 #include "server-glue/library/hello.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/library_thread.h"
+#include "server-glue/library/tool_visitor.h"
 
 #include <map>
 #include <pmix_server.h>
@@ -45,12 +47,15 @@ class PmixLibrary {
         std::function<void(Error)> on_broken;
         std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
-        std::function<std::optional<Result<void>>(const std::function<pid_t()> &pid)> tool_may_come = {};
+        ToolMayCome tool_may_come = {};
+        std::function<void(const ToolVisitor &)> tool_came = {};
         std::size_t most_tools = 64;
     };
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called
     // once if it does not take them. `log` outlives this.
     Result<void> admit_clients(Log &log, Door door);
+    // After admit_clients(): as ConnectionGuard::admit_relayed().
+    void admit_relayed(UniqueFd connection, std::string from);
     // Where its clients and tools reach it, as PMIx writes it: tcp4://127.0.0.1:PORT. Empty if it cannot be told.
     const std::string &address() const { return address_; }
     // Has PMIx_server_finalize called after what has been asked for. It does not wait for that: LibraryThread::end()

@@ -102,7 +102,7 @@ Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context) {
     return backend;
 }
 
-std::string describe_backends() {
+static std::set<std::string> installed_names() {
     std::set<std::string> names;
     auto look_in = [&](const std::filesystem::path &directory) {
         std::error_code failed;
@@ -118,8 +118,25 @@ std::string describe_backends() {
         for (const auto &plugin : std::filesystem::directory_iterator(tree, failed))
             look_in(plugin.path() / ".libs");
     }
+    return names;
+}
+
+Result<const BackendModule *> backend_that_calls_steps() {
+    std::string wrong;
+    for (const auto &name : installed_names()) {
+        auto loaded = load(name);
+        if (loaded && loaded->module->call_step)
+            return loaded->module;
+        if (!loaded)
+            wrong += "; " + loaded.failure().text;
+    }
+    return error(ErrorKind::unsupported,
+                 "no backend that is installed here finds jobs of other hosts: run this on a host of the job{}", wrong);
+}
+
+std::string describe_backends() {
     std::string out;
-    for (const auto &name : names) {
+    for (const auto &name : installed_names()) {
         auto loaded = load(name);
         out += loaded ? fmt::format("backend {:6} {}: {}\n", name, loaded->path, names_of(loaded->module->facets))
                       : fmt::format("backend {:6} cannot be used: {}\n", name, loaded.failure().text);

@@ -14,6 +14,10 @@ Result<const BackendModule *> load_backend(const StartDocument &document);
 // create() do, and (invalid) when the backend does not have exactly the facets that the module says.
 Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context);
 
+// The first of the backends that are installed which can call a step from outside of it (BackendModule::call_step). Fails
+// (unsupported) where there is none; the text says what is wrong with those that cannot be loaded.
+Result<const BackendModule *> backend_that_calls_steps();
+
 // A table, for people, of the backends that are installed (or stand in this build tree), each with its facets: one
 // line per backend, also of those that cannot be loaded.
 std::string describe_backends();

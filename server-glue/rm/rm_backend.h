@@ -141,7 +141,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 10;
+    static constexpr std::uint32_t current_abi = 11;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     Facets facets; // of each backend that create() makes
@@ -154,6 +154,11 @@ struct BackendModule {
     // For the launcher; null: this RM starts no jobs. Called in a thread, since it may wait for the RM;
     // what it is given lives as long as the call.
     Result<std::unique_ptr<JobStarter>> (*create_starter)(const StartDocument &document, const Settings &settings);
+    // Brings `message` (at most 4 KiB) to one daemon of the caller's running step that the RM's users call `step`, as
+    // ("12.0"), or, where only one step of that job is served, by the job's name ("12"), or by its namespace; null: this RM
+    // has no such way. Called in a thread, on a host that need not be one of the job; may wait for the RM. Errors: not_found
+    // (no such job, or no daemon of this user in it), limit (several steps: the text names them), unreachable.
+    Result<void> (*call_step)(const Settings &settings, const std::string &step, const std::string &message);
 };
 
 } // namespace pmixhost

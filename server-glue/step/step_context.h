@@ -16,6 +16,7 @@
 #include "server-glue/step/step_service.h"
 #include "server-glue/tasks/local_tasks.h"
 
+#include <unistd.h>
 #include <utility>
 
 namespace pmixhost {
@@ -94,6 +95,12 @@ class StepContext final : public HostPort {
         log.warning("{}", step.relatives_only);
         if (auto *notes = backend.user_notes())
             notes->tell_user({step.relatives_only}, [](Result<void>) {});
+    }
+
+    // How this daemon proves that it is of the step's user; a new one for each mesh.
+    std::unique_ptr<Authenticator> authenticator() {
+        return step.shared_secret.empty() ? make_munge_authenticator(loop, ::getuid())
+                                          : make_secret_authenticator(step.shared_secret);
     }
 
     // False: jobs that want the session come to it by themselves.

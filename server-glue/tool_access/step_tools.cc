@@ -39,28 +39,53 @@ pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-std::optional<Result<void>> StepTools::may_come(const std::function<pid_t()> &pid) {
+std::optional<Result<void>> StepTools::may_come(const ToolVisitor &visitor) {
+    if (visitor.nspace.empty() && !origins_.may_come(context_.now(), visitor.from))
+        return std::nullopt;
+    return may_observe(visitor.from, visitor.pid);
+}
+
+std::optional<Result<void>> StepTools::may_come_from(const std::string &address) {
+    return may_observe(address, [] { return 0; });
+}
+
+std::optional<Result<void>> StepTools::may_observe(const std::string &from, const std::function<pid_t()> &pid) {
     if (rights_.switched_off())
         return error(ErrorKind::denied, "tools are switched off here (tools.enabled)");
     // Who may look may come: of a query libpmix does not say whose it is.
-    const policy::Decision *decision = rights_.decision(policy::Action::observe);
+    auto decision = rights_.decide({policy::Action::observe, from});
     if (!decision)
         return std::nullopt;
-    if (rights_.may(policy::Action::observe, pid(), context_.step.job_id))
+    if (rights_.may({policy::Action::observe, from, pid(), context_.step.job_id}))
         return Result<void>();
-    return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"", decision->by.place, decision->by.text);
+    std::string cure;
+    if (!from.empty())
+        cure = fmt::format("; what may come from {} a rule of the site's tools.policy says, such as \"allow observe by "
+                           "anyone to jobs of themselves from {}\"",
+                           from, from);
+    return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"{}", decision->by.place,
+                 decision->by.text, cure);
 }
 
 bool StepTools::may(const Process &process, policy::Action action) {
-    return !is_tool(process) || rights_.may(action, 0, context_.step.job_id);
+    return !is_tool(process) || rights_.may({action, origins_.of(process), 0, context_.step.job_id});
+}
+
+void StepTools::came(const ToolVisitor &visitor) {
+    if (visitor.nspace.empty())
+        origins_.unnamed(context_.now(), visitor.from);
+    else
+        origins_.named({visitor.nspace, visitor.rank}, visitor.from);
 }
 
 // A name that is given here is of this host and this step, so no other tool of the system has it.
 void StepTools::connected(ToolConnectedAsk ask) {
     Process name =
         ask.name.value_or(Process{fmt::format("{}.tool.{}.{}", context_.step.nspace, context_.self(), named_ + 1), 0});
-    if (!ask.name)
+    if (!ask.name) {
         ++named_;
+        origins_.got_name(name);
+    }
     context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
     ask.answer(std::move(name));
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "server-glue/step/step_context.h"
+#include "server-glue/library/tool_visitor.h"
 #include "server-glue/tool_access/tool_ask.h"
+#include "server-glue/tool_access/tool_origins.h"
 #include "server-glue/tool_access/tool_rights.h"
 
 #include <functional>
@@ -17,8 +19,13 @@ class StepTools final : public StepService {
     explicit StepTools(StepContext &context)
         : context_(context), rights_(context.loop, context.log, context.settings) {}
 
-    // May a tool of this step's user come at all? Nothing: it is not known yet. `pid` is asked for the log.
-    std::optional<Result<void>> may_come(const std::function<pid_t()> &pid);
+    // May a tool of this step's user come at all? Nothing: it is not known yet, or another one that is on another host
+    // has not got its name yet (Origins).
+    std::optional<Result<void>> may_come(const ToolVisitor &visitor);
+    // It has been handed to the library.
+    void came(const ToolVisitor &visitor);
+    // May tools come by way of that host? Nothing: it is not known yet.
+    std::optional<Result<void>> may_come_from(const std::string &address);
     // May that process do this here? Processes of the job may; any other one is a tool.
     bool may(const Process &process, policy::Action action);
     bool is_tool(const Process &process) const {
@@ -32,8 +39,11 @@ class StepTools final : public StepService {
     void connected(ToolConnectedAsk ask);
     pmix_status_t judge(std::type_index ask, const Process &caller);
 
+    std::optional<Result<void>> may_observe(const std::string &from, const std::function<pid_t()> &pid);
+
     StepContext &context_;
     ToolRights rights_;
+    ToolOrigins origins_;
     std::uint64_t named_ = 0; // how many have got a name here
 };
 

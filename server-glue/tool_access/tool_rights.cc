@@ -21,10 +21,6 @@ static Person own_person(const Result<Account> &account) {
     return person;
 }
 
-static Request request_of(Action action, pid_t pid, const std::string &job, const Person &person) {
-    return {person, pid, Location::here(), person, job, action};
-}
-
 // Any thread: everything is its own.
 Result<ToolRights::Read> ToolRights::read(const Settings &settings) {
     Read out;
@@ -47,39 +43,44 @@ Result<ToolRights::Read> ToolRights::read(const Settings &settings) {
                                                 read_user_policy(path, account->person.uid), path, names))
             out.wrong.push_back(each.text);
     }
-    Person person = own_person(account);
-    for (std::size_t i = 0; i < out.decisions.size(); ++i)
-        out.decisions[i] = site.policy.decide(request_of(static_cast<Action>(i), 0, "", person));
+    out.user = own_person(account);
+    out.policy = std::move(site.policy);
     return out;
 }
 
-const Decision *ToolRights::decision(Action action) {
-    if (decisions_)
-        return &(*decisions_)[static_cast<std::size_t>(action)];
+Request ToolRights::request_of(const Question &question) const {
+    Location from = Location::here();
+    if (!question.from.empty()) {
+        auto address = parse_address(question.from);
+        from = address ? Location::at(*address) : Location{};
+    }
+    return {rules_->user, question.pid, from, rules_->user, question.job, question.action};
+}
+
+std::optional<Decision> ToolRights::decide(const Question &question) {
+    if (rules_)
+        return rules_->policy.decide(request_of(question));
     if (std::exchange(reading_, true))
-        return nullptr;
+        return std::nullopt;
     worker_.emplace(loop_);
     worker_->run([settings = settings_] { return read(settings); },
                  [this](Result<Read> read) {
-                     if (!read) {
-                         log_.error("the rules for tools cannot be read: {}", read.failure().text);
-                         decisions_.emplace(); // nothing is allowed
-                         return;
-                     }
+                     rules_.emplace(); // nothing is allowed
+                     if (!read)
+                         return log_.error("the rules for tools cannot be read: {}", read.failure().text);
                      for (const auto &each : read->wrong)
                          log_.error("tools: {}", each);
-                     decisions_ = std::move(read->decisions);
+                     rules_ = std::move(*read);
                  });
-    return nullptr;
+    return std::nullopt;
 }
 
-bool ToolRights::may(Action action, pid_t pid, const std::string &job) {
-    const Decision *found = decision(action);
+bool ToolRights::may(const Question &question) {
+    auto found = decide(question);
     if (!found)
         return false;
     if (auto missed = lines_.admit(loop_.now())) {
-        std::string line =
-            log_line(request_of(action, pid, job, Person{::geteuid(), {}}), *found) + not_logged(*missed);
+        std::string line = log_line(request_of(question), *found) + not_logged(*missed);
         if (found->allowed)
             log_.info("{}", line);
         else

@@ -2,6 +2,7 @@
 #include "common/job/process_set.h"
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
 
 #include <pmix_tool.h>
@@ -83,21 +84,12 @@ int complain(int code, const Verb &verb, const std::string &text) {
 }
 
 int carry_out(Order order, const std::string &name, unsigned patience) {
-    auto all = servers_below(rendezvous_root());
-    auto meant = servers_of(all, name);
     const Verb &verb = *order.verb;
-    if (meant.empty())
-        return complain(
-            exit_failure, verb,
-            fmt::format("none of job {} is on this host; next: run this on a host of the job", printable(name)));
-    for (const auto &one : meant) {
-        if (one.job != meant[0].job)
-            return complain(exit_failure, verb,
-                            fmt::format("job {} has several steps here; next: name one of {}, {}, ...", printable(name),
-                                        printable(meant[0].job), printable(one.job)));
-    }
-    order.job = meant[0].job;
-    auto done = as_tool(meant[0], std::chrono::seconds(patience), [&order] { return carry_out(order); });
+    auto found = find_server(name, std::chrono::seconds(patience));
+    if (!found)
+        return complain(exit_failure, verb, found.failure().text);
+    order.job = found->server.job;
+    auto done = as_tool(found->server, std::chrono::seconds(patience), [&order] { return carry_out(order); });
     return done ? exit_ok
                 : complain(exit_failure, verb, fmt::format("job {}: {}", printable(name), done.failure().text));
 }

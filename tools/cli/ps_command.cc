@@ -1,6 +1,7 @@
 // `pmixhost ps`: the processes of one's own jobs that run on this host, those on the jobs' other hosts among them.
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/view/desk.h"
 #include "tools/view/process_list.h"
 
 #include <nlohmann/json.hpp>
@@ -76,10 +77,18 @@ int ps_command(const Words &words) {
     };
     auto all = servers_below(rendezvous_root());
     std::map<std::string, ListedServer> servers; // by job: where it has several here, one of them knows all
+    std::vector<Desk> desks;                     // as long as their servers are asked
     for (const auto &name : names) {
         auto meant = servers_of(all, name);
-        if (meant.empty())
-            complain(name, "none of its processes is on this host; next: look on a host of the job");
+        if (meant.empty()) {
+            auto desk = Desk::open(name, std::chrono::seconds(patience));
+            if (!desk) {
+                complain(name, "not on this host, and not reached elsewhere: " + desk.failure().text);
+                continue;
+            }
+            meant.push_back(desk->server());
+            desks.push_back(std::move(*desk));
+        }
         for (auto &one : meant)
             servers.emplace(one.job, one);
     }

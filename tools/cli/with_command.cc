@@ -3,9 +3,9 @@
 // server there is no doubt.
 #include "common/text/printable.h"
 #include "tools/cli/commands.h"
+#include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -25,11 +25,13 @@ namespace {
 constexpr char with_usage[] =
     "Usage: pmixhost with JOB[.STEP] -- TOOL [ARGUMENTS]\n"
     "\n"
-    "Runs a PMIx tool so that it finds that job's server on this host. JOB may also be a\n"
-    "namespace, as `pmixhost servers` lists them.\n"
+    "Runs a PMIx tool so that it finds that job's server: on this host, or on one of the job's\n"
+    "where the site's rules allow it. JOB may also be a namespace, as `pmixhost servers` lists them.\n"
     "\n"
     "Exit code: the tool's (128 and its number for a signal); 1 there is no such job here, or the\n"
     "tool cannot be run, 2 wrong command line.\n";
+
+constexpr std::chrono::seconds calling_patience{60};
 
 int complain(int code, const std::string &text) {
     std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str());
@@ -84,13 +86,6 @@ int run(char *const words[], char *const environment[]) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-std::string choice(const std::vector<ListedServer> &servers) {
-    std::string text;
-    for (const auto &one : servers)
-        text += (text.empty() ? "" : ", ") + printable(one.job);
-    return text;
-}
-
 } // namespace
 
 int with_command(const Words &words) {
@@ -102,16 +97,9 @@ int with_command(const Words &words) {
         std::fputs(with_usage, stderr);
         return exit_usage;
     }
-    auto servers = servers_below(rendezvous_root());
-    auto meant = servers_of(servers, words[0]);
-    if (meant.empty())
-        return complain(
-            exit_failure,
-            fmt::format("no PMIx server of job {} runs on this host{}{}; next: run this on a host of the job",
-                        printable(words[0]), servers.empty() ? "" : ", only of ", choice(servers)));
-    if (std::any_of(meant.begin(), meant.end(), [&](const auto &one) { return one.job != meant[0].job; }))
-        return complain(exit_failure, fmt::format("job {} has several steps here; next: name one of {}",
-                                                  printable(words[0]), choice(meant)));
+    auto found = find_server(words[0], calling_patience);
+    if (!found)
+        return complain(exit_failure, found.failure().text);
     char host[HOST_NAME_MAX + 1] = "";
     ::gethostname(host, sizeof host - 1);
     TemporaryDirectory directory;
@@ -119,8 +107,9 @@ int with_command(const Words &words) {
     if (!::mkdtemp(path.data()))
         return complain(exit_failure, fmt::format("cannot make a directory in /tmp: {}", std::strerror(errno)));
     directory.path = path;
-    const RendezvousServer &server = meant[0].server;
-    auto written = write_rendezvous_files(path, rendezvous_names(host, server, meant[0].job), rendezvous_text(server));
+    const RendezvousServer &server = found->server.server;
+    auto written =
+        write_rendezvous_files(path, rendezvous_names(host, server, found->server.job), rendezvous_text(server));
     if (!written)
         return complain(exit_failure, written.failure().text);
 

@@ -8,11 +8,13 @@
 #include "common/text/shell_words.h"
 #include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/allocation_calls.h"
+#include "plugins/slurm/backend/call_step.h"
 #include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/contact_socket.h"
 #include "plugins/slurm/backend/job_record.h"
 #include "plugins/slurm/backend/rm_answers.h"
 #include "plugins/slurm/backend/step_caller.h"
+#include "plugins/slurm/shim/prefork.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
 #include "plugins/slurm/steps/session_step.h"
@@ -488,6 +490,10 @@ Result<SpawnSite> allocation_of(std::uint32_t job_id) {
     return site;
 }
 
+Result<void> call_running_step(const Settings &settings, const std::string &step, const std::string &message) {
+    return call_step(step, {settings.directory_base, contacts_directory}, {running_steps, forward}, message);
+}
+
 Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings) {
     SpawnContext context;
     auto job = document.number("slurm.job_id", UINT32_MAX);
@@ -532,4 +538,5 @@ extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule 
                      pmixhost::Facet::user_notes, pmixhost::Facet::roles, pmixhost::Facet::spawned_step),
     pmixhost::slurm::create,
     pmixhost::slurm::session_invitations,
-    pmixhost::slurm::create_starter};
+    pmixhost::slurm::create_starter,
+    pmixhost::slurm::call_running_step};

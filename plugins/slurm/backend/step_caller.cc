@@ -18,6 +18,26 @@ static constexpr std::size_t max_hosts = 4;
 // A step with an order of hosts of its own (-m arbitrary): up to so many places are tried.
 static constexpr std::size_t max_places = 16;
 
+Result<void> reach_step(std::uint32_t job, const RunningStep &step, const ContactPlace &where,
+                        const ForwardToNode &forward, const std::string &message) {
+    Result<void> last = error(ErrorKind::not_found, "step {}.{} has no hosts", job, step.step);
+    auto at = [&](const std::string &node, std::size_t place) {
+        auto path =
+            contact_path(where.base, geteuid(), job, step.step, static_cast<std::uint32_t>(place), where.family);
+        last = path ? forward(node, *path, message) : Result<void>(path.failure());
+        return last.ok();
+    };
+    for (std::size_t i = 0; i < std::min(step.nodes.size(), max_hosts); ++i) {
+        if (at(step.nodes[i], i))
+            return {};
+    }
+    for (std::size_t i = 1; i < std::min(step.nodes.size(), max_places); ++i) {
+        if (at(step.nodes.front(), i))
+            return {};
+    }
+    return last;
+}
+
 StepCaller::StepCaller(EventLoop &loop, Log &log, std::uint32_t job, Where where, Slurm slurm)
     : loop_(loop), log_(log), job_(job), where_(std::move(where)), slurm_(std::move(slurm)), calls_(loop, 1) {}
 
@@ -69,16 +89,7 @@ StepCaller::Round StepCaller::round(std::uint32_t job, const Where &where, const
         }
         if (now - memory.first_tries.try_emplace(step.step, now).first->second > patience)
             continue;
-        auto at = [&](const std::string &node, std::size_t place) {
-            auto path =
-                contact_path(where.base, geteuid(), job, step.step, static_cast<std::uint32_t>(place), where.family);
-            return path && slurm.forward(node, *path, std::string(session_call)).ok();
-        };
-        bool reached = false;
-        for (std::size_t i = 0; i < std::min(step.nodes.size(), max_hosts) && !reached; ++i)
-            reached = at(step.nodes[i], i);
-        for (std::size_t i = 1; i < std::min(step.nodes.size(), max_places) && !reached; ++i)
-            reached = at(step.nodes.front(), i);
+        bool reached = reach_step(job, step, where, slurm.forward, std::string(session_call)).ok();
         if (reached)
             result.called.names.insert(namespace_of(job, step.step));
         result.said.push_back(

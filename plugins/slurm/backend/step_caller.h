@@ -25,18 +25,25 @@ struct RunningStep {
     std::vector<std::string> nodes; // in Slurm's order, which need not be the step's
 };
 
+struct ContactPlace {
+    std::string base;   // directory.base
+    std::string family; // only steps of that one are reached; see contact_socket.h
+};
+// Sends to one node; fails (not_found) where nobody listens at that path. Blocks.
+using ForwardToNode =
+    std::function<Result<void>(const std::string &node, const std::string &path, const std::string &message)>;
+// Brings a message to one of the daemons of a step. Blocks. Fails as the last attempt, one for each host that may have the
+// first place in the step.
+Result<void> reach_step(std::uint32_t job, const RunningStep &step, const ContactPlace &where,
+                        const ForwardToNode &forward, const std::string &message);
+
 class StepCaller {
   public:
     struct Slurm { // blocking; called in the thread
         std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps;
-        // Sends to one node; fails where nobody listens at that path.
-        std::function<Result<void>(const std::string &node, const std::string &path, const std::string &message)>
-            forward;
+        ForwardToNode forward;
     };
-    struct Where {
-        std::string base;   // directory.base
-        std::string family; // of the session; only steps of that one are reached
-    };
+    using Where = ContactPlace;
     StepCaller(EventLoop &loop, Log &log, std::uint32_t job, Where where, Slurm slurm);
 
     // Calls all steps but those of these namespaces. Calls that come while a round is under way make one more round,

@@ -28,7 +28,6 @@ namespace pmixhost::slurm {
 namespace {
 
 constexpr unsigned cleaning_seconds = 30;
-constexpr auto contacts_directory = "/run/pmixhost";
 // How long the ends wait where a cgroup has to be emptied.
 constexpr auto removing_patience = std::chrono::seconds(5), killing_patience = std::chrono::seconds(5);
 

@@ -68,6 +68,8 @@ bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience = st
 // removed it itself has struck out the name.
 std::string directory_left(const StatusPage &page, uid_t uid);
 
+// Where contact sockets are when jobs have a /tmp of their own (job_container/tmpfs).
+inline constexpr auto contacts_directory = "/run/pmixhost";
 // Makes the directory for contact sockets, for sites where jobs do not see the hosts' /tmp. It is root's and, like
 // /tmp, open for everybody to write in, since the session's daemon makes its socket there without our help. Once made
 // it stays; a directory that is there already must be just so.

@@ -1,0 +1,190 @@
+// See desk_server.h.
+#include "server-glue/daemon/desk_server.h"
+
+#include "common/base/random_bytes.h"
+#include "common/rendezvous/rendezvous_files.h"
+#include "common/text/printable.h"
+#include "common/wire/relay_messages.h"
+#include "server-glue/core/central_roles.h"
+
+#include <cerrno>
+#include <climits>
+#include <ctime>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// In the two meshes of a desk and a daemon.
+constexpr HostIndex daemon_host = 0, desk_host = 1;
+// For the daemon to come and say that tools may come.
+constexpr Duration greeting_patience = 30s;
+constexpr int backlog = 64;
+constexpr int accepts_at_once = 16;
+
+struct OnLoopback {
+    UniqueFd fd;
+    std::uint16_t port = 0;
+};
+Result<OnLoopback> listen_on_loopback() {
+    OnLoopback out{UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto *generic = reinterpret_cast<sockaddr *>(&address);
+    if (!out.fd || ::bind(out.fd.get(), generic, length) != 0 || ::listen(out.fd.get(), backlog) != 0 ||
+        ::getsockname(out.fd.get(), generic, &length) != 0)
+        return system_error("a socket for tools", errno);
+    out.port = ntohs(address.sin_port);
+    return out;
+}
+
+} // namespace
+
+Result<std::unique_ptr<DeskServer>> DeskServer::open(Start start) {
+    auto owners = SocketOwners::open();
+    if (!owners)
+        return owners.failure();
+    std::unique_ptr<DeskServer> desk(new DeskServer(std::move(start), std::move(*owners)));
+    desk->key_ = random_bytes(32);
+    auto mesh = Mesh::create(
+        desk->start_.loop, desk->start_.log, desk->start_.settings, desk->key_, desk_host, 2,
+        std::move(desk->start_.authenticator),
+        {[raw = desk.get()](HostIndex, std::uint8_t type, Bytes payload) { raw->on_message(type, payload); },
+         [raw = desk.get()](HostIndex, Mesh::Gone, const Error &why) {
+             raw->end(raw->listener_ ? error(ErrorKind::unreachable, "the job has ended, or its host is lost: {}",
+                                             why.text)
+                                     : why);
+         },
+         [raw = desk.get()](HostIndex, Bytes contact, TimePoint deadline, std::function<void(Result<void>)> done) {
+             raw->call(std::move(contact), deadline, std::move(done));
+         }});
+    if (!mesh)
+        return mesh.failure();
+    desk->mesh_ = std::move(*mesh);
+    desk->relay_ = std::make_unique<Relay>(
+        desk->start_.loop, [mesh = desk->mesh_.get()](std::uint8_t type, SharedBytes payload) {
+            if (mesh->connected(daemon_host))
+                mesh->send(daemon_host, type, std::move(payload));
+        });
+    desk->patience_ = desk->start_.loop.after(greeting_patience, [raw = desk.get()] {
+        raw->end(error(ErrorKind::timeout,
+                       "the job's daemon was called and has not come within {} s. Is there a firewall between its host "
+                       "and this one? It must let the ports of transport.ports (pmixhost.conf) through",
+                       std::chrono::duration_cast<std::chrono::seconds>(greeting_patience).count()));
+    });
+    desk->mesh_->send(daemon_host, wire::DeskHello::type, share(wire::encode(wire::DeskHello())));
+    return desk;
+}
+
+void DeskServer::call(Bytes contact, TimePoint deadline, std::function<void(Result<void>)> done) {
+    std::string message = std::string(desk_call) + wire::encode(wire::DeskCall{key_, std::move(contact)});
+    calls_.run({}, deadline, [call = start_.call_step, message = std::move(message)] { return call(message); },
+               [this, done = std::move(done)](Result<void> called) {
+                   done(called);
+                   if (!called)
+                       end(called.failure());
+               });
+}
+
+void DeskServer::on_message(std::uint8_t type, const Bytes &payload) {
+    auto with = [&]<typename Message>(Message, auto body) {
+        if (auto message = wire::decode<Message>(payload))
+            body(std::move(*message));
+        else
+            start_.log.warning("{}", message.failure().text);
+    };
+    switch (type) {
+    case wire::DeskGreeting::type:
+        with(wire::DeskGreeting(), [&](const auto &greeting) {
+            patience_.reset();
+            if (auto serving = serve(greeting); !serving)
+                end(serving.failure());
+        });
+        break;
+    case wire::RelayBytes::type:
+        with(wire::RelayBytes(), [&](auto message) { relay_->on_bytes(std::move(message)); });
+        break;
+    case wire::RelayTaken::type:
+        with(wire::RelayTaken(), [&](const auto &message) { relay_->on_taken(message); });
+        break;
+    case wire::RelayEnd::type:
+        with(wire::RelayEnd(), [&](const auto &message) { relay_->on_end(message); });
+        break;
+    default:
+        start_.log.warning("the job's daemon sent a message of unknown type {}", type);
+    }
+}
+
+Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
+    if (!greeting.refusal.empty())
+        return error(ErrorKind::denied, "job {} lets no tools of this host in: {}", printable(greeting.nspace),
+                     one_line(greeting.refusal));
+    if (listener_)
+        return {};
+    auto listening = listen_on_loopback();
+    if (!listening)
+        return listening.failure();
+    char host[HOST_NAME_MAX + 1] = "";
+    ::gethostname(host, sizeof host - 1);
+    RendezvousServer server{greeting.server_nspace,
+                            greeting.server_rank,
+                            fmt::format("tcp4://127.0.0.1:{}", listening->port),
+                            greeting.version,
+                            ::getpid(),
+                            ::geteuid(),
+                            ::getegid(),
+                            std::time(nullptr)};
+    // What the daemon says gets into names of files.
+    for (const auto *text : {&greeting.nspace, &greeting.server_nspace, &greeting.version}) {
+        if (text->empty() || text->find_first_of(std::string_view("/\n\0;", 4)) != text->npos)
+            return error(ErrorKind::invalid, "the job's daemon says that its name is '{}'", printable(*text));
+    }
+    auto written = write_rendezvous_files(start_.directory, rendezvous_names(host, server, greeting.nspace),
+                                          rendezvous_text(server));
+    if (!written)
+        return written;
+    listener_ = std::move(listening->fd);
+    watch_ = start_.loop.watch(listener_.get(), EventLoop::readable, [this](unsigned) { accept(); });
+    start_.on_serving(greeting.nspace);
+    return {};
+}
+
+void DeskServer::accept() {
+    for (int i = 0; i < accepts_at_once; ++i) {
+        UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!fd)
+            return;
+        auto owner = owners_.peer_of(fd.get());
+        std::string refusal;
+        if (!owner)
+            refusal = owner.failure().text;
+        else if (owner->uid != ::geteuid())
+            refusal = fmt::format("a process of uid {}; only uid {} may connect here", owner->uid, ::geteuid());
+        else if (relay_->size() >= start_.settings.tools_max_connections)
+            refusal = fmt::format("{} tools are connected already", relay_->size());
+        if (!refusal.empty()) {
+            if (auto missed = refused_.admit(start_.loop.now()))
+                start_.log.warning("a tool was refused: {}{}", refusal, not_logged(*missed));
+            continue;
+        }
+        std::uint64_t id = next_id_++;
+        mesh_->send(daemon_host, wire::RelayOpen::type, share(wire::encode(wire::RelayOpen{id})));
+        relay_->add(id, std::move(fd));
+    }
+}
+
+// It is posted, because this may come from within the mesh.
+void DeskServer::end(Error why) {
+    patience_.reset();
+    if (auto on_end = std::exchange(start_.on_end, nullptr))
+        start_.loop.post([on_end, why = std::move(why)] { on_end(why); });
+}
+
+} // namespace pmixhost

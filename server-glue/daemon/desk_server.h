@@ -1,0 +1,55 @@
+// The desk: a pmixhostd that runs as a user on a host where the user's job has no daemon, a login host say, and serves one
+// running step to the user's tools there. It contains no libpmix: it calls a daemon of the step through the RM, proves to be
+// of the same user, writes rendezvous files, and relays what tools and that daemon's server say to each other
+// (tool_access/step_desks.h). What tools may do, the daemon decides.
+//
+// All in the loop's thread but `call_step`.
+#pragma once
+
+#include "common/base/rate_limit.h"
+#include "common/loop/slow_calls.h"
+#include "common/peer/socket_owner.h"
+#include "common/transport/mesh.h"
+#include "server-glue/tool_access/relay.h"
+
+namespace pmixhost {
+
+class DeskServer {
+  public:
+    struct Start {
+        EventLoop &loop;
+        Log &log;
+        const Settings &settings;
+        std::unique_ptr<Authenticator> authenticator;
+        std::string directory; // of the user alone; rendezvous files are written into it
+        // Brings a message to a daemon of the step. Blocks, in a thread, and owns all that it uses.
+        std::function<Result<void>(const std::string &message)> call_step;
+        std::function<void(const std::string &nspace)> on_serving; // the files are there
+        // Once, never from within: what keeps it from serving, or does not let it go on. The object may be destroyed.
+        std::function<void(Error)> on_end;
+    };
+    static Result<std::unique_ptr<DeskServer>> open(Start start);
+    DeskServer(const DeskServer &) = delete;
+
+  private:
+    DeskServer(Start start, SocketOwners owners)
+        : start_(std::move(start)), owners_(std::move(owners)), calls_(start_.loop, 4) {}
+    void call(Bytes contact, TimePoint deadline, std::function<void(Result<void>)> done);
+    void on_message(std::uint8_t type, const Bytes &payload);
+    Result<void> serve(const wire::DeskGreeting &greeting);
+    void accept();
+    void end(Error why);
+
+    Start start_;
+    SocketOwners owners_;
+    Bytes key_;
+    std::unique_ptr<Mesh> mesh_;
+    std::unique_ptr<Relay> relay_;
+    UniqueFd listener_;
+    EventLoop::Handle watch_, patience_;
+    std::uint64_t next_id_ = 1;
+    RateLimit refused_;
+    SlowCalls calls_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,26 @@
+// Who wants to connect as a tool, as the guard (connection_guard.h) knows it: not by what it says of itself, but for the
+// name that it will have.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/job/job_map.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+namespace pmixhost {
+
+struct ToolVisitor {
+    std::function<pid_t()> pid; // 0: not known. Of one that is relayed, it is not
+    std::string from;           // the numeric address of the host that it is relayed from; empty: this host
+    std::string nspace;         // the name that it brings; empty: it gets one
+    Rank rank = 0;
+};
+
+// What is asked before a tool is handed to the library. Nothing: it is asked again soon. What a refusal says is for the
+// log.
+using ToolMayCome = std::function<std::optional<Result<void>>(const ToolVisitor &)>;
+
+} // namespace pmixhost

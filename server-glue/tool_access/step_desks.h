@@ -1,0 +1,50 @@
+// Tools on other hosts, of this step's user. A desk (daemon/desk_server.h) takes their connections on its host and relays
+// them over a link of its own to this daemon, which hands them to libpmix as those of this host are: so tools have here
+// what they have there, and libpmix' server hears nothing of other hosts.
+//
+// The desk has the RM bring its call; this daemon dials, and both prove to be of the same user, as the daemons of a step
+// do. Which tools may come that way, and what they may do, is the rules' business: they are asked with the address
+// that the connection leads to.
+#pragma once
+
+#include "server-glue/step/step_context.h"
+#include "server-glue/tool_access/relay.h"
+#include "server-glue/tool_access/step_tools.h"
+
+#include <map>
+
+namespace pmixhost {
+
+class StepDesks final : public StepService {
+  public:
+    static constexpr std::size_t most = 16; // desks at once
+    StepDesks(StepContext &context, StepTools &tools) : context_(context), tools_(tools) {}
+
+    // An encoded wire::DeskCall. One that is malformed, or one too many, is logged and dropped.
+    void called(std::string_view call);
+
+    TimePoint next_time() const override { return next_look_; }
+    void on_time(TimePoint now) override;
+
+  private:
+    struct Desk {
+        std::unique_ptr<Mesh> mesh;
+        std::unique_ptr<Relay> relay;
+        std::string from; // its host's address, once it is connected
+        bool asked = false, welcome = false;
+    };
+    using Id = std::uint64_t;
+    void on_message(Id id, std::uint8_t type, const Bytes &payload);
+    void on_gone(Id id);
+    void greet(Desk &desk);
+    void open(Desk &desk, std::uint64_t connection);
+
+    StepContext &context_;
+    StepTools &tools_;
+    std::map<Id, Desk> desks_;
+    Id next_ = 1;
+    TimePoint next_look_ = TimePoint::max(); // whether those that have asked can be answered
+    RateLimit refused_;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,86 @@
+#!/bin/bash
+# Tools on a login host, where the job has no daemon: a desk relays them, as far as the site's rules say.
+. "$(dirname "$0")/../common/words.sh"
+
+out=$test_dir/visited log=$test_dir/daemons.log pmixhost=$PMIXHOST_BUILD/tools/pmixhost
+host=$(host_name 1)
+at_login() { as_user pmixuser1 timeout -k 5 60 "$@" 2>&1; }
+other_user() { as_user pmixuser2 timeout -k 5 60 "$@" 2>&1; }
+said() { (($(grep -c "^$1" "$out") == $2)); } # TEXT TIMES
+desks() { on_host head pgrep -fc 'pmixhostd --desk'; }
+
+# under NAME RULE ...: a job of pmixuser1 runs with these lines of [tools]
+under() {
+    rm -f "$log"
+    touch "$log"
+    chmod 666 "$log"
+    configure '[log]' "file = \"$log\"" 'level = "info"' '[tools]' "${@:2}"
+    : >"$out"
+    (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- \
+        srun "$mpi" -N2 -n2 "$clients/visited") >"$out" 2>&1 </dev/null &
+    job_pid=$!
+    ok "$1: the job runs" until_true 30 said there 2
+    job=$(as_user root squeue -h -u pmixuser1 -o %i)
+    nspace=slurm.$job.0
+}
+end_job() {
+    on_host "$host" pkill -KILL -x visited
+    on_host "$(host_name 2)" pkill -KILL -x visited
+    wait "$job_pid"
+}
+through_desk() { at_login "$pmixhost" with "$job" -- "$clients/tool" "$@"; }
+
+under "without a rule"
+like "a tool of another host is refused, with the line" "$(through_desk who)" \
+    "job $nspace lets no tools of this host in: the rules for tools refuse it: built in.*; what may come from 10.99.0.1 .*tools.policy"
+is "the exit code says so" "$(at_login "$pmixhost" ps "$job" >/dev/null; echo $?)" 1
+like "on the job's host it works as ever" \
+    "$("${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$pmixhost" with "$job" -- "$clients/tool" who 2>&1)" \
+    "^tool $nspace"
+end_job
+
+under "a rule for the login host" 'policy = ["allow everything by anyone to jobs of themselves from 10.99.0.0/16"]'
+like "a tool there finds the job with pmixhost with" "$(through_desk who namespaces)" "^tool $nspace\\.tool\\.0\\.[0-9]+ 0"
+like "and its server" "$(through_desk namespaces)" "^namespace $nspace"
+like "by the namespace too" "$(at_login "$pmixhost" with "$nspace" -- "$clients/tool" nspace "$nspace" who)" "^tool $nspace"
+ps=$(at_login "$pmixhost" ps "$job.0")
+is "pmixhost ps lists the processes" "$(awk -v job="$nspace" 'NR > 1 && $1 == job {print $2}' <<<"$ps" | tr '\n' ' ')" "0 1 "
+at_login "$pmixhost" signal -s USR1 "$job"
+ok "pmixhost signal reaches them" until_true 10 said signalled 2
+like "a tool may spawn" "$(through_desk spawn /bin/true)" '^spawned slurm'
+big=$(at_login "$pmixhost" with "$job" -- sh -c '
+    for i in 1 2 3 4 5 6 7 8; do "$0" who namespaces >"$1.$i" 2>&1 & done; wait; cat "$1".*' "$clients/tool" "$test_dir/several")
+is "eight tools at once are served by one desk" "$(grep -c "^namespace $nspace" <<<"$big")" 8
+like "another user's job is not reached" "$(other_user "$pmixhost" with "$job" -- "$clients/tool" who)" \
+    "^pmixhost: error: no PMIx server of job $job is on this host, and none was reached elsewhere: no pmixhost of yours serves step $job.0"
+like "nor one that is not there" "$(at_login "$pmixhost" with 999999 -- "$clients/tool" who)" 'none was reached elsewhere: .*999999'
+like "nor what is no job" "$(at_login "$pmixhost" with what -- "$clients/tool" who)" "'what' is no job; allowed: JOB, JOB.STEP"
+(cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- \
+    "$pmixhost" with "$job" -- sh -c 'echo ready >ready; exec sleep 50') >/dev/null 2>&1 </dev/null &
+with_pid=$!
+ok "a desk stays as long as its tool" until_true 20 eval '[[ -f $test_dir/ready ]] && (($(desks) == 1))'
+port=$(on_host head ss -Hltnp | grep pmixhostd | grep -o '127.0.0.1:[0-9]*' | head -n 1)
+unlike "and lets no other user in" \
+    "$(other_user "$clients/tool" uri "$nspace.server.0;tcp4://$port" who)" '^tool'
+on_host head pkill -KILL -x sleep
+wait "$with_pid"
+is "and goes with it" "$(desks)" 0
+like "the log has who looked, and from where" "$(cat "$log")" \
+    "tools: allowed: uid 60001, from 10\\.99\\.[0-9.]+: observe of job [0-9.]+ of uid 60001"
+end_job
+like "a job that has ended is not reached" "$(through_desk who)" 'none was reached elsewhere'
+
+under "looking alone" 'policy = ["allow observe by anyone to jobs of themselves from 10.99.0.0/16"]'
+like "a tool on the login host may look" "$(through_desk namespaces)" "^namespace $nspace"
+like "but signal nobody" "$(through_desk signal 10 "$nspace")" '^signal: PMIX_ERR_NO_PERMISSIONS'
+like "nor spawn" "$(through_desk spawn /bin/true)" '^spawn: PMIX_ERR_NO_PERMISSIONS'
+like "while one on the job's host may" \
+    "$("${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$clients/tool" nspace "$nspace" signal 10 "$nspace" 2>&1)" \
+    '^signal: PMIX_(SUCCESS|OPERATION_SUCCEEDED)'
+end_job
+
+is "no desk is left" "$(desks)" 0
+is "nor a directory of one" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-desk.*' -o -name 'pmixhost-with.*')" ""
+configure
+ok "nothing is left" no_litter 30
+done_testing

@@ -1,0 +1,145 @@
+// See desk.h.
+#include "tools/view/desk.h"
+
+#include "common/text/printable.h"
+#include "tools/run/daemon_process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t longest_word = 4096;
+constexpr std::string_view serving = "serving ", failed = "failed ";
+// When the user is told that this takes a while.
+constexpr auto quiet_time = std::chrono::seconds(1);
+
+std::string own_directory() {
+    std::string path = "/tmp/pmixhost-desk.XXXXXX";
+    return ::mkdtemp(path.data()) ? path : std::string();
+}
+
+// What the desk says first; a failure says why nothing came.
+Result<std::string> first_word(int fd, const std::string &job, Clock::time_point deadline) {
+    auto notice = Clock::now() + quiet_time;
+    bool tells = ::isatty(STDERR_FILENO), told = false;
+    for (;;) {
+        auto now = Clock::now();
+        auto until = tells && !told ? std::min(notice, deadline) : deadline;
+        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - now).count();
+        pollfd poll{fd, POLLIN, 0};
+        int ready = ::poll(&poll, 1, static_cast<int>(std::max<long>(left, 0)));
+        if (ready < 0 && errno != EINTR)
+            return system_error("poll", errno);
+        if (ready > 0) {
+            char bytes[longest_word];
+            ssize_t there = ::recv(fd, bytes, sizeof bytes, 0);
+            if (there > 0)
+                return std::string(bytes, static_cast<std::size_t>(there));
+            return error(ErrorKind::system, "the desk has ended without a word");
+        }
+        if (Clock::now() >= deadline)
+            return error(ErrorKind::timeout, "job {} was not reached in time", printable(job));
+        if (tells && !told && Clock::now() >= notice) {
+            told = true;
+            std::fprintf(stderr, "pmixhost: calling job %s ...\n", printable(job).c_str());
+        }
+    }
+}
+
+} // namespace
+
+Desk::Desk(Desk &&other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), life_(std::move(other.life_)), directory_(std::move(other.directory_)),
+      server_(std::move(other.server_)) {
+    other.directory_.clear();
+}
+
+Desk::~Desk() {
+    life_.reset();
+    if (pid_ > 0) {
+        ::kill(pid_, SIGTERM);
+        while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR)
+            ;
+    }
+    std::error_code ignored;
+    if (!directory_.empty())
+        std::filesystem::remove_all(directory_, ignored);
+}
+
+Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
+    Desk desk;
+    desk.directory_ = own_directory();
+    if (desk.directory_.empty())
+        return system_error("a directory in /tmp", errno);
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return system_error("socketpair", errno);
+    desk.life_.reset(ends[0]);
+    UniqueFd theirs(ends[1]);
+
+    constexpr int fd_there = 3;
+    std::string program = pmixhostd_path(), number = std::to_string(fd_there), name = job;
+    std::vector<char *> words{program.data(), const_cast<char *>("--desk"), name.data(), desk.directory_.data(),
+                              number.data(), nullptr};
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    // A number onto itself loses close-on-exec all the same.
+    posix_spawn_file_actions_adddup2(&files, theirs.get(), fd_there);
+    // The terminal's Ctrl-C is for the tool.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    int code = ::posix_spawn(&desk.pid_, program.c_str(), &files, &attributes, words.data(), environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    if (code != 0) {
+        desk.pid_ = -1;
+        return system_error(fmt::format("cannot run {}", program), code);
+    }
+    theirs.reset();
+    auto word = first_word(desk.life_.get(), job, Clock::now() + patience);
+    if (!word)
+        return word.failure();
+    if (word->starts_with(failed))
+        return error(ErrorKind::unreachable, "{}", one_line(word->substr(failed.size())));
+    if (!word->starts_with(serving))
+        return error(ErrorKind::system, "the desk says '{}'", printable(*word));
+    auto servers = servers_below(desk.directory_);
+    if (servers.empty())
+        return error(ErrorKind::system, "the desk has written no file into {}", desk.directory_);
+    desk.server_ = servers.front();
+    return desk;
+}
+
+Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience) {
+    auto meant = servers_of(servers_below(rendezvous_root()), name);
+    for (const auto &one : meant) {
+        if (one.job != meant[0].job)
+            return error(ErrorKind::limit, "job {} has several steps here; next: name one of {}, {}, ...",
+                         printable(name), printable(meant[0].job), printable(one.job));
+    }
+    if (!meant.empty())
+        return FoundServer{meant[0], std::nullopt};
+    auto desk = Desk::open(name, patience);
+    if (!desk)
+        return error(desk.failure().kind, "no PMIx server of job {} is on this host, and none was reached elsewhere: {}",
+                     printable(name), desk.failure().text);
+    ListedServer server = desk->server();
+    return FoundServer{std::move(server), std::move(*desk)};
+}
+
+} // namespace pmixhost

@@ -1,0 +1,40 @@
+// The way to a job that has no server on this host: a desk of our own (server-glue/daemon/desk_server.h), which lives as
+// long as this object. Its rendezvous files lie in a directory of its own, which goes with it.
+#pragma once
+
+#include "common/base/unique_fd.h"
+#include "tools/view/server_list.h"
+
+#include <chrono>
+
+namespace pmixhost {
+
+class Desk {
+  public:
+    // Blocks, for `patience` at most. `job` is what the resource manager's users call it, or a namespace. Fails with
+    // what the desk says: there is no such job, it lets no tools of this host in, it was not reached in time.
+    static Result<Desk> open(const std::string &job, std::chrono::seconds patience);
+    Desk(Desk &&other) noexcept;
+    Desk &operator=(Desk &&) = delete;
+    ~Desk();
+    const ListedServer &server() const { return server_; }
+    const std::string &directory() const { return directory_; }
+
+  private:
+    Desk() = default;
+    pid_t pid_ = -1;
+    UniqueFd life_;
+    std::string directory_;
+    ListedServer server_;
+};
+
+// The server that is meant, wherever it is.
+struct FoundServer {
+    ListedServer server;
+    std::optional<Desk> desk; // keeps it there
+};
+// One server of the one step that `name` means: on this host if there is one, else by a desk. Fails (limit) where it means
+// several steps, with the names of some, and as Desk::open() does.
+Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience);
+
+} // namespace pmixhost
