@@ -28,6 +28,7 @@ GLUE_TESTS += test/unit/launcher_server
 GLUE_TESTS += test/unit/leaving
 GLUE_TESTS += test/unit/log
 GLUE_TESTS += test/unit/worker
+GLUE_TESTS += test/unit/relay
 GLUE_TESTS += test/unit/group_parts
 GLUE_TESTS += test/unit/connection_guard test/unit/hello test/unit/library_guard test/unit/socket_owner
 GLUE_TESTS += test/unit/step_server
@@ -199,6 +200,9 @@ test_unit_spawn_plan_LDADD = $(GLUE_TEST_LDADD)
 test_unit_wire_document_SOURCES = test/unit/wire_document.cc
 test_unit_wire_document_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
 test_unit_wire_document_LDADD = $(GLUE_TEST_LDADD)
+test_unit_relay_SOURCES = test/unit/relay.cc
+test_unit_relay_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_relay_LDADD = $(GLUE_TEST_LDADD)
 test_unit_connection_guard_SOURCES = test/unit/connection_guard.cc
 test_unit_connection_guard_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_connection_guard_LDADD = $(GLUE_TEST_LDADD)

@@ -98,5 +98,11 @@ Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
 } // namespace
 } // namespace pmixhost::sample
 
-extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule pmixhost_backend = {
-    pmixhost::BackendModule::current_abi, "template", pmixhost::facets(), pmixhost::sample::create, nullptr, nullptr, nullptr};
+extern "C" __attribute__((visibility("default")))
+const pmixhost::BackendModule pmixhost_backend = {pmixhost::BackendModule::current_abi,
+                                                  "template",
+                                                  pmixhost::facets(),
+                                                  pmixhost::sample::create,
+                                                  nullptr,
+                                                  nullptr,
+                                                  nullptr};

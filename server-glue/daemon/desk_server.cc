@@ -58,9 +58,9 @@ Result<std::unique_ptr<DeskServer>> DeskServer::open(Start start) {
         std::move(desk->start_.authenticator),
         {[raw = desk.get()](HostIndex, std::uint8_t type, Bytes payload) { raw->on_message(type, payload); },
          [raw = desk.get()](HostIndex, Mesh::Gone, const Error &why) {
-             raw->end(raw->listener_ ? error(ErrorKind::unreachable, "the job has ended, or its host is lost: {}",
-                                             why.text)
-                                     : why);
+             raw->end(raw->listener_
+                          ? error(ErrorKind::unreachable, "the job has ended, or its host is lost: {}", why.text)
+                          : why);
          },
          [raw = desk.get()](HostIndex, Bytes contact, TimePoint deadline, std::function<void(Result<void>)> done) {
              raw->call(std::move(contact), deadline, std::move(done));
@@ -68,8 +68,8 @@ Result<std::unique_ptr<DeskServer>> DeskServer::open(Start start) {
     if (!mesh)
         return mesh.failure();
     desk->mesh_ = std::move(*mesh);
-    desk->relay_ = std::make_unique<Relay>(
-        desk->start_.loop, [mesh = desk->mesh_.get()](std::uint8_t type, SharedBytes payload) {
+    desk->relay_ =
+        std::make_unique<Relay>(desk->start_.loop, [mesh = desk->mesh_.get()](std::uint8_t type, SharedBytes payload) {
             if (mesh->connected(daemon_host))
                 mesh->send(daemon_host, type, std::move(payload));
         });
@@ -85,12 +85,13 @@ Result<std::unique_ptr<DeskServer>> DeskServer::open(Start start) {
 
 void DeskServer::call(Bytes contact, TimePoint deadline, std::function<void(Result<void>)> done) {
     std::string message = std::string(desk_call) + wire::encode(wire::DeskCall{key_, std::move(contact)});
-    calls_.run({}, deadline, [call = start_.call_step, message = std::move(message)] { return call(message); },
-               [this, done = std::move(done)](Result<void> called) {
-                   done(called);
-                   if (!called)
-                       end(called.failure());
-               });
+    calls_.run(
+        {}, deadline, [call = start_.call_step, message = std::move(message)] { return call(message); },
+        [this, done = std::move(done)](Result<void> called) {
+            done(called);
+            if (!called)
+                end(called.failure());
+        });
 }
 
 void DeskServer::on_message(std::uint8_t type, const Bytes &payload) {

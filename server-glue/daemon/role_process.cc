@@ -112,9 +112,8 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
     auto module = backend_that_calls_steps();
     auto desk = !module ? Result<std::unique_ptr<DeskServer>>(module.failure())
                         : DeskServer::open({loop, log, settings, make_munge_authenticator(loop, ::getuid()), *directory,
-                                            [call = (*module)->call_step, settings, job = *job](const std::string &message) {
-                                                return call(settings, job, message);
-                                            },
+                                            [call = (*module)->call_step, settings, job = *job](
+                                                const std::string &message) { return call(settings, job, message); },
                                             [&tell](const std::string &nspace) { tell("serving " + nspace); },
                                             [&](Error why) {
                                                 result = std::move(why);

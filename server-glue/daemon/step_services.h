@@ -28,18 +28,17 @@ struct StepServices {
           collectives(context, jobs, handing_over),
           connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
           publish(context, session), queries(context, sets.sets(), groups, jobs.jobs()), tools(context),
-          desks(context, tools),
-          events(
-              context, [this] { return jobs.jobs().any(); },
-              [this](const Process &source) { return tools.is_tool(source); }),
+          desks(context, tools), events(
+                                     context, [this] { return jobs.jobs().any(); },
+                                     [this](const Process &source) { return tools.is_tool(source); }),
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events),
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
           spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
           credentials(context.loop, context.log) {
-        context.services = {&session,     &sets,    &fate,    &jobs,  &handing_over, &modex,       &collectives,
-                            &connect,     &publish, &queries, &tools, &desks, &events,       &group_calls, &control,
-                            &allocations, &spawn,   &log,     &abort, &credentials};
+        context.services = {&session, &sets,        &fate,    &jobs,  &handing_over, &modex,      &collectives,
+                            &connect, &publish,     &queries, &tools, &desks,        &events,     &group_calls,
+                            &control, &allocations, &spawn,   &log,   &abort,        &credentials};
     }
 
     Children children;

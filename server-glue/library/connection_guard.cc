@@ -278,8 +278,8 @@ void ConnectionGuard::refuse(const Waiting &waiting, const std::string &why) {
     if (!missed)
         return;
     if (!waiting.from.empty())
-        return log_.warning("a tool of uid {} that is relayed from {} was refused: {}{}", waiting.peer.uid, waiting.from,
-                            why, not_logged(*missed));
+        return log_.warning("a tool of uid {} that is relayed from {} was refused: {}{}", waiting.peer.uid,
+                            waiting.from, why, not_logged(*missed));
     auto pid = holder_of(waiting.peer);
     log_.warning("a connection of uid {}, {}, from port {} to the PMIx server was refused: {}{}", waiting.peer.uid,
                  pid ? fmt::format("process {}", *pid) : "whose process the kernel does not show", waiting.port, why,

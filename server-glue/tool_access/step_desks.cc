@@ -34,14 +34,15 @@ void StepDesks::called(std::string_view call) {
     auto mesh = Mesh::create(
         context_.loop, context_.log, context_.settings, message->key, daemon_host, 2, context_.authenticator(),
         {[this, id](HostIndex, std::uint8_t type, Bytes payload) { on_message(id, type, payload); },
-         [this, id](HostIndex, Mesh::Gone, const Error &) { context_.loop.post([this, id] { on_gone(id); }); }, nullptr},
+         [this, id](HostIndex, Mesh::Gone, const Error &) { context_.loop.post([this, id] { on_gone(id); }); },
+         nullptr},
         Mesh::Listening::no);
     if (!mesh)
         return refuse(mesh.failure().text);
     Desk &desk = desks_[id];
     desk.mesh = std::move(*mesh);
-    desk.relay = std::make_unique<Relay>(
-        context_.loop, [mesh = desk.mesh.get()](std::uint8_t type, SharedBytes payload) {
+    desk.relay =
+        std::make_unique<Relay>(context_.loop, [mesh = desk.mesh.get()](std::uint8_t type, SharedBytes payload) {
             if (mesh->connected(desk_host))
                 mesh->send(desk_host, type, std::move(payload));
         });

@@ -63,8 +63,8 @@ std::optional<Result<void>> StepTools::may_observe(const std::string &from, cons
         cure = fmt::format("; what may come from {} a rule of the site's tools.policy says, such as \"allow observe by "
                            "anyone to jobs of themselves from {}\"",
                            from, from);
-    return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"{}", decision->by.place,
-                 decision->by.text, cure);
+    return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"{}", decision->by.place, decision->by.text,
+                 cure);
 }
 
 bool StepTools::may(const Process &process, policy::Action action) {

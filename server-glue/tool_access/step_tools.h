@@ -3,8 +3,8 @@
 // go, libpmix says nothing.
 #pragma once
 
-#include "server-glue/step/step_context.h"
 #include "server-glue/library/tool_visitor.h"
+#include "server-glue/step/step_context.h"
 #include "server-glue/tool_access/tool_ask.h"
 #include "server-glue/tool_access/tool_origins.h"
 #include "server-glue/tool_access/tool_rights.h"

@@ -21,16 +21,16 @@ class ToolOrigins {
 
     // May a nameless tool be handed over now, which is on that host (empty: this one)?
     bool may_come(TimePoint now, const std::string &from);
-    void unnamed(TimePoint now, const std::string &from);         // one was
-    void got_name(const Process &name);                           // libpmix has asked for it
-    void named(const Process &name, const std::string &from);     // one that has a name was handed over
+    void unnamed(TimePoint now, const std::string &from);     // one was
+    void got_name(const Process &name);                       // libpmix has asked for it
+    void named(const Process &name, const std::string &from); // one that has a name was handed over
     // The numeric address; empty: this host. What no rule can match, where it is not known.
     std::string of(const Process &name) const;
 
   private:
     std::map<std::pair<Bytes, Rank>, std::string> relayed_; // the others are of this host
-    std::string coming_;                     // where the nameless one is from
-    std::size_t nameless_ = 0;               // handed over, and without a name still
+    std::string coming_;                                    // where the nameless one is from
+    std::size_t nameless_ = 0;                              // handed over, and without a name still
     TimePoint since_{};
     std::string doubtful_; // where nameless ones might be from
 };

@@ -21,8 +21,8 @@ class ToolRights {
 
     struct Question {
         policy::Action action;
-        std::string from;    // the numeric address of the host that the tool is on; empty: this host
-        pid_t pid = 0;       // for the log; 0: not known
+        std::string from;     // the numeric address of the host that the tool is on; empty: this host
+        pid_t pid = 0;        // for the log; 0: not known
         std::string job = ""; // likewise
     };
     bool switched_off() const { return settings_.tools_enabled != "on"; }

@@ -27,6 +27,8 @@ struct Fixture {
     std::string broken;
     std::vector<std::string> heard; // of registered processes
     DescriptorRange range{512};
+    bool lets_tools_in = true;
+    std::vector<std::string> visits; // of tools
 
     explicit Fixture(GuardLimits limits = {}) {
         loop = EventLoop::create([](const std::string &) { std::abort(); }).value();
@@ -61,6 +63,12 @@ struct Fixture {
         };
         names.turned_away = [this](const std::string &nspace, Rank rank, const std::string &why) {
             heard.push_back(fmt::format("{} {}: {}", nspace, rank, why));
+        };
+        names.tool_may_come = [this](const ToolVisitor &) -> std::optional<Result<void>> {
+            return lets_tools_in ? Result<void>() : error(ErrorKind::denied, "no tools");
+        };
+        names.tool_came = [this](const ToolVisitor &visitor) {
+            visits.push_back(fmt::format("'{}' {} from '{}'", visitor.nspace, visitor.rank, visitor.from));
         };
         auto on_broken = [this](Error why) {
             broken = why.text;
@@ -233,6 +241,36 @@ void a_stranger_gets_no_byte(void **) {
     std::string lines = f.logged();
     assert_non_null(strstr(lines.c_str(), fmt::format("uid 60002, process {}, from port", getpid()).c_str()));
     assert_true(std::count(lines.begin(), lines.end(), '\n') <= 5);
+}
+
+// A socket whose other end the guard has been given, as one of a tool on another host.
+UniqueFd relayed(Fixture &f, const std::string &message) {
+    int ends[2];
+    assert_int_equal(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    f.guard->admit_relayed(UniqueFd(ends[1]), "10.1.2.3");
+    Fixture::say(UniqueFd(::dup(ends[0])), message);
+    return UniqueFd(ends[0]);
+}
+
+void a_relayed_tool_is_judged_as_one_of_another_host(void **) {
+    Fixture f;
+    HelloText text = own_hello();
+    text.kind = 3; // a tool that wants a name
+    UniqueFd tool = relayed(f, text.message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    f.library_takes();
+    assert_int_equal(f.visits.size(), 1);
+    assert_string_equal(f.visits[0].c_str(), "'' 0 from '10.1.2.3'");
+    text = own_hello(); // a process of the job is on its own host
+    UniqueFd client = relayed(f, text.message());
+    assert_true(f.until([&] { return Fixture::at_end(client); }));
+    assert_false(f.library_has_one());
+    assert_non_null(strstr(f.logged().c_str(), "relayed from 10.1.2.3 was refused: it says that it is a process"));
+    f.lets_tools_in = false;
+    text.kind = 3;
+    UniqueFd refused = relayed(f, text.message());
+    assert_true(f.until([&] { return Fixture::at_end(refused); }));
+    assert_int_equal(f.visits.size(), 1);
 }
 
 void what_is_not_true_is_not_let_in(void **) {
@@ -421,6 +459,7 @@ int main() {
         cmocka_unit_test(a_silent_one_has_its_time),
         cmocka_unit_test(of_too_many_the_oldest_goes),
         cmocka_unit_test(a_stranger_gets_no_byte),
+        cmocka_unit_test(a_relayed_tool_is_judged_as_one_of_another_host),
         cmocka_unit_test(what_is_not_true_is_not_let_in),
         cmocka_unit_test(one_that_goes_in_the_middle_is_forgotten),
         cmocka_unit_test(who_comes_again_waits_for_its_earlier_end),

@@ -2,6 +2,7 @@
 #include "common/base/log.h"
 #include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/backend_step.h"
+#include "plugins/slurm/backend/call_step.h"
 #include "plugins/slurm/backend/contact_socket.h"
 #include "plugins/slurm/backend/step_caller.h"
 #include "plugins/slurm/shim/task_map.h"
@@ -505,6 +506,41 @@ static void a_step_that_starts_slowly_is_called_in_the_end(void **) {
     assert_true(reached);
 }
 
+static void a_desk_calls_the_step_that_is_meant(void **) {
+    assert_int_equal(parse_step_wish("12")->job, 12);
+    assert_false(parse_step_wish("12")->step.has_value());
+    assert_int_equal(*parse_step_wish("12.3")->step, 3);
+    assert_int_equal(*parse_step_wish("slurm.12.0")->step, 0);
+    for (const char *wrong :
+         {"", ".", "12.", ".3", "x", "12.x", "slurm.12", "-1", "12.3.4", "99999999999", " 12", "12.0 "})
+        assert_false(parse_step_wish(wrong).ok());
+
+    std::vector<RunningStep> steps = {{0, "a", {"n1"}}, {3, "pmixhost-session", {"n1"}}};
+    std::vector<std::string> tried;
+    StepCaller::Slurm slurm;
+    slurm.steps = [&](std::uint32_t) -> Result<std::vector<RunningStep>> { return steps; };
+    std::string there = *contact_path("/run/pmixhost", geteuid(), 12, 0, 0, "");
+    slurm.forward = [&](const std::string &, const std::string &path, const std::string &message) -> Result<void> {
+        assert_string_equal(message.c_str(), "come");
+        tried.push_back(path);
+        return path == there ? Result<void>() : error(ErrorKind::not_found, "nobody");
+    };
+    assert_true(call_step("12", {"/tmp", "/run/pmixhost"}, slurm, "come").ok());
+    assert_string_equal(tried.back().c_str(), there.c_str());
+    auto unserved = call_step("12.0", {"/tmp"}, slurm, "come");
+    assert_non_null(strstr(unserved.failure().text.c_str(), "no pmixhost of yours serves step 12.0"));
+    assert_true(call_step("12.1", {"/tmp"}, slurm, "come").failure().kind == ErrorKind::not_found);
+    steps.push_back({1, "b", {"n2"}});
+    auto several = call_step("12", {"/tmp", "/run/pmixhost"}, slurm, "come");
+    assert_string_equal(several.failure().text.c_str(), "job 12 has several steps; name one of 12.0, 12.1");
+    assert_true(call_step("12.0", {"/tmp", "/run/pmixhost"}, slurm, "come").ok());
+    slurm.forward = [](const std::string &, const std::string &, const std::string &) -> Result<void> {
+        return error(ErrorKind::unreachable, "slurmd on n1 does not answer");
+    };
+    assert_string_equal(call_step("12.0", {"/tmp"}, slurm, "come").failure().text.c_str(),
+                        "slurmd on n1 does not answer");
+}
+
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_described),
@@ -526,6 +562,7 @@ int main() {
         cmocka_unit_test_setup_teardown(a_directory_of_somebody_else_is_refused, set_up, tear_down),
         cmocka_unit_test(long_paths_are_refused_with_advice),
         cmocka_unit_test(steps_that_do_not_know_of_the_session_are_called),
+        cmocka_unit_test(a_desk_calls_the_step_that_is_meant),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -91,8 +91,8 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
 
     constexpr int fd_there = 3;
     std::string program = pmixhostd_path(), number = std::to_string(fd_there), name = job;
-    std::vector<char *> words{program.data(), const_cast<char *>("--desk"), name.data(), desk.directory_.data(),
-                              number.data(), nullptr};
+    std::vector<char *> words{
+        program.data(), const_cast<char *>("--desk"), name.data(), desk.directory_.data(), number.data(), nullptr};
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
@@ -136,8 +136,9 @@ Result<FoundServer> find_server(const std::string &name, std::chrono::seconds pa
         return FoundServer{meant[0], std::nullopt};
     auto desk = Desk::open(name, patience);
     if (!desk)
-        return error(desk.failure().kind, "no PMIx server of job {} is on this host, and none was reached elsewhere: {}",
-                     printable(name), desk.failure().text);
+        return error(desk.failure().kind,
+                     "no PMIx server of job {} is on this host, and none was reached elsewhere: {}", printable(name),
+                     desk.failure().text);
     ListedServer server = desk->server();
     return FoundServer{std::move(server), std::move(*desk)};
 }

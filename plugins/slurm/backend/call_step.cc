@@ -25,7 +25,8 @@ Result<StepWish> parse_step_wish(std::string_view text) {
     std::uint32_t step = 0;
     if (!read_number(rest.substr(0, dot), wish.job) || (whole && dot == rest.npos) ||
         (dot != rest.npos && !read_number(rest.substr(dot + 1), step)))
-        return error(ErrorKind::invalid, "'{}' is no job; allowed: JOB, JOB.STEP or a namespace, such as 12, 12.0 or {}",
+        return error(ErrorKind::invalid,
+                     "'{}' is no job; allowed: JOB, JOB.STEP or a namespace, such as 12, 12.0 or {}",
                      printable(std::string(text)), namespace_of(12, 0));
     if (dot != rest.npos)
         wish.step = step;

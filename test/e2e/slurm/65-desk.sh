@@ -60,6 +60,7 @@ like "nor what is no job" "$(at_login "$pmixhost" with what -- "$clients/tool" w
 with_pid=$!
 ok "a desk stays as long as its tool" until_true 20 eval '[[ -f $test_dir/ready ]] && (($(desks) == 1))'
 port=$(on_host head ss -Hltnp | grep pmixhostd | grep -o '127.0.0.1:[0-9]*' | head -n 1)
+ok "which listens" test -n "$port"
 unlike "and lets no other user in" \
     "$(other_user "$clients/tool" uri "$nspace.server.0;tcp4://$port" who)" '^tool'
 on_host head pkill -KILL -x sleep

@@ -1,0 +1,257 @@
+// Connections of tools that are passed on between a desk and a daemon: bytes, windows, ends; and from which host a tool
+// comes, whose name is not known when it connects.
+#include "server-glue/tool_access/relay.h"
+
+#include "server-glue/tool_access/tool_origins.h"
+
+#include <cerrno>
+#include <deque>
+#include <sys/socket.h>
+
+#include "test/unit/check.h"
+#include "test/unit/run_until.h"
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t most_at_once = 2 * wire::relay_window;
+
+struct Pair {
+    UniqueFd outer, inner;
+    Pair() {
+        int ends[2];
+        assert_int_equal(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+        outer.reset(ends[0]);
+        inner.reset(ends[1]);
+    }
+};
+
+// Two relays, and what is under way between them.
+struct Fixture {
+    std::unique_ptr<EventLoop> loop = EventLoop::create([](const std::string &) { std::abort(); }).value();
+    std::deque<std::pair<std::uint8_t, SharedBytes>> to_far, to_near;
+    std::size_t most_under_way = 0; // bytes, of frames that carry some
+    bool stopped = false;           // the link does not move
+    Relay near{*loop, [this](std::uint8_t type, SharedBytes payload) { put(to_far, type, std::move(payload)); }};
+    Relay far{*loop, [this](std::uint8_t type, SharedBytes payload) { put(to_near, type, std::move(payload)); }};
+    EventLoop::Handle deliver = loop->before_waiting([this] {
+        if (stopped)
+            return;
+        while (!to_far.empty() || !to_near.empty()) {
+            move(to_far, far);
+            move(to_near, near);
+        }
+    });
+
+    void put(std::deque<std::pair<std::uint8_t, SharedBytes>> &queue, std::uint8_t type, SharedBytes payload) {
+        queue.emplace_back(type, std::move(payload));
+        std::size_t bytes = 0;
+        for (const auto &frame : queue)
+            bytes += frame.first == wire::RelayBytes::type ? frame.second->size() : 0;
+        most_under_way = std::max(most_under_way, bytes);
+    }
+    static void move(std::deque<std::pair<std::uint8_t, SharedBytes>> &queue, Relay &to) {
+        if (queue.empty())
+            return;
+        auto [type, payload] = std::move(queue.front());
+        queue.pop_front();
+        if (type == wire::RelayBytes::type)
+            to.on_bytes(wire::decode<wire::RelayBytes>(*payload).value());
+        else if (type == wire::RelayTaken::type)
+            to.on_taken(wire::decode<wire::RelayTaken>(*payload).value());
+        else
+            to.on_end(wire::decode<wire::RelayEnd>(*payload).value());
+    }
+    // Writes what goes in at one end, and reads what comes at the other, until all is through.
+    void carry(int from, int to, const std::string &bytes) {
+        std::size_t written = 0;
+        std::string read;
+        run_until(*loop, [&] {
+            ssize_t n = ::send(from, bytes.data() + written, bytes.size() - written, MSG_NOSIGNAL | MSG_DONTWAIT);
+            written += n > 0 ? static_cast<std::size_t>(n) : 0;
+            char buffer[65536];
+            while ((n = ::recv(to, buffer, sizeof buffer, MSG_DONTWAIT)) > 0)
+                read.append(buffer, static_cast<std::size_t>(n));
+            return read.size() == bytes.size();
+        });
+        assert_true(read == bytes);
+    }
+};
+
+bool at_end(int fd) {
+    char byte;
+    return ::recv(fd, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+std::string pattern(std::size_t size) {
+    std::string out(size, '\0');
+    for (std::size_t i = 0; i < size; ++i)
+        out[i] = static_cast<char>(i * 7 + i / 251);
+    return out;
+}
+
+void bytes_arrive_as_they_are(void **) {
+    Fixture f;
+    Pair tool, server;
+    f.near.add(7, std::move(tool.inner));
+    f.far.add(7, std::move(server.inner));
+    f.carry(tool.outer.get(), server.outer.get(), pattern(3u << 20));
+    f.carry(server.outer.get(), tool.outer.get(), pattern(3u << 20));
+    assert_true(f.most_under_way <= most_at_once);
+}
+
+void who_does_not_read_costs_a_window_and_holds_up_nobody(void **) {
+    Fixture f;
+    Pair stuck, server_of_stuck, tool, server;
+    f.near.add(1, std::move(stuck.inner));
+    f.far.add(1, std::move(server_of_stuck.inner));
+    f.near.add(2, std::move(tool.inner));
+    f.far.add(2, std::move(server.inner));
+    // The server writes as much as it can to the tool that does not read.
+    std::string chunk(65536, 'x');
+    std::size_t taken = 0, last = 1;
+    while (taken != last) {
+        last = taken;
+        f.carry(tool.outer.get(), server.outer.get(), pattern(1u << 20)); // the other one goes on meanwhile
+        ssize_t n;
+        while ((n = ::send(server_of_stuck.outer.get(), chunk.data(), chunk.size(), MSG_NOSIGNAL | MSG_DONTWAIT)) > 0)
+            taken += static_cast<std::size_t>(n);
+    }
+    int kernel = 0;
+    socklen_t size = sizeof kernel;
+    getsockopt(server_of_stuck.outer.get(), SOL_SOCKET, SO_SNDBUF, &kernel, &size);
+    assert_true(taken >= wire::relay_window);
+    assert_true(taken <= 2 * wire::relay_window + 4 * static_cast<std::size_t>(kernel));
+}
+
+void an_end_is_told_when_all_is_through(void **) {
+    Fixture f;
+    Pair tool, server;
+    f.near.add(7, std::move(tool.inner));
+    f.far.add(7, std::move(server.inner));
+    std::string last = pattern(100'000);
+    f.stopped = true;
+    assert_int_equal(::send(tool.outer.get(), last.data(), last.size(), 0), last.size());
+    tool.outer.reset();
+    run_until(*f.loop, [&] { return f.near.size() == 0; });
+    f.stopped = false;
+    std::string read;
+    run_until(*f.loop, [&] {
+        char buffer[65536];
+        ssize_t n;
+        while ((n = ::recv(server.outer.get(), buffer, sizeof buffer, MSG_DONTWAIT)) > 0)
+            read.append(buffer, static_cast<std::size_t>(n));
+        return n == 0;
+    });
+    assert_true(read == last);
+    assert_int_equal(f.far.size(), 0);
+}
+
+void one_that_does_not_keep_to_the_window_is_closed(void **) {
+    Fixture f;
+    Pair server;
+    f.far.add(7, std::move(server.inner));
+    std::string much(wire::relay_window / 2 + 1, 'x');
+    f.far.on_bytes({7, much});
+    f.far.on_bytes({7, much});
+    assert_int_equal(f.far.size(), 0);
+    assert_int_equal(f.to_near.size(), 1);
+    assert_int_equal(f.to_near.front().first, wire::RelayEnd::type);
+    assert_true(at_end(server.outer.get()));
+}
+
+void what_is_of_no_connection_is_dropped(void **) {
+    Fixture f;
+    f.near.on_bytes({3, "x"});
+    f.near.on_taken({3, 9});
+    f.near.on_end({3});
+    f.near.drop(3);
+    assert_true(f.to_far.empty());
+    Pair tool;
+    f.near.add(4, std::move(tool.inner));
+    f.near.on_taken({4, UINT32_MAX}); // more than is under way
+    f.near.on_end({4});
+    f.near.on_bytes({4, "late"});
+    assert_int_equal(f.near.size(), 0);
+    assert_true(f.to_far.empty());
+}
+
+const Process one{"t", 1}, two{"t", 2}, three{"t", 3};
+
+void a_name_belongs_to_the_connection_before_it(void **) {
+    ToolOrigins origins;
+    TimePoint now{};
+    assert_true(origins.may_come(now, "10.0.0.1"));
+    origins.unnamed(now, "10.0.0.1");
+    assert_false(origins.may_come(now, "")); // which would have the name?
+    assert_false(origins.may_come(now, "10.0.0.2"));
+    origins.got_name(one);
+    assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
+    assert_true(origins.may_come(now, ""));
+    origins.unnamed(now, "");
+    assert_true(origins.may_come(now, "")); // all of this host
+    origins.unnamed(now, "");
+    assert_false(origins.may_come(now, "10.0.0.1"));
+    origins.got_name(two);
+    assert_false(origins.may_come(now, "10.0.0.1"));
+    origins.got_name(three);
+    assert_true(origins.may_come(now, "10.0.0.1"));
+    assert_string_equal(origins.of(two).c_str(), "");
+    assert_string_equal(origins.of(three).c_str(), "");
+}
+
+void one_that_brings_a_name_is_known_by_it(void **) {
+    ToolOrigins origins;
+    origins.named(one, "10.0.0.1");
+    assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
+    origins.named(one, ""); // the same name comes again, on this host
+    assert_string_equal(origins.of(one).c_str(), "");
+}
+
+void in_doubt_it_is_of_the_other_host(void **) {
+    ToolOrigins origins;
+    TimePoint now{};
+    origins.unnamed(now, "10.0.0.1"); // and libpmix never asks
+    assert_false(origins.may_come(now + ToolOrigins::patience / 2, ""));
+    assert_true(origins.may_come(now + ToolOrigins::patience, ""));
+    origins.unnamed(now + ToolOrigins::patience, "");
+    origins.got_name(one);
+    assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
+    ToolOrigins local;
+    local.unnamed(now, "");
+    assert_true(local.may_come(now + ToolOrigins::patience, "10.0.0.1"));
+    local.unnamed(now, "10.0.0.1");
+    local.got_name(one);
+    local.unnamed(now, "");
+    local.got_name(two);
+    assert_string_equal(local.of(one).c_str(), "10.0.0.1");
+    assert_string_equal(local.of(two).c_str(), "");
+}
+
+void too_many_count_as_of_nowhere(void **) {
+    ToolOrigins origins;
+    for (std::size_t i = 0; i <= ToolOrigins::most; ++i)
+        origins.named({"many", static_cast<Rank>(i)}, "10.0.0.1");
+    assert_string_equal(origins.of({"many", 0}).c_str(), "10.0.0.1");
+    assert_string_not_equal(origins.of({"many", ToolOrigins::most}).c_str(), "");
+    assert_string_not_equal(origins.of({"many", ToolOrigins::most}).c_str(), "10.0.0.1");
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_arrive_as_they_are),
+        cmocka_unit_test(who_does_not_read_costs_a_window_and_holds_up_nobody),
+        cmocka_unit_test(an_end_is_told_when_all_is_through),
+        cmocka_unit_test(one_that_does_not_keep_to_the_window_is_closed),
+        cmocka_unit_test(what_is_of_no_connection_is_dropped),
+        cmocka_unit_test(a_name_belongs_to_the_connection_before_it),
+        cmocka_unit_test(one_that_brings_a_name_is_known_by_it),
+        cmocka_unit_test(in_doubt_it_is_of_the_other_host),
+        cmocka_unit_test(too_many_count_as_of_nowhere),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
