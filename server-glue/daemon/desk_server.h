@@ -1,7 +1,7 @@
-// The desk: a pmixhostd that runs as a user on a host where the user's job has no daemon, a login host say, and serves one
-// running step to the user's tools there. It contains no libpmix: it calls a daemon of the step through the RM, proves to be
-// of the same user, writes rendezvous files, and relays what tools and that daemon's server say to each other
-// (tool_access/step_desks.h). What tools may do, the daemon decides.
+// The desk: a pmixhostd that runs as a user on a host where the user's job has no daemon, a login host say, and serves
+// one running step to the user's tools there. It contains no libpmix: it calls a daemon of the step through the RM,
+// proves to be of the same user, writes rendezvous files, and relays what tools and that daemon's server say to each
+// other (tool_access/step_desks.h). What tools may do, the daemon decides.
 //
 // All in the loop's thread but `call_step`.
 #pragma once

@@ -70,8 +70,8 @@ class ConnectionGuard {
 
     // Hands over a connection of this process itself (inner_client.h): at once, without being judged.
     Result<void> hand_over(UniqueFd own);
-    // A tool that is on another host, whose connection this process relays; `from` is that host's numeric address. That it
-    // is one of the daemon's own user has been proved. It is judged as any tool, by what it says and by the rules.
+    // A tool that is on another host, whose connection this process relays; `from` is that host's numeric address. That
+    // it is one of the daemon's own user has been proved. It is judged as any tool, by what it says and by the rules.
     void admit_relayed(UniqueFd connection, std::string from);
 
   private:

@@ -1,5 +1,5 @@
-// Who wants to connect as a tool, as the guard (connection_guard.h) knows it: not by what it says of itself, but for the
-// name that it will have.
+// Who wants to connect as a tool, as the guard (connection_guard.h) knows it: not by what it says of itself, but for
+// the name that it will have.
 #pragma once
 
 #include "common/base/result.h"

@@ -155,8 +155,8 @@ struct BackendModule {
     // what it is given lives as long as the call.
     Result<std::unique_ptr<JobStarter>> (*create_starter)(const StartDocument &document, const Settings &settings);
     // Brings `message` (at most 4 KiB) to one daemon of the caller's running step that the RM's users call `step`, as
-    // ("12.0"), or, where that job has only one, by the job's name ("12"), or by its namespace; null: this RM
-    // has no such way. Called in a thread, on a host that need not be one of the job; may wait for the RM. Errors: not_found
+    // ("12.0"), or, where that job has only one, by the job's name ("12"), or by its namespace; null: this RM has no
+    // such way. Called in a thread, on a host that need not be one of the job; may wait for the RM. Errors: not_found
     // (no such job, or no daemon of this user in it), limit (several steps: the text names them), unreachable.
     Result<void> (*call_step)(const Settings &settings, const std::string &step, const std::string &message);
 };

@@ -1,5 +1,5 @@
-// One end of connections that are passed on over a link between daemons: what comes from a local socket goes to the other
-// end, and the other way round. Both ends are the same. Bytes are not looked at; each connection holds at most
+// One end of connections that are passed on over a link between daemons: what comes from a local socket goes to the
+// other end, and the other way round. Both ends are the same. Bytes are not looked at; each connection holds at most
 // wire::relay_window bytes in each direction, so a side that does not read costs that much and holds up nobody else.
 //
 // All in the loop's thread. Nothing is called from within the functions that are called.

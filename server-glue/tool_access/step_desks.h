@@ -1,9 +1,9 @@
-// Tools on other hosts, of this step's user. A desk (daemon/desk_server.h) takes their connections on its host and relays
-// them over a link of its own to this daemon, which hands them to libpmix as those of this host are: so tools have here
-// what they have there, and libpmix' server hears nothing of other hosts.
+// Tools on other hosts, of this step's user. A desk (daemon/desk_server.h) takes their connections on its host and
+// relays them over a link of its own to this daemon, which hands them to libpmix as those of this host are: so tools
+// have here what they have there, and libpmix' server hears nothing of other hosts.
 //
-// The desk has the RM bring its call; this daemon dials, and both prove to be of the same user, as the daemons of a step
-// do. Which tools may come that way, and what they may do, is the rules' business: they are asked with the address
+// The desk has the RM bring its call; this daemon dials, and both prove to be of the same user, as the daemons of a
+// step do. Which tools may come that way, and what they may do, is the rules' business: they are asked with the address
 // that the connection leads to.
 #pragma once
 

@@ -1,7 +1,8 @@
-// From which host each tool comes. libpmix tells of a tool that it asks a name for not which connection it has; but it asks
-// in the order in which connections were handed to it. So where one of them is relayed from another host, one nameless
-// tool after the other is handed over, each when the one before has got its name. Should a relayed one not get it in time,
-// nobody knows any more, and every nameless tool from then on counts as one of that host, which may do less.
+// From which host each tool comes. libpmix tells of a tool that it asks a name for not which connection it has; but it
+// asks in the order in which connections were handed to it. So where one of them is relayed from another host, one
+// nameless tool after the other is handed over, each when the one before has got its name. Should a relayed one not get
+// it in time, nobody knows any more, and every nameless tool from then on counts as one of that host, which may do
+// less.
 //
 // Pure.
 #pragma once

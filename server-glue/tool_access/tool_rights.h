@@ -1,6 +1,6 @@
-// What the rules for tools (common/policy) give the tools of a step's daemon. They are all the job's own user's: the guard
-// lets nobody else in. They are on this host, or on that of a desk (step_desks.h). So there is one decision for each
-// action and place.
+// What the rules for tools (common/policy) give the tools of a step's daemon. They are all the job's own user's: the
+// guard lets nobody else in. They are on this host, or on that of a desk (step_desks.h). So there is one decision for
+// each action and place.
 //
 // The rules are read when the first tool comes, in a thread of its own, because names of users and groups and the
 // user's file may take their time; a job that no tool visits pays nothing. All else in the loop's thread.

@@ -1,5 +1,5 @@
-// The way to a job that has no server on this host: a desk of our own (server-glue/daemon/desk_server.h), which lives as
-// long as this object. Its rendezvous files lie in a directory of its own, which goes with it.
+// The way to a job that has no server on this host: a desk of our own (server-glue/daemon/desk_server.h), which lives
+// as long as this object. Its rendezvous files lie in a directory of its own, which goes with it.
 #pragma once
 
 #include "common/base/unique_fd.h"
@@ -33,8 +33,8 @@ struct FoundServer {
     ListedServer server;
     std::optional<Desk> desk; // keeps it there
 };
-// One server of the one step that `name` means: on this host if there is one, else by a desk. Fails (limit) where it means
-// several steps, with the names of some, and as Desk::open() does.
+// One server of the one step that `name` means: on this host if there is one, else by a desk. Fails (limit) where it
+// means several steps, with the names of some, and as Desk::open() does.
 Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience);
 
 } // namespace pmixhost

@@ -57,7 +57,7 @@ is "with their numbers" "$(awk -v host="$host" '$3 == host {print $4}' <<<"$ps" 
     "$(on_host "$host" pgrep -x visited | sort -n | tr '\n' ' ')"
 like "of one job, as JSON" "$(owner "$pmixhost" ps "$job_id.0" --json | tr -d ' \n')" \
     "^\\[\\{\"job\":\"$nspace\",\"processes\":\\[\\{\"rank\":0,\"host\":\"$host\",.*\"rank\":3,.*\\}\\]\\}\\]\$"
-like "a job that is not here has none" "$(owner "$pmixhost" ps 999999)" '^pmixhost: error: job 999999: none of its processes is on'
+like "a job that is not here has none" "$(owner "$pmixhost" ps 999999)" '^pmixhost: error: job 999999: not on this host, and not reached elsewhere: '
 owner "$pmixhost" signal -s USR1 "$job_id" >"$test_dir/signal"
 is "pmixhost signal is silent" "$? $(cat "$test_dir/signal")" "0 "
 ok "and reaches every process" until_true 10 said signalled 4
@@ -78,7 +78,7 @@ like "with the step's" "$(owner "$pmixhost" with "$job_id.0" -- "$clients/tool" 
 like "with the namespace, and a tool that names the server" \
     "$(owner "$pmixhost" with "$nspace" -- "$clients/tool" nspace "$nspace" who)" "^tool $nspace\\.tool"
 like "a job that is not here is said to be none" "$(owner "$pmixhost" with 999999 -- "$clients/tool" who)" \
-    "^pmixhost: error: no PMIx server of job 999999 runs on this host, only of $nspace; next: "
+    "^pmixhost: error: no PMIx server of job 999999 is on this host, and none was reached elsewhere: "
 owner "$pmixhost" with "$job_id" -- sh -c 'exit 7' >/dev/null
 is "the exit code is the tool's" "$?" 7
 owner "$pmixhost" with "$job_id" -- sh -c 'kill -TERM $PPID; while :; do :; done' >/dev/null
