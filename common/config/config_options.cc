@@ -149,6 +149,9 @@ constexpr Option own_options[] = {
      .text = "What users may say of their own jobs, in a file of theirs, ~/.config/pmixhost/tools.policy. "
              "tighten: they may refuse what would be allowed. loosen: they may also allow what no rule of tools.policy "
              "matches. off: the file is not read."},
+    {.key = "tools.launchers", .member = &Settings::tools_launchers, .words = on_off,
+     .text = "Whether tools find a job also on the host from which it was started, by the process of its launcher (srun) "
+             "or by the job's name. What they may do there, tools.policy has to say."},
     {.key = "tools.max_connections", .member = &Settings::tools_max_connections, .min = 1, .max = 4096,
      .text = "How many tools may be connected to a daemon at a time."},
     {.key = "directory.base", .member = &Settings::directory_base, .path = Option::Path::directory,

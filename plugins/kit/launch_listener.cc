@@ -82,7 +82,8 @@ bool LaunchListener::round(int wake_fd, int timeout_ms) {
     }
     std::vector<pollfd> polls{{wake_fd, POLLIN, 0},
                               {launcher_ ? launcher_->channel.get() : -1, POLLIN, 0},
-                              {now >= accept_again_ ? listener_.fd() : -1, POLLIN, 0}};
+                              {now >= accept_again_ ? listener_.fd() : -1, POLLIN, 0},
+                              {tools_ ? tools_->fd() : -1, POLLIN, 0}};
     for (const auto &[id, visitor] : visitors_)
         polls.push_back({visitor.connection.fd(), POLLIN, 0});
     int ready = ::poll(polls.data(), polls.size(), timeout_ms);
@@ -90,7 +91,7 @@ bool LaunchListener::round(int wake_fd, int timeout_ms) {
         return ready == 0 || errno == EINTR;
     if (polls[0].revents)
         return false; // the rest is for drain()
-    auto state = polls.begin() + 3;
+    auto state = polls.begin() + 4;
     for (auto next = visitors_.begin(); next != visitors_.end(); ++state) {
         auto at = next++;
         if (!state->revents || hear(at->first, at->second))
@@ -101,6 +102,8 @@ bool LaunchListener::round(int wake_fd, int timeout_ms) {
     }
     if (polls[1].revents)
         launcher_ended();
+    if (polls[3].revents)
+        tools_are_there();
     if (polls[2].revents)
         accept();
     return true;
@@ -206,6 +209,9 @@ bool LaunchListener::take(const std::string &frame) {
     case StarterMessage::Kind::invitation:
         invite(message->body);
         break;
+    case StarterMessage::Kind::tools:
+        let_tools_come(message->body);
+        break;
     case StarterMessage::Kind::kept:
         return true;
     }
@@ -228,6 +234,28 @@ void LaunchListener::invite(const std::string &invitation) {
     put_length(bytes, invitation.size());
     bytes += invitation;
     write_channel(bytes.data(), bytes.size());
+}
+
+// Once: the others of the step offer nothing else. Tools are no part of the job, which goes on without them.
+void LaunchListener::let_tools_come(const std::string &offer) {
+    auto parsed = ToolOffer::parse(offer);
+    if (!parts_.start_desk || tools_ || !parsed)
+        return;
+    auto door = ToolDoor::open(*parsed, parts_.on_a_host_of_jobs, [this](int listener) -> Result<ToolDoor::Desk> {
+        auto started = parts_.start_desk(listener);
+        if (!started)
+            return started.failure();
+        return ToolDoor::Desk{started->pid, std::move(started->channel)};
+    });
+    if (door)
+        tools_.emplace(std::move(*door));
+    else
+        parts_.complain("tools of this host do not find the job: " + door.failure().text);
+}
+
+void LaunchListener::tools_are_there() {
+    if (auto heard = tools_->on_readable(); !heard)
+        parts_.complain(heard.failure().text);
 }
 
 // The launcher reads all the time; one that does not for long is not waited for.
@@ -280,7 +308,9 @@ std::optional<ExitReport> LaunchListener::finish(std::chrono::milliseconds limit
         pthread_join(thread_, nullptr);
         has_thread_ = false;
     }
+    tools_.reset();
     drain(limit);
+    tools_.reset(); // one that came just now
     wait_for_launcher();
     if (parts_.spawn_channel && !std::exchange(told_launched_, true))
         say_over(parts_.spawn_channel.get(), report_ ? report_->text : "");

@@ -3,6 +3,7 @@
 //   exit report   kept until the step is over, when the starter asks for it
 //   launched      written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
 //   note          shown to the user at once, 100 of them at most, each text once, and of each subject the first
+//   tools         opens the way for tools of this host (tool_door.h)
 //   kept          the connection may be silent from now on
 //   invitation    handed to the launcher, a pmixhostd beside the starter, which is started for the first one
 // It begins with the launch and ends before the starter does: when the step is over, and then the launcher, which
@@ -16,6 +17,7 @@
 #include "common/peer/stranger_limits.h"
 
 #include "plugins/kit/starter_listener.h"
+#include "plugins/kit/tool_door.h"
 
 #include <functional>
 #include <map>
@@ -38,6 +40,8 @@ class LaunchListener {
     struct Parts {
         std::unique_ptr<Sealer> sealer;
         std::function<Result<LauncherProcess>()> start_launcher;
+        std::function<Result<LauncherProcess>(int listener)> start_desk; // empty: tools cannot come by the starter
+        bool on_a_host_of_jobs = false;                                  // as ToolDoor::open() says
         UniqueFd spawn_channel;                            // empty unless this starter was run for PMIx_Spawn
         std::size_t hosts = 0;                             // that have to say `launched` before it is told
         std::function<void(const std::string &)> complain; // to the user
@@ -71,6 +75,8 @@ class LaunchListener {
     void invite(const std::string &invitation);
     void write_channel(const char *data, std::size_t size);
     void launcher_ended();
+    void let_tools_come(const std::string &offer);
+    void tools_are_there();
     void wait_for_launcher();
 
     StarterListener listener_;
@@ -86,6 +92,7 @@ class LaunchListener {
     std::optional<ExitReport> report_;
     std::optional<LauncherProcess> launcher_;
     bool launcher_failed_ = false;
+    std::optional<ToolDoor> tools_;
     std::set<std::string> notes_; // those that were shown
     std::set<int> noted_;         // subjects
     bool told_launched_ = false;

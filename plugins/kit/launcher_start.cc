@@ -17,7 +17,7 @@ namespace pmixhost::kit {
 
 namespace {
 
-constexpr int document_fd = 3, channel_fd = 4;
+constexpr int document_fd = 3, channel_fd = 4, listener_fd = 5;
 
 // Moves a descriptor above the numbers that the launcher gets, so that none is in another's way.
 Result<UniqueFd> moved_up(UniqueFd fd) {
@@ -27,11 +27,13 @@ Result<UniqueFd> moved_up(UniqueFd fd) {
     return {std::move(high)};
 }
 
-Result<UniqueFd> make_document(StartDocument document) {
-    auto role = document.add("role", "launcher");
-    auto channel = document.add("invitations_fd", std::to_string(channel_fd));
-    if (!role || !channel)
-        return role ? channel.failure() : role.failure();
+Result<UniqueFd> make_document(StartDocument document, const LauncherStart &start) {
+    bool listens = start.listener >= 0;
+    auto role = document.add("role", start.role);
+    auto channel = document.add(listens ? "desk.fd" : "invitations_fd", std::to_string(channel_fd));
+    auto listener = listens ? document.add("desk.listener_fd", std::to_string(listener_fd)) : Result<void>();
+    if (!role || !channel || !listener)
+        return !role ? role.failure() : !channel ? channel.failure() : listener.failure();
     auto file = open_start_document(document);
     if (!file)
         return file.failure();
@@ -54,7 +56,7 @@ struct Attributes {
 } // namespace
 
 Result<LauncherProcess> start_launcher(LauncherStart start) {
-    auto document = make_document(std::move(start.document));
+    auto document = make_document(std::move(start.document), start);
     if (!document)
         return document.failure();
     auto channel = make_socket_pair();
@@ -65,10 +67,16 @@ Result<LauncherProcess> start_launcher(LauncherStart start) {
     if (!other)
         return other.failure();
 
+    UniqueFd listener(start.listener < 0 ? -1 : fcntl(start.listener, F_DUPFD_CLOEXEC, 10));
+    if (start.listener >= 0 && !listener)
+        return system_error("fcntl", errno);
+
     FileActions files;
     posix_spawn_file_actions_adddup2(&files.actions, document->get(), document_fd);
     posix_spawn_file_actions_adddup2(&files.actions, other->get(), channel_fd);
-    posix_spawn_file_actions_addclosefrom_np(&files.actions, channel_fd + 1);
+    if (listener)
+        posix_spawn_file_actions_adddup2(&files.actions, listener.get(), listener_fd);
+    posix_spawn_file_actions_addclosefrom_np(&files.actions, (listener ? listener_fd : channel_fd) + 1);
     Attributes how;
     sigset_t none, all;
     sigemptyset(&none);
@@ -86,7 +94,7 @@ Result<LauncherProcess> start_launcher(LauncherStart start) {
     pid_t pid = -1;
     int code = posix_spawn(&pid, start.daemon.c_str(), &files.actions, &how.attributes, argv.data(), environ);
     if (code != 0)
-        return system_error("the launcher " + start.daemon + " cannot be started", code);
+        return system_error("the " + start.role + " " + start.daemon + " cannot be started", code);
     return LauncherProcess{pid, std::move(own)};
 }
 

@@ -11,6 +11,8 @@
 namespace pmixhost::kit {
 
 struct LauncherStart {
+    std::string role = "launcher"; // or "desk", which gets the listening socket `listener` (desk_server.h)
+    int listener = -1;
     std::string daemon;                 // path of pmixhostd
     std::vector<std::string> arguments; // after --start-fd N
     // The keys of the backend and those of every backend (contrib/doc/start-document.md), but `role` and

@@ -43,6 +43,7 @@ bool makes_sense(const StarterMessage &message) {
     case Kind::launched:
     case Kind::invitation:
         return true;
+    case Kind::tools:
     case Kind::kept:
         return message.status == 0;
     }

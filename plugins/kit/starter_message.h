@@ -27,8 +27,9 @@ struct StarterMessage {
         launched = 2,    // the programs of a spawned step run on a host (status 0, body the host's index), or one could
                          // not be started (a PMIx status, and a text)
         invitation = 3,  // to the launcher beside the starter (common/transport/invitation.h); bytes
-        note = 4, // a line for the user; the step goes on (status 0, or 1..255: a subject whose first line is enough)
-        kept = 5, // this connection is kept for what comes later (status 0): others that are silent are closed
+        note = 4,  // a line for the user; the step goes on (status 0, or 1..255: a subject whose first line is enough)
+        tools = 6, // tools of the starter's host may find this job (kit/tool_door.h): a ToolOffer (status 0)
+        kept = 5,  // this connection is kept for what comes later (status 0): others that are silent are closed
     };
     Kind kind = Kind::exit_report;
     int status = 0;

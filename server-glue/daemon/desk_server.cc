@@ -129,6 +129,8 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
                      one_line(greeting.refusal));
     if (listener_)
         return {};
+    if (start_.listener)
+        return take_tools(std::move(start_.listener), greeting.nspace);
     auto listening = listen_on_loopback();
     if (!listening)
         return listening.failure();
@@ -151,9 +153,13 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
                                           rendezvous_text(server));
     if (!written)
         return written;
-    listener_ = std::move(listening->fd);
+    return take_tools(std::move(listening->fd), greeting.nspace);
+}
+
+Result<void> DeskServer::take_tools(UniqueFd listener, const std::string &nspace) {
+    listener_ = std::move(listener);
     watch_ = start_.loop.watch(listener_.get(), EventLoop::readable, [this](unsigned) { accept(); });
-    start_.on_serving(greeting.nspace);
+    start_.on_serving(nspace);
     return {};
 }
 

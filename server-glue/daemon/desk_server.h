@@ -21,7 +21,8 @@ class DeskServer {
         Log &log;
         const Settings &settings;
         std::unique_ptr<Authenticator> authenticator;
-        std::string directory; // of the user alone; rendezvous files are written into it
+        std::string directory; // of the user alone; rendezvous files are written into it. Empty: there are some already
+        UniqueFd listener;     // which these name; empty: a new one
         // Brings a message to a daemon of the step. Blocks, in a thread, and owns all that it uses.
         std::function<Result<void>(const std::string &message)> call_step;
         std::function<void(const std::string &nspace)> on_serving; // the files are there
@@ -37,6 +38,7 @@ class DeskServer {
     void call(Bytes contact, TimePoint deadline, std::function<void(Result<void>)> done);
     void on_message(std::uint8_t type, const Bytes &payload);
     Result<void> serve(const wire::DeskGreeting &greeting);
+    Result<void> take_tools(UniqueFd listener, const std::string &nspace);
     void accept();
     void end(Error why);
 

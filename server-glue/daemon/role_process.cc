@@ -101,8 +101,12 @@ Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, cons
 Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
     auto job = document.text("desk.job"), directory = document.text("desk.directory");
     auto fd = document.number("desk.fd", 1 << 20);
-    if (!job || !directory || !fd)
-        return !job ? job.failure() : !directory ? directory.failure() : fd.failure();
+    auto listens = document.number("desk.listener_fd", 1 << 20);
+    if (!job || !fd || (!directory && !listens))
+        return !job ? job.failure() : !fd ? fd.failure() : directory.failure();
+    UniqueFd listener(listens ? static_cast<int>(*listens) : -1);
+    if (listener)
+        fcntl(listener.get(), F_SETFD, FD_CLOEXEC);
     UniqueFd starter(static_cast<int>(*fd));
     fcntl(starter.get(), F_SETFD, FD_CLOEXEC);
     auto tell = [&starter](const std::string &line) {
@@ -111,7 +115,8 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
     Result<void> result;
     auto module = backend_that_calls_steps();
     auto desk = !module ? Result<std::unique_ptr<DeskServer>>(module.failure())
-                        : DeskServer::open({loop, log, settings, make_munge_authenticator(loop, ::getuid()), *directory,
+                        : DeskServer::open({loop, log, settings, make_munge_authenticator(loop, ::getuid()),
+                                            directory ? *directory : std::string(), std::move(listener),
                                             [call = (*module)->call_step, settings, job = *job](
                                                 const std::string &message) { return call(settings, job, message); },
                                             [&tell](const std::string &nspace) { tell("serving " + nspace); },

@@ -22,6 +22,11 @@ class RmUserNotes {
     virtual ~RmUserNotes() = default;
     // Shows one line, without its line break. Errors: unreachable.
     virtual void tell_user(UserNote note, std::function<void(Result<void>)> done) = 0;
+    // Lets tools of the host where the user has started the step find it there: `offer` is a ToolOffer
+    // (common/rendezvous/tool_offer.h). Errors: unsupported, unreachable.
+    virtual void offer_tools(std::string, std::function<void(Result<void>)> done) {
+        done(error(ErrorKind::unsupported, "this resource manager has no command that stays with the step"));
+    }
 };
 
 } // namespace pmixhost

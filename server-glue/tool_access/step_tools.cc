@@ -2,6 +2,7 @@
 #include "server-glue/tool_access/step_tools.h"
 
 #include "common/rendezvous/rendezvous_files.h"
+#include "common/rendezvous/tool_offer.h"
 #include "common/text/printable.h"
 #include "server-glue/allocation/allocation_ask.h"
 #include "server-glue/control/abort_ask.h"
@@ -90,6 +91,18 @@ void StepTools::connected(ToolConnectedAsk ask) {
     ask.answer(std::move(name));
 }
 
+// Where the step's hosts prove with a secret, a desk could not.
+void StepTools::offer_to_launcher(const RendezvousServer &server) {
+    auto *notes = context_.backend.user_notes();
+    if (context_.settings.tools_launchers != "on" || !notes || !context_.step.shared_secret.empty())
+        return;
+    ToolOffer offer{server.nspace, server.rank, server.version, context_.step.nspace, context_.settings.directory_base};
+    notes->offer_tools(offer.text(), [&log = context_.log](Result<void> offered) {
+        if (!offered)
+            log.warning("tools of the launcher's host do not find this step: {}", offered.failure().text);
+    });
+}
+
 // The job goes on without tools.
 void StepTools::on_library() {
     char host[HOST_NAME_MAX + 1] = "";
@@ -105,6 +118,8 @@ void StepTools::on_library() {
                             std::time(nullptr)};
     if (server.address.empty())
         return;
+    if (context_.self() == 0)
+        offer_to_launcher(server);
     auto written = write_rendezvous_files(context_.directory, rendezvous_names(host, server, context_.step.nspace),
                                           rendezvous_text(server));
     if (!written)

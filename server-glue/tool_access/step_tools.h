@@ -3,6 +3,7 @@
 // go, libpmix says nothing.
 #pragma once
 
+#include "common/rendezvous/rendezvous_files.h"
 #include "server-glue/library/tool_visitor.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/tool_access/tool_ask.h"
@@ -37,6 +38,7 @@ class StepTools final : public StepService {
 
   private:
     void connected(ToolConnectedAsk ask);
+    void offer_to_launcher(const RendezvousServer &server);
     pmix_status_t judge(std::type_index ask, const Process &caller);
 
     std::optional<Result<void>> may_observe(const std::string &from, const std::function<pid_t()> &pid);

@@ -2,6 +2,7 @@
 #include "common/rendezvous/rendezvous_files.h"
 
 #include "common/base/small_file.h"
+#include "common/rendezvous/tool_offer.h"
 
 #include <filesystem>
 #include <fstream>
@@ -92,6 +93,17 @@ void nothing_of_others_is_written_to(void **) {
     assert_false(write_rendezvous_files(directory.path + "/none", {"one"}, "text").ok());
 }
 
+void an_offer_is_read_as_it_was_made(void **) {
+    ToolOffer offer{"slurm.1.0.server", 3, "4.2.2", "slurm.1.0", "/var/tmp/a b"};
+    auto read = ToolOffer::parse(offer.text());
+    assert_true(read.ok());
+    assert_string_equal(read->text().c_str(), offer.text().c_str());
+    assert_string_equal(read->base.c_str(), "/var/tmp/a b");
+    for (const char *wrong : {"", "a", "a 1 b c", "a x b c /tmp", "a -1 b c /tmp", "a/b 1 b c /tmp", "a 1 b ../c /tmp",
+                              "a 1 b c tmp", "a;b 1 b c /tmp", "a 99999999999 b c /tmp"})
+        assert_false(ToolOffer::parse(wrong).ok());
+}
+
 } // namespace
 
 int main() {
@@ -102,6 +114,7 @@ int main() {
         cmocka_unit_test(names_with_and_without_the_domain),
         cmocka_unit_test(one_file_of_many_names_for_its_user_alone),
         cmocka_unit_test(nothing_of_others_is_written_to),
+        cmocka_unit_test(an_offer_is_read_as_it_was_made),
     };
     return cmocka_run_group_tests_name("rendezvous files", tests, nullptr, nullptr);
 }

@@ -220,6 +220,12 @@ class SlurmBackend final : public RmBackend,
                 std::move(done));
     }
 
+    void offer_tools(std::string offer, std::function<void(Result<void>)> done) override {
+        if (!step_.report)
+            return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
+        to_srun({kit::StarterMessage::Kind::tools, 0, std::move(offer)}, std::move(done));
+    }
+
     void report_launch(LaunchReport report, std::function<void(Result<void>)> done) override {
         if (!step_.report)
             return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });

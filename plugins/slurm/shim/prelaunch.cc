@@ -234,8 +234,26 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
             add("env", variable);
         if (!added)
             return added.failure();
-        return kit::start_launcher({daemon, arguments, std::move(document)});
+        return kit::start_launcher({"launcher", -1, daemon, arguments, std::move(document)});
     };
+    parts.start_desk =
+        [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
+         step = fmt::format("{}.{}", map->job_id, map->step_id)](int socket) -> Result<kit::LauncherProcess> {
+        StartDocument document;
+        Result<void> added;
+        for (const auto &[key, value] : {std::pair<std::string, std::string>("host", host), {"desk.job", step}}) {
+            if (added)
+                added = document.add(key, value);
+        }
+        for (const auto &variable : user_variables(environ)) {
+            if (added)
+                added = document.add("env", variable);
+        }
+        if (!added)
+            return added.failure();
+        return kit::start_launcher({"desk", socket, daemon, arguments, std::move(document)});
+    };
+    parts.on_a_host_of_jobs = getenv("SLURMD_NODENAME") != nullptr;
     parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
     parts.spawn_channel = take_spawn_channel();
     parts.hosts = static_cast<std::size_t>(std::count_if(map->ranks_by_host.begin(), map->ranks_by_host.end(),

@@ -80,6 +80,46 @@ like "while one on the job's host may" \
     '^signal: PMIX_(SUCCESS|OPERATION_SUCCEEDED)'
 end_job
 
+# ---------------------------------------------------------------- found on the host where srun is
+
+rule='policy = ["allow everything by anyone to jobs of themselves from 10.99.0.0/16"]'
+starters=/tmp/pmixhost-starters-60001
+under "a launcher that tools find" "$rule" 'launchers = "on"'
+own_srun() { on_host head pgrep -o -u pmixuser1 -x srun; }
+there_is_a_file() { [[ -n $(on_host head find $starters -name "pmix.*.tool.$nspace" 2>/dev/null) ]]; }
+ok "there are rendezvous files where srun is" until_true 10 there_is_a_file
+is "only their user can read them" "$(on_host head find $starters -type f -printf '%m %u\n' | sort -u)" "600 pmixuser1"
+is "no desk runs before a tool comes" "$(desks)" 0
+like "a tool finds the job by its namespace" "$(at_login "$clients/tool" nspace "$nspace" who namespaces)" \
+    "^tool $nspace\\.tool\\.0\\.[0-9]+ 0"
+like "by srun's process" "$(at_login "$clients/tool" pid "$(own_srun)" namespaces)" "^namespace $nspace"
+like "by searching" "$(at_login "$clients/tool" namespaces)" "^namespace $nspace"
+like "pmixhost servers lists it" "$(at_login "$pmixhost" servers)" "$nspace +0 +$(own_srun) "
+is "pmixhost ps lists its processes" "$(at_login "$pmixhost" ps | awk -v job="$nspace" '$1 == job' | grep -c .)" 2
+unlike "no other user gets in" "$(other_user "$clients/tool" nspace "$nspace" who)" '^tool'
+is "one desk serves them all" "$(on_host head pgrep -u pmixuser1 -x -c pmixhostd)" 1
+end_job
+is "the desk ends with srun" "$(on_host head pgrep -u pmixuser1 -x -c pmixhostd)" 0
+is "and the files go" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-starters-*')" ""
+
+under "a launcher without a rule" 'launchers = "on"'
+ok "has its files" until_true 10 there_is_a_file
+unlike "but lets no tool in" "$(at_login "$clients/tool" nspace "$nspace" who)" '^tool'
+ok "srun says why" until_true 10 grep -q 'a tool of this host was not let in: job .* lets no tools of this host in' "$out"
+is "then there is nothing more to find" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-starters-*')" ""
+end_job
+
+under "a launcher that is killed" "$rule" 'launchers = "on"'
+ok "leaves its files" until_true 10 there_is_a_file
+on_host head pkill -KILL -u pmixuser1 -x srun
+wait "$job_pid"
+left=$(on_host head ls $starters)
+end_jobs
+under "the next one" "$rule" 'launchers = "on"'
+ok "has files of its own" until_true 10 there_is_a_file
+unlike "and removes those" "$(on_host head ls $starters)" "^$left\$"
+end_job
+
 is "no desk is left" "$(desks)" 0
 is "nor a directory of one" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-desk.*' -o -name 'pmixhost-with.*')" ""
 configure

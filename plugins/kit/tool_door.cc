@@ -1,0 +1,144 @@
+// See tool_door.h.
+#include "plugins/kit/tool_door.h"
+
+#include "common/rendezvous/rendezvous_files.h"
+
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <csignal>
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost::kit {
+
+namespace {
+
+constexpr int most_swept = 256;
+constexpr int waiting_tools = 64;
+
+// Files in one directory of ours, which has no others.
+void remove_flat(const std::string &path) {
+    if (DIR *list = opendir(path.c_str())) {
+        while (dirent *entry = readdir(list))
+            ::unlinkat(dirfd(list), entry->d_name, 0);
+        closedir(list);
+    }
+    ::rmdir(path.c_str());
+}
+
+// Of starters that have ended without having removed theirs.
+void sweep(const std::string &path) {
+    DIR *list = opendir(path.c_str());
+    if (!list)
+        return;
+    for (int i = 0; i < most_swept; ++i) {
+        dirent *entry = readdir(list);
+        if (!entry)
+            break;
+        std::string_view name = entry->d_name;
+        pid_t pid = 0;
+        auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (code == std::errc() && end == name.data() + name.size() && pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH)
+            remove_flat(path + "/" + entry->d_name);
+    }
+    closedir(list);
+}
+
+// BASE may be writable for everybody, so what is there already is looked at closely.
+Result<std::string> own_directory(const std::string &base) {
+    std::string all = fmt::format("{}/pmixhost-starters-{}", base, ::geteuid());
+    struct stat status {};
+    if (::mkdir(all.c_str(), 0700) != 0 && errno != EEXIST)
+        return system_error(all, errno);
+    if (::lstat(all.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() ||
+        (status.st_mode & 077) != 0)
+        return error(ErrorKind::denied, "{} is not a directory of this user with mode 0700", all);
+    sweep(all);
+    std::string own = fmt::format("{}/{}", all, ::getpid());
+    remove_flat(own); // of another process of this number
+    if (::mkdir(own.c_str(), 0700) != 0)
+        return system_error(own, errno);
+    return own;
+}
+
+} // namespace
+
+Result<ToolDoor> ToolDoor::open(const ToolOffer &offer, bool own_name_only, StartDesk start_desk) {
+    ToolDoor door;
+    door.start_desk_ = std::move(start_desk);
+    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto *generic = reinterpret_cast<sockaddr *>(&address);
+    if (!listener || ::bind(listener.get(), generic, length) != 0 || ::listen(listener.get(), waiting_tools) != 0 ||
+        ::getsockname(listener.get(), generic, &length) != 0)
+        return system_error("a socket for tools", errno);
+    auto directory = own_directory(offer.base);
+    if (!directory)
+        return directory.failure();
+    door.directory_ = std::move(*directory);
+    char host[HOST_NAME_MAX + 1] = "";
+    ::gethostname(host, sizeof host - 1);
+    RendezvousServer server{
+        offer.server_nspace, offer.server_rank, fmt::format("tcp4://127.0.0.1:{}", ntohs(address.sin_port)),
+        offer.version,       ::getpid(),        ::geteuid(),
+        ::getegid(),         std::time(nullptr)};
+    auto names = rendezvous_names(host, server, offer.job_nspace);
+    if (own_name_only) {
+        std::string end = fmt::format(".tool.{}", server.pid);
+        std::erase_if(names, [&](const std::string &name) { return !name.ends_with(end); });
+    }
+    if (auto written = write_rendezvous_files(door.directory_, names, rendezvous_text(server)); !written)
+        return written.failure();
+    door.listener_ = std::move(listener);
+    return door;
+}
+
+Result<void> ToolDoor::on_readable() {
+    if (!desk_.channel) {
+        auto started = start_desk_(listener_.get());
+        if (!started) {
+            close();
+            return started.failure();
+        }
+        desk_ = std::move(*started);
+        return {};
+    }
+    char bytes[4096];
+    ssize_t there = ::recv(desk_.channel.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (there < 0 && (errno == EAGAIN || errno == EINTR))
+        return {};
+    std::string_view said(bytes, there > 0 ? static_cast<std::size_t>(there) : 0);
+    constexpr std::string_view failed = "failed ";
+    if (there > 0 && !said.starts_with(failed))
+        return {};
+    close();
+    if (said.empty())
+        return {};
+    return error(ErrorKind::unreachable, "a tool of this host was not let in: {}", said.substr(failed.size()));
+}
+
+// The desk ends when its channel does.
+void ToolDoor::close() {
+    listener_.reset();
+    desk_.channel.reset();
+    if (pid_t pid = std::exchange(desk_.pid, -1); pid > 0) {
+        ::kill(pid, SIGKILL); // it has nothing to put in order
+        while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (std::string directory = std::exchange(directory_, {}); !directory.empty()) {
+        remove_flat(directory);
+        ::rmdir(directory.substr(0, directory.rfind('/')).c_str()); // the last one of this user
+    }
+}
+
+} // namespace pmixhost::kit
