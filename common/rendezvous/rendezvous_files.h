@@ -42,6 +42,9 @@ std::string rendezvous_uri(const RendezvousServer &server);
 std::vector<std::string> rendezvous_names(const std::string &host, const RendezvousServer &server,
                                           const std::string &job_nspace);
 
+// The one in the directory of a desk (server-glue/daemon/desk_server.h), which no tool searches for.
+inline constexpr auto desk_file = "server";
+
 // Writes one file, which nobody but its user can read, under all these names in a directory of the user's. Whoever
 // removes the directory removes them. Fails as open(2), write(2) and link(2) do; no name appears before the text is
 // whole.

@@ -8,7 +8,6 @@
 #include "server-glue/core/central_roles.h"
 
 #include <cerrno>
-#include <climits>
 #include <ctime>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -26,6 +25,7 @@ constexpr HostIndex daemon_host = 0, desk_host = 1;
 constexpr Duration greeting_patience = 30s;
 constexpr int backlog = 64;
 constexpr int accepts_at_once = 16;
+constexpr Duration look_again = 100ms; // without a free descriptor
 
 struct OnLoopback {
     UniqueFd fd;
@@ -73,12 +73,6 @@ Result<std::unique_ptr<DeskServer>> DeskServer::open(Start start) {
             if (mesh->connected(daemon_host))
                 mesh->send(daemon_host, type, std::move(payload));
         });
-    desk->patience_ = desk->start_.loop.after(greeting_patience, [raw = desk.get()] {
-        raw->end(error(ErrorKind::timeout,
-                       "the job's daemon was called and has not come within {} s. Is there a firewall between its host "
-                       "and this one? It must let the ports of transport.ports (pmixhost.conf) through",
-                       std::chrono::duration_cast<std::chrono::seconds>(greeting_patience).count()));
-    });
     desk->mesh_->send(daemon_host, wire::DeskHello::type, share(wire::encode(wire::DeskHello())));
     return desk;
 }
@@ -89,9 +83,22 @@ void DeskServer::call(Bytes contact, TimePoint deadline, std::function<void(Resu
         {}, deadline, [call = start_.call_step, message = std::move(message)] { return call(message); },
         [this, done = std::move(done)](Result<void> called) {
             done(called);
-            if (!called)
+            if (std::exchange(called_, called_ || called.ok()) || listener_)
+                return; // of several calls one is enough
+            if (called)
+                await_greeting();
+            else
                 end(called.failure());
         });
+}
+
+void DeskServer::await_greeting() {
+    patience_ = start_.loop.after(greeting_patience, [this] {
+        end(error(ErrorKind::timeout,
+                  "the job's daemon was called and has not come within {} s. Is there a firewall between its host and "
+                  "this one? It must let the ports of transport.ports (pmixhost.conf) through",
+                  std::chrono::duration_cast<std::chrono::seconds>(greeting_patience).count()));
+    });
 }
 
 void DeskServer::on_message(std::uint8_t type, const Bytes &payload) {
@@ -134,8 +141,6 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
     auto listening = listen_on_loopback();
     if (!listening)
         return listening.failure();
-    char host[HOST_NAME_MAX + 1] = "";
-    ::gethostname(host, sizeof host - 1);
     RendezvousServer server{greeting.server_nspace,
                             greeting.server_rank,
                             fmt::format("tcp4://127.0.0.1:{}", listening->port),
@@ -144,13 +149,12 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
                             ::geteuid(),
                             ::getegid(),
                             std::time(nullptr)};
-    // What the daemon says gets into names of files.
+    // What the daemon says gets into a file of lines.
     for (const auto *text : {&greeting.nspace, &greeting.server_nspace, &greeting.version}) {
         if (text->empty() || text->find_first_of(std::string_view("/\n\0;", 4)) != text->npos)
             return error(ErrorKind::invalid, "the job's daemon says that its name is '{}'", printable(*text));
     }
-    auto written = write_rendezvous_files(start_.directory, rendezvous_names(host, server, greeting.nspace),
-                                          rendezvous_text(server));
+    auto written = write_rendezvous_files(start_.directory, {desk_file}, rendezvous_text(server));
     if (!written)
         return written;
     return take_tools(std::move(listening->fd), greeting.nspace);
@@ -158,16 +162,23 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
 
 Result<void> DeskServer::take_tools(UniqueFd listener, const std::string &nspace) {
     listener_ = std::move(listener);
-    watch_ = start_.loop.watch(listener_.get(), EventLoop::readable, [this](unsigned) { accept(); });
+    watch_tools();
     start_.on_serving(nspace);
     return {};
+}
+
+void DeskServer::watch_tools() {
+    watch_ = start_.loop.watch(listener_.get(), EventLoop::readable, [this](unsigned) { accept(); });
 }
 
 void DeskServer::accept() {
     for (int i = 0; i < accepts_at_once; ++i) {
         UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!fd)
+        if (!fd) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+                watch_ = start_.loop.after(look_again, [this] { watch_tools(); });
             return;
+        }
         auto owner = owners_.peer_of(fd.get());
         std::string refusal;
         if (!owner)

@@ -1,7 +1,8 @@
 // The desk: a pmixhostd that runs as a user on a host where the user's job has no daemon, a login host say, and serves
 // one running step to the user's tools there. It contains no libpmix: it calls a daemon of the step through the RM,
-// proves to be of the same user, writes rendezvous files, and relays what tools and that daemon's server say to each
+// proves to be of the same user, writes a rendezvous file, and relays what tools and that daemon's server say to each
 // other (tool_access/step_desks.h). What tools may do, the daemon decides.
+// Its file has no name that tools search for: it is the starter's alone.
 //
 // All in the loop's thread but `call_step`.
 #pragma once
@@ -21,8 +22,9 @@ class DeskServer {
         Log &log;
         const Settings &settings;
         std::unique_ptr<Authenticator> authenticator;
-        std::string directory; // of the user alone; rendezvous files are written into it. Empty: there are some already
-        UniqueFd listener;     // which these name; empty: a new one
+        std::string
+            directory;     // of the user alone; a file is written into it (desk_file). Empty: there are some already
+        UniqueFd listener; // which these name; empty: a new one
         // Brings a message to a daemon of the step. Blocks, in a thread, and owns all that it uses.
         std::function<Result<void>(const std::string &message)> call_step;
         std::function<void(const std::string &nspace)> on_serving; // the files are there
@@ -39,6 +41,8 @@ class DeskServer {
     void on_message(std::uint8_t type, const Bytes &payload);
     Result<void> serve(const wire::DeskGreeting &greeting);
     Result<void> take_tools(UniqueFd listener, const std::string &nspace);
+    void await_greeting();
+    void watch_tools();
     void accept();
     void end(Error why);
 
@@ -49,6 +53,7 @@ class DeskServer {
     std::unique_ptr<Relay> relay_;
     UniqueFd listener_;
     EventLoop::Handle watch_, patience_;
+    bool called_ = false;
     std::uint64_t next_id_ = 1;
     RateLimit refused_;
     SlowCalls calls_;

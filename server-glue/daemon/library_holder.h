@@ -17,7 +17,7 @@ class LibraryHolder {
         // It does not answer any more. True: the daemon leaves already, and does without the library.
         std::function<bool()> on_stuck;
         ToolMayCome tool_may_come;
-        std::function<void(const ToolVisitor &)> tool_came;
+        ToolCame tool_came;
     };
     // `directory` is for the library's files. `evidence` says where to write what a stuck library was doing.
     LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,

@@ -1,6 +1,7 @@
 // See role_process.h.
 #include "server-glue/daemon/role_process.h"
 
+#include "common/rendezvous/rendezvous_files.h"
 #include "server-glue/daemon/desk_server.h"
 #include "server-glue/daemon/launcher_server.h"
 #include "server-glue/daemon/session_server.h"
@@ -9,6 +10,7 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -130,6 +132,11 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
     let_end_signals(SIG_UNBLOCK);
     if (auto ran = result ? loop.run() : Result<void>(); !ran)
         result = ran;
+    // Also where the starter was killed.
+    if (directory) {
+        std::error_code ignored;
+        std::filesystem::remove_all(*directory, ignored);
+    }
     if (!result)
         tell("failed " + result.failure().text);
     return {};

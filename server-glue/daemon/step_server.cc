@@ -48,7 +48,9 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                 },
                 [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); },
                 [this](const ToolVisitor &visitor) { return services_.tools.may_come(visitor); },
-                [this](const ToolVisitor &visitor) { services_.tools.came(visitor); }}),
+                [this](const ToolVisitor &visitor, std::function<bool()> is_here) {
+                    services_.tools.came(visitor, std::move(is_here));
+                }}),
       upcalls_(context_.loop, library_.thread(),
                {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
       peers_(context_, services_), launch_outcome_(context_),

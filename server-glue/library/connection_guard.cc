@@ -100,7 +100,11 @@ void ConnectionGuard::judge(UniqueFd fd) {
 void ConnectionGuard::admit_relayed(UniqueFd connection, std::string from) {
     SocketOwner peer;
     peer.uid = geteuid();
-    take_in({std::move(connection), peer, 0, std::move(from), {}, {}});
+    Waiting newcomer{std::move(connection), peer, 0, std::move(from), {}, {}};
+    auto relayed = std::count_if(waiting_.begin(), waiting_.end(), [](const auto &one) { return !one.from.empty(); });
+    if (static_cast<std::size_t>(relayed) >= limits_.relayed_waiting)
+        return refuse(newcomer, fmt::format("{} relayed connections wait already that say nothing", relayed));
+    take_in(std::move(newcomer));
 }
 
 void ConnectionGuard::take_in(Waiting newcomer) {
@@ -176,7 +180,7 @@ void ConnectionGuard::look(Place waiting) {
         } else if (given) {
             tools_.emplace_back(process, *given);
             if (names_.tool_came)
-                names_.tool_came(visitor);
+                names_.tool_came(visitor, [given = *given] { return is_here(given); });
         }
     } else {
         bool says_process = hello && (hello->kind == HelloKind::client || hello->kind == HelloKind::tool_of_server ||

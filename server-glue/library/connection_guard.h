@@ -40,6 +40,7 @@ struct GuardLimits {
     Duration hello = std::chrono::seconds(30); // until its first message is there
     std::size_t waiting = 512;
     std::size_t tools = 64;
+    std::size_t relayed_waiting = 64; // of `waiting`; others are refused
     // A library that has not taken a connection in three looks at this interval does not take any. Looks are counted,
     // not time, since this process may have been stopped in between.
     Duration look = std::chrono::seconds(5);
@@ -58,8 +59,7 @@ class ConnectionGuard {
         std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
         ToolMayCome tool_may_come = {}; // empty: all may
-        // It has been handed over.
-        std::function<void(const ToolVisitor &)> tool_came = {};
+        ToolCame tool_came = {};
     };
     // Begins to guard. `takeover` has a listener. All in the loop's thread; `loop` and `log` outlive this.
     static Result<std::unique_ptr<ConnectionGuard>> open(EventLoop &loop, Log &log,
@@ -70,8 +70,9 @@ class ConnectionGuard {
 
     // Hands over a connection of this process itself (inner_client.h): at once, without being judged.
     Result<void> hand_over(UniqueFd own);
-    // A tool that is on another host, whose connection this process relays; `from` is that host's numeric address. That
-    // it is one of the daemon's own user has been proved. It is judged as any tool, by what it says and by the rules.
+    // Precondition: `from` is not empty. A tool that is on another host, whose connection this process relays; `from`
+    // is that host's numeric address. That it is one of the daemon's own user has been proved. It is judged as any
+    // tool, by what it says and by the rules.
     void admit_relayed(UniqueFd connection, std::string from);
 
   private:

@@ -48,7 +48,7 @@ class PmixLibrary {
         std::function<void(const std::string &nspace, Rank rank, const std::string &version)> let_in = {};
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
         ToolMayCome tool_may_come = {};
-        std::function<void(const ToolVisitor &)> tool_came = {};
+        ToolCame tool_came = {};
         std::size_t most_tools = 64;
     };
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called

@@ -22,5 +22,7 @@ struct ToolVisitor {
 // What is asked before a tool is handed to the library. Nothing: it is asked again soon. What a refusal says is for the
 // log.
 using ToolMayCome = std::function<std::optional<Result<void>>(const ToolVisitor &)>;
+// It has been handed over; `is_here` says whether the library still has its connection.
+using ToolCame = std::function<void(const ToolVisitor &, std::function<bool()> is_here)>;
 
 } // namespace pmixhost

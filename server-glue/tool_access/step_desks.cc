@@ -4,17 +4,23 @@
 #include "common/wire/relay_messages.h"
 #include "server-glue/library/pmix_library.h"
 
-#include <cerrno>
+#include <algorithm>
 #include <sys/socket.h>
 
 namespace pmixhost {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 // In the two meshes of a desk and a daemon.
 constexpr HostIndex daemon_host = 0, desk_host = 1;
 constexpr std::size_t shortest_key = 32;
-constexpr auto look_again = std::chrono::milliseconds(20);
+constexpr Duration look_again = 20ms;
+constexpr Duration asking_patience = 40s; // the desk's own is shorter
+constexpr Duration last_word = 2s;        // to read why it is refused
+// For a desk beside what its connections may have under way.
+constexpr std::size_t small_change = 1u << 20;
 
 } // namespace
 
@@ -28,18 +34,23 @@ void StepDesks::called(std::string_view call) {
         return refuse(message.failure().text);
     if (message->key.size() < shortest_key)
         return refuse("its key is too short");
+    for (const auto &[id, desk] : desks_) {
+        if (desk.key == message->key)
+            return; // once more: it is being dialed
+    }
     if (context_.ending || desks_.size() >= most)
         return refuse(fmt::format("{} desks are here already", desks_.size()));
     Id id = next_++;
     auto mesh = Mesh::create(
         context_.loop, context_.log, context_.settings, message->key, daemon_host, 2, context_.authenticator(),
         {[this, id](HostIndex, std::uint8_t type, Bytes payload) { on_message(id, type, payload); },
-         [this, id](HostIndex, Mesh::Gone, const Error &) { context_.loop.post([this, id] { on_gone(id); }); },
-         nullptr},
+         [this, id](HostIndex, Mesh::Gone, const Error &why) { drop(id, why.text); }, nullptr},
         Mesh::Listening::no);
     if (!mesh)
         return refuse(mesh.failure().text);
     Desk &desk = desks_[id];
+    desk.key = std::move(message->key);
+    desk.deadline = context_.now() + asking_patience;
     desk.mesh = std::move(*mesh);
     desk.relay =
         std::make_unique<Relay>(context_.loop, [mesh = desk.mesh.get()](std::uint8_t type, SharedBytes payload) {
@@ -49,46 +60,75 @@ void StepDesks::called(std::string_view call) {
     desk.mesh->on_contact(message->contact);
     if (!desk.mesh->wanted()) // no contact that makes sense, which the mesh has logged
         desks_.erase(id);
+    next_look_ = std::min(next_look_, context_.now() + asking_patience);
 }
 
-void StepDesks::on_gone(Id id) {
-    if (auto gone = desks_.find(id); gone != desks_.end()) {
-        context_.log.info("the desk on {} is gone", gone->second.from);
-        desks_.erase(gone);
-    }
+// It is posted, because this may come from within the mesh.
+void StepDesks::drop(Id id, const std::string &why) {
+    context_.loop.post([this, id, why] {
+        if (auto gone = desks_.find(id); gone != desks_.end()) {
+            if (auto missed = refused_.admit(context_.now()))
+                context_.log.info("the desk on {} is gone: {}{}", gone->second.from, why, not_logged(*missed));
+            desks_.erase(gone);
+        }
+    });
+}
+
+std::size_t StepDesks::relayed() const {
+    std::size_t count = 0;
+    for (const auto &[id, desk] : desks_)
+        count += desk.relay->size();
+    return count;
 }
 
 void StepDesks::on_message(Id id, std::uint8_t type, const Bytes &payload) {
     auto found = desks_.find(id);
-    if (found == desks_.end())
+    if (found == desks_.end() || found->second.state == Desk::State::refused)
         return;
     Desk &desk = found->second;
+    bool reads =
+        desk.mesh->unsent_bytes() <= context_.settings.tools_max_connections * wire::relay_window + small_change;
+    if (reads && take(desk, type, payload))
+        return;
+    desk.state = Desk::State::refused; // it may send more before it is closed
+    drop(id, reads ? fmt::format("its message of type {} makes no sense now", type) : "it does not read");
+}
+
+// False where it does not keep to the form.
+bool StepDesks::take(Desk &desk, std::uint8_t type, const Bytes &payload) {
     auto with = [&]<typename Message>(Message, auto body) {
-        if (auto message = wire::decode<Message>(payload))
-            body(std::move(*message));
-        else
-            context_.log.warning("{}", message.failure().text);
+        auto message = wire::decode<Message>(payload);
+        return message && body(std::move(*message));
     };
-    switch (type) {
-    case wire::DeskHello::type:
-        desk.asked = true;
+    if (desk.state == Desk::State::called) {
+        // Where the connection has ended already, nobody can say where it led to.
         desk.from = desk.mesh->address_of(desk_host);
+        desk.state = Desk::State::asked;
         next_look_ = context_.now();
-        break;
+        return type == wire::DeskHello::type && !desk.from.empty();
+    }
+    if (desk.state != Desk::State::welcome)
+        return false;
+    switch (type) {
     case wire::RelayOpen::type:
-        with(wire::RelayOpen(), [&](const auto &message) { open(desk, message.id); });
-        break;
+        return with(wire::RelayOpen(), [&](const auto &message) { return open(desk, message.id); });
     case wire::RelayBytes::type:
-        with(wire::RelayBytes(), [&](auto message) { desk.relay->on_bytes(std::move(message)); });
-        break;
+        return with(wire::RelayBytes(), [&](auto message) {
+            desk.relay->on_bytes(std::move(message));
+            return true;
+        });
     case wire::RelayTaken::type:
-        with(wire::RelayTaken(), [&](const auto &message) { desk.relay->on_taken(message); });
-        break;
+        return with(wire::RelayTaken(), [&](const auto &message) {
+            desk.relay->on_taken(message);
+            return true;
+        });
     case wire::RelayEnd::type:
-        with(wire::RelayEnd(), [&](const auto &message) { desk.relay->on_end(message); });
-        break;
+        return with(wire::RelayEnd(), [&](const auto &message) {
+            desk.relay->on_end(message);
+            return true;
+        });
     default:
-        context_.log.warning("the desk on {} sent a message of unknown type {}", desk.from, type);
+        return false;
     }
 }
 
@@ -98,10 +138,16 @@ void StepDesks::on_time(TimePoint now) {
         return;
     next_look_ = TimePoint::max();
     for (auto &[id, desk] : desks_) {
-        if (desk.asked)
+        if (desk.state == Desk::State::asked)
             greet(desk);
-        if (desk.asked)
-            next_look_ = now + look_again;
+        if (desk.state == Desk::State::welcome)
+            continue;
+        if (now >= desk.deadline) {
+            drop(id, "it has had its time");
+            continue;
+        }
+        bool asked = desk.state == Desk::State::asked;
+        next_look_ = std::min(next_look_, asked ? std::min(desk.deadline, now + look_again) : desk.deadline);
     }
 }
 
@@ -109,27 +155,34 @@ void StepDesks::greet(Desk &desk) {
     auto may = tools_.may_come_from(desk.from);
     if (!may || (*may && !context_.library))
         return;
-    desk.asked = false;
-    desk.welcome = may->ok();
+    desk.state = may->ok() ? Desk::State::welcome : Desk::State::refused;
     wire::DeskGreeting greeting;
-    if (!*may)
+    if (!*may) {
         greeting.refusal = may->failure().text;
+        desk.deadline = context_.now() + last_word;
+    }
     greeting.nspace = context_.step.nspace;
     greeting.server_nspace = context_.step.server_nspace();
     greeting.server_rank = context_.self();
     greeting.version = text_of(library_version());
     desk.mesh->send(desk_host, wire::DeskGreeting::type, share(wire::encode(greeting)));
-    context_.log.info("the desk on {} {}", desk.from, may->ok() ? "relays tools" : "is refused: " + greeting.refusal);
+    if (auto missed = refused_.admit(context_.now()))
+        context_.log.info("the desk on {} {}{}", desk.from,
+                          may->ok() ? "relays tools" : "is refused: " + greeting.refusal, not_logged(*missed));
 }
 
-void StepDesks::open(Desk &desk, std::uint64_t connection) {
+bool StepDesks::open(Desk &desk, std::uint64_t connection) {
+    if (desk.relay->has(connection))
+        return false;
+    std::size_t most_relayed = std::max<std::size_t>(1, context_.settings.tools_max_connections / 2);
     int ends[2];
-    if (desk.welcome && !desk.relay->has(connection) && desk.relay->size() < context_.settings.tools_max_connections &&
-        ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
+    if (relayed() < most_relayed && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
         desk.relay->add(connection, UniqueFd(ends[0]));
-        return context_.library->admit_relayed(UniqueFd(ends[1]), desk.from);
+        context_.library->admit_relayed(UniqueFd(ends[1]), desk.from);
+    } else {
+        desk.mesh->send(desk_host, wire::RelayEnd::type, share(wire::encode(wire::RelayEnd{connection})));
     }
-    desk.mesh->send(desk_host, wire::RelayEnd::type, share(wire::encode(wire::RelayEnd{connection})));
+    return true;
 }
 
 } // namespace pmixhost

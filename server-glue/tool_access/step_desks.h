@@ -3,8 +3,9 @@
 // have here what they have there, and libpmix' server hears nothing of other hosts.
 //
 // The desk has the RM bring its call; this daemon dials, and both prove to be of the same user, as the daemons of a
-// step do. Which tools may come that way, and what they may do, is the rules' business: they are asked with the address
-// that the connection leads to.
+// step do. A desk that the rules refuse, that does not keep to the form or does not read what it is sent is closed. Of
+// the connections that tools.max_connections allows, all desks together have half. Which tools may come that way, and
+// what they may do, is the rules' business: they are asked with the address that the connection leads to.
 #pragma once
 
 #include "server-glue/step/step_context.h"
@@ -30,14 +31,19 @@ class StepDesks final : public StepService {
     struct Desk {
         std::unique_ptr<Mesh> mesh;
         std::unique_ptr<Relay> relay;
-        std::string from; // its host's address, once it is connected
-        bool asked = false, welcome = false;
+        std::string from; // its host's address, once it has asked
+        Bytes key;
+        enum class State { called, asked, welcome, refused } state = State::called;
+        TimePoint deadline; // until it must be welcome, or have gone
     };
     using Id = std::uint64_t;
+    bool take(Desk &desk, std::uint8_t type, const Bytes &payload);
     void on_message(Id id, std::uint8_t type, const Bytes &payload);
+    void drop(Id id, const std::string &why);
+    std::size_t relayed() const;
     void on_gone(Id id);
     void greet(Desk &desk);
-    void open(Desk &desk, std::uint64_t connection);
+    bool open(Desk &desk, std::uint64_t connection);
 
     StepContext &context_;
     StepTools &tools_;

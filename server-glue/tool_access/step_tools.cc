@@ -41,8 +41,14 @@ pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
 }
 
 std::optional<Result<void>> StepTools::may_come(const ToolVisitor &visitor) {
-    if (visitor.nspace.empty() && !origins_.may_come(context_.now(), visitor.from))
+    switch (origins_.may_come(context_.now(), {visitor.nspace, visitor.rank, visitor.from})) {
+    case ToolOrigins::Verdict::may:
+        break;
+    case ToolOrigins::Verdict::later:
         return std::nullopt;
+    case ToolOrigins::Verdict::too_many:
+        return error(ErrorKind::limit, "too many tools of other hosts have been here lately");
+    }
     return may_observe(visitor.from, visitor.pid);
 }
 
@@ -72,11 +78,8 @@ bool StepTools::may(const Process &process, policy::Action action) {
     return !is_tool(process) || rights_.may({action, origins_.of(process), 0, context_.step.job_id});
 }
 
-void StepTools::came(const ToolVisitor &visitor) {
-    if (visitor.nspace.empty())
-        origins_.unnamed(context_.now(), visitor.from);
-    else
-        origins_.named({visitor.nspace, visitor.rank}, visitor.from);
+void StepTools::came(const ToolVisitor &visitor, std::function<bool()> is_here) {
+    origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.from}, std::move(is_here));
 }
 
 // A name that is given here is of this host and this step, so no other tool of the system has it.

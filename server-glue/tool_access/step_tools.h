@@ -24,7 +24,7 @@ class StepTools final : public StepService {
     // has not got its name yet (Origins).
     std::optional<Result<void>> may_come(const ToolVisitor &visitor);
     // It has been handed to the library.
-    void came(const ToolVisitor &visitor);
+    void came(const ToolVisitor &visitor, std::function<bool()> is_here);
     // May tools come by way of that host? Nothing: it is not known yet.
     std::optional<Result<void>> may_come_from(const std::string &address);
     // May that process do this here? Processes of the job may; any other one is a tool.

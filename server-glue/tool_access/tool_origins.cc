@@ -1,48 +1,62 @@
 // See tool_origins.h.
 #include "server-glue/tool_access/tool_origins.h"
 
+#include <algorithm>
+
 namespace pmixhost {
 
-static constexpr auto nowhere = "unknown";
-
-bool ToolOrigins::may_come(TimePoint now, const std::string &from) {
-    if (nameless_ == 0 || (coming_.empty() && from.empty()))
-        return true;
-    if (now < since_ + patience)
-        return false;
-    if (!coming_.empty())
-        doubtful_ = coming_;
-    nameless_ = 0; // libpmix has dropped them
-    return true;
+void ToolOrigins::settle(TimePoint now) {
+    auto gone = [](const Nameless &one) { return !one.is_here(); };
+    nameless_.remove_if(gone);
+    doubtful_.remove_if(gone);
+    while (!nameless_.empty() && now >= nameless_.front().since + patience)
+        doubtful_.splice(doubtful_.end(), nameless_, nameless_.begin());
+    for (auto next = relayed_.begin(); next != relayed_.end();) {
+        auto at = next++;
+        if (at->second.seen_gone == TimePoint::max() && !at->second.is_here())
+            at->second.seen_gone = now;
+        if (at->second.seen_gone != TimePoint::max() && now >= at->second.seen_gone + aftermath)
+            relayed_.erase(at);
+    }
 }
 
-void ToolOrigins::unnamed(TimePoint now, const std::string &from) {
-    ++nameless_;
-    coming_ = from;
-    since_ = now;
+ToolOrigins::Verdict ToolOrigins::may_come(TimePoint now, const Coming &tool) {
+    settle(now);
+    if (!tool.from.empty() && relayed_.size() >= most)
+        return Verdict::too_many;
+    if (!tool.nspace.empty()) {
+        auto earlier = relayed_.find({tool.nspace, tool.rank});
+        return earlier == relayed_.end() || earlier->second.from == tool.from ? Verdict::may : Verdict::later;
+    }
+    bool all_here = tool.from.empty() && std::all_of(nameless_.begin(), nameless_.end(),
+                                                     [](const Nameless &one) { return one.from.empty(); });
+    return nameless_.empty() || all_here ? Verdict::may : Verdict::later;
+}
+
+void ToolOrigins::came(TimePoint now, const Coming &tool, IsHere is_here) {
+    if (tool.nspace.empty())
+        nameless_.push_back({tool.from, std::move(is_here), now});
+    else if (!tool.from.empty())
+        relayed_[{tool.nspace, tool.rank}] = {tool.from, std::move(is_here)};
 }
 
 void ToolOrigins::got_name(const Process &name) {
-    std::string from = coming_;
-    if (nameless_ == 0)
-        from.clear();
-    else if (--nameless_ == 0)
-        coming_.clear();
-    named(name, from.empty() ? doubtful_ : from);
-}
-
-void ToolOrigins::named(const Process &name, const std::string &from) {
-    if (from.empty())
-        relayed_.erase({name.nspace, name.rank});
-    else if (relayed_.size() < most)
-        relayed_[{name.nspace, name.rank}] = from;
+    Nameless one;
+    if (!nameless_.empty()) {
+        one = std::move(nameless_.front());
+        nameless_.pop_front();
+    }
+    auto doubt = std::find_if(doubtful_.begin(), doubtful_.end(),
+                              [](const Nameless &other) { return !other.from.empty() && other.is_here(); });
+    if (one.from.empty() && doubt != doubtful_.end())
+        one.from = doubt->from;
+    if (!one.from.empty())
+        relayed_[{name.nspace, name.rank}] = {one.from, one.is_here ? one.is_here : doubt->is_here};
 }
 
 std::string ToolOrigins::of(const Process &name) const {
     auto found = relayed_.find({name.nspace, name.rank});
-    if (found != relayed_.end())
-        return found->second;
-    return relayed_.size() >= most ? nowhere : std::string();
+    return found == relayed_.end() ? std::string() : found->second.from;
 }
 
 } // namespace pmixhost

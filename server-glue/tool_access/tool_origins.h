@@ -1,8 +1,8 @@
 // From which host each tool comes. libpmix tells of a tool that it asks a name for not which connection it has; but it
 // asks in the order in which connections were handed to it. So where one of them is relayed from another host, one
-// nameless tool after the other is handed over, each when the one before has got its name. Should a relayed one not get
-// it in time, nobody knows any more, and every nameless tool from then on counts as one of that host, which may do
-// less.
+// nameless tool after the other is handed over, each when the one before has got its name or is gone. Should libpmix
+// keep a relayed one without a name, nobody knows any more, and as long as it is there every name counts as one of that
+// host, which may do less.
 //
 // Pure.
 #pragma once
@@ -10,6 +10,7 @@
 #include "common/loop/event_loop.h"
 #include "server-glue/core/signature.h"
 
+#include <list>
 #include <map>
 #include <string>
 
@@ -17,23 +18,42 @@ namespace pmixhost {
 
 class ToolOrigins {
   public:
-    static constexpr Duration patience = std::chrono::seconds(2);
-    static constexpr std::size_t most = 4096; // tools that are remembered; all others count as of nowhere then
+    static constexpr Duration patience = std::chrono::seconds(10);
+    // What a tool asked before it left may still be on its way here.
+    static constexpr Duration aftermath = std::chrono::seconds(2);
+    static constexpr std::size_t most = 1024; // relayed ones that are remembered
 
-    // May a nameless tool be handed over now, which is on that host (empty: this one)?
-    bool may_come(TimePoint now, const std::string &from);
-    void unnamed(TimePoint now, const std::string &from);     // one was
-    void got_name(const Process &name);                       // libpmix has asked for it
-    void named(const Process &name, const std::string &from); // one that has a name was handed over
-    // The numeric address; empty: this host. What no rule can match, where it is not known.
+    // Has libpmix still got its connection?
+    using IsHere = std::function<bool()>;
+    struct Coming {
+        std::string nspace; // empty: it has no name yet
+        Rank rank = 0;
+        std::string from; // the numeric address of its host; empty: this host
+    };
+    enum class Verdict { may, later, too_many };
+    // May it be handed over now?
+    Verdict may_come(TimePoint now, const Coming &tool);
+    void came(TimePoint now, const Coming &tool, IsHere is_here); // it was
+    void got_name(const Process &name);                           // libpmix has asked for it
+    // The numeric address; empty: this host.
     std::string of(const Process &name) const;
 
   private:
-    std::map<std::pair<Bytes, Rank>, std::string> relayed_; // the others are of this host
-    std::string coming_;                                    // where the nameless one is from
-    std::size_t nameless_ = 0;                              // handed over, and without a name still
-    TimePoint since_{};
-    std::string doubtful_; // where nameless ones might be from
+    using Name = std::pair<Bytes, Rank>;
+    struct Nameless {
+        std::string from;
+        IsHere is_here;
+        TimePoint since;
+    };
+    struct Relayed {
+        std::string from;
+        IsHere is_here;
+        TimePoint seen_gone = TimePoint::max();
+    };
+    void settle(TimePoint now);
+
+    std::list<Nameless> nameless_, doubtful_; // without a name still; since too long
+    std::map<Name, Relayed> relayed_;         // the others are of this host
 };
 
 } // namespace pmixhost

@@ -179,64 +179,94 @@ void what_is_of_no_connection_is_dropped(void **) {
 }
 
 const Process one{"t", 1}, two{"t", 2}, three{"t", 3};
+const ToolOrigins::Coming nameless_here{}, nameless_there{"", 0, "10.0.0.1"};
+using Verdict = ToolOrigins::Verdict;
+
+ToolOrigins::IsHere as_long_as(const bool &here) {
+    return [&here] { return here; };
+}
 
 void a_name_belongs_to_the_connection_before_it(void **) {
     ToolOrigins origins;
     TimePoint now{};
-    assert_true(origins.may_come(now, "10.0.0.1"));
-    origins.unnamed(now, "10.0.0.1");
-    assert_false(origins.may_come(now, "")); // which would have the name?
-    assert_false(origins.may_come(now, "10.0.0.2"));
+    bool here = true;
+    assert_true(origins.may_come(now, nameless_there) == Verdict::may);
+    origins.came(now, nameless_there, as_long_as(here));
+    assert_true(origins.may_come(now, nameless_here) == Verdict::later); // which would have the name?
+    assert_true(origins.may_come(now, {"", 0, "10.0.0.2"}) == Verdict::later);
     origins.got_name(one);
     assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
-    assert_true(origins.may_come(now, ""));
-    origins.unnamed(now, "");
-    assert_true(origins.may_come(now, "")); // all of this host
-    origins.unnamed(now, "");
-    assert_false(origins.may_come(now, "10.0.0.1"));
+    assert_true(origins.may_come(now, nameless_here) == Verdict::may);
+    origins.came(now, nameless_here, as_long_as(here));
+    assert_true(origins.may_come(now, nameless_here) == Verdict::may); // all of this host
+    origins.came(now, nameless_here, as_long_as(here));
+    assert_true(origins.may_come(now, nameless_there) == Verdict::later);
     origins.got_name(two);
-    assert_false(origins.may_come(now, "10.0.0.1"));
+    assert_true(origins.may_come(now, nameless_there) == Verdict::later);
     origins.got_name(three);
-    assert_true(origins.may_come(now, "10.0.0.1"));
+    assert_true(origins.may_come(now, nameless_there) == Verdict::may);
     assert_string_equal(origins.of(two).c_str(), "");
     assert_string_equal(origins.of(three).c_str(), "");
 }
 
 void one_that_brings_a_name_is_known_by_it(void **) {
     ToolOrigins origins;
-    origins.named(one, "10.0.0.1");
+    TimePoint now{};
+    bool here = true;
+    const ToolOrigins::Coming there{"t", 1, "10.0.0.1"}, local{"t", 1, ""};
+    origins.came(now, there, as_long_as(here));
     assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
-    origins.named(one, ""); // the same name comes again, on this host
+    // The same name on this host has to wait: what the other one asked may still be on its way.
+    assert_true(origins.may_come(now, local) == Verdict::later);
+    here = false;
+    assert_true(origins.may_come(now, local) == Verdict::later);
+    assert_true(origins.may_come(now, there) == Verdict::may);
+    assert_true(origins.may_come(now + ToolOrigins::aftermath, local) == Verdict::may);
+    assert_string_equal(origins.of(one).c_str(), "");
+}
+
+void one_that_the_library_drops_holds_up_nobody(void **) {
+    ToolOrigins origins;
+    TimePoint now{};
+    bool here = true, other_here = true;
+    origins.came(now, nameless_there, as_long_as(here));
+    here = false; // without having asked for a name
+    assert_true(origins.may_come(now, nameless_here) == Verdict::may);
+    origins.came(now, nameless_here, as_long_as(other_here));
+    origins.got_name(one);
     assert_string_equal(origins.of(one).c_str(), "");
 }
 
 void in_doubt_it_is_of_the_other_host(void **) {
     ToolOrigins origins;
     TimePoint now{};
-    origins.unnamed(now, "10.0.0.1"); // and libpmix never asks
-    assert_false(origins.may_come(now + ToolOrigins::patience / 2, ""));
-    assert_true(origins.may_come(now + ToolOrigins::patience, ""));
-    origins.unnamed(now + ToolOrigins::patience, "");
+    bool here = true, other_here = true;
+    origins.came(now, nameless_there, as_long_as(here)); // and libpmix never asks
+    assert_true(origins.may_come(now + ToolOrigins::patience / 2, nameless_here) == Verdict::later);
+    now += ToolOrigins::patience;
+    assert_true(origins.may_come(now, nameless_here) == Verdict::may);
+    origins.came(now, nameless_here, as_long_as(other_here));
     origins.got_name(one);
     assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
-    ToolOrigins local;
-    local.unnamed(now, "");
-    assert_true(local.may_come(now + ToolOrigins::patience, "10.0.0.1"));
-    local.unnamed(now, "10.0.0.1");
-    local.got_name(one);
-    local.unnamed(now, "");
-    local.got_name(two);
-    assert_string_equal(local.of(one).c_str(), "10.0.0.1");
-    assert_string_equal(local.of(two).c_str(), "");
+    here = false; // the doubt ends with it
+    assert_true(origins.may_come(now, nameless_here) == Verdict::may);
+    origins.came(now, nameless_here, as_long_as(other_here));
+    origins.got_name(two);
+    assert_string_equal(origins.of(two).c_str(), "");
 }
 
-void too_many_count_as_of_nowhere(void **) {
+void relayed_ones_are_bounded_and_forgotten(void **) {
     ToolOrigins origins;
-    for (std::size_t i = 0; i <= ToolOrigins::most; ++i)
-        origins.named({"many", static_cast<Rank>(i)}, "10.0.0.1");
-    assert_string_equal(origins.of({"many", 0}).c_str(), "10.0.0.1");
-    assert_string_not_equal(origins.of({"many", ToolOrigins::most}).c_str(), "");
-    assert_string_not_equal(origins.of({"many", ToolOrigins::most}).c_str(), "10.0.0.1");
+    TimePoint now{};
+    bool here = true;
+    for (std::size_t i = 0; i < ToolOrigins::most; ++i)
+        origins.came(now, {"many", static_cast<Rank>(i), "10.0.0.1"}, as_long_as(here));
+    assert_true(origins.may_come(now, {"more", 0, "10.0.0.1"}) == Verdict::too_many);
+    assert_true(origins.may_come(now, {"local", 0, ""}) == Verdict::may);
+    here = false;
+    assert_true(origins.may_come(now, {"more", 0, "10.0.0.1"}) == Verdict::too_many);
+    assert_true(origins.may_come(now + ToolOrigins::aftermath, {"more", 0, "10.0.0.1"}) == Verdict::may);
+    assert_string_equal(origins.of({"many", 0}).c_str(), "");
 }
 
 } // namespace
@@ -251,7 +281,8 @@ int main() {
         cmocka_unit_test(a_name_belongs_to_the_connection_before_it),
         cmocka_unit_test(one_that_brings_a_name_is_known_by_it),
         cmocka_unit_test(in_doubt_it_is_of_the_other_host),
-        cmocka_unit_test(too_many_count_as_of_nowhere),
+        cmocka_unit_test(one_that_the_library_drops_holds_up_nobody),
+        cmocka_unit_test(relayed_ones_are_bounded_and_forgotten),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -437,7 +437,7 @@ static void steps_that_do_not_know_of_the_session_are_called(void **) {
         std::string place = node + " " + path.substr(path.rfind('/') + 1);
         ++sent[place];
         if (place != "n2 12.1.0" && place != "n1 12.2.2")
-            return error(ErrorKind::unreachable, "nobody");
+            return error(ErrorKind::not_found, "nobody");
         reached.push_back(place);
         return {};
     };

@@ -103,10 +103,10 @@ int with_command(const Words &words) {
     char host[HOST_NAME_MAX + 1] = "";
     ::gethostname(host, sizeof host - 1);
     TemporaryDirectory directory;
-    std::string path = "/tmp/pmixhost-with.XXXXXX";
-    if (!::mkdtemp(path.data()))
-        return complain(exit_failure, fmt::format("cannot make a directory in /tmp: {}", std::strerror(errno)));
-    directory.path = path;
+    auto made = make_private_directory("pmixhost-with");
+    if (!made)
+        return complain(exit_failure, made.failure().text);
+    const std::string path = directory.path = *made;
     const RendezvousServer &server = found->server.server;
     auto written =
         write_rendezvous_files(path, rendezvous_names(host, server, found->server.job), rendezvous_text(server));

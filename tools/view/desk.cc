@@ -25,11 +25,6 @@ constexpr std::string_view serving = "serving ", failed = "failed ";
 // When the user is told that this takes a while.
 constexpr auto quiet_time = std::chrono::seconds(1);
 
-std::string own_directory() {
-    std::string path = "/tmp/pmixhost-desk.XXXXXX";
-    return ::mkdtemp(path.data()) ? path : std::string();
-}
-
 // What the desk says first; a failure says why nothing came.
 Result<std::string> first_word(int fd, const std::string &job, Clock::time_point deadline) {
     auto notice = Clock::now() + quiet_time;
@@ -80,9 +75,10 @@ Desk::~Desk() {
 
 Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
     Desk desk;
-    desk.directory_ = own_directory();
-    if (desk.directory_.empty())
-        return system_error("a directory in /tmp", errno);
+    auto directory = make_private_directory("pmixhost-desk");
+    if (!directory)
+        return directory.failure();
+    desk.directory_ = std::move(*directory);
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return system_error("socketpair", errno);
@@ -118,10 +114,10 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
         return error(ErrorKind::unreachable, "{}", one_line(word->substr(failed.size())));
     if (!word->starts_with(serving))
         return error(ErrorKind::system, "the desk says '{}'", printable(*word));
-    auto servers = servers_below(desk.directory_);
-    if (servers.empty())
-        return error(ErrorKind::system, "the desk has written no file into {}", desk.directory_);
-    desk.server_ = servers.front();
+    auto server = server_of_file(desk.directory_ + "/" + desk_file);
+    if (!server)
+        return server.failure();
+    desk.server_ = std::move(*server);
     return desk;
 }
 

@@ -29,21 +29,22 @@ bool may_be_rendezvous(const std::string &name) {
     return name.starts_with("pmix.") && name.find(".tool") != std::string::npos;
 }
 
+// The directories of `pmixhost with` name servers that it has found itself, and that go with it where they are desks.
+bool is_borrowed(const std::string &directory) {
+    return directory.starts_with("pmixhost-with.");
+}
+
 bool runs(pid_t pid) {
     return ::kill(pid, 0) == 0 || errno == EPERM;
 }
 
 void add(std::vector<ListedServer> &found, const std::filesystem::path &file) {
-    auto text = read_small_file(file);
-    auto server = text ? parse_rendezvous(*text) : Result<RendezvousServer>(text.failure());
-    if (!server || !runs(server->pid) || std::any_of(found.begin(), found.end(), [&](const auto &one) {
-            return rendezvous_uri(one.server) == rendezvous_uri(*server);
+    auto listed = server_of_file(file);
+    if (!listed || !runs(listed->server.pid) || std::any_of(found.begin(), found.end(), [&](const auto &one) {
+            return rendezvous_uri(one.server) == rendezvous_uri(listed->server);
         }))
         return;
-    std::string job = server->nspace;
-    if (job.ends_with(own_server) && job.size() > own_server.size())
-        job.resize(job.size() - own_server.size());
-    found.push_back({std::move(*server), std::move(job), file});
+    found.push_back(std::move(*listed));
 }
 
 void look(std::vector<ListedServer> &found, const std::string &directory, int depth, std::size_t &looked_at) {
@@ -55,12 +56,33 @@ void look(std::vector<ListedServer> &found, const std::string &directory, int de
         std::string path = entries->path();
         if (may_be_rendezvous(entries->path().filename()) && is_own(path, S_IFREG))
             add(found, path);
-        else if (depth > 1 && is_own(path, S_IFDIR))
+        else if (depth > 1 && !is_borrowed(entries->path().filename()) && is_own(path, S_IFDIR))
             look(found, path, depth - 1, looked_at);
     }
 }
 
 } // namespace
+
+Result<std::string> make_private_directory(const std::string &name) {
+    const char *runtime = std::getenv("XDG_RUNTIME_DIR");
+    for (std::string base : {runtime ? runtime : "", "/tmp"}) {
+        std::string path = base + "/" + name + ".XXXXXX";
+        if (base.starts_with('/') && ::mkdtemp(path.data()))
+            return path;
+    }
+    return system_error("a directory in /tmp", errno);
+}
+
+Result<ListedServer> server_of_file(const std::string &file) {
+    auto text = read_small_file(file);
+    auto server = text ? parse_rendezvous(*text) : Result<RendezvousServer>(text.failure());
+    if (!server)
+        return server.failure();
+    std::string job = server->nspace;
+    if (job.ends_with(own_server) && job.size() > own_server.size())
+        job.resize(job.size() - own_server.size());
+    return ListedServer{std::move(*server), std::move(job), file};
+}
 
 std::string rendezvous_root() {
     for (const char *name : {"PMIX_SYSTEM_TMPDIR", "TMPDIR"}) {

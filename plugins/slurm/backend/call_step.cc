@@ -55,7 +55,7 @@ Result<void> call_step(const std::string &step, const std::vector<std::string> &
     Result<void> reached;
     for (const auto &base : bases) {
         reached = reach_step(wish->job, steps->front(), {base, {}}, slurm.forward, message);
-        if (reached)
+        if (reached || reached.failure().kind != ErrorKind::not_found)
             return reached;
     }
     if (reached.failure().kind == ErrorKind::not_found)

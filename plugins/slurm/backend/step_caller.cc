@@ -24,14 +24,20 @@ Result<void> reach_step(std::uint32_t job, const RunningStep &step, const Contac
     auto at = [&](const std::string &node, std::size_t place) {
         auto path =
             contact_path(where.base, geteuid(), job, step.step, static_cast<std::uint32_t>(place), where.family);
-        last = path ? forward(node, *path, message) : Result<void>(path.failure());
-        return last.ok();
+        auto sent = path ? forward(node, *path, message) : Result<void>(path.failure());
+        // That somebody does not answer says more than that nobody is there.
+        if (last.failure().kind == ErrorKind::not_found && !sent)
+            last = sent;
+        return sent.ok();
     };
+    bool first_answers = true;
     for (std::size_t i = 0; i < std::min(step.nodes.size(), max_hosts); ++i) {
         if (at(step.nodes[i], i))
             return {};
+        if (i == 0)
+            first_answers = last.failure().kind == ErrorKind::not_found;
     }
-    for (std::size_t i = 1; i < std::min(step.nodes.size(), max_places); ++i) {
+    for (std::size_t i = 1; i < std::min(step.nodes.size(), max_places) && first_answers; ++i) {
         if (at(step.nodes.front(), i))
             return {};
     }

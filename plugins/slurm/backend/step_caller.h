@@ -32,8 +32,8 @@ struct ContactPlace {
 // Sends to one node; fails (not_found) where nobody listens at that path. Blocks.
 using ForwardToNode =
     std::function<Result<void>(const std::string &node, const std::string &path, const std::string &message)>;
-// Brings a message to one of the daemons of a step. Blocks. Fails as the last attempt, one for each host that may have
-// the first place in the step.
+// Brings a message to one of the daemons of a step. Blocks. Fails as the first attempt that found more than nobody
+// there (not_found); there is one for each host that may have the first place in the step.
 Result<void> reach_step(std::uint32_t job, const RunningStep &step, const ContactPlace &where,
                         const ForwardToNode &forward, const std::string &message);
 

@@ -55,12 +55,26 @@ like "another user's job is not reached" "$(other_user "$pmixhost" with "$job" -
     "^pmixhost: error: no PMIx server of job $job is on this host, and none was reached elsewhere: no pmixhost of yours serves step $job.0"
 like "nor one that is not there" "$(at_login "$pmixhost" with 999999 -- "$clients/tool" who)" 'none was reached elsewhere: .*999999'
 like "nor what is no job" "$(at_login "$pmixhost" with what -- "$clients/tool" who)" "'what' is no job; allowed: JOB, JOB.STEP"
+# An end that nobody can prepare for.
+as_user pmixuser1 timeout -k 5 20 bash -c '"$0" with "$1" -- sleep 30 & sleep=$!
+    until pgrep -u pmixuser1 -fx "sleep 30" >/dev/null; do :; done; kill -KILL $sleep; pkill -KILL -u pmixuser1 -fx "sleep 30"' \
+    "$pmixhost" "$job" >/dev/null 2>&1
+ok "a desk whose starter is killed ends" until_true 10 eval '(($(desks) == 0))'
+is "and removes its directory" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-desk.*')" ""
+on_host head rm -rf "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-with.*')" # that one has nobody left
+
 (cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- \
     "$pmixhost" with "$job" -- sh -c 'echo ready >ready; exec sleep 50') >/dev/null 2>&1 </dev/null &
 with_pid=$!
 ok "a desk stays as long as its tool" until_true 20 eval '[[ -f $test_dir/ready ]] && (($(desks) == 1))'
 port=$(on_host head ss -Hltnp | grep pmixhostd | grep -o '127.0.0.1:[0-9]*' | head -n 1)
 ok "which listens" test -n "$port"
+uri="$nspace.server.0;tcp4://$port"
+like "and lets its own user in by its address" "$(at_login "$clients/tool" uri "$uri" who)" "^tool $nspace"
+# Before a byte of who it says it is; 142: it still waits for one.
+silent() { as_user "$1" timeout -k 5 20 bash -c "exec 3<>/dev/tcp/${port/://} && read -r -t 3 <&3; echo \$?" 2>&1; }
+is "who says nothing is waited for" "$(silent pmixuser1)" 142
+is "unless it is another user" "$(silent pmixuser2)" 1
 unlike "and lets no other user in" \
     "$(other_user "$clients/tool" uri "$nspace.server.0;tcp4://$port" who)" '^tool'
 on_host head pkill -KILL -x sleep
@@ -121,7 +135,7 @@ unlike "and removes those" "$(on_host head ls $starters)" "^$left\$"
 end_job
 
 is "no desk is left" "$(desks)" 0
-is "nor a directory of one" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-desk.*' -o -name 'pmixhost-with.*')" ""
+is "nor a directory of one" "$(on_host head find /tmp -maxdepth 1 '(' -name 'pmixhost-desk.*' -o -name 'pmixhost-with.*' ')')" ""
 configure
 ok "nothing is left" no_litter 30
 done_testing
