@@ -120,7 +120,8 @@ server_glue_libmended_la_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
 server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/library/timer_guard.cc \
-	server-glue/library/listener_interposition.cc server-glue/library/reply_interposition.cc
+	server-glue/library/listener_interposition.cc server-glue/library/reply_interposition.cc \
+	server-glue/library/host_query.h server-glue/library/query_interposition.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la
 

@@ -21,7 +21,9 @@ struct QueryAsk {
         std::optional<std::uint32_t> node, session;
         std::uint8_t range = PMIX_RANGE_SESSION;
         bool local_only = false, average = false, minmax = false;
-        bool asks_qualifiers = false; // which ones the key has, not what is asked by the key
+        bool asks_qualifiers = false;                         // which ones the key has, not what is asked by the key
+        bool host_functions = false, host_attributes = false; // of PMIX_QUERY_ATTRIBUTE_SUPPORT: what is wanted
+        std::string functions;                                // of which functions, joined by commas; empty: of all
         std::optional<std::chrono::seconds> timeout;
         std::vector<std::string> required; // those that must be obeyed
     };

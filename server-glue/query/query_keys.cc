@@ -211,6 +211,21 @@ pmix_status_t attribute_list(QueryPort &port, const Query &, const char *key, In
     return PMIX_SUCCESS;
 }
 
+// What the library says of itself when it is asked in this way, the host says of the host.
+pmix_status_t attribute_support(QueryPort &port, const Query &query, const char *key, InfoList &out) {
+    InfoList array;
+    if (query.host_functions)
+        function_list(port, query, PMIX_HOST_FUNCTIONS, array);
+    for (const auto &function : query.host_attributes ? all_functions(port) : std::vector<HostFunction>()) {
+        if (query.functions.empty() || is_listed(query.functions, function.name))
+            array.add_attributes(function.name.c_str(), function.attributes);
+    }
+    if (array.size() == 0)
+        return PMIX_ERR_NOT_FOUND;
+    out.add_array(key, std::move(array));
+    return PMIX_SUCCESS;
+}
+
 pmix_status_t host_name(QueryPort &port, const Query &query, const char *key, InfoList &out) {
     const StepInfo &step = port.step();
     HostIndex host = step.self;
@@ -325,6 +340,9 @@ const QueryKey table[] = {
     {PMIXHOST_KEY(PMIX_QUERY_RESOLVE_NODE), .from_here = nodes, .qualifiers = PMIX_NSPACE},
     {PMIXHOST_KEY(PMIX_HOSTNAME), .from_here = host_name, .qualifiers = process_qualifiers, .check = of_own_table},
     {PMIXHOST_KEY(PMIX_QUERY_SUPPORTED_KEYS), .from_here = supported},
+    {PMIXHOST_KEY(PMIX_QUERY_ATTRIBUTE_SUPPORT), .from_here = attribute_support,
+     .qualifiers = PMIX_HOST_FUNCTIONS "," PMIX_HOST_ATTRIBUTES,
+     .listed = false}, // clients of 4.2.2 that ask without one of these crash
     {PMIXHOST_KEY(PMIX_HOST_ATTRIBUTES), .from_here = attribute_list},
     {PMIXHOST_KEY(PMIX_HOST_FUNCTIONS), .from_here = function_list},
     {PMIXHOST_KEY(PMIX_QUERY_SPAWN_SUPPORT), .from_here = spawn_support, .offered = spawns},
@@ -401,7 +419,7 @@ const QueryKey *find_query_key(std::string_view key, QueryPort &port) {
 std::vector<std::string> supported_query_keys(QueryPort &port) {
     std::vector<std::string> keys;
     for (const auto &each : table) {
-        if (is_offered(each, port))
+        if (each.listed && is_offered(each, port))
             keys.push_back(each.key);
     }
     return keys;

@@ -33,6 +33,7 @@ struct QueryKey {
     // Whether a query is right, before the RM or other hosts are asked; null: any is.
     pmix_status_t (*check)(const QueryPort &port, const Query &query) = nullptr;
     bool (*offered)(QueryPort &port) = nullptr; // null: always
+    bool listed = true;                         // by PMIX_QUERY_SUPPORTED_KEYS
 
     // Is the answer known without the other hosts?
     bool is_local(const QueryPort &port, const Query &query) const;

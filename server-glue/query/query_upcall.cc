@@ -50,7 +50,13 @@ bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query, std::option
             return true;
         }
     }
-    if (PMIX_CHECK_KEY(&info, PMIX_PROCID)) {
+    if (PMIX_CHECK_KEY(&info, PMIX_HOST_FUNCTIONS)) {
+        query.host_functions = true;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_HOST_ATTRIBUTES)) {
+        query.host_attributes = true;
+        if (!read_text(value, query.functions) || query.functions == "all")
+            query.functions.clear(); // the library's own words have no list
+    } else if (PMIX_CHECK_KEY(&info, PMIX_PROCID)) {
         if (value.type != PMIX_PROC || !value.data.proc)
             return false;
         query.processes.push_back(process_of(*value.data.proc));

@@ -498,6 +498,12 @@ void what_the_host_has_is_told(void **) {
         world.ask({world.one({PMIX_HOST_FUNCTIONS})});
         return "," + std::string(world.value(PMIX_HOST_FUNCTIONS)->data.string) + ",";
     };
+    auto support = world.one({PMIX_QUERY_ATTRIBUTE_SUPPORT});
+    assert_int_equal(world.status_of(support), PMIX_ERR_NOT_FOUND); // of clients and servers the host knows nothing
+    support.host_functions = support.host_attributes = true;
+    support.functions = "PMIx_Spawn,PMIx_Fence";
+    world.ask({support});
+    assert_int_equal(world.value(PMIX_QUERY_ATTRIBUTE_SUPPORT)->data.darray->size, 3);
     auto attributes = [&](const char *function) {
         world.ask({world.one({PMIX_HOST_ATTRIBUTES})});
         const auto *array = world.value(PMIX_HOST_ATTRIBUTES)->data.darray;

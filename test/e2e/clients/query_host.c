@@ -191,6 +191,18 @@ static void look_at_support(bool rm) {
     }
     if (!queries || times != rm)
         fail("the attributes of PMIx_Query_info");
+    /* Not of itself, of which clients of 4.2.2 crash. Servers from 5 on find no attributes of a host. */
+    pmix_info_t what;
+    const char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, NULL};
+    pmix_query_t query = {.keys = (char **)keys, .qualifiers = &what, .nqual = 1};
+    pmix_info_t *found = NULL;
+    size_t n = 0;
+    PMIX_INFO_LOAD(&what, PMIX_HOST_FUNCTIONS, NULL, PMIX_STRING);
+    pmix_status_t rc = PMIx_Query_info(&query, 1, &found, &n);
+    if (PMIX_VERSION_MAJOR < 5 &&
+        (rc != PMIX_SUCCESS || n != 1 || found->value.type != PMIX_DATA_ARRAY ||
+         strcmp(entry(found->value.data.darray, 0, PMIX_HOST_FUNCTIONS, PMIX_STRING)->value.data.string, functions)))
+        fail("%s: %s", PMIX_QUERY_ATTRIBUTE_SUPPORT, status_name(rc));
     char *spawn = strdup(answer_to(PMIX_QUERY_SPAWN_SUPPORT, NULL, NULL, PMIX_STRING)->data.string);
     char *debug = strdup(answer_to(PMIX_QUERY_DEBUG_SUPPORT, NULL, NULL, PMIX_STRING)->data.string), *rest = debug;
     for (char *key; (key = strsep(&rest, ",")) && *key;)
