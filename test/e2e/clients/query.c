@@ -186,6 +186,8 @@ static void mixed(void) {
     pmix_status_t rc = ask(both, NULL, 0);
     if (rc != PMIX_ERR_PARTIAL_SUCCESS)
         fail("one of two keys: %s", status_name(rc));
+    if (PMIX_VERSION_MAJOR >= 5 && nresults != 1) /* older clients drop them */
+        fail("%zu results of one good key", nresults);
     must(ask(good, NULL, 0));
     if (nresults != 2)
         fail("%zu results of two keys", nresults);
