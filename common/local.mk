@@ -35,7 +35,7 @@ common_libcommon_files = \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \
 	common/start/task_spec.h common/start/task_spec.cc \
-	common/process/topology.h common/process/topology.cc \
+	common/process/memory_use.h common/process/memory_use.cc common/process/topology.h common/process/topology.cc \
 	common/base/unique_fd.h \
 	common/transport/authenticator.h common/transport/authenticator.cc \
 	common/transport/credential.h common/transport/credential.cc \

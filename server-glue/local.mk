@@ -72,7 +72,10 @@ server_glue_libglue_files = \
 	server-glue/publish/data_store.h server-glue/publish/data_store.cc server-glue/publish/publish_service.h \
 	server-glue/publish/publish_service.cc server-glue/publish/step_publish.h \
 	server-glue/publish/step_publish.cc \
-	server-glue/query/query_ask.h server-glue/query/query_upcall.cc \
+	server-glue/query/query_ask.h server-glue/query/query_upcall.cc server-glue/query/newer_keys.h \
+	server-glue/query/host_support.h server-glue/query/host_support.cc \
+	server-glue/query/set_answers.h server-glue/query/set_answers.cc \
+	server-glue/query/table_answers.h server-glue/query/table_answers.cc \
 	server-glue/query/process_sets.h server-glue/query/process_sets.cc server-glue/query/process_table.h \
 	server-glue/query/process_table.cc server-glue/query/query_keys.h server-glue/query/query_keys.cc server-glue/query/query_port.h \
 	server-glue/query/query_service.h server-glue/query/query_service.cc \
@@ -121,7 +124,8 @@ server_glue_libmended_la_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
 server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/library/timer_guard.cc \
-	server-glue/library/listener_interposition.cc server-glue/library/reply_interposition.cc
+	server-glue/library/listener_interposition.cc server-glue/library/reply_interposition.cc \
+	server-glue/library/host_query.h server-glue/library/query_interposition.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la
 

@@ -21,7 +21,7 @@ E2E_CLIENTS = \
 	test/e2e/clients/modex test/e2e/clients/monitor \
 	test/e2e/clients/nonpmi \
 	test/e2e/clients/publish \
-	test/e2e/clients/query test/e2e/clients/questions \
+	test/e2e/clients/query test/e2e/clients/query_host test/e2e/clients/questions \
 	test/e2e/clients/sets test/e2e/clients/spawn \
 	test/e2e/clients/time_left test/e2e/clients/tool \
 	test/e2e/clients/visited \
@@ -34,7 +34,7 @@ check_PROGRAMS += $(E2E_CLIENTS)
 check_DATA = test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
 endif
 noinst_HEADERS += test/e2e/clients/client.h test/e2e/clients/control.h test/e2e/clients/events.h \
-	test/e2e/clients/groups.h test/e2e/clients/peers.h test/e2e/clients/sets.h
+	test/e2e/clients/groups.h test/e2e/clients/peers.h test/e2e/clients/queries.h test/e2e/clients/sets.h
 # It speaks the protocol itself.
 test_e2e_clients_knock_LDADD =
 

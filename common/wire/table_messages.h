@@ -25,21 +25,25 @@ struct TableProcess {
     std::uint8_t state = 0;
     std::int32_t exit_code = 0;
     std::uint32_t executable = 0;
+    std::uint64_t memory_kib = 0;
     static constexpr void fields(auto &&field) {
         field(&TableProcess::rank, "rank", "rank");
         field(&TableProcess::pid, "pid", "0: it has none");
         field(&TableProcess::state, "state", "pmix_proc_state_t");
         field(&TableProcess::exit_code, "exit_code", "as a shell reports it");
         field(&TableProcess::executable, "executable", "position in the host's list");
+        field(&TableProcess::memory_kib, "memory_kib", "resident; 0: not known");
     }
 };
 struct TableHost {
     static constexpr const char *name = "TableHost";
     std::uint32_t host = 0;
+    std::uint64_t daemon_kib = 0;
     std::vector<Bytes> executables;
     std::vector<TableProcess> processes;
     static constexpr void fields(auto &&field) {
         field(&TableHost::host, "host", "its index");
+        field(&TableHost::daemon_kib, "daemon_kib", "resident memory of its daemon");
         field(&TableHost::executables, "executables", "each once");
         field(&TableHost::processes, "processes", "of this host");
     }

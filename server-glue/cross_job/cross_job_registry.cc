@@ -80,6 +80,11 @@ std::vector<Bytes> CrossJobRegistry::names() const {
     return out;
 }
 
+const StepInfo *CrossJobRegistry::find(const Bytes &nspace) const {
+    auto found = jobs_.find(nspace);
+    return found == jobs_.end() ? nullptr : found->second.step.get();
+}
+
 Rank CrossJobRegistry::size_of(const Bytes &nspace) const {
     auto found = jobs_.find(nspace);
     return found == jobs_.end() ? 0 : found->second.step->map.rank_count();

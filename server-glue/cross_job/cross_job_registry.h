@@ -42,6 +42,8 @@ class CrossJobRegistry {
     bool room_for(const wire::NamespaceInfo &info) const;
     bool any() const { return !jobs_.empty(); }
     std::vector<Bytes> names() const;
+    // Null when it is not known. It has no host of its own (StepInfo::self) and no programs. Valid until the next call.
+    const StepInfo *find(const Bytes &nspace) const;
     // 0 when it is not known.
     Rank size_of(const Bytes &nspace) const;
 

@@ -69,6 +69,11 @@ void InfoList::add(const char *key, bool flag) {
     info.value.type = PMIX_BOOL;
     info.value.data.flag = flag;
 }
+void InfoList::add_float(const char *key, float number) {
+    pmix_info_t &info = append(key);
+    info.value.type = PMIX_FLOAT;
+    info.value.data.fval = number;
+}
 void InfoList::add_size(const char *key, std::size_t number) {
     pmix_info_t &info = append(key);
     info.value.type = PMIX_SIZE;
@@ -97,6 +102,15 @@ void InfoList::add_process_infos(const char *key, const std::vector<ProcessInfo>
         copies[i].pid = from.pid;
         copies[i].exit_code = from.exit_code;
         copies[i].state = from.state;
+    }
+}
+void InfoList::add_attributes(const char *key, const std::vector<Attribute> &attributes) {
+    auto *copies =
+        static_cast<pmix_regattr_t *>(empty_array(key, PMIX_REGATTR, attributes.size(), sizeof(pmix_regattr_t)));
+    for (std::size_t i = 0; i < attributes.size(); ++i) {
+        copies[i].name = copied(attributes[i].name.data(), attributes[i].name.size());
+        PMIX_LOAD_KEY(copies[i].string, attributes[i].key.c_str());
+        copies[i].type = attributes[i].type;
     }
 }
 void InfoList::add_rank(const char *key, pmix_rank_t rank) {

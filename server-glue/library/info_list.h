@@ -26,6 +26,7 @@ class InfoList {
     void add(const char *key, std::uint64_t number);
     void add(const char *key, int number);
     void add(const char *key, bool flag);
+    void add_float(const char *key, float number);
     void add_size(const char *key, std::size_t number);
     void add_rank(const char *key, pmix_rank_t rank);
     void add_process(const char *key, const pmix_proc_t &process);
@@ -44,6 +45,11 @@ class InfoList {
         pmix_proc_state_t state;
     };
     void add_process_infos(const char *key, const std::vector<ProcessInfo> &processes);
+    struct Attribute { // a pmix_regattr_t
+        std::string name, key;
+        pmix_data_type_t type;
+    };
+    void add_attributes(const char *key, const std::vector<Attribute> &attributes);
     void append_all(InfoList &&others);
     // Adds `count` elements that have neither key nor value, for the caller to fill. The pointer is valid until the
     // next add.

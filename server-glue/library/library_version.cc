@@ -50,6 +50,11 @@ bool library_destructs_local_groups_twice() {
     return is_in({4, 2, 3}, {6, 0, 0});
 }
 
+// pmix_attrs_query_support of src/common/pmix_attributes.c
+bool library_answers_attributes_astray() {
+    return library_version() < LibraryVersion{4, 2, 5};
+}
+
 // max_msg_size of src/mca/ptl/base/ptl_base_frame.c
 bool library_limits_messages() {
     return library_version() >= LibraryVersion{6, 1, 0};

@@ -26,6 +26,8 @@ bool library_is_of_headers();
 bool library_hides_failed_collectives();
 // The destruction of a group of this host alone is handed to the host environment twice, for one answer.
 bool library_destructs_local_groups_twice();
+// The server answers a question for attributes to what is not the asker (query_interposition.cc).
+bool library_answers_attributes_astray();
 // A message of more than 32 MiB ends the connection that it came on.
 bool library_limits_messages();
 // Clients hear of a group's members only together with PMIX_SUCCESS.

@@ -6,6 +6,7 @@
 #include "server-glue/library/connection_guard.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/failed_collective.h"
+#include "server-glue/library/host_query.h"
 #include "server-glue/library/inner_client.h"
 #include "server-glue/library/library_version.h"
 
@@ -145,6 +146,7 @@ void PmixLibrary::set_environment(const Settings &settings) {
 
 Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, LibraryThread &thread, const Options &options,
                                                         pmix_server_module_t *module) {
+    host_query() = module->query;
     InfoList info;
     info.add(PMIX_SERVER_NSPACE, options.nspace);
     info.add_rank(PMIX_SERVER_RANK, options.rank);

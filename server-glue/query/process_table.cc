@@ -47,25 +47,27 @@ void ProcessTable::note_ended(const wire::EndedProcess &process) {
     ended_[process.rank] = process;
 }
 
-std::vector<ProcessEntry> ProcessTable::local() {
-    auto processes = port_.local_processes();
-    for (auto &entry : processes) {
+JobTable ProcessTable::local() {
+    JobTable table{port_.local_processes(), {{self_, port_.daemon_memory()}}};
+    for (auto &entry : table.processes) {
         entry.host = self_;
         complete(entry);
     }
-    return processes;
+    return table;
 }
 
 wire::TableHost ProcessTable::own_host() {
     wire::TableHost host;
     host.host = self_;
+    JobTable table = local();
+    host.daemon_kib = table.daemons[self_];
     std::map<std::string, std::uint32_t> known; // most are the same
-    for (auto &entry : local()) {
+    for (auto &entry : table.processes) {
         auto [found, fresh] = known.try_emplace(entry.executable, static_cast<std::uint32_t>(known.size()));
         if (fresh)
             host.executables.push_back(entry.executable);
-        host.processes.push_back(
-            {entry.rank, static_cast<std::uint32_t>(entry.pid), entry.state, entry.exit_code, found->second});
+        host.processes.push_back({entry.rank, static_cast<std::uint32_t>(entry.pid), entry.state, entry.exit_code,
+                                  found->second, entry.memory_kib});
     }
     return host;
 }
@@ -163,7 +165,7 @@ void ProcessTable::finish(TimePoint now, Iterator pending) {
     request.answer.hosts.push_back(own_host());
     if (request.asker == no_host) {
         bool whole = request.answer.silent.empty();
-        const auto table = whole ? entries(request.answer) : std::vector<ProcessEntry>();
+        const auto table = whole ? table_of(request.answer) : JobTable();
         for (const auto &done : request.askers)
             done(whole ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT, table);
         gathering_ = false;
@@ -173,8 +175,10 @@ void ProcessTable::finish(TimePoint now, Iterator pending) {
     hosts_.send(request.asker, wire::TableReply::type, share(wire::encode(request.answer)));
 }
 
-std::vector<ProcessEntry> ProcessTable::entries(const wire::TableReply &answer) const {
-    std::vector<ProcessEntry> out(map_.rank_count());
+JobTable ProcessTable::table_of(const wire::TableReply &answer) const {
+    JobTable table;
+    auto &out = table.processes;
+    out.resize(map_.rank_count());
     for (Rank rank = 0; rank < out.size(); ++rank) { // what holds unless its host says otherwise
         ProcessEntry &entry = out[rank];
         entry.rank = rank;
@@ -185,6 +189,8 @@ std::vector<ProcessEntry> ProcessTable::entries(const wire::TableReply &answer) 
             entry.state = PMIX_PROC_STATE_COMM_FAILED;
     }
     for (const auto &host : answer.hosts) {
+        if (host.host < map_.host_count())
+            table.daemons[host.host] = host.daemon_kib;
         for (const auto &process : host.processes) {
             if (host.host >= map_.host_count() || map_.host_of(process.rank) != host.host ||
                 process.executable >= host.executables.size())
@@ -194,9 +200,10 @@ std::vector<ProcessEntry> ProcessTable::entries(const wire::TableReply &answer) 
             entry.state = process.state;
             entry.exit_code = process.exit_code;
             entry.executable = host.executables[process.executable];
+            entry.memory_kib = process.memory_kib;
         }
     }
-    return out;
+    return table;
 }
 
 TimePoint ProcessTable::next_time() const {

@@ -1,5 +1,5 @@
-// Who the processes of the job are: host, pid, executable, state and exit code of each, for
-// PMIX_QUERY_PROC_TABLE. Pure: messages and time in, messages and one answer out.
+// Who the processes of the job are: host, pid, executable, state, exit code and memory of each, for
+// PMIX_QUERY_PROC_TABLE and PMIX_QUERY_MEMORY_USAGE. Pure: messages and time in, messages and one answer out.
 //
 // The question goes along the tree of the step's hosts from where it was asked, around hosts that have
 // gone, and each host answers for the part of the tree behind it: O(log N) rounds, each entry crosses
@@ -33,6 +33,11 @@ struct ProcessEntry {
     int exit_code = 0;
     std::uint8_t state = 0; // pmix_proc_state_t
     std::string executable;
+    std::uint64_t memory_kib = 0; // resident; 0: it does not run, or nobody knows
+};
+struct JobTable {
+    std::vector<ProcessEntry> processes;
+    std::map<HostIndex, std::uint64_t> daemons; // the resident memory of each that has answered, in KiB
 };
 
 class ProcessTablePort {
@@ -40,18 +45,20 @@ class ProcessTablePort {
     virtual ~ProcessTablePort() = default;
     // The processes of this host. Of one that has ended only `rank` and `state` are looked at.
     virtual std::vector<ProcessEntry> local_processes() = 0;
+    // The resident memory of this daemon, in KiB.
+    virtual std::uint64_t daemon_memory() = 0;
 };
 
 class ProcessTable {
   public:
     // SUCCESS with an entry for each rank in order, or TIMEOUT. It may be called after the asker's own time, because
     // of several askers the longest time holds for all.
-    using Done = std::function<void(std::int32_t status, const std::vector<ProcessEntry> &)>;
+    using Done = std::function<void(std::int32_t status, const JobTable &)>;
 
     ProcessTable(HostPort &hosts, ProcessTablePort &port, const JobMap &map, HostIndex self, std::uint32_t radix)
         : hosts_(hosts), port_(port), map_(map), self_(self), tree_(map.host_count(), radix) {}
 
-    std::vector<ProcessEntry> local();
+    JobTable local();
     void request(TimePoint now, Duration timeout, Done done);
     // Notes a reported end (wire::HostReport), of this host's processes too.
     void note_ended(const wire::EndedProcess &process);
@@ -82,7 +89,7 @@ class ProcessTable {
     void gather(TimePoint now);
     void finish(TimePoint now, Iterator pending);
     wire::TableHost own_host();
-    std::vector<ProcessEntry> entries(const wire::TableReply &answer) const;
+    JobTable table_of(const wire::TableReply &answer) const;
     void complete(ProcessEntry &entry) const;
 
     HostPort &hosts_;

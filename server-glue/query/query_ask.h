@@ -1,6 +1,7 @@
 // PMIx_Query_info, as a process of this host asks for it.
 #pragma once
 
+#include "server-glue/core/signature.h"
 #include "server-glue/library/replies.h"
 
 #include <chrono>
@@ -15,11 +16,16 @@ struct QueryAsk {
     struct Query {
         std::vector<std::string> keys;
         // Its qualifiers; one that was not said is empty.
-        std::string nspace, process_set, group, queue, allocation;
+        std::string nspace, process_set, group, queue, allocation, host;
+        std::vector<Process> processes; // PMIX_PROCID, or PMIX_RANK with PMIX_NSPACE
+        std::optional<std::uint32_t> node, session;
         std::uint8_t range = PMIX_RANGE_SESSION;
-        bool local_only = false;
+        bool local_only = false, average = false, minmax = false;
+        bool asks_qualifiers = false;                         // which ones the key has, not what is asked by the key
+        bool host_functions = false, host_attributes = false; // of PMIX_QUERY_ATTRIBUTE_SUPPORT: what is wanted
+        std::string functions;                                // of which functions, joined by commas; empty: of all
         std::optional<std::chrono::seconds> timeout;
-        std::string unsupported; // one that is required and not known
+        std::vector<std::string> required; // those that must be obeyed
     };
     std::vector<Query> queries;
     ListReply reply;

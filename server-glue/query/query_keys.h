@@ -13,25 +13,41 @@ namespace pmixhost {
 
 struct QueryKey {
     using Query = QueryAsk::Query;
-    const char *key;
-    // Puts the answer under `key` into `out`, or returns why there is none.
+    const char *name; // PMIX_QUERY_NAMESPACES
+    const char *key;  // pmix.qry.ns
+    // One of these puts the answer under `key` into `out`, or returns why there is none.
     using FromHere = pmix_status_t (*)(QueryPort &port, const Query &query, const char *key, InfoList &out);
     using FromRm = pmix_status_t (*)(const RmAnswer &answer, const Query &query, const char *key, InfoList &out);
-    FromHere from_here = nullptr; // what this daemon knows
-    FromRm from_rm = nullptr;     // null: the RM is not asked
-    RmQuestion::Kind question{};  // what it is asked
+    using FromTable = pmix_status_t (*)(const StepInfo &step, const Query &query, const JobTable &table,
+                                        const char *key, InfoList &out);
+    using FromRights = void (*)(const ToolActions &rights, const char *key, InfoList &out);
+    FromHere from_here = nullptr;     // what this daemon knows
+    FromRm from_rm = nullptr;         // what the RM says
+    FromTable from_table = nullptr;   // what is in the table of processes, which is gathered from all hosts
+    FromRights from_rights = nullptr; // what the rules for tools say
+    RmQuestion::Kind question{};      // what the RM is asked
+    bool of_one_host = false;         // of the table only what this host has, unless another one is named
+    bool of_processes = false;        // of the table only the processes that are named, if any are
+    // The qualifiers that it obeys, beside those that every key has (common_qualifiers): joined by commas.
+    const char *qualifiers = "";
     // Whether a query is right, before the RM or other hosts are asked; null: any is.
     pmix_status_t (*check)(const QueryPort &port, const Query &query) = nullptr;
-    bool whole_job = false;                     // the table of all processes, of which this daemon knows its own
     bool (*offered)(QueryPort &port) = nullptr; // null: always
-    bool is_table() const;
+    bool listed = true;                         // by PMIX_QUERY_SUPPORTED_KEYS
+
+    // Is the answer known without the other hosts?
+    bool is_local(const QueryPort &port, const Query &query) const;
+    // The same for all questions whose answer is the same part of the table, which may be as large as the job; empty
+    // for others. One such part is told once in a call.
+    std::string part_of_table(const Query &query) const;
+    // The first qualifier that must be obeyed and is not; empty: there is none.
+    std::string disobeyed(const Query &query) const;
+    std::string all_qualifiers() const;
 };
 
 // Null when nothing is known of that key, or when it has no answer where this backend runs.
 const QueryKey *find_query_key(std::string_view key, QueryPort &port);
 // Those that can be answered here.
 std::vector<std::string> supported_query_keys(QueryPort &port);
-// Adds what is known of each process of `entries`, as an array of pmix_proc_info_t.
-void add_process_table(InfoList &out, const char *key, const StepInfo &step, const std::vector<ProcessEntry> &entries);
 
 } // namespace pmixhost

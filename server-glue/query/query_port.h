@@ -7,10 +7,15 @@
 #include "server-glue/rm/questions.h"
 #include "server-glue/rm/rm_backend.h"
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pmixhost {
+
+// What tools may do here, each with its name (common/policy/rule.h).
+using ToolActions = std::vector<std::pair<std::string, bool>>;
 
 class QueryPort {
   public:
@@ -20,12 +25,16 @@ class QueryPort {
     virtual const GroupRegistry &groups() const = 0;
     // The namespaces of the other jobs that processes here deal with.
     virtual std::vector<Bytes> other_namespaces() const = 0;
-    virtual std::vector<ProcessEntry> local_table() = 0;
+    // The own job or another one that processes here deal with; null: it is none of these.
+    virtual const StepInfo *job(const Bytes &nspace) const = 0;
+    virtual JobTable local_table() = 0;
     virtual void gather_table(Duration timeout, ProcessTable::Done done) = 0;
     // 0: no process has ended badly.
     virtual std::int32_t first_bad_end() const = 0;
     virtual RmQuestions *rm_questions() = 0; // null: the RM answers none
-    virtual bool spawns() = 0;               // PMIx_Spawn works here
+    virtual Facets facets() = 0;             // of the RM's backend
+    // `done` comes when the rules for tools are known; perhaps at once, perhaps never.
+    virtual void ask_rights(std::function<void(const ToolActions &)> done) = 0;
     // For the log: why a key has no answer.
     virtual void unanswered(const std::string &key, pmix_status_t status, const std::string &why) = 0;
 };

@@ -1,6 +1,7 @@
 // See query_service.h.
 #include "server-glue/query/query_service.h"
 
+#include "common/text/printable.h"
 #include "server-glue/library/convert.h"
 
 #include <algorithm>
@@ -30,36 +31,60 @@ void QueryService::query(TimePoint now, QueryAsk ask) {
     pending.missing = keys + 1; // so that it stays until all have been started
     pending.answers.resize(keys);
     std::size_t place = 0;
-    std::set<std::string> tables; // as large as the job: each once in a call
+    std::set<std::string> parts; // as large as the job: each once in a call
     for (const auto &query : ask.queries) {
         for (const auto &key : query.keys) {
             pending.answers[place].key = key;
             const QueryKey *known = find_query_key(key, port_);
-            if (known && known->is_table() && !tables.insert(key).second)
-                answer(id, place++, [](InfoList &, std::string &why) {
-                    why = "this table was asked for already in the same call";
-                    return PMIX_ERR_BAD_PARAM;
-                });
+            std::string part = known && !query.asks_qualifiers ? known->part_of_table(query) : std::string();
+            if (!known)
+                refuse(id, place++, PMIX_ERR_NOT_SUPPORTED, "no such key is answered here");
+            else if (!part.empty() && !parts.insert(std::move(part)).second)
+                refuse(id, place++, PMIX_ERR_BAD_PARAM, "this table was asked for already in the same call");
             else
-                start(id, place++, known, query, timeout);
+                start(id, place++, *known, query, timeout);
         }
     }
     if (--pending.missing == 0)
         finish(id);
 }
 
-void QueryService::start(std::uint64_t id, std::size_t place, const QueryKey *key, const Query &query,
+void QueryService::refuse(std::uint64_t id, std::size_t place, pmix_status_t status, std::string why) {
+    answer(id, place, [&](InfoList &, std::string &reason) {
+        reason = std::move(why);
+        return status;
+    });
+}
+
+void QueryService::start(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query,
                          Duration timeout) {
-    pmix_status_t bad = key && query.unsupported.empty() ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
-    if (bad == PMIX_SUCCESS && key->check)
-        bad = key->check(port_, query);
-    if (bad != PMIX_SUCCESS)
-        return answer(id, place, [bad](InfoList &, std::string &) { return bad; });
-    if (key->from_rm)
-        return ask_rm(id, place, *key, query);
-    if (key->whole_job && !query.local_only)
-        return ask_hosts(id, place, *key, timeout);
-    answer(id, place, [&](InfoList &out, std::string &) { return key->from_here(port_, query, key->key, out); });
+    if (std::string disobeyed = key.disobeyed(query); !disobeyed.empty())
+        return refuse(id, place, PMIX_ERR_NOT_SUPPORTED,
+                      fmt::format("the qualifier {} is required, and not known for this key", printable(disobeyed)));
+    if (query.asks_qualifiers) {
+        return answer(id, place, [&](InfoList &out, std::string &) {
+            out.add(key.key, key.all_qualifiers());
+            return PMIX_SUCCESS;
+        });
+    }
+    if (pmix_status_t bad = key.check ? key.check(port_, query) : PMIX_SUCCESS; bad != PMIX_SUCCESS)
+        return refuse(id, place, bad, "");
+    if (key.from_rm)
+        return ask_rm(id, place, key, query);
+    if (key.from_rights) {
+        return port_.ask_rights([this, id, place, &key](const ToolActions &rights) {
+            answer(id, place, [&](InfoList &out, std::string &) {
+                key.from_rights(rights, key.key, out);
+                return PMIX_SUCCESS;
+            });
+        });
+    }
+    if (key.from_table && !key.is_local(port_, query))
+        return ask_hosts(id, place, key, query, timeout);
+    answer(id, place, [&](InfoList &out, std::string &) {
+        return key.from_table ? key.from_table(port_.step(), query, port_.local_table(), key.key, out)
+                              : key.from_here(port_, query, key.key, out);
+    });
 }
 
 void QueryService::answer(std::uint64_t id, std::size_t place, const Fill &fill) {
@@ -73,13 +98,11 @@ void QueryService::answer(std::uint64_t id, std::size_t place, const Fill &fill)
 }
 
 // The table comes a little earlier than all is over, so that what else was asked is answered.
-void QueryService::ask_hosts(std::uint64_t id, std::size_t place, const QueryKey &key, Duration timeout) {
-    port_.gather_table(timeout * 9 / 10, [this, id, place, name = key.key](std::int32_t status,
-                                                                           const std::vector<ProcessEntry> &entries) {
+void QueryService::ask_hosts(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query,
+                             Duration timeout) {
+    port_.gather_table(timeout * 9 / 10, [this, id, place, &key, query](std::int32_t status, const JobTable &table) {
         answer(id, place, [&](InfoList &out, std::string &) -> pmix_status_t {
-            if (status == PMIX_SUCCESS)
-                add_process_table(out, name, port_.step(), entries);
-            return status;
+            return status == PMIX_SUCCESS ? key.from_table(port_.step(), query, table, key.key, out) : status;
         });
     });
 }

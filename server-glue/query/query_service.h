@@ -3,8 +3,9 @@
 //
 // The status: SUCCESS when every key was answered, PARTIAL_SUCCESS when some were, and what is wrong with the first
 // when none was. The statuses of a key: NOT_SUPPORTED (not offered here, or a required qualifier is not), NOT_FOUND
-// (there is no such namespace, set, group, queue), BAD_PARAM (a qualifier it needs is missing, or the same table of
-// processes once more), TIMEOUT, OUT_OF_RESOURCE (too many questions wait already).
+// (there is no such namespace, process, host, set, group, queue, allocation), BAD_PARAM (a qualifier it needs is
+// missing, or the same part of the table of processes once more), TIMEOUT, OUT_OF_RESOURCE (too many questions
+// wait already).
 #pragma once
 
 #include "server-glue/library/info_list.h"
@@ -45,10 +46,10 @@ class QueryService {
     };
     using Query = QueryAsk::Query;
     using Fill = std::function<pmix_status_t(InfoList &found, std::string &why)>;
-    // `key` may be null.
-    void start(std::uint64_t id, std::size_t place, const QueryKey *key, const Query &query, Duration timeout);
+    void start(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query, Duration timeout);
+    void refuse(std::uint64_t id, std::size_t place, pmix_status_t status, std::string why);
     void answer(std::uint64_t id, std::size_t place, const Fill &fill);
-    void ask_hosts(std::uint64_t id, std::size_t place, const QueryKey &key, Duration timeout);
+    void ask_hosts(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query, Duration timeout);
     void ask_rm(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query);
     void finish(std::uint64_t id);
 

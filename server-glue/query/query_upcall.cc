@@ -11,31 +11,64 @@ namespace {
 
 using namespace upcall;
 
-// False when it is no text, or a long one.
+// False when it is no text, or a long one. libpmix 5 asks for itself with texts that are null: what was not said.
 bool read_text(const pmix_value_t &value, std::string &out) {
     constexpr std::size_t longest = 1024;
-    if (value.type != PMIX_STRING || !value.data.string)
+    if (value.type != PMIX_STRING)
         return false;
-    std::size_t size = strnlen(value.data.string, longest + 1);
-    out.assign(value.data.string, size);
-    return size > 0 && size <= longest;
+    std::size_t size = value.data.string ? strnlen(value.data.string, longest + 1) : 0;
+    out.assign(value.data.string ? value.data.string : "", size);
+    return (size > 0 || !value.data.string) && size <= longest;
 }
 
-bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query) {
+bool read_number(const pmix_value_t &value, std::optional<std::uint32_t> &out) {
+    auto number = number_of(value);
+    if (!number || *number < 0 || *number > UINT32_MAX)
+        return false;
+    out = static_cast<std::uint32_t>(*number);
+    return true;
+}
+
+bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query, std::optional<Rank> &rank) {
     const pmix_value_t &value = info.value;
-    const std::pair<const char *, std::string *> texts[] = {{PMIX_NSPACE, &query.nspace},
-                                                            {PMIX_PSET_NAME, &query.process_set},
-                                                            {PMIX_GROUP_ID, &query.group},
-                                                            {PMIX_ALLOC_QUEUE, &query.queue},
-                                                            {PMIX_ALLOC_ID, &query.allocation}};
+    const std::pair<const char *, std::string *> texts[] = {
+        {PMIX_NSPACE, &query.nspace}, {PMIX_PSET_NAME, &query.process_set}, {PMIX_GROUP_ID, &query.group},
+        {PMIX_HOSTNAME, &query.host}, {PMIX_ALLOC_QUEUE, &query.queue},     {PMIX_ALLOC_ID, &query.allocation}};
+    const std::pair<const char *, bool *> flags[] = {{PMIX_QUERY_LOCAL_ONLY, &query.local_only},
+                                                     {PMIX_QUERY_REPORT_AVG, &query.average},
+                                                     {PMIX_QUERY_REPORT_MINMAX, &query.minmax},
+                                                     {PMIX_QUERY_SUPPORTED_QUALIFIERS, &query.asks_qualifiers}};
+    if (PMIX_INFO_IS_REQUIRED(&info))
+        query.required.push_back(key_of(info));
     for (const auto &[key, text] : texts) {
         if (PMIX_CHECK_KEY(&info, key))
             return read_text(value, *text);
     }
-    if (PMIX_CHECK_KEY(&info, PMIX_PROCID)) {
+    for (const auto &[key, flag] : flags) {
+        if (PMIX_CHECK_KEY(&info, key)) {
+            *flag = flag_of(value);
+            return true;
+        }
+    }
+    if (PMIX_CHECK_KEY(&info, PMIX_HOST_FUNCTIONS)) {
+        query.host_functions = true;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_HOST_ATTRIBUTES)) {
+        query.host_attributes = true;
+        if (!read_text(value, query.functions) || query.functions == "all")
+            query.functions.clear(); // the library's own words have no list
+    } else if (PMIX_CHECK_KEY(&info, PMIX_PROCID)) {
         if (value.type != PMIX_PROC || !value.data.proc)
             return false;
-        query.nspace = process_of(*value.data.proc).nspace;
+        query.processes.push_back(process_of(*value.data.proc));
+        query.nspace = query.processes.back().nspace;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_RANK)) {
+        if (value.type != PMIX_PROC_RANK)
+            return false;
+        rank = value.data.rank;
+    } else if (PMIX_CHECK_KEY(&info, PMIX_NODEID)) {
+        return read_number(value, query.node);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_SESSION_ID)) {
+        return read_number(value, query.session);
     } else if (PMIX_CHECK_KEY(&info, PMIX_RANGE)) {
         auto range = range_of(value);
         if (!range)
@@ -43,10 +76,6 @@ bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query) {
         query.range = *range;
     } else if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
         query.timeout = seconds_of(value);
-    } else if (PMIX_CHECK_KEY(&info, PMIX_QUERY_LOCAL_ONLY)) {
-        query.local_only = flag_of(value);
-    } else if (!PMIX_CHECK_KEY(&info, PMIX_QUERY_REFRESH_CACHE) && PMIX_INFO_IS_REQUIRED(&info)) {
-        query.unsupported = key_of(info);
     }
     return true;
 }
@@ -63,10 +92,13 @@ pmix_status_t on_query(pmix_proc_t *, pmix_query_t *queries, std::size_t count, 
                 if (++keys > QueryAsk::max_keys)
                     return PMIX_ERR_OUT_OF_RESOURCE;
             }
+            std::optional<Rank> rank;
             for (std::size_t q = 0; queries[i].qualifiers && q < queries[i].nqual; ++q) {
-                if (!read_qualifier(queries[i].qualifiers[q], query))
+                if (!read_qualifier(queries[i].qualifiers[q], query, rank))
                     return PMIX_ERR_BAD_PARAM;
             }
+            if (rank)
+                query.processes.push_back({query.nspace, *rank});
         }
         if (keys == 0)
             return PMIX_ERR_BAD_PARAM;

@@ -15,7 +15,8 @@ namespace pmixhost {
 StepQueries::StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups,
                          const CrossJobRegistry &cross_jobs)
     : context_(context), sets_(sets), groups_(groups), cross_jobs_(cross_jobs),
-      table_(context, *this, context.step.map, context.self(), context.settings.transport_radix) {}
+      table_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
+      rights_(context.loop, context.log, context.settings) {}
 
 void StepQueries::take_asks(UpcallHandlers &handlers) {
     handlers.on<QueryAsk>([this](QueryAsk ask) { queries_.query(context_.now(), std::move(ask)); });
@@ -32,6 +33,10 @@ void StepQueries::take_messages(StepMessages &messages) {
 }
 
 void StepQueries::on_time(TimePoint now) {
+    if (!rights_asked_.empty() && ask_again_ <= now) {
+        for (auto &done : std::exchange(rights_asked_, {}))
+            ask_rights(std::move(done));
+    }
     table_.on_time(now);
     queries_.on_time(now);
 }
@@ -70,9 +75,25 @@ std::vector<ProcessEntry> StepQueries::local_processes() {
                               ? PMIX_PROC_STATE_CONNECTED
                               : PMIX_PROC_STATE_RUNNING;
             entry.executable = executable_of(entry.pid);
+            entry.memory_kib = resident_kib(entry.pid);
         }
     }
     return out;
+}
+
+// A thread reads the rules, and says nothing when it has.
+void StepQueries::ask_rights(std::function<void(const ToolActions &)> done) {
+    ToolActions actions;
+    for (std::size_t i = 0; i < std::size(policy::action_names); ++i) {
+        const auto *decision = rights_.decision(static_cast<policy::Action>(i));
+        if (!decision && !rights_.switched_off()) {
+            ask_again_ = context_.now() + std::chrono::milliseconds(5);
+            rights_asked_.push_back(std::move(done));
+            return;
+        }
+        actions.emplace_back(policy::action_names[i], !rights_.switched_off() && decision->allowed);
+    }
+    done(actions);
 }
 
 void StepQueries::unanswered(const std::string &key, pmix_status_t status, const std::string &why) {

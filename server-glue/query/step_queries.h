@@ -2,11 +2,13 @@
 // hosts (process_table.h), sets and groups, other jobs, and what the RM says.
 #pragma once
 
+#include "common/process/memory_use.h"
 #include "common/wire/event_messages.h"
 #include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/query/query_service.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
+#include "server-glue/tool_access/tool_rights.h"
 
 namespace pmixhost {
 
@@ -17,7 +19,10 @@ class StepQueries final : public StepService, private QueryPort, private Process
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
-    TimePoint next_time() const override { return std::min(table_.next_time(), queries_.next_time()); }
+    TimePoint next_time() const override {
+        return std::min(
+            {table_.next_time(), queries_.next_time(), rights_asked_.empty() ? TimePoint::max() : ask_again_});
+    }
     void on_time(TimePoint now) override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override;
     void on_host_gone(HostIndex host, bool) override { table_.on_host_gone(context_.now(), host); }
@@ -26,18 +31,23 @@ class StepQueries final : public StepService, private QueryPort, private Process
   private:
     // ProcessTablePort
     std::vector<ProcessEntry> local_processes() override;
+    std::uint64_t daemon_memory() override { return resident_kib(0); }
     // QueryPort
     const StepInfo &step() const override { return context_.step; }
     const ProcessSets &process_sets() const override { return sets_; }
     const GroupRegistry &groups() const override { return groups_; }
     std::vector<Bytes> other_namespaces() const override { return cross_jobs_.names(); }
-    std::vector<ProcessEntry> local_table() override { return table_.local(); }
+    const StepInfo *job(const Bytes &nspace) const override {
+        return nspace == context_.step.nspace ? &context_.step : cross_jobs_.find(nspace);
+    }
+    JobTable local_table() override { return table_.local(); }
     void gather_table(Duration timeout, ProcessTable::Done done) override {
         table_.request(context_.now(), timeout, std::move(done));
     }
     std::int32_t first_bad_end() const override { return table_.first_bad_end(); }
     RmQuestions *rm_questions() override { return context_.backend.questions(); }
-    bool spawns() override { return context_.backend.spawned_step() != nullptr; }
+    Facets facets() override { return facets_of(context_.backend); }
+    void ask_rights(std::function<void(const ToolActions &)> done) override;
     void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
 
     StepContext &context_;
@@ -45,6 +55,9 @@ class StepQueries final : public StepService, private QueryPort, private Process
     const GroupRegistry &groups_;
     const CrossJobRegistry &cross_jobs_;
     ProcessTable table_;
+    ToolRights rights_; // read when they are first asked for
+    std::vector<std::function<void(const ToolActions &)>> rights_asked_;
+    TimePoint ask_again_{};
     QueryService queries_{*this};
 };
 

@@ -18,12 +18,13 @@ struct RmQuestion {
         time_remaining,    // of this job's allocation, in seconds; none: UINT32_MAX
         allocation_status, // of the allocation with this name, as the RM's users call it
         queues,            // all of them, with their states
+        available_slots,   // of this job's allocation, that no step has now
     };
     Kind kind;
     std::string allocation;
 };
 struct RmAnswer {
-    std::uint32_t seconds = 0;
+    std::uint32_t seconds = 0, slots = 0;
     std::string text;
     std::vector<std::pair<std::string, std::string>> queues; // name and state
 };

@@ -18,7 +18,8 @@ struct World : FakeNetwork {
         World &world;
         NetworkHosts others;
         ProcessTable table;
-        Host(World &w, HostIndex s) : world(w), others(w, s), table(others, *this, w.map, s, 2) {}
+        Host(World &w, HostIndex s, std::uint32_t radix)
+            : world(w), others(w, s), table(others, *this, w.map, s, radix) {}
         std::vector<ProcessEntry> local_processes() override {
             std::vector<ProcessEntry> out;
             for (Rank rank : world.map.ranks_on(others.self)) {
@@ -26,10 +27,11 @@ struct World : FakeNetwork {
                 out.push_back(
                     {rank, 0, ended ? 0 : static_cast<pid_t>(1000 + rank), 0,
                      static_cast<std::uint8_t>(ended ? PMIX_PROC_STATE_TERMINATED : PMIX_PROC_STATE_CONNECTED),
-                     ended ? "" : "/bin/app"});
+                     ended ? "" : "/bin/app", ended ? 0u : 100u + rank});
             }
             return out;
         }
+        std::uint64_t daemon_memory() override { return 5000 + others.self; }
     };
     JobMap map;
     std::vector<std::unique_ptr<Host>> hosts;
@@ -39,27 +41,31 @@ struct World : FakeNetwork {
     int answers = 0;
     std::int32_t status = 0;
     std::vector<ProcessEntry> entries;
+    std::map<HostIndex, std::uint64_t> daemons;
 
-    explicit World(HostIndex count) {
+    explicit World(HostIndex count, std::uint32_t radix = 2, Rank per_host = 2) {
         std::vector<std::string> names;
         std::vector<std::vector<Rank>> ranks;
         for (HostIndex h = 0; h < count; ++h) {
             names.push_back(fmt::format("n{}", h));
-            ranks.push_back({2 * h, 2 * h + 1});
+            ranks.emplace_back();
+            for (Rank r = 0; r < per_host; ++r)
+                ranks.back().push_back(per_host * h + r);
         }
         map = *JobMap::create(names, ranks);
         for (HostIndex h = 0; h < count; ++h)
-            hosts.push_back(std::make_unique<Host>(*this, h));
+            hosts.push_back(std::make_unique<Host>(*this, h, radix));
     }
     void ask(HostIndex from, Duration timeout = 10s) {
         answers = 0;
         ask_beside(from, timeout);
     }
     void ask_beside(HostIndex from, Duration timeout = 10s) {
-        hosts[from]->table.request(start, timeout, [this](std::int32_t s, const std::vector<ProcessEntry> &e) {
+        hosts[from]->table.request(start, timeout, [this](std::int32_t s, const JobTable &table) {
             ++answers;
             status = s;
-            entries = e;
+            entries = table.processes;
+            daemons = table.daemons;
         });
     }
     bool step() {
@@ -104,7 +110,10 @@ void every_host_can_ask(void **) {
                 assert_int_equal(entry.pid, 1000 + rank);
                 assert_int_equal(entry.state, PMIX_PROC_STATE_CONNECTED);
                 assert_string_equal(entry.executable.c_str(), "/bin/app");
+                assert_int_equal(entry.memory_kib, 100 + rank);
             }
+            for (HostIndex host = 0; host < count; ++host)
+                assert_int_equal(world.daemons[host], 5000 + host);
         }
     }
 }
@@ -204,7 +213,7 @@ void an_end_is_told_with_its_code(void **) {
     table.note_ended({2, PMIX_ERR_PROC_ABORTED, 0, -1});
     table.note_ended({1, PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_EXIT_NONZERO_TERM, 3});
     assert_int_equal(table.first_bad_end(), PMIX_ERR_PROC_ABORTED); // not the lowest rank's
-    auto local = table.local();
+    auto local = table.local().processes;
     assert_int_equal(local.size(), 2);
     assert_int_equal(local[0].state, PMIX_PROC_STATE_TERMINATED);
     assert_int_equal(local[1].state, PMIX_PROC_STATE_TERM_NON_ZERO);
@@ -227,14 +236,41 @@ void nonsense_is_dropped(void **) {
     world.ask(0);
     wire::TableReply lie;
     lie.id = 1;
-    lie.hosts.push_back({1, {"x"}, {{0, 1, 6, 0, 0}, {99, 1, 6, 0, 0}, {2, 7, 6, 0, 5}}});
-    lie.hosts.push_back({77, {"x"}, {{2, 1, 6, 0, 0}}});
+    lie.hosts.push_back({1, 1, {"x"}, {{0, 1, 6, 0, 0, 1}, {99, 1, 6, 0, 0, 1}, {2, 7, 6, 0, 5, 1}}});
+    lie.hosts.push_back({77, 1, {"x"}, {{2, 1, 6, 0, 0, 1}}});
     world.hosts[0]->table.on_reply(start, 1, lie);
     world.hosts[0]->table.on_reply(start, 1, lie);
     world.hosts[0]->table.on_reply(start, 2, {1, {}, {}});
     assert_int_equal(world.answers, 1);
     assert_int_equal(world.entries[0].pid, 1000);
     assert_int_equal(world.entries[2].pid, 0);
+    assert_int_equal(world.daemons.count(77), 0);
+}
+
+// 10,000 processes are gathered with one question and one answer for each other host, in a time that grows with them
+// and no faster; a question for each process would be a message, and an answer, for each of them.
+void a_large_job_is_one_gathering(void **) {
+    using Clock = std::chrono::steady_clock;
+    auto fastest = [](HostIndex hosts) {
+        World world(hosts, 32, 32);
+        auto best = Clock::duration::max();
+        for (int i = 0; i < 3; ++i) {
+            world.delivered = 0;
+            auto begin = Clock::now();
+            world.ask(0);
+            world.run();
+            best = std::min(best, Clock::now() - begin);
+            assert_int_equal(world.status, PMIX_SUCCESS);
+            assert_int_equal(world.entries.size(), 32 * hosts);
+            assert_int_equal(world.delivered, 2 * (hosts - 1));
+        }
+        print_message("%u processes on %u hosts: %zu messages, %.2f ms\n", 32 * hosts, hosts, world.delivered,
+                      std::chrono::duration<double, std::milli>(best).count());
+        return std::chrono::duration<double>(best).count();
+    };
+    double small = fastest(32), large = fastest(313); // 1,024 and 10,016 processes
+    print_message("%.1f times the processes take %.1f times the time\n", 313.0 / 32, large / small);
+    assert_true(large < 40 * small); // measured: 9 to 12; other work on this machine counts too
 }
 
 } // namespace
@@ -248,6 +284,7 @@ int main() {
         cmocka_unit_test(who_asks_meanwhile_shares_the_next),
         cmocka_unit_test(an_end_is_told_with_its_code),
         cmocka_unit_test(nonsense_is_dropped),
+        cmocka_unit_test(a_large_job_is_one_gathering),
     };
     return cmocka_run_group_tests_name("process table", tests, nullptr, nullptr);
 }

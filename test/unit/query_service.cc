@@ -1,6 +1,8 @@
 // PMIx_Query_info: each key on its own, one answer for all.
 #include "server-glue/query/query_service.h"
 
+#include "server-glue/query/newer_keys.h"
+
 #include <algorithm>
 #include <cstring>
 #include <pmix.h>
@@ -15,13 +17,21 @@ namespace {
 const TimePoint start{};
 
 struct World final : QueryPort, ProcessSetPort, RmQuestions {
-    StepInfo info;
+    StepInfo info, other;
+    Facets facet_bits = facets_of_all();
+    static constexpr Facets facets_of_all() {
+        Facets all = 0;
+        for (const auto &row : facet_table)
+            all |= pmixhost::facets(row.facet);
+        return all;
+    }
     ProcessSets sets{*this};
     GroupRegistry known_groups;
     std::function<void(Result<RmAnswer>)> rm;
     bool has_rm = true;
     std::optional<RmQuestion::Kind> unknown; // what the RM does not tell
     ProcessTable::Done table;
+    std::function<void(const ToolActions &)> rights;
     std::int32_t bad_end = 0;
     std::string log;
     QueryService service{*this};
@@ -33,6 +43,12 @@ struct World final : QueryPort, ProcessSetPort, RmQuestions {
         info.nspace = "job";
         info.map = *JobMap::create({"a", "b"}, {{0, 1}, {2}});
         info.apps = {{{"ocean", "-x"}, {0, 1}}, {{"ice"}, {2}}};
+        info.session_id = 12;
+        info.job_id = "12.0";
+        info.allocated_hosts = {"a", "b", "c"};
+        other.nspace = "other";
+        other.map = *JobMap::create({"b", "z"}, {{0}, {1}});
+        other.apps.emplace_back();
         sets.define("job", {{"ocean", {0, 1}}, {"ice", {2}}});
         sets.connected("other", {{"guests", {0}}});
         known_groups.add({"g", {{"job", 0, false}, {"job", 2, false}}, {}, false});
@@ -45,11 +61,17 @@ struct World final : QueryPort, ProcessSetPort, RmQuestions {
     const ProcessSets &process_sets() const override { return sets; }
     const GroupRegistry &groups() const override { return known_groups; }
     std::vector<Bytes> other_namespaces() const override { return {"other"}; }
-    std::vector<ProcessEntry> local_table() override { return {{0, 0, 77, 0, 6, "/bin/ocean"}, {1, 0, 0, 0, 20, ""}}; }
+    const StepInfo *job(const Bytes &nspace) const override {
+        return nspace == "job" ? &info : nspace == "other" ? &other : nullptr;
+    }
+    JobTable local_table() override {
+        return {{{0, 0, 77, 0, 6, "/bin/ocean", 2048}, {1, 0, 0, 0, 20, "", 0}}, {{0, 10240}}};
+    }
     void gather_table(Duration, ProcessTable::Done done) override { table = std::move(done); }
     std::int32_t first_bad_end() const override { return bad_end; }
     RmQuestions *rm_questions() override { return has_rm ? this : nullptr; }
-    bool spawns() override { return has_rm; }
+    Facets facets() override { return has_rm ? facet_bits : 0; }
+    void ask_rights(std::function<void(const ToolActions &)> done) override { rights = std::move(done); }
     bool answers(RmQuestion::Kind kind) const override { return kind != unknown; }
     void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override { rm = std::move(done); }
     void unanswered(const std::string &key, pmix_status_t s, const std::string &why) override {
@@ -163,14 +185,14 @@ void each_key_has_a_status_of_its_own(void **) {
     assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
     assert_int_equal(world.found->size(), 1);
     auto required = world.one({PMIX_QUERY_NUM_PSETS});
-    required.unsupported = "my.qualifier";
+    required.required = {"my.qualifier"};
     assert_int_equal(world.status_of(required), PMIX_ERR_NOT_SUPPORTED);
 }
 
 // What is listed as supported is answered, and nothing else, whatever the RM has.
 void what_is_supported_is_answered(void **) {
-    const char *const all[] = {PMIX_TIME_REMAINING, PMIX_QUERY_ALLOC_STATUS, PMIX_QUERY_QUEUE_LIST,
-                               PMIX_QUERY_QUEUE_STATUS, PMIX_QUERY_SPAWN_SUPPORT};
+    const char *const all[] = {PMIX_TIME_REMAINING,     PMIX_QUERY_ALLOC_STATUS,    PMIX_QUERY_QUEUE_LIST,
+                               PMIX_QUERY_QUEUE_STATUS, PMIX_QUERY_AVAILABLE_SLOTS, PMIX_QUERY_SPAWN_SUPPORT};
     auto check = [&](bool has_rm, std::optional<RmQuestion::Kind> unknown, std::size_t offered) {
         World world;
         world.has_rm = has_rm;
@@ -180,14 +202,16 @@ void what_is_supported_is_answered(void **) {
             query.process_set = "ocean";
             query.group = "g";
             query.local_only = true;
-            query.allocation = "7";
+            query.allocation = "12";
             return query;
         };
         auto keys = world.service.supported_keys();
         for (const auto &key : keys) {
             world.ask({query_of(key)});
             if (world.answered == 0 && world.rm)
-                std::exchange(world.rm, nullptr)(RmAnswer{1, "up", {{"main", "up"}}});
+                std::exchange(world.rm, nullptr)(RmAnswer{1, 1, "up", {{"main", "up"}}});
+            if (world.answered == 0 && world.rights)
+                std::exchange(world.rights, nullptr)({{"observe", true}});
             if (world.answered != 1 || world.status != PMIX_SUCCESS)
                 fail_msg("%s is not answered", key.c_str());
         }
@@ -199,9 +223,9 @@ void what_is_supported_is_answered(void **) {
         }
         assert_int_equal(offered, 0);
     };
-    check(true, std::nullopt, 5);
-    check(true, RmQuestion::Kind::queues, 3);
-    check(true, RmQuestion::Kind::time_remaining, 4);
+    check(true, std::nullopt, 6);
+    check(true, RmQuestion::Kind::queues, 4);
+    check(true, RmQuestion::Kind::time_remaining, 5);
     check(false, std::nullopt, 0);
 }
 
@@ -219,8 +243,8 @@ void namespaces_are_told(void **) {
     world.bad_end = PMIX_ERR_PROC_ABORTED;
     world.ask({world.one({PMIX_QUERY_JOB_STATUS})});
     assert_int_equal(world.value(PMIX_QUERY_JOB_STATUS)->data.status, PMIX_ERR_PROC_ABORTED);
-    for (const char *key :
-         {PMIX_QUERY_JOB_STATUS, PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_TIME_REMAINING}) {
+    for (const char *key : {PMIX_QUERY_JOB_STATUS, PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE,
+                            PMIX_QUERY_MEMORY_USAGE, PMIX_TIME_REMAINING}) {
         auto query = world.one({key});
         query.nspace = "other";
         assert_int_equal(world.status_of(query), PMIX_ERR_NOT_SUPPORTED);
@@ -236,7 +260,7 @@ void the_table_is_waited_for(void **) {
     World world;
     world.ask({world.one({PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE})});
     assert_int_equal(world.answered, 0);
-    world.table(PMIX_SUCCESS, {{0, 0, 77, 0, 6, "/bin/ocean"}, {1, 0, 0, 3, 62, ""}, {2, 1, 78, 0, 6, ""}});
+    world.table(PMIX_SUCCESS, {{{0, 0, 77, 0, 6, "/bin/ocean"}, {1, 0, 0, 3, 62, ""}, {2, 1, 78, 0, 6, ""}}, {}});
     assert_int_equal(world.answered, 1);
     const auto *array = world.value(PMIX_QUERY_PROC_TABLE)->data.darray;
     assert_int_equal(array->type, PMIX_PROC_INFO);
@@ -259,22 +283,22 @@ void the_rm_is_asked_with_a_deadline(void **) {
     World world;
     world.ask({world.one({PMIX_TIME_REMAINING})});
     assert_int_equal(world.answered, 0);
-    world.rm(RmAnswer{90, "", {}});
+    world.rm(RmAnswer{90, 0, "", {}});
     assert_int_equal(world.value(PMIX_TIME_REMAINING)->data.uint32, 90);
     world.ask({world.one({PMIX_QUERY_QUEUE_LIST})});
-    world.rm(RmAnswer{0, "", {{"main", "up"}, {"big", "down"}}});
+    world.rm(RmAnswer{0, 0, "", {{"main", "up"}, {"big", "down"}}});
     assert_string_equal(world.value(PMIX_QUERY_QUEUE_LIST)->data.string, "main,big");
     auto query = world.one({PMIX_QUERY_QUEUE_STATUS});
     query.queue = "big";
     world.ask({query});
-    world.rm(RmAnswer{0, "", {{"main", "up"}, {"big", "down"}}});
+    world.rm(RmAnswer{0, 0, "", {{"main", "up"}, {"big", "down"}}});
     const auto *array = world.value(PMIX_QUERY_QUEUE_STATUS)->data.darray;
     assert_int_equal(array->size, 1);
     assert_string_equal(static_cast<pmix_info_t *>(array->array)[0].key, "big");
     assert_string_equal(static_cast<pmix_info_t *>(array->array)[0].value.data.string, "down");
     query.queue = "none";
     world.ask({query});
-    world.rm(RmAnswer{0, "", {{"main", "up"}}});
+    world.rm(RmAnswer{0, 0, "", {{"main", "up"}}});
     assert_int_equal(world.status, PMIX_ERR_NOT_FOUND);
 
     assert_int_equal(world.status_of(world.one({PMIX_QUERY_ALLOC_STATUS})), PMIX_ERR_BAD_PARAM);
@@ -294,7 +318,7 @@ void the_rm_is_asked_with_a_deadline(void **) {
     world.service.on_time(start + 3s);
     assert_int_equal(world.answered, 1);
     assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
-    world.rm(RmAnswer{90, "", {}}); // too late, and of no effect
+    world.rm(RmAnswer{90, 0, "", {}}); // too late, and of no effect
     assert_int_equal(world.answered, 1);
     assert_true(world.service.next_time() == TimePoint::max());
 }
@@ -309,6 +333,224 @@ void too_many_questions_are_refused(void **) {
     assert_int_equal(world.status_of(world.one({PMIX_QUERY_NUM_PSETS})), PMIX_ERR_OUT_OF_RESOURCE);
 }
 
+// The elements of an array of info, as "key=value ".
+std::string words(const pmix_value_t *value) {
+    assert_non_null(value);
+    assert_int_equal(value->type, PMIX_DATA_ARRAY);
+    assert_int_equal(value->data.darray->type, PMIX_INFO);
+    std::string out;
+    for (std::size_t i = 0; i < value->data.darray->size; ++i) {
+        const auto &info = static_cast<pmix_info_t *>(value->data.darray->array)[i];
+        out += std::string(info.key) + "=";
+        switch (info.value.type) {
+        case PMIX_STRING:
+            out += info.value.data.string;
+            break;
+        case PMIX_FLOAT:
+            out += fmt::format("{}", info.value.data.fval);
+            break;
+        case PMIX_UINT32:
+            out += fmt::format("{}", info.value.data.uint32);
+            break;
+        case PMIX_BOOL:
+            out += info.value.data.flag ? "yes" : "no";
+            break;
+        case PMIX_PROC:
+            out += fmt::format("{}:{}", info.value.data.proc->nspace, info.value.data.proc->rank);
+            break;
+        case PMIX_DATA_ARRAY:
+            out += "[" + words(&info.value) + "]";
+            break;
+        default:
+            fail_msg("type %d", info.value.type);
+        }
+        out += " ";
+    }
+    return out;
+}
+
+const JobTable whole{{{0, 0, 77, 0, 6, "ocean", 2048}, {1, 0, 0, 0, 20, "", 0}, {2, 1, 78, 0, 6, "ice", 6144}},
+                     {{0, 10240}, {1, 20480}}};
+
+#define HOST_MEMORY(name, daemon, clients)                                                                             \
+    PMIX_HOSTNAME "=" name " " PMIX_DAEMON_MEMORY "=" daemon " " PMIX_CLIENT_AVG_MEMORY "=" clients " "
+
+void memory_is_told_of_hosts_and_processes(void **) {
+    World world;
+    auto ask = [&](QueryAsk::Query query) {
+        query.keys = {PMIX_QUERY_MEMORY_USAGE};
+        world.table = nullptr;
+        world.ask({query});
+        if (world.table)
+            world.table(PMIX_SUCCESS, whole);
+        assert_int_equal(world.answered, 1);
+        return world.status == PMIX_SUCCESS ? words(world.value(PMIX_QUERY_MEMORY_USAGE))
+                                            : fmt::format("{}", world.status);
+    };
+    const std::string not_found = fmt::format("{}", PMIX_ERR_NOT_FOUND);
+    QueryAsk::Query query;
+    assert_string_equal(ask(query).c_str(),
+                        PMIX_NODE_INFO_ARRAY "=[" HOST_MEMORY("a", "10", "2") "] " PMIX_NODE_INFO_ARRAY
+                                                                              "=[" HOST_MEMORY("b", "20", "6") "] ");
+    query.average = query.minmax = true;
+    assert_string_equal(ask(query).c_str(), PMIX_DAEMON_MEMORY
+                        "=15 " PMIX_DAEMON_MEMORY "=10 " PMIX_DAEMON_MEMORY "=20 " PMIX_CLIENT_AVG_MEMORY
+                        "=4 " PMIX_CLIENT_AVG_MEMORY "=2 " PMIX_CLIENT_AVG_MEMORY "=6 ");
+    query = {};
+    query.local_only = true; // without asking anybody
+    assert_string_equal(ask(query).c_str(), HOST_MEMORY("a", "10", "2"));
+    assert_true(world.table == nullptr);
+    query = {};
+    query.node = 1;
+    assert_string_equal(ask(query).c_str(), HOST_MEMORY("b", "20", "6"));
+    query = {};
+    query.nspace = "job";
+    query.processes = {{"job", 2}, {"job", 1}};
+    assert_string_equal(ask(query).c_str(),
+                        PMIX_PROC_INFO_ARRAY "=[" PMIX_PROCID "=job:1 " PMIX_HOSTNAME "=a " PMIX_CLIENT_AVG_MEMORY
+                                             "=0 ] " PMIX_PROC_INFO_ARRAY "=[" PMIX_PROCID "=job:2 " PMIX_HOSTNAME
+                                             "=b " PMIX_CLIENT_AVG_MEMORY "=6 ] ");
+    query.average = true; // one that has ended has no memory
+    assert_string_equal(ask(query).c_str(), PMIX_CLIENT_AVG_MEMORY "=6 ");
+    query.processes = {{"job", PMIX_RANK_WILDCARD}};
+    assert_string_equal(ask(query).c_str(), PMIX_DAEMON_MEMORY "=15 " PMIX_CLIENT_AVG_MEMORY "=4 ");
+    query.processes = {{"job", 3}};
+    assert_string_equal(ask(query).c_str(), not_found.c_str());
+    query = {};
+    query.host = "nowhere";
+    assert_string_equal(ask(query).c_str(), not_found.c_str());
+}
+
+void the_table_of_another_host_can_be_asked_for(void **) {
+    World world;
+    auto query = world.one({PMIX_QUERY_LOCAL_PROC_TABLE});
+    auto second = query;
+    second.host = "b";
+    world.ask({query, second});
+    assert_int_equal(world.answered, 0);
+    world.table(PMIX_SUCCESS, whole);
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    assert_int_equal(world.found->size(), 2);
+    assert_int_equal(world.found->data()[0].value.data.darray->size, 2);
+    const auto *others = world.found->data()[1].value.data.darray;
+    assert_int_equal(others->size, 1);
+    assert_int_equal(static_cast<pmix_proc_info_t *>(others->array)->proc.rank, 2);
+    second.node = 0; // that is "a"
+    assert_int_equal(world.status_of(second), PMIX_ERR_NOT_FOUND);
+}
+
+void peers_and_hosts_are_resolved(void **) {
+    World world;
+    auto query = world.one({PMIX_QUERY_RESOLVE_PEERS});
+    world.ask({query});
+    assert_string_equal(members(world.value(query.keys[0].c_str())).c_str(), "job:0 job:1 ");
+    query.host = "b";
+    world.ask({query});
+    assert_string_equal(members(world.value(query.keys[0].c_str())).c_str(), "job:2 other:0 ");
+    query.nspace = "other";
+    world.ask({query});
+    assert_string_equal(members(world.value(query.keys[0].c_str())).c_str(), "other:0 ");
+    query.host = "a";
+    world.ask({query});
+    assert_string_equal(members(world.value(query.keys[0].c_str())).c_str(), "");
+    query.nspace = "nobody";
+    assert_int_equal(world.status_of(query), PMIX_ERR_NOT_FOUND);
+    auto nodes = world.one({PMIX_QUERY_RESOLVE_NODE});
+    world.ask({nodes});
+    assert_string_equal(world.value(nodes.keys[0].c_str())->data.string, "a,b,z");
+    nodes.nspace = "other";
+    world.ask({nodes});
+    assert_string_equal(world.value(nodes.keys[0].c_str())->data.string, "b,z");
+}
+
+void the_allocation_is_told(void **) {
+    World world;
+    auto query = world.one({PMIX_QUERY_ALLOCATION});
+    query.allocation = "12";
+    world.ask({query});
+    assert_string_equal(words(world.value(query.keys[0].c_str())).c_str(),
+                        PMIX_NODE_INFO "=[" PMIX_HOSTNAME "=a " PMIX_NODEID "=0 " PMIX_LOCAL_SIZE "=2 ] " PMIX_NODE_INFO
+                                       "=[" PMIX_HOSTNAME "=b " PMIX_NODEID "=1 " PMIX_LOCAL_SIZE "=1 ] " PMIX_NODE_INFO
+                                       "=[" PMIX_HOSTNAME "=c ] ");
+    query.allocation = "13";
+    assert_int_equal(world.status_of(query), PMIX_ERR_NOT_FOUND);
+    auto slots = world.one({PMIX_QUERY_AVAILABLE_SLOTS});
+    slots.session = 12;
+    world.ask({slots});
+    world.rm(RmAnswer{0, 7, "", {}});
+    assert_int_equal(world.value(slots.keys[0].c_str())->data.uint32, 7);
+    slots.session = 13;
+    assert_int_equal(world.status_of(slots), PMIX_ERR_NOT_FOUND);
+}
+
+void rights_of_tools_are_told_when_they_are_known(void **) {
+    World world;
+    world.ask({world.one({PMIX_QUERY_AUTHORIZATIONS})});
+    assert_int_equal(world.answered, 0);
+    world.rights({{"observe", true}, {"control", false}});
+    assert_string_equal(words(world.value(PMIX_QUERY_AUTHORIZATIONS)).c_str(), "observe=yes control=no ");
+}
+
+// Which functions and attributes there are depends on the RM.
+void what_the_host_has_is_told(void **) {
+    World world;
+    auto functions = [&] {
+        world.ask({world.one({PMIX_HOST_FUNCTIONS})});
+        return "," + std::string(world.value(PMIX_HOST_FUNCTIONS)->data.string) + ",";
+    };
+    auto support = world.one({PMIX_QUERY_ATTRIBUTE_SUPPORT});
+    assert_int_equal(world.status_of(support), PMIX_ERR_NOT_FOUND); // of clients and servers the host knows nothing
+    support.host_functions = support.host_attributes = true;
+    support.functions = "PMIx_Spawn,PMIx_Fence";
+    world.ask({support});
+    assert_int_equal(world.value(PMIX_QUERY_ATTRIBUTE_SUPPORT)->data.darray->size, 3);
+    auto attributes = [&](const char *function) {
+        world.ask({world.one({PMIX_HOST_ATTRIBUTES})});
+        const auto *array = world.value(PMIX_HOST_ATTRIBUTES)->data.darray;
+        std::string out = ",";
+        for (std::size_t i = 0; i < array->size; ++i) {
+            const auto &info = static_cast<pmix_info_t *>(array->array)[i];
+            const auto *inner = info.value.data.darray;
+            assert_int_equal(inner->type, PMIX_REGATTR);
+            for (std::size_t j = 0; PMIX_CHECK_KEY(&info, function) && j < inner->size; ++j)
+                out += std::string(static_cast<pmix_regattr_t *>(inner->array)[j].name) + ",";
+        }
+        return out;
+    };
+    assert_true(functions().find(",PMIx_Spawn,") != std::string::npos);
+    assert_true(functions().find(",PMIx_Query_info,") != std::string::npos);
+    assert_true(attributes("PMIx_Log").find(",PMIX_LOG_JOB_RECORD,") != std::string::npos);
+    assert_true(attributes("PMIx_Spawn").find(",PMIX_WDIR,") != std::string::npos);
+    assert_true(attributes("PMIx_Query_info").find(",PMIX_TIME_REMAINING,") != std::string::npos);
+    world.has_rm = false;
+    assert_true(functions().find("PMIx_Spawn") == std::string::npos);
+    assert_true(functions().find("PMIx_Publish") == std::string::npos);
+    assert_true(functions().find(",PMIx_Fence,") != std::string::npos);
+    assert_true(attributes("PMIx_Log").find("PMIX_LOG_JOB_RECORD") == std::string::npos);
+    assert_true(attributes("PMIx_Query_info").find("PMIX_TIME_REMAINING") == std::string::npos);
+}
+
+// A qualifier that must be obeyed is refused where the key does not obey it, and each key says which it does.
+void qualifiers_are_told_and_kept(void **) {
+    World world;
+    for (const auto &key : world.service.supported_keys()) {
+        auto query = world.one({key});
+        query.asks_qualifiers = true;
+        world.ask({query});
+        assert_int_equal(world.status, PMIX_SUCCESS);
+        std::string list = "," + std::string(world.value(key.c_str())->data.string) + ",";
+        assert_true(list.find("," PMIX_TIMEOUT ",") != std::string::npos);
+        query.asks_qualifiers = false;
+        query.required = {PMIX_ALLOC_QUEUE};
+        bool has = list.find("," PMIX_ALLOC_QUEUE ",") != std::string::npos;
+        assert_int_equal(has, key == PMIX_QUERY_QUEUE_STATUS);
+        if (!has) {
+            assert_int_equal(world.status_of(query), PMIX_ERR_NOT_SUPPORTED);
+            assert_non_null(std::strstr(world.log.c_str(), PMIX_ALLOC_QUEUE));
+        }
+    }
+}
+
 } // namespace
 
 int main() {
@@ -321,6 +563,13 @@ int main() {
         cmocka_unit_test(the_table_is_waited_for),
         cmocka_unit_test(the_rm_is_asked_with_a_deadline),
         cmocka_unit_test(too_many_questions_are_refused),
+        cmocka_unit_test(memory_is_told_of_hosts_and_processes),
+        cmocka_unit_test(the_table_of_another_host_can_be_asked_for),
+        cmocka_unit_test(peers_and_hosts_are_resolved),
+        cmocka_unit_test(the_allocation_is_told),
+        cmocka_unit_test(rights_of_tools_are_told_when_they_are_known),
+        cmocka_unit_test(what_the_host_has_is_told),
+        cmocka_unit_test(qualifiers_are_told_and_kept),
     };
     return cmocka_run_group_tests_name("query service", tests, nullptr, nullptr);
 }

@@ -3,6 +3,7 @@
 
 #include "plugins/slurm/backend/loaded_jobs.h"
 #include "plugins/slurm/shim/slurm_abi.h"
+#include "plugins/slurm/steps/session_step.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -36,6 +37,31 @@ Result<RmAnswer> about_job(std::uint32_t job_id) {
         answer.seconds = UINT32_MAX;
     else if (job.end_time > now)
         answer.seconds = static_cast<std::uint32_t>(std::min<std::time_t>(job.end_time - now, UINT32_MAX - 1));
+    return answer;
+}
+
+// CPUs, as PMIX_UNIV_SIZE counts them, that no step has. Steps that share theirs (--overlap) may have more than there
+// are.
+Result<RmAnswer> about_slots(std::uint32_t job_id) {
+    job_info_msg_t *raw = nullptr;
+    if (slurm_load_job(&raw, job_argument(job_id), SHOW_ALL) != SLURM_SUCCESS)
+        return no_answer(fmt::format("job {}", job_id), errno);
+    LoadedJobs jobs(raw);
+    job_step_info_response_msg_t *steps = nullptr;
+    if (get_job_steps(job_id, &steps) != SLURM_SUCCESS)
+        return no_answer(fmt::format("the steps of job {}", job_id), errno);
+    std::uint64_t all = 0, used = 0;
+    for (std::uint32_t i = 0; i < jobs->record_count; ++i)
+        all += jobs->job_array[i].num_cpus;
+    for (std::uint32_t i = 0; i < steps->job_step_count; ++i) {
+        const job_step_info_t &step = steps->job_steps[i];
+        bool ours = step.name && step.name == session_step_name; // it takes no CPU from anybody
+        if (step.step_id.step_id <= SLURM_MAX_NORMAL_STEP_ID && !ours)
+            used += step.num_cpus;
+    }
+    slurm_free_job_step_info_response_msg(steps);
+    RmAnswer answer;
+    answer.slots = static_cast<std::uint32_t>(all - std::min(all, used));
     return answer;
 }
 
@@ -104,6 +130,8 @@ const char *job_state(std::uint32_t state) {
 Result<RmAnswer> ask_slurm(const RmQuestion &question, std::uint32_t job_id) {
     if (question.kind == RmQuestion::Kind::queues)
         return about_partitions();
+    if (question.kind == RmQuestion::Kind::available_slots)
+        return about_slots(job_id);
     if (question.kind == RmQuestion::Kind::allocation_status) {
         const std::string &text = question.allocation;
         auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), job_id);

@@ -44,4 +44,36 @@ else
 fi
 ok "what is listed as supported is answered, and what only a resource manager knows is listed where there is one" \
     all_ok 2
+
+for shape in 1x3 2x2; do
+    client "${shape%x*}" "${shape#*x}" query_host memory
+    ok "memory of daemons and processes, of all, some and one, $shape" all_ok $((${shape%x*} * ${shape#*x}))
+done
+client 2 2 query_host resolve
+ok "who is where, and the processes of another host" all_ok 4
+client 1 2 query_host qualifiers
+ok "each key says which qualifiers it has, and what is wrong is refused" all_ok 2
+if [[ $backend == slurm ]]; then
+    client 2 1 query_host support 1
+    ok "functions and attributes are those of this host and resource manager" all_ok 2
+    client 2 1 query_host allocation some
+    ok "the hosts of the allocation, and its free slots" all_ok 2
+else
+    client 2 1 query_host support 0
+    ok "functions and attributes are those of this host and resource manager" all_ok 2
+    client 2 1 query_host allocation none
+    ok "the hosts of the allocation, and its free slots" all_ok 2
+fi
+client 1 1 query_host servers
+ok "the servers of this host are found" all_ok 1
+
+client 1 2 query_host rights observe,output,input,control,spawn,debug
+ok "a tool may do everything where there are no rules" all_ok 2
+configure '[tools]' 'policy = ["deny control,debug by anyone to jobs of anyone from anywhere"]'
+client 1 2 query_host rights observe,output,input,spawn
+ok "what the rules refuse a tool is said" all_ok 2
+configure '[tools]' 'enabled = "off"'
+client 1 2 query_host rights ""
+ok "where tools are switched off they may do nothing" all_ok 2
+configure
 done_testing
