@@ -60,9 +60,9 @@ like "one that is not its primary server is not asked, and it is told so" \
 like "under the name that it has then" "$(tool init unconnected=1 name=mine rank=2 attach nspace="$b" primary=1 namespaces)" \
     "attach: PMIX_SUCCESS $b.server 0,.*namespace $b"
 like "PMIX_TOOL_CONNECT_OPTIONAL: with a server" "$(tool init nspace="$a" optional=1 namespaces)" "namespace $a"
-like "PMIX_TOOL_CONNECT_OPTIONAL: without one" "$(tool within 8 init nspace=nobody optional=1)" \
+like "PMIX_TOOL_CONNECT_OPTIONAL: without one" "$(tool within 5 init nspace=nobody optional=1)" \
     'init: PMIX_SUCCESS.*finalize: PMIX_SUCCESS'
-like "PMIX_TOOL_CONNECT_OPTIONAL: without the file that is named" "$(tool within 8 init attach="$root/none" optional=1)" \
+like "PMIX_TOOL_CONNECT_OPTIONAL: without the file that is named" "$(tool within 5 init attach="$root/none" optional=1)" \
     'init: PMIX_SUCCESS.*finalize: PMIX_SUCCESS'
 
 # ------------------------------------------------------------------------------------- which server it is
@@ -137,7 +137,7 @@ is "as does one that was given its name here" "$(asked "$(tool within 10 init ns
     attach nspace="$b" primary=1 disconnect "$a.server" 0 attach nspace="$a" primary=1 namespaces)")" "$a "
 is "and one that has finalized" "$(asked "$(tool within 10 init nspace="$a" finalize init nspace="$a" namespaces)")" "$a "
 is "which goes to another server" "$(asked "$(tool within 10 init nspace="$a" finalize init nspace="$b" namespaces)")" "$b "
-like "PMIx_tool_disconnect: of the primary one, and it ends" "$(tool within 8 init nspace="$a" disconnect "$a.server" 0)" \
+like "PMIx_tool_disconnect: of the primary one, and it ends" "$(tool within 5 init nspace="$a" disconnect "$a.server" 0)" \
     'disconnect: PMIX_SUCCESS.*finalize:'
 like "PMIx_tool_attach_to_server: to nobody" "$(tool init nspace="$a" attach nspace=nobody namespaces)" \
     "attach: PMIX_ERR_(UNREACH|NOT_FOUND).*namespace $a"
@@ -150,7 +150,7 @@ is "PMIx_tool_attach_to_server: by its URI" \
 is "PMIx_tool_attach_to_server: a URI holds for one call" \
     "$(asked "$(tool init uri="$uri_a" attach nspace="$b" primary=1 namespaces)")" "$b "
 like "PMIx_tool_attach_to_server: a file that is not there" \
-    "$(tool within 8 init nspace="$a" attach attach="$root/none" namespaces)" "attach: PMIX_ERR_UNREACH.*namespace $a"
+    "$(tool within 5 init nspace="$a" attach attach="$root/none" namespaces)" "attach: PMIX_ERR_UNREACH.*namespace $a"
 
 many=()
 for i in {1..20}; do
