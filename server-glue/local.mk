@@ -111,6 +111,7 @@ server_glue_libglue_files = \
 	server-glue/tool_access/tool_origins.cc server-glue/library/tool_visitor.h \
 	server-glue/daemon/desk_server.h server-glue/daemon/desk_server.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
+	server-glue/tool_access/tool_names.h server-glue/tool_access/tool_names.cc \
 	server-glue/tool_access/tool_rights.h server-glue/tool_access/tool_rights.cc \
 	server-glue/tool_access/tool_ask.h server-glue/tool_access/tool_upcall.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

@@ -4,7 +4,7 @@
 # A new one is one word here: its source is the program's name with .c, its headers are those below.
 E2E_CLIENTS = \
 	test/bench/bench_events test/bench/bench_fence test/bench/bench_group test/bench/bench_init \
-	test/bench/bench_modex test/bench/bench_spawn \
+	test/bench/bench_modex test/bench/bench_spawn test/bench/bench_tool \
 	test/e2e/clients/abort test/e2e/clients/again test/e2e/clients/allocate \
 	test/e2e/clients/barrier \
 	test/e2e/clients/cleanup test/e2e/clients/connect test/e2e/clients/control \
@@ -23,7 +23,7 @@ E2E_CLIENTS = \
 	test/e2e/clients/publish \
 	test/e2e/clients/query test/e2e/clients/query_host test/e2e/clients/questions \
 	test/e2e/clients/sets test/e2e/clients/spawn \
-	test/e2e/clients/time_left test/e2e/clients/tool \
+	test/e2e/clients/time_left test/e2e/clients/tool test/e2e/clients/tool_connect \
 	test/e2e/clients/visited \
 	test/e2e/clients/waiting
 # The clients are of no use to a build with a sanitizer, which runs the unit tests.
@@ -78,4 +78,5 @@ e2e-clients: $(E2E_CLIENTS) test/e2e/clients/stuck.la test/e2e/clients/mpi.stamp
 # The scripts by their folders: a list of them would forget the new ones.
 EXTRA_DIST += test/e2e/common test/e2e/slurm test/e2e/local
 EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/break_loop.c test/e2e/run-local test/e2e/on-each-release \
-	test/e2e/not-yet test/e2e/not-yet.trixie test/bench/bench test/bench/events test/bench/spawn test/coverage-check
+	test/e2e/not-yet test/e2e/not-yet.trixie test/bench/bench test/bench/events test/bench/spawn test/bench/tools \
+	test/coverage-check

@@ -47,6 +47,7 @@ void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
     };
     door.tool_may_come = callbacks_.tool_may_come;
     door.tool_came = callbacks_.tool_came;
+    door.tool_may_be_called = callbacks_.tool_may_be_called;
     door.most_tools = context_.settings.tools_max_connections;
     if (auto guarded = library_->admit_clients(context_.log, std::move(door)); !guarded)
         return callbacks_.on_failure(guarded.failure());

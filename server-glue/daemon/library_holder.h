@@ -18,6 +18,8 @@ class LibraryHolder {
         std::function<bool()> on_stuck;
         ToolMayCome tool_may_come;
         ToolCame tool_came;
+        // May a tool say that this is its name, although it begins like a job's?
+        std::function<bool(const std::string &name)> tool_may_be_called;
     };
     // `directory` is for the library's files. `evidence` says where to write what a stuck library was doing.
     LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,

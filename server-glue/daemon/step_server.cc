@@ -50,7 +50,8 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                 [this](const ToolVisitor &visitor) { return services_.tools.may_come(visitor); },
                 [this](const ToolVisitor &visitor, std::function<bool()> is_here) {
                     services_.tools.came(visitor, std::move(is_here));
-                }}),
+                },
+                [this](const std::string &name) { return services_.tools.may_be_called(name); }}),
       upcalls_(context_.loop, library_.thread(),
                {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
       peers_(context_, services_), launch_outcome_(context_),

@@ -221,11 +221,14 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
         return process == job->second.end() ? std::nullopt : std::optional(process->second);
     };
     // Also what begins like a job's name: that is how tools without a name are called.
-    names.known = [this](const std::string &nspace) {
-        return nspace == nspace_ || std::any_of(registered_.begin(), registered_.end(), [&](const auto &job) {
-                   return nspace.starts_with(job.first) &&
-                          (nspace.size() == job.first.size() || nspace[job.first.size()] == '.');
-               });
+    names.known = [this, may_be_called = std::move(door.tool_may_be_called)](const std::string &nspace) {
+        if (nspace == nspace_ || registered_.contains(nspace))
+            return true;
+        if (may_be_called && may_be_called(nspace))
+            return false;
+        return std::any_of(registered_.begin(), registered_.end(), [&](const auto &job) {
+            return nspace.starts_with(job.first) && nspace[job.first.size()] == '.';
+        });
     };
     names.let_in = std::move(door.let_in);
     names.turned_away = std::move(door.turned_away);

@@ -49,6 +49,8 @@ class PmixLibrary {
         std::function<void(const std::string &nspace, Rank rank, const std::string &why)> turned_away = {};
         ToolMayCome tool_may_come = {};
         ToolCame tool_came = {};
+        // May a tool say that this is its name, although it begins like a job's? Empty: none may.
+        std::function<bool(const std::string &name)> tool_may_be_called = {};
         std::size_t most_tools = 64;
     };
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called

@@ -82,14 +82,10 @@ void StepTools::came(const ToolVisitor &visitor, std::function<bool()> is_here) 
     origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.from}, std::move(is_here));
 }
 
-// A name that is given here is of this host and this step, so no other tool of the system has it.
 void StepTools::connected(ToolConnectedAsk ask) {
-    Process name =
-        ask.name.value_or(Process{fmt::format("{}.tool.{}.{}", context_.step.nspace, context_.self(), named_ + 1), 0});
-    if (!ask.name) {
-        ++named_;
+    Process name = ask.name ? *ask.name : names_.next();
+    if (!ask.name)
         origins_.got_name(name);
-    }
     context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
     ask.answer(std::move(name));
 }

@@ -7,6 +7,7 @@
 #include "server-glue/library/tool_visitor.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/tool_access/tool_ask.h"
+#include "server-glue/tool_access/tool_names.h"
 #include "server-glue/tool_access/tool_origins.h"
 #include "server-glue/tool_access/tool_rights.h"
 
@@ -18,7 +19,8 @@ namespace pmixhost {
 class StepTools final : public StepService {
   public:
     explicit StepTools(StepContext &context)
-        : context_(context), rights_(context.loop, context.log, context.settings) {}
+        : context_(context), rights_(context.loop, context.log, context.settings),
+          names_(context.step.nspace, context.self()) {}
 
     // May a tool of this step's user come at all? Nothing: it is not known yet, or another one that is on another host
     // has not got its name yet (Origins).
@@ -27,6 +29,8 @@ class StepTools final : public StepService {
     void came(const ToolVisitor &visitor, std::function<bool()> is_here);
     // May tools come by way of that host? Nothing: it is not known yet.
     std::optional<Result<void>> may_come_from(const std::string &address);
+    // May a tool say that this is its name, although it begins like a job's?
+    bool may_be_called(const std::string &name) const { return names_.may_be_said(name); }
     // May that process do this here? Processes of the job may; any other one is a tool.
     bool may(const Process &process, policy::Action action);
     bool is_tool(const Process &process) const {
@@ -46,7 +50,7 @@ class StepTools final : public StepService {
     StepContext &context_;
     ToolRights rights_;
     ToolOrigins origins_;
-    std::uint64_t named_ = 0; // how many have got a name here
+    ToolNames names_;
 };
 
 } // namespace pmixhost

@@ -90,7 +90,7 @@ is "nothing of it is left" "$(on_host "$host" find /tmp -maxdepth 1 -name 'pmixh
 like "a tool may have a name of its own" "$(tool nspace "$nspace" name mytool 3 who)" '^tool mytool 3'
 unlike "no tool may be called like the job" "$(tool nspace "$nspace" name "$nspace" 0 who)" '^tool'
 unlike "nor by other keys" "$(tool nspace "$nspace" claim "$nspace" 0 who)" "^tool $nspace 0"
-unlike "nor like one that has no name of its own" "$(tool nspace "$nspace" name "$nspace.tool.0.1" 0 who)" '^tool'
+unlike "nor like one that will get its name here" "$(tool nspace "$nspace" name "$nspace.tool.0.9999" 0 who)" '^tool'
 unlike "of another job there is nothing" "$(tool nspace slurm.999999.0 who)" '^tool'
 
 # ------------------------------------------------------------------------------- what a tool may do

@@ -1,0 +1,46 @@
+/* How long a tool takes from nothing to its first answer, and beside it a client of a job from nothing to the end of
+ * PMIx_Init.
+ * usage: bench_tool client          "client MICROSECONDS"
+ *        bench_tool tool NAMESPACE  "tool MICROSECONDS MICROSECONDS": until PMIx_tool_init has returned, and until the
+ *                                   server of that name has answered a query */
+#include "client.h"
+
+#include <pmix_tool.h>
+
+static double microseconds_since(double begin) {
+    return (now() - begin) * 1e6;
+}
+
+static void ask(void) {
+    pmix_query_t query;
+    PMIX_QUERY_CONSTRUCT(&query);
+    pmix_status_t rc;
+    PMIX_ARGV_APPEND(rc, query.keys, PMIX_QUERY_NAMESPACES);
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+    must(rc);
+    must(PMIx_Query_info(&query, 1, &results, &count));
+    if (count == 0)
+        fail("the query was answered with nothing");
+    PMIX_INFO_FREE(results, count);
+    PMIX_QUERY_DESTRUCT(&query);
+}
+
+int main(int argc, char **argv) {
+    watch(60);
+    double begin = now();
+    if (argc == 3 && !strcmp(argv[1], "tool")) {
+        pmix_info_t info;
+        PMIX_INFO_LOAD(&info, PMIX_SERVER_NSPACE, argv[2], PMIX_STRING);
+        must(PMIx_tool_init(&me.proc, &info, 1));
+        double connected = microseconds_since(begin);
+        ask();
+        say("tool %.0f %.0f", connected, microseconds_since(begin));
+        must(PMIx_tool_finalize());
+        return 0;
+    }
+    must(PMIx_Init(&me.proc, NULL, 0));
+    say("client %.0f", microseconds_since(begin));
+    must(PMIx_Finalize(NULL, 0));
+    return 0;
+}

@@ -1,0 +1,3 @@
+#!/bin/bash
+# Where and how tools connect, on a real cluster.
+. "$(dirname "$0")/../common/tool_connect.sh"
