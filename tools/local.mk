@@ -15,6 +15,8 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
+	tools/cli/command_table.cc tools/cli/command_shape.h tools/cli/command_shape.cc \
+	tools/cli/completion.h tools/cli/completion.cc tools/cli/completion_command.cc \
 	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \
 	tools/view/server_list.h tools/view/server_list.cc
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
@@ -22,3 +24,21 @@ tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5 \
 	contrib/man/pmixhost.7
 EXTRA_DIST += contrib/pmixhost.conf
+
+# Completion, where Debian's packages of the shells look for it. Without running the program (a build for another
+# machine) there is none.
+bashcompletiondir = $(datadir)/bash-completion/completions
+zshcompletiondir = $(datadir)/zsh/vendor-completions
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+if !CROSS_COMPILES
+nodist_bashcompletion_DATA = tools/completion/pmixhost
+nodist_zshcompletion_DATA = tools/completion/_pmixhost
+nodist_fishcompletion_DATA = tools/completion/pmixhost.fish
+endif
+tools/completion/pmixhost: tools/pmixhost
+	$(AM_V_GEN)$(MKDIR_P) tools/completion && tools/pmixhost completion bash >$@.new && mv $@.new $@
+tools/completion/_pmixhost: tools/pmixhost
+	$(AM_V_GEN)$(MKDIR_P) tools/completion && tools/pmixhost completion zsh >$@.new && mv $@.new $@
+tools/completion/pmixhost.fish: tools/pmixhost
+	$(AM_V_GEN)$(MKDIR_P) tools/completion && tools/pmixhost completion fish >$@.new && mv $@.new $@
+CLEANFILES += tools/completion/pmixhost tools/completion/_pmixhost tools/completion/pmixhost.fish

@@ -2,7 +2,9 @@
 // exit code.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pmixhost {
@@ -13,6 +15,14 @@ inline constexpr int exit_ok = 0;
 inline constexpr int exit_failure = 1; // it could not be done, or the file checked has errors
 inline constexpr int exit_usage = 2;   // the command line is wrong
 
+struct Command {
+    std::string_view name;
+    int (*run)(const Words &rest);
+    std::string_view text;
+};
+// In the order in which they are shown.
+std::span<const Command> commands();
+
 int signal_command(const Words &words);
 int kill_command(const Words &words);
 int pause_command(const Words &words);
@@ -20,6 +30,7 @@ int resume_command(const Words &words);
 int ps_command(const Words &words);
 int run_command(const Words &words);
 int config_command(const Words &words);
+int completion_command(const Words &words);
 int servers_command(const Words &words);
 int policy_command(const Words &words); // explain: exit_failure is "refused"
 int version_command(const Words &words);

@@ -2,7 +2,7 @@
 // that may be the beginning of several (common/rendezvous/rendezvous_files.h); in a directory with the files of one
 // server there is no doubt.
 #include "common/text/printable.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
 #include "tools/view/tool_process.h"
 
 #include <algorithm>
@@ -21,15 +21,6 @@
 namespace pmixhost {
 
 namespace {
-
-constexpr char with_usage[] =
-    "Usage: pmixhost with JOB[.STEP] -- TOOL [ARGUMENTS]\n"
-    "\n"
-    "Runs a PMIx tool so that it finds that job's server on this host. JOB may also be a\n"
-    "namespace, as `pmixhost servers` lists them.\n"
-    "\n"
-    "Exit code: the tool's (128 and its number for a signal); 1 there is no such job here, or the\n"
-    "tool cannot be run, 2 wrong command line.\n";
 
 int complain(int code, const std::string &text) {
     std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str());
@@ -94,24 +85,28 @@ std::string choice(const std::vector<ListedServer> &servers) {
 } // namespace
 
 int with_command(const Words &words) {
-    if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
-        std::fputs(with_usage, stdout);
-        return exit_ok;
-    }
-    if (words.size() < 3 || words[1] != "--" || words[0].empty()) {
-        std::fputs(with_usage, stderr);
-        return exit_usage;
-    }
+    CLI::App parser(
+        "pmixhost with JOB[.STEP] -- TOOL [ARGUMENTS]: runs a PMIx tool so that it finds that job's server on "
+        "this host.\nExit code: the tool's (128 and its number for a signal); 1 there is no such job here, or "
+        "the tool cannot be run, 2 wrong command line.",
+        "pmixhost with");
+    std::string job;
+    parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
+    auto dashes = std::find(words.begin(), words.end(), "--");
+    if (auto over = parse(parser, Words(words.begin(), dashes), true))
+        return *over;
+    if (dashes == words.end() || dashes + 1 == words.end())
+        return complain(exit_usage, "which tool? It stands behind -- (see pmixhost with --help)");
     auto servers = servers_below(rendezvous_root());
-    auto meant = servers_of(servers, words[0]);
+    auto meant = servers_of(servers, job);
     if (meant.empty())
         return complain(
             exit_failure,
             fmt::format("no PMIx server of job {} runs on this host{}{}; next: run this on a host of the job",
-                        printable(words[0]), servers.empty() ? "" : ", only of ", choice(servers)));
+                        printable(job), servers.empty() ? "" : ", only of ", choice(servers)));
     if (std::any_of(meant.begin(), meant.end(), [&](const auto &one) { return one.job != meant[0].job; }))
-        return complain(exit_failure, fmt::format("job {} has several steps here; next: name one of {}",
-                                                  printable(words[0]), choice(meant)));
+        return complain(exit_failure, fmt::format("job {} has several steps here; next: name one of {}", printable(job),
+                                                  choice(meant)));
     char host[HOST_NAME_MAX + 1] = "";
     ::gethostname(host, sizeof host - 1);
     TemporaryDirectory directory;
@@ -131,7 +126,7 @@ int with_command(const Words &words) {
             environment.push_back(*variable);
     }
     environment.push_back(nullptr);
-    Words tool(words.begin() + 2, words.end());
+    Words tool(dashes + 1, words.end());
     for (auto &word : tool)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
