@@ -11,10 +11,13 @@ tools_librun_files = \
 tools_librun_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 tools_librun_la_LIBADD = common/libcommon.la
 
+tools_doctor_files = tools/doctor/host_checks.h tools/doctor/config_checks.cc \
+	tools/doctor/directory_checks.cc tools/doctor/network_checks.cc tools/doctor/program_checks.cc
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
 	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
+	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) \
 	tools/cli/command_table.cc tools/cli/command_shape.h tools/cli/command_shape.cc \
 	tools/cli/completion.h tools/cli/completion.cc tools/cli/completion_command.cc \
 	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \

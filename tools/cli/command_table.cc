@@ -14,6 +14,7 @@ std::span<const Command> commands() {
         {"resume", resume_command, "let stopped processes of a job go on"},
         {"servers", servers_command, "list the PMIx servers on this host that your tools can reach"},
         {"with", with_command, "run a PMIx tool so that it finds a certain job"},
+        {"doctor", doctor_command, "look for what is wrong with this host, or a job's hosts, and say how it is cured"},
         {"config", config_command, "show the configuration and where each value comes from, or check a file"},
         {"policy", policy_command, "show the rules for tools, and what they decide"},
         {"version", version_command, "show the version and what it was built with"},
