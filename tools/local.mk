@@ -18,8 +18,11 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
 	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) \
+	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
 	tools/cli/command_table.cc tools/cli/command_shape.h tools/cli/command_shape.cc \
 	tools/cli/completion.h tools/cli/completion.cc tools/cli/completion_command.cc \
+	tools/cli/data_command.cc tools/cli/spawn_command.cc tools/cli/one_job.h \
+	tools/view/value_text.h tools/view/value_text.cc \
 	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \
 	tools/view/server_list.h tools/view/server_list.cc
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

@@ -32,6 +32,10 @@ int run_command(const Words &words);
 int doctor_command(const Words &words); // exit_failure: there is a problem
 int config_command(const Words &words);
 int completion_command(const Words &words);
+int events_command(const Words &words);
+int get_command(const Words &words);
+int lookup_command(const Words &words);
+int spawn_command(const Words &words);
 int servers_command(const Words &words);
 int policy_command(const Words &words); // explain: exit_failure is "refused"
 int version_command(const Words &words);

@@ -1,7 +1,9 @@
 // `pmixhost signal`, `kill`, `pause` and `resume`: PMIx_Job_control for processes of one's own job, wherever they run.
 #include "common/job/process_set.h"
 #include "common/text/printable.h"
+#include "tools/cli/one_job.h"
 #include "tools/cli/parse.h"
+#include "tools/cli/terminal.h"
 #include "tools/view/tool_process.h"
 
 #include <pmix_tool.h>
@@ -83,21 +85,13 @@ int complain(int code, const Verb &verb, const std::string &text) {
 }
 
 int carry_out(Order order, const std::string &name, unsigned patience) {
-    auto all = servers_below(rendezvous_root());
-    auto meant = servers_of(all, name);
     const Verb &verb = *order.verb;
-    if (meant.empty())
-        return complain(
-            exit_failure, verb,
-            fmt::format("none of job {} is on this host; next: run this on a host of the job", printable(name)));
-    for (const auto &one : meant) {
-        if (one.job != meant[0].job)
-            return complain(exit_failure, verb,
-                            fmt::format("job {} has several steps here; next: name one of {}, {}, ...", printable(name),
-                                        printable(meant[0].job), printable(one.job)));
-    }
-    order.job = meant[0].job;
-    auto done = as_tool(meant[0], std::chrono::seconds(patience), [&order] { return carry_out(order); });
+    auto server = one_job(name);
+    if (!server)
+        return complain(exit_failure, verb, server.failure().text);
+    order.job = server->job;
+    ProgressLine progress("waiting for job " + printable(name));
+    auto done = as_tool(*server, std::chrono::seconds(patience), [&order] { return carry_out(order); });
     return done ? exit_ok
                 : complain(exit_failure, verb, fmt::format("job {}: {}", printable(name), done.failure().text));
 }
@@ -111,7 +105,7 @@ int control_command(const Verb &verb, const Words &words) {
     parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
     parser.add_option("--ranks", ranks, "Only these, such as 0-3,7 [all]");
     if (std::strcmp(verb.attribute, PMIX_JOB_CTRL_SIGNAL) == 0)
-        parser.add_option("-s,--signal", signal, "Its name or number [TERM]");
+        parser.add_option("-s,--signal", signal, "Its name or number [TERM]")->type_name("SIGNAL");
     parser.add_option("--timeout", patience, "Seconds to wait for the answer [30]")->check(CLI::Range(1u, 3600u));
     if (auto over = parse(parser, words))
         return *over;
