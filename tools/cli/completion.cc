@@ -57,7 +57,7 @@ std::string names_of(const std::vector<CommandShape> &commands) {
 }
 
 // In single quotes of any of the shells; `more` are characters that get a backslash.
-std::string quoted(std::string_view text, std::string_view more = "") {
+std::string in_quotes(std::string_view text, std::string_view more = "") {
     std::string out;
     for (char c : text) {
         if (c == '\'')
@@ -117,7 +117,7 @@ std::string bash_script(const std::vector<CommandShape> &commands) {
                 std::string patterns;
                 for (const auto &option : one.names)
                     patterns += (patterns.empty() ? "'" : " | '") + name + ":" + option + "'";
-                values += fmt::format("        {}) words='{}' ;;\n", patterns, quoted(bash_words(one.value)));
+                values += fmt::format("        {}) words='{}' ;;\n", patterns, in_quotes(bash_words(one.value)));
             }
             options += fmt::format("        '{}') words='compgen -W \"{}\"' ;;\n", name, joined(all, " "));
             const OptionShape *first = positional(shape);
@@ -196,22 +196,23 @@ std::string zsh_action(std::string_view value) {
 
 // '(-s --signal)'{-s,--signal}'[text]:SIGNAL:(...)'
 std::string zsh_option(const OptionShape &option) {
-    std::string text = quoted(option.text, "[]:\\"), names;
+    std::string text = in_quotes(option.text, "[]:\\"), names;
     if (option.names.empty())
-        return fmt::format("'{}:{}:{}'", option.many ? "*" : "", quoted(option.value, ":"), zsh_action(option.value));
+        return fmt::format("'{}:{}:{}'", option.many ? "*" : "", in_quotes(option.value, ":"),
+                           zsh_action(option.value));
     if (option.names.size() > 1)
         names = fmt::format("'({})'{{{}}}", joined(option.names, " "), joined(option.names, ","));
     else
         names = option.names[0];
     return option.value.empty()
                ? fmt::format("{}'[{}]'", names, text)
-               : fmt::format("{}'[{}]:{}:{}'", names, text, quoted(option.value, ":"), zsh_action(option.value));
+               : fmt::format("{}'[{}]:{}:{}'", names, text, in_quotes(option.value, ":"), zsh_action(option.value));
 }
 
 std::string zsh_script(const std::vector<CommandShape> &commands) {
     std::string list, cases;
     for (const auto &command : commands) {
-        list += fmt::format("        '{}:{}'\n", command.name, quoted(command.text, ":\\"));
+        list += fmt::format("        '{}:{}'\n", command.name, in_quotes(command.text, ":\\"));
         visit(command, "", [&](const std::string &name, const CommandShape &shape) {
             cases += fmt::format("        '{}') _arguments -S", name);
             for (const auto &one : shape.options)
@@ -279,7 +280,7 @@ std::string fish_script(const std::vector<CommandShape> &commands) {
                       "complete -c pmixhost -f\n";
     for (const auto &command : commands) {
         out += fmt::format("complete -c pmixhost -n __fish_use_subcommand -a {} -d '{}'\n", command.name,
-                           quoted(command.text, "\\"));
+                           in_quotes(command.text, "\\"));
         visit(command, "", [&](const std::string &name, const CommandShape &shape) {
             std::string where = "__fish_seen_subcommand_from " + command.name;
             if (name != command.name)
@@ -292,7 +293,7 @@ std::string fish_script(const std::vector<CommandShape> &commands) {
                     out += " " + (one.names.empty() && completes(one.value) == Completes::nothing
                                       ? std::string("-f")
                                       : fish_arguments(one.value));
-                out += fmt::format(" -d '{}'\n", quoted(one.text, "\\"));
+                out += fmt::format(" -d '{}'\n", in_quotes(one.text, "\\"));
             }
             if (!shape.subcommands.empty())
                 out += fmt::format("complete -c pmixhost -n '{}' -a '{}'\n", where, names_of(shape.subcommands));

@@ -55,29 +55,47 @@ std::string plain_text(const Json &text) {
     return text.is_string() ? one_line(text.get<std::string>(), 2000) : std::string();
 }
 
-// What the same program says of another host; lines of others are left out.
-void add_examined(const std::string &line, std::vector<Examined> &hosts) {
-    auto said = Json::parse(line, nullptr, false);
-    if (!said.is_array())
-        return;
-    for (const auto &host : said) {
-        if (!host.is_object() || !host.contains("host") || !host.contains("findings"))
-            continue;
-        Examined one{plain_text(host["host"]), {}};
-        for (const auto &entry : host["findings"]) {
-            Finding finding;
-            std::string level = entry.is_object() ? plain_text(entry.value("level", Json())) : "";
-            for (auto which : {Finding::Level::ok, Finding::Level::warning, Finding::Level::problem}) {
-                if (level == name_of(which))
-                    finding.level = which;
-            }
-            finding.check = plain_text(entry.value("check", Json()));
-            finding.text = plain_text(entry.value("text", Json()));
-            finding.cure = plain_text(entry.value("cure", Json()));
-            one.findings.push_back(std::move(finding));
-        }
-        hosts.push_back(std::move(one));
+// Between hosts a finding is a line, and a short one: what starts a program on several hosts may break long lines and
+// mix the pieces.
+constexpr std::size_t most_of_text = 300;
+
+Json json_of(const Finding &finding) {
+    Json found;
+    found["check"] = finding.check;
+    found["level"] = std::string(name_of(finding.level));
+    found["text"] = finding.text;
+    found["cure"] = finding.cure.empty() ? Json() : Json(finding.cure);
+    return found;
+}
+
+void show_lines(const Examined &host) {
+    for (auto finding : host.findings) {
+        finding.text.resize(std::min(finding.text.size(), most_of_text));
+        finding.cure.resize(std::min(finding.cure.size(), most_of_text));
+        Json line = json_of(finding);
+        line["host"] = host.host;
+        fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     }
+}
+
+// What show_lines() wrote on another host; lines of others are left out.
+void add_line(std::string_view line, std::vector<Examined> &hosts) {
+    auto said = Json::parse(line, nullptr, false);
+    if (!said.is_object() || !said.contains("host") || !said.contains("check"))
+        return;
+    std::string host = plain_text(said["host"]), level = plain_text(said.value("level", Json()));
+    Finding finding;
+    for (auto which : {Finding::Level::ok, Finding::Level::warning, Finding::Level::problem}) {
+        if (level == name_of(which))
+            finding.level = which;
+    }
+    finding.check = plain_text(said["check"]);
+    finding.text = plain_text(said.value("text", Json()));
+    finding.cure = plain_text(said.value("cure", Json()));
+    auto known = std::find_if(hosts.begin(), hosts.end(), [&host](const auto &one) { return one.host == host; });
+    if (known == hosts.end())
+        known = hosts.insert(hosts.end(), {host, {}});
+    known->findings.push_back(std::move(finding));
 }
 
 constexpr int no_such_job = 3; // what a plugin's program says
@@ -88,13 +106,13 @@ Result<std::vector<Examined>> examine_job(const std::string &job, std::chrono::s
     ProgressLine progress("looking at the hosts of the job");
     std::string why;
     for (const auto &program : check_programs()) {
-        auto said = run_captured({program, "--run-on", job, self, "doctor", "--json-line"}, patience);
+        auto said = run_captured({program, "--run-on", job, self, "doctor", "--json-lines"}, patience);
         if (said && said->code == no_such_job)
             continue;
         std::vector<Examined> hosts;
         for (std::string_view rest = said ? std::string_view(said->out) : std::string_view(); !rest.empty();) {
             std::size_t end = std::min(rest.find('\n'), rest.size());
-            add_examined(std::string(rest.substr(0, end)), hosts);
+            add_line(rest.substr(0, end), hosts);
             rest.remove_prefix(std::min(end + 1, rest.size()));
         }
         if (hosts.empty())
@@ -114,21 +132,15 @@ Json json_of(const std::vector<Examined> &hosts) {
         Json entry;
         entry["host"] = one.host;
         entry["findings"] = Json::array();
-        for (const auto &finding : one.findings) {
-            Json found;
-            found["check"] = finding.check;
-            found["level"] = std::string(name_of(finding.level));
-            found["text"] = finding.text;
-            found["cure"] = finding.cure.empty() ? Json() : Json(finding.cure);
-            entry["findings"].push_back(std::move(found));
-        }
+        for (const auto &finding : one.findings)
+            entry["findings"].push_back(json_of(finding));
         out.push_back(std::move(entry));
     }
     return out;
 }
 
-void show_json(const std::vector<Examined> &hosts, int indent) {
-    fmt::print("{}\n", json_of(hosts).dump(indent, ' ', false, nlohmann::json::error_handler_t::replace));
+void show_json(const std::vector<Examined> &hosts) {
+    fmt::print("{}\n", json_of(hosts).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void show_text(const std::vector<Examined> &hosts, bool quiet) {
@@ -163,7 +175,7 @@ int doctor_command(const Words &words) {
         "cured.",
         "pmixhost doctor");
     std::string job, file;
-    bool json = false, json_line = false, library = false, quiet = false, everywhere = false;
+    bool json = false, json_lines = false, library = false, quiet = false, everywhere = false;
     unsigned patience = 180;
     parser.add_option("--job", job, "Look at all hosts of this running job")->type_name("JOB");
     parser.add_flag("--all-hosts", everywhere, "Inside of an allocation: look at all of its hosts");
@@ -173,7 +185,7 @@ int doctor_command(const Words &words) {
     parser.add_option("--timeout", patience, "Seconds to wait for the hosts of a job [180]")
         ->check(CLI::Range(1u, 3600u));
     // Between processes of this program.
-    parser.add_flag("--json-line", json_line)->group("");
+    parser.add_flag("--json-lines", json_lines)->group("");
     parser.add_flag("--library", library)->group("");
     if (auto over = parse(parser, words))
         return *over;
@@ -192,8 +204,10 @@ int doctor_command(const Words &words) {
     } else {
         hosts.push_back(examine(file));
     }
-    if (json || json_line)
-        show_json(hosts, json_line ? -1 : 2);
+    if (json_lines)
+        show_lines(hosts[0]);
+    else if (json)
+        show_json(hosts);
     else
         show_text(hosts, quiet);
     for (const auto &host : hosts) {

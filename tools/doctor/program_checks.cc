@@ -19,7 +19,7 @@ namespace pmixhost {
 
 namespace {
 
-constexpr auto daemon_patience = std::chrono::seconds(15);
+constexpr auto own_patience = std::chrono::seconds(15);
 constexpr auto plugin_patience = std::chrono::seconds(90); // it asks the RM's daemons, which may be slow to fail
 
 constexpr char again[] = "install pmixhost again on this host, the same version as on the others";
@@ -37,7 +37,7 @@ std::string version_in(std::string_view text) {
 std::string library_of(const std::optional<std::vector<std::string>> &environment) {
     std::error_code failed;
     auto self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
-    auto said = run_captured({self, "doctor", "--library"}, daemon_patience, environment);
+    auto said = run_captured({self, "doctor", "--library"}, own_patience, environment);
     return said && said->code == 0 ? one_line(said->out, 300) : std::string();
 }
 
@@ -98,7 +98,7 @@ Finding finding_of_libraries(const LibraryVersions &versions) {
 Findings daemon_findings() {
     std::string daemon = pmixhostd_path();
     Findings all;
-    auto said = run_captured({daemon, "--backends"}, daemon_patience);
+    auto said = run_captured({daemon, "--backends"}, own_patience);
     if (!said) {
         all.push_back(wrong("daemon", said.failure().text, again));
     } else if (said->code != 0) {
