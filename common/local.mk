@@ -6,6 +6,7 @@ common_libcommon_files = \
 	common/base/line_writer.h common/base/line_writer.cc \
 	common/base/start_thread.h common/base/start_thread.cc \
 	common/base/bytes.h \
+	common/check/finding.h common/check/finding.cc \
 	common/loop/deadline_timer.h \
 	common/loop/event_loop.h common/loop/event_loop.cc \
 	common/base/begin_connect.h common/base/fd_pair.h common/base/poll_time.h common/base/random_bytes.h \
@@ -35,6 +36,7 @@ common_libcommon_files = \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \
 	common/start/task_spec.h common/start/task_spec.cc \
+	common/process/captured_command.h common/process/captured_command.cc \
 	common/process/memory_use.h common/process/memory_use.cc common/process/topology.h common/process/topology.cc \
 	common/base/unique_fd.h \
 	common/transport/authenticator.h common/transport/authenticator.cc \

@@ -48,4 +48,13 @@ plugins_slurm_backend_slurm_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -s
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/backend/backend.map
 plugins_slurm_backend_slurm_la_LIBADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS)
 EXTRA_plugins_slurm_backend_slurm_la_DEPENDENCIES = plugins/slurm/backend/backend.map
+
+# What `pmixhost doctor` knows of Slurm. It is linked with none of Slurm's libraries (check_program.cc says why).
+slurm_check_files = plugins/slurm/check/controller_config.h plugins/slurm/check/controller_config.cc \
+	plugins/slurm/check/plugin_file.h plugins/slurm/check/plugin_file.cc
+pmixhostlibexec_PROGRAMS += plugins/slurm/pmixhost-check-slurm
+plugins_slurm_pmixhost_check_slurm_SOURCES = plugins/slurm/check/check_program.cc $(slurm_check_files)
+plugins_slurm_pmixhost_check_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) \
+	-DPMIXHOST_SLURM_PLUGINDIR='"$(slurmplugindir)"'
+plugins_slurm_pmixhost_check_slurm_LDADD = common/libcommon.la
 endif

@@ -1,6 +1,6 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
 config_tests = test/unit/config_file test/unit/policy test/unit/policy_command test/unit/local_cli test/unit/local_control \
-	test/unit/local_output test/unit/local_run test/unit/local_start
+	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines
 check_PROGRAMS += $(config_tests)
 TESTS += $(config_tests)
 config_test_cppflags = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(CMOCKA_CFLAGS) \
@@ -34,3 +34,12 @@ test_unit_local_run_CPPFLAGS = $(config_test_cppflags)
 test_unit_local_run_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 EXTRA_test_unit_local_run_DEPENDENCIES = tools/pmixhost server-glue/pmixhostd \
 	plugins/local/backend_local.la
+# Runs tools/pmixhost of this build.
+test_unit_doctor_SOURCES = test/unit/doctor.cc tools/doctor/directory_checks.cc tools/doctor/network_checks.cc \
+	tools/doctor/program_checks.cc tools/view/server_list.cc
+test_unit_doctor_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
+test_unit_doctor_LDADD = tools/librun.la $(PMIX_LIBS) $(CMOCKA_LIBS)
+EXTRA_test_unit_doctor_DEPENDENCIES = tools/pmixhost
+test_unit_event_lines_SOURCES = test/unit/event_lines.cc tools/view/event_lines.cc tools/view/value_text.cc
+test_unit_event_lines_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
+test_unit_event_lines_LDADD = common/libcommon.la $(PMIX_LIBS) $(CMOCKA_LIBS)

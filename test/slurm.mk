@@ -4,7 +4,8 @@ EXTRA_DIST += test/unit/slurm_symbols.sh
 
 if HAVE_SLURM
 SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_exit_report test/unit/slurm_prefork \
-	test/unit/slurm_backend test/unit/slurm_plugin test/unit/slurm_spawn
+	test/unit/slurm_backend test/unit/slurm_plugin test/unit/slurm_spawn \
+	test/unit/slurm_check
 SLURM_TESTS += test/unit/slurm_allocations test/unit/slurm_job_record
 check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
 TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
@@ -48,6 +49,12 @@ test_unit_slurm_allocations_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_
 test_unit_slurm_job_record_SOURCES = test/unit/slurm_job_record.cc plugins/slurm/backend/job_record.cc
 test_unit_slurm_job_record_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_job_record_LDADD = common/libcommon.la $(SLURM_LIBS) $(FMT_LIBS) $(CMOCKA_LIBS)
+
+test_unit_slurm_check_SOURCES = test/unit/slurm_check.cc $(slurm_check_files)
+test_unit_slurm_check_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS) \
+	-DPMIXHOST_TOP_BUILDDIR='"$(abs_top_builddir)"'
+test_unit_slurm_check_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+EXTRA_test_unit_slurm_check_DEPENDENCIES = plugins/slurm/mpi_pmixhost.la
 
 test_unit_slurm_spawn_SOURCES = test/unit/slurm_spawn.cc \
 	plugins/slurm/steps/spawn_command.cc

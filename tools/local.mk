@@ -11,10 +11,18 @@ tools_librun_files = \
 tools_librun_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 tools_librun_la_LIBADD = common/libcommon.la
 
+tools_doctor_files = tools/doctor/host_checks.h tools/doctor/config_checks.cc \
+	tools/doctor/directory_checks.cc tools/doctor/network_checks.cc tools/doctor/program_checks.cc
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
 	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
+	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) \
+	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
+	tools/cli/command_table.cc tools/cli/command_shape.h tools/cli/command_shape.cc \
+	tools/cli/completion.h tools/cli/completion.cc tools/cli/completion_command.cc \
+	tools/cli/data_command.cc tools/cli/spawn_command.cc  \
+	tools/view/value_text.h tools/view/value_text.cc \
 	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \
 	tools/view/server_list.h tools/view/server_list.cc tools/view/desk.h tools/view/desk.cc
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
@@ -22,3 +30,21 @@ tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5 \
 	contrib/man/pmixhost.7
 EXTRA_DIST += contrib/pmixhost.conf
+
+# Completion, where Debian's packages of the shells look for it. Without running the program (a build for another
+# machine) there is none.
+bashcompletiondir = $(datadir)/bash-completion/completions
+zshcompletiondir = $(datadir)/zsh/vendor-completions
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+if !CROSS_COMPILES
+nodist_bashcompletion_DATA = tools/completion/pmixhost
+nodist_zshcompletion_DATA = tools/completion/_pmixhost
+nodist_fishcompletion_DATA = tools/completion/pmixhost.fish
+endif
+tools/completion/pmixhost: tools/pmixhost
+	$(AM_V_GEN)$(MKDIR_P) tools/completion && tools/pmixhost completion bash >$@.new && mv $@.new $@
+tools/completion/_pmixhost: tools/pmixhost
+	$(AM_V_GEN)$(MKDIR_P) tools/completion && tools/pmixhost completion zsh >$@.new && mv $@.new $@
+tools/completion/pmixhost.fish: tools/pmixhost
+	$(AM_V_GEN)$(MKDIR_P) tools/completion && tools/pmixhost completion fish >$@.new && mv $@.new $@
+CLEANFILES += tools/completion/pmixhost tools/completion/_pmixhost tools/completion/pmixhost.fish

@@ -1,11 +1,13 @@
 // See topology.h.
 #include "common/process/topology.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <hwloc.h>
 #include <sched.h>
 #include <sys/sysinfo.h>
+#include <type_traits>
 
 namespace pmixhost {
 
@@ -59,6 +61,27 @@ std::string CpuSet::list() const {
     std::string list(text);
     std::free(text);
     return list;
+}
+
+Result<MachineShape> look_at_machine() {
+    hwloc_topology_t topology = nullptr;
+    if (hwloc_topology_init(&topology) != 0)
+        return system_error("hwloc_topology_init", errno);
+    std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, decltype(&hwloc_topology_destroy)> owner(
+        topology, &hwloc_topology_destroy);
+    if (hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
+        hwloc_topology_load(topology) != 0)
+        return system_error("hwloc cannot tell what this machine is", errno);
+    auto count = [topology](hwloc_obj_type_t type) {
+        return static_cast<unsigned>(std::max(0, hwloc_get_nbobjs_by_type(topology, type)));
+    };
+    MachineShape shape{count(HWLOC_OBJ_PACKAGE), count(HWLOC_OBJ_CORE), count(HWLOC_OBJ_PU), 0};
+    auto own = CpuSet::of_process(0);
+    if (!own)
+        return own.failure();
+    shape.own_cpus =
+        static_cast<unsigned>(std::max(0, hwloc_bitmap_weight(static_cast<hwloc_const_bitmap_t>(own->bitmap()))));
+    return shape;
 }
 
 std::uint64_t physical_memory() {

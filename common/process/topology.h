@@ -29,6 +29,14 @@ class CpuSet {
     std::unique_ptr<void, Free> bitmap_;
 };
 
+// What hwloc finds on this host.
+struct MachineShape {
+    unsigned packages = 0, cores = 0, cpus = 0;
+    unsigned own_cpus = 0; // of them, those that this process may use
+};
+// Blocks while it looks: mostly some ten ms. Fails (system) where hwloc cannot tell.
+Result<MachineShape> look_at_machine();
+
 // Physical memory of this host, bytes.
 std::uint64_t physical_memory();
 

@@ -248,6 +248,20 @@ void show_has_all_rules_with_their_places(void **) {
     says(result.out, "Every tool is refused because of " + file + ":3");
 }
 
+void both_are_json_too(void **) {
+    auto file = site("json.conf", "\"allow observe by root to jobs of anyone from here\"\n");
+    auto result = run({"policy", "show", "--json", "--file", file, "--user", "root", "--user-file", nothing()});
+    assert_int_equal(result.code, 0);
+    says(result.out, "\"place\": \"" + file + ":3\"");
+    says(result.out, "\"closed_by\": null");
+    says(result.out, "\"tools.max_connections\"");
+    result = explain(
+        file, {"--json", "--user", "root", "--owner", "daemon", "--action", "control", "--user-file", nothing()});
+    assert_int_equal(result.code, 1);
+    says(result.out, "\"allowed\": false");
+    says(result.out, "\"place\": \"built in\"");
+}
+
 void config_check_reads_the_rules(void **) {
     auto file = site("check.conf", "\"allow observe by root to jobs of anyone from here\",\n"
                                    "\"deny observe by root to jobs of root from here\",\n"
@@ -281,6 +295,7 @@ int main() {
         cmocka_unit_test(what_is_wrong_refuses_and_says_where),
         cmocka_unit_test(a_wrong_command_line_is_another_code),
         cmocka_unit_test(show_has_all_rules_with_their_places),
+        cmocka_unit_test(both_are_json_too),
         cmocka_unit_test(config_check_reads_the_rules),
     };
     return cmocka_run_group_tests_name("policy_command", tests, set_up, tear_down);

@@ -2,7 +2,9 @@
 // exit code.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pmixhost {
@@ -13,13 +15,27 @@ inline constexpr int exit_ok = 0;
 inline constexpr int exit_failure = 1; // it could not be done, or the file checked has errors
 inline constexpr int exit_usage = 2;   // the command line is wrong
 
+struct Command {
+    std::string_view name;
+    int (*run)(const Words &rest);
+    std::string_view text;
+};
+// In the order in which they are shown.
+std::span<const Command> commands();
+
 int signal_command(const Words &words);
 int kill_command(const Words &words);
 int pause_command(const Words &words);
 int resume_command(const Words &words);
 int ps_command(const Words &words);
 int run_command(const Words &words);
+int doctor_command(const Words &words); // exit_failure: there is a problem
 int config_command(const Words &words);
+int completion_command(const Words &words);
+int events_command(const Words &words);
+int get_command(const Words &words);
+int lookup_command(const Words &words);
+int spawn_command(const Words &words);
 int servers_command(const Words &words);
 int policy_command(const Words &words); // explain: exit_failure is "refused"
 int version_command(const Words &words);

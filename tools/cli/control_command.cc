@@ -2,6 +2,7 @@
 #include "common/job/process_set.h"
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/cli/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
 
@@ -85,6 +86,7 @@ int complain(int code, const Verb &verb, const std::string &text) {
 
 int carry_out(Order order, const std::string &name, unsigned patience) {
     const Verb &verb = *order.verb;
+    ProgressLine progress("waiting for job " + printable(name));
     auto found = find_server(name, std::chrono::seconds(patience));
     if (!found)
         return complain(exit_failure, verb, found.failure().text);
@@ -103,7 +105,7 @@ int control_command(const Verb &verb, const Words &words) {
     parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
     parser.add_option("--ranks", ranks, "Only these, such as 0-3,7 [all]");
     if (std::strcmp(verb.attribute, PMIX_JOB_CTRL_SIGNAL) == 0)
-        parser.add_option("-s,--signal", signal, "Its name or number [TERM]");
+        parser.add_option("-s,--signal", signal, "Its name or number [TERM]")->type_name("SIGNAL");
     parser.add_option("--timeout", patience, "Seconds to wait for the answer [30]")->check(CLI::Range(1u, 3600u));
     if (auto over = parse(parser, words))
         return *over;

@@ -5,7 +5,6 @@
 #include <exception>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <iterator>
 #include <string_view>
 #include <unistd.h>
 
@@ -13,34 +12,10 @@ using namespace pmixhost;
 
 namespace {
 
-struct Command {
-    std::string_view name;
-    int (*run)(const Words &rest);
-    std::string_view text; // empty: listed with the one before
-};
-
-// clang-format off
-constexpr Command commands[] = {
-    {"run", run_command, "run a program on virtual hosts of this machine"},
-    {"ps", ps_command, "list the processes of your jobs on this host"},
-    {"signal", signal_command, "send a signal to processes of a job; also: kill, pause, resume"},
-    {"kill", kill_command, ""},
-    {"pause", pause_command, ""},
-    {"resume", resume_command, ""},
-    {"servers", servers_command, "list the PMIx servers on this host that your tools can reach"},
-    {"with", with_command, "run a PMIx tool so that it finds a certain job"},
-    {"config", config_command, "show the configuration and where each value comes from, or check a file"},
-    {"policy", policy_command, "show the rules for tools, and what they decide"},
-    {"version", version_command, "show the version and what it was built with"},
-};
-// clang-format on
-
 std::string help() {
     std::string text = "Usage: pmixhost COMMAND [OPTIONS]\n\n";
-    for (const Command &command : commands) {
-        if (!command.text.empty())
-            text += fmt::format("  {:<9} {}\n", command.name, command.text);
-    }
+    for (const Command &command : commands())
+        text += fmt::format("  {:<10}  {}\n", command.name, command.text);
     return text + "\n"
                   "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
                   "pmixhost.conf(5). Under a resource manager, jobs need none of this: srun --mpi=pmixhost.\n"
@@ -70,7 +45,7 @@ int dispatch(const Words &words) {
         return exit_ok;
     }
     std::string names;
-    for (const Command &command : commands) {
+    for (const Command &command : commands()) {
         if (word == command.name)
             return command.run(rest);
         names += (names.empty() ? "" : ", ") + std::string(command.name);

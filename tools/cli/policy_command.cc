@@ -5,10 +5,9 @@
 #include "common/policy/accounts.h"
 #include "common/policy/policy_load.h"
 #include "common/policy/unreachable.h"
-#include "common/text/printable.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
 
-#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -95,8 +94,50 @@ void show_settings(const Loaded &loaded) {
     }
 }
 
-int show_policy(const Sources &sources, const Account &user) {
+using PolicyJson = nlohmann::ordered_json;
+
+void write_json(const PolicyJson &out) {
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+PolicyJson json_of(const std::vector<policy::Rule> &rules) {
+    auto out = PolicyJson::array();
+    for (const auto &rule : rules)
+        out.push_back({{"rule", rule.source.text}, {"place", rule.source.place}});
+    return out;
+}
+
+void show_as_json(const InForce &all, const Account &user, const std::vector<Error> &never) {
+    PolicyJson out;
+    out["settings"] = PolicyJson::object();
+    auto options = config_options();
+    const Loaded &loaded = all.checked.loaded;
+    for (std::size_t i = 0; i < options.size(); ++i) {
+        if (!options[i].key.starts_with("tools.") || options[i].key == "tools.policy")
+            continue;
+        auto value = PolicyJson::parse(show_option(options[i], loaded.settings), nullptr, false);
+        out["settings"][std::string(options[i].key)] = {{"value", value}, {"where", loaded.origins[i].where}};
+    }
+    const auto &closed = all.site.policy.closed_by();
+    out["closed_by"] = closed ? PolicyJson{{"rule", closed->text}, {"place", closed->place}} : PolicyJson();
+    out["site"] = json_of(all.site.rules);
+    out["user"] = {{"name", user.name}, {"uid", user.person.uid}, {"rules", json_of(all.user.rules)}};
+    out["built_in"] = json_of(policy::built_in_rules());
+    out["never_matching"] = PolicyJson::array();
+    for (const auto &error : never)
+        out["never_matching"].push_back(error.text);
+    write_json(out);
+}
+
+int show_policy(const Sources &sources, const Account &user, bool json) {
     InForce all = load(sources, user);
+    auto never = never_matching(all.site.rules);
+    auto more = policy::never_matching(all.user.rules, user.person.uid);
+    never.insert(never.end(), more.begin(), more.end());
+    if (json) {
+        show_as_json(all, user, never);
+        return all.wrong ? exit_failure : exit_ok;
+    }
     show_settings(all.checked.loaded);
     if (const auto &closed = all.site.policy.closed_by())
         fmt::print("\n# Every tool is refused because of {}: {}\n", closed->place, closed->text);
@@ -108,9 +149,6 @@ int show_policy(const Sources &sources, const Account &user) {
     }
     fmt::print("\n# Where none matches:\n");
     show_rules(policy::built_in_rules());
-    auto never = never_matching(all.site.rules);
-    auto more = policy::never_matching(all.user.rules, user.person.uid);
-    never.insert(never.end(), more.begin(), more.end());
     for (const auto &error : never)
         std::fprintf(stderr, "pmixhost: warning: %s\n", error.text.c_str());
     return all.wrong ? exit_failure : exit_ok;
@@ -142,7 +180,7 @@ Result<std::vector<Location>> places_of(const std::string &host) {
 }
 
 int explain(const Sources &sources, const Account &user, const Account &owner, const std::string &host,
-            policy::Request request) {
+            policy::Request request, bool json) {
     auto places = places_of(host);
     if (!places)
         return refuse_usage(places.failure().text);
@@ -150,10 +188,24 @@ int explain(const Sources &sources, const Account &user, const Account &owner, c
     request.asker = user.person;
     request.owner = owner.person;
     bool allowed = true;
+    auto out = PolicyJson::array();
     for (const auto &place : *places) {
         request.from = place;
         auto decision = all.site.policy.decide(request);
         allowed = allowed && decision.allowed;
+        if (json) {
+            PolicyJson one;
+            one["allowed"] = decision.allowed;
+            one["user"] = {{"name", user.name}, {"uid", user.person.uid}};
+            one["from"] = place.text();
+            one["action"] = std::string(name_of(request.action));
+            one["job"] = request.job.empty() ? PolicyJson() : PolicyJson(request.job);
+            one["owner"] = {{"name", owner.name}, {"uid", owner.person.uid}};
+            one["by"] = {{"rule", decision.by.text}, {"place", decision.by.place}};
+            one["note"] = decision.note.empty() ? PolicyJson() : PolicyJson(decision.note);
+            out.push_back(std::move(one));
+            continue;
+        }
         fmt::print("{}: {} (uid {}) from {}: {} of {}{} of {} (uid {})\n", decision.allowed ? "allowed" : "refused",
                    user.name, user.person.uid, place.text(), name_of(request.action),
                    request.job.empty() ? "jobs" : "job ", printable(request.job), owner.name, owner.person.uid);
@@ -161,6 +213,8 @@ int explain(const Sources &sources, const Account &user, const Account &owner, c
         if (!decision.note.empty())
             fmt::print("  {}\n", decision.note);
     }
+    if (json)
+        write_json(out);
     return allowed ? exit_ok : exit_failure;
 }
 
@@ -170,8 +224,10 @@ int policy_command(const Words &words) {
     CLI::App parser("The rules for tools: which users may do what to whose jobs, and from where.", "pmixhost policy");
     parser.require_subcommand(1);
     Sources sources;
+    bool json = false;
     std::string user, owner, host = "here", job, action;
     auto add_sources = [&](CLI::App &command) {
+        command.add_flag("--json", json, "Write it as JSON");
         command.add_option("--file", sources.file, "Read this file instead of the installed pmixhost.conf")
             ->type_name("FILE");
         command.add_option("--user-file", sources.user_file, "Read this file instead of the one in the user's home")
@@ -191,21 +247,14 @@ int policy_command(const Words &words) {
         ->type_name("ACTION")
         ->required();
     add_sources(*explains);
-    try {
-        parser.parse(Words(words.rbegin(), words.rend()));
-    } catch (const CLI::CallForHelp &) {
-        const CLI::App *asked = *show ? show : *explains ? explains : &parser;
-        std::fputs(asked->help().c_str(), stdout);
-        return exit_ok;
-    } catch (const CLI::ParseError &failure) {
-        return refuse_usage(printable(failure.what(), 200));
-    }
+    if (auto over = parse(parser, words))
+        return *over;
 
     auto asker = user.empty() ? policy::find_account(::getuid()) : policy::find_account(user);
     if (!asker)
         return refuse_usage(asker.failure().text);
     if (*show)
-        return show_policy(sources, *asker);
+        return show_policy(sources, *asker, json);
     auto whose = owner.empty() ? asker : policy::find_account(owner);
     if (!whose)
         return refuse_usage(whose.failure().text);
@@ -215,7 +264,7 @@ int policy_command(const Words &words) {
         return refuse_usage(fmt::format("--action {}: {}", printable(action), parsed.failure().text));
     request.action = *parsed;
     request.job = job;
-    return explain(sources, *asker, *whose, host, std::move(request));
+    return explain(sources, *asker, *whose, host, std::move(request), json);
 }
 
 } // namespace pmixhost

@@ -1,13 +1,21 @@
 // `pmixhost ps`: the processes of one's own jobs that run on this host, those on the jobs' other hosts among them.
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/cli/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/process_list.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <map>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace pmixhost {
 
@@ -38,7 +46,7 @@ void show_json(const std::vector<ShownJob> &jobs) {
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void show_text(const std::vector<ShownJob> &jobs) {
+std::vector<std::string> table_of(const std::vector<ShownJob> &jobs) {
     std::size_t width = 3, host_width = 4, state_width = 5;
     for (const auto &job : jobs) {
         width = std::max(width, job.server.job.size());
@@ -47,37 +55,33 @@ void show_text(const std::vector<ShownJob> &jobs) {
             state_width = std::max(state_width, one.state.size());
         }
     }
-    fmt::print("{:<{}}  {:>6}  {:<{}}  {:>8}  {:<{}}  EXECUTABLE\n", "JOB", width, "RANK", "HOST", host_width, "PID",
-               "STATE", state_width);
+    std::vector<std::string> lines{fmt::format("{:<{}}  {:>6}  {:<{}}  {:>8}  {:<{}}  EXECUTABLE", "JOB", width, "RANK",
+                                               "HOST", host_width, "PID", "STATE", state_width)};
     for (const auto &job : jobs)
         for (const auto &one : job.processes)
-            fmt::print("{:<{}}  {:>6}  {:<{}}  {:>8}  {:<{}}  {}\n", job.server.job, width, one.rank,
-                       printable(one.host), host_width, one.pid, printable(one.state), state_width,
-                       printable(one.executable));
+            lines.push_back(fmt::format("{:<{}}  {:>6}  {:<{}}  {:>8}  {:<{}}  {}", printable(job.server.job, 300),
+                                        width, one.rank, printable(one.host), host_width, one.pid, printable(one.state),
+                                        state_width, printable(one.executable)));
+    return lines;
 }
 
-} // namespace
+// The jobs that are asked for, by name: where one has several servers here, one of them knows all.
+using Servers = std::map<std::string, ListedServer>;
 
-int ps_command(const Words &words) {
-    CLI::App parser("Lists the processes of your jobs on this host, with those that they have on others.",
-                    "pmixhost ps");
-    bool json = false;
-    std::vector<std::string> names;
-    unsigned patience = 10;
-    parser.add_option("JOB", names, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them [all]");
-    parser.add_flag("--json", json, "Write them as JSON");
-    parser.add_option("--timeout", patience, "Seconds to wait for each job's answer [10]")
-        ->check(CLI::Range(1u, 3600u));
-    if (auto over = parse(parser, words))
-        return *over;
-    int code = exit_ok;
-    auto complain = [&code](const std::string &job, const std::string &why) {
-        std::fprintf(stderr, "pmixhost: error: job %s: %s\n", printable(job).c_str(), why.c_str());
-        code = exit_failure;
+// What there is, and what is wrong with the rest.
+struct Gathered {
+    std::vector<ShownJob> jobs;
+    std::vector<std::string> complaints;
+};
+
+Gathered gather(const std::vector<std::string> &names, std::chrono::seconds patience) {
+    Gathered gathered;
+    auto complain = [&gathered](const std::string &job, const std::string &why) {
+        gathered.complaints.push_back(fmt::format("job {}: {}", printable(job), printable(why, 300)));
     };
     auto all = servers_below(rendezvous_root());
-    std::map<std::string, ListedServer> servers; // by job: where it has several here, one of them knows all
-    std::vector<Desk> desks;                     // as long as their servers are asked
+    Servers servers;
+    std::vector<Desk> desks; // as long as their servers are asked
     for (const auto &name : names) {
         auto meant = servers_of(all, name);
         if (meant.empty()) {
@@ -94,18 +98,111 @@ int ps_command(const Words &words) {
     }
     for (const auto &one : names.empty() ? all : std::vector<ListedServer>())
         servers.emplace(one.job, one);
-    std::vector<ShownJob> jobs;
     for (const auto &[job, server] : servers) {
-        auto processes = processes_of(server, std::chrono::seconds(patience));
+        auto processes = processes_of(server, patience);
         if (processes)
-            jobs.push_back({server, std::move(*processes)});
+            gathered.jobs.push_back({server, std::move(*processes)});
         else
             complain(job, processes.failure().text);
     }
-    if (json)
-        show_json(jobs);
-    else if (!jobs.empty() || code == exit_ok)
-        show_text(jobs);
+    return gathered;
+}
+
+// Draws over what was drawn before, as many lines as the terminal has.
+void draw(const Gathered &gathered) {
+    winsize size{};
+    bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    std::size_t rows = known && size.ws_row > 0 ? size.ws_row : 24,
+                columns = known && size.ws_col > 0 ? size.ws_col : 80;
+    std::size_t processes = 0;
+    for (const auto &job : gathered.jobs)
+        processes += job.processes.size();
+    std::time_t now = std::time(nullptr);
+    tm parts{};
+    char time[32] = "";
+    if (localtime_r(&now, &parts))
+        strftime(time, sizeof time, "%H:%M:%S", &parts);
+    std::vector<std::string> lines{fmt::format("{}  {} jobs, {} processes", time, gathered.jobs.size(), processes)};
+    lines.insert(lines.end(), gathered.complaints.begin(), gathered.complaints.end());
+    for (auto &line : table_of(gathered.jobs))
+        lines.push_back(std::move(line));
+    if (lines.size() > rows) {
+        std::size_t left = lines.size() - rows + 1;
+        lines.resize(rows - 1);
+        lines.push_back(fmt::format("... {} more lines", left));
+    }
+    std::string screen = "\x1b[H";
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        screen += (i == 0 ? "" : "\r\n") + lines[i].substr(0, columns) + "\x1b[K";
+    fmt::print("{}\x1b[J", screen);
+    std::fflush(stdout);
+}
+
+volatile sig_atomic_t interrupted = 0;
+void on_interrupt(int) {
+    interrupted = 1;
+}
+
+// Until it is interrupted, or nobody looks any more.
+int watch(const std::vector<std::string> &names, std::chrono::seconds patience) {
+    constexpr auto interval = std::chrono::seconds(2);
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    for (int number : {SIGINT, SIGTERM, SIGHUP})
+        ::sigaction(number, &action, nullptr);
+    // Another screen: what was on the terminal comes back.
+    fmt::print("\x1b[?1049h\x1b[?25l\x1b[2J");
+    while (!interrupted && !std::ferror(stdout)) {
+        auto next = std::chrono::steady_clock::now() + interval;
+        draw(gather(names, patience));
+        for (;;) {
+            auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now()).count();
+            if (left <= 0 || interrupted)
+                break;
+            ::poll(nullptr, 0, static_cast<int>(left));
+        }
+    }
+    fmt::print("\x1b[?25h\x1b[?1049l");
+    return exit_ok;
+}
+
+} // namespace
+
+int ps_command(const Words &words) {
+    CLI::App parser("Lists the processes of your jobs on this host, with those that they have on others.",
+                    "pmixhost ps");
+    bool json = false, live = false;
+    std::vector<std::string> names;
+    unsigned patience = 10;
+    parser.add_option("JOB", names, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them [all]");
+    parser.add_flag("--json", json, "Write them as JSON");
+    parser.add_flag("-w,--watch", live,
+                    "Draw them again every two seconds, until it is interrupted; on a terminal only");
+    parser.add_option("--timeout", patience, "Seconds to wait for each job's answer [10]")
+        ->check(CLI::Range(1u, 3600u));
+    if (auto over = parse(parser, words))
+        return *over;
+    if (live) {
+        if (!json && is_terminal(stdout))
+            return watch(names, std::chrono::seconds(patience));
+        std::fputs("pmixhost: error: -w is for a terminal; next: without it, or with --json, again and again\n",
+                   stderr);
+        return exit_usage;
+    }
+    Gathered gathered;
+    {
+        ProgressLine progress("waiting for the jobs");
+        gathered = gather(names, std::chrono::seconds(patience));
+    }
+    for (const auto &one : gathered.complaints)
+        std::fprintf(stderr, "pmixhost: error: %s\n", one.c_str());
+    int code = gathered.complaints.empty() ? exit_ok : exit_failure;
+    if (json) {
+        show_json(gathered.jobs);
+    } else if (!gathered.jobs.empty() || code == exit_ok) {
+        for (const auto &line : table_of(gathered.jobs))
+            fmt::print("{}\n", line);
+    }
     return code;
 }
 

@@ -1,5 +1,5 @@
 // `pmixhost version`.
-#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
 #include "tools/run/daemon_process.h"
 
 #include <config.h>
@@ -33,11 +33,9 @@ static int show_backends() {
 }
 
 int version_command(const Words &words) {
-    for (const auto &word : words) {
-        bool help = word == "--help" || word == "-h";
-        std::fputs("Usage: pmixhost version\n", help ? stdout : stderr);
-        return help ? exit_ok : exit_usage;
-    }
+    CLI::App parser("Shows the version, and the installed backends with what each can do.", "pmixhost version");
+    if (auto over = parse(parser, words))
+        return *over;
     std::printf("pmixhost %s\n", PACKAGE_VERSION);
     std::printf("PMIx library %ld.%ld.%ld (of the build)\n", long{PMIX_VERSION_MAJOR}, long{PMIX_VERSION_MINOR},
                 long{PMIX_VERSION_RELEASE});

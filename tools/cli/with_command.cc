@@ -2,7 +2,8 @@
 // that may be the beginning of several (common/rendezvous/rendezvous_files.h); in a directory with the files of one
 // server there is no doubt.
 #include "common/text/printable.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
 
@@ -21,15 +22,6 @@
 namespace pmixhost {
 
 namespace {
-
-constexpr char with_usage[] =
-    "Usage: pmixhost with JOB[.STEP] -- TOOL [ARGUMENTS]\n"
-    "\n"
-    "Runs a PMIx tool so that it finds that job's server: on this host, or on one of the job's\n"
-    "where the site's rules allow it. JOB may also be a namespace, as `pmixhost servers` lists them.\n"
-    "\n"
-    "Exit code: the tool's (128 and its number for a signal); 1 there is no such job here, or the\n"
-    "tool cannot be run, 2 wrong command line.\n";
 
 constexpr std::chrono::seconds calling_patience{60};
 
@@ -89,15 +81,23 @@ int run(char *const words[], char *const environment[]) {
 } // namespace
 
 int with_command(const Words &words) {
-    if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
-        std::fputs(with_usage, stdout);
-        return exit_ok;
-    }
-    if (words.size() < 3 || words[1] != "--" || words[0].empty()) {
-        std::fputs(with_usage, stderr);
-        return exit_usage;
-    }
-    auto found = find_server(words[0], calling_patience);
+    CLI::App parser(
+        "pmixhost with JOB[.STEP] -- TOOL [ARGUMENTS]: runs a PMIx tool so that it finds that job's server, "
+        "on this host or another.\nExit code: the tool's (128 and its number for a signal); 1 there is no such job "
+        "here, or "
+        "the tool cannot be run, 2 wrong command line.",
+        "pmixhost with");
+    std::string job;
+    parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
+    auto dashes = std::find(words.begin(), words.end(), "--");
+    if (auto over = parse(parser, Words(words.begin(), dashes), true))
+        return *over;
+    if (dashes == words.end() || dashes + 1 == words.end())
+        return complain(exit_usage, "which tool? It stands behind -- (see pmixhost with --help)");
+    auto found = [&job] {
+        ProgressLine progress("calling job " + printable(job));
+        return find_server(job, calling_patience);
+    }();
     if (!found)
         return complain(exit_failure, found.failure().text);
     char host[HOST_NAME_MAX + 1] = "";
@@ -120,7 +120,7 @@ int with_command(const Words &words) {
             environment.push_back(*variable);
     }
     environment.push_back(nullptr);
-    Words tool(words.begin() + 2, words.end());
+    Words tool(dashes + 1, words.end());
     for (auto &word : tool)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -1,5 +1,6 @@
 // `pmixhost run`. See run.h for the work.
 #include "common/config/config.h"
+#include "tools/cli/command_shape.h"
 #include "tools/cli/commands.h"
 #include "tools/run/run.h"
 #include "tools/run/run_options.h"
@@ -16,6 +17,8 @@ static int complain(const std::string &text, int code) {
 }
 
 int run_command(const Words &words) {
+    if (is_to_be_described(words))
+        look_at_run_options([](const CLI::App &parser) { throw DescribedCommand(shape_of(parser)); });
     const char *process_sets = std::getenv(process_sets_variable);
     auto command = parse_run(words, process_sets ? process_sets : "");
     if (!command)

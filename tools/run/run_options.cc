@@ -224,6 +224,15 @@ std::vector<std::vector<std::string>> split_programs(const std::vector<std::stri
     return programs;
 }
 
+void look_at_run_options(const std::function<void(const CLI::App &)> &look) {
+    RunOptions options;
+    Raw raw;
+    std::string process_set;
+    CLI::App parser;
+    define(parser, options, raw, process_set);
+    look(parser);
+}
+
 Result<RunCommand> parse_run(const std::vector<std::string> &words, std::string_view process_sets) {
     RunCommand command;
     RunOptions &options = command.options;

@@ -6,9 +6,14 @@
 #include "common/job/process_set.h"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace pmixhost {
 
@@ -40,6 +45,9 @@ struct RunCommand {
 };
 // `process_sets`: the text of the environment variable (common/job/process_set.h).
 Result<RunCommand> parse_run(const std::vector<std::string> &words, std::string_view process_sets = {});
+
+// The parser of the words before the program, to look at.
+void look_at_run_options(const std::function<void(const CLI::App &)> &look);
 
 // Splits "-n 2 a : -n 3 b" at its separators. As with mpirun, a program cannot have an argument that is just ":".
 std::vector<std::vector<std::string>> split_programs(const std::vector<std::string> &words);

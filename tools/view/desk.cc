@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <poll.h>
 #include <spawn.h>
@@ -22,34 +21,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t longest_word = 4096;
 constexpr std::string_view serving = "serving ", failed = "failed ";
-// When the user is told that this takes a while.
-constexpr auto quiet_time = std::chrono::seconds(1);
 
 // What the desk says first; a failure says why nothing came.
 Result<std::string> first_word(int fd, const std::string &job, Clock::time_point deadline) {
-    auto notice = Clock::now() + quiet_time;
-    bool tells = ::isatty(STDERR_FILENO), told = false;
     for (;;) {
-        auto now = Clock::now();
-        auto until = tells && !told ? std::min(notice, deadline) : deadline;
-        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - now).count();
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+        if (left <= 0)
+            return error(ErrorKind::timeout, "job {} was not reached in time", printable(job));
         pollfd poll{fd, POLLIN, 0};
-        int ready = ::poll(&poll, 1, static_cast<int>(std::max<long>(left, 0)));
+        int ready = ::poll(&poll, 1, static_cast<int>(left));
         if (ready < 0 && errno != EINTR)
             return system_error("poll", errno);
-        if (ready > 0) {
-            char bytes[longest_word];
-            ssize_t there = ::recv(fd, bytes, sizeof bytes, 0);
-            if (there > 0)
-                return std::string(bytes, static_cast<std::size_t>(there));
-            return error(ErrorKind::system, "the desk has ended without a word");
-        }
-        if (Clock::now() >= deadline)
-            return error(ErrorKind::timeout, "job {} was not reached in time", printable(job));
-        if (tells && !told && Clock::now() >= notice) {
-            told = true;
-            std::fprintf(stderr, "pmixhost: calling job %s ...\n", printable(job).c_str());
-        }
+        if (ready <= 0)
+            continue;
+        char bytes[longest_word];
+        ssize_t there = ::recv(fd, bytes, sizeof bytes, 0);
+        if (there > 0)
+            return std::string(bytes, static_cast<std::size_t>(there));
+        return error(ErrorKind::system, "the desk has ended without a word");
     }
 }
 
@@ -122,14 +111,19 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
 }
 
 Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience) {
-    auto meant = servers_of(servers_below(rendezvous_root()), name);
-    for (const auto &one : meant) {
-        if (one.job != meant[0].job)
-            return error(ErrorKind::limit, "job {} has several steps here; next: name one of {}, {}, ...",
-                         printable(name), printable(meant[0].job), printable(one.job));
+    auto all = servers_below(rendezvous_root());
+    auto meant = name.empty() ? all : servers_of(all, name);
+    auto other = std::find_if(meant.begin(), meant.end(), [&](const auto &one) { return one.job != meant[0].job; });
+    if (other != meant.end()) {
+        std::string choice = fmt::format("{}, {}, ...", printable(meant[0].job), printable(other->job));
+        return name.empty() ? error(ErrorKind::limit, "there are several jobs here; next: name one of {}", choice)
+                            : error(ErrorKind::limit, "job {} has several steps here; next: name one of {}",
+                                    printable(name), choice);
     }
     if (!meant.empty())
         return FoundServer{meant[0], std::nullopt};
+    if (name.empty())
+        return error(ErrorKind::not_found, "no job of yours is on this host; next: name one");
     auto desk = Desk::open(name, patience);
     if (!desk)
         return error(desk.failure().kind,

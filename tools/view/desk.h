@@ -33,8 +33,8 @@ struct FoundServer {
     ListedServer server;
     std::optional<Desk> desk; // keeps it there
 };
-// One server of the one step that `name` means: on this host if there is one, else by a desk. Fails (limit) where it
-// means several steps, with the names of some, and as Desk::open() does.
+// One server of the one step that `name` means (empty: the only job that is on this host): on this host if there is
+// one, else by a desk. Fails (limit) where it means several steps, with the names of some, and as Desk::open() does.
 Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience);
 
 } // namespace pmixhost

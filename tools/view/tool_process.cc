@@ -1,8 +1,6 @@
 // See tool_process.h.
 #include "tools/view/tool_process.h"
 
-#include "common/base/unique_fd.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -11,8 +9,10 @@
 #include <fcntl.h>
 #include <pmix_tool.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -45,19 +45,26 @@ std::string answer_of(const std::string &file, const std::function<std::string()
     return ask();
 }
 
-// In the asking process; never returns. Its end is enough for the server: finalizing may wait, too.
-[[noreturn]] void ask_and_end(int to, const std::string &file, const std::function<std::string()> &ask) {
-    // What libpmix has to say on its own would mix with what we say.
+void write_answer(int to, std::string_view answer) {
+    while (!answer.empty()) {
+        ssize_t written = ::write(to, answer.data(), answer.size());
+        if (written < 0 && errno != EINTR)
+            return;
+        answer.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+    }
+}
+
+// What libpmix has to say on its own would mix with what we say.
+void be_quiet() {
     int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     ::dup2(null, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
-    std::string answer = answer_of(file, ask) + end_mark;
-    for (std::size_t at = 0; at < answer.size();) {
-        ssize_t written = ::write(to, answer.data() + at, answer.size() - at);
-        if (written < 0 && errno != EINTR)
-            break;
-        at += written < 0 ? 0 : static_cast<std::size_t>(written);
-    }
+}
+
+// In the asking process; never returns. Its end is enough for the server: finalizing may wait, too.
+[[noreturn]] void ask_and_end(int to, const std::string &file, const std::function<std::string()> &ask) {
+    be_quiet();
+    write_answer(to, answer_of(file, ask) + end_mark);
     ::_exit(0);
 }
 
@@ -116,6 +123,56 @@ Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds pat
     if (answer.starts_with('!'))
         return error(ErrorKind::system, "{}", answer.substr(1));
     return answer;
+}
+
+Result<ListeningTool> ListeningTool::start(const ListedServer &server,
+                                           const std::function<std::string(int to)> &listen) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return system_error("cannot make a pipe", errno);
+    UniqueFd from(ends[0]), to(ends[1]);
+    std::signal(SIGCHLD, SIG_DFL);
+    pid_t parent = ::getpid(), pid = ::fork();
+    if (pid < 0)
+        return system_error("cannot make a process", errno);
+    if (pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent)
+            ::_exit(1);
+        from.reset();
+        be_quiet();
+        std::string last = answer_of(server.file, [&] { return listen(to.get()); });
+        write_answer(to.get(), last.empty() ? last : last + '\n');
+        ::_exit(0);
+    }
+    return ListeningTool(pid, std::move(from));
+}
+
+ListeningTool::ListeningTool(ListeningTool &&other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), from_(std::move(other.from_)), begun_(std::move(other.begun_)) {}
+
+ListeningTool::~ListeningTool() {
+    if (pid_ < 0)
+        return;
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR)
+        ;
+}
+
+std::optional<std::vector<std::string>> ListeningTool::read_lines() {
+    char bytes[65536];
+    ssize_t got = ::read(from_.get(), bytes, sizeof bytes);
+    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
+        return std::nullopt;
+    begun_.append(bytes, got < 0 ? 0 : static_cast<std::size_t>(got));
+    std::vector<std::string> lines;
+    std::size_t begin = 0;
+    for (std::size_t end; (end = begun_.find('\n', begin)) != begun_.npos; begin = end + 1)
+        lines.push_back(begun_.substr(begin, end - begin));
+    begun_.erase(0, begin);
+    if (begun_.size() > max_answer)
+        return std::nullopt;
+    return lines;
 }
 
 } // namespace pmixhost

@@ -2,10 +2,12 @@
 // thinks, and may wait for ever. That process is ended when its time is up.
 #pragma once
 
+#include "common/base/unique_fd.h"
 #include "tools/view/server_list.h"
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 namespace pmixhost {
 
@@ -18,5 +20,26 @@ bool leads_tools_elsewhere(std::string_view variable);
 // the exclamation mark when what `ask` returned begins with one, and when the asking process did not live to answer).
 Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds patience,
                             const std::function<std::string()> &ask);
+
+// A process that is a tool of a server for longer, and writes what it has to say into a pipe. Ended when this is
+// dropped, or when this process ends.
+class ListeningTool {
+  public:
+    // `listen` gets the descriptor to write lines to; what it returns is as `ask` of as_tool() has it, and is the last
+    // line. So is what libpmix said when it could not connect. Fails (system) where there can be no process or pipe.
+    static Result<ListeningTool> start(const ListedServer &server, const std::function<std::string(int to)> &listen);
+    ListeningTool(ListeningTool &&other) noexcept;
+    ~ListeningTool();
+
+    int fd() const { return from_.get(); } // readable: call read_lines()
+    // The whole lines that are there; blocks until there is something. Nothing: it has ended.
+    std::optional<std::vector<std::string>> read_lines();
+
+  private:
+    ListeningTool(pid_t pid, UniqueFd from) : pid_(pid), from_(std::move(from)) {}
+    pid_t pid_ = -1;
+    UniqueFd from_;
+    std::string begun_;
+};
 
 } // namespace pmixhost

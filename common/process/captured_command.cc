@@ -1,0 +1,123 @@
+// See captured_command.h.
+#include "common/process/captured_command.h"
+
+#include "common/base/unique_fd.h"
+#include "common/text/printable.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr std::size_t max_captured = 16u << 20;
+using CaptureClock = std::chrono::steady_clock;
+
+struct Stream {
+    UniqueFd fd;
+    std::string *text;
+};
+
+std::vector<char *> pointers_to(std::vector<std::string> &texts) {
+    std::vector<char *> out;
+    for (auto &text : texts)
+        out.push_back(text.data());
+    out.push_back(nullptr);
+    return out;
+}
+
+// Until both are closed.
+Result<void> read_streams(Stream (&streams)[2], CaptureClock::time_point deadline) {
+    while (streams[0].fd || streams[1].fd) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - CaptureClock::now()).count();
+        if (left <= 0)
+            return error(ErrorKind::timeout, "its time is up");
+        pollfd polls[2] = {{streams[0].fd.get(), POLLIN, 0}, {streams[1].fd.get(), POLLIN, 0}};
+        if (::poll(polls, 2, static_cast<int>(std::min<long long>(left, 60'000))) <= 0)
+            continue;
+        for (int i = 0; i < 2; ++i) {
+            if (polls[i].revents == 0)
+                continue;
+            char bytes[16384];
+            ssize_t got = ::read(polls[i].fd, bytes, sizeof bytes);
+            if (got > 0)
+                streams[i].text->append(bytes, static_cast<std::size_t>(got));
+            else if (got == 0 || (errno != EINTR && errno != EAGAIN))
+                streams[i].fd.reset();
+            if (streams[i].text->size() > max_captured)
+                return error(ErrorKind::limit, "it says more than {} MiB", max_captured >> 20);
+        }
+    }
+    return {};
+}
+
+// False: it does not end by then.
+bool wait_until(pid_t pid, CaptureClock::time_point deadline, int &status) {
+    for (;;) {
+        pid_t ended = ::waitpid(pid, &status, WNOHANG);
+        if (ended == pid || (ended < 0 && errno != EINTR))
+            return true;
+        if (CaptureClock::now() >= deadline)
+            return false;
+        ::poll(nullptr, 0, 5); // it has closed its streams: it ends any moment
+    }
+}
+
+} // namespace
+
+Result<Captured> run_captured(const std::vector<std::string> &words, std::chrono::milliseconds patience,
+                              const std::optional<std::vector<std::string>> &environment) {
+    int out[2], err[2];
+    if (::pipe2(out, O_CLOEXEC) != 0)
+        return system_error("cannot make a pipe", errno);
+    UniqueFd out_from(out[0]), out_to(out[1]);
+    if (::pipe2(err, O_CLOEXEC) != 0)
+        return system_error("cannot make a pipe", errno);
+    UniqueFd err_from(err[0]), err_to(err[1]);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out_to.get(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err_to.get(), STDERR_FILENO);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // a group of its own: killed with what it started
+    posix_spawnattr_setpgroup(&attributes, 0);
+    auto own_words = words;
+    auto own_environment = environment.value_or(std::vector<std::string>());
+    auto argv = pointers_to(own_words), envp = pointers_to(own_environment);
+    std::signal(SIGCHLD, SIG_DFL); // inherited otherwise, nobody could be waited for
+    pid_t pid = -1;
+    int failed = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environment ? envp.data() : environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (failed != 0)
+        return system_error(fmt::format("cannot run {}", printable(words[0], 200)), failed);
+    out_to.reset();
+    err_to.reset();
+    Captured captured;
+    Stream streams[2] = {{std::move(out_from), &captured.out}, {std::move(err_from), &captured.err}};
+    auto deadline = CaptureClock::now() + patience;
+    auto read = read_streams(streams, deadline);
+    int status = 0;
+    if (read && !wait_until(pid, deadline, status))
+        read = error(ErrorKind::timeout, "its time is up");
+    if (!read) {
+        ::kill(-pid, SIGKILL);
+        while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        return error(read.failure().kind, "{} was ended: {}{}", printable(words[0], 200), read.failure().text,
+                     read.failure().kind == ErrorKind::timeout ? fmt::format(" ({} s)", patience.count() / 1000) : "");
+    }
+    captured.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return captured;
+}
+
+} // namespace pmixhost

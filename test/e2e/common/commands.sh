@@ -1,0 +1,149 @@
+#!/bin/bash
+# The commands with which a user looks at a running job: ps, events, get, lookup, spawn, servers, with, completion.
+. "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+
+out=$test_dir/shows go=$test_dir/go
+: >"$out"
+if [[ $backend == slurm ]]; then
+    pmixhost=$PMIXHOST_BUILD/tools/pmixhost
+    host=$(host_name 1)
+    asks() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- env ${variables[@]+"${variables[@]}"} timeout -k 5 60 "$@"; }
+    (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- \
+        salloc -Q -N2 --ntasks-per-node=8 srun "$mpi" -n4 --ntasks-per-node=2 -m block "$clients/shows" "$go") >"$out" 2>&1 </dev/null &
+else
+    pmixhost=$PMIXHOST_RUN
+    # Servers of others on this machine are not looked at.
+    export TMPDIR=$test_dir
+    unset PMIX_SYSTEM_TMPDIR
+    asks() { env ${variables[@]+"${variables[@]}"} timeout -k 5 60 "$@"; }
+    (cd "$test_dir" && exec timeout -k 5 170 "$pmixhost" run --hosts 2 -n4 --tmpdir "$test_dir" "$clients/shows" "$go") >"$out" 2>&1 </dev/null &
+fi
+job_pid=$!
+variables=()
+said() { (($(grep -c "^$1" "$out") == $2)); } # TEXT TIMES
+ask() { status=0; output=$(asks "$pmixhost" "$@" 2>&1) || status=$?; } # sets $output and $status
+field() { python3 -c "import json, sys; r = json.load(sys.stdin); print($1)" <<<"$output"; } # EXPRESSION with r
+ok "a job runs" until_true 40 said there 4
+
+# ------------------------------------------------------------------------------------------ what there is
+
+ask servers --json
+nspace=$(field 'r[0]["job"]')
+like "it is listed" "$nspace" '^[a-z]+\.[^.]+'
+is "once for each host that is here" "$(field 'len({one["job"] for one in r})')" 1
+ask ps --json "$nspace"
+is "with its processes" "$(field '[p["rank"] for p in r[0]["processes"]]')" "[0, 1, 2, 3]"
+ask ps
+unlike "without a terminal there are no control sequences" "$output" $'\x1b'
+ask ps -w
+like "nor is there anything live" "$status $output" '^2 pmixhost: error: -w is for a terminal; next: '
+if [[ $backend == local ]]; then
+    # The terminal is given to the command by script(1); two pictures are two seconds apart.
+    screen=$test_dir/screen
+    (TERM=xterm exec timeout -k 5 60 script -qec "$pmixhost ps -w $nspace" /dev/null) >"$screen" 2>&1 </dev/null &
+    watcher=$!
+    pictures() { (($(grep -a -o '1 jobs, 4 processes' "$screen" | wc -l) >= $1)); }
+    ok "on a terminal the list is drawn again" until_true 30 pictures 2
+    kill "$watcher"
+    wait "$watcher" 2>/dev/null
+fi
+
+# ---------------------------------------------------------------------------------------- what is known
+
+for rank in 0 3; do
+    ask get "$nspace" $rank shows.posted
+    is "rank $rank has posted a text" "$status $output" "0 of $rank"
+done
+ask get "$nspace" 2 shows.bytes
+is "bytes are digits" "$status $output" "0 00ff"
+ask get "$nspace" '*' PMIX_JOB_SIZE
+is "of the job, by the name of an attribute" "$status $output" "0 4"
+ask get "$nspace" '*' pmix.job.size
+is "and by the key" "$status $output" "0 4"
+ask get --timeout 3 "$nspace" 1 no.such.key
+like "a key that nobody has posted" "$status $output" "^1 pmixhost: error: job $nspace: "
+ask get "$nspace" one shows.posted
+like "a rank that is none" "$status $output" "^2 pmixhost: error: RANK is 'one'; allowed: "
+ask get 999999 0 shows.posted
+like "a job that is not here" "$status $output" '^1 pmixhost: error: none of job 999999 is on this host; next: '
+ask lookup shows.published
+is "what is published is found" "$status $output" "0 a word"
+ask lookup --job "$nspace" --timeout 5 no.such.key
+like "what is not is said to be so" "$status $output" "^1 pmixhost: error: job $nspace: nobody has published it; next: --wait"
+ask publish a=b
+like "a tool publishes nothing" "$status $output" "^2 pmixhost: error: there is no command 'publish'; allowed: "
+
+# -------------------------------------------------------------------------------------------- what happens
+
+events=$test_dir/events
+asks "$pmixhost" events --kind aborted,7301 --json "$nspace" >"$events" 2>"$events.err" &
+listener=$!
+asks "$pmixhost" events "$nspace" >"$events.all" 2>"$events.all.err" &
+everything=$!
+listens() { grep -q "listening to job $nspace" "$events.err" && grep -q "listening to job $nspace" "$events.all.err"; }
+ok "somebody listens" until_true 30 listens 2>/dev/null
+touch "$go.notify"
+heard() { grep -q "$1" "$2"; } # TEXT FILE
+ok "an event that was asked for is told" until_true 20 heard '"code":7301' "$events"
+ok "any is to who asked for none" until_true 20 heard ' 7302 ' "$events.all"
+ask spawn -n 2 "$nspace" -- /bin/sh -c "echo \"spawned in \$PWD\" >>'$test_dir/spawned'"
+like "a program is spawned" "$status $output" '^0 [a-z]+\.[^ ]+$'
+spawned() { [[ -f $test_dir/spawned && $(wc -l <"$test_dir/spawned") == 2 ]]; }
+ok "and runs, twice" until_true 20 spawned
+ask spawn "$nspace" -- /no/such/program
+like "one that is not there fails" "$status $output" "^1 pmixhost: error: job $nspace: PMIx_Spawn: .*next: "
+ask spawn "$nspace"
+like "none is a wrong command line" "$status $output" '^2 pmixhost: error: which program'
+ask kill --ranks 3 "$nspace"
+is "a process is killed" "$status $output" "0 "
+ok "which is told" until_true 20 heard 'PMIX_ERR_PROC_ABORTED' "$events"
+victim=$(grep PMIX_ERR_PROC_ABORTED "$events" | head -n 1)
+output=$victim
+is "with whom it was" "$(field 'r["affected"]')" "['$nspace:3']"
+unlike "what was not asked for is not told" "$(cat "$events")" 7302
+ask events --kind nothing
+like "a kind that there is not" "$status $output" "^2 pmixhost: error: --kind is 'nothing'; allowed: ended, aborted, host"
+ask events 999999
+like "nor of a job that is not here" "$status $output" '^1 pmixhost: error: job 999999: none of its processes'
+touch "$go"
+wait "$job_pid"
+wait "$listener"
+is "who listens ends with the job" "$?" 0
+wait "$everything"
+is "and so does who listens to all" "$?" 0
+like "the ends of the others were told" "$(cat "$events.all")" "PMIX_EVENT_PROC_TERMINATED .*$nspace:"
+
+# --------------------------------------------------------------------------------------- command lines
+
+script=$test_dir/completion
+"$pmixhost" completion bash >"$script"
+completes() ( # WORD ...: what the last one can become
+    PATH=$(dirname "$pmixhost"):$PATH
+    . "$script"
+    COMP_WORDS=(pmixhost "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _pmixhost
+    echo "${COMPREPLY[*]}"
+)
+is "commands are completed" "$(completes se)" "servers"
+is "options too" "$(completes ps --j)" "--json"
+is "of a subcommand" "$(completes policy explain --own)" "--owner"
+is "and what they take" "$(completes policy explain --action obs)" "observe"
+is "signals" "$(completes signal -s US)" "USR1 USR2"
+is "subcommands" "$(completes policy sh)" "show"
+like "files" "$(cd "$test_dir" && completes config --check compl)" "completion"
+like "behind -- a program" "$(completes with 1 -- printe)" "printenv"
+is "a number is not guessed" "$(completes ps --timeout 1)" ""
+"$pmixhost" completion zsh >"$script.zsh"
+"$pmixhost" completion fish >"$script.fish"
+for shell in zsh fish; do
+    if [[ -n $(type -P "$shell") ]]; then
+        ok "$shell reads its script" "$shell" -n "$script.$shell"
+    else
+        skip "$shell reads its script" "there is no $shell"
+    fi
+done
+"$pmixhost" completion csh >/dev/null 2>&1
+is "a shell that is not known" "$?" 2
+done_testing

@@ -1,0 +1,98 @@
+#!/bin/bash
+# pmixhost doctor: says that a good cluster is one, and names what is wrong with others, and its cure.
+. "$(dirname "$0")/../common/words.sh"
+
+pmixhost=$(sed -n 's/^PluginDir=\([^:]*\).*/\1/p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")/../../bin/pmixhost
+doctor() { # USER HOST [OPTION ...]: sets $output and $status
+    status=0
+    output=$(cd "$test_dir" && "${on_cluster[@]}" --user "$1" --host "$2" -- timeout -k 5 120 "$pmixhost" doctor "${@:3}" 2>&1) ||
+        status=$?
+}
+bad() { grep -A1 -E '^ *(warning|problem)' <<<"$output"; } # with their cures
+summary() { tail -n 1 <<<"$output"; }
+
+# ------------------------------------------------------------------------------------- a good cluster
+
+host=$(host_name 1)
+for who in root:head root:"$host" pmixuser1:head pmixuser1:"$host"; do
+    doctor "${who%:*}" "${who#*:}"
+    is "all is well as ${who%:*} on ${who#*:}" "$status $(bad) $(summary | sed 's/^[0-9]* ok/N ok/')" "0  N ok, 0 warnings, 0 problems"
+done
+for check in configuration remedies policy directory ports interfaces daemon libpmix topology slurm plugin munge clock proctrack; do
+    like "it has looked at $check" "$output" "ok +$check +[^ ]"
+done
+unlike "nothing of a terminal is in a pipe" "$output" $'\x1b'
+doctor pmixuser1 "$host" --json
+is "it is JSON" "$(python3 -c 'import json, sys; r = json.load(sys.stdin)[0]; print(r["host"], {f["level"] for f in r["findings"]})' <<<"$output")" \
+    "$host {'ok'}"
+doctor pmixuser1 "$host" --job 999999
+like "a job that is not there" "$status $output" '^1 pmixhost: error: there is no running job 999999'
+doctor pmixuser1 "$host" --all-hosts
+like "nor is this an allocation" "$status $output" '^1 pmixhost: error: this is not inside of an allocation'
+run salloc -Q -N3 "$pmixhost" doctor --all-hosts
+is "all hosts of an allocation" "$status $(grep -c '^[a-z]' <<<"$output") $(bad)" "0 3 "
+like "and their credentials are checked between them" "$output" "munge +makes and checks credentials, another host's too"
+
+# --------------------------------------------------------------------------------- what may be wrong
+
+configure '[transport]' 'ports = "6100-6000"'
+doctor pmixuser1 "$host"
+like "ports that are no range" "$status $(bad)" '^1 .*pmixhost.conf:2: .*cure: mend that line'
+port=6123
+on_host "$host" timeout 60 python3 -c "
+import socket, time
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('', $port)); s.listen(); time.sleep(60)" &
+holder=$!
+held() { [[ -n $(on_host "$host" ss -Hltn "sport = :$port") ]]; }
+until_true 20 held
+configure '[transport]' "ports = \"$port\""
+doctor pmixuser1 "$host"
+like "ports that are taken" "$status $(bad)" "^1 .*transport.ports $port-$port: 0 of 1 free.*cure: .*transport.ports"
+doctor pmixuser1 "$(host_name 2)" --quiet
+like "are free on another host, though few" "$status $output" '^0 .*warning +ports +transport.ports .* 1 of 1 free'
+run salloc -Q -N2 -w "$host,$(host_name 2)" "$pmixhost" doctor --all-hosts --quiet
+like "all hosts are told apart" "$status $output" "^1 $host.*problem +ports.*$(host_name 2).*warning +ports.*1 problems"
+kill "$holder"
+configure '[directory]' 'base = "/mnt/gone"'
+doctor pmixuser1 "$host"
+like "a directory that is missing" "$status $(bad)" '^1 .*problem +directory +/mnt/gone: No such file.*cure: mkdir -m 1777 /mnt/gone'
+on_host "$host" mkdir -p /run/full
+on_host "$host" mount -t tmpfs -o size=1m,mode=1777 tmpfs /run/full
+on_host "$host" sh -c 'head -c 2m /dev/zero >/run/full/file' 2>/dev/null
+configure '[directory]' 'base = "/run/full"'
+doctor pmixuser1 "$host"
+like "a directory that is full" "$status $(bad)" '^1 .*problem +directory +cannot write in /run/full: No space left.*cure: make room'
+on_host "$host" umount /run/full
+on_host "$host" chmod 755 /run/full
+doctor root "$host"
+like "one in which root alone may write" "$status $(bad)" '^1 .*problem +directory +only some users may write.*cure: chmod 1777 /run/full'
+on_host "$host" rmdir /run/full
+configure '[tools]' 'policy = ["allow observe by nobodyofthatname to jobs of anyone from here"]'
+doctor pmixuser1 "$host"
+like "a rule that makes no sense" "$status $(bad)" '^1 .*pmixhost.conf:2: .*nobodyofthatname.*every tool is refused.*cure: mend that rule'
+configure '[tools]' 'policy = ["deny everything by anyone to jobs of anyone from anywhere",' \
+    '"allow observe by root to jobs of root from here"]'
+doctor pmixuser1 "$host"
+like "a rule that never matches" "$status $(bad)" '^0 .*warning +policy .*pmixhost.conf:3: .*can never match.*cure: '
+configure
+doctor pmixuser1 "$host"
+is "and all is well again" "$status $(bad)" "0 "
+
+# ------------------------------------------------------------- a Slurm that has no plugin, and no munge
+
+# The cluster finds no plugin where its Slurm looks.
+if own_cluster doctor --conf "PluginDir=$(dirname "$(ls /usr/lib/*/slurm-wlm/auth_munge.so)")"; then
+    doctor pmixuser1 n1
+    like "a plugin that is nowhere" "$status $(bad)" '^1 .*problem +plugin +mpi_pmixhost.so is in no directory of .*cure: PluginDir='
+    is "nothing else is wrong" "$(grep -c -E '^ *(warning|problem) ' <<<"$output")" 1
+    on_host n1 pkill -x munged
+    gone() { ! on_host n1 pgrep -x munged >/dev/null; }
+    until_true 20 gone
+    doctor root n1
+    like "munge that is stopped" "$status $(bad)" '^1 .*problem +munge +.*cannot be reached.*cure: start munged'
+    like "the controller does not answer then" "$(bad)" 'problem +slurm +the controller does not answer'
+else
+    echo "Bail out! ${said##*$'\n'}"
+    exit 1
+fi
+done_testing

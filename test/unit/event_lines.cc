@@ -1,0 +1,104 @@
+// The lines in which what happens to a job goes from process to process, and what people see of it; values as text.
+#include "tools/view/event_lines.h"
+#include "tools/view/value_text.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <pmix_tool.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+void an_event_goes_through_a_line(void **) {
+    HeardEvent event{1795434001,
+                     PMIX_ERR_PROC_ABORTED,
+                     "PMIX_ERR_PROC_ABORTED",
+                     "slurm.1.0:3",
+                     {"slurm.1.0:3", "slurm.1.0:4"},
+                     "n\t1\n",
+                     137};
+    std::string line = event_line(event);
+    assert_int_equal(std::count(line.begin(), line.end(), '\n'), 1);
+    assert_int_equal(line.back(), '\n');
+    auto parsed = parse_event_line(std::string_view(line).substr(0, line.size() - 1));
+    assert_true(parsed.has_value());
+    assert_int_equal(parsed->time, 1795434001);
+    assert_int_equal(parsed->code, PMIX_ERR_PROC_ABORTED);
+    assert_int_equal(parsed->affected.size(), 2);
+    assert_string_equal(parsed->affected[1].c_str(), "slurm.1.0:4");
+    assert_string_equal(parsed->host.c_str(), "n 1 ");
+    assert_int_equal(*parsed->exit_code, 137);
+    auto plain = parse_event_line("7\t-1\tx\t\t\t\t");
+    assert_true(plain && plain->affected.empty() && plain->host.empty() && !plain->exit_code);
+    for (const char *none :
+         {"", "ready", "\t\t\t\t\t\t", "x\t1\t\t\t\t\t", "1\tx\t\t\t\t\t", "1\t1\t\t\t\t", "1\t1\t\t\t\t\t\t"})
+        assert_false(parse_event_line(none).has_value());
+}
+
+void people_see_a_line(void **) {
+    HeardEvent event{1795434001, -1, "PMIX_ERR_PROC_ABORTED", "slurm.1.0:3", {"slurm.1.0:3"}, "n1", 137};
+    assert_string_equal(shown_event(event).c_str(), "2026-11-23T11:40:01  PMIX_ERR_PROC_ABORTED  from slurm.1.0:3  of "
+                                                    "slurm.1.0:3  on n1  exit code 137");
+    event.affected.assign(300, "a:1");
+    assert_non_null(std::strstr(shown_event(event).c_str(), "a:1 and 292 more  on n1"));
+    assert_string_equal(shown_event({1795434001, 7, "7", "x:*", {}, "", {}}).c_str(),
+                        "2026-11-23T11:40:01  7  from x:*");
+}
+
+void kinds_are_names_or_numbers(void **) {
+    assert_true(check_event_kinds({}).ok());
+    assert_true(check_event_kinds({"ended", "aborted", "host", "time", "job", "other", "-144", "7301"}).ok());
+    for (const char *kind : {"", "all", "1x", "ended "})
+        assert_false(check_event_kinds({"ended", kind}).ok());
+}
+
+void values_are_text(void **) {
+    pmix_value_t value{};
+    char text[] = "a\nb";
+    value.type = PMIX_STRING;
+    value.data.string = text;
+    assert_string_equal(value_text(value).c_str(), "a b");
+    value.type = PMIX_UINT64;
+    value.data.uint64 = UINT64_MAX;
+    assert_string_equal(value_text(value).c_str(), "18446744073709551615");
+    value.type = PMIX_BOOL;
+    value.data.flag = true;
+    assert_string_equal(value_text(value).c_str(), "true");
+    char bytes[100] = {0, static_cast<char>(0xff)};
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo = {bytes, 2};
+    assert_string_equal(value_text(value).c_str(), "00ff");
+    value.data.bo = {bytes, sizeof bytes};
+    assert_non_null(std::strstr(value_text(value).c_str(), "... (100 bytes)"));
+    value.data.bo = {nullptr, 0};
+    assert_string_equal(value_text(value).c_str(), "");
+    std::uint32_t numbers[] = {1, 2, 3};
+    pmix_data_array_t array{PMIX_UINT32, 3, numbers};
+    value.type = PMIX_DATA_ARRAY;
+    value.data.darray = &array;
+    assert_string_equal(value_text(value).c_str(), "1,2,3");
+    value.type = PMIX_POINTER;
+    assert_non_null(std::strstr(value_text(value).c_str(), "of type"));
+}
+
+void names_of_attributes_are_keys(void **) {
+    assert_string_equal(key_of("PMIX_JOB_SIZE").c_str(), PMIX_JOB_SIZE);
+    assert_string_equal(key_of("a.key").c_str(), "a.key");
+    assert_true(may_be_key("a") && !may_be_key("") && !may_be_key(std::string(PMIX_MAX_KEYLEN + 1, 'a')));
+}
+
+} // namespace
+
+int main() {
+    ::setenv("TZ", "UTC", 1);
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_goes_through_a_line), cmocka_unit_test(people_see_a_line),
+        cmocka_unit_test(kinds_are_names_or_numbers),   cmocka_unit_test(values_are_text),
+        cmocka_unit_test(names_of_attributes_are_keys),
+    };
+    return cmocka_run_group_tests_name("event_lines", tests, nullptr, nullptr);
+}

@@ -1,0 +1,133 @@
+// `pmixhost get` and `lookup`: what a process of a job has posted, and what has been published in its session. There is
+// no `publish`: what is published belongs to a process and goes with it (contrib/doc/decisions/tools.md).
+#include "tools/cli/parse.h"
+#include "tools/cli/terminal.h"
+#include "tools/view/desk.h"
+#include "tools/view/tool_process.h"
+#include "tools/view/value_text.h"
+
+#include <pmix_tool.h>
+
+#include <charconv>
+#include <cstdio>
+
+namespace pmixhost {
+
+namespace {
+
+int refuse_data(const char *name, int code, const std::string &text) {
+    std::fprintf(stderr, "pmixhost: error: %s%s\n", text.c_str(),
+                 code == exit_usage ? fmt::format(" (see pmixhost {} --help)", name).c_str() : "");
+    return code;
+}
+
+std::optional<pmix_rank_t> rank_of(const std::string &text) {
+    if (text == "*")
+        return PMIX_RANK_WILDCARD;
+    pmix_rank_t rank = 0;
+    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    bool whole = failed == std::errc() && end == text.data() + text.size() && rank <= PMIX_RANK_VALID;
+    return whole ? std::optional(rank) : std::nullopt;
+}
+
+std::string get(const std::string &job, pmix_rank_t rank, const std::string &name, int seconds) {
+    pmix_proc_t process;
+    PMIX_LOAD_PROCID(&process, job.c_str(), rank);
+    // For a process of the server's own host, libpmix 4.2.2 finds what was posted only when asked as from another one.
+    pmix_info_t directives[2];
+    pmix_scope_t elsewhere = PMIX_REMOTE;
+    PMIX_INFO_LOAD(&directives[0], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    PMIX_INFO_LOAD(&directives[1], PMIX_DATA_SCOPE, &elsewhere, PMIX_SCOPE);
+    pmix_value_t *value = nullptr;
+    std::string key = key_of(name);
+    pmix_status_t status = PMIx_Get(&process, key.c_str(), directives, 1, &value);
+    if (status == PMIX_ERR_NOT_FOUND && rank != PMIX_RANK_WILDCARD)
+        status = PMIx_Get(&process, key.c_str(), directives, 2, &value);
+    if (status != PMIX_SUCCESS)
+        return status == PMIX_ERR_NOT_FOUND
+                   ? std::string("!there is no such key; next: only what was posted (PMIx_Put and "
+                                 "PMIx_Commit), and what the host says of a process, is there")
+                   : fmt::format("!PMIx_Get: {}", PMIx_Error_string(status));
+    return value ? value_text(*value) : std::string();
+}
+
+std::string look_up(const std::string &name, int seconds, bool wait) {
+    pmix_pdata_t data;
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, name.c_str());
+    pmix_info_t directives[2];
+    std::size_t count = 0;
+    PMIX_INFO_LOAD(&directives[count++], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    int all = 0;
+    if (wait)
+        PMIX_INFO_LOAD(&directives[count++], PMIX_WAIT, &all, PMIX_INT);
+    if (pmix_status_t status = PMIx_Lookup(&data, 1, directives, count); status != PMIX_SUCCESS)
+        return status == PMIX_ERR_NOT_FOUND
+                   ? std::string("!nobody has published it; next: --wait waits until somebody has")
+                   : fmt::format("!PMIx_Lookup: {}", PMIx_Error_string(status));
+    return value_text(data.value);
+}
+
+// Asks, and writes the answer as it is.
+int answer_with(const char *name, const std::string &job, unsigned seconds,
+                const std::function<std::string(const ListedServer &)> &ask) {
+    ProgressLine progress("waiting for job " + printable(job));
+    auto found = find_server(job, std::chrono::seconds(seconds + 5));
+    if (!found)
+        return refuse_data(name, exit_failure, found.failure().text);
+    const ListedServer *server = &found->server;
+    // libpmix' own limit is the first to come.
+    auto answer = as_tool(*server, std::chrono::seconds(seconds + 5), [&] { return ask(*server); });
+    if (!answer)
+        return refuse_data(name, exit_failure,
+                           fmt::format("job {}: {}", printable(server->job), printable(answer.failure().text, 300)));
+    fmt::print("{}\n", *answer);
+    return exit_ok;
+}
+
+} // namespace
+
+int get_command(const Words &words) {
+    CLI::App parser("Shows what a process of a job has posted under a key, or what its host says of it.",
+                    "pmixhost get");
+    std::string job, rank, key;
+    unsigned patience = 10;
+    parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
+    parser.add_option("RANK", rank, "The process; * for what concerns the whole job")->required();
+    parser.add_option("KEY", key, "The key, such as pmix.job.size, or the name of an attribute: PMIX_JOB_SIZE")
+        ->required();
+    parser.add_option("--timeout", patience, "Seconds to wait for the value [10]")->check(CLI::Range(1u, 3600u));
+    if (auto over = parse(parser, words))
+        return *over;
+    auto number = rank_of(rank);
+    if (!number || !may_be_key(key))
+        return refuse_data("get", exit_usage,
+                           !number
+                               ? fmt::format("RANK is '{}'; allowed: a number, or *", printable(rank))
+                               : fmt::format("KEY has {} characters; allowed: 1 to {}", key.size(), PMIX_MAX_KEYLEN));
+    return answer_with("get", job, patience, [&](const ListedServer &server) {
+        return get(server.job, *number, key, static_cast<int>(patience));
+    });
+}
+
+int lookup_command(const Words &words) {
+    CLI::App parser("Shows what a process has published under a key (PMIx_Publish, MPI_Publish_name).",
+                    "pmixhost lookup");
+    std::string job, key;
+    bool wait = false;
+    unsigned patience = 10;
+    parser.add_option("KEY", key, "The key")->required();
+    parser.add_option("--job", job, "In whose session: JOB[.STEP] or a namespace [the only one here]")
+        ->type_name("JOB");
+    parser.add_flag("--wait", wait, "Wait until somebody publishes it");
+    parser.add_option("--timeout", patience, "Seconds to wait for the value [10]")->check(CLI::Range(1u, 3600u));
+    if (auto over = parse(parser, words))
+        return *over;
+    if (!may_be_key(key))
+        return refuse_data("lookup", exit_usage,
+                           fmt::format("KEY has {} characters; allowed: 1 to {}", key.size(), PMIX_MAX_KEYLEN));
+    return answer_with("lookup", job, patience,
+                       [&](const ListedServer &) { return look_up(key, static_cast<int>(patience), wait); });
+}
+
+} // namespace pmixhost

@@ -1,0 +1,222 @@
+// `pmixhost doctor`: what is wrong with the set-up of this host, or of all hosts of a job, and how it is cured. The
+// checks are in tools/doctor/host_checks.h and in programs of the plugins.
+#include "common/process/captured_command.h"
+#include "common/text/printable.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/terminal.h"
+#include "tools/doctor/host_checks.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <filesystem>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Examined {
+    std::string host;
+    Findings findings;
+};
+
+std::string own_name() {
+    char host[HOST_NAME_MAX + 1] = "";
+    ::gethostname(host, sizeof host - 1);
+    return host;
+}
+
+Examined examine(const std::string &file) {
+    Patient patient;
+    patient.uid = ::geteuid();
+    patient.config = check_config(file, config_environment(environ));
+    Examined all{own_name(), {}};
+    auto add = [&all](Findings more) {
+        all.findings.insert(all.findings.end(), std::make_move_iterator(more.begin()),
+                            std::make_move_iterator(more.end()));
+    };
+    ProgressLine progress("looking at " + all.host);
+    add(config_findings(patient));
+    add(policy_findings(patient));
+    add(directory_findings(patient));
+    add(network_findings(patient));
+    add(daemon_findings());
+    add(topology_findings());
+    add(plugin_findings());
+    return all;
+}
+
+std::string plain_text(const Json &text) {
+    return text.is_string() ? one_line(text.get<std::string>(), 2000) : std::string();
+}
+
+// Between hosts a finding is a line, and a short one: what starts a program on several hosts may break long lines and
+// mix the pieces.
+constexpr std::size_t most_of_text = 300;
+
+Json json_of(const Finding &finding) {
+    Json found;
+    found["check"] = finding.check;
+    found["level"] = std::string(name_of(finding.level));
+    found["text"] = finding.text;
+    found["cure"] = finding.cure.empty() ? Json() : Json(finding.cure);
+    return found;
+}
+
+void show_lines(const Examined &host) {
+    for (auto finding : host.findings) {
+        finding.text.resize(std::min(finding.text.size(), most_of_text));
+        finding.cure.resize(std::min(finding.cure.size(), most_of_text));
+        Json line = json_of(finding);
+        line["host"] = host.host;
+        fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+}
+
+// What show_lines() wrote on another host; lines of others are left out.
+void add_line(std::string_view line, std::vector<Examined> &hosts) {
+    auto said = Json::parse(line, nullptr, false);
+    if (!said.is_object() || !said.contains("host") || !said.contains("check"))
+        return;
+    std::string host = plain_text(said["host"]), level = plain_text(said.value("level", Json()));
+    Finding finding;
+    for (auto which : {Finding::Level::ok, Finding::Level::warning, Finding::Level::problem}) {
+        if (level == name_of(which))
+            finding.level = which;
+    }
+    finding.check = plain_text(said["check"]);
+    finding.text = plain_text(said.value("text", Json()));
+    finding.cure = plain_text(said.value("cure", Json()));
+    auto known = std::find_if(hosts.begin(), hosts.end(), [&host](const auto &one) { return one.host == host; });
+    if (known == hosts.end())
+        known = hosts.insert(hosts.end(), {host, {}});
+    known->findings.push_back(std::move(finding));
+}
+
+constexpr int no_such_job = 3; // what a plugin's program says
+
+Result<std::vector<Examined>> examine_job(const std::string &job, std::chrono::seconds patience) {
+    std::error_code failed;
+    auto self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+    ProgressLine progress("looking at the hosts of the job");
+    std::string why;
+    for (const auto &program : check_programs()) {
+        auto said = run_captured({program, "--run-on", job, self, "doctor", "--json-lines"}, patience);
+        if (said && said->code == no_such_job)
+            continue;
+        std::vector<Examined> hosts;
+        for (std::string_view rest = said ? std::string_view(said->out) : std::string_view(); !rest.empty();) {
+            std::size_t end = std::min(rest.find('\n'), rest.size());
+            add_line(rest.substr(0, end), hosts);
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        if (hosts.empty())
+            return error(ErrorKind::system, "no host of the job answers: {}; next: run pmixhost doctor there by hand",
+                         said ? one_line(said->err, 300) : said.failure().text);
+        std::sort(hosts.begin(), hosts.end(), [](const auto &a, const auto &b) { return a.host < b.host; });
+        return hosts;
+    }
+    if (job.empty())
+        return error(ErrorKind::not_found, "this is not inside of an allocation; next: --job JOB");
+    return error(ErrorKind::not_found, "there is no running job {}; next: see which of yours run", printable(job));
+}
+
+Json json_of(const std::vector<Examined> &hosts) {
+    auto out = Json::array();
+    for (const auto &one : hosts) {
+        Json entry;
+        entry["host"] = one.host;
+        entry["findings"] = Json::array();
+        for (const auto &finding : one.findings)
+            entry["findings"].push_back(json_of(finding));
+        out.push_back(std::move(entry));
+    }
+    return out;
+}
+
+void show_json(const std::vector<Examined> &hosts) {
+    fmt::print("{}\n", json_of(hosts).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void show_text(const std::vector<Examined> &hosts, bool quiet) {
+    std::size_t width = 0, counts[3] = {};
+    for (const auto &host : hosts) {
+        for (const auto &one : host.findings) {
+            width = std::max(width, one.check.size());
+            ++counts[static_cast<int>(one.level)];
+        }
+    }
+    Colours colours(stdout);
+    const std::string_view paints[] = {colours.green, colours.yellow, colours.red};
+    for (const auto &host : hosts) {
+        fmt::print("{}{}{}\n", colours.bold, host.host, colours.off);
+        for (const auto &one : host.findings) {
+            if (quiet && one.level == Finding::Level::ok)
+                continue;
+            fmt::print("  {}{:<7}{}  {:<{}}  {}\n", paints[static_cast<int>(one.level)], name_of(one.level),
+                       colours.off, one.check, width, one.text);
+            if (!one.cure.empty())
+                fmt::print("  {:<7}  {:<{}}  cure: {}\n", "", "", width, one.cure);
+        }
+    }
+    fmt::print("{} ok, {} warnings, {} problems\n", counts[0], counts[1], counts[2]);
+}
+
+} // namespace
+
+int doctor_command(const Words &words) {
+    CLI::App parser(
+        "Looks for what is wrong with this host's set-up, or that of all hosts of a job, and says how it is "
+        "cured.",
+        "pmixhost doctor");
+    std::string job, file;
+    bool json = false, json_lines = false, library = false, quiet = false, everywhere = false;
+    unsigned patience = 180;
+    parser.add_option("--job", job, "Look at all hosts of this running job")->type_name("JOB");
+    parser.add_flag("--all-hosts", everywhere, "Inside of an allocation: look at all of its hosts");
+    parser.add_flag("-q,--quiet", quiet, "Show warnings and problems only");
+    parser.add_flag("--json", json, "Write the findings as JSON");
+    parser.add_option("--file", file, "Read this file instead of the installed pmixhost.conf")->type_name("FILE");
+    parser.add_option("--timeout", patience, "Seconds to wait for the hosts of a job [180]")
+        ->check(CLI::Range(1u, 3600u));
+    // Between processes of this program.
+    parser.add_flag("--json-lines", json_lines)->group("");
+    parser.add_flag("--library", library)->group("");
+    if (auto over = parse(parser, words))
+        return *over;
+    if (library) {
+        fmt::print("{}\n", own_library());
+        return exit_ok;
+    }
+    std::vector<Examined> hosts;
+    if (everywhere || parser.count("--job") > 0) {
+        auto all = examine_job(job, std::chrono::seconds(patience));
+        if (!all) {
+            std::fprintf(stderr, "pmixhost: error: %s\n", all.failure().text.c_str());
+            return exit_failure;
+        }
+        hosts = std::move(*all);
+    } else {
+        hosts.push_back(examine(file));
+    }
+    if (json_lines)
+        show_lines(hosts[0]);
+    else if (json)
+        show_json(hosts);
+    else
+        show_text(hosts, quiet);
+    for (const auto &host : hosts) {
+        for (const auto &one : host.findings) {
+            if (one.level == Finding::Level::problem)
+                return exit_failure;
+        }
+    }
+    return exit_ok;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,83 @@
+// `pmixhost spawn`: starts a program in a running allocation, as PMIx_Spawn of one of its processes does.
+#include "tools/cli/parse.h"
+#include "tools/cli/terminal.h"
+#include "tools/view/desk.h"
+#include "tools/view/tool_process.h"
+
+#include <pmix_tool.h>
+
+#include <cstdio>
+#include <filesystem>
+
+namespace pmixhost {
+
+namespace {
+
+struct Wish {
+    Words program; // with its arguments
+    int processes = 1;
+    std::string directory;
+};
+
+std::string spawn(Wish wish) {
+    std::vector<char *> argv;
+    for (auto &word : wish.program)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = argv[0];
+    app.argv = argv.data();
+    app.cwd = wish.directory.data();
+    app.maxprocs = wish.processes;
+    pmix_nspace_t nspace = "";
+    if (pmix_status_t status = PMIx_Spawn(nullptr, 0, &app, 1, nspace); status != PMIX_SUCCESS)
+        return fmt::format("!PMIx_Spawn: {}{}", PMIx_Error_string(status),
+                           status == PMIX_ERR_NO_PERMISSIONS ? "; next: pmixhost policy explain --action spawn"
+                                                             : "; next: what it was is on the job's own terminal");
+    return nspace;
+}
+
+int refuse_spawn(int code, const std::string &text) {
+    std::fprintf(stderr, "pmixhost: error: %s%s\n", text.c_str(),
+                 code == exit_usage ? " (see pmixhost spawn --help)" : "");
+    return code;
+}
+
+} // namespace
+
+int spawn_command(const Words &words) {
+    CLI::App parser("pmixhost spawn [OPTIONS] JOB -- PROGRAM [ARGUMENTS]: starts a program in the allocation of a "
+                    "running job, as a job of its own, and writes its namespace.",
+                    "pmixhost spawn");
+    Wish wish;
+    std::string job;
+    unsigned patience = 150;
+    parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
+    parser.add_option("-n,--ntasks", wish.processes, "How many processes [1]")->check(CLI::Range(1, 1 << 20));
+    parser.add_option("--wdir", wish.directory, "Where they begin [the directory that this is run in]")
+        ->type_name("DIR");
+    parser.add_option("--timeout", patience, "Seconds to wait until they run [150]")->check(CLI::Range(1u, 3600u));
+    auto dashes = std::find(words.begin(), words.end(), "--");
+    if (auto over = parse(parser, Words(words.begin(), dashes), true))
+        return *over;
+    if (dashes == words.end() || dashes + 1 == words.end())
+        return refuse_spawn(exit_usage, "which program? It stands behind --");
+    wish.program.assign(dashes + 1, words.end());
+    std::error_code failed;
+    if (wish.directory.empty())
+        wish.directory = std::filesystem::current_path(failed);
+    ProgressLine progress("waiting until the programs run");
+    auto found = find_server(job, std::chrono::seconds(patience));
+    if (!found)
+        return refuse_spawn(exit_failure, found.failure().text);
+    const ListedServer *server = &found->server;
+    auto done = as_tool(*server, std::chrono::seconds(patience), [&wish] { return spawn(wish); });
+    if (!done)
+        return refuse_spawn(exit_failure,
+                            fmt::format("job {}: {}", printable(server->job), printable(done.failure().text, 300)));
+    fmt::print("{}\n", printable(*done, 300));
+    return exit_ok;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,76 @@
+// What a person at a terminal gets more than a pipe does: colours, and a line that says what is waited for.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+namespace pmixhost {
+
+// Whether `stream` is a terminal that takes control sequences. NO_COLOR in the environment: without colours.
+inline bool is_terminal(std::FILE *stream) {
+    const char *kind = std::getenv("TERM");
+    return ::isatty(::fileno(stream)) == 1 && kind && std::string_view(kind) != "dumb";
+}
+
+struct Colours {
+    std::string_view red, yellow, green, bold, off; // empty where there are none
+    explicit Colours(std::FILE *stream) {
+        const char *none = std::getenv("NO_COLOR");
+        if ((none && *none) || !is_terminal(stream))
+            return;
+        red = "\x1b[31m", yellow = "\x1b[33m", green = "\x1b[32m", bold = "\x1b[1m", off = "\x1b[0m";
+    }
+};
+
+// Says on standard error, where that is a terminal, what is waited for, once it has taken longer than a second; gone
+// when this is dropped. It has a thread of its own. Nothing else may write there meanwhile. `text` has no control
+// characters.
+class ProgressLine {
+  public:
+    explicit ProgressLine(std::string text) {
+        if (!is_terminal(stderr))
+            return;
+        try {
+            thread_ = std::thread([this, text = std::move(text)] { show(text); });
+        } catch (const std::system_error &) { // then without
+        }
+    }
+    ~ProgressLine() {
+        if (!thread_.joinable())
+            return;
+        {
+            std::lock_guard lock(mutex_);
+            over_ = true;
+        }
+        changed_.notify_one();
+        thread_.join();
+    }
+    ProgressLine(const ProgressLine &) = delete;
+    ProgressLine &operator=(const ProgressLine &) = delete;
+
+  private:
+    void show(const std::string &text) {
+        std::unique_lock lock(mutex_);
+        bool shown = false;
+        for (int seconds = 1; !changed_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; }); ++seconds) {
+            std::fprintf(stderr, "\r%s ... %d s", text.c_str(), seconds);
+            shown = true;
+        }
+        if (shown)
+            std::fputs("\r\x1b[K", stderr);
+    }
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool over_ = false;
+    std::thread thread_;
+};
+
+} // namespace pmixhost

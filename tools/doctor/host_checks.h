@@ -1,0 +1,52 @@
+// What `pmixhost doctor` looks at on this host, whatever resource manager there is. Each function blocks for some
+// seconds at most and fails in no other way than by what it finds.
+#pragma once
+
+#include "common/check/finding.h"
+#include "common/config/config.h"
+
+#include <optional>
+#include <sys/types.h>
+
+namespace pmixhost {
+
+// Of whom: root asks for all users of the host, others for themselves.
+struct Patient {
+    Checked config;
+    uid_t uid = 0;
+    bool everybody() const { return uid == 0; }
+};
+
+Findings config_findings(const Patient &patient);    // pmixhost.conf, mpi.remedies
+Findings policy_findings(const Patient &patient);    // the rules for tools
+Findings directory_findings(const Patient &patient); // directory.base, log.file, /dev/shm, where tools look
+Findings network_findings(const Patient &patient);   // transport.ports and transport.interfaces
+Findings daemon_findings();                          // pmixhostd, its backends, libpmix here and in programs
+Findings topology_findings();
+// What the programs of plugins find, `pmixhost-check-NAME` where pmixhostd is.
+Findings plugin_findings();
+
+// The programs of plugins, as paths.
+std::vector<std::string> check_programs();
+
+// How much there is below `path`.
+struct Room {
+    std::uint64_t bytes = 0, files = 0;
+    bool counts_files = false;
+};
+Finding finding_of_room(const std::string &check, const std::string &path, const Room &room);
+
+// `free` of the `ports` could be had. `kernels`: those that the kernel gives to whoever asks for any.
+Finding finding_of_ports(const PortRange &ports, unsigned free, const std::optional<PortRange> &kernels);
+
+// The version of libpmix that pmixhost was built with, that a daemon has, and that a program of this user gets; empty
+// where it cannot be told. As "4.2.2".
+struct LibraryVersions {
+    std::string built, daemon, user;
+};
+Finding finding_of_libraries(const LibraryVersions &versions);
+
+// For `pmixhost doctor --library`: the version and the file of the libpmix of this process, in a line.
+std::string own_library();
+
+} // namespace pmixhost

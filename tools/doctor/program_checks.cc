@@ -1,0 +1,178 @@
+// pmixhostd, its libraries and the machine, and what plugins' programs find, as `pmixhost doctor` sees them. See
+// host_checks.h.
+#include "common/process/captured_command.h"
+#include "common/process/topology.h"
+#include "common/text/printable.h"
+#include "tools/doctor/host_checks.h"
+#include "tools/run/daemon_process.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <pmix_tool.h>
+#include <pmix_version.h>
+#include <set>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr auto own_patience = std::chrono::seconds(15);
+constexpr auto plugin_patience = std::chrono::seconds(90); // it asks the RM's daemons, which may be slow to fail
+
+constexpr char again[] = "install pmixhost again on this host, the same version as on the others";
+
+// "4.2.2" of "OpenPMIx 4.2.2, repo ..."
+std::string version_in(std::string_view text) {
+    std::size_t begin = text.find_first_of("0123456789");
+    if (begin == text.npos)
+        return {};
+    text.remove_prefix(begin);
+    return std::string(text.substr(0, text.find_first_not_of("0123456789.")));
+}
+
+// What a program of this file says of its libpmix: with this environment, or an empty one as a daemon has.
+std::string library_of(const std::optional<std::vector<std::string>> &environment) {
+    std::error_code failed;
+    auto self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+    auto said = run_captured({self, "doctor", "--library"}, own_patience, environment);
+    return said && said->code == 0 ? one_line(said->out, 300) : std::string();
+}
+
+unsigned major_of(const std::string &version) {
+    return static_cast<unsigned>(std::strtoul(version.c_str(), nullptr, 10));
+}
+
+bool older(const std::string &one, const std::string &other) {
+    unsigned a[3]{}, b[3]{};
+    std::sscanf(one.c_str(), "%u.%u.%u", &a[0], &a[1], &a[2]);
+    std::sscanf(other.c_str(), "%u.%u.%u", &b[0], &b[1], &b[2]);
+    return std::lexicographical_compare(a, a + 3, b, b + 3);
+}
+
+// "backend local  /usr/lib/...: questions, spawn", a line each (pmixhostd --backends)
+Findings findings_of_backends(std::string_view text) {
+    Findings all;
+    for (; !text.empty(); text.remove_prefix(std::min(text.find('\n') + 1, text.size()))) {
+        std::string line = one_line(text.substr(0, text.find('\n')));
+        if (line.find(" cannot be used: ") != line.npos)
+            all.push_back(wrong("backend", line, again));
+        if (text.find('\n') == text.npos)
+            break;
+    }
+    return all;
+}
+
+} // namespace
+
+std::string own_library() {
+    Dl_info where{};
+    void *function = reinterpret_cast<void *>(&PMIx_Get_version);
+    ::dladdr(function, &where);
+    return version_in(PMIx_Get_version()) + "\t" + (where.dli_fname ? where.dli_fname : "");
+}
+
+Finding finding_of_libraries(const LibraryVersions &versions) {
+    const auto &[built, daemon, user] = versions;
+    constexpr char check[] = "libpmix";
+    if (daemon.empty())
+        return wrong(check, "the daemon's cannot be loaded", "install libpmix on this host: ldd " + pmixhostd_path());
+    if (major_of(daemon) != major_of(built))
+        return wrong(check, fmt::format("pmixhost was built with {}, and this host has {}", built, daemon),
+                     "build pmixhost again with the libpmix that is here, or install its package for this release");
+    if (older(daemon, built))
+        return doubtful(check,
+                        fmt::format("pmixhost was built with {}, and this host has {}, which is older", built, daemon),
+                        "the same libpmix on all hosts");
+    if (!user.empty() && major_of(user) != major_of(daemon))
+        return doubtful(
+            check, fmt::format("{} in daemons, but {} in your programs (LD_LIBRARY_PATH)", daemon, user),
+            "programs with another libpmix work, except for groups: contrib/doc/versions.md; else take it out "
+            "of LD_LIBRARY_PATH");
+    return fine(check, user.empty() || user == daemon ? fmt::format("{} in daemons and programs", daemon)
+                                                      : fmt::format("{} in daemons, {} in programs", daemon, user));
+}
+
+Findings daemon_findings() {
+    std::string daemon = pmixhostd_path();
+    Findings all;
+    auto said = run_captured({daemon, "--backends"}, own_patience);
+    if (!said) {
+        all.push_back(wrong("daemon", said.failure().text, again));
+    } else if (said->code != 0) {
+        all.push_back(wrong("daemon", fmt::format("{}: {}", daemon, one_line(said->err, 300)),
+                            "install the library that it lacks: ldd " + daemon));
+    } else {
+        auto backends = findings_of_backends(said->out);
+        if (backends.empty())
+            all.push_back(fine("daemon", daemon));
+        all.insert(all.end(), backends.begin(), backends.end());
+    }
+    auto version = [](const std::string &text) { return text.substr(0, text.find_first_of("\t ")); };
+    LibraryVersions versions;
+    versions.built = fmt::format("{}.{}.{}", PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR, PMIX_VERSION_RELEASE);
+    versions.daemon = version(library_of(std::vector<std::string>{}));
+    versions.user = version(library_of(std::nullopt));
+    all.push_back(finding_of_libraries(versions));
+    return all;
+}
+
+Findings topology_findings() {
+    auto begin = std::chrono::steady_clock::now();
+    auto shape = look_at_machine();
+    auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin).count();
+    if (!shape)
+        return {wrong("topology", shape.failure().text, "see what hwloc finds: lstopo-no-graphics")};
+    std::string text = fmt::format("{} packages, {} cores, {} CPUs, {} of them for this process; {} ms to find out",
+                                   shape->packages, shape->cores, shape->cpus, shape->own_cpus, took);
+    if (took > 3000)
+        return {
+            doubtful("topology", text, "steps start as slowly: hwloc's components, HWLOC_COMPONENTS in its manual")};
+    return {fine("topology", text)};
+}
+
+std::vector<std::string> check_programs() {
+    namespace fs = std::filesystem;
+    std::set<std::string> found;
+    auto look_in = [&found](const fs::path &directory) {
+        std::error_code failed;
+        for (const auto &entry : fs::directory_iterator(directory, failed)) {
+            std::string name = entry.path().filename();
+            if (name.starts_with("pmixhost-check-") && name.find('.') == name.npos &&
+                ::access(entry.path().c_str(), X_OK) == 0 && fs::is_regular_file(entry.path(), failed))
+                found.insert(entry.path());
+        }
+    };
+    fs::path daemon = fs::path(pmixhostd_path()).parent_path();
+    look_in(daemon);
+    // BUILD/server-glue/pmixhostd, BUILD/plugins/NAME/pmixhost-check-NAME
+    if (daemon.filename() == "server-glue") {
+        std::error_code failed;
+        for (const auto &plugin : fs::directory_iterator(daemon.parent_path() / "plugins", failed))
+            look_in(plugin.path());
+    }
+    return {found.begin(), found.end()};
+}
+
+Findings plugin_findings() {
+    Findings all;
+    for (const auto &program : check_programs()) {
+        auto said = run_captured({program}, plugin_patience);
+        std::string why = !said ? said.failure().text : said->code != 0 ? one_line(said->err, 300) : std::string();
+        if (!said || said->code != 0)
+            all.push_back(
+                wrong("plugin", fmt::format("{}: {}", program, why), "run it by itself; " + std::string(again)));
+        std::string_view rest = said ? std::string_view(said->out) : std::string_view();
+        while (!rest.empty()) {
+            std::size_t end = std::min(rest.find('\n'), rest.size());
+            if (auto finding = parse_finding(rest.substr(0, end)))
+                all.push_back(std::move(*finding));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+    }
+    return all;
+}
+
+} // namespace pmixhost
