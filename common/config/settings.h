@@ -64,7 +64,7 @@ struct Settings {
     std::vector<PlacedText> tools_policy;      // rules: common/policy/policy.h
     std::string tools_user_policy = "tighten"; // "off": users' own files are not read; "loosen"
     std::string tools_launchers = "off";
-    std::uint32_t tools_max_connections = 64;  // of a daemon
+    std::uint32_t tools_max_connections = 64; // of a daemon
     // [directory]
     std::string directory_base = "/tmp"; // where private per-step directories are made
     // [log]

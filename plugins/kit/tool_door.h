@@ -1,10 +1,10 @@
-// Tools on the starter's host (srun's), where the site lets launchers be found (tools.launchers): the first daemon of the
-// step offers it, then there are rendezvous files and a listening socket, and with the first tool that connects a desk is
-// started (server-glue/daemon/desk_server.h), which takes the socket over. So a job that no tool visits costs two system
-// calls' worth of files.
+// Tools on the starter's host (srun's), where the site lets launchers be found (tools.launchers): the first daemon of
+// the step offers it, then there are rendezvous files and a listening socket, and with the first tool that connects a
+// desk is started (server-glue/daemon/desk_server.h), which takes the socket over. So a job that no tool visits costs
+// two system calls' worth of files.
 //
-// The files are in BASE/pmixhost-starters-UID/PID. They go with this object; those of starters that were killed are removed
-// by the next one of the user.
+// The files are in BASE/pmixhost-starters-UID/PID. They go with this object; those of starters that were killed are
+// removed by the next one of the user.
 //
 // One thread: that of the listener (launch_listener.h).
 #pragma once
@@ -26,8 +26,9 @@ class ToolDoor {
         UniqueFd channel; // its life; it tells "serving NAMESPACE" or "failed WHY"
     };
     using StartDesk = std::function<Result<Desk>(int listener)>;
-    // `own_name_only`: the files tell of the starter's process alone, because a daemon of the job may have some for the job
-    // on this host. Fails as making directories and sockets does, and (denied) where the directory is not the user's.
+    // `own_name_only`: the files tell of the starter's process alone, because a daemon of the job may have some for the
+    // job on this host. Fails as making directories and sockets does, and (denied) where the directory is not the
+    // user's.
     static Result<ToolDoor> open(const ToolOffer &offer, bool own_name_only, StartDesk start_desk);
     ToolDoor(ToolDoor &&) = default;
     ToolDoor &operator=(ToolDoor &&) = default;

@@ -85,7 +85,7 @@ std::vector<ProcessEntry> StepQueries::local_processes() {
 void StepQueries::ask_rights(std::function<void(const ToolActions &)> done) {
     ToolActions actions;
     for (std::size_t i = 0; i < std::size(policy::action_names); ++i) {
-        const auto *decision = rights_.decision(static_cast<policy::Action>(i));
+        auto decision = rights_.decide({static_cast<policy::Action>(i), {}});
         if (!decision && !rights_.switched_off()) {
             ask_again_ = context_.now() + std::chrono::milliseconds(5);
             rights_asked_.push_back(std::move(done));

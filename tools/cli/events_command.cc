@@ -1,6 +1,7 @@
 // `pmixhost events`: what happens to jobs, a line each, as it happens.
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/view/desk.h"
 #include "tools/view/event_lines.h"
 #include "tools/view/tool_process.h"
 
@@ -150,16 +151,21 @@ int events_command(const Words &words) {
     }
     auto all = servers_below(rendezvous_root());
     std::map<std::string, ListedServer> servers; // by job: where it has several here, one of them hears all
+    std::vector<Desk> desks;                     // as long as their servers are heard
     for (const auto &name : names) {
-        for (auto &one : servers_of(all, name))
+        auto meant = servers_of(all, name);
+        for (auto &one : meant)
             servers.emplace(one.job, one);
-        if (servers_of(all, name).empty()) {
-            std::fprintf(stderr,
-                         "pmixhost: error: job %s: none of its processes is on this host; next: run this on a "
-                         "host of the job\n",
-                         printable(name).c_str());
+        if (!meant.empty())
+            continue;
+        auto desk = Desk::open(name, desk_patience);
+        if (!desk) {
+            std::fprintf(stderr, "pmixhost: error: job %s: not on this host, and not reached elsewhere: %s\n",
+                         printable(name).c_str(), printable(desk.failure().text, 300).c_str());
             return exit_failure;
         }
+        servers.emplace(desk->server().job, desk->server());
+        desks.push_back(std::move(*desk));
     }
     if (names.empty()) {
         for (auto &one : all)

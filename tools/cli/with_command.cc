@@ -23,8 +23,6 @@ namespace pmixhost {
 
 namespace {
 
-constexpr std::chrono::seconds calling_patience{60};
-
 int complain(int code, const std::string &text) {
     std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str());
     return code;
@@ -96,7 +94,7 @@ int with_command(const Words &words) {
         return complain(exit_usage, "which tool? It stands behind -- (see pmixhost with --help)");
     auto found = [&job] {
         ProgressLine progress("calling job " + printable(job));
-        return find_server(job, calling_patience);
+        return find_server(job, desk_patience);
     }();
     if (!found)
         return complain(exit_failure, found.failure().text);

@@ -9,6 +9,9 @@
 
 namespace pmixhost {
 
+// For a command that has no limit of its own.
+inline constexpr std::chrono::seconds desk_patience{60};
+
 class Desk {
   public:
     // Blocks, for `patience` at most. `job` is what the resource manager's users call it, or a namespace. Fails with

@@ -65,7 +65,7 @@ like "a key that nobody has posted" "$status $output" "^1 pmixhost: error: job $
 ask get "$nspace" one shows.posted
 like "a rank that is none" "$status $output" "^2 pmixhost: error: RANK is 'one'; allowed: "
 ask get 999999 0 shows.posted
-like "a job that is not here" "$status $output" '^1 pmixhost: error: none of job 999999 is on this host; next: '
+like "a job that is not here" "$status $output" '^1 pmixhost: error: no PMIx server of job 999999 is on this host, and none was reached elsewhere: '
 ask lookup shows.published
 is "what is published is found" "$status $output" "0 a word"
 ask lookup --job "$nspace" --timeout 5 no.such.key
@@ -104,7 +104,7 @@ unlike "what was not asked for is not told" "$(cat "$events")" 7302
 ask events --kind nothing
 like "a kind that there is not" "$status $output" "^2 pmixhost: error: --kind is 'nothing'; allowed: ended, aborted, host"
 ask events 999999
-like "nor of a job that is not here" "$status $output" '^1 pmixhost: error: job 999999: none of its processes'
+like "nor of a job that is not here" "$status $output" '^1 pmixhost: error: job 999999: not on this host, and not reached elsewhere: '
 touch "$go"
 wait "$job_pid"
 wait "$listener"

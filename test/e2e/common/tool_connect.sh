@@ -53,16 +53,16 @@ like "a tool without a name gets one" "$(tool init nspace="$a")" "^init: PMIX_SU
 got=$(tool init unconnected=1 namespaces)
 like "PMIX_TOOL_DO_NOT_CONNECT: a tool without a server" "$got" 'init: PMIX_SUCCESS.*finalize: PMIX_SUCCESS'
 is "has nobody to ask" "$(asked "$got")" ""
-got=$(tool init unconnected=1 attach nspace="$b" primary=1 namespaces)
+got=$(tool within 5 init unconnected=1 attach nspace="$b" primary=1 namespaces)
 is "until it attaches to one" "$(asked "$got")" "$b "
 like "one that is not its primary server is not asked, and it is told so" \
-    "$(tool within 6 init unconnected=1 attach nspace="$b" namespaces)" 'namespaces: PMIX_ERR'
-like "under the name that it has then" "$(tool init unconnected=1 name=mine rank=2 attach nspace="$b" primary=1 namespaces)" \
+    "$(tool within 3 init unconnected=1 attach nspace="$b" namespaces)" 'namespaces: PMIX_ERR'
+like "under the name that it has then" "$(tool within 5 init unconnected=1 name=mine rank=2 attach nspace="$b" primary=1 namespaces)" \
     "attach: PMIX_SUCCESS $b.server 0,.*namespace $b"
 like "PMIX_TOOL_CONNECT_OPTIONAL: with a server" "$(tool init nspace="$a" optional=1 namespaces)" "namespace $a"
-like "PMIX_TOOL_CONNECT_OPTIONAL: without one" "$(tool within 5 init nspace=nobody optional=1)" \
+like "PMIX_TOOL_CONNECT_OPTIONAL: without one" "$(tool within 3 init nspace=nobody optional=1)" \
     'init: PMIX_SUCCESS.*finalize: PMIX_SUCCESS'
-like "PMIX_TOOL_CONNECT_OPTIONAL: without the file that is named" "$(tool within 5 init attach="$root/none" optional=1)" \
+like "PMIX_TOOL_CONNECT_OPTIONAL: without the file that is named" "$(tool within 3 init attach="$root/none" optional=1)" \
     'init: PMIX_SUCCESS.*finalize: PMIX_SUCCESS'
 
 # ------------------------------------------------------------------------------------- which server it is
@@ -108,7 +108,7 @@ is "PMIx_tool_attach_to_server: PMIx_tool_get_servers names both, the primary on
 is "the first one answers still" "$(asked "$got")" "$a "
 like "the tool keeps its name" "$got" "attach: PMIX_SUCCESS $b.server 0,"
 is "PMIX_PRIMARY_SERVER: the second one answers" \
-    "$(asked "$(tool init nspace="$a" attach nspace="$b" primary=1 namespaces)")" "$b "
+    "$(asked "$(tool within 5 init nspace="$a" attach nspace="$b" primary=1 namespaces)")" "$b "
 got=$(tool init nspace="$a" attach nspace="$b" set "$b.server" 0 servers namespaces set "$a.server" 0 namespaces)
 is "PMIx_tool_set_server: whom it asks" "$(asked "$got")" "$b $a "
 is "and who is listed first" "$(listed "$got")" "$b.server 0 $a.server 0 "
@@ -129,26 +129,26 @@ like "PMIx_tool_disconnect: of one that it is not attached to" "$(tool init nspa
 is "PMIx_tool_disconnect: the connection is closed" \
     "$(tool init nspace="$b" attach nspace="$a" disconnect "$a.server" 0 connections | grep '^conn')" "connections 1"
 is "PMIx_tool_disconnect: of the one that PMIx_tool_init has found, too" \
-    "$(tool within 10 init nspace="$b" attach nspace="$a" primary=1 disconnect "$b.server" 0 connections | grep '^conn')" \
+    "$(tool within 6 init nspace="$b" attach nspace="$a" primary=1 disconnect "$b.server" 0 connections | grep '^conn')" \
     "connections 1"
-is "a tool with a name of its own comes again" "$(asked "$(tool within 10 init nspace="$a" name=returns rank=0 \
+is "a tool with a name of its own comes again" "$(asked "$(tool within 6 init nspace="$a" name=returns rank=0 \
     attach nspace="$b" primary=1 disconnect "$a.server" 0 attach nspace="$a" primary=1 namespaces)")" "$a "
-is "as does one that was given its name here" "$(asked "$(tool within 10 init nspace="$a" \
+is "as does one that was given its name here" "$(asked "$(tool within 6 init nspace="$a" \
     attach nspace="$b" primary=1 disconnect "$a.server" 0 attach nspace="$a" primary=1 namespaces)")" "$a "
-is "and one that has finalized" "$(asked "$(tool within 10 init nspace="$a" finalize init nspace="$a" namespaces)")" "$a "
-is "which goes to another server" "$(asked "$(tool within 10 init nspace="$a" finalize init nspace="$b" namespaces)")" "$b "
+is "and one that has finalized" "$(asked "$(tool within 6 init nspace="$a" finalize init nspace="$a" namespaces)")" "$a "
+is "which goes to another server" "$(asked "$(tool within 6 init nspace="$a" finalize init nspace="$b" namespaces)")" "$b "
 like "PMIx_tool_disconnect: of the primary one, and it ends" "$(tool within 5 init nspace="$a" disconnect "$a.server" 0)" \
     'disconnect: PMIX_SUCCESS.*finalize:'
 like "PMIx_tool_attach_to_server: to nobody" "$(tool init nspace="$a" attach nspace=nobody namespaces)" \
     "attach: PMIX_ERR_(UNREACH|NOT_FOUND).*namespace $a"
 is "PMIx_tool_attach_to_server: by its process" \
-    "$(asked "$(tool init nspace="$b" attach pid="$pid_a" primary=1 namespaces)")" "$a "
+    "$(asked "$(tool within 5 init nspace="$b" attach pid="$pid_a" primary=1 namespaces)")" "$a "
 is "PMIx_tool_attach_to_server: by its file" \
-    "$(asked "$(tool init nspace="$b" attach attach="${files[0]}" primary=1 namespaces)")" "$a "
+    "$(asked "$(tool within 5 init nspace="$b" attach attach="${files[0]}" primary=1 namespaces)")" "$a "
 is "PMIx_tool_attach_to_server: by its URI" \
-    "$(asked "$(tool init nspace="$b" attach uri="$uri_a" primary=1 namespaces)")" "$a "
+    "$(asked "$(tool within 5 init nspace="$b" attach uri="$uri_a" primary=1 namespaces)")" "$a "
 is "PMIx_tool_attach_to_server: a URI holds for one call" \
-    "$(asked "$(tool init uri="$uri_a" attach nspace="$b" primary=1 namespaces)")" "$b "
+    "$(asked "$(tool within 5 init uri="$uri_a" attach nspace="$b" primary=1 namespaces)")" "$b "
 like "PMIx_tool_attach_to_server: a file that is not there" \
     "$(tool within 5 init nspace="$a" attach attach="$root/none" namespaces)" "attach: PMIX_ERR_UNREACH.*namespace $a"
 
