@@ -31,7 +31,7 @@ common_libcommon_files = \
 	common/base/small_file.h common/base/small_file.cc \
 	common/start/spawn_channel.h common/start/spawn_channel.cc \
 	common/start/start_document.h common/start/start_document.cc \
-	common/text/printable.h \
+	common/text/printable.h common/text/take_until.h \
 	common/text/shell_words.h \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \

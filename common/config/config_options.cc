@@ -5,6 +5,7 @@
 #include "common/config/remedies.h"
 #include "common/text/printable.h"
 #include "common/text/shell_words.h"
+#include "common/text/take_until.h"
 
 #include <algorithm>
 #include <numeric>
@@ -270,11 +271,8 @@ bool valid_interface(std::string_view name) {
 // Splits a list as a variable of the environment has it.
 std::vector<std::string> split_at_commas(std::string_view text) {
     std::vector<std::string> list;
-    while (!text.empty()) {
-        auto end = std::min(text.find(','), text.size());
-        list.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    while (!text.empty())
+        list.emplace_back(take_until(text, ','));
     return list;
 }
 

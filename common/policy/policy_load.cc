@@ -2,6 +2,7 @@
 #include "common/policy/policy_load.h"
 
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 
 #include <algorithm>
 
@@ -60,9 +61,7 @@ UserPolicy parse_user_policy(std::string_view content, const std::string &path, 
         return user;
     }
     for (std::uint32_t line = 1; !content.empty(); ++line) {
-        auto end = content.find('\n');
-        auto text = content.substr(0, end);
-        content.remove_prefix(end == std::string_view::npos ? content.size() : end + 1);
+        auto text = take_until(content, '\n');
         if (text.ends_with('\r'))
             text.remove_suffix(1);
         auto begin = text.find_first_not_of(" \t");

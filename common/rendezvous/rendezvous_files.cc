@@ -2,6 +2,7 @@
 #include "common/rendezvous/rendezvous_files.h"
 
 #include "common/base/unique_fd.h"
+#include "common/text/take_until.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,10 +32,7 @@ std::string rendezvous_text(const RendezvousServer &server) {
 namespace {
 
 std::string_view line_of(std::string_view &rest) {
-    std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    return line;
+    return take_until(rest, '\n');
 }
 
 template <typename Number> bool read_number(std::string_view text, Number &value) {

@@ -1,6 +1,8 @@
 // See starter_address.h.
 #include "plugins/kit/starter_address.h"
 
+#include "common/text/take_until.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -17,13 +19,8 @@ std::string StarterAddress::text() const {
 
 Result<StarterAddress> StarterAddress::parse(std::string_view text) {
     auto garbled = [] { return error(ErrorKind::invalid, "the address for exit reports is garbled"); };
-    auto next_word = [&text] {
-        std::string_view word = text.substr(0, text.find(' '));
-        text.remove_prefix(std::min(text.size(), word.size() + 1));
-        return word;
-    };
     StarterAddress target;
-    std::string_view port = next_word(), cookie = next_word();
+    std::string_view port = take_until(text, ' '), cookie = take_until(text, ' ');
     auto [stop, code] = std::from_chars(port.data(), port.data() + port.size(), target.port);
     if (code != std::errc() || stop != port.data() + port.size() || target.port == 0 ||
         cookie.size() != 2 * target.cookie.size())
@@ -35,7 +32,7 @@ Result<StarterAddress> StarterAddress::parse(std::string_view text) {
             return garbled();
     }
     while (!text.empty() && target.addresses.size() < max_addresses) {
-        std::string_view address = next_word();
+        std::string_view address = take_until(text, ' ');
         if (address.empty())
             return garbled();
         target.addresses.emplace_back(address);

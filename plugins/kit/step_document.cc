@@ -6,6 +6,7 @@
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -17,10 +18,7 @@ Error garbled(std::string_view key, std::string_view value) {
 }
 
 std::string_view next_word(std::string_view &rest) {
-    auto space = rest.find(' ');
-    auto word = rest.substr(0, space);
-    rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-    return word;
+    return take_until(rest, ' ');
 }
 
 namespace {
@@ -33,12 +31,11 @@ struct Key {
 Result<std::vector<Rank>> parse_ranks(std::string_view text) {
     std::vector<Rank> ranks;
     while (!text.empty()) {
-        auto comma = text.find(',');
-        auto rank = parse_number(text.substr(0, comma), UINT32_MAX - 16);
+        auto one = take_until(text, ',');
+        auto rank = parse_number(one, UINT32_MAX - 16);
         if (!rank)
-            return garbled("a list of ranks", text);
+            return garbled("one of a list of ranks", one);
         ranks.push_back(static_cast<Rank>(*rank));
-        text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     }
     return ranks;
 }

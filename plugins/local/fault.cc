@@ -3,14 +3,12 @@
 
 #include "common/config/config_values.h"
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 
 namespace pmixhost::local {
 
 static std::string_view next_part(std::string_view &rest) {
-    auto comma = rest.find(',');
-    auto part = rest.substr(0, comma);
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    return part;
+    return take_until(rest, ',');
 }
 
 // One KEY=VALUE. False when the fault has no such key or the value is none of its values.

@@ -3,6 +3,7 @@
 
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
+#include "common/text/take_until.h"
 #include "config.h"
 #include "server-glue/daemon/backtrace.h"
 #include "server-glue/daemon/socket_list.h"
@@ -109,11 +110,8 @@ class Report {
 
     static std::string indented(std::string_view text, std::size_t max) {
         std::string out;
-        for (text = text.substr(0, max); !text.empty();) {
-            auto one = text.substr(0, text.find('\n'));
-            text.remove_prefix(std::min(text.size(), one.size() + 1));
-            out += (out.empty() ? "    " : "\n    ") + clean(one);
-        }
+        for (text = text.substr(0, max); !text.empty();)
+            out += (out.empty() ? "    " : "\n    ") + clean(take_until(text, '\n'));
         return out;
     }
 
@@ -150,8 +148,7 @@ class Report {
         std::string text = text_of(path), out;
         std::string_view rest = text;
         while (!rest.empty()) {
-            auto one = rest.substr(0, rest.find('\n'));
-            rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+            auto one = take_until(rest, '\n');
             auto colon = one.find(':');
             if (colon == one.npos || std::find(keys.begin(), keys.end(), one.substr(0, colon)) == keys.end())
                 continue;

@@ -1,6 +1,8 @@
 // See memory_map.h.
 #include "server-glue/daemon/memory_map.h"
 
+#include "common/text/take_until.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -18,8 +20,7 @@ static bool take_hex(std::string_view &text, std::uint64_t &number, char after) 
 MemoryMap::MemoryMap(std::string_view maps) {
     // 7f01-7f02 r-xp 00001000 fe:00 1234    /usr/lib/libx.so
     while (!maps.empty()) {
-        auto line = maps.substr(0, maps.find('\n'));
-        maps.remove_prefix(std::min(maps.size(), line.size() + 1));
+        auto line = take_until(maps, '\n');
         Range range{};
         if (!take_hex(line, range.begin, '-') || !take_hex(line, range.end, ' ') || line.size() < 5)
             continue;
@@ -28,7 +29,7 @@ MemoryMap::MemoryMap(std::string_view maps) {
         if (!take_hex(line, range.offset, ' '))
             continue;
         for (int field = 0; field < 2; ++field) // device, inode
-            line.remove_prefix(std::min(line.size(), line.find(' ') == line.npos ? line.size() : line.find(' ') + 1));
+            take_until(line, ' ');
         line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
         range.file = line.empty() ? "[anonymous]" : std::string(line.substr(line.rfind('/') + 1));
         if (range.begin < range.end)

@@ -1,6 +1,8 @@
 // See socket_list.h.
 #include "server-glue/daemon/socket_list.h"
 
+#include "common/text/take_until.h"
+
 #include <algorithm>
 #include <arpa/inet.h>
 #include <charconv>
@@ -46,8 +48,7 @@ std::string_view state_name(std::uint32_t state) {
 void SocketList::add(std::string_view text, bool version_6) {
     constexpr std::size_t max = 65536;
     while (!text.empty() && by_inode_.size() < max) {
-        auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        auto line = take_until(text, '\n');
         // sl local remote state tx:rx timer:when retransmits uid timeout inode ...
         std::vector<std::string_view> words;
         while (words.size() < 10) {

@@ -1,6 +1,7 @@
 // See plan_spawn.h.
 #include "server-glue/spawn/plan_spawn.h"
 
+#include "common/text/take_until.h"
 #include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/spawn/spawn_request.h"
 
@@ -67,8 +68,7 @@ std::string lower(std::string_view text) {
 std::vector<std::string> split(std::string_view text, char separator) {
     std::vector<std::string> out;
     while (!text.empty()) {
-        std::string_view part = text.substr(0, text.find(separator));
-        text.remove_prefix(std::min(text.size(), part.size() + 1));
+        std::string_view part = take_until(text, separator);
         if (!part.empty())
             out.emplace_back(part);
     }

@@ -2,6 +2,7 @@
 // checks are in tools/doctor/host_checks.h and in programs of the plugins.
 #include "common/process/captured_command.h"
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/terminal.h"
 #include "tools/doctor/host_checks.h"
@@ -110,11 +111,8 @@ Result<std::vector<Examined>> examine_job(const std::string &job, std::chrono::s
         if (said && said->code == no_such_job)
             continue;
         std::vector<Examined> hosts;
-        for (std::string_view rest = said ? std::string_view(said->out) : std::string_view(); !rest.empty();) {
-            std::size_t end = std::min(rest.find('\n'), rest.size());
-            add_line(rest.substr(0, end), hosts);
-            rest.remove_prefix(std::min(end + 1, rest.size()));
-        }
+        for (std::string_view rest = said ? std::string_view(said->out) : std::string_view(); !rest.empty();)
+            add_line(take_until(rest, '\n'), hosts);
         if (hosts.empty())
             return error(ErrorKind::system, "no host of the job answers: {}; next: run pmixhost doctor there by hand",
                          said ? one_line(said->err, 300) : said.failure().text);

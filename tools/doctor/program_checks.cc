@@ -3,6 +3,7 @@
 #include "common/process/captured_command.h"
 #include "common/process/topology.h"
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 #include "tools/doctor/host_checks.h"
 #include "tools/run/daemon_process.h"
 
@@ -55,12 +56,10 @@ bool older(const std::string &one, const std::string &other) {
 // "backend local  /usr/lib/...: questions, spawn", a line each (pmixhostd --backends)
 Findings findings_of_backends(std::string_view text) {
     Findings all;
-    for (; !text.empty(); text.remove_prefix(std::min(text.find('\n') + 1, text.size()))) {
-        std::string line = one_line(text.substr(0, text.find('\n')));
+    while (!text.empty()) {
+        std::string line = one_line(take_until(text, '\n'));
         if (line.find(" cannot be used: ") != line.npos)
             all.push_back(wrong("backend", line, again));
-        if (text.find('\n') == text.npos)
-            break;
     }
     return all;
 }
@@ -166,10 +165,8 @@ Findings plugin_findings() {
                 wrong("plugin", fmt::format("{}: {}", program, why), "run it by itself; " + std::string(again)));
         std::string_view rest = said ? std::string_view(said->out) : std::string_view();
         while (!rest.empty()) {
-            std::size_t end = std::min(rest.find('\n'), rest.size());
-            if (auto finding = parse_finding(rest.substr(0, end)))
+            if (auto finding = parse_finding(take_until(rest, '\n')))
                 all.push_back(std::move(*finding));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
         }
     }
     return all;

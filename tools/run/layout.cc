@@ -3,6 +3,7 @@
 
 #include "common/config/config_values.h"
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 
 namespace pmixhost {
 
@@ -37,13 +38,12 @@ Result<Placement> listed(std::string_view list, Rank tasks, HostIndex hosts) {
     Placement out(hosts);
     Rank rank = 0;
     while (!list.empty()) {
-        auto comma = list.find(',');
-        auto host = parse_number(list.substr(0, comma), hosts - 1);
+        auto entry = take_until(list, ',');
+        auto host = parse_number(entry, hosts - 1);
         if (!host)
-            return error(ErrorKind::invalid, "--map-by list: '{}' is no host; they are 0 to {}",
-                         printable(list.substr(0, comma)), hosts - 1);
+            return error(ErrorKind::invalid, "--map-by list: '{}' is no host; they are 0 to {}", printable(entry),
+                         hosts - 1);
         out[*host].push_back(rank++);
-        list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
     }
     if (rank != tasks)
         return error(ErrorKind::invalid, "--map-by list: has {} tasks, but there are {}", rank, tasks);

@@ -4,6 +4,7 @@
 #include "common/config/config_options.h"
 #include "common/config/config_values.h"
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 #include "tools/run/layout.h"
 
 #include <CLI/CLI.hpp>
@@ -41,9 +42,7 @@ Result<std::vector<std::string>> parse_hosts(const std::string &text) {
     } else {
         std::unordered_set<std::string> known;
         for (std::string_view rest = text; !rest.empty();) {
-            auto comma = rest.find(',');
-            std::string name(rest.substr(0, comma));
-            rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+            std::string name(take_until(rest, ','));
             if (!valid_host(name) || !known.insert(name).second)
                 return error(ErrorKind::invalid, "--hosts: '{}' is no name of a host, or is there twice",
                              printable(name));

@@ -2,6 +2,7 @@
 #include "tools/view/event_lines.h"
 
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -180,11 +181,8 @@ std::optional<HeardEvent> parse_event_line(std::string_view line) {
     event.code = *code;
     event.name = fields[2];
     event.source = fields[3];
-    for (auto rest = fields[4]; !rest.empty();) {
-        std::size_t space = std::min(rest.find(' '), rest.size());
-        event.affected.emplace_back(rest.substr(0, space));
-        rest.remove_prefix(std::min(space + 1, rest.size()));
-    }
+    for (auto rest = fields[4]; !rest.empty();)
+        event.affected.emplace_back(take_until(rest, ' '));
     event.host = fields[5];
     if (auto exit_code = number_in(fields[6]))
         event.exit_code = *exit_code;

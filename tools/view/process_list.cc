@@ -1,6 +1,7 @@
 // See process_list.h.
 #include "tools/view/process_list.h"
 
+#include "common/text/take_until.h"
 #include "tools/view/tool_process.h"
 
 #include <algorithm>
@@ -52,9 +53,7 @@ std::string table_of(const std::string &job) {
 ListedProcess process_of(std::string_view line) {
     ListedProcess process;
     for (int field = 0; field < 5; ++field) {
-        std::size_t end = std::min(line.find('\t'), line.size());
-        std::string_view text = line.substr(0, end);
-        line.remove_prefix(std::min(end + 1, line.size()));
+        std::string_view text = take_until(line, '\t');
         if (field == 0)
             std::from_chars(text.data(), text.data() + text.size(), process.rank);
         else if (field == 1)
@@ -72,11 +71,8 @@ Result<std::vector<ListedProcess>> processes_of(const ListedServer &server, std:
     if (!text)
         return text.failure();
     std::vector<ListedProcess> processes;
-    for (std::string_view rest = *text; !rest.empty();) {
-        std::size_t end = std::min(rest.find('\n'), rest.size());
-        processes.push_back(process_of(rest.substr(0, end)));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (std::string_view rest = *text; !rest.empty();)
+        processes.push_back(process_of(take_until(rest, '\n')));
     std::sort(processes.begin(), processes.end(),
               [](const auto &one, const auto &other) { return one.rank < other.rank; });
     return processes;

@@ -4,6 +4,7 @@
 #include "common/config/config.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
+#include "common/text/take_until.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
 
@@ -125,8 +126,7 @@ Result<std::vector<std::string>> sorted_hosts(const std::vector<std::string> &ho
 std::uint32_t sum_of_cpus(std::string_view text) {
     std::uint64_t sum = 0;
     while (!text.empty()) {
-        std::string_view part = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(text.size(), part.size() + 1));
+        std::string_view part = take_until(text, ',');
         std::uint32_t cpus = 0, times = 1;
         const char *end = part.data() + part.size();
         auto [stop, code] = std::from_chars(part.data(), end, cpus);

@@ -1,6 +1,8 @@
 // See controller_config.h.
 #include "plugins/slurm/check/controller_config.h"
 
+#include "common/text/take_until.h"
+
 #include <cstdlib>
 #include <fmt/format.h>
 
@@ -38,9 +40,7 @@ ControllerConfig parse_controller_config(std::string_view text) {
     constexpr std::string_view begin_of_time = "Configuration data as of ";
     ControllerConfig config;
     while (!text.empty()) {
-        std::size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
+        std::string_view line = take_until(text, '\n');
         std::size_t equals = line.find('=');
         if (line.starts_with(begin_of_time))
             config.as_of = time_of(trimmed(line.substr(begin_of_time.size())));
@@ -52,12 +52,10 @@ ControllerConfig parse_controller_config(std::string_view text) {
 
 std::vector<std::string> plugin_directories(const ControllerConfig &config) {
     std::vector<std::string> out;
-    std::string all = config["PluginDir"];
-    for (std::size_t begin = 0; begin < all.size();) {
-        std::size_t end = std::min(all.find(':', begin), all.size());
-        if (end > begin)
-            out.push_back(all.substr(begin, end - begin));
-        begin = end + 1;
+    const std::string all = config["PluginDir"];
+    for (std::string_view rest = all; !rest.empty();) {
+        if (auto directory = take_until(rest, ':'); !directory.empty())
+            out.emplace_back(directory);
     }
     return out;
 }

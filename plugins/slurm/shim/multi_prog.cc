@@ -1,6 +1,8 @@
 // See multi_prog.h.
 #include "plugins/slurm/shim/multi_prog.h"
 
+#include "common/text/take_until.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -24,9 +26,7 @@ bool next_line(std::string_view &text, std::string &line) {
     line.clear();
     bool found = false;
     while (!text.empty()) {
-        std::size_t end = text.find('\n');
-        std::string_view part = text.substr(0, end);
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        std::string_view part = take_until(text, '\n');
         if (part.empty())
             continue;
         found = true;
@@ -94,8 +94,7 @@ class Ranks {
         }
         std::string_view rest = spec;
         while (!rest.empty()) {
-            std::string_view part = rest.substr(0, rest.find(','));
-            rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+            std::string_view part = take_until(rest, ',');
             if (part.empty())
                 continue;
             Rank first = 0, last = 0;

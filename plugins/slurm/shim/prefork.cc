@@ -4,6 +4,7 @@
 #include "common/base/fd_pair.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/start_fd.h"
+#include "common/text/take_until.h"
 #include "plugins/kit/daemon_channels.h"
 #include "plugins/kit/daemon_launch.h"
 #include "plugins/slurm/shim/hook_env.h"
@@ -166,11 +167,8 @@ std::vector<std::string> trusted_lines(const std::string &path) {
     ssize_t length = ::read(fd.get(), buffer, sizeof buffer);
     std::string_view text(buffer, length > 0 ? static_cast<std::size_t>(length) : 0);
     std::vector<std::string> lines;
-    while (!text.empty()) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        lines.emplace_back(line);
-    }
+    while (!text.empty())
+        lines.emplace_back(take_until(text, '\n'));
     return lines;
 }
 

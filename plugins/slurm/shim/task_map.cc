@@ -1,6 +1,7 @@
 // See task_map.h.
 #include "plugins/slurm/shim/task_map.h"
 
+#include "common/text/take_until.h"
 #include "common/wire/wire_version.h"
 #include "config.h"
 #include "plugins/slurm/shim/app_list.h"
@@ -400,14 +401,12 @@ Result<TaskMap> decode_task_map(std::string_view text) {
             *string = value;
         } else if (key == "jobs") {
             while (!value.empty()) {
-                std::string_view one = value.substr(0, value.find(','));
-                auto parsed = number_of(key, one);
+                auto parsed = number_of(key, take_until(value, ','));
                 if (!parsed)
                     return parsed.failure();
                 if (map.component_jobs.size() == 1024)
                     return error(ErrorKind::limit, "task map: jobs= is too long");
                 map.component_jobs.push_back(*parsed);
-                value.remove_prefix(std::min(value.size(), one.size() + 1));
             }
         } else if (key == "apps" && map.apps.empty()) {
             auto apps = decode_apps(value, TaskMap::max_ranks);

@@ -2,6 +2,7 @@
 #include "plugins/slurm/steps/srun_command.h"
 
 #include "common/base/unique_fd.h"
+#include "common/text/take_until.h"
 #include "plugins/slurm/shim/app_list.h"
 #include "plugins/slurm/shim/multi_prog.h"
 #include "plugins/slurm/shim/slurm_abi.h"
@@ -154,8 +155,7 @@ std::size_t count_groups(std::string_view text) {
     if (text.starts_with('[') && text.ends_with(']'))
         text = text.substr(1, text.size() - 2);
     while (!text.empty()) {
-        std::string_view part = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(text.size(), part.size() + 1));
+        std::string_view part = take_until(text, ',');
         unsigned first = 0, last = 0;
         const char *end = part.data() + part.size();
         auto [stop, code] = std::from_chars(part.data(), end, first);
