@@ -5,6 +5,8 @@
 #include "common/base/small_file.h"
 #include "common/loop/slow_calls.h"
 #include "common/loop/worker.h"
+#include "common/process/captured_command.h"
+#include "common/text/printable.h"
 #include "common/text/shell_words.h"
 #include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/allocation_calls.h"
@@ -496,7 +498,23 @@ Result<SpawnSite> allocation_of(std::uint32_t job_id) {
     return site;
 }
 
+// Where no Slurm is configured, libslurm ends the process that asks it for anything: another process asks first.
+Result<void> find_slurm(const Settings &settings) {
+    auto srun = srun_path(settings);
+    if (!srun)
+        return srun.failure();
+    auto said = run_captured({srun->substr(0, srun->rfind('/')) + "/scontrol", "ping"}, std::chrono::seconds(10));
+    if (!said)
+        return said.failure();
+    if (said->code != 0)
+        return error(ErrorKind::unreachable, "Slurm does not answer on this host: {}; next: scontrol ping",
+                     one_line(said->err.empty() ? said->out : said->err, 200));
+    return {};
+}
+
 Result<void> call_running_step(const Settings &settings, const std::string &step, const std::string &message) {
+    if (auto found = find_slurm(settings); !found)
+        return found;
     return call_step(step, {settings.directory_base, contacts_directory}, {running_steps, forward}, message);
 }
 
