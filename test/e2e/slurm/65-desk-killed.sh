@@ -18,6 +18,7 @@ begin_job() { # LINE-OF-TOOLS ...
     rm -f "$log"
     touch "$log"
     chmod 666 "$log"
+    : >"$out"
     configure '[log]' "file = \"$log\"" 'level = "info"' '[tools]' 'max_connections = 10' "$rule" "$@"
     (cd "$test_dir" && exec timeout -k 5 320 "${on_cluster[@]}" --user pmixuser1 -- env CLIENT_LIMIT=300 \
         srun "$mpi" -N2 -n4 -w "$host,$other" --ntasks-per-node=2 -m block "$clients/visited") >"$out" 2>&1 </dev/null &
