@@ -5,7 +5,7 @@ LOG_DRIVER = env CMOCKA_MESSAGE_OUTPUT=TAP AM_TAP_AWK='$(AWK)' $(SHELL) \
 	$(top_srcdir)/contrib/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 
-noinst_HEADERS = test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/gate.h test/unit/hello.h test/unit/library_gate.h test/unit/run_until.h \
+noinst_HEADERS = test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/gate.h test/unit/hello.h test/unit/library_gate.h test/unit/run_until.h test/unit/table_hosts.h \
 	test/unit/slurm_map_head.h
 include test/config.mk
 include test/slurm.mk
@@ -160,6 +160,10 @@ test_unit_rank_ranges_LDADD = $(GLUE_TEST_LDADD)
 test_unit_process_table_SOURCES = test/unit/process_table.cc
 test_unit_process_table_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_process_table_LDADD = $(GLUE_TEST_LDADD)
+check_PROGRAMS += test/bench/bench_table
+test_bench_bench_table_SOURCES = test/bench/bench_table.cc
+test_bench_bench_table_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_bench_bench_table_LDADD = $(GLUE_TEST_LDADD)
 test_unit_query_service_SOURCES = test/unit/query_service.cc
 test_unit_query_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_query_service_LDADD = $(GLUE_TEST_LDADD)

@@ -2,7 +2,8 @@
  * PMIx_Init.
  * usage: bench_tool client          "client MICROSECONDS"
  *        bench_tool tool NAMESPACE  "tool MICROSECONDS MICROSECONDS": until PMIx_tool_init has returned, and until the
- *                                   server of that name has answered a query */
+ *                                   server of that name has answered a query
+ *        bench_tool job COUNT       "job RANK MICROSECONDS MICROSECONDS": PMIx_Init, and the median of COUNT fences */
 #include "client.h"
 
 #include <pmix_tool.h>
@@ -26,6 +27,22 @@ static void ask(void) {
     PMIX_QUERY_DESTRUCT(&query);
 }
 
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_fence(unsigned count) {
+    static double took[1000];
+    for (unsigned i = 0; i < count; i++) {
+        double begin = now();
+        fence_collect();
+        took[i] = microseconds_since(begin);
+    }
+    qsort(took, count, sizeof(*took), by_size);
+    return took[count / 2];
+}
+
 int main(int argc, char **argv) {
     watch(60);
     double begin = now();
@@ -40,7 +57,16 @@ int main(int argc, char **argv) {
         return 0;
     }
     must(PMIx_Init(&me.proc, NULL, 0));
-    say("client %.0f", microseconds_since(begin));
+    double connected = microseconds_since(begin);
+    if (argc == 3 && !strcmp(argv[1], "job")) {
+        unsigned count = (unsigned)atoi(argv[2]);
+        if (count < 1 || count > 1000)
+            fail("COUNT is 1 to 1000");
+        median_fence(5); /* to be warm */
+        say("job %u %.0f %.1f", me.proc.rank, connected, median_fence(count));
+    } else {
+        say("client %.0f", connected);
+    }
     must(PMIx_Finalize(NULL, 0));
     return 0;
 }

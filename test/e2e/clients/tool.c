@@ -12,7 +12,8 @@
  *        abort [NS]       PMIx_Abort of nobody in particular, or of rank 1 of NS
  *        publish KEY
  *        spawn PROGRAM    one process: "spawned NS"
- *        hear aborted, hear terminated   "listens", then waits for one such event: "heard STATUS of NS RANK"
+ *        hear aborted, hear terminated, hear lost (the connection with the server)
+ *                         "listens", then waits for one such event: "heard STATUS of NS RANK"
  *        hold FILE        "held", and then waits until FILE exists
  * Each WHAT ends with "WHAT: STATUS"; so does "init" when the tool does not connect, and "finalize". */
 #include "client.h"
@@ -205,7 +206,10 @@ int main(int argc, char **argv) {
         } else if (!strcmp(what, "spawn") && word[1]) {
             did(what, spawn(*++word));
         } else if (!strcmp(what, "hear") && word[1]) {
-            hear(!strcmp(*++word, "aborted") ? PMIX_ERR_PROC_ABORTED : PMIX_EVENT_PROC_TERMINATED);
+            word++;
+            hear(!strcmp(*word, "aborted") ? PMIX_ERR_PROC_ABORTED
+                 : !strcmp(*word, "lost")  ? PMIX_ERR_LOST_CONNECTION
+                                           : PMIX_EVENT_PROC_TERMINATED);
         } else if (!strcmp(what, "hold") && word[1]) {
             say("held");
             await_file(*++word);
