@@ -6,6 +6,7 @@
 #include "tools/view/server_list.h"
 
 #include <chrono>
+#include <optional>
 
 namespace pmixhost {
 

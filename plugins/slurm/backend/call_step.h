@@ -5,6 +5,8 @@
 
 #include "plugins/slurm/backend/step_caller.h"
 
+#include <optional>
+
 namespace pmixhost::slurm {
 
 struct StepWish {
