@@ -1,6 +1,7 @@
 // See tool_door.h.
 #include "plugins/kit/tool_door.h"
 
+#include "common/rendezvous/desk_word.h"
 #include "common/rendezvous/rendezvous_files.h"
 
 #include <cerrno>
@@ -117,13 +118,13 @@ Result<void> ToolDoor::on_readable() {
     if (there < 0 && (errno == EAGAIN || errno == EINTR))
         return {};
     std::string_view said(bytes, there > 0 ? static_cast<std::size_t>(there) : 0);
-    constexpr std::string_view failed = "failed ";
-    if (there > 0 && !said.starts_with(failed))
+    auto serving = parse_desk_word(said);
+    if (there > 0 && serving)
         return {};
     close();
     if (said.empty())
         return {};
-    return error(ErrorKind::unreachable, "a tool of this host was not let in: {}", said.substr(failed.size()));
+    return error(serving.failure().kind, "a tool of this host was not let in: {}", serving.failure().text);
 }
 
 // The desk ends when its channel does.

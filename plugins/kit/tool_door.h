@@ -23,7 +23,7 @@ class ToolDoor {
   public:
     struct Desk {
         pid_t pid = -1;
-        UniqueFd channel; // its life; it tells "serving NAMESPACE" or "failed WHY"
+        UniqueFd channel; // its life; what it tells: common/rendezvous/desk_word.h
     };
     using StartDesk = std::function<Result<Desk>(int listener)>;
     // `own_name_only`: the files tell of the starter's process alone, because a daemon of the job may have some for the
