@@ -82,25 +82,36 @@ Result<ToolDoor> ToolDoor::open(const ToolOffer &offer, bool own_name_only, Star
     if (!listener || ::bind(listener.get(), generic, length) != 0 || ::listen(listener.get(), waiting_tools) != 0 ||
         ::getsockname(listener.get(), generic, &length) != 0)
         return system_error("a socket for tools", errno);
-    auto directory = own_directory(offer.base);
-    if (!directory)
-        return directory.failure();
-    door.directory_ = std::move(*directory);
     char host[HOST_NAME_MAX + 1] = "";
     ::gethostname(host, sizeof host - 1);
     RendezvousServer server{
         offer.server_nspace, offer.server_rank, fmt::format("tcp4://127.0.0.1:{}", ntohs(address.sin_port)),
         offer.version,       ::getpid(),        ::geteuid(),
         ::getegid(),         std::time(nullptr)};
+    door.listener_ = std::move(listener);
+    door.text_ = rendezvous_text(server);
+    if (offer.base.empty())
+        return door;
+    auto directory = own_directory(offer.base);
+    if (!directory)
+        return directory.failure();
+    door.directory_ = std::move(*directory);
     auto names = rendezvous_names(host, server, offer.job_nspace);
     if (own_name_only) {
         std::string end = fmt::format(".tool.{}", server.pid);
         std::erase_if(names, [&](const std::string &name) { return !name.ends_with(end); });
     }
-    if (auto written = write_rendezvous_files(door.directory_, names, rendezvous_text(server)); !written)
+    if (auto written = write_rendezvous_files(door.directory_, names, door.text_); !written)
         return written.failure();
-    door.listener_ = std::move(listener);
     return door;
+}
+
+Result<void> ToolDoor::tell(const std::string &file) {
+    auto written = LauncherFile::write(file, text_);
+    if (!written)
+        return written.failure();
+    file_ = std::move(*written);
+    return {};
 }
 
 Result<void> ToolDoor::on_readable() {
@@ -129,6 +140,7 @@ Result<void> ToolDoor::on_readable() {
 
 // The desk ends when its channel does.
 void ToolDoor::close() {
+    file_.remove();
     listener_.reset();
     desk_.channel.reset();
     if (pid_t pid = std::exchange(desk_.pid, -1); pid > 0) {

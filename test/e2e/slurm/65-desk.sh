@@ -214,6 +214,44 @@ ok "has files of its own" until_true 10 there_is_a_file
 unlike "and removes those" "$(on_host head ls $starters)" "^$left\$"
 end_job
 
+# ---------------------------------------------------------------- found by a tool that has started srun
+
+# started_by_tool FILE [PROGRAM ...]: as a tool does it; sets $nspace.
+started_by_tool() {
+    configure '[log]' "file = \"$log\"" '[tools]' "$rule"
+    : >"$out"
+    (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- \
+        env PMIX_LAUNCHER_RNDZ_FILE="$1" srun "$mpi" -N2 -n2 "$clients/visited") >"$out" 2>&1 </dev/null &
+    job_pid=$!
+    until_true 30 said there 2
+    nspace=slurm.$(as_user root squeue -h -u pmixuser1 -o %i).0
+}
+asked=/tmp/pmixhost-asked-$$ # on the login host
+on_host head mkdir -m 700 "$asked" "$asked-open"
+on_host head chown pmixuser1 "$asked" "$asked-open"
+on_host head chmod 777 "$asked-open"
+started_by_tool "$asked/file"
+ok "srun writes the file that a tool asks for" until_true 10 on_host head test -s "$asked/file"
+is "only its user can read it" "$(on_host head find "$asked" -type f -printf '%m %u %f\n')" "600 pmixuser1 file"
+is "there is none for who searches" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-starters-*')" ""
+like "a tool finds the job by it" "$(at_login "$clients/tool" attach "$asked/file" who namespaces)" \
+    "^tool $nspace\\.tool\\.0\\.[0-9]+ 0.*namespace $nspace"
+is "tasks do not get the variable" "$(on_host "$host" bash -c 'for pid in $(pgrep -x visited); do tr "\0" "\n" </proc/$pid/environ; done' |
+    grep -c -e LAUNCHER_RNDZ -e PMIXHOST_LAUNCHER)" 0
+end_job
+is "the file goes with srun" "$(on_host head ls -A "$asked")" ""
+on_host head bash -c "echo theirs >$asked/file"
+started_by_tool "$asked/file"
+ok "one that is there is left alone" until_true 10 grep -q "PMIX_LAUNCHER_RNDZ_FILE: $asked/file is there already" "$out"
+is "as it was" "$(on_host head cat "$asked/file")" theirs
+end_job
+started_by_tool "$asked-open/file"
+ok "where others could replace it there is none" until_true 10 \
+    grep -q "PMIX_LAUNCHER_RNDZ_FILE: in $asked-open others could replace it" "$out"
+is "and no beginning of one" "$(on_host head ls -A "$asked-open")" ""
+end_job
+on_host head rm -rf "$asked" "$asked-open"
+
 is "no desk is left" "$(desks)" 0
 is "nor a directory of one" "$(on_host head find /tmp -maxdepth 1 '(' -name 'pmixhost-desk.*' -o -name 'pmixhost-with.*' ')')" ""
 configure
