@@ -14,6 +14,7 @@ kit_shim_sources = \
 	plugins/kit/starter_message.h plugins/kit/starter_message.cc \
 	plugins/kit/starter_sender.h plugins/kit/starter_sender.cc \
 	plugins/kit/launch_listener.h plugins/kit/launch_listener.cc \
+	plugins/kit/launcher_file.h plugins/kit/launcher_file.cc \
 	plugins/kit/tool_door.h plugins/kit/tool_door.cc common/rendezvous/rendezvous_files.cc \
 	plugins/kit/user.h plugins/kit/user.cc
 
@@ -23,7 +24,8 @@ plugins_kit_libkit_files = \
 	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \
 	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/daemon_start.h \
 	plugins/kit/daemon_start.cc plugins/kit/door_client.cc \
-	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/launch_listener.cc plugins/kit/sealer.cc \
+	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/launch_listener.cc \
+	plugins/kit/launcher_file.cc plugins/kit/sealer.cc \
 	plugins/kit/starter_address.cc plugins/kit/starter_listener.cc plugins/kit/starter_message.cc \
 	plugins/kit/starter_sender.cc plugins/kit/tool_door.cc \
 	plugins/kit/step_document.h plugins/kit/step_document.cc plugins/kit/user.cc

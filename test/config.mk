@@ -1,6 +1,6 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
 config_tests = test/unit/config_file test/unit/policy test/unit/policy_command test/unit/local_cli test/unit/local_control \
-	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines
+	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines test/unit/reach_plan test/unit/launcher_file
 check_PROGRAMS += $(config_tests)
 TESTS += $(config_tests)
 config_test_cppflags = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(CMOCKA_CFLAGS) \
@@ -43,3 +43,9 @@ EXTRA_test_unit_doctor_DEPENDENCIES = tools/pmixhost
 test_unit_event_lines_SOURCES = test/unit/event_lines.cc tools/view/event_lines.cc tools/view/value_text.cc
 test_unit_event_lines_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
 test_unit_event_lines_LDADD = common/libcommon.la $(PMIX_LIBS) $(CMOCKA_LIBS)
+test_unit_launcher_file_SOURCES = test/unit/launcher_file.cc
+test_unit_launcher_file_CPPFLAGS = $(config_test_cppflags)
+test_unit_launcher_file_LDADD = plugins/kit/libkit.la $(FMT_LIBS) $(CMOCKA_LIBS)
+test_unit_reach_plan_SOURCES = test/unit/reach_plan.cc tools/view/reach_plan.cc
+test_unit_reach_plan_CPPFLAGS = $(config_test_cppflags)
+test_unit_reach_plan_LDADD = common/libcommon.la $(CMOCKA_LIBS)

@@ -33,7 +33,7 @@ test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
 	plugins/slurm/backend/backend_step.cc plugins/slurm/backend/contact_socket.cc \
 	plugins/slurm/shim/app_list.cc plugins/slurm/shim/identity.cc \
 	plugins/slurm/steps/spawn_command.cc plugins/slurm/backend/step_caller.cc \
-	plugins/slurm/backend/call_step.cc plugins/slurm/shim/task_map.cc
+	plugins/slurm/backend/call_step.cc plugins/slurm/backend/own_steps.cc plugins/slurm/shim/task_map.cc
 test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_backend_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)

@@ -16,10 +16,11 @@ struct ToolOffer {
     Rank server_rank = 0;
     std::string version; // of the server's library
     std::string job_nspace;
-    std::string base; // directory in which those of users are made
+    std::string base; // directory in which those of users are made; empty: there are to be none that tools search for
 
     std::string text() const {
-        return fmt::format("{} {} {} {} {}", server_nspace, server_rank, version, job_nspace, base);
+        return fmt::format("{} {} {} {} {}", server_nspace, server_rank, version, job_nspace,
+                           base.empty() ? "-" : base);
     }
     // Fails (invalid).
     static Result<ToolOffer> parse(const std::string &text) {
@@ -36,7 +37,9 @@ struct ToolOffer {
             if (word->empty() || word->find_first_of("/;") != word->npos)
                 words.setstate(std::ios::failbit);
         }
-        if (words.fail() || !offer.base.starts_with('/'))
+        if (!words.fail() && offer.base == "-")
+            offer.base.clear();
+        else if (words.fail() || !offer.base.starts_with('/'))
             return error(ErrorKind::invalid, "an offer for tools is garbled");
         return offer;
     }

@@ -239,7 +239,7 @@ void LaunchListener::invite(const std::string &invitation) {
 // Once: the others of the step offer nothing else. Tools are no part of the job, which goes on without them.
 void LaunchListener::let_tools_come(const std::string &offer) {
     auto parsed = ToolOffer::parse(offer);
-    if (!parts_.start_desk || tools_ || !parsed)
+    if (!parts_.start_desk || tools_ || !parsed || (parsed->base.empty() && parts_.launcher_file.empty()))
         return;
     auto door = ToolDoor::open(*parsed, parts_.on_a_host_of_jobs, [this](int listener) -> Result<ToolDoor::Desk> {
         auto started = parts_.start_desk(listener);
@@ -247,10 +247,15 @@ void LaunchListener::let_tools_come(const std::string &offer) {
             return started.failure();
         return ToolDoor::Desk{started->pid, std::move(started->channel)};
     });
-    if (door)
+    if (!door)
+        return parts_.complain("tools of this host do not find the job: " + door.failure().text);
+    Result<void> told;
+    if (!parts_.launcher_file.empty())
+        told = door->tell(parts_.launcher_file);
+    if (!told)
+        parts_.complain(fmt::format("{}: {}", launcher_file_variable, told.failure().text));
+    if (told || !parsed->base.empty())
         tools_.emplace(std::move(*door));
-    else
-        parts_.complain("tools of this host do not find the job: " + door.failure().text);
 }
 
 void LaunchListener::tools_are_there() {

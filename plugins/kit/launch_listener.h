@@ -41,10 +41,11 @@ class LaunchListener {
         std::unique_ptr<Sealer> sealer;
         std::function<Result<LauncherProcess>()> start_launcher;
         std::function<Result<LauncherProcess>(int listener)> start_desk; // empty: tools cannot come by the starter
-        bool on_a_host_of_jobs = false;                                  // as ToolDoor::open() says
-        UniqueFd spawn_channel;                            // empty unless this starter was run for PMIx_Spawn
-        std::size_t hosts = 0;                             // that have to say `launched` before it is told
-        std::function<void(const std::string &)> complain; // to the user
+        std::string launcher_file;      // that is to tell where the job is (kit/launcher_file.h); empty: none
+        bool on_a_host_of_jobs = false; // as ToolDoor::open() says
+        UniqueFd spawn_channel;         // empty unless this starter was run for PMIx_Spawn
+        std::size_t hosts = 0;          // that have to say `launched` before it is told
+        std::function<void(const std::string &)> complain;             // to the user
         std::chrono::milliseconds patience = std::chrono::seconds(10); // with a stranger
     };
     LaunchListener(StarterListener listener, Parts parts);

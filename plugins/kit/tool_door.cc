@@ -1,6 +1,7 @@
 // See tool_door.h.
 #include "plugins/kit/tool_door.h"
 
+#include "common/rendezvous/desk_word.h"
 #include "common/rendezvous/rendezvous_files.h"
 
 #include <cerrno>
@@ -81,25 +82,36 @@ Result<ToolDoor> ToolDoor::open(const ToolOffer &offer, bool own_name_only, Star
     if (!listener || ::bind(listener.get(), generic, length) != 0 || ::listen(listener.get(), waiting_tools) != 0 ||
         ::getsockname(listener.get(), generic, &length) != 0)
         return system_error("a socket for tools", errno);
-    auto directory = own_directory(offer.base);
-    if (!directory)
-        return directory.failure();
-    door.directory_ = std::move(*directory);
     char host[HOST_NAME_MAX + 1] = "";
     ::gethostname(host, sizeof host - 1);
     RendezvousServer server{
         offer.server_nspace, offer.server_rank, fmt::format("tcp4://127.0.0.1:{}", ntohs(address.sin_port)),
         offer.version,       ::getpid(),        ::geteuid(),
         ::getegid(),         std::time(nullptr)};
+    door.listener_ = std::move(listener);
+    door.text_ = rendezvous_text(server);
+    if (offer.base.empty())
+        return door;
+    auto directory = own_directory(offer.base);
+    if (!directory)
+        return directory.failure();
+    door.directory_ = std::move(*directory);
     auto names = rendezvous_names(host, server, offer.job_nspace);
     if (own_name_only) {
         std::string end = fmt::format(".tool.{}", server.pid);
         std::erase_if(names, [&](const std::string &name) { return !name.ends_with(end); });
     }
-    if (auto written = write_rendezvous_files(door.directory_, names, rendezvous_text(server)); !written)
+    if (auto written = write_rendezvous_files(door.directory_, names, door.text_); !written)
         return written.failure();
-    door.listener_ = std::move(listener);
     return door;
+}
+
+Result<void> ToolDoor::tell(const std::string &file) {
+    auto written = LauncherFile::write(file, text_);
+    if (!written)
+        return written.failure();
+    file_ = std::move(*written);
+    return {};
 }
 
 Result<void> ToolDoor::on_readable() {
@@ -117,17 +129,18 @@ Result<void> ToolDoor::on_readable() {
     if (there < 0 && (errno == EAGAIN || errno == EINTR))
         return {};
     std::string_view said(bytes, there > 0 ? static_cast<std::size_t>(there) : 0);
-    constexpr std::string_view failed = "failed ";
-    if (there > 0 && !said.starts_with(failed))
+    auto serving = parse_desk_word(said);
+    if (there > 0 && serving)
         return {};
     close();
     if (said.empty())
         return {};
-    return error(ErrorKind::unreachable, "a tool of this host was not let in: {}", said.substr(failed.size()));
+    return error(serving.failure().kind, "a tool of this host was not let in: {}", serving.failure().text);
 }
 
 // The desk ends when its channel does.
 void ToolDoor::close() {
+    file_.remove();
     listener_.reset();
     desk_.channel.reset();
     if (pid_t pid = std::exchange(desk_.pid, -1); pid > 0) {

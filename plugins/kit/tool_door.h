@@ -12,6 +12,7 @@
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
 #include "common/rendezvous/tool_offer.h"
+#include "plugins/kit/launcher_file.h"
 
 #include <functional>
 #include <string>
@@ -23,13 +24,15 @@ class ToolDoor {
   public:
     struct Desk {
         pid_t pid = -1;
-        UniqueFd channel; // its life; it tells "serving NAMESPACE" or "failed WHY"
+        UniqueFd channel; // its life; what it tells: common/rendezvous/desk_word.h
     };
     using StartDesk = std::function<Result<Desk>(int listener)>;
     // `own_name_only`: the files tell of the starter's process alone, because a daemon of the job may have some for the
-    // job on this host. Fails as making directories and sockets does, and (denied) where the directory is not the
-    // user's.
+    // job on this host. Without a base in the offer there are none for those who search. Fails as making directories
+    // and sockets does, and (denied) where the directory is not the user's.
     static Result<ToolDoor> open(const ToolOffer &offer, bool own_name_only, StartDesk start_desk);
+    // A file more, for the tool that has started the starter. Fails as LauncherFile::write() does.
+    Result<void> tell(const std::string &file);
     ToolDoor(ToolDoor &&) = default;
     ToolDoor &operator=(ToolDoor &&) = default;
     ~ToolDoor() { close(); }
@@ -46,7 +49,9 @@ class ToolDoor {
     UniqueFd listener_;
     Desk desk_;
     StartDesk start_desk_;
-    std::string directory_;
+    std::string directory_; // empty: nobody searches
+    std::string text_;      // of the files
+    LauncherFile file_;
 };
 
 } // namespace pmixhost::kit

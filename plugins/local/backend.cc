@@ -326,5 +326,6 @@ constinit const pmixhost::BackendModule pmixhost_backend{
     pmixhost::local::create,
     nullptr,
     pmixhost::local::create_starter,
-    nullptr}; // all hosts are this one
+    nullptr, // all hosts are this one
+    nullptr};
 }

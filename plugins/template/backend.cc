@@ -105,4 +105,5 @@ const pmixhost::BackendModule pmixhost_backend = {pmixhost::BackendModule::curre
                                                   pmixhost::sample::create,
                                                   nullptr,
                                                   nullptr,
+                                                  nullptr,
                                                   nullptr};

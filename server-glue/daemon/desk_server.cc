@@ -2,6 +2,7 @@
 #include "server-glue/daemon/desk_server.h"
 
 #include "common/base/random_bytes.h"
+#include "common/rendezvous/desk_word.h"
 #include "common/rendezvous/rendezvous_files.h"
 #include "common/text/printable.h"
 #include "common/wire/relay_messages.h"
@@ -132,7 +133,7 @@ void DeskServer::on_message(std::uint8_t type, const Bytes &payload) {
 
 Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
     if (!greeting.refusal.empty())
-        return error(ErrorKind::denied, "job {} lets no tools of this host in: {}", printable(greeting.nspace),
+        return error(ErrorKind::denied, "job {}{}{}", printable(greeting.nspace), lets_no_tools_in,
                      one_line(greeting.refusal));
     if (listener_)
         return {};

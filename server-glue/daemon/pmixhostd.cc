@@ -8,6 +8,7 @@
 //                             internal, for the command line: see desk_server.h and serve_desk()
 //   pmixhostd --proxy-client      internal, see proxy_client.h
 //   pmixhostd --backends      the backends that are installed, for `pmixhost version`
+//   pmixhostd --steps         the caller's running steps, a line each, for `pmixhost ps --all-hosts`
 //   pmixhostd --version
 #include "common/config/config.h"
 #include "common/start/step_secret.h"
@@ -342,6 +343,20 @@ int run(Result<StartDocument> document) {
                      started->evidence, log);
 }
 
+[[noreturn]] void show_own_steps() {
+    auto module = backend_that_calls_steps();
+    auto steps = !module ? Result<std::vector<std::string>>(module.failure())
+                 : (*module)->own_steps
+                     ? (*module)->own_steps()
+                     : error(ErrorKind::unsupported, "the backend {} does not tell which jobs run", (*module)->name);
+    for (const auto &step : steps ? *steps : std::vector<std::string>())
+        fmt::print("{}\n", step);
+    if (!steps)
+        fmt::print(stderr, "{}\n", steps.failure().text);
+    std::fflush(stdout);
+    _exit(steps ? 0 : 1); // the RM's library may have threads
+}
+
 } // namespace
 } // namespace pmixhost
 
@@ -358,6 +373,8 @@ int main(int argc, char **argv) {
             fmt::print("{}", describe_backends());
             return 0;
         }
+        if (argc == 2 && std::strcmp(argv[1], "--steps") == 0)
+            show_own_steps();
         if (argc >= 3 && std::strcmp(argv[1], "--session") == 0)
             return run(session_document(argc, argv));
         if (argc == 5 && std::strcmp(argv[1], "--desk") == 0)

@@ -1,6 +1,7 @@
 // See role_process.h.
 #include "server-glue/daemon/role_process.h"
 
+#include "common/rendezvous/desk_word.h"
 #include "common/rendezvous/rendezvous_files.h"
 #include "server-glue/daemon/desk_server.h"
 #include "server-glue/daemon/launcher_server.h"
@@ -99,7 +100,7 @@ Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, cons
     return loop.run();
 }
 
-// Tells whoever started it, over a socket whose other end is the desk's life: "serving NAMESPACE", or "failed WHY".
+// Tells whoever started it what common/rendezvous/desk_word.h has, over a socket whose other end is the desk's life.
 Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
     auto job = document.text("desk.job"), directory = document.text("desk.directory");
     auto fd = document.number("desk.fd", 1 << 20);
@@ -121,7 +122,7 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
                                             directory ? *directory : std::string(), std::move(listener),
                                             [call = (*module)->call_step, settings, job = *job](
                                                 const std::string &message) { return call(settings, job, message); },
-                                            [&tell](const std::string &nspace) { tell("serving " + nspace); },
+                                            [&tell](const std::string &nspace) { tell(desk_serves(nspace)); },
                                             [&](Error why) {
                                                 result = std::move(why);
                                                 loop.stop();
@@ -138,7 +139,7 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
         std::filesystem::remove_all(*directory, ignored);
     }
     if (!result)
-        tell("failed " + result.failure().text);
+        tell(desk_failed(result.failure()));
     return {};
 }
 

@@ -14,7 +14,8 @@ Result<const BackendModule *> load_backend(const StartDocument &document);
 // create() do, and (invalid) when the backend does not have exactly the facets that the module says.
 Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context);
 
-// The first of the backends that are installed which can call a step from outside of it (BackendModule::call_step).
+// The first of the backends that are installed which can call a step from outside of it (BackendModule::call_step); it
+// need not tell which there are (own_steps).
 // Fails (unsupported) where there is none; the text says what is wrong with those that cannot be loaded.
 Result<const BackendModule *> backend_that_calls_steps();
 

@@ -47,6 +47,7 @@ struct StepInfo {
     std::string binding_policy;           // PMIX_BINDTO
     std::string session_directory;        // PMIX_TMPDIR: scratch of the RM for the session; may be empty
     std::string topology_file;            // hwloc XML of this host, if the RM caches one
+    bool launcher_file = false;           // a tool that has started the launcher waits for where this job is
     std::vector<LinkFault> link_faults;   // for tests: what links of this host shall suffer
     struct Parent {
         std::string nspace;
@@ -141,7 +142,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 11;
+    static constexpr std::uint32_t current_abi = 12;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     Facets facets; // of each backend that create() makes
@@ -157,8 +158,13 @@ struct BackendModule {
     // Brings `message` (at most 4 KiB) to one daemon of the caller's running step that the RM's users call `step`, as
     // ("12.0"), or, where that job has only one, by the job's name ("12"), or by its namespace; null: this RM has no
     // such way. Called in a thread, on a host that need not be one of the job; may wait for the RM. Errors: not_found
-    // (no such job, or no daemon of this user in it), limit (several steps: the text names them), unreachable.
+    // (no such step runs), unsupported (no daemon of this user serves it), limit (several steps: the text names them),
+    // unreachable.
     Result<void> (*call_step)(const Settings &settings, const std::string &step, const std::string &message);
+    // The caller's running steps on all hosts, by names that call_step takes ("12.0"), in order, whether a pmixhost
+    // serves them or not; without those that are pmixhost's own, and what is no parallel program. Null: this RM has no
+    // such list. Called on a host that need not be one of a job; may wait for the RM. Fails (unreachable).
+    Result<std::vector<std::string>> (*own_steps)();
 };
 
 } // namespace pmixhost

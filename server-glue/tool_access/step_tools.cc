@@ -93,9 +93,11 @@ void StepTools::connected(ToolConnectedAsk ask) {
 // Where the step's hosts prove with a secret, a desk could not.
 void StepTools::offer_to_launcher(const RendezvousServer &server) {
     auto *notes = context_.backend.user_notes();
-    if (context_.settings.tools_launchers != "on" || !notes || !context_.step.shared_secret.empty())
+    bool searched_for = context_.settings.tools_launchers == "on";
+    if ((!searched_for && !context_.step.launcher_file) || !notes || !context_.step.shared_secret.empty())
         return;
-    ToolOffer offer{server.nspace, server.rank, server.version, context_.step.nspace, context_.settings.directory_base};
+    ToolOffer offer{server.nspace, server.rank, server.version, context_.step.nspace,
+                    searched_for ? context_.settings.directory_base : std::string()};
     notes->offer_tools(offer.text(), [&log = context_.log](Result<void> offered) {
         if (!offered)
             log.warning("tools of the launcher's host do not find this step: {}", offered.failure().text);

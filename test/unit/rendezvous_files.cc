@@ -99,6 +99,8 @@ void an_offer_is_read_as_it_was_made(void **) {
     assert_true(read.ok());
     assert_string_equal(read->text().c_str(), offer.text().c_str());
     assert_string_equal(read->base.c_str(), "/var/tmp/a b");
+    offer.base.clear(); // for who starts a launcher alone
+    assert_true(ToolOffer::parse(offer.text())->base.empty());
     for (const char *wrong : {"", "a", "a 1 b c", "a x b c /tmp", "a -1 b c /tmp", "a/b 1 b c /tmp", "a 1 b ../c /tmp",
                               "a 1 b c tmp", "a;b 1 b c /tmp", "a 99999999999 b c /tmp"})
         assert_false(ToolOffer::parse(wrong).ok());

@@ -4,6 +4,7 @@
 #include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/call_step.h"
 #include "plugins/slurm/backend/contact_socket.h"
+#include "plugins/slurm/backend/own_steps.h"
 #include "plugins/slurm/backend/step_caller.h"
 #include "plugins/slurm/shim/task_map.h"
 #include "server-glue/core/central_roles.h"
@@ -529,6 +530,7 @@ static void a_desk_calls_the_step_that_is_meant(void **) {
     assert_string_equal(tried.back().c_str(), there.c_str());
     auto unserved = call_step("12.0", {"/tmp"}, slurm, "come");
     assert_non_null(strstr(unserved.failure().text.c_str(), "no pmixhost of yours serves step 12.0"));
+    assert_true(unserved.failure().kind == ErrorKind::unsupported); // while one that has ended is not there
     assert_true(call_step("12.1", {"/tmp"}, slurm, "come").failure().kind == ErrorKind::not_found);
     steps.push_back({1, "b", {"n2"}});
     auto several = call_step("12", {"/tmp", "/run/pmixhost"}, slurm, "come");
@@ -539,6 +541,50 @@ static void a_desk_calls_the_step_that_is_meant(void **) {
     };
     assert_string_equal(call_step("12.0", {"/tmp"}, slurm, "come").failure().text.c_str(),
                         "slurmd on n1 does not answer");
+}
+
+static void all_steps_of_a_user_are_found(void **) {
+    std::vector<OwnJob> jobs = {{15, 15}, {12, 12}, {13, 12}, {14, 14}};
+    std::vector<std::uint32_t> asked;
+    OwnStepsSource slurm;
+    slurm.jobs = [&]() -> Result<std::vector<OwnJob>> { return jobs; };
+    slurm.steps = [&](std::uint32_t job) -> Result<std::vector<RunningStep>> {
+        asked.push_back(job);
+        switch (job) {
+        case 12: // with those of its other component, which is job 13
+            return std::vector<RunningStep>{{0, "a", {"n1"}}, {0, "a", {"n2"}}};
+        case 13:
+            return std::vector<RunningStep>{{0, "a", {"n2"}}, {3, "its own", {"n2"}}};
+        case 14:
+            return error(ErrorKind::not_found, "it has ended");
+        default:
+            return std::vector<RunningStep>{{10, "b", {"n1"}}, {2, "c", {"n1"}}, {3, "pmixhost-session", {"n1"}}};
+        }
+    };
+    slurm.all_steps = []() -> Result<std::vector<StepOfJob>> {
+        return std::vector<StepOfJob>{{99, {0, "another user's", {"n1"}}},
+                                      {13, {0, "a", {"n2"}}},
+                                      {101, {1, "z", {"n1"}}},
+                                      {102, {1, "pmixhost-session", {"n1"}}}};
+    };
+    assert_true(*own_steps(slurm) == (std::vector<std::string>{"12.0", "12.3", "15.2", "15.10"}));
+    assert_int_equal(asked.size(), 4);
+    asked.clear();
+    for (std::uint32_t i = 0; i < max_single_jobs; ++i)
+        jobs.push_back({100 + i, 100 + i});
+    assert_true(*own_steps(slurm) == (std::vector<std::string>{"12.0", "101.1"}));
+    assert_true(asked.empty()); // with many jobs, one question
+    slurm.all_steps = []() -> Result<std::vector<StepOfJob>> {
+        return error(ErrorKind::unreachable, "slurmctld sleeps");
+    };
+    assert_string_equal(own_steps(slurm).failure().text.c_str(), "slurmctld sleeps");
+    jobs.resize(1);
+    slurm.steps = [](std::uint32_t) -> Result<std::vector<RunningStep>> {
+        return error(ErrorKind::unreachable, "slurmctld sleeps on");
+    };
+    assert_string_equal(own_steps(slurm).failure().text.c_str(), "slurmctld sleeps on");
+    jobs.clear();
+    assert_true(own_steps(slurm)->empty());
 }
 
 int main() {
@@ -563,6 +609,7 @@ int main() {
         cmocka_unit_test(long_paths_are_refused_with_advice),
         cmocka_unit_test(steps_that_do_not_know_of_the_session_are_called),
         cmocka_unit_test(a_desk_calls_the_step_that_is_meant),
+        cmocka_unit_test(all_steps_of_a_user_are_found),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

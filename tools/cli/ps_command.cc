@@ -1,8 +1,9 @@
-// `pmixhost ps`: the processes of one's own jobs that run on this host, those on the jobs' other hosts among them.
+// `pmixhost ps`: the processes of one's own jobs that run on this host, those on the jobs' other hosts among them; or
+// of all of one's jobs.
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/terminal.h"
-#include "tools/view/desk.h"
+#include "tools/view/all_jobs.h"
 #include "tools/view/process_list.h"
 
 #include <nlohmann/json.hpp>
@@ -72,9 +73,11 @@ using Servers = std::map<std::string, ListedServer>;
 struct Gathered {
     std::vector<ShownJob> jobs;
     std::vector<std::string> complaints;
+    std::string note; // nothing is wrong, but not all is there; may be empty
 };
 
-Gathered gather(const std::vector<std::string> &names, std::chrono::seconds patience) {
+// `everywhere`: all jobs, and `names` is empty; else null.
+Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience) {
     Gathered gathered;
     auto complain = [&gathered](const std::string &job, const std::string &why) {
         gathered.complaints.push_back(fmt::format("job {}: {}", printable(job), printable(why, 300)));
@@ -96,13 +99,19 @@ Gathered gather(const std::vector<std::string> &names, std::chrono::seconds pati
         for (auto &one : meant)
             servers.emplace(one.job, one);
     }
+    if (everywhere) {
+        auto seen = everywhere->look(all, patience);
+        all = std::move(seen.servers);
+        gathered.complaints = std::move(seen.complaints);
+        gathered.note = std::move(seen.unserved);
+    }
     for (const auto &one : names.empty() ? all : std::vector<ListedServer>())
         servers.emplace(one.job, one);
     for (const auto &[job, server] : servers) {
         auto processes = processes_of(server, patience);
         if (processes)
             gathered.jobs.push_back({server, std::move(*processes)});
-        else
+        else if (!everywhere || !everywhere->has_ended(server))
             complain(job, processes.failure().text);
     }
     return gathered;
@@ -124,6 +133,8 @@ void draw(const Gathered &gathered) {
         strftime(time, sizeof time, "%H:%M:%S", &parts);
     std::vector<std::string> lines{fmt::format("{}  {} jobs, {} processes", time, gathered.jobs.size(), processes)};
     lines.insert(lines.end(), gathered.complaints.begin(), gathered.complaints.end());
+    if (!gathered.note.empty())
+        lines.push_back(gathered.note);
     for (auto &line : table_of(gathered.jobs))
         lines.push_back(std::move(line));
     if (lines.size() > rows) {
@@ -144,7 +155,7 @@ void on_interrupt(int) {
 }
 
 // Until it is interrupted, or nobody looks any more.
-int watch(const std::vector<std::string> &names, std::chrono::seconds patience) {
+int watch(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience) {
     constexpr auto interval = std::chrono::seconds(2);
     struct sigaction action {};
     action.sa_handler = on_interrupt;
@@ -154,7 +165,7 @@ int watch(const std::vector<std::string> &names, std::chrono::seconds patience) 
     fmt::print("\x1b[?1049h\x1b[?25l\x1b[2J");
     while (!interrupted && !std::ferror(stdout)) {
         auto next = std::chrono::steady_clock::now() + interval;
-        draw(gather(names, patience));
+        draw(gather(names, everywhere, patience));
         for (;;) {
             auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now()).count();
             if (left <= 0 || interrupted)
@@ -171,10 +182,12 @@ int watch(const std::vector<std::string> &names, std::chrono::seconds patience) 
 int ps_command(const Words &words) {
     CLI::App parser("Lists the processes of your jobs on this host, with those that they have on others.",
                     "pmixhost ps");
-    bool json = false, live = false;
+    bool json = false, live = false, all = false;
     std::vector<std::string> names;
     unsigned patience = 10;
-    parser.add_option("JOB", names, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them [all]");
+    auto *named = parser.add_option("JOB", names, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them [all]");
+    parser.add_flag("-a,--all-hosts", all, "All of your jobs, also those that have no process on this host")
+        ->excludes(named);
     parser.add_flag("--json", json, "Write them as JSON");
     parser.add_flag("-w,--watch", live,
                     "Draw them again every two seconds, until it is interrupted; on a terminal only");
@@ -182,9 +195,13 @@ int ps_command(const Words &words) {
         ->check(CLI::Range(1u, 3600u));
     if (auto over = parse(parser, words))
         return *over;
+    std::optional<AllJobs> everywhere;
+    if (all)
+        everywhere.emplace();
+    AllJobs *reach = all ? &*everywhere : nullptr;
     if (live) {
         if (!json && is_terminal(stdout))
-            return watch(names, std::chrono::seconds(patience));
+            return watch(names, reach, std::chrono::seconds(patience));
         std::fputs("pmixhost: error: -w is for a terminal; next: without it, or with --json, again and again\n",
                    stderr);
         return exit_usage;
@@ -192,10 +209,12 @@ int ps_command(const Words &words) {
     Gathered gathered;
     {
         ProgressLine progress("waiting for the jobs");
-        gathered = gather(names, std::chrono::seconds(patience));
+        gathered = gather(names, reach, std::chrono::seconds(patience));
     }
     for (const auto &one : gathered.complaints)
         std::fprintf(stderr, "pmixhost: error: %s\n", one.c_str());
+    if (!gathered.note.empty())
+        std::fprintf(stderr, "pmixhost: %s\n", gathered.note.c_str());
     int code = gathered.complaints.empty() ? exit_ok : exit_failure;
     if (json) {
         show_json(gathered.jobs);

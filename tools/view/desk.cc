@@ -1,6 +1,7 @@
 // See desk.h.
 #include "tools/view/desk.h"
 
+#include "common/rendezvous/desk_word.h"
 #include "common/text/printable.h"
 #include "tools/run/daemon_process.h"
 
@@ -21,14 +22,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t longest_word = 4096;
-constexpr std::string_view serving = "serving ", failed = "failed ";
 
 // What the desk says first; a failure says why nothing came.
-Result<std::string> first_word(int fd, const std::string &job, Clock::time_point deadline) {
+Result<std::string> first_word(int fd, Clock::time_point deadline) {
     for (;;) {
         auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
         if (left <= 0)
-            return error(ErrorKind::timeout, "job {} was not reached in time", printable(job));
+            return error(ErrorKind::timeout, "it was not reached in time");
         pollfd poll{fd, POLLIN, 0};
         int ready = ::poll(&poll, 1, static_cast<int>(left));
         if (ready < 0 && errno != EINTR)
@@ -97,18 +97,21 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
         return system_error(fmt::format("cannot run {}", program), code);
     }
     theirs.reset();
-    auto word = first_word(desk.life_.get(), job, Clock::now() + patience);
+    auto word = first_word(desk.life_.get(), Clock::now() + patience);
     if (!word)
         return word.failure();
-    if (word->starts_with(failed))
-        return error(ErrorKind::unreachable, "{}", one_line(word->substr(failed.size())));
-    if (!word->starts_with(serving))
-        return error(ErrorKind::system, "the desk says '{}'", printable(*word));
+    if (auto serving = parse_desk_word(*word); !serving)
+        return Error{serving.failure().kind, one_line(serving.failure().text)};
     auto server = server_of_file(desk.directory_ + "/" + desk_file);
     if (!server)
         return server.failure();
     desk.server_ = std::move(*server);
     return desk;
+}
+
+bool Desk::serves() const {
+    pollfd poll{life_.get(), POLLIN, 0};
+    return ::poll(&poll, 1, 0) == 0;
 }
 
 Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience) {

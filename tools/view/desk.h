@@ -16,11 +16,14 @@ inline constexpr std::chrono::seconds desk_patience{60};
 class Desk {
   public:
     // Blocks, for `patience` at most. `job` is what the resource manager's users call it, or a namespace. Fails with
-    // what the desk says: there is no such job, it lets no tools of this host in, it was not reached in time.
+    // what the desk says: there is no such job (not_found), no pmixhost serves it (unsupported), it lets no tools of
+    // this host in (denied), it was not reached (unreachable, timeout). Several may be opened at once, in threads.
     static Result<Desk> open(const std::string &job, std::chrono::seconds patience);
     Desk(Desk &&other) noexcept;
     Desk &operator=(Desk &&) = delete;
     ~Desk();
+    // Until the job ends, or something between here and there.
+    bool serves() const;
     const ListedServer &server() const { return server_; }
     const std::string &directory() const { return directory_; }
 

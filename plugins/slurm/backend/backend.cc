@@ -14,6 +14,8 @@
 #include "plugins/slurm/backend/call_step.h"
 #include "plugins/slurm/backend/contact_socket.h"
 #include "plugins/slurm/backend/job_record.h"
+#include "plugins/slurm/backend/loaded_jobs.h"
+#include "plugins/slurm/backend/own_steps.h"
 #include "plugins/slurm/backend/rm_answers.h"
 #include "plugins/slurm/backend/step_caller.h"
 #include "plugins/slurm/shim/prefork.h"
@@ -91,22 +93,53 @@ Result<void> kill_steps(const std::vector<std::uint32_t> &jobs, std::uint32_t st
     return killed ? Result<void>() : result;
 }
 
-// Those that are no programs of srun (batch, extern) are left out.
-Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
+// Of a job, or NO_VAL: of all. Those that are no programs of srun (batch, extern, interactive) are left out.
+Result<std::vector<StepOfJob>> steps_of(std::uint32_t job) {
     initialise_slurm();
     job_step_info_response_msg_t *answer = nullptr;
     if (get_job_steps(job, &answer) != SLURM_SUCCESS)
-        return error(ErrorKind::unreachable, "the steps of job {} cannot be looked up: {}", job, slurm_strerror(errno));
-    std::vector<RunningStep> steps;
+        return error(errno == ESLURM_INVALID_JOB_ID ? ErrorKind::not_found : ErrorKind::unreachable,
+                     "the steps of {} cannot be looked up: {}",
+                     job == NO_VAL ? std::string("all jobs") : fmt::format("job {}", job), slurm_strerror(errno));
+    std::vector<StepOfJob> steps;
     for (std::uint32_t i = 0; i < answer->job_step_count; ++i) {
         const job_step_info_t &step = answer->job_steps[i];
         auto nodes = expand_host_list(step.nodes ? step.nodes : "", TaskMap::max_hosts);
         if (step.step_id.step_id > SLURM_MAX_NORMAL_STEP_ID || !nodes || nodes->empty())
             continue;
-        steps.push_back({step.step_id.step_id, step.name ? step.name : "", std::move(*nodes)});
+        steps.push_back({step.step_id.job_id, {step.step_id.step_id, step.name ? step.name : "", std::move(*nodes)}});
     }
     slurm_free_job_step_info_response_msg(answer);
     return steps;
+}
+
+Result<std::vector<RunningStep>> running_steps(std::uint32_t job) {
+    auto found = steps_of(job);
+    if (!found)
+        return found.failure();
+    std::vector<RunningStep> steps;
+    for (auto &one : *found)
+        steps.push_back(std::move(one.step));
+    return steps;
+}
+
+// Suspended ones among them, whose processes are there.
+Result<std::vector<OwnJob>> running_jobs() {
+    initialise_slurm();
+    job_info_msg_t *answer = nullptr;
+    if (slurm_load_job_user(&answer, geteuid(), SHOW_ALL) != SLURM_SUCCESS)
+        return error(ErrorKind::unreachable, "your jobs cannot be looked up: {}", slurm_strerror(errno));
+    LoadedJobs loaded(answer);
+    std::vector<OwnJob> jobs;
+    for (std::uint32_t i = 0; i < loaded->record_count; ++i) {
+        auto &job = loaded->job_array[i];
+        auto state = job.job_state & JOB_STATE_BASE;
+        if (job.user_id != geteuid() || (state != JOB_RUNNING && state != JOB_SUSPENDED))
+            continue;
+        bool of_het_job = job.het_job_id != 0 && job.het_job_id != NO_VAL;
+        jobs.push_back({job_number(job), of_het_job ? job.het_job_id : job_number(job)});
+    }
+    return jobs;
 }
 
 // pmixhostd's own path: what serves the session must be of the same build.
@@ -499,11 +532,8 @@ Result<SpawnSite> allocation_of(std::uint32_t job_id) {
 }
 
 // Where no Slurm is configured, libslurm ends the process that asks it for anything: another process asks first.
-Result<void> find_slurm(const Settings &settings) {
-    auto srun = srun_path(settings);
-    if (!srun)
-        return srun.failure();
-    auto said = run_captured({srun->substr(0, srun->rfind('/')) + "/scontrol", "ping"}, std::chrono::seconds(10));
+Result<void> find_slurm() {
+    auto said = run_captured({"scontrol", "ping"}, std::chrono::seconds(10));
     if (!said)
         return said.failure();
     if (said->code != 0)
@@ -513,9 +543,15 @@ Result<void> find_slurm(const Settings &settings) {
 }
 
 Result<void> call_running_step(const Settings &settings, const std::string &step, const std::string &message) {
-    if (auto found = find_slurm(settings); !found)
+    if (auto found = find_slurm(); !found)
         return found;
     return call_step(step, {settings.directory_base, contacts_directory}, {running_steps, forward}, message);
+}
+
+Result<std::vector<std::string>> own_running_steps() {
+    if (auto found = find_slurm(); !found)
+        return found.failure();
+    return own_steps({running_jobs, running_steps, [] { return steps_of(NO_VAL); }});
 }
 
 Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings) {
@@ -563,4 +599,5 @@ extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule 
     pmixhost::slurm::create,
     pmixhost::slurm::session_invitations,
     pmixhost::slurm::create_starter,
-    pmixhost::slurm::call_running_step};
+    pmixhost::slurm::call_running_step,
+    pmixhost::slurm::own_running_steps};

@@ -220,6 +220,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     }
 
     StepInfo &info = step.info;
+    info.launcher_file = document.has("slurm.launcher_file");
     info.nspace = namespace_of(map->job_id, map->step_id);
     if (auto text = document.text("slurm.parent")) {
         auto parent = ParentWord::parse(*text);

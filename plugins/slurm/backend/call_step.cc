@@ -59,7 +59,7 @@ Result<void> call_step(const std::string &step, const std::vector<std::string> &
             return reached;
     }
     if (reached.failure().kind == ErrorKind::not_found)
-        return error(ErrorKind::not_found,
+        return error(ErrorKind::unsupported,
                      "no pmixhost of yours serves step {}.{}: it is another user's, it was not started with "
                      "--mpi=pmixhost, it has no munge, or directory.base is another one there",
                      wish->job, steps->front().step);

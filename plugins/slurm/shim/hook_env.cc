@@ -5,6 +5,7 @@
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
 #include "common/start/task_spec.h"
+#include "plugins/kit/launcher_file.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
 
@@ -19,9 +20,9 @@ constexpr std::size_t max_user_variables = 256;
 constexpr std::size_t max_user_bytes = 64u << 10;
 
 bool is_own(std::string_view name) {
-    return name == report_variable || name == live_on_variable || name.starts_with(task_map_prefix) ||
-           name == parent_variable || name == step_secret_variable || name == process_sets_variable ||
-           name == spawn_fd_variable || name == spawn_stderr_variable;
+    return name == report_variable || name == live_on_variable || name == launcher_file_awaited ||
+           name.starts_with(task_map_prefix) || name == parent_variable || name == step_secret_variable ||
+           name == process_sets_variable || name == spawn_fd_variable || name == spawn_stderr_variable;
 }
 
 } // namespace
@@ -117,7 +118,7 @@ void remove_own_variables(char **environment) {
     for (char **entry = environment; entry && *entry; ++entry) {
         std::string_view text = *entry;
         std::string_view name = text.substr(0, text.find('='));
-        if (is_own(name))
+        if (is_own(name) || name == kit::launcher_file_variable)
             names.emplace_back(name);
     }
     for (const auto &name : names)

@@ -13,6 +13,9 @@ inline constexpr std::string_view report_variable = "PMIXHOST_REPORT";
 // "1": the step shall live on when it loses processes or hosts.
 inline constexpr std::string_view live_on_variable = "PMIXHOST_LIVE_ON";
 
+// "1": a tool waits for srun to tell where the job is (plugins/kit/launcher_file.h).
+inline constexpr std::string_view launcher_file_awaited = "PMIXHOST_LAUNCHER_FILE";
+
 // Empty when it is not there.
 std::string_view find_variable(char *const *environment, std::string_view name);
 // True also when the variable is empty.
@@ -23,7 +26,8 @@ Result<std::string> collect_task_map(char *const *environment);
 std::vector<std::string> user_variables(char *const *environment);
 // Takes the step's secret out, before anything else runs with this environment. Empty: there was none.
 std::string take_secret(char **environment);
-// Takes the shim's own variables out, so that a program that runs srun again does not hand them on.
+// Takes the shim's own variables out, so that a program that runs srun again does not hand them on; and the one by
+// which a tool asked srun for a file.
 void remove_own_variables(char **environment);
 // Fails (limit) where Slurm refuses.
 Result<void> set_variable(char ***environment, const std::string &name, const std::string &value);

@@ -140,6 +140,7 @@ LaunchContext srun_context() {
         context.process_sets = sets;
     context.programs = programs_of_srun();
     context.spawned = spawned_apps();
+    context.launcher_file = variable(kit::launcher_file_variable);
     return context;
 }
 
@@ -182,6 +183,20 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
     return map;
 }
 
+// For a tool that has started this srun. An srun that PMIx_Spawn has started is the launcher's; of a het step the first
+// component does it for all.
+static Result<std::string> ask_for_launcher_file(const LaunchContext &context, Rank first_rank, char ***environment) {
+    std::string file = context.spawned.empty() && first_rank == 0 ? context.launcher_file : std::string();
+    if (!file.empty() && !context.secret.empty()) {
+        slurm_error("pmixhost: %s: without munge, tools of other hosts do not reach a step",
+                    kit::launcher_file_variable);
+        file.clear();
+    }
+    if (auto set = set_variable(environment, std::string(launcher_file_awaited), file.empty() ? "0" : "1"); !set)
+        return set.failure();
+    return file;
+}
+
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment) {
     auto map = describe_step(info, context);
@@ -208,7 +223,11 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
             return set.failure();
     }
+    auto file = ask_for_launcher_file(context, map->first_rank, environment);
+    if (!file)
+        return file.failure();
     kit::LaunchListener::Parts parts;
+    parts.launcher_file = std::move(*file);
     parts.sealer = std::move(sealer);
     parts.start_launcher = [daemon = context.daemon, arguments = context.daemon_arguments, host = context.host,
                             job = std::to_string(map->job_id), output = option_of_srun("output"),

@@ -28,8 +28,9 @@ struct LaunchContext {
     std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
     std::vector<std::uint32_t> component_jobs;
     SrunPrograms programs;
-    std::string process_sets; // PMIXHOST_PSETS, as the user wrote it
-    std::vector<App> spawned; // instead, in an srun that was started for PMIx_Spawn
+    std::string process_sets;  // PMIXHOST_PSETS, as the user wrote it
+    std::vector<App> spawned;  // instead, in an srun that was started for PMIx_Spawn
+    std::string launcher_file; // PMIX_LAUNCHER_RNDZ_FILE
     PortRange ports;
     std::string host;   // srun's
     std::string daemon; // pmixhostd, should a launcher be wanted

@@ -94,10 +94,90 @@ like "while one on the job's host may" \
     '^signal: PMIX_(SUCCESS|OPERATION_SUCCEEDED)'
 end_job
 
-# ---------------------------------------------------------------- found on the host where srun is
+# ---------------------------------------------------------------- all jobs of the user
 
 rule='policy = ["allow everything by anyone to jobs of themselves from 10.99.0.0/16"]'
 starters=/tmp/pmixhost-starters-60001
+# start USER NAME OPTION ... PROGRAM ...: a job in the background; sets $started to its number.
+start() {
+    (cd "$test_dir" && exec timeout -k 5 200 "${on_cluster[@]}" --user "$1" -- srun -O -J "$2" "${@:3}") \
+        >"$test_dir/of-$2" 2>&1 </dev/null &
+    job_pids+=($!)
+    until_true 30 eval '[[ -n $(as_user root squeue -h -s -n "'"$2"'" -o %i) ]]'
+    started=$(as_user root squeue -h -n "$2" -o %A | sort -n)
+}
+# ps_all HOST [OPTION ...]: pmixhost ps -a of pmixuser1 there; sets $listed, $said_else and $code.
+ps_all() {
+    code=0
+    listed=$("${on_cluster[@]}" --user pmixuser1 --host "$1" -- timeout -k 5 90 "$pmixhost" ps -a "${@:2}" \
+        2>"$test_dir/said-else") || code=$?
+    said_else=$(cat "$test_dir/said-else")
+}
+of_json() { python3 -c "import json, sys; r = json.load(sys.stdin); print($1)" <<<"$listed"; }
+third=$(host_name 3) job_pids=()
+under "one of several jobs" "$rule"
+start pmixuser1 beside "$mpi" -N1 -n1 -w "$third" "$clients/visited"
+beside=slurm.$started.0
+until_true 30 grep -q '^there 0' "$test_dir/of-beside"
+start pmixuser1 plain --mpi=none -N1 -n1 sleep 300
+plain=$started
+start pmixuser2 foreign "$mpi" -N1 -n1 "$clients/visited"
+foreign=$started
+until_true 30 grep -q '^there 0' "$test_dir/of-foreign"
+ps_all head --json
+is "pmixhost ps -a lists the jobs of all hosts" "$code $(of_json 'sorted(one["job"] for one in r)')" "0 ['$nspace', '$beside']"
+is "with their processes" "$(of_json 'sorted(p["host"] for one in r for p in one["processes"])')" \
+    "['$host', '$(host_name 2)', '$third']"
+is "it counts what pmixhost does not serve" "$said_else" "pmixhost: 1 step of yours is not served by pmixhost: $plain.0"
+ps_all "$host"
+is "on a host of one of them, too" "$code $(awk 'NR > 1 {print $1}' <<<"$listed" | sort -u | tr '\n' ' ')" \
+    "0 $(printf '%s\n' "$nspace" "$beside" | sort | tr '\n' ' ')"
+unlike "no other user's job is there" "$listed$said_else" "[ .]$foreign\\."
+is "the desks are gone" "$(desks)" 0
+like "a job is named, or all are meant" "$(at_login "$pmixhost" ps -a "$job"; echo "code $?")" 'pmixhost: error: .*code 2'
+screen=$test_dir/screen
+: >"$screen"
+(cd "$test_dir" && TERM=xterm exec timeout -k 5 100 "${on_cluster[@]}" --user pmixuser1 -- \
+    script -qec "$pmixhost ps -aw" /dev/null) >"$screen" 2>&1 </dev/null &
+watcher=$!
+pictures() { (($(grep -a -o "$1 jobs, $2 processes" "$screen" | wc -l) >= $3)); }
+desk_pids() { on_host head pgrep -f 'pmixhostd --desk' | sort -n | tr '\n' ' '; }
+ok "it is drawn again and again" until_true 40 pictures 2 3 1
+first_desks=$(desk_pids)
+ok "with the others' line" grep -a -q "1 step of yours is not served by pmixhost: $plain.0" "$screen"
+start pmixuser1 later "$mpi" -N1 -n1 -w "$third" "$clients/visited"
+ok "a job that begins meanwhile is added" until_true 60 pictures 3 4 2
+like "by one desk more" "$(desk_pids)" "${first_desks% }.* [0-9]"
+kill "$watcher"
+on_host head pkill -TERM -u pmixuser1 -f "^$pmixhost ps -aw"
+wait "$watcher" 2>/dev/null
+ok "who ends ends them" until_true 10 eval '(($(desks) == 0))'
+start pmixuser1 components "$mpi" -N1 -n1 "$clients/visited" : "$mpi" -N1 -n1 "$clients/visited"
+until_true 60 grep -q '^there 1' "$test_dir/of-components"
+leader=$(head -n 1 <<<"$started")
+ps_all head --json
+is "a het job is there once" "$(of_json "[len(one['processes']) for one in r if one['job'] == 'slurm.$leader.0']") $(grep -c . <<<"$said_else")" "[2] 1"
+as_user root scancel -u pmixuser1
+as_user root scancel -u pmixuser2
+wait "${job_pids[@]}" "$job_pid" 2>/dev/null
+end_jobs
+
+job_pids=()
+under "without a rule for others"
+start pmixuser1 beside "$mpi" -N1 -n1 -w "$third" "$clients/visited"
+until_true 30 grep -q '^there 0' "$test_dir/of-beside"
+ps_all head
+is "jobs that let no tools in are named together" "$code $(grep -c . <<<"$said_else")" "1 1"
+like "with what to do about it" "$said_else" \
+    "^pmixhost: error: jobs $job.0, $started.0: tools of this host are not let in: the rules .*tools.policy"
+ps_all "$host"
+is "what can be listed is" "$code $(awk 'NR > 1 {print $1}' <<<"$listed" | sort -u)" "1 $nspace"
+as_user root scancel -u pmixuser1
+wait "${job_pids[@]}" "$job_pid" 2>/dev/null
+end_jobs
+
+# ---------------------------------------------------------------- found on the host where srun is
+
 under "a launcher that tools find" "$rule" 'launchers = "on"'
 own_srun() { on_host head pgrep -o -u pmixuser1 -x srun; }
 there_is_a_file() { [[ -n $(on_host head find $starters -name "pmix.*.tool.$nspace" 2>/dev/null) ]]; }
@@ -133,6 +213,44 @@ under "the next one" "$rule" 'launchers = "on"'
 ok "has files of its own" until_true 10 there_is_a_file
 unlike "and removes those" "$(on_host head ls $starters)" "^$left\$"
 end_job
+
+# ---------------------------------------------------------------- found by a tool that has started srun
+
+# started_by_tool FILE [PROGRAM ...]: as a tool does it; sets $nspace.
+started_by_tool() {
+    configure '[log]' "file = \"$log\"" '[tools]' "$rule"
+    : >"$out"
+    (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- \
+        env PMIX_LAUNCHER_RNDZ_FILE="$1" srun "$mpi" -N2 -n2 "$clients/visited") >"$out" 2>&1 </dev/null &
+    job_pid=$!
+    until_true 30 said there 2
+    nspace=slurm.$(as_user root squeue -h -u pmixuser1 -o %i).0
+}
+asked=/tmp/pmixhost-asked-$$ # on the login host
+on_host head mkdir -m 700 "$asked" "$asked-open"
+on_host head chown pmixuser1 "$asked" "$asked-open"
+on_host head chmod 777 "$asked-open"
+started_by_tool "$asked/file"
+ok "srun writes the file that a tool asks for" until_true 10 on_host head test -s "$asked/file"
+is "only its user can read it" "$(on_host head find "$asked" -type f -printf '%m %u %f\n')" "600 pmixuser1 file"
+is "there is none for who searches" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-starters-*')" ""
+like "a tool finds the job by it" "$(at_login "$clients/tool" attach "$asked/file" who namespaces)" \
+    "^tool $nspace\\.tool\\.0\\.[0-9]+ 0.*namespace $nspace"
+is "tasks do not get the variable" "$(on_host "$host" bash -c 'for pid in $(pgrep -x visited); do tr "\0" "\n" </proc/$pid/environ; done' |
+    grep -c -e LAUNCHER_RNDZ -e PMIXHOST_LAUNCHER)" 0
+end_job
+is "the file goes with srun" "$(on_host head ls -A "$asked")" ""
+on_host head bash -c "echo theirs >$asked/file"
+started_by_tool "$asked/file"
+ok "one that is there is left alone" until_true 10 grep -q "PMIX_LAUNCHER_RNDZ_FILE: $asked/file is there already" "$out"
+is "as it was" "$(on_host head cat "$asked/file")" theirs
+end_job
+started_by_tool "$asked-open/file"
+ok "where others could replace it there is none" until_true 10 \
+    grep -q "PMIX_LAUNCHER_RNDZ_FILE: in $asked-open others could replace it" "$out"
+is "and no beginning of one" "$(on_host head ls -A "$asked-open")" ""
+end_job
+on_host head rm -rf "$asked" "$asked-open"
 
 is "no desk is left" "$(desks)" 0
 is "nor a directory of one" "$(on_host head find /tmp -maxdepth 1 '(' -name 'pmixhost-desk.*' -o -name 'pmixhost-with.*' ')')" ""
