@@ -7,7 +7,8 @@ struct pmix_value;
 
 namespace pmixhost {
 
-// What a name such as "PMIX_JOB_SIZE" stands for; a key itself is given back.
+// What a name such as "PMIX_JOB_SIZE" stands for; a key itself is given back. Precondition for such a name: libpmix has
+// been initialised, or libpmix 5 crashes.
 std::string key_of(const std::string &name);
 bool may_be_key(const std::string &name);
 
