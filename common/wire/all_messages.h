@@ -9,6 +9,7 @@
 #include "common/wire/control_messages.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/event_messages.h"
+#include "common/wire/iof_messages.h"
 #include "common/wire/modex_messages.h"
 #include "common/wire/publish_messages.h"
 #include "common/wire/relay_messages.h"
@@ -27,6 +28,7 @@ using AllMessages =
                SpawnRequest, SpawnReply, StepOver, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
                JobEvent, TableRequest, TableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest,
                ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskGreeting,
-               RelayOpen, RelayBytes, RelayTaken, RelayEnd>;
+               RelayOpen, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces, OutputTaken, InputPush,
+               InputTaken>;
 
 } // namespace pmixhost::wire
