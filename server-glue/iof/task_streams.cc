@@ -64,7 +64,8 @@ void TaskStreams::add(Rank rank, TaskDescriptors descriptors) {
         watch(stream);
     }
     if (descriptors.in.rms && descriptors.in.ours) {
-        Input &input = task.input.emplace();
+        task.input = std::make_unique<Input>();
+        Input &input = *task.input;
         input.rms = std::move(descriptors.in.rms);
         input.ours = std::move(descriptors.in.ours);
         do_not_block(input.rms);

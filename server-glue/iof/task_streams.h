@@ -19,6 +19,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -81,7 +82,7 @@ class TaskStreams {
     };
     struct Task {
         std::map<std::uint8_t, Output> outputs; // by channel
-        std::optional<Input> input;
+        std::unique_ptr<Input> input;
     };
     void watch(Output &stream);
     void read_output(Output &stream);
