@@ -111,16 +111,17 @@ static void add(OutputSelection &selection, const PullAsk &ask) {
 
 // A tool has come or gone. libpmix cannot keep what one tool pulls from another that was refused the same.
 void StepIof::judge() {
+    if (!captures())
+        return;
     present_ = tools_.how_many();
-    bool may = tools_.all_may(policy::Action::output);
-    gate_->verdict = !captures() || present_ == 0 ? PMIX_ERR_NOT_SUPPORTED
-                     : may                        ? PMIX_SUCCESS
-                                                  : PMIX_ERR_NO_PERMISSIONS;
+    bool may = tools_.all_may(policy::Action::output, false);
+    pmix_status_t verdict = present_ == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    if (gate_->verdict.exchange(verdict) != verdict && present_ > 0)
+        tools_.all_may(policy::Action::output, true); // once, for the log
     if (pulls_ > 0 && !may)
         end_pulls("a tool has come that the rules allow no output");
-    look_at_tools_ = !captures() || present_ == 0
-                         ? TimePoint::max()
-                         : context_.now() + (wish_.taken_over.channels != 0 ? taken_over_look : tools_look);
+    look_at_tools_ = present_ == 0 ? TimePoint::max()
+                                   : context_.now() + (wish_.taken_over.channels != 0 ? taken_over_look : tools_look);
 }
 
 // Of whoever took the output over libpmix does not say whether it is the one that has gone.

@@ -41,7 +41,7 @@ class StepTools final : public StepService {
     // Of the tools that are here now, for what libpmix does without saying for whom: how many; may all of them do
     // this; the most that one of them has not taken of what libpmix has written to it, in bytes.
     std::size_t how_many();
-    bool all_may(policy::Action action);
+    bool all_may(policy::Action action, bool log);
     std::size_t most_unsent();
     // `changed` is called when a tool comes.
     void when_one_comes(std::function<void()> changed) { on_coming_ = std::move(changed); }
