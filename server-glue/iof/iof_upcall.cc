@@ -12,10 +12,10 @@ namespace {
 using namespace upcall;
 
 // What PRRTE's tools use besides; the library's own header has it only for itself.
-constexpr const char *stop = "pmix.iof.stop"; // PMIX_IOF_STOP
+constexpr const char *stop_pulling = "pmix.iof.stop"; // PMIX_IOF_STOP
 
 // What the tool's library does with what it gets.
-bool is_librarys(const pmix_info_t &info) {
+bool is_for_the_tools_library(const pmix_info_t &info) {
     for (const char *key :
          {PMIX_IOF_TAG_OUTPUT, PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_IOF_XML_OUTPUT, PMIX_IOF_RANK_OUTPUT,
           PMIX_IOF_OUTPUT_TO_FILE, PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_IOF_FILE_PATTERN, PMIX_IOF_FILE_ONLY,
@@ -39,7 +39,7 @@ pmix_status_t read(const pmix_info_t &info, PullAsk &ask) {
         ask.drop_oldest = ask.drop_oldest && !flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_REDIRECT)) {
         ask.take_over = flag_of(info.value);
-    } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_COPY) || is_librarys(info)) {
+    } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_COPY) || is_for_the_tools_library(info)) {
         return PMIX_SUCCESS; // a copy is what there is without a word
     } else if (PMIX_INFO_IS_REQUIRED(&info)) {
         return PMIX_ERR_NOT_SUPPORTED;
@@ -52,7 +52,7 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         PullAsk ask;
         for (std::size_t i = 0; directives && i < ndirs; ++i) {
-            if (PMIX_CHECK_KEY(&directives[i], stop)) {
+            if (PMIX_CHECK_KEY(&directives[i], stop_pulling)) {
                 post(upcalls, PullEndAsk{});
                 return PMIX_OPERATION_SUCCEEDED;
             }
@@ -87,7 +87,7 @@ pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[], st
         for (std::size_t i = 0; directives && i < ndirs; ++i) {
             if (PMIX_CHECK_KEY(&directives[i], PMIX_IOF_COMPLETE))
                 ask.end = flag_of(directives[i].value);
-            else if (PMIX_INFO_IS_REQUIRED(&directives[i]) && !is_librarys(directives[i]))
+            else if (PMIX_INFO_IS_REQUIRED(&directives[i]) && !is_for_the_tools_library(directives[i]))
                 return PMIX_ERR_NOT_SUPPORTED;
         }
         ask.caller = process_of(*source);
