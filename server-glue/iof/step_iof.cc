@@ -20,6 +20,8 @@ constexpr Duration shortest_pause = std::chrono::milliseconds(1), longest_pause 
 constexpr Duration tools_look = std::chrono::seconds(1), taken_over_look = std::chrono::milliseconds(20);
 // A stream that is open when its task has ended is held by what the task has left behind.
 constexpr Duration left_open_patience = std::chrono::seconds(5);
+// What any host holds back, however little was asked for: what comes must stay for a moment.
+constexpr std::uint64_t least_cache = 64u << 10; // that of io.cache is not less
 // Nobody's: what is delivered for it replaces the last piece that libpmix keeps for whoever pulls next.
 constexpr const char *nobody = "pmixhost.nobody";
 
@@ -109,21 +111,6 @@ static void add(OutputSelection &selection, const PullAsk &ask) {
 
 // --- pulls ------------------------------------------------------------------------------------------
 
-// A tool has come or gone. libpmix cannot keep what one tool pulls from another that was refused the same.
-void StepIof::judge() {
-    if (!captures())
-        return;
-    present_ = tools_.how_many();
-    bool may = tools_.all_may(policy::Action::output, false);
-    pmix_status_t verdict = present_ == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
-    if (gate_->verdict.exchange(verdict) != verdict && present_ > 0)
-        tools_.all_may(policy::Action::output, true); // once, for the log
-    if (pulls_ > 0 && !may)
-        end_pulls("a tool has come that the rules allow no output");
-    look_at_tools_ = present_ == 0 ? TimePoint::max()
-                                   : context_.now() + (wish_.taken_over.channels != 0 ? taken_over_look : tools_look);
-}
-
 // Of whoever took the output over libpmix does not say whether it is the one that has gone.
 void StepIof::restore() {
     if (wish_.taken_over.channels == 0)
@@ -132,13 +119,21 @@ void StepIof::restore() {
     output_.pull(wish_);
 }
 
-void StepIof::look_at_tools() {
-    std::size_t before = present_;
-    judge();
-    if (present_ == 0 && pulls_ > 0)
-        end_pulls("no tool is here");
-    else if (present_ < before)
+// A tool has come or gone, or perhaps. libpmix cannot keep what one tool pulls from another that was refused the same.
+void StepIof::judge() {
+    if (!captures())
+        return;
+    const std::size_t present = tools_.how_many();
+    bool may = tools_.all_may(policy::Action::output, false);
+    pmix_status_t verdict = present == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    if (gate_->verdict.exchange(verdict) != verdict && present > 0)
+        tools_.all_may(policy::Action::output, true); // once, for the log
+    if (pulls_ > 0 && (!may || present == 0))
+        end_pulls(may ? "no tool is here" : "a tool has come that the rules allow no output");
+    else if (std::exchange(gone_, tools_.have_gone()) != tools_.have_gone())
         restore();
+    look_at_tools_ = present == 0 ? TimePoint::max()
+                                  : context_.now() + (wish_.taken_over.channels != 0 ? taken_over_look : tools_look);
 }
 
 void StepIof::pull(PullAsk ask) {
@@ -147,8 +142,8 @@ void StepIof::pull(PullAsk ask) {
     add(wish_.pulled, ask);
     if (ask.take_over)
         add(wish_.taken_over, ask);
-    wish_.cache =
-        std::max(wish_.cache, std::min(ask.cache.value_or(context_.settings.io_cache), context_.settings.io_cache));
+    const std::uint64_t most = context_.settings.io_cache;
+    wish_.cache = std::max(wish_.cache, std::clamp(ask.cache.value_or(most), least_cache, most));
     wish_.drop_oldest = ask.drop_oldest;
     wish_.kept = pulls_++ == 0; // who pulls already has had it
     context_.log.info("output of job {} is pulled{}", context_.step.job_id, ask.take_over ? ", and taken over" : "");
@@ -166,7 +161,7 @@ void StepIof::end_pulls(const char *why) {
 
 void StepIof::on_time(TimePoint now) {
     if (now >= look_at_tools_)
-        look_at_tools();
+        judge();
     if (now >= deliver_on_)
         go_on();
 }

@@ -44,7 +44,6 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
 
     bool tools_have_all();
     void judge();
-    void look_at_tools();
     void restore();
     void pull(PullAsk ask);
     void end_pulls(const char *why);
@@ -59,7 +58,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     InputFlow input_;
     OutputWish wish_;          // of this host's tools
     std::size_t pulls_ = 0;    // that have not ended
-    std::size_t present_ = 0;  // tools, when last looked at
+    std::size_t gone_ = 0;     // tools, when last looked at
     std::uint32_t queued_ = 0; // of what was delivered, in cost: libpmix has queued it, and it is not yet told
     std::uint64_t missed_ = 0; // bytes, by this host's tools
     TimePoint look_at_tools_ = TimePoint::max(), deliver_on_ = TimePoint::max();

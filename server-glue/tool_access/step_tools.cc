@@ -91,7 +91,7 @@ void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connectio
 }
 
 std::size_t StepTools::how_many() {
-    present_.remove_if([](const Present &tool) { return !tool.connection.is_here(); });
+    gone_ += present_.remove_if([](const Present &tool) { return !tool.connection.is_here(); });
     return present_.size();
 }
 

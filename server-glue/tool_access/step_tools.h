@@ -41,6 +41,7 @@ class StepTools final : public StepService {
     // Of the tools that are here now, for what libpmix does without saying for whom: how many; may all of them do
     // this; the most that one of them has not taken of what libpmix has written to it, in bytes.
     std::size_t how_many();
+    std::size_t have_gone() const { return gone_; } // since the beginning, as how_many() has seen
     bool all_may(policy::Action action, bool log);
     std::size_t most_unsent();
     // `changed` is called when a tool comes.
@@ -65,6 +66,7 @@ class StepTools final : public StepService {
         ToolConnection connection;
     };
     std::list<Present> present_; // when last looked at
+    std::size_t gone_ = 0;
     std::function<void()> on_coming_;
 };
 
