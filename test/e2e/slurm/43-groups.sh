@@ -1,3 +1,87 @@
 #!/bin/bash
-# Process groups, on a real cluster and between the steps of an allocation.
-. "$(dirname "$0")/../common/groups.sh"
+# Process groups: within one job, and between the steps of an allocation.
+. "$(dirname "$0")/../common/words.sh"
+TEST_LIMIT=150 # more than the clients give themselves
+
+for shape in 1x4 3x1 4x2; do
+    h=${shape%x*} p=${shape#*x}
+    client "$h" "$p" group all
+    ok "groups with context ids of their own, and data of all members, $shape" all_ok $((h * p))
+    CLIENT_LIMIT=15 client "$h" "$p" group fences
+    ok "fences by a group's name, $shape" all_ok $((h * p))
+done
+client 3 2 group parts
+ok "two groups at once, beside a fence of the same processes" all_ok 6
+client 2 3 group local
+ok "groups of the processes of one host" all_ok 6
+client 3 2 group_ends called
+ok "a group's name stands for its members in PMIx_Job_control, a rank of it for one in PMIx_Abort" eval "ended_in_time && so_many_ok 5"
+client 3 1 group refused
+ok "a required directive that does not exist is refused on all hosts" all_ok 3
+client 3 1 group lonely 5
+ok "a member that does not come: the others hear of the timeout" all_ok 3
+
+client 2 2 group timed
+ok "a timeout that is not needed does no harm" all_ok 4
+
+for how in kill segv exit; do
+    for when in before inside; do
+        client 3 1 group_ends die $how $when
+        ok "a member ends: $how, $when the construct: an error for all" eval "ended_in_time && so_many_ok 2"
+    done
+done
+client 3 1 group_ends die kill after
+ok "a member is killed after it has joined: an error for all" eval "ended_in_time && so_many_ok 2"
+for flag in optional ft notify; do
+    for when in before inside; do
+        client 3 1 group_ends die kill $when $flag
+        ok "the group is built without a member that is killed $when: $flag" eval "ended_in_time && so_many_ok 2"
+    done
+done
+client 3 1 group_ends shrink
+ok "the end of a member is told to the others, who destruct the group without it" eval "ended_in_time && so_many_ok 2"
+
+for shape in 1x4 3x1 3x2; do
+    h=${shape%x*} p=${shape#*x}
+    CLIENT_LIMIT=15 client "$h" "$p" group_invite accept
+    ok "invited and joined, fences by name, $shape" all_ok $((h * p))
+done
+client 3 2 group_invite decline
+ok "the inviter hears who declines" all_ok 6
+client 3 1 group_invite silent
+ok "one who never answers an invitation disturbs nobody else" all_ok 3
+for how in kill exit leave; do
+    client 3 2 group_invite ends $how
+    ok "an invited process ends without an answer: $how: the inviter hears of it" eval "ended_in_time && so_many_ok 5"
+done
+client 3 2 group_invite leader
+ok "the inviter is killed: the invited hear of it" eval "ended_in_time && so_many_ok 5"
+CLIENT_LIMIT=10 client 3 1 group_invite leave
+ok "a member leaves a group" all_ok 3
+
+# What libpmix 4.2.2 does not do (contrib/doc/decisions/libpmix.md).
+CLIENT_LIMIT=10 client 1 3 group_ends die kill inside
+ok "a member is killed while all others of its host wait" eval "ended_in_time && so_many_ok 2"
+CLIENT_LIMIT=10 client 1 3 group lonely 2
+ok "a member that does not come, and others of its host" all_ok 3
+client 3 1 group wildcard
+ok "a group of all ranks by the wildcard has the data of all members" all_ok 3
+CLIENT_LIMIT=10 client 3 1 group_invite timeout
+ok "an invitation with a timeout ends with it" all_ok 3
+
+# pair SCRIPT: two steps at once in an allocation of three hosts
+pair() {
+    run salloc -Q -N3 --ntasks-per-node=8 bash -c "$1"
+    verdicts=$output
+}
+pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 3 &
+    srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 3 & wait"
+ok "a group of the processes of two steps, three times" so_many_ok 7
+is "everybody has the same context ids" "$(grep -c '^context' <<<"$verdicts") $(grep '^context' <<<"$verdicts" | sort -u | wc -l)" "21 3"
+export CLIENT_LIMIT=15
+pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 1 fence &
+    srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 1 fence & wait"
+unset CLIENT_LIMIT
+ok "which fence by the group's name" so_many_ok 7
+ok "nothing is left" no_litter 20
+done_testing
