@@ -59,7 +59,7 @@ common_libcommon_files = \
 	common/wire/connection_messages.h \
 	common/wire/control_messages.h \
 	common/wire/cross_job_messages.h \
-	common/wire/iof_messages.h common/wire/event_messages.h \
+	common/wire/event_messages.h \
 	common/wire/modex_messages.h \
 	common/wire/names.h common/wire/time_left.h \
 	common/wire/publish_messages.h \

@@ -19,7 +19,7 @@ server_glue_libglue_files = \
 	server-glue/control/step_abort.h server-glue/control/step_abort.cc server-glue/control/step_control.h \
 	server-glue/control/step_control.cc \
 	server-glue/core/central_roles.h server-glue/core/host_port.h server-glue/core/one_shot.h \
-	server-glue/core/signature.h server-glue/core/signature.cc server-glue/core/task_descriptors.h \
+	server-glue/core/signature.h server-glue/core/signature.cc \
 	server-glue/cross_job/cross_jobs.h server-glue/cross_job/cross_jobs.cc \
 	server-glue/cross_job/cross_job_registry.h server-glue/cross_job/cross_job_registry.cc \
 	server-glue/cross_job/namespace_asks.h server-glue/cross_job/namespace_asks.cc \
@@ -47,12 +47,6 @@ server_glue_libglue_files = \
 	server-glue/groups/group_parts.h server-glue/groups/group_parts.cc server-glue/groups/group_registry.h \
 	server-glue/groups/group_registry.cc server-glue/groups/member_list.h server-glue/groups/member_list.cc \
 	server-glue/groups/step_groups.h server-glue/groups/step_groups.cc \
-	server-glue/iof/iof_ask.h server-glue/iof/iof_upcall.cc \
-	server-glue/iof/input_flow.h server-glue/iof/input_flow.cc \
-	server-glue/iof/output_flow.h server-glue/iof/output_flow.cc \
-	server-glue/iof/output_queue.h server-glue/iof/output_queue.cc \
-	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \
-	server-glue/iof/task_streams.h server-glue/iof/task_streams.cc \
 	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
 	server-glue/library/convert.h server-glue/library/convert.cc \
 	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \

@@ -14,7 +14,7 @@ E2E_CLIENTS = \
 	test/e2e/clients/family test/e2e/clients/fence_data test/e2e/clients/fence_lost \
 	test/e2e/clients/fence_reqd test/e2e/clients/fence_sub test/e2e/clients/fence_timeout \
 	test/e2e/clients/group test/e2e/clients/group_ends test/e2e/clients/group_invite \
-	test/e2e/clients/hello test/e2e/clients/io_tool \
+	test/e2e/clients/hello \
 	test/e2e/clients/jobinfo \
 	test/e2e/clients/knock \
 	test/e2e/clients/linger test/e2e/clients/locality test/e2e/clients/log \

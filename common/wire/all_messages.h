@@ -9,7 +9,6 @@
 #include "common/wire/control_messages.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/event_messages.h"
-#include "common/wire/iof_messages.h"
 #include "common/wire/modex_messages.h"
 #include "common/wire/publish_messages.h"
 #include "common/wire/relay_messages.h"
@@ -28,7 +27,6 @@ using AllMessages =
                SpawnRequest, SpawnReply, StepOver, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
                JobEvent, TableRequest, TableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest,
                ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskGreeting,
-               RelayOpen, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces, OutputTaken, InputPush,
-               InputTaken>;
+               RelayOpen, RelayBytes, RelayTaken, RelayEnd>;
 
 } // namespace pmixhost::wire

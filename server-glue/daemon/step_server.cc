@@ -48,8 +48,8 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                 },
                 [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); },
                 [this](const ToolVisitor &visitor) { return services_.tools.may_come(visitor); },
-                [this](const ToolVisitor &visitor, const ToolConnection &connection) {
-                    services_.tools.came(visitor, connection);
+                [this](const ToolVisitor &visitor, std::function<bool()> is_here) {
+                    services_.tools.came(visitor, std::move(is_here));
                 },
                 [this](const std::string &name) { return services_.tools.may_be_called(name); }}),
       upcalls_(context_.loop, library_.thread(),
@@ -86,16 +86,12 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
     };
     out.on_all_ended = [this] {
         services_.events.report_ends();
-        ending_.end_after_output(context_.now());
+        ending_.end({});
     };
     out.on_serving = [this] {
         if (page_)
             page_->state.store(StatusPage::serving, std::memory_order_release);
     };
-    if (context_.settings.io_capture == "on")
-        out.take_streams = [this](Rank rank, TaskDescriptors streams) {
-            services_.iof.take_streams(rank, std::move(streams));
-        };
     out.on_failure = [this](Error why) { ending_.end(std::move(why)); };
     out.on_launched = [this] { launch_outcome_.launched(); };
     out.on_launch_failed = [this](const TaskStartFailure &failure, UniqueFd task) {

@@ -9,7 +9,6 @@
 #include "server-glue/control/step_control.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/step_groups.h"
-#include "server-glue/iof/step_iof.h"
 #include "server-glue/log/step_log.h"
 #include "server-glue/modex/step_modex.h"
 #include "server-glue/publish/step_publish.h"
@@ -36,10 +35,10 @@ struct StepServices {
           control(context, groups, jobs, children, events),
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
           spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
-          credentials(context.loop, context.log), iof(context, tools) {
-        context.services = {&session, &sets,        &fate,    &jobs,  &handing_over, &modex,       &collectives,
-                            &connect, &publish,     &queries, &tools, &desks,        &events,      &group_calls,
-                            &control, &allocations, &spawn,   &log,   &abort,        &credentials, &iof};
+          credentials(context.loop, context.log) {
+        context.services = {&session, &sets,        &fate,    &jobs,  &handing_over, &modex,      &collectives,
+                            &connect, &publish,     &queries, &tools, &desks,        &events,     &group_calls,
+                            &control, &allocations, &spawn,   &log,   &abort,        &credentials};
     }
 
     Children children;
@@ -64,7 +63,6 @@ struct StepServices {
     StepLog log;
     StepAbort abort;
     CredentialService credentials;
-    StepIof iof;
 };
 
 } // namespace pmixhost

@@ -32,7 +32,7 @@ void LocalTasks::open_door(UniqueFd fd) {
         };
     door_ = std::make_unique<TaskDoor>(
         loop_, log_, std::move(fd), ::getuid(), [this](TaskDoor::Knock k) { knock(std::move(k)); },
-        std::move(exec_report), callbacks_.take_streams);
+        std::move(exec_report));
 }
 
 void LocalTasks::exec_report(Rank rank, std::string_view said, UniqueFd connection) {
