@@ -62,7 +62,7 @@ common_libcommon_files = \
 	common/wire/event_messages.h \
 	common/wire/modex_messages.h \
 	common/wire/names.h common/wire/time_left.h \
-	common/wire/publish_messages.h \
+	common/wire/publish_messages.h common/wire/relay_messages.h \
 	common/wire/session_messages.h \
 	common/wire/spawn_messages.h \
 	common/wire/table_messages.h \

@@ -4,8 +4,8 @@
 #   lane NAME NICENESS COMMAND ...   begins; its output goes to $work/log/NAME.log
 #   join NAME                        waits for it; its exit code
 #   end_lanes                        ends what is still there (for the end of a run that was interrupted)
-# A lane is a session of its own, with this one's functions and what they know: all of it can be ended, and it is really
-# behind the others, since Linux shares the processors among sessions first (sched(7), autogroup).
+# A lane is a session of its own, with this one's functions and what they know: all of it can be ended, and one with a
+# niceness is really behind the others, where Linux shares the processors among sessions first (sched(7), autogroup).
 : "${work=}"
 declare -A lane_groups=()
 
@@ -13,7 +13,7 @@ lane() { # NAME NICENESS FUNCTION [ARGUMENT ...]
     local name=$1 niceness=$2 state
     shift 2
     # shellcheck disable=SC2154 # of who sources this
-    state=$(declare -f && declare -p work source me jobs build test_flags other other_cache 2>/dev/null) || true
+    state=$(declare -f && declare -p work source me jobs build test_flags only other other_cache 2>/dev/null) || true
     # shellcheck disable=SC2016 # for the shell inside
     setsid nice -n "$niceness" bash -c 'set -euo pipefail
         { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true
@@ -39,7 +39,13 @@ end_lanes() {
             kill -0 -- "-${lane_groups[$name]}" 2>/dev/null || break
             sleep 0.1
         done
-        kill -KILL -- "-${lane_groups[$name]}" 2>/dev/null || true
+        # timeout(1) makes groups of its own.
+        pkill -TERM -s "${lane_groups[$name]}" || true
+        for ((tenths = 0; tenths < 100; tenths++)); do
+            pgrep -s "${lane_groups[$name]}" >/dev/null || break
+            sleep 0.1
+        done
+        pkill -KILL -s "${lane_groups[$name]}" || true
     done
     lane_groups=()
 }

@@ -3,6 +3,7 @@
 // went well. Small, because it is on the way of every spawned process: no library but libc's.
 #include "common/start/task_spec.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>

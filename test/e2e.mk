@@ -14,7 +14,7 @@ E2E_CLIENTS = \
 	test/e2e/clients/family test/e2e/clients/fence_data test/e2e/clients/fence_lost \
 	test/e2e/clients/fence_reqd test/e2e/clients/fence_sub test/e2e/clients/fence_timeout \
 	test/e2e/clients/group test/e2e/clients/group_ends test/e2e/clients/group_invite \
-	test/e2e/clients/hello \
+	test/e2e/clients/hello test/e2e/clients/io_tool \
 	test/e2e/clients/jobinfo \
 	test/e2e/clients/knock \
 	test/e2e/clients/linger test/e2e/clients/locality test/e2e/clients/log \
@@ -67,7 +67,7 @@ test/e2e/clients/mpi.stamp: $(MPI_CLIENTS:%=$(srcdir)/test/e2e/clients/%.c)
 	@mpicc=$$(command -v $${MPICC:-mpicc}) || { echo "no mpicc: no MPI clients"; exit 0; }; \
 	for p in $(MPI_CLIENTS); do \
 		echo "  MPICC    test/e2e/clients/$$p"; \
-		$$mpicc -O1 -o test/e2e/clients/$$p $(srcdir)/test/e2e/clients/$$p.c || exit 1; \
+		$$mpicc -O1 -g1 -fno-optimize-sibling-calls -o test/e2e/clients/$$p $(srcdir)/test/e2e/clients/$$p.c || exit 1; \
 	done; touch $@
 CLEANFILES += test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so $(MPI_CLIENTS:%=test/e2e/clients/%)
 

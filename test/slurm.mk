@@ -54,7 +54,7 @@ test_unit_slurm_check_SOURCES = test/unit/slurm_check.cc $(slurm_check_files)
 test_unit_slurm_check_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS) \
 	-DPMIXHOST_TOP_BUILDDIR='"$(abs_top_builddir)"'
 test_unit_slurm_check_LDADD = common/libcommon.la $(CMOCKA_LIBS)
-EXTRA_test_unit_slurm_check_DEPENDENCIES = plugins/slurm/mpi_pmixhost.la
+EXTRA_test_unit_slurm_check_DEPENDENCIES = plugins/slurm/mpi_pmixhost.la plugins/slurm/pmixhost-check-slurm
 
 test_unit_slurm_spawn_SOURCES = test/unit/slurm_spawn.cc \
 	plugins/slurm/steps/spawn_command.cc

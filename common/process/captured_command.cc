@@ -59,7 +59,7 @@ Result<void> read_streams(Stream (&streams)[2], CaptureClock::time_point deadlin
 }
 
 // False: it does not end by then.
-bool wait_until(pid_t pid, CaptureClock::time_point deadline, int &status) {
+bool wait_until(pid_t pid, CaptureClock::time_point deadline, int &status, const CaptureBounds &bounds = {}) {
     for (;;) {
         pid_t ended = ::waitpid(pid, &status, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
@@ -91,11 +91,12 @@ Result<Captured> run_captured(const std::vector<std::string> &words, std::chrono
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // a group of its own: killed with what it started
     posix_spawnattr_setpgroup(&attributes, 0);
     auto own_words = words;
-    auto own_environment = environment.value_or(std::vector<std::string>());
+    auto own_environment = bounds.environment.value_or(std::vector<std::string>());
     auto argv = pointers_to(own_words), envp = pointers_to(own_environment);
     std::signal(SIGCHLD, SIG_DFL); // inherited otherwise, nobody could be waited for
     pid_t pid = -1;
-    int failed = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environment ? envp.data() : environ);
+    int failed =
+        ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), bounds.environment ? envp.data() : environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (failed != 0)

@@ -4,6 +4,7 @@
 #include "common/base/result.h"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>

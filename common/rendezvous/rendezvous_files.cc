@@ -1,6 +1,7 @@
 // See rendezvous_files.h.
 #include "common/rendezvous/rendezvous_files.h"
 
+#include "common/base/random_bytes.h"
 #include "common/base/unique_fd.h"
 #include "common/text/take_until.h"
 
@@ -10,6 +11,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace pmixhost {

@@ -51,4 +51,31 @@ inline constexpr auto desk_file = "server";
 Result<void> write_rendezvous_files(const std::string &directory, const std::vector<std::string> &names,
                                     const std::string &text);
 
+// The file by which tools find the system's server of a host (PMIX_CONNECT_TO_SYSTEM), "pmix.sys.HOST", with and
+// without the host's domain. Everybody may read it. It goes with this object, unless somebody has replaced it.
+class SystemFiles {
+  public:
+    // In place of what an earlier one of this user has left. Fails (exists) where it is another user's.
+    static Result<SystemFiles> write(const std::string &directory, const std::string &host, const std::string &text);
+    // What removes old files finds a new one; one that was removed is written again. Fails (exists) where there is
+    // another one by now, which is left alone.
+    Result<void> renew();
+    SystemFiles(SystemFiles &&other) noexcept
+        : text_(std::move(other.text_)), written_(std::exchange(other.written_, {})) {}
+    SystemFiles &operator=(SystemFiles &&) = delete;
+    ~SystemFiles();
+
+  private:
+    struct Written {
+        std::string path;
+        dev_t device;
+        ino_t inode;
+    };
+    SystemFiles() = default;
+    static Result<Written> write_one(const std::string &path, const std::string &text);
+
+    std::string text_;
+    std::vector<Written> written_;
+};
+
 } // namespace pmixhost

@@ -242,7 +242,7 @@ void apply_changes(const std::vector<EnvironmentChange> &changes, std::vector<st
 
 TaskStartReport parse_start_report(std::string_view said) {
     TaskStartReport report;
-    if (said == "+") {
+    if (said == "+" || said == "+=") {
         report.running = true;
         return report;
     }

@@ -18,8 +18,10 @@ struct SpawnDirective {
     static constexpr void fields(auto &&field) {
         field(&SpawnDirective::key, "key", "the attribute's string");
         field(&SpawnDirective::required, "required", "1: refuse the request if it cannot be met");
-        field(&SpawnDirective::kind, "kind", "of value: 0 other, 1 flag, 2 number, 3 text, 4 process, 5 variable");
-        field(&SpawnDirective::text, "text", "a text; the namespace of a process; NAME=VALUE of a variable");
+        field(&SpawnDirective::kind, "kind",
+              "of value: 0 other, 1 flag, 2 number, 3 text, 4 process, 5 variable, 6 ranks");
+        field(&SpawnDirective::text, "text",
+              "a text; the namespace of a process; NAME=VALUE of a variable; ranks, separated by commas");
         field(&SpawnDirective::number, "number",
               "a flag or a number; the rank of a process; the separator of a variable");
     }

@@ -137,7 +137,7 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
                      one_line(greeting.refusal));
     if (listener_)
         return {};
-    if (start_.listener)
+    if (start_.listener || start_.directory.empty())
         return take_tools(std::move(start_.listener), greeting.nspace);
     auto listening = listen_on_loopback();
     if (!listening)
@@ -163,7 +163,8 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
 
 Result<void> DeskServer::take_tools(UniqueFd listener, const std::string &nspace) {
     listener_ = std::move(listener);
-    watch_tools();
+    if (listener_)
+        watch_tools();
     start_.on_serving(nspace);
     return {};
 }

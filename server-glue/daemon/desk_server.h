@@ -24,7 +24,7 @@ class DeskServer {
         std::unique_ptr<Authenticator> authenticator;
         std::string
             directory;     // of the user alone; a file is written into it (desk_file). Empty: there are some already
-        UniqueFd listener; // which these name; empty: a new one
+        UniqueFd listener; // which these name; empty: a new one; without a directory none: tools are handed over
         // Brings a message to a daemon of the step. Blocks, in a thread, and owns all that it uses.
         std::function<Result<void>(const std::string &message)> call_step;
         std::function<void(const std::string &nspace)> on_serving; // the files are there

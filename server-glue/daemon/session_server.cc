@@ -172,6 +172,13 @@ void SessionServer::reply(const Asker &asker, std::int32_t status, std::vector<w
     peers_.send(asker.step, asker.host, wire::DataReply::type, share(wire::encode(message)));
 }
 
+template <typename Reply> static Bytes refusal_of(std::uint64_t id, std::int32_t status) {
+    Reply reply;
+    reply.id = id;
+    reply.status = status;
+    return wire::encode(reply);
+}
+
 // The answer to a question that cannot be put, or not be answered.
 void SessionServer::refuse(const Relayed &relayed, std::int32_t status) {
     auto send = [&](auto reply) {
@@ -190,6 +197,8 @@ template <typename Request> void SessionServer::relay(StepId step, HostIndex fro
     TimePoint deadline = loop_.now() + find_patience;
     if constexpr (std::is_same_v<Request, wire::ModexRequest>)
         deadline = deadline_of(loop_.now(), message.timeout_ms);
+    if constexpr (requires { message.source; })
+        message.source = peers_.nspace_of(step);
     finder_.find(loop_.now(), message.nspace, deadline, [this, step, from, message, deadline](bool here) {
         Relayed relayed{Request::type, {step, from, message.id}, 0, 0, deadline};
         if (!here)
@@ -208,13 +217,16 @@ template <typename Request> void SessionServer::relay(Relayed relayed, Request m
         return refuse(relayed, PMIX_ERR_OUT_OF_RESOURCE);
     message.id = next_id_++;
     relayed.asked_host = hosts[message.id % hosts.size()]; // any knows the way: the load is spread
+    if constexpr (requires { message.host; }) {
+        if (std::find(hosts.begin(), hosts.end(), message.host) == hosts.end())
+            return refuse(relayed, PMIX_ERR_NOT_FOUND); // it has gone, or is still to come
+        relayed.asked_host = message.host;
+    }
     peers_.send(relayed.asked, relayed.asked_host, Request::type, share(wire::encode(message)));
     relayed_.emplace(message.id, relayed);
 }
 
 template <typename Reply> void SessionServer::relay_back(StepId step, Reply message) {
-    constexpr std::uint8_t asked =
-        std::is_same_v<Reply, wire::ModexReply> ? wire::ModexRequest::type : wire::NamespaceRequest::type;
     auto found = relayed_.find(message.id);
     if (found == relayed_.end() || found->second.asked != step || found->second.type != asked)
         return;

@@ -83,7 +83,7 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
         HostIndex asked_host;
         TimePoint deadline;
     };
-    template <typename Request> void relay(StepId step, HostIndex from, const Request &message);
+    template <typename Request> void relay(StepId step, HostIndex from, Request message);
     template <typename Request> void relay(Relayed relayed, Request message);
     template <typename Reply> void relay_back(StepId step, Reply message);
     void refuse(const Relayed &relayed, std::int32_t status);

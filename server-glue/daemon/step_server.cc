@@ -48,8 +48,8 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
                 },
                 [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); },
                 [this](const ToolVisitor &visitor) { return services_.tools.may_come(visitor); },
-                [this](const ToolVisitor &visitor, std::function<bool()> is_here) {
-                    services_.tools.came(visitor, std::move(is_here));
+                [this](const ToolVisitor &visitor, const ToolConnection &connection) {
+                    services_.tools.came(visitor, connection);
                 },
                 [this](const std::string &name) { return services_.tools.may_be_called(name); }}),
       upcalls_(context_.loop, library_.thread(),

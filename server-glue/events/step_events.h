@@ -16,6 +16,8 @@ class StepEvents final : public StepService, private EventPort {
     void notify(NotifyAsk ask);
     // Treats the event as if another job had sent it: it goes to every host of this step that it concerns.
     void tell_step(wire::CrossJobEvent event);
+    // Sends it to the jobs that it names.
+    void tell_job(wire::CrossJobEvent event) { send_cross_job(std::move(event)); }
     // Gives it to the processes of this host only.
     void deliver(const wire::EventNotice &notice) override;
     // Tells the ends that are not yet told, as this daemon is about to leave.

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -180,7 +182,8 @@ void ConnectionGuard::look(Place waiting) {
         } else if (given) {
             tools_.emplace_back(process, *given);
             if (names_.tool_came)
-                names_.tool_came(visitor, [given = *given] { return is_here(given); });
+                names_.tool_came(visitor, {[given = *given] { return is_here(given); },
+                                           [given = *given] { return is_here(given) ? unsent(given.number) : 0; }});
         }
     } else {
         bool says_process = hello && (hello->kind == HelloKind::client || hello->kind == HelloKind::tool_of_server ||
@@ -196,6 +199,15 @@ void ConnectionGuard::look(Place waiting) {
 bool ConnectionGuard::leaves_still(const Process &process) const {
     auto earlier = given_.find(process);
     return earlier != given_.end() && is_here(earlier->second) && peer_is_through(earlier->second.number);
+}
+
+// The number may be another connection's by then: the worst is a pause too many.
+std::size_t ConnectionGuard::unsent(int number) {
+    int bytes = 0;
+    pollfd writable{number, POLLOUT, 0};
+    if (::poll(&writable, 1, 0) == 0)
+        return SIZE_MAX; // then the library may hold any amount that it could not write
+    return ioctl(number, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 // Has the library not closed it yet?

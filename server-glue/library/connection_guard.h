@@ -101,6 +101,7 @@ class ConnectionGuard {
     bool leaves_still(const Process &process) const;
     std::optional<Given> hand_over(Place waiting);
     static bool is_here(const Given &given);
+    static std::size_t unsent(int number);
     bool tool_leaves_still(Place waiting, const Process &name);
     Result<void> room_for_tool(const Process &name);
     Result<Given> give(UniqueFd connection);

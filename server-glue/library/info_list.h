@@ -57,6 +57,7 @@ class InfoList {
     // Adds what PMIx_generate_regex or _ppn gave: only the library knows its length.
     void add_regex(const char *key, const char *regex);
 
+    const pmix_info_t *data() const { return infos_.empty() ? nullptr : infos_.data(); }
     pmix_info_t *data() { return infos_.empty() ? nullptr : infos_.data(); }
     std::size_t size() const { return infos_.size(); }
     const std::vector<pmix_info_t> &all() const { return infos_; }

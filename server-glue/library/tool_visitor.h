@@ -22,7 +22,14 @@ struct ToolVisitor {
 // What is asked before a tool is handed to the library. Nothing: it is asked again soon. What a refusal says is for the
 // log.
 using ToolMayCome = std::function<std::optional<Result<void>>(const ToolVisitor &)>;
-// It has been handed over; `is_here` says whether the library still has its connection.
-using ToolCame = std::function<void(const ToolVisitor &, std::function<bool()> is_here)>;
+// Its connection, which the library has. In the loop's thread; may be kept for ever.
+struct ToolConnection {
+    std::function<bool()> is_here; // has the library still got it?
+    // Bytes that the library has written and the tool's host has not got; SIZE_MAX: there is no room for more; 0: it is
+    // gone.
+    std::function<std::size_t()> unsent;
+};
+// It has been handed over.
+using ToolCame = std::function<void(const ToolVisitor &, const ToolConnection &)>;
 
 } // namespace pmixhost

@@ -4,6 +4,7 @@
 
 #include "common/base/result.h"
 #include "common/job/process_set.h"
+#include "common/start/spawn_channel.h"
 #include "common/start/task_spec.h"
 
 #include <chrono>

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <pmix.h>
+#include <utility>
 
 namespace pmixhost {
 

@@ -1,6 +1,8 @@
 // See spawn_directives.h.
 #include "server-glue/spawn/spawn_directives.h"
 
+#include "server-glue/spawn/spawn_request.h"
+
 #include <algorithm>
 #include <pmix.h>
 

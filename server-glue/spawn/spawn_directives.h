@@ -2,6 +2,8 @@
 // one table that the plan, the list of what is supported and the test of completeness read.
 #pragma once
 
+#include "common/wire/spawn_messages.h"
+
 #include <span>
 #include <string_view>
 

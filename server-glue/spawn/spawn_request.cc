@@ -118,6 +118,10 @@ class Copier {
                 out.text = process_of(*data.proc).nspace;
             }
             break;
+        case PMIX_DATA_ARRAY:
+            if (data.darray)
+                ranks(*data.darray, out);
+            break;
         case PMIX_ENVAR:
             set(SpawnValue::variable, static_cast<unsigned char>(data.envar.separator));
             out.text = text(data.envar.envar);
@@ -128,6 +132,21 @@ class Copier {
             break;
         }
         return out;
+    }
+
+    // Ranks, or processes of a job that has no name yet: an array of anything else stays what it is, other.
+    void ranks(const pmix_data_array_t &array, wire::SpawnDirective &out) {
+        bool processes = array.type == PMIX_PROC;
+        if (!array.array || array.size == 0 || (!processes && array.type != PMIX_PROC_RANK))
+            return;
+        for (std::size_t i = 0; i < array.size && !over_; ++i) {
+            pmix_rank_t rank = processes ? static_cast<const pmix_proc_t *>(array.array)[i].rank
+                                         : static_cast<const pmix_rank_t *>(array.array)[i];
+            std::string word = fmt::format("{}{}", i ? "," : "", rank);
+            if (take(word.size()))
+                out.text += word;
+        }
+        out.kind = static_cast<std::uint8_t>(SpawnValue::ranks);
     }
 
     std::size_t left_ = max_spawn_bytes;

@@ -10,7 +10,7 @@
 
 namespace pmixhost {
 
-enum class SpawnValue : std::uint8_t { other = 0, flag, number, text, process, variable };
+enum class SpawnValue : std::uint8_t { other = 0, flag, number, text, process, variable, ranks };
 
 inline constexpr std::size_t max_spawn_bytes = 1u << 20; // of all texts together
 inline constexpr std::size_t max_spawn_apps = 1024;

@@ -5,6 +5,7 @@
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/inner_client.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/spawn/children.h"
+#include "server-glue/spawn/spawn_ask.h"
 #include "server-glue/spawn/spawn_service.h"
 #include "server-glue/step/session_link.h"
 
@@ -31,6 +32,7 @@ class StepSpawn final : public StepService {
 
     StepContext &context_;
     Children &children_;
+    ChildrenIo &io_;
     CrossJobs &jobs_;
     StepFate &fate_;
     StepEvents &events_;

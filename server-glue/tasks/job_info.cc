@@ -192,7 +192,7 @@ Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &ta
     if (!directories.nspace.empty())
         info.add(PMIX_NSDIR, directories.nspace);
 
-    if (step.self != no_host)
+    if (step.self != no_host) {
         add_this_host(info, step, tasks);
 
     for (std::uint32_t a = 0; a < step.apps.size(); ++a)

@@ -6,6 +6,7 @@
 #include "server-glue/tasks/proxy_client.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <pmix.h>
 #include <sys/wait.h>

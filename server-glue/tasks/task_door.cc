@@ -4,9 +4,13 @@
 #include "common/peer/peer_process.h"
 #include "common/wire/codec.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/socket.h>
+#include <vector>
 
 namespace pmixhost {
 

@@ -13,8 +13,10 @@
 #include "server-glue/publish/publish_asks.h"
 #include "server-glue/spawn/spawn_ask.h"
 
+#include <algorithm>
 #include <climits>
 #include <ctime>
+#include <set>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -32,7 +34,8 @@ pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
     static const std::pair<std::type_index, policy::Action> of_tools[] = {
         {typeid(LookupAsk), policy::Action::observe},     {typeid(JobControlAsk), policy::Action::control},
         {typeid(AbortAsk), policy::Action::control},      {typeid(LogAsk), policy::Action::control},
-        {typeid(AllocationAsk), policy::Action::control}, {typeid(SpawnAsk), policy::Action::spawn}};
+        {typeid(AllocationAsk), policy::Action::control}, {typeid(SpawnAsk), policy::Action::spawn},
+        {typeid(PushAsk), policy::Action::input}};
     for (const auto &[type, action] : of_tools) {
         if (type == ask)
             return may(caller, action) ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;

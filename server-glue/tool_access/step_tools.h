@@ -12,6 +12,7 @@
 #include "server-glue/tool_access/tool_rights.h"
 
 #include <functional>
+#include <list>
 #include <typeindex>
 
 namespace pmixhost {
@@ -26,7 +27,7 @@ class StepTools final : public StepService {
     // has not got its name yet (Origins).
     std::optional<Result<void>> may_come(const ToolVisitor &visitor);
     // It has been handed to the library.
-    void came(const ToolVisitor &visitor, std::function<bool()> is_here);
+    void came(const ToolVisitor &visitor, const ToolConnection &connection);
     // May tools come by way of that host? Nothing: it is not known yet.
     std::optional<Result<void>> may_come_from(const std::string &address);
     // May a tool say that this is its name, although it begins like a job's?
@@ -36,6 +37,15 @@ class StepTools final : public StepService {
     bool is_tool(const Process &process) const {
         return process.nspace != context_.step.nspace && process.nspace != context_.step.server_nspace();
     }
+
+    // Of the tools that are here now, for what libpmix does without saying for whom: how many; may all of them do
+    // this; the most that one of them has not taken of what libpmix has written to it, in bytes.
+    std::size_t how_many();
+    std::size_t have_gone() const { return gone_; } // since the beginning, as how_many() has seen
+    bool all_may(policy::Action action, bool log);
+    std::size_t most_unsent();
+    // `changed` is called when a tool comes.
+    void when_one_comes(std::function<void()> changed) { on_coming_ = std::move(changed); }
 
     void take_asks(UpcallHandlers &handlers) override;
     void on_library() override;
@@ -51,6 +61,13 @@ class StepTools final : public StepService {
     ToolRights rights_;
     ToolOrigins origins_;
     ToolNames names_;
+    struct Present {
+        std::string from; // the numeric address of its host; empty: this one
+        ToolConnection connection;
+    };
+    std::list<Present> present_; // when last looked at
+    std::size_t gone_ = 0;
+    std::function<void()> on_coming_;
 };
 
 } // namespace pmixhost

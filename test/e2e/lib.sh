@@ -27,9 +27,13 @@ plan() { # N
 
 done_testing() { plan "$test_count"; }
 
-# A script that ends early must not look like one that was content.
+# A script that ends early must not look like one that was content. What has failed may have left jobs, for which those
+# of the scripts after it would wait.
 test_end() {
     local code=$?
+    if [[ -n ${PMIXHOST_CLUSTER_DIR:-} ]] && ((code != 0 || test_failures > 0)); then
+        as_user root timeout -k 5 30 scancel --user="$TEST_USER" >/dev/null 2>&1 </dev/null || true
+    fi
     if [[ $test_plan != "$test_count" ]]; then
         echo "# the script ended after $test_count tests with exit code $code, its plan was: ${test_plan:-none}"
         exit 1
@@ -52,6 +56,14 @@ not_yet_reason() { # DESCRIPTION
         [[ $entry != "${script%.sh}: $1" ]] || { echo "$reason"; return 0; }
     done < <(cat "${not_yet_files[@]}")
     return 1
+}
+
+# patience DESCRIPTION SECONDS: prints how long that test waits for what is to come: SECONDS, which are for a machine
+# that is busy, or few of them when the test is known not to work yet, since nothing comes then.
+patience() {
+    local seconds=$2
+    ! not_yet_reason "$1" >/dev/null || ((seconds <= 5)) || seconds=5
+    echo "$seconds"
 }
 
 test_result() { # STATUS DESCRIPTION

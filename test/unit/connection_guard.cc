@@ -67,8 +67,8 @@ struct Fixture {
         names.tool_may_come = [this](const ToolVisitor &) -> std::optional<Result<void>> {
             return lets_tools_in ? Result<void>() : error(ErrorKind::denied, "no tools");
         };
-        names.tool_came = [this](const ToolVisitor &visitor, std::function<bool()> is_here) {
-            assert_true(is_here());
+        names.tool_came = [this](const ToolVisitor &visitor, const ToolConnection &connection) {
+            assert_true(connection.is_here() && connection.unsent() == 0);
             visits.push_back(fmt::format("'{}' {} from '{}'", visitor.nspace, visitor.rank, visitor.from));
         };
         auto on_broken = [this](Error why) {

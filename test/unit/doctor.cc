@@ -5,6 +5,7 @@
 #include "common/process/topology.h"
 #include "tools/doctor/host_checks.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -88,6 +89,38 @@ void commands_are_captured_and_ended(void **) {
     assert_true(!late && late.failure().kind == ErrorKind::timeout);
     assert_true(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
     assert_true(run_captured({"yes"}, std::chrono::seconds(60)).failure().kind == ErrorKind::limit);
+}
+
+void what_was_said_is_kept(void **) {
+    CaptureBounds bounds;
+    bounds.patience = std::chrono::milliseconds(500);
+    auto said = capture_what_comes({"sh", "-c", "echo kept; echo why >&2; sleep 60"}, bounds);
+    assert_true(said.ok() && said->cut && said->cut->kind == ErrorKind::timeout);
+    assert_string_equal(said->out.c_str(), "kept\n");
+    assert_string_equal(said->err.c_str(), "why\n");
+    // In order, with a last word, as soon as somebody wants it.
+    bounds.patience = bounds.to_end = std::chrono::seconds(60);
+    char directory[] = "/tmp/pmixhost-capture-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    std::string ready = std::string(directory) + "/ready"; // it is there once the signal is expected
+    bounds.stop = [&ready] { return std::filesystem::exists(ready); };
+    auto begin = std::chrono::steady_clock::now();
+    said = capture_what_comes(
+        {"sh", "-c", "trap 'echo last; exit 4' TERM; echo first; : >" + ready + "; while :; do sleep 0.05; done"},
+        bounds);
+    assert_true(said.ok() && said->cut && said->code == 4);
+    assert_string_equal(said->out.c_str(), "first\nlast\n");
+    assert_true(std::chrono::steady_clock::now() - begin < std::chrono::seconds(40));
+    // By force where that does not help.
+    bounds.to_end = std::chrono::milliseconds(300);
+    std::filesystem::remove(ready);
+    said = capture_what_comes({"sh", "-c", "trap '' TERM; : >" + ready + "; while :; do sleep 1; done"}, bounds);
+    std::filesystem::remove_all(directory);
+    assert_true(said.ok() && said->cut && said->code == 128 + SIGKILL);
+    bounds = {};
+    bounds.most = 1000;
+    said = capture_what_comes({"yes"}, bounds);
+    assert_true(said.ok() && said->cut && said->cut->kind == ErrorKind::limit && said->out.size() == 1000);
 }
 
 void the_machine_has_a_shape(void **) {
@@ -213,6 +246,7 @@ int main() {
         cmocka_unit_test(room_is_judged_by_bytes_and_files),
         cmocka_unit_test(libraries_are_compared),
         cmocka_unit_test(commands_are_captured_and_ended),
+        cmocka_unit_test(what_was_said_is_kept),
         cmocka_unit_test(the_machine_has_a_shape),
         cmocka_unit_test(broken_set_ups_are_named_with_their_cure),
         cmocka_unit_test(a_directory_that_not_everybody_may_use_is_a_problem),

@@ -127,6 +127,13 @@ void explain_names_the_rule_and_its_line(void **) {
     result = explain(file, {"--user", "daemon", "--owner", "root", "--action", "spawn", "--user-file", nothing()});
     assert_int_equal(result.code, 1);
     says(result.out, "spawn of jobs of root (uid 0)");
+    assert_false(result.out.find("No daemon serves") != std::string::npos);
+    // A rule that has no effect yet.
+    result = explain(file, {"--user", "root", "--owner", "daemon", "--host", "192.0.2.7", "--action", "observe",
+                            "--user-file", nothing()});
+    assert_int_equal(result.code, 0);
+    says(result.out, "allowed: root (uid 0) from 192.0.2.7: observe of jobs of daemon");
+    says(result.out, "No daemon serves tools of another user than the job's yet");
     // The own host by its name, and the loopback network.
     char host[256] = "";
     assert_int_equal(::gethostname(host, sizeof host - 1), 0);

@@ -1,6 +1,9 @@
 // The table of processes: it is gathered over the tree, around hosts that are gone, in time.
 #include "test/unit/table_hosts.h"
 
+#include <ctime>
+#include <limits>
+
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
@@ -166,27 +169,26 @@ void nonsense_is_dropped(void **) {
 // 10,000 processes are gathered with one question and one answer for each other host, in a time that grows with them
 // and no faster; a question for each process would be a message, and an answer, for each of them.
 void a_large_job_is_one_gathering(void **) {
-    using Clock = std::chrono::steady_clock;
-    auto fastest = [](HostIndex hosts) {
+    auto fastest = [](HostIndex hosts) { // in CPU seconds, which other work on this machine does not take
         World world(hosts, 32, 32);
-        auto best = Clock::duration::max();
+        auto best = std::numeric_limits<double>::max();
         for (int i = 0; i < 3; ++i) {
             world.delivered = 0;
-            auto begin = Clock::now();
+            auto begin = std::clock();
             world.ask(0);
             world.run();
-            best = std::min(best, Clock::now() - begin);
+            best = std::min(best, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
             assert_int_equal(world.status, PMIX_SUCCESS);
             assert_int_equal(world.entries.size(), 32 * hosts);
             assert_int_equal(world.delivered, 2 * (hosts - 1));
         }
         print_message("%u processes on %u hosts: %zu messages, %.2f ms\n", 32 * hosts, hosts, world.delivered,
-                      std::chrono::duration<double, std::milli>(best).count());
-        return std::chrono::duration<double>(best).count();
+                      1e3 * best);
+        return best;
     };
     double small = fastest(32), large = fastest(313); // 1,024 and 10,016 processes
     print_message("%.1f times the processes take %.1f times the time\n", 313.0 / 32, large / small);
-    assert_true(large < 40 * small); // measured: 9 to 12; other work on this machine counts too
+    assert_true(large < 40 * small); // measured: 9 to 12
 }
 
 } // namespace

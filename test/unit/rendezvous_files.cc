@@ -4,6 +4,7 @@
 #include "common/base/small_file.h"
 #include "common/rendezvous/tool_offer.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
@@ -116,6 +117,8 @@ int main() {
         cmocka_unit_test(names_with_and_without_the_domain),
         cmocka_unit_test(one_file_of_many_names_for_its_user_alone),
         cmocka_unit_test(nothing_of_others_is_written_to),
+        cmocka_unit_test(the_systems_file_is_for_everybody_and_goes),
+        cmocka_unit_test(the_systems_file_is_renewed),
         cmocka_unit_test(an_offer_is_read_as_it_was_made),
     };
     return cmocka_run_group_tests_name("rendezvous files", tests, nullptr, nullptr);

@@ -1,5 +1,6 @@
 // What `pmixhost doctor` makes of Slurm's configuration and of the plugin's file.
 #include "common/base/small_file.h"
+#include "common/process/captured_command.h"
 #include "plugins/slurm/check/controller_config.h"
 #include "plugins/slurm/check/plugin_file.h"
 
@@ -16,6 +17,7 @@ using namespace pmixhost::slurm;
 
 namespace {
 
+constexpr char check_slurm[] = PMIXHOST_TOP_BUILDDIR "/plugins/slurm/pmixhost-check-slurm";
 constexpr char plugin[] = PMIXHOST_TOP_BUILDDIR "/plugins/slurm/.libs/mpi_pmixhost.so";
 using Level = Finding::Level;
 
@@ -125,10 +127,40 @@ void a_damaged_file_is_an_error_at_most(void **) {
     ::unlink(path.c_str());
 }
 
+// With commands of Slurm that do what they are told here.
+void a_look_at_hosts_is_begun_or_says_why_not(void **) {
+    char directory[] = "/tmp/pmixhost-check-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    std::string place = directory;
+    auto run = [&](const std::string &squeue) {
+        std::ofstream(place + "/squeue") << "#!/bin/sh\n" << squeue << "\n";
+        std::ofstream(place + "/srun") << "#!/bin/sh\necho \"srun $*\"; env\n";
+        for (const char *name : {"/squeue", "/srun"})
+            std::filesystem::permissions(place + name, std::filesystem::perms::owner_all);
+        return run_captured({check_slurm, "--run-on", "slurm.77.0", "true"}, std::chrono::seconds(60),
+                            std::vector<std::string>{"PATH=" + place + ":/usr/bin:/bin", "SLURM_LABELIO=1",
+                                                     "SLURM_STDOUTMODE=/x", "SLURM_STDERRMODE=/x",
+                                                     "SLURM_KILL_BAD_EXIT=1", "SLURM_CONF=/c"});
+    };
+    auto said = run("echo 2");
+    assert_true(said.ok() && said->code == 0);
+    assert_true(said->out.find("--jobid=77") != said->out.npos && said->out.find("--nodes=2") != said->out.npos);
+    assert_true(said->out.find("SLURM_CONF=/c") != said->out.npos);
+    for (const char *name : {"LABELIO", "STDOUTMODE", "STDERRMODE", "KILL_BAD_EXIT"})
+        assert_true(said->out.find(std::string("SLURM_") + name) == said->out.npos);
+    assert_int_equal(run("exit 0")->code, 3); // it knows of none that runs
+    assert_int_equal(run("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")->code, 3);
+    said = run("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");
+    assert_true(said.ok() && said->code == 1);
+    assert_true(said->err.find("squeue does not answer: slurm_load_jobs error: Unable") != said->err.npos);
+    std::filesystem::remove_all(place);
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
+        cmocka_unit_test(a_look_at_hosts_is_begun_or_says_why_not),
         cmocka_unit_test(the_configuration_is_read),
         cmocka_unit_test(settings_are_judged),
         cmocka_unit_test(clocks_are_compared),

@@ -1,8 +1,8 @@
 #!/bin/sh
 # How the sources are written: lines of at most 120 characters, the form of .clang-format, and paths in comments and
-# documents that exist.
+# documents that exist; and no file that a tarball would lack.
 cd "${top_srcdir:-${srcdir:-.}}" || exit 1
-echo 1..3
+echo 1..4
 result() { # NUMBER TEXT COMPLAINTS
 	if [ -z "$3" ]; then
 		echo "ok $1 - $2"
@@ -45,4 +45,9 @@ result 3 "paths that are named exist" "$(printf '%s\n' "$named" | while read -r 
 		[ -e "$there" ] && continue 2
 	done
 	echo "$place: there is no $path"
+done)"
+
+# What the makefiles do not name is in no tarball, and nothing is built from one. Built here, it would not be missed.
+result 4 "the makefiles name each source" "$(for path in $(find common plugins server-glue tools -name '*.cc' -o -name '*.h'); do
+	grep -qF "$path" Makefile.am $(find $folders -name '*.mk') || echo "$path"
 done)"

@@ -14,6 +14,7 @@ using Words = std::vector<std::string>;
 inline constexpr int exit_ok = 0;
 inline constexpr int exit_failure = 1; // it could not be done, or the file checked has errors
 inline constexpr int exit_usage = 2;   // the command line is wrong
+inline constexpr int exit_some = 3;    // a part of what was asked for is there
 
 struct Command {
     std::string_view name;

@@ -1,7 +1,7 @@
 // `pmixhost signal`, `kill`, `pause` and `resume`: PMIx_Job_control for processes of one's own job, wherever they run.
-#include "common/job/process_set.h"
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/cli/rank_list.h"
 #include "tools/cli/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
@@ -41,15 +41,6 @@ int signal_of(std::string name) {
             return number;
     }
     return 0;
-}
-
-constexpr Rank most_ranks = 1u << 24;
-Result<std::vector<Rank>> ranks_of(const std::string &text) {
-    auto sets = text.find_first_of("*;=") == text.npos ? parse_process_sets("ranks=" + text, most_ranks)
-                                                       : Result<std::vector<ProcessSet>>(error(ErrorKind::invalid, ""));
-    if (!sets || sets->size() != 1)
-        return error(ErrorKind::invalid, "--ranks is '{}'; allowed: ranks and ranges, such as 0-3,7", printable(text));
-    return std::move(sets->front().ranks);
 }
 
 std::string carry_out(const Order &order) {
@@ -110,7 +101,7 @@ int control_command(const Verb &verb, const Words &words) {
     if (auto over = parse(parser, words))
         return *over;
     if (parser.count("--ranks") > 0) {
-        auto parsed = ranks_of(ranks);
+        auto parsed = ranks_in_words(ranks);
         if (!parsed)
             return complain(exit_usage, verb, parsed.failure().text);
         order.ranks = std::move(*parsed);

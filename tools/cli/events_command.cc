@@ -19,7 +19,6 @@ namespace pmixhost {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto connects_in = std::chrono::seconds(30);
 constexpr auto last_lines = std::chrono::seconds(2); // after the end of the server
 
 struct Followed {
@@ -111,7 +110,7 @@ class Following {
         bool late = Clock::now() >= one.deadline;
         if (!one.ready) {
             if (late) {
-                complain(one.server.job, fmt::format("it does not answer within {} s", connects_in.count()));
+                complain(one.server.job, fmt::format("it does not answer within {} s", tool_connects_in.count()));
                 one.ended = true;
             }
         } else if (!one.gone && has_gone(one.server.server.pid)) {

@@ -179,6 +179,10 @@ Result<std::vector<Location>> places_of(const std::string &host) {
     return places;
 }
 
+// What no rule can change.
+constexpr std::string_view of_others =
+    "No daemon serves tools of another user than the job's yet: until one does, they are refused all the same.";
+
 int explain(const Sources &sources, const Account &user, const Account &owner, const std::string &host,
             policy::Request request, bool json) {
     auto places = places_of(host);
@@ -192,6 +196,8 @@ int explain(const Sources &sources, const Account &user, const Account &owner, c
     for (const auto &place : *places) {
         request.from = place;
         auto decision = all.site.policy.decide(request);
+        if (decision.allowed && user.person.uid != owner.person.uid)
+            decision.note = fmt::format("{}{}{}", decision.note, decision.note.empty() ? "" : " ", of_others);
         allowed = allowed && decision.allowed;
         if (json) {
             PolicyJson one;

@@ -25,10 +25,11 @@ std::string line_of(const pmix_proc_info_t &process) {
                        plain(process.executable_name));
 }
 
-std::string table_of(const std::string &job) {
+std::string table_of(const std::string &job, bool of_its_host) {
     pmix_query_t query;
     PMIX_QUERY_CONSTRUCT(&query);
-    char key[] = PMIX_QUERY_PROC_TABLE, *keys[] = {key, nullptr};
+    char all[] = PMIX_QUERY_PROC_TABLE, local[] = PMIX_QUERY_LOCAL_PROC_TABLE;
+    char *keys[] = {of_its_host ? local : all, nullptr};
     query.keys = keys;
     pmix_info_t of_job;
     PMIX_INFO_LOAD(&of_job, PMIX_NSPACE, job.c_str(), PMIX_STRING);
@@ -64,12 +65,7 @@ ListedProcess process_of(std::string_view line) {
     return process;
 }
 
-} // namespace
-
-Result<std::vector<ListedProcess>> processes_of(const ListedServer &server, std::chrono::seconds patience) {
-    auto text = as_tool(server, patience, [&server] { return table_of(server.job); });
-    if (!text)
-        return text.failure();
+std::vector<ListedProcess> processes_in(std::string_view table) {
     std::vector<ListedProcess> processes;
     for (std::string_view rest = *text; !rest.empty();)
         processes.push_back(process_of(take_until(rest, '\n')));

@@ -10,12 +10,16 @@ namespace pmixhost {
 struct ListedProcess {
     Rank rank = 0;
     std::string host;
-    pid_t pid = 0;
+    pid_t pid = 0;     // 0: it does not run, or nobody knows
     std::string state; // as PMIx_Proc_state_string says
     std::string executable;
 };
 
-// Sorted by rank. Blocks and fails as as_tool() does (tool_process.h).
-Result<std::vector<ListedProcess>> processes_of(const ListedServer &server, std::chrono::seconds patience);
+// Of the job of each server, in their order; sorted by rank. Of all the job's hosts, or of the server's own alone.
+// Blocks and fails as as_tool_of_each() does (tool_process.h).
+std::vector<Result<std::vector<ListedProcess>>>
+processes_of_each(const std::vector<ListedServer> &servers, std::chrono::seconds patience, bool of_its_host = false);
+Result<std::vector<ListedProcess>> processes_of(const ListedServer &server, std::chrono::seconds patience,
+                                                bool of_its_host = false);
 
 } // namespace pmixhost

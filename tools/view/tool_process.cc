@@ -68,42 +68,44 @@ void be_quiet() {
     ::_exit(0);
 }
 
-// Until the other side closes it. False: the time is up, or it is too much.
-bool read_until_closed(int fd, std::chrono::steady_clock::time_point deadline, std::string &out) {
-    while (out.size() < max_answer) {
-        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-        pollfd poll{fd, POLLIN, 0};
-        if (left <= 0)
-            return false;
-        if (::poll(&poll, 1, static_cast<int>(std::min<long long>(left, 60'000))) <= 0)
-            continue;
-        char bytes[65536];
-        ssize_t got = ::read(fd, bytes, sizeof bytes);
-        if (got == 0)
-            return true;
-        if (got > 0)
-            out.append(bytes, static_cast<std::size_t>(got));
-        else if (errno != EINTR && errno != EAGAIN)
-            return false;
+// As fork(2); the child ends with the thread that made it. Ctrl-C is sent to both, and is the command's to hear: it
+// would take a child that has ended for a loss.
+Result<pid_t> fork_tool() {
+    std::signal(SIGCHLD, SIG_DFL); // inherited otherwise, nobody could be waited for
+    pid_t parent = ::getpid(), pid = ::fork();
+    if (pid < 0)
+        return system_error("cannot make a process", errno);
+    if (pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (int signal : {SIGINT, SIGTERM, SIGHUP})
+            std::signal(signal, SIG_IGN);
+        if (::getppid() != parent)
+            ::_exit(1);
     }
-    return false;
+    return pid;
 }
 
-} // namespace
+// A process that asks one server, and what it has said so far.
+struct Asking {
+    std::size_t index = 0; // of its server
+    pid_t pid = -1;
+    UniqueFd from;
+    std::chrono::steady_clock::time_point deadline;
+    std::string answer;
+    bool whole = false, over = false;
+};
 
-Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds patience,
-                            const std::function<std::string()> &ask) {
+Result<Asking> begin_asking(std::size_t index, const ListedServer &server, const AskServer &ask) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return system_error("cannot make a pipe", errno);
     UniqueFd from(ends[0]), to(ends[1]);
-    std::signal(SIGCHLD, SIG_DFL);
-    pid_t pid = ::fork();
-    if (pid < 0)
-        return system_error("cannot make a process", errno);
-    if (pid == 0) {
+    auto pid = fork_tool();
+    if (!pid)
+        return pid.failure();
+    if (*pid == 0) {
         from.reset();
-        ask_and_end(to.get(), server.file, ask);
+        ask_and_end(to.get(), server.file, [&] { return ask(server); });
     }
     to.reset();
     std::string answer;
@@ -111,11 +113,11 @@ Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds pat
     if (!whole)
         ::kill(pid, SIGKILL); // it is ours until we have waited for it
     int status = 0;
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    while (::waitpid(one.pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!whole)
+    if (!one.whole)
         return error(ErrorKind::timeout, "it does not answer within {} s", patience.count());
-    if (!answer.ends_with(end_mark))
+    if (!one.answer.ends_with(end_mark))
         return error(ErrorKind::system, "the process that asked came to grief ({} {})",
                      WIFSIGNALED(status) ? "signal" : "exit code",
                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -131,21 +133,17 @@ Result<ListeningTool> ListeningTool::start(const ListedServer &server,
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return system_error("cannot make a pipe", errno);
     UniqueFd from(ends[0]), to(ends[1]);
-    std::signal(SIGCHLD, SIG_DFL);
-    pid_t parent = ::getpid(), pid = ::fork();
-    if (pid < 0)
-        return system_error("cannot make a process", errno);
-    if (pid == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != parent)
-            ::_exit(1);
+    auto pid = fork_tool();
+    if (!pid)
+        return pid.failure();
+    if (*pid == 0) {
         from.reset();
         be_quiet();
         std::string last = answer_of(server.file, [&] { return listen(to.get()); });
         write_answer(to.get(), last.empty() ? last : last + '\n');
         ::_exit(0);
     }
-    return ListeningTool(pid, std::move(from));
+    return ListeningTool(*pid, std::move(from));
 }
 
 ListeningTool::ListeningTool(ListeningTool &&other) noexcept

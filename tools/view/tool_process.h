@@ -21,6 +21,16 @@ bool leads_tools_elsewhere(std::string_view variable);
 Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds patience,
                             const std::function<std::string()> &ask);
 
+// The same of several servers at once, `most_asked_at_once` at a time; the answers are in their order. `patience` is
+// for each of them.
+using AskServer = std::function<std::string(const ListedServer &server)>;
+constexpr std::size_t most_asked_at_once = 8;
+std::vector<Result<std::string>> as_tool_of_each(const std::vector<ListedServer> &servers,
+                                                 std::chrono::seconds patience, const AskServer &ask);
+
+// How long a ListeningTool may take until it listens.
+constexpr auto tool_connects_in = std::chrono::seconds(30);
+
 // A process that is a tool of a server for longer, and writes what it has to say into a pipe. Ended when this is
 // dropped, or when this process ends.
 class ListeningTool {

@@ -3,7 +3,8 @@
 //
 //   pmixhost-check-slurm                        writes findings, a line each (common/check/finding.h)
 //   pmixhost-check-slurm --run-on JOB WORD ...  becomes an srun that runs these words once on each host of the job;
-//                                               JOB empty: the allocation that this runs in. Exit code 3: there is none
+//                                               JOB empty: the allocation that this runs in. Exit code 3: none.
+//                                               `pmixhost stacks` comes to the hosts by it, too
 #include "common/base/small_file.h"
 #include "common/config/config.h"
 #include "common/process/captured_command.h"
@@ -169,15 +170,26 @@ int run_on(const std::string &job, std::vector<std::string> command) {
     if (id.empty() || id.find_first_not_of("0123456789_+") != std::string::npos)
         return no_such_job;
     auto hosts = run_captured({"squeue", "-h", "-j", id, "-t", "running", "-o", "%D"}, patience);
-    if (!hosts || hosts->code != 0 || hosts->out.empty())
+    bool no_slurm = !hosts && hosts.failure().kind == ErrorKind::not_found;
+    bool unknown =
+        hosts && (hosts->code != 0 ? hosts->err.find("Invalid job id") != std::string::npos : hosts->out.empty());
+    if (no_slurm || unknown)
         return no_such_job;
+    if (!hosts || hosts->code != 0) { // that nobody knows of it has not been said
+        std::fprintf(stderr, "pmixhost-check-slurm: squeue does not answer: %s\n",
+                     hosts ? first_line(hosts->err).c_str() : hosts.failure().text.c_str());
+        return 1;
+    }
     if (auto credential = make_credential())
         ::setenv(credential_variable, credential->c_str(), 1);
     std::string count = hosts->out.substr(0, hosts->out.find('\n'));
     std::vector<std::string> words = {
-        "srun",    "--jobid=" + id,    "--overlap",         "--mpi=none",         "--input=none",
-        "--quiet", "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1"};
+        "srun",    "--jobid=" + id,   "--overlap",        "--mpi=none",        "--input=none",
+        "--quiet", "--cpu-bind=none", "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1"};
     words.insert(words.end(), command.begin(), command.end());
+    // What a user has set for the srun of a job would change what comes from the hosts, or end the others' looks.
+    for (const char *name : {"SLURM_LABELIO", "SLURM_STDOUTMODE", "SLURM_STDERRMODE", "SLURM_KILL_BAD_EXIT"})
+        ::unsetenv(name);
     std::vector<char *> argv;
     for (auto &word : words)
         argv.push_back(word.data());

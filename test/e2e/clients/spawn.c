@@ -18,6 +18,8 @@
  * A child prints "child RANK of SIZE in NSPACE, parent PNSPACE PRANK, on HOST". */
 #include "peers.h"
 
+#include <pmix_tool.h>
+
 static struct {
     pmix_app_t apps[8];
     size_t app_count;

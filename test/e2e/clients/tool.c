@@ -1,6 +1,7 @@
 /* A PMIx tool: finds a server on this host, asks it for things, and prints what it gets.
  * usage: tool [WHERE ...] [WHAT ...]
  * WHERE  nspace NS | pid PID | uri URI | attach FILE   the server; without any, libpmix searches
+ *        system yes                                    the system's server (PMIX_CONNECT_TO_SYSTEM)
  *        name NS RANK                                  what the tool is called
  *        claim NS RANK                                 the same under the keys by which a server is told of it
  * WHAT   who              "tool NS RANK"
@@ -159,7 +160,10 @@ int main(int argc, char **argv) {
                           : !strcmp(word[0], "attach") ? PMIX_TOOL_ATTACHMENT_FILE
                                                        : NULL;
         pid_t pid = atoi(word[1]);
-        if (key)
+        bool yes = true;
+        if (!strcmp(word[0], "system"))
+            PMIX_INFO_LOAD(&info[n], PMIX_CONNECT_TO_SYSTEM, &yes, PMIX_BOOL);
+        else if (key)
             PMIX_INFO_LOAD(&info[n], key, word[1], PMIX_STRING);
         else if (!strcmp(word[0], "pid"))
             PMIX_INFO_LOAD(&info[n], PMIX_SERVER_PIDINFO, &pid, PMIX_PID);

@@ -25,8 +25,9 @@ client 3 2 die kill before 0
 ok "the first rank: kill, before the fence" eval "ended_in_time && so_many_ok 5"
 client 2 2 die kill first
 ok "a rank is killed before any other of its host enters the fence" eval "ended_in_time && so_many_ok 3"
-CLIENT_LIMIT=15 client 2 2 die leave first
-ok "a rank leaves before any other of its host enters the fence" eval "ended_in_time && so_many_ok 4"
+what="a rank leaves before any other of its host enters the fence"
+CLIENT_LIMIT=$(patience "$what" 15) client 2 2 die leave first
+ok "$what" eval "ended_in_time && so_many_ok 4"
 
 for call in fence connect group lookup; do
     for how in segv kill exit; do

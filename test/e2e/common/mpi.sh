@@ -8,8 +8,8 @@ if [[ ! -x $clients/mpi_init ]]; then
     exit 0
 fi
 # UCX looks past network namespaces; windows over TCP want the simplest component, which Open MPI 4
-# still has; more ranks than CPUs must yield.
-export UCX_TLS=tcp,self OMPI_MCA_mpi_yield_when_idle=1
+# still has.
+export UCX_TLS=tcp,self
 [[ $(ompi_info --version 2>/dev/null) == *' v4.'* ]] && export OMPI_MCA_osc=pt2pt
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 TEST_LIMIT=120

@@ -23,9 +23,25 @@ for shape in 1x4 2x2 4x1; do
     ok "process sets of the environment, $shape" all_ok 4
 done
 
-for wrong in "ocean=0-4:there is no rank 4" "ocean=3-1:'3-1' is not a rank" "ocean:'ocean' has no ranks" \
-    "=1:has no name" "a b=1:has no space" "a=0;a=1:'a' is defined twice" "a=x:'x' is not a rank"; do
-    with_sets "${wrong%%:*}" 2 2 sets none
+# All at once, as srun waits for KillWait and 2 s more for the end of a step that has not begun.
+bad_sets=("ocean=0-4:there is no rank 4" "ocean=3-1:'3-1' is not a rank" "ocean:'ocean' has no ranks" "=1:has no name"
+    "a b=1:has no space" "a=0;a=1:'a' is defined twice" "a=x:'x' is not a rank")
+refusals=()
+for i in "${!bad_sets[@]}"; do
+    (
+        CLIENT_DIR=$(mktemp -d "$test_dir/bad.XXXXXX")
+        chmod 1777 "$CLIENT_DIR"
+        with_sets "${bad_sets[i]%%:*}" 2 2 sets none
+        declare -p status too_late output verdicts >"$test_dir/refusal.$i"
+    ) &
+    refusals+=($!)
+done
+wait "${refusals[@]}"
+for i in "${!bad_sets[@]}"; do
+    wrong=${bad_sets[i]}
+    status=0 output='' verdicts=''
+    # shellcheck source=/dev/null # written above
+    . "$test_dir/refusal.$i"
     ok "a bad process set is refused before the job starts: ${wrong%%:*}" eval "failed && so_many_ok 0"
     like "and the reason is told: ${wrong%%:*}" "$output" "PMIXHOST_PSETS: .*${wrong#*:}"
 done

@@ -49,10 +49,7 @@ user=$(owner id -un) uid=$(owner id -u)
 
 # under NAME RULE ...: a job of $user runs with these lines of [tools]
 under() {
-    rm -f "$log"
-    touch "$log"
-    chmod 666 "$log"
-    configure '[log]' "file = \"$log\"" 'level = "info"' '[tools]' "${@:2}"
+    configure_logged '[tools]' "${@:2}"
     : >"$out"
     job_of_two
     job_pid=$!

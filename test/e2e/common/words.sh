@@ -26,6 +26,7 @@ mkdir -p "$CLIENT_DIR"
 chmod 1777 "$CLIENT_DIR"
 
 clients=$PMIXHOST_CLIENTS
+export OMPI_MCA_mpi_yield_when_idle=1 # as mpirun sets it: there are more ranks than processors
 job_options=() # more options of the launcher
 verdicts=      # what the ranks of the last job said
 
@@ -82,6 +83,14 @@ configure() {
     printf '%s\n' "$@" >"$file"
     chmod 644 "$file"
     [[ $backend == slurm ]] || job_options=(--config "$file")
+}
+
+# configure_logged LINE ...: likewise, and what the daemons of any user say goes to $log, which is empty.
+configure_logged() {
+    rm -f "$log"
+    touch "$log"
+    chmod 666 "$log"
+    configure '[log]' "file = \"$log\"" 'level = "info"' "$@"
 }
 
 # so_many_ok N: N processes said "ok", none said "FAIL".

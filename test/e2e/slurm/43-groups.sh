@@ -3,12 +3,17 @@
 . "$(dirname "$0")/../common/words.sh"
 TEST_LIMIT=150 # more than the clients give themselves
 
+# limited SECONDS DESCRIPTION HOSTS RANKS-PER-HOST CLIENT ...: all are to be ok in that time.
+limited() {
+    CLIENT_LIMIT=$(patience "$2" "$1") client "${@:3}"
+    ok "$2" all_ok $(($3 * $4))
+}
+
 for shape in 1x4 3x1 4x2; do
     h=${shape%x*} p=${shape#*x}
     client "$h" "$p" group all
     ok "groups with context ids of their own, and data of all members, $shape" all_ok $((h * p))
-    CLIENT_LIMIT=15 client "$h" "$p" group fences
-    ok "fences by a group's name, $shape" all_ok $((h * p))
+    limited 15 "fences by a group's name, $shape" "$h" "$p" group fences
 done
 client 3 2 group parts
 ok "two groups at once, beside a fence of the same processes" all_ok 6
@@ -43,8 +48,7 @@ ok "the end of a member is told to the others, who destruct the group without it
 
 for shape in 1x4 3x1 3x2; do
     h=${shape%x*} p=${shape#*x}
-    CLIENT_LIMIT=15 client "$h" "$p" group_invite accept
-    ok "invited and joined, fences by name, $shape" all_ok $((h * p))
+    limited 15 "invited and joined, fences by name, $shape" "$h" "$p" group_invite accept
 done
 client 3 2 group_invite decline
 ok "the inviter hears who declines" all_ok 6
@@ -56,18 +60,16 @@ for how in kill exit leave; do
 done
 client 3 2 group_invite leader
 ok "the inviter is killed: the invited hear of it" eval "ended_in_time && so_many_ok 5"
-CLIENT_LIMIT=10 client 3 1 group_invite leave
-ok "a member leaves a group" all_ok 3
+limited 10 "a member leaves a group" 3 1 group_invite leave
 
 # What libpmix 4.2.2 does not do (contrib/doc/decisions/libpmix.md).
-CLIENT_LIMIT=10 client 1 3 group_ends die kill inside
-ok "a member is killed while all others of its host wait" eval "ended_in_time && so_many_ok 2"
-CLIENT_LIMIT=10 client 1 3 group lonely 2
-ok "a member that does not come, and others of its host" all_ok 3
+what="a member is killed while all others of its host wait"
+CLIENT_LIMIT=$(patience "$what" 10) client 1 3 group_ends die kill inside
+ok "$what" eval "ended_in_time && so_many_ok 2"
+limited 10 "a member that does not come, and others of its host" 1 3 group lonely 2
 client 3 1 group wildcard
 ok "a group of all ranks by the wildcard has the data of all members" all_ok 3
-CLIENT_LIMIT=10 client 3 1 group_invite timeout
-ok "an invitation with a timeout ends with it" all_ok 3
+limited 10 "an invitation with a timeout ends with it" 3 1 group_invite timeout
 
 # pair SCRIPT: two steps at once in an allocation of three hosts
 pair() {
@@ -78,10 +80,12 @@ pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 3 &
     srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 3 & wait"
 ok "a group of the processes of two steps, three times" so_many_ok 7
 is "everybody has the same context ids" "$(grep -c '^context' <<<"$verdicts") $(grep '^context' <<<"$verdicts" | sort -u | wc -l)" "21 3"
-export CLIENT_LIMIT=15
+what="which fence by the group's name"
+CLIENT_LIMIT=$(patience "$what" 15)
+export CLIENT_LIMIT
 pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 1 fence &
     srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 1 fence & wait"
 unset CLIENT_LIMIT
-ok "which fence by the group's name" so_many_ok 7
+ok "$what" so_many_ok 7
 ok "nothing is left" no_litter 20
 done_testing

@@ -168,6 +168,20 @@ like "children go on when the parent has ended well, and srun waits" "$output" '
 
 # What ends a step whose children sleep for an hour, while the parent waits.
 spawn_and_wait="$spawn keep"
+ended_in_time() { [[ -z $too_late ]]; }
+# Slurm looks every 30 s, and gives KillWait on top; the parent's own alarm comes later than the limit here.
+# It has until the other ends have been seen.
+time_limit() {
+    TEST_LIMIT=150 run salloc -Q -N2 -n4 bash -c "srun $mpi -n1 -N1 $spawn_and_wait pmix.mapby=node count=2 -- /bin/sleep 3600 & srun=\$!
+        until squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep; do sleep 0.1; done
+        echo \$SLURM_JOB_ID >$test_dir/running; wait \$srun"
+    ended_in_time
+}
+time_limit &
+job=$!
+ok "a job whose time will be up runs" until_true 60 test -s "$test_dir/running"
+[[ ! -s $test_dir/running ]] ||
+    as_user root scontrol update "jobid=$(cat "$test_dir/running")" EndTime=now+1
 ended_by() {
     run salloc -Q -N2 -n4 bash -c "
         srun $mpi -n1 -N1 $spawn_and_wait pmix.mapby=node count=2 -- /bin/sleep 3600 & srun=\$!
@@ -186,24 +200,11 @@ ended_by "SIGTERM to srun takes the children along" 'kill -TERM $srun'
 ended_by "the end of srun by SIGKILL takes the children along" 'kill -KILL $srun'
 run salloc -Q -N2 -n4 bash -c "setsid -w srun $mpi -n1 -N1 $spawn_and_wait pmix.mapby=node count=2 -- /bin/sleep 3600 & 
     until squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep; do sleep 0.1; done
-    group=\$(ps -o pgid= -C srun | head -n1 | tr -d ' ')
+    group=\$! # setsid has become srun
     kill -INT -- -\$group; sleep 0.3; kill -INT -- -\$group; wait
     for i in {1..150}; do squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep || exit 0; sleep 0.1; done; exit 1"
 ok "Ctrl-C takes the children along" passed
-# Slurm looks every 30 s, and gives KillWait on top; the parent's own alarm comes later than the limit here.
-time_limit() {
-    TEST_LIMIT=150 run salloc -Q -N2 -n4 bash -c "srun $mpi -n1 -N1 $spawn_and_wait pmix.mapby=node count=2 -- /bin/sleep 3600 & srun=\$!
-        until squeue -h -s -j \$SLURM_JOB_ID | grep -q sleep; do sleep 0.1; done
-        echo \$SLURM_JOB_ID >$test_dir/running; wait \$srun"
-    ended_in_time
-}
-ended_in_time() { [[ -z $too_late ]]; }
-time_limit &
-job=$!
-ok "a job whose time will be up runs" until_true 60 test -s "$test_dir/running"
-[[ ! -s $test_dir/running ]] ||
-    as_user root scontrol update "jobid=$(cat "$test_dir/running")" EndTime=now+1
-ok "and ends before the test's own limit" wait "$job"
+ok "the one whose time is up ends before the test's own limit" wait "$job"
 ok "a time limit takes the children along" until_true 60 no_jobs
 run_srun -n1 "$spawn" keep abort -- /bin/sleep 3600
 ok "an abort of the parent takes the children along" failed

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../common/words.sh"
 
 own_cluster default --conf MpiDefault=pmixhost --conf MpiParams=ports=20000-20100 || { echo "Bail out! ${said##*$'\n'}"; exit 1; }
-export UCX_TLS=tcp,self OMPI_MCA_mpi_yield_when_idle=1
+export UCX_TLS=tcp,self
 unset CLIENT_DIR # mpirun does not take it to other hosts
 TEST_LIMIT=120
 

@@ -121,11 +121,8 @@ at_login() { as_user pmixuser1 timeout -k 5 60 "$@" 2>&1; }
 out=$test_dir/visited
 said() { (($(grep -c "^$1" "$out") == $2)); } # TEXT TIMES
 begin_job() { # FILE: the rules
-    rm -f "$log"
-    touch "$log"
-    chmod 666 "$log"
     : >"$out"
-    configure '[log]' "file = \"$log\"" 'level = "info"' "$(cat "$1")"
+    configure_logged "$(cat "$1")"
     (cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user pmixuser1 -- \
         srun "$mpi" -N1 -n2 -w "$host" "$clients/visited") >"$out" 2>&1 </dev/null &
     job_pid=$!

@@ -39,10 +39,10 @@ configure '[transport]' 'ports = "6100-6000"'
 doctor pmixuser1 "$host"
 like "ports that are no range" "$status $(bad)" '^1 .*pmixhost.conf:2: .*cure: mend that line'
 port=6123
-on_host "$host" timeout 60 python3 -c "
-import socket, time
-s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('', $port)); s.listen(); time.sleep(60)" &
-holder=$!
+# It listens until its input ends.
+exec {holder}> >(on_host "$host" timeout 60 python3 -c "
+import socket, sys
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('', $port)); s.listen(); sys.stdin.read()" >/dev/null 2>&1)
 held() { [[ -n $(on_host "$host" ss -Hltn "sport = :$port") ]]; }
 until_true 20 held
 configure '[transport]' "ports = \"$port\""
@@ -52,7 +52,7 @@ doctor pmixuser1 "$(host_name 2)" --quiet
 like "are free on another host, though few" "$status $output" '^0 .*warning +ports +transport.ports .* 1 of 1 free'
 run salloc -Q -N2 -w "$host,$(host_name 2)" "$pmixhost" doctor --all-hosts --quiet
 like "all hosts are told apart" "$status $output" "^1 $host.*problem +ports.*$(host_name 2).*warning +ports.*1 problems"
-kill "$holder"
+exec {holder}>&-
 configure '[directory]' 'base = "/mnt/gone"'
 doctor pmixuser1 "$host"
 like "a directory that is missing" "$status $(bad)" '^1 .*problem +directory +/mnt/gone: No such file.*cure: mkdir -m 1777 /mnt/gone'

@@ -21,6 +21,7 @@ uri_a=$(owner head -n 1 "${files[0]}") uri_b=$(owner head -n 1 "${files[1]}")
 a=${uri_a%.server.*} b=${uri_b%.server.*}
 pid_a=$(owner sed -n 3p "${files[0]}")
 
+# Without "within" it waits for 30 seconds.
 tool() { owner env PMIX_SYSTEM_TMPDIR="$servers" "$clients/tool_connect" "$@"; }
 # below DIRECTORY ...: a tool that looks there for servers
 below() { owner env PMIX_SYSTEM_TMPDIR="$1" "$clients/tool_connect" "${@:2}"; }
@@ -91,13 +92,28 @@ like "PMIX_CONNECT_MAX_RETRIES: a file that comes meanwhile" \
 
 # --------------------------------------------------------------------- several servers, and changing between them
 
+# late NAME WHAT ...: begins a tool that says what it has to say and is then ended: libpmix 4.2.2 does not finalize one that
+# has changed its primary server. All of them at once; what each said is in the file late.NAME.
+late=()
+late() {
+    tool within 5 "${@:2}" >"$test_dir/late.$1" &
+    late+=($!)
+}
+late second init nspace="$a" attach nspace="$b" primary=1 namespaces
+late process init nspace="$b" attach pid="$pid_a" primary=1 namespaces
+late file init nspace="$b" attach attach="${files[0]}" primary=1 namespaces
+late uri init nspace="$b" attach uri="$uri_a" primary=1 namespaces
+late once init uri="$uri_a" attach nspace="$b" primary=1 namespaces
+late missing init nspace="$a" attach attach="$root/none" namespaces
+wait "${late[@]}"
+
 got=$(tool init nspace="$a" attach nspace="$b" servers namespaces)
 is "PMIx_tool_attach_to_server: PMIx_tool_get_servers names both, the primary one first" "$(listed "$got")" \
     "$a.server 0 $b.server 0 "
 is "the first one answers still" "$(asked "$got")" "$a "
 like "the tool keeps its name" "$got" "attach: PMIX_SUCCESS $b.server 0,"
 is "PMIX_PRIMARY_SERVER: the second one answers" \
-    "$(asked "$(tool within 5 init nspace="$a" attach nspace="$b" primary=1 namespaces)")" "$b "
+    "$(asked "$(<"$test_dir/late.second")")" "$b "
 got=$(tool init nspace="$a" attach nspace="$b" set "$b.server" 0 servers namespaces set "$a.server" 0 namespaces)
 is "PMIx_tool_set_server: whom it asks" "$(asked "$got")" "$b $a "
 is "and who is listed first" "$(listed "$got")" "$b.server 0 $a.server 0 "
@@ -108,8 +124,8 @@ ms=$(took "$got" set)
 ok "PMIX_WAIT_FOR_CONNECTION: PMIX_TIMEOUT is kept" eval '[[ $got == *set:\ PMIX_ERR* ]] && ((ms >= 900 && ms < 5000))'
 is "PMIX_WAIT_FOR_CONNECTION: until it is attached" \
     "$(asked "$(tool init nspace="$a" join "$b" set "$b.server" 0 wait=1 timeout=20 namespaces)")" "$b "
-like "PMIX_WAIT_FOR_CONNECTION: without a time it waits until it is attached" \
-    "$(tool init nspace="$a" join "$b" set "$b.server" 0 wait=1 namespaces)" "namespace $b"
+what="PMIX_WAIT_FOR_CONNECTION: without a time it waits until it is attached"
+like "$what" "$(tool within "$(patience "$what" 30)" init nspace="$a" join "$b" set "$b.server" 0 wait=1 namespaces)" "namespace $b"
 got=$(tool init nspace="$a" attach nspace="$b" disconnect "$b.server" 0 servers namespaces)
 is "PMIx_tool_disconnect: one is left" "$(listed "$got")" "$a.server 0 "
 is "which is asked" "$(asked "$got")" "$a "
@@ -131,15 +147,15 @@ like "PMIx_tool_disconnect: of the primary one, and it ends" "$(tool within 5 in
 like "PMIx_tool_attach_to_server: to nobody" "$(tool init nspace="$a" attach nspace=nobody namespaces)" \
     "attach: PMIX_ERR_(UNREACH|NOT_FOUND).*namespace $a"
 is "PMIx_tool_attach_to_server: by its process" \
-    "$(asked "$(tool within 5 init nspace="$b" attach pid="$pid_a" primary=1 namespaces)")" "$a "
+    "$(asked "$(<"$test_dir/late.process")")" "$a "
 is "PMIx_tool_attach_to_server: by its file" \
-    "$(asked "$(tool within 5 init nspace="$b" attach attach="${files[0]}" primary=1 namespaces)")" "$a "
+    "$(asked "$(<"$test_dir/late.file")")" "$a "
 is "PMIx_tool_attach_to_server: by its URI" \
-    "$(asked "$(tool within 5 init nspace="$b" attach uri="$uri_a" primary=1 namespaces)")" "$a "
+    "$(asked "$(<"$test_dir/late.uri")")" "$a "
 is "PMIx_tool_attach_to_server: a URI holds for one call" \
-    "$(asked "$(tool within 5 init uri="$uri_a" attach nspace="$b" primary=1 namespaces)")" "$b "
+    "$(asked "$(<"$test_dir/late.once")")" "$b "
 like "PMIx_tool_attach_to_server: a file that is not there" \
-    "$(tool within 5 init nspace="$a" attach attach="$root/none" namespaces)" "attach: PMIX_ERR_UNREACH.*namespace $a"
+    "$(<"$test_dir/late.missing")" "attach: PMIX_ERR_UNREACH.*namespace $a"
 
 many=()
 for i in {1..20}; do

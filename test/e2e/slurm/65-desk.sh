@@ -11,10 +11,7 @@ desks() { on_host head pgrep -fc 'pmixhostd --desk'; }
 
 # under NAME RULE ...: a job of pmixuser1 runs with these lines of [tools]
 under() {
-    rm -f "$log"
-    touch "$log"
-    chmod 666 "$log"
-    configure '[log]' "file = \"$log\"" 'level = "info"' '[tools]' "${@:2}"
+    configure_logged '[tools]' "${@:2}"
     : >"$out"
     (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- \
         srun "$mpi" -N2 -n2 "$clients/visited") >"$out" 2>&1 </dev/null &
@@ -152,6 +149,14 @@ kill "$watcher"
 on_host head pkill -TERM -u pmixuser1 -f "^$pmixhost ps -aw"
 wait "$watcher" 2>/dev/null
 ok "who ends ends them" until_true 10 eval '(($(desks) == 0))'
+on_host "$third" pkill -STOP -u pmixuser1 -x pmixhostd
+begin=$EPOCHREALTIME
+stuck=$("${on_cluster[@]}" --user pmixuser1 --host "$third" -- \
+    timeout -k 5 60 "$pmixhost" ps --timeout 4 "$beside" "slurm.$started.0" 2>&1)
+took=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+on_host "$third" pkill -CONT -u pmixuser1 -x pmixhostd
+is "jobs that do not answer are told" "$(grep -c 'it does not answer within 4 s' <<<"$stuck")" 2
+ok "and waited for at once" eval '((took >= 4000 && took < 7900))'
 start pmixuser1 components "$mpi" -N1 -n1 "$clients/visited" : "$mpi" -N1 -n1 "$clients/visited"
 until_true 60 grep -q '^there 1' "$test_dir/of-components"
 leader=$(head -n 1 <<<"$started")
