@@ -6,7 +6,7 @@ kit_shim_sources = \
 	common/transport/secret_box.cc \
 	plugins/kit/daemon_channels.h plugins/kit/daemon_channels.cc \
 	plugins/kit/daemon_launch.h plugins/kit/daemon_launch.cc \
-	plugins/kit/door_client.h plugins/kit/door_client.cc \
+	plugins/kit/door_client.h plugins/kit/door_client.cc plugins/kit/hand_over_streams.h plugins/kit/hand_over_streams.cc \
 	plugins/kit/fresh_process.h plugins/kit/fresh_process.cc \
 	plugins/kit/launcher_start.h plugins/kit/launcher_start.cc \
 	plugins/kit/sealer.h plugins/kit/sealer.cc plugins/kit/starter_address.h plugins/kit/starter_address.cc \
@@ -23,7 +23,7 @@ noinst_LTLIBRARIES += plugins/kit/libkit.la
 plugins_kit_libkit_files = \
 	plugins/kit/contact_sender.h plugins/kit/contact_sender.cc \
 	plugins/kit/daemon_channels.cc plugins/kit/daemon_launch.cc plugins/kit/daemon_start.h \
-	plugins/kit/daemon_start.cc plugins/kit/door_client.cc \
+	plugins/kit/daemon_start.cc plugins/kit/door_client.cc plugins/kit/hand_over_streams.cc \
 	plugins/kit/fresh_process.cc plugins/kit/launcher_start.cc plugins/kit/launch_listener.cc \
 	plugins/kit/launcher_file.cc plugins/kit/sealer.cc \
 	plugins/kit/starter_address.cc plugins/kit/starter_listener.cc plugins/kit/starter_message.cc \

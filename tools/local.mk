@@ -19,6 +19,8 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
 	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) \
 	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
+	tools/cli/interrupt.h tools/cli/interrupt.cc tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
+	tools/view/output_lines.h tools/view/output_lines.cc \
 	tools/cli/command_table.cc tools/cli/command_shape.h tools/cli/command_shape.cc \
 	tools/cli/completion.h tools/cli/completion.cc tools/cli/completion_command.cc \
 	tools/cli/data_command.cc tools/cli/spawn_command.cc  \

@@ -138,6 +138,15 @@ constexpr Option own_options[] = {
              "message: the tasks of its host would wait for ever. The library removes the files that a task "
              "has registered for it (PMIX_REGISTER_CLEANUP) and answers nothing meanwhile: the time must "
              "cover that. Time in which the daemon is stopped does not count. 0 means never."},
+    {.key = "io.capture", .member = &Settings::io_capture, .user = true, .words = on_off,
+     .text = "Whether the daemon stands between the standard streams of a task and the resource manager, so that tools "
+             "can follow what the tasks of a running job write, take it over, and write to their standard input "
+             "(PMIx_IOF_pull, PMIx_IOF_push, `pmixhost output`). Everything goes on to the resource manager all the "
+             "same. Streams that are a terminal (--pty, -u) or a file that the resource manager has opened itself "
+             "(--output=FILE%t) stay the task's own."},
+    {.key = "io.cache", .member = &Settings::io_cache, .min = 64 * kib, .max = gib,
+     .text = "How many bytes of output a daemon holds back for tools that read more slowly than tasks write. What "
+             "is beyond that the tools miss; the job does not wait for them."},
     {.key = "tools.enabled", .member = &Settings::tools_enabled, .words = on_off,
      .text = "Whether tools (debuggers, monitors, commands that ask a job or steer it) may connect to jobs at "
              "all. off: every tool is refused, whatever the rules say. Jobs run in either case."},

@@ -17,7 +17,6 @@ namespace pmixhost {
 
 namespace {
 
-constexpr std::size_t max_captured = 16u << 20;
 using CaptureClock = std::chrono::steady_clock;
 
 struct Stream {
@@ -47,12 +46,13 @@ Result<void> read_streams(Stream (&streams)[2], CaptureClock::time_point deadlin
                 continue;
             char bytes[16384];
             ssize_t got = ::read(polls[i].fd, bytes, sizeof bytes);
+            auto &text = *streams[i].text;
             if (got > 0)
-                streams[i].text->append(bytes, static_cast<std::size_t>(got));
+                text.append(bytes, std::min(static_cast<std::size_t>(got), bounds.most - text.size()));
             else if (got == 0 || (errno != EINTR && errno != EAGAIN))
                 streams[i].fd.reset();
-            if (streams[i].text->size() > max_captured)
-                return error(ErrorKind::limit, "it says more than {} MiB", max_captured >> 20);
+            if (text.size() >= bounds.most && !ending)
+                return error(ErrorKind::limit, "it says more than {} MiB", bounds.most >> 20);
         }
     }
     return {};
@@ -70,10 +70,41 @@ bool wait_until(pid_t pid, CaptureClock::time_point deadline, int &status, const
     }
 }
 
+// In order, if it has the time for that; by force else.
+void end_group(pid_t pid, Stream (&streams)[2], const CaptureBounds &bounds, int &status) {
+    auto until = CaptureClock::now() + bounds.to_end;
+    if (bounds.to_end.count() > 0) {
+        ::kill(-pid, SIGTERM);
+        auto runs = [pid] {
+            siginfo_t info{};
+            return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+        };
+        if (read_streams(streams, until, bounds, true)) {
+            while (runs() && CaptureClock::now() < until)
+                ::poll(nullptr, 0, 5);
+        }
+    }
+    ::kill(-pid, SIGKILL); // not waited for yet, its number is still its own; what it started may live on
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+}
+
 } // namespace
 
 Result<Captured> run_captured(const std::vector<std::string> &words, std::chrono::milliseconds patience,
                               const std::optional<std::vector<std::string>> &environment) {
+    CaptureBounds bounds;
+    bounds.patience = patience;
+    bounds.environment = environment;
+    auto said = capture_what_comes(words, bounds);
+    if (!said)
+        return said.failure();
+    if (said->cut)
+        return *said->cut;
+    return Captured(std::move(*said));
+}
+
+Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, const CaptureBounds &bounds) {
     int out[2], err[2];
     if (::pipe2(out, O_CLOEXEC) != 0)
         return system_error("cannot make a pipe", errno);
@@ -103,19 +134,18 @@ Result<Captured> run_captured(const std::vector<std::string> &words, std::chrono
         return system_error(fmt::format("cannot run {}", printable(words[0], 200)), failed);
     out_to.reset();
     err_to.reset();
-    Captured captured;
+    CapturedPart captured;
     Stream streams[2] = {{std::move(out_from), &captured.out}, {std::move(err_from), &captured.err}};
-    auto deadline = CaptureClock::now() + patience;
-    auto read = read_streams(streams, deadline);
+    auto deadline = CaptureClock::now() + bounds.patience;
+    auto read = read_streams(streams, deadline, bounds, false);
     int status = 0;
     if (read && !wait_until(pid, deadline, status))
         read = error(ErrorKind::timeout, "its time is up");
     if (!read) {
-        ::kill(-pid, SIGKILL);
-        while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-        return error(read.failure().kind, "{} was ended: {}{}", printable(words[0], 200), read.failure().text,
-                     read.failure().kind == ErrorKind::timeout ? fmt::format(" ({} s)", patience.count() / 1000) : "");
+        end_group(pid, streams, bounds, status);
+        bool late = read.failure().kind == ErrorKind::timeout && CaptureClock::now() >= deadline;
+        captured.cut = error(read.failure().kind, "{} was ended: {}{}", printable(words[0], 200), read.failure().text,
+                             late ? fmt::format(" ({} s)", bounds.patience.count() / 1000) : "");
     }
     captured.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return captured;

@@ -113,4 +113,66 @@ Result<void> write_rendezvous_files(const std::string &directory, const std::vec
     return {};
 }
 
+Result<SystemFiles::Written> SystemFiles::write_one(const std::string &path, const std::string &text) {
+    struct stat there {};
+    if (::lstat(path.c_str(), &there) == 0 && there.st_uid != ::geteuid())
+        return error(ErrorKind::exists, "{} is a file of uid {}; next: look whose server that is, and remove the file",
+                     path, there.st_uid);
+    // No name appears before the text is whole, and a link of somebody else's is followed nowhere. Nobody can have
+    // taken a name that nobody can guess.
+    std::string whole = path.substr(0, path.rfind('/')) + "/.pmixhost.";
+    for (auto byte : random_bytes(16))
+        whole += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    auto made = write_file(whole, text);
+    struct stat status {};
+    if (!made || ::chmod(whole.c_str(), 0644) != 0 || ::lstat(whole.c_str(), &status) != 0 ||
+        ::rename(whole.c_str(), path.c_str()) != 0) {
+        int failed = errno;
+        ::unlink(whole.c_str());
+        return made ? system_error(fmt::format("cannot make the file {}", path), failed) : made.failure();
+    }
+    return Written{path, status.st_dev, status.st_ino};
+}
+
+Result<SystemFiles> SystemFiles::write(const std::string &directory, const std::string &host, const std::string &text) {
+    SystemFiles files;
+    files.text_ = text;
+    for (const std::string &form : std::set<std::string>{host, host.substr(0, host.find('.'))}) {
+        auto written = write_one(fmt::format("{}/pmix.sys.{}", directory, form), text);
+        if (!written)
+            return written.failure();
+        files.written_.push_back(std::move(*written));
+    }
+    return {std::move(files)};
+}
+
+Result<void> SystemFiles::renew() {
+    Result<void> result;
+    for (auto &each : written_) {
+        struct stat there {};
+        bool is_there = ::lstat(each.path.c_str(), &there) == 0;
+        if (is_there && (there.st_dev != each.device || there.st_ino != each.inode)) {
+            result = error(ErrorKind::exists,
+                           "{} is another file by now, of uid {}: tools do not come here; next: look whose server that "
+                           "is, remove the file, and restart this one",
+                           each.path, there.st_uid);
+        } else if (is_there) {
+            ::utimensat(AT_FDCWD, each.path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+        } else if (auto written = write_one(each.path, text_)) {
+            each = std::move(*written);
+        } else {
+            result = written.failure();
+        }
+    }
+    return result;
+}
+
+SystemFiles::~SystemFiles() {
+    for (const auto &each : written_) {
+        struct stat there {};
+        if (::lstat(each.path.c_str(), &there) == 0 && there.st_dev == each.device && there.st_ino == each.inode)
+            ::unlink(each.path.c_str());
+    }
+}
+
 } // namespace pmixhost

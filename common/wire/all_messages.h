@@ -9,6 +9,7 @@
 #include "common/wire/control_messages.h"
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/event_messages.h"
+#include "common/wire/iof_messages.h"
 #include "common/wire/modex_messages.h"
 #include "common/wire/publish_messages.h"
 #include "common/wire/relay_messages.h"

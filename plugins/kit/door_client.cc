@@ -2,6 +2,7 @@
 #include "plugins/kit/door_client.h"
 
 #include "common/text/printable.h"
+#include "plugins/kit/hand_over_streams.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,7 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t door_magic = 0x504d4831;
-constexpr std::size_t max_door_text = 1024; // of a refusal
+constexpr std::size_t max_door_text = 1024;                    // of a refusal
+constexpr std::uint32_t welcome = 0, welcome_with_streams = 2; // a reply's status
 
 // A socket with a deadline. Each call fails (timeout, unreachable) or did the whole.
 class TimedSocket {
@@ -169,9 +171,18 @@ Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid,
     auto body = socket->receive(size);
     if (!body)
         return body.failure();
-    if (from_big_endian(head.substr(4)) != 0)
+    std::uint32_t status = from_big_endian(head.substr(4));
+    if (status != welcome && status != welcome_with_streams)
         return error(ErrorKind::denied, "{}", one_line(*body, max_door_text));
     auto variables = split_variables(*body);
+    if (variables && status == welcome_with_streams) {
+        auto answer = [&socket]() -> Result<char> {
+            auto byte = socket->receive(1);
+            return byte ? Result<char>(byte->front()) : Result<char>(byte.failure());
+        };
+        if (auto handed = hand_over_streams(socket->fd(), answer); !handed)
+            return handed.failure();
+    }
     if (variables && door)
         *door = socket->take();
     return variables;

@@ -93,8 +93,7 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     if (!plan.process_sets.empty())
         command.environment.push_back(
             fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
-    command.environment.push_back(fmt::format(
-        "{}={}", parent_variable, ParentWord{plan.parent_nspace, plan.parent_rank, plan.shares_fate}.text()));
+    command.environment.push_back(fmt::format("{}={}", parent_variable, plan.parent().text()));
     return command;
 }
 

@@ -13,6 +13,7 @@ void add_credential_upcalls(pmix_server_module_t &module);
 void add_event_upcalls(pmix_server_module_t &module);
 void add_fence_upcall(pmix_server_module_t &module);
 void add_group_upcall(pmix_server_module_t &module);
+void add_iof_upcalls(pmix_server_module_t &module);
 void add_job_control_upcall(pmix_server_module_t &module);
 void add_log_upcall(pmix_server_module_t &module);
 void add_modex_upcall(pmix_server_module_t &module);
@@ -33,6 +34,7 @@ static pmix_server_module_t make_module() {
     add_event_upcalls(module);
     add_fence_upcall(module);
     add_group_upcall(module);
+    add_iof_upcalls(module);
     add_job_control_upcall(module);
     add_log_upcall(module);
     add_modex_upcall(module);

@@ -2,6 +2,7 @@
 #include "server-glue/daemon/session_server.h"
 
 #include "common/text/printable.h"
+#include "common/wire/iof_messages.h"
 
 #include <algorithm>
 #include <pmix_common.h>

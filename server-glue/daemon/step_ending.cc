@@ -27,6 +27,12 @@ void StepEnding::end(Result<void> result) {
     services_.handing_over.start([this] { finish({}); });
 }
 
+void StepEnding::end_after_output(TimePoint ended) {
+    if (!services_.iof.holds_end(ended))
+        return end({});
+    output_end_ = context_.loop.after(std::chrono::milliseconds(5), [this, ended] { end_after_output(ended); });
+}
+
 // What processes wanted to be removed at the end of their job is, and what others wait for (the result of a fence,
 // say) goes out. It is done in this order so that whoever asks for a connection meanwhile is told farewell as well.
 void StepEnding::finish(Result<void> result) {

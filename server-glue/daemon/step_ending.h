@@ -17,6 +17,9 @@ class StepEnding {
 
     // The first call counts. A failure's text goes to the status page.
     void end(Result<void> result);
+    // All tasks of this host have ended: ends when what they wrote has gone out.
+    void end_after_output(TimePoint ended);
+    bool holds_output() const { return static_cast<bool>(output_end_) && !context_.ending; }
     // The last client of this host is in PMIx_Finalize and goes on with the answer. It gets the answer only when
     // everything is out, for the RM may kill this daemon as soon as its tasks have ended.
     void last_client_finalized(StatusReply reply);
@@ -31,7 +34,7 @@ class StepEnding {
     StepServices &services_;
     StatusPage *page_;
     std::function<void(Result<void>)> on_end_;
-    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_;
+    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_, output_end_;
     std::function<void()> stop_cleaning_; // while the end waits for libpmix
 };
 

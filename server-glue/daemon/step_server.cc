@@ -14,6 +14,8 @@ namespace pmixhost {
 
 // An RM that has not started a task by then never will.
 static constexpr auto no_task_patience = std::chrono::minutes(10);
+// For output that is held, once the RM's own process has ended: less than plugins wait for their daemon.
+static constexpr Duration output_patience = std::chrono::seconds(20);
 // Bytes of events, notified by processes of this host, that may be under way in this daemon.
 static constexpr std::uint64_t max_event_bytes = 16ull << 20;
 
@@ -86,12 +88,16 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
     };
     out.on_all_ended = [this] {
         services_.events.report_ends();
-        ending_.end({});
+        ending_.end_after_output(context_.now());
     };
     out.on_serving = [this] {
         if (page_)
             page_->state.store(StatusPage::serving, std::memory_order_release);
     };
+    if (StepIof::captures(context_))
+        out.take_streams = [this](Rank rank, TaskDescriptors streams) {
+            services_.iof.take_streams(rank, std::move(streams));
+        };
     out.on_failure = [this](Error why) { ending_.end(std::move(why)); };
     out.on_launched = [this] { launch_outcome_.launched(); };
     out.on_launch_failed = [this](const TaskStartFailure &failure, UniqueFd task) {
@@ -144,8 +150,11 @@ void StepServer::take_asks_of_clients() {
 // An RM that ends in order has waited for the tasks before, but this daemon may hear of both at once: the
 // tasks' ends come first then, and all is well.
 void StepServer::on_rm_gone(std::string why) {
-    rm_gone_ = context_.loop.after(
-        dying_patience, [this, why = std::move(why)] { ending_.end(error(ErrorKind::unreachable, "{}", why)); });
+    rm_gone_ = context_.loop.after(dying_patience, [this, why = std::move(why)] {
+        // The RM does not wait for output that goes to tools, or to who spawned the job.
+        Duration more = ending_.holds_output() ? output_patience : Duration::zero();
+        rm_gone_ = context_.loop.after(more, [this, why] { ending_.end(error(ErrorKind::unreachable, "{}", why)); });
+    });
 }
 
 void StepServer::want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) {

@@ -9,6 +9,7 @@
 #include "server-glue/control/step_control.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/step_groups.h"
+#include "server-glue/iof/step_iof.h"
 #include "server-glue/log/step_log.h"
 #include "server-glue/modex/step_modex.h"
 #include "server-glue/publish/step_publish.h"

@@ -137,6 +137,8 @@ static constexpr const char *segment_variable = "NS_DATA_SEG_SIZE";
 void PmixLibrary::set_environment(const Settings &settings) {
     if (settings.modex_segment_bytes > 0)
         setenv(segment_variable, std::to_string(settings.modex_segment_bytes).c_str(), 1);
+    // Of output that nobody pulls. 0 would be no bound; the host keeps what shall be kept.
+    setenv("PMIX_MCA_pmix_max_iof_cache", "1", 1);
     setenv("PMIX_MCA_pmix_max_events", std::to_string(settings.events_keep).c_str(), 1);
     auto keep = std::chrono::ceil<std::chrono::seconds>(settings.events_keep_time);
     setenv("PMIX_MCA_pmix_event_eviction_time", std::to_string(keep.count()).c_str(), 1);
@@ -154,6 +156,7 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
     info.add(PMIX_SYSTEM_TMPDIR, options.directory);
     info.add(PMIX_HOSTNAME, options.hostname);
     info.add(PMIX_EXTERNAL_PROGRESS, false);
+    info.add(PMIX_IOF_LOCAL_OUTPUT, false); // what is delivered is for tools alone
     // Otherwise each MPI process of a host discovers it anew, all at once.
     info.add(PMIX_SERVER_SHARE_TOPOLOGY, true);
 
@@ -448,6 +451,31 @@ void PmixLibrary::notify(pmix_status_t code, const pmix_proc_t &source, std::uin
         settle(PMIx_Notify_event(code, &waiting->source, range, waiting->info->data(), waiting->info->size(), on_done,
                                  waiting),
                waiting);
+    });
+}
+
+void PmixLibrary::deliver_output(OutputText output, Done done) {
+    struct Delivery {
+        Waiting waiting;
+        OutputText text;
+        pmix_byte_object_t bytes{};
+        InfoList info;
+    };
+    auto *delivery = new Delivery{{loop_, std::move(done), nullptr}, std::move(output), {}, {}};
+    delivery->bytes = {delivery->text.bytes.data(), delivery->text.bytes.size()};
+    if (delivery->text.end)
+        delivery->info.add(PMIX_IOF_COMPLETE, true);
+    auto on_queued = [](pmix_status_t status, void *data) {
+        std::shared_ptr<Delivery> delivery(static_cast<Delivery *>(data));
+        EventLoop &loop = delivery->waiting.loop;
+        loop.post([delivery = std::move(delivery), status] { delivery->waiting.done(status); });
+    };
+    thread_.run("PMIx_server_IOF_deliver", [delivery, on_queued] {
+        const OutputText &text = delivery->text;
+        auto status = PMIx_server_IOF_deliver(&text.source, text.channel, &delivery->bytes, delivery->info.data(),
+                                              delivery->info.size(), on_queued, delivery);
+        if (status != PMIX_SUCCESS)
+            on_queued(status, delivery);
     });
 }
 

@@ -102,6 +102,15 @@ class PmixLibrary {
     // has been queued for them. Events keep the order of the calls.
     void notify(pmix_status_t code, const pmix_proc_t &source, std::uint8_t range, std::shared_ptr<InfoList> info,
                 Done done);
+    // Gives what a process has written to the tools of this library that pull it (4.2.2: of whatever is delivered while
+    // nobody pulls, the library keeps the last piece for who comes next). `done`: it has been queued for them.
+    struct OutputText {
+        pmix_proc_t source;
+        std::uint8_t channel; // of pmix_iof_channel_t
+        Bytes bytes;
+        bool end; // nothing follows
+    };
+    void deliver_output(OutputText output, Done done);
     // Makes the set known to the library, which tells the clients of this host.
     void define_process_set(const std::string &name, const std::string &nspace, const std::vector<Rank> &ranks,
                             Done done);

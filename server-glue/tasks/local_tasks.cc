@@ -33,7 +33,7 @@ void LocalTasks::open_door(UniqueFd fd) {
         };
     door_ = std::make_unique<TaskDoor>(
         loop_, log_, std::move(fd), ::getuid(), [this](TaskDoor::Knock k) { knock(std::move(k)); },
-        std::move(exec_report));
+        std::move(exec_report), callbacks_.take_streams);
 }
 
 void LocalTasks::exec_report(Rank rank, std::string_view said, UniqueFd connection) {

@@ -39,6 +39,8 @@ class LocalTasks {
         std::function<void()> on_launched;
         // Likewise: a task could not execute its program. It waits until `task` is dropped.
         std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
+        // Empty: tasks keep their standard streams.
+        TaskDoor::TakeStreams take_streams;
     };
     LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory, TaskTable *table,
                Callbacks callbacks);

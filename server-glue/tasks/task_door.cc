@@ -20,6 +20,7 @@ static constexpr std::size_t max_visitors = 8192; // with those that wait for th
 static constexpr StrangerLimits::Bounds silent_bounds{256, 32};
 static constexpr int batch = 64;
 static constexpr std::size_t max_parting_words = 4096;
+static constexpr std::uint32_t welcome = 0, refused = 1, welcome_with_streams = 2; // a reply's status
 
 struct TaskDoor::Visitor {
     UniqueFd fd;
@@ -35,9 +36,9 @@ struct TaskDoor::Visitor {
 };
 
 TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
-                   ExecReport on_exec_report)
+                   ExecReport on_exec_report, TakeStreams take_streams)
     : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)),
-      on_exec_report_(std::move(on_exec_report)), silent_(silent_bounds) {
+      on_exec_report_(std::move(on_exec_report)), take_streams_(std::move(take_streams)), silent_(silent_bounds) {
     fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
     watch_door();
 }
@@ -140,7 +141,7 @@ void TaskDoor::read(std::uint64_t id) {
             }
             wire::Writer writer(found->second->reply);
             writer.put(door_magic);
-            writer.put(std::uint32_t{environment ? 0u : 1u});
+            writer.put(!environment ? refused : take_streams_ ? welcome_with_streams : welcome);
             writer.put(body);
             found->second->timer = loop_.after(visitor_patience, [this, id] { visitors_.erase(id); });
             write(id);
@@ -170,10 +171,83 @@ void TaskDoor::write(std::uint64_t id) {
             break;
         visitor.written += static_cast<std::size_t>(n);
     }
-    if (!on_exec_report_ || !visitor.welcome)
-        visitors_.erase(found);
+    if (visitor.welcome && take_streams_)
+        await_streams(id);
+    else
+        after_reply(id);
+}
+
+void TaskDoor::after_reply(std::uint64_t id) {
+    if (!on_exec_report_ || !visitors_.at(id)->welcome)
+        visitors_.erase(id);
     else
         listen_on(id);
+}
+
+namespace {
+
+// Each stream has a letter: t, it comes with two descriptors, the RM's and the daemon's; k, the task keeps it.
+std::optional<TaskDescriptors> receive_streams(int socket, bool &later) {
+    constexpr std::size_t streams = 3;
+    char letters[streams];
+    alignas(cmsghdr) char space[CMSG_SPACE(2 * streams * sizeof(int))];
+    iovec text{letters, sizeof letters};
+    msghdr message{};
+    message.msg_iov = &text;
+    message.msg_iovlen = 1;
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+    ssize_t n = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    later = n < 0 && (errno == EAGAIN || errno == EINTR);
+    std::vector<UniqueFd> fds;
+    for (cmsghdr *part = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr; part; part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (std::size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+            int fd;
+            std::memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
+            fds.emplace_back(fd);
+        }
+    }
+    std::string_view kinds(letters, n > 0 ? static_cast<std::size_t>(n) : 0);
+    if (kinds.size() != streams || (message.msg_flags & MSG_CTRUNC) || kinds.find_first_not_of("tk") != kinds.npos ||
+        fds.size() != 2 * static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), 't')))
+        return std::nullopt;
+    TaskDescriptors out;
+    auto next = fds.begin();
+    for (auto [letter, ends] : {std::pair(kinds[0], &out.in), {kinds[1], &out.out}, {kinds[2], &out.err}}) {
+        if (letter != 't')
+            continue;
+        ends->rms = std::move(*next++);
+        ends->ours = std::move(*next++);
+    }
+    return out;
+}
+
+} // namespace
+
+void TaskDoor::await_streams(std::uint64_t id) {
+    Visitor &visitor = *visitors_.at(id);
+    visitor.timer.reset(); // it is one of the job's, and waits for the answer
+    visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::readable, [this, id](unsigned) {
+        auto found = visitors_.find(id);
+        if (found == visitors_.end())
+            return;
+        Visitor &visitor = *found->second;
+        bool later = false;
+        auto streams = receive_streams(visitor.fd.get(), later);
+        if (later)
+            return;
+        visitor.watch.reset();
+        // The task keeps them until it has heard that they are taken.
+        const char answer = streams ? '1' : '0';
+        bool heard = ::send(visitor.fd.get(), &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+        if (streams && heard)
+            take_streams_(visitor.rank, std::move(*streams));
+        else if (heard)
+            log_.warning("the standard streams of rank {} stay with it: they cannot be taken", visitor.rank);
+        after_reply(id);
+    });
 }
 
 void TaskDoor::listen_on(std::uint64_t id) {

@@ -12,6 +12,7 @@
 #include "common/loop/event_loop.h"
 #include "common/peer/stranger_limits.h"
 #include "server-glue/core/one_shot.h"
+#include "server-glue/core/task_descriptors.h"
 
 #include <map>
 #include <sys/types.h>
@@ -32,10 +33,12 @@ class TaskDoor {
     // whether their program was executed (common/start/task_spec.h). A task that waits for the connection's end
     // before it ends itself sees it when `connection` is dropped.
     using ExecReport = std::function<void(Rank, std::string said, UniqueFd connection)>;
+    // Takes the standard streams that a task hands over when it has its environment.
+    using TakeStreams = std::function<void(Rank, TaskDescriptors)>;
     // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_exec_report`
-    // the daemon closes first.
+    // the daemon closes first; without `take_streams` tasks keep their streams.
     TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
-             ExecReport on_exec_report = nullptr);
+             ExecReport on_exec_report = nullptr, TakeStreams take_streams = nullptr);
     ~TaskDoor();
 
   private:
@@ -46,6 +49,8 @@ class TaskDoor {
     void drop(std::uint64_t id);
     void read(std::uint64_t id);
     void write(std::uint64_t id);
+    void after_reply(std::uint64_t id);
+    void await_streams(std::uint64_t id);
     void listen_on(std::uint64_t id);
 
     EventLoop &loop_;
@@ -54,6 +59,7 @@ class TaskDoor {
     uid_t uid_;
     std::function<void(Knock)> on_knock_;
     ExecReport on_exec_report_;
+    TakeStreams take_streams_;
     std::map<std::uint64_t, std::unique_ptr<Visitor>> visitors_;
     std::uint64_t next_ = 1;
     StrangerLimits silent_; // those of visitors_ that have not said what they want, by their pids

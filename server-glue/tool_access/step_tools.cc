@@ -7,6 +7,7 @@
 #include "server-glue/allocation/allocation_ask.h"
 #include "server-glue/control/abort_ask.h"
 #include "server-glue/control/job_control_ask.h"
+#include "server-glue/iof/iof_ask.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/log/log_ask.h"
@@ -81,8 +82,37 @@ bool StepTools::may(const Process &process, policy::Action action) {
     return !is_tool(process) || rights_.may({action, origins_.of(process), 0, context_.step.job_id});
 }
 
-void StepTools::came(const ToolVisitor &visitor, std::function<bool()> is_here) {
-    origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.from}, std::move(is_here));
+void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connection) {
+    origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.from}, connection.is_here);
+    how_many();
+    present_.push_back({visitor.from, connection});
+    if (on_coming_)
+        on_coming_();
+}
+
+std::size_t StepTools::how_many() {
+    gone_ += present_.remove_if([](const Present &tool) { return !tool.connection.is_here(); });
+    return present_.size();
+}
+
+bool StepTools::all_may(policy::Action action, bool log) {
+    std::set<std::string> places;
+    for (const auto &tool : present_)
+        places.insert(tool.from);
+    return std::all_of(places.begin(), places.end(), [&](const std::string &from) {
+        ToolRights::Question question{action, from, 0, context_.step.job_id};
+        if (log)
+            return rights_.may(question);
+        auto decision = rights_.decide(question);
+        return decision && decision->allowed;
+    });
+}
+
+std::size_t StepTools::most_unsent() {
+    std::size_t most = 0;
+    for (const auto &tool : present_)
+        most = std::max(most, tool.connection.unsent());
+    return most;
 }
 
 void StepTools::connected(ToolConnectedAsk ask) {

@@ -94,6 +94,54 @@ void nothing_of_others_is_written_to(void **) {
     assert_false(write_rendezvous_files(directory.path + "/none", {"one"}, "text").ok());
 }
 
+void the_systems_file_is_for_everybody_and_goes(void **) {
+    Directory directory;
+    auto name = [&](const char *end) { return directory.path + "/pmix.sys." + end; };
+    {
+        std::ofstream(name("login")) << "of one that was killed";
+        auto files = SystemFiles::write(directory.path, "login.example.org", "text\n");
+        assert_true(files.ok());
+        for (const char *end : {"login", "login.example.org"}) {
+            struct stat status {};
+            assert_int_equal(stat(name(end).c_str(), &status), 0);
+            assert_int_equal(status.st_mode & 07777, 0644);
+            assert_string_equal(read_small_file(name(end))->c_str(), "text\n");
+        }
+        // The next one has taken this place.
+        std::ofstream(name("next")) << "the next one's";
+        std::filesystem::rename(name("next"), name("login"));
+    }
+    assert_string_equal(read_small_file(name("login"))->c_str(), "the next one's");
+    assert_false(std::filesystem::exists(name("login.example.org")));
+    assert_int_equal(std::distance(std::filesystem::directory_iterator(directory.path), {}), 1);
+    // A link leads nowhere: it is replaced.
+    unlink(name("login").c_str());
+    assert_int_equal(symlink((directory.path + "/elsewhere").c_str(), name("login").c_str()), 0);
+    assert_true(SystemFiles::write(directory.path, "login", "text\n").ok());
+    assert_false(std::filesystem::exists(directory.path + "/elsewhere"));
+}
+
+void the_systems_file_is_renewed(void **) {
+    Directory directory;
+    std::string file = directory.path + "/pmix.sys.login";
+    auto files = SystemFiles::write(directory.path, "login", "text\n");
+    assert_true(files.ok());
+    struct stat status {};
+    const timespec old[2]{};
+    assert_int_equal(utimensat(AT_FDCWD, file.c_str(), old, 0), 0);
+    assert_true(files->renew().ok());
+    assert_int_equal(stat(file.c_str(), &status), 0);
+    assert_true(status.st_mtim.tv_sec > 0 && status.st_atim.tv_sec > 0);
+    unlink(file.c_str());
+    assert_true(files->renew().ok());
+    assert_string_equal(read_small_file(file)->c_str(), "text\n");
+    // Somebody else's is told, and left alone.
+    std::ofstream(directory.path + "/next") << "the next one's";
+    std::filesystem::rename(directory.path + "/next", file);
+    assert_true(files->renew().failure().kind == ErrorKind::exists);
+    assert_string_equal(read_small_file(file)->c_str(), "the next one's");
+}
+
 void an_offer_is_read_as_it_was_made(void **) {
     ToolOffer offer{"slurm.1.0.server", 3, "4.2.2", "slurm.1.0", "/var/tmp/a b"};
     auto read = ToolOffer::parse(offer.text());

@@ -9,6 +9,8 @@ std::span<const Command> commands() {
         {"run", run_command, "run a program on virtual hosts of this machine"},
         {"ps", ps_command, "list the processes of your jobs on this host"},
         {"events", events_command, "show what happens to your jobs, as it happens"},
+        {"output", output_command, "show what the processes of a running job write"},
+        {"attach", attach_command, "show what they write, and give them what is typed"},
         {"signal", signal_command, "send a signal to processes of a job"},
         {"kill", kill_command, "kill processes of a job, or all of it"},
         {"pause", pause_command, "stop processes of a job"},

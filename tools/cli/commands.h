@@ -34,6 +34,8 @@ int doctor_command(const Words &words); // exit_failure: there is a problem
 int config_command(const Words &words);
 int completion_command(const Words &words);
 int events_command(const Words &words);
+int output_command(const Words &words);
+int attach_command(const Words &words);
 int get_command(const Words &words);
 int lookup_command(const Words &words);
 int spawn_command(const Words &words);

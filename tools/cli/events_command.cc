@@ -56,7 +56,7 @@ class Following {
     void add(const ListedServer &server) {
         auto tool = ListeningTool::start(server, [this](int to) { return hear_events(to, kinds_); });
         if (tool)
-            followed_.push_back({server, std::move(*tool), false, false, Clock::now() + connects_in, false});
+            followed_.push_back({server, std::move(*tool), false, false, Clock::now() + tool_connects_in, false});
         else
             complain(server.job, tool.failure().text);
     }

@@ -1,6 +1,7 @@
 // `pmixhost ps`: the processes of one's own jobs that run on this host, those on the jobs' other hosts among them; or
 // of all of one's jobs.
 #include "common/text/printable.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/terminal.h"
 #include "tools/view/all_jobs.h"
@@ -106,12 +107,15 @@ Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std:
     }
     for (const auto &one : names.empty() ? all : std::vector<ListedServer>())
         servers.emplace(one.job, one);
-    for (const auto &[job, server] : servers) {
-        auto processes = processes_of(server, patience);
-        if (processes)
-            gathered.jobs.push_back({server, std::move(*processes)});
-        else if (!everywhere || !everywhere->has_ended(server))
-            complain(job, processes.failure().text);
+    std::vector<ListedServer> asked;
+    for (auto &entry : servers)
+        asked.push_back(std::move(entry.second));
+    auto answers = processes_of_each(asked, patience);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (answers[i])
+            gathered.jobs.push_back({asked[i], std::move(*answers[i])});
+        else if (!everywhere || !everywhere->has_ended(asked[i]))
+            complain(asked[i].job, answers[i].failure().text);
     }
     return gathered;
 }
@@ -148,26 +152,18 @@ void draw(const Gathered &gathered) {
     std::fflush(stdout);
 }
 
-volatile sig_atomic_t interrupted = 0;
-void on_interrupt(int) {
-    interrupted = 1;
-}
-
 // Until it is interrupted, or nobody looks any more.
 int watch(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience) {
     constexpr auto interval = std::chrono::seconds(2);
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    for (int number : {SIGINT, SIGTERM, SIGHUP})
-        ::sigaction(number, &action, nullptr);
+    await_interrupt();
     // Another screen: what was on the terminal comes back.
     fmt::print("\x1b[?1049h\x1b[?25l\x1b[2J");
-    while (!interrupted && !std::ferror(stdout)) {
+    while (!was_interrupted() && !std::ferror(stdout)) {
         auto next = std::chrono::steady_clock::now() + interval;
         draw(gather(names, everywhere, patience));
         for (;;) {
             auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now()).count();
-            if (left <= 0 || interrupted)
+            if (left <= 0 || was_interrupted())
                 break;
             ::poll(nullptr, 0, static_cast<int>(left));
         }

@@ -67,11 +67,31 @@ ListedProcess process_of(std::string_view line) {
 
 std::vector<ListedProcess> processes_in(std::string_view table) {
     std::vector<ListedProcess> processes;
-    for (std::string_view rest = *text; !rest.empty();)
-        processes.push_back(process_of(take_until(rest, '\n')));
+    while (!table.empty())
+        processes.push_back(process_of(take_until(table, '\n')));
     std::sort(processes.begin(), processes.end(),
               [](const auto &one, const auto &other) { return one.rank < other.rank; });
     return processes;
+}
+
+} // namespace
+
+std::vector<Result<std::vector<ListedProcess>>> processes_of_each(const std::vector<ListedServer> &servers,
+                                                                  std::chrono::seconds patience, bool of_its_host) {
+    std::vector<Result<std::vector<ListedProcess>>> out;
+    auto ask = [of_its_host](const ListedServer &server) { return table_of(server.job, of_its_host); };
+    for (auto &table : as_tool_of_each(servers, patience, ask)) {
+        if (table)
+            out.push_back(processes_in(*table));
+        else
+            out.push_back(table.failure());
+    }
+    return out;
+}
+
+Result<std::vector<ListedProcess>> processes_of(const ListedServer &server, std::chrono::seconds patience,
+                                                bool of_its_host) {
+    return std::move(processes_of_each({server}, patience, of_its_host)[0]);
 }
 
 } // namespace pmixhost

@@ -107,11 +107,42 @@ Result<Asking> begin_asking(std::size_t index, const ListedServer &server, const
         from.reset();
         ask_and_end(to.get(), server.file, [&] { return ask(server); });
     }
-    to.reset();
-    std::string answer;
-    bool whole = read_until_closed(from.get(), std::chrono::steady_clock::now() + patience, answer);
-    if (!whole)
-        ::kill(pid, SIGKILL); // it is ours until we have waited for it
+    return Asking{index, *pid, std::move(from), {}, {}, false, false};
+}
+
+void read_some(Asking &one) {
+    char bytes[65536];
+    ssize_t got = ::read(one.from.get(), bytes, sizeof bytes);
+    if (got > 0)
+        one.answer.append(bytes, static_cast<std::size_t>(got));
+    one.whole = got == 0;
+    one.over = one.whole || (got < 0 && errno != EINTR && errno != EAGAIN) || one.answer.size() >= max_answer;
+}
+
+// Until one of them is over.
+void read_answers(std::vector<Asking> &all) {
+    for (;;) {
+        std::vector<pollfd> polls;
+        auto first = std::chrono::steady_clock::time_point::max(), now = std::chrono::steady_clock::now();
+        for (auto &one : all) {
+            polls.push_back({one.from.get(), POLLIN, 0});
+            first = std::min(first, one.deadline);
+            one.over = one.over || one.deadline <= now;
+        }
+        if (std::any_of(all.begin(), all.end(), [](const Asking &one) { return one.over; }))
+            return;
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(first - now).count();
+        if (::poll(polls.data(), polls.size(), static_cast<int>(std::clamp<long long>(left, 1, 60'000))) <= 0)
+            continue;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (polls[i].revents != 0)
+                read_some(all[i]);
+    }
+}
+
+Result<std::string> end_asking(Asking one, std::chrono::seconds patience) {
+    if (!one.whole)
+        ::kill(one.pid, SIGKILL); // it is ours until we have waited for it
     int status = 0;
     while (::waitpid(one.pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -121,10 +152,44 @@ Result<Asking> begin_asking(std::size_t index, const ListedServer &server, const
         return error(ErrorKind::system, "the process that asked came to grief ({} {})",
                      WIFSIGNALED(status) ? "signal" : "exit code",
                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    answer.pop_back();
-    if (answer.starts_with('!'))
-        return error(ErrorKind::system, "{}", answer.substr(1));
-    return answer;
+    one.answer.pop_back();
+    if (one.answer.starts_with('!'))
+        return error(ErrorKind::system, "{}", one.answer.substr(1));
+    return std::move(one.answer);
+}
+
+} // namespace
+
+std::vector<Result<std::string>> as_tool_of_each(const std::vector<ListedServer> &servers,
+                                                 std::chrono::seconds patience, const AskServer &ask) {
+    std::vector<Result<std::string>> answers(servers.size(), std::string());
+    std::vector<Asking> asked;
+    for (std::size_t next = 0; next < servers.size() || !asked.empty();) {
+        while (next < servers.size() && asked.size() < most_asked_at_once) {
+            auto one = begin_asking(next, servers[next], ask);
+            if (one) {
+                one->deadline = std::chrono::steady_clock::now() + patience;
+                asked.push_back(std::move(*one));
+            } else {
+                answers[next] = one.failure();
+            }
+            ++next;
+        }
+        if (asked.empty())
+            continue;
+        read_answers(asked);
+        for (auto &one : asked) {
+            if (one.over)
+                answers[one.index] = end_asking(std::move(one), patience);
+        }
+        std::erase_if(asked, [](const Asking &one) { return one.over; });
+    }
+    return answers;
+}
+
+Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds patience,
+                            const std::function<std::string()> &ask) {
+    return std::move(as_tool_of_each({server}, patience, [&ask](const ListedServer &) { return ask(); })[0]);
 }
 
 Result<ListeningTool> ListeningTool::start(const ListedServer &server,

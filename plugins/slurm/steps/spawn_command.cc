@@ -97,9 +97,9 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
         argv.push_back(fmt::format("--cpus-per-task={}", plan.cpus_per_task));
     if (const char *word = binding_word(plan.binding))
         argv.push_back(fmt::format("--cpu-bind={}", word));
-    if (!plan.stdin_rank)
+    if (!plan.takes_input())
         argv.push_back("--input=none");
-    else if (*plan.stdin_rank != SpawnPlan::all_ranks)
+    else if (plan.stdin_rank && *plan.stdin_rank != SpawnPlan::all_ranks)
         argv.push_back(fmt::format("--input={}", *plan.stdin_rank));
     if (plan.label_output || context.label)
         argv.push_back("--label");
@@ -126,8 +126,7 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
     if (!plan.process_sets.empty())
         command.environment.push_back(
             fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
-    command.environment.push_back(fmt::format(
-        "{}={}", parent_variable, ParentWord{plan.parent_nspace, plan.parent_rank, plan.shares_fate}.text()));
+    command.environment.push_back(fmt::format("{}={}", parent_variable, plan.parent().text()));
     return command;
 }
 

@@ -83,6 +83,8 @@ static inline const char *status_name(pmix_status_t status) {
         NAME(PMIX_ERR_DUPLICATE_KEY);
         NAME(PMIX_ERR_EXISTS);
         NAME(PMIX_ERR_EXIT_NONZERO_TERM);
+        NAME(PMIX_ERR_IOF_COMPLETE);
+        NAME(PMIX_ERR_IOF_FAILURE);
         NAME(PMIX_ERR_JOB_ALLOC_FAILED);
         NAME(PMIX_ERR_JOB_APP_NOT_EXECUTABLE);
         NAME(PMIX_ERR_JOB_EXE_NOT_FOUND);

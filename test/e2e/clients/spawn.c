@@ -29,7 +29,7 @@ static struct {
     size_t env_count;
     int count, times, wanted;
     long rank;
-    bool any_error, any, quit, keep, abort;
+    bool any_error, any, pull, quit, keep, abort;
 } ask = {.count = 1, .times = 1, .rank = 0};
 
 static void child(int depth) {
@@ -136,6 +136,8 @@ static void option(char *word) {
         ask.wanted = atoi(word + 7);
     else if (!strncmp(word, "connect=", 8))
         ask.connect = word + 8;
+    else if (!strcmp(word, "pull"))
+        ask.pull = true;
     else if (!strcmp(word, "quit"))
         ask.quit = true;
     else if (!strcmp(word, "keep"))
@@ -206,6 +208,8 @@ int main(int argc, char **argv) {
                 say("spawned %s after %.3f s", nspace, now() - began);
             else
                 say("refused %s (%d) after %.3f s", status_name(rc), rc, now() - began);
+            if (ask.pull && rc == PMIX_SUCCESS)
+                pull_from(nspace);
             if (ask.connect && rc == PMIX_SUCCESS)
                 connect_to(nspace);
             if (!ask.any && (ask.any_error ? rc == PMIX_SUCCESS : rc != ask.wanted))

@@ -1,0 +1,62 @@
+// PMIx_IOF_pull, PMIx_IOF_deregister and PMIx_IOF_push, as processes ask for them.
+#pragma once
+
+#include "common/base/bytes.h"
+#include "server-glue/core/signature.h"
+#include "server-glue/library/replies.h"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace pmixhost {
+
+// Whether output may be pulled, decided by the loop before anybody asks: libpmix wants the answer at once
+// (iof_upcall.cc).
+struct PullGate {
+    // Any thread; the second one for jobs whose output is forwarded here.
+    std::atomic<pmix_status_t> verdict{PMIX_ERR_NOT_SUPPORTED}, of_children{PMIX_SUCCESS};
+    // Of the job, whose processes alone can be pulled from; they do not change once there are upcalls.
+    std::string nspace;
+    Rank ranks = 0;
+    std::uint8_t channels = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL; // that there are to pull
+    // Or of a job whose output is forwarded to this one (children_io.h). Any thread.
+    void note_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        children_.insert(child);
+    }
+    bool has_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        return children_.contains(child);
+    }
+
+  private:
+    std::mutex lock_;
+    std::set<Bytes> children_;
+};
+
+// One that has been granted. Who pulls libpmix does not say.
+struct PullAsk {
+    static constexpr std::size_t max_sources = 1'000'000;
+    std::vector<Process> sources;
+    std::uint8_t channels = 0;
+    std::optional<std::uint64_t> cache; // bytes
+    bool drop_oldest = false;
+    bool take_over = false; // it goes nowhere else (PMIX_IOF_REDIRECT)
+    bool of_child = false;  // of a job whose output is forwarded here: it comes in any case
+};
+// One pull is over; libpmix does not say which.
+struct PullEndAsk {};
+
+struct PushAsk {
+    static constexpr std::size_t max_targets = 1'000'000;
+    Process caller;
+    std::vector<Process> targets;
+    Bytes bytes;
+    bool end = false; // nothing follows
+    StatusReply reply;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,122 @@
+// Upcalls of output that is pulled and input that is pushed.
+//
+// A pull is answered here and now: after PMIX_SUCCESS libpmix frees what its callback needs (4.2.2 and 5.0.7,
+// pmix_server_iofreg). It does not say who pulls, nor, at the end, which pull it is that ends.
+#include "server-glue/iof/iof_ask.h"
+#include "server-glue/library/upcall_tools.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace upcall;
+
+// What PRRTE's tools use besides; the library's own header has it only for itself.
+constexpr const char *stop_pulling = "pmix.iof.stop"; // PMIX_IOF_STOP
+
+// What the tool's library does with what it gets.
+bool is_for_the_tools_library(const pmix_info_t &info) {
+    for (const char *key :
+         {PMIX_IOF_TAG_OUTPUT, PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_IOF_XML_OUTPUT, PMIX_IOF_RANK_OUTPUT,
+          PMIX_IOF_OUTPUT_TO_FILE, PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_IOF_FILE_PATTERN, PMIX_IOF_FILE_ONLY,
+          PMIX_IOF_MERGE_STDERR_STDOUT, PMIX_IOF_OUTPUT_RAW, PMIX_IOF_LOCAL_OUTPUT, PMIX_IOF_BUFFERING_SIZE,
+          PMIX_IOF_BUFFERING_TIME, PMIX_IOF_PUSH_STDIN}) {
+        if (PMIX_CHECK_KEY(&info, key))
+            return true;
+    }
+    return false;
+}
+
+pmix_status_t read(const pmix_info_t &info, PullAsk &ask) {
+    if (PMIX_CHECK_KEY(&info, PMIX_IOF_CACHE_SIZE)) {
+        auto size = number_of(info.value);
+        if (!size || *size < 0)
+            return PMIX_ERR_BAD_PARAM;
+        ask.cache = static_cast<std::uint64_t>(*size);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_DROP_OLDEST)) {
+        ask.drop_oldest = flag_of(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_DROP_NEWEST)) {
+        ask.drop_oldest = ask.drop_oldest && !flag_of(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_REDIRECT)) {
+        ask.take_over = flag_of(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_COPY) || is_for_the_tools_library(info)) {
+        return PMIX_SUCCESS; // a copy is what there is without a word
+    } else if (PMIX_INFO_IS_REQUIRED(&info)) {
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
+                      pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        PullAsk ask;
+        for (std::size_t i = 0; directives && i < ndirs; ++i) {
+            if (PMIX_CHECK_KEY(&directives[i], stop_pulling)) {
+                post(upcalls, PullEndAsk{});
+                return PMIX_OPERATION_SUCCEEDED;
+            }
+            if (auto status = read(directives[i], ask); status != PMIX_SUCCESS)
+                return status;
+        }
+        ask.channels = static_cast<std::uint8_t>(channels & (PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL));
+        if (!procs || count == 0 || ask.channels == 0)
+            return PMIX_ERR_BAD_PARAM;
+        if (count > PullAsk::max_sources)
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        auto gate = upcalls.handlers.shared<PullGate>();
+        ask.sources = processes_of(procs, count);
+        ask.of_child = std::all_of(ask.sources.begin(), ask.sources.end(), [&](const Process &source) {
+            return source.nspace != gate->nspace && gate->has_child(source.nspace);
+        });
+        if (auto verdict = (ask.of_child ? gate->of_children : gate->verdict).load(); verdict != PMIX_SUCCESS)
+            return verdict;
+        if (!ask.of_child && (ask.channels & ~gate->channels) != 0)
+            return PMIX_ERR_NOT_SUPPORTED;
+        for (const auto &source : ask.sources) {
+            if (ask.of_child)
+                break;
+            if (source.nspace != gate->nspace || (source.rank >= gate->ranks && source.rank != PMIX_RANK_WILDCARD))
+                return PMIX_ERR_NOT_FOUND;
+        }
+        post(upcalls, std::move(ask));
+        return PMIX_OPERATION_SUCCEEDED;
+    });
+}
+
+pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[], std::size_t count,
+                      const pmix_info_t directives[], std::size_t ndirs, const pmix_byte_object_t *bytes,
+                      pmix_op_cbfunc_t callback, void *data) {
+    return guarded([&](Upcalls &upcalls) -> pmix_status_t {
+        PushAsk ask;
+        if (count > PushAsk::max_targets)
+            return PMIX_ERR_OUT_OF_RESOURCE;
+        for (std::size_t i = 0; directives && i < ndirs; ++i) {
+            if (PMIX_CHECK_KEY(&directives[i], PMIX_IOF_COMPLETE))
+                ask.end = flag_of(directives[i].value);
+            else if (PMIX_INFO_IS_REQUIRED(&directives[i]) && !is_for_the_tools_library(directives[i]))
+                return PMIX_ERR_NOT_SUPPORTED;
+        }
+        ask.caller = process_of(*source);
+        ask.targets = processes_of(targets, count);
+        if (bytes && bytes->bytes)
+            ask.bytes.assign(bytes->bytes, bytes->size);
+        ask.end = ask.end || ask.bytes.empty(); // so tell libpmix' own tools that their input has ended
+        ask.reply = status_reply(callback, data);
+        post(upcalls, std::move(ask));
+        return PMIX_SUCCESS;
+    });
+}
+
+} // namespace
+
+namespace upcall {
+void add_iof_upcalls(pmix_server_module_t &module) {
+    module.iof_pull = on_pull;
+    module.push_stdin = on_push;
+}
+} // namespace upcall
+
+} // namespace pmixhost

@@ -1,0 +1,252 @@
+// See output_flow.h.
+#include "server-glue/iof/output_flow.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pmixhost {
+
+static constexpr std::uint32_t batch = 64u << 10; // in cost, for one message
+static constexpr std::uint64_t most_cached = 1u << 30;
+
+bool OutputFlow::neighbours(HostIndex a, HostIndex b) const {
+    return a < map_.host_count() && b < map_.host_count() && (tree_.parent(a) == b || tree_.parent(b) == a);
+}
+
+// Tells those behind `at`, where they can be reached; around those that have gone.
+void OutputFlow::spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from) {
+    auto tell = [&](HostIndex neighbour) {
+        if (neighbour == coming_from)
+            return;
+        const auto &[pulled, taken_over, cache, drop_oldest, kept, whole] = flow.wish;
+        wire::OutputDemand demand{root,
+                                  flow.serial,
+                                  at,
+                                  pulled.channels,
+                                  {pulled.ranks.begin(), pulled.ranks.end()},
+                                  taken_over.channels,
+                                  {taken_over.ranks.begin(), taken_over.ranks.end()},
+                                  cache,
+                                  drop_oldest,
+                                  kept,
+                                  whole};
+        if (!hosts_.host_gone(neighbour) &&
+            hosts_.send(neighbour, wire::OutputDemand::type, share(wire::encode(demand))))
+            flow.asked[neighbour] = at;
+        else
+            spread(root, flow, neighbour, at);
+    };
+    if (HostIndex parent = tree_.parent(at); parent != no_host)
+        tell(parent);
+    HostIndex first = tree_.first_child(at);
+    for (std::uint32_t i = 0; i < tree_.child_count(at); ++i)
+        tell(first + i);
+}
+
+void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind, OutputWish wish) {
+    auto found = flows_.find(root);
+    if (wish.pulled.channels == 0 && found == flows_.end())
+        return;
+    if (found != flows_.end() && found->second.serial != serial && wish.pulled.channels != 0)
+        end(std::exchange(found, flows_.end()));
+    if (found == flows_.end())
+        found = flows_.try_emplace(root).first;
+    Flow &flow = found->second;
+    flow.serial = serial;
+    if (upstream != flow.upstream) {
+        flow.queue.put_back(std::exchange(flow.not_sure, {}));
+        flow.under_way = 0;
+        flow.upstream = upstream;
+    }
+    wish.whole = wish.whole || (wish.pulled.channels == 0 && flow.wish.whole); // what is over was
+    flow.wish = std::move(wish);
+    flow.asked.clear();
+    spread(root, flow, self_, behind);
+    if (flow.wish.pulled.channels == 0)
+        return end(found);
+    flow.queue.set_limit(flow.wish.whole ? UINT64_MAX : flow.wish.cache, flow.wish.drop_oldest);
+    // Once: who is told again, because a host between has gone, has had it.
+    if (std::exchange(flow.wish.kept, false)) {
+        for (auto &piece : port_.kept_output(flow.wish))
+            flow.queue.add_own(std::move(piece));
+    }
+    pump(root, flow);
+    port_.on_room();
+}
+
+void OutputFlow::end(Flows::iterator flow) {
+    dropped_ += flow->second.queue.dropped();
+    auto unsent = flow->second.wish.whole ? flow->second.queue.take_own() : std::vector<wire::OutputPiece>();
+    flows_.erase(flow);
+    if (!unsent.empty())
+        port_.give_back(std::move(unsent));
+    port_.on_room();
+}
+
+void OutputFlow::expect(HostIndex root, OutputWish wish) {
+    Flow &flow = flows_[root];
+    flow.serial = first_serial;
+    flow.queue.set_limit(wish.whole ? UINT64_MAX : wish.cache, wish.drop_oldest);
+    flow.wish = std::move(wish);
+}
+
+bool OutputFlow::room(Rank rank, std::uint8_t channel) const {
+    return std::none_of(flows_.begin(), flows_.end(), [&](const auto &entry) {
+        const Flow &flow = entry.second;
+        return flow.wish.whole && flow.wish.pulled.has(rank, channel) && flow.queue.own() > flow.wish.cache;
+    });
+}
+
+void OutputFlow::pull(OutputWish wish) {
+    auto own = flows_.find(self_);
+    std::uint64_t serial = own == flows_.end() ? next_serial_ : own->second.serial;
+    next_serial_ = std::max(next_serial_, serial + 1);
+    set(self_, serial, no_host, no_host, std::move(wish));
+}
+
+void OutputFlow::on_demand(HostIndex from, const wire::OutputDemand &message) {
+    if (message.root == self_ || message.root >= map_.host_count() ||
+        (message.channels != 0 && hosts_.host_gone(message.root)) || !neighbours(self_, message.behind) ||
+        from >= map_.host_count())
+        return;
+    constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
+    OutputWish wish;
+    wish.pulled = {static_cast<std::uint8_t>(message.channels & output), {message.ranks.begin(), message.ranks.end()}};
+    wish.taken_over = {static_cast<std::uint8_t>(message.taken_channels & output),
+                       {message.taken_ranks.begin(), message.taken_ranks.end()}};
+    wish.cache = std::min(message.cache, most_cached);
+    wish.drop_oldest = message.drop_oldest != 0;
+    wish.kept = message.kept != 0;
+    wish.whole = message.whole != 0;
+    set(message.root, message.serial, from, message.behind, std::move(wish));
+}
+
+bool OutputFlow::wanted(Rank rank, std::uint8_t channel) const {
+    return std::any_of(flows_.begin(), flows_.end(),
+                       [&](const auto &flow) { return flow.second.wish.pulled.has(rank, channel); });
+}
+
+bool OutputFlow::taken_over(Rank rank, std::uint8_t channel) const {
+    return std::any_of(flows_.begin(), flows_.end(), [&](const auto &flow) {
+        return flow.second.wish.pulled.has(rank, channel) && flow.second.wish.taken_over.has(rank, channel);
+    });
+}
+
+void OutputFlow::output(Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
+    for (auto &[root, flow] : flows_) {
+        if (!flow.wish.pulled.has(rank, channel))
+            continue;
+        flow.queue.add_own({rank, channel, end, 0, Bytes(bytes)});
+        pump(root, flow);
+    }
+}
+
+void OutputFlow::give_credit(HostIndex root, const Flow &flow, HostIndex to, std::uint32_t cost) {
+    hosts_.send(to, wire::OutputTaken::type, share(wire::encode(wire::OutputTaken{root, flow.serial, cost})));
+}
+
+void OutputFlow::pump(HostIndex root, Flow &flow) {
+    if (root != self_ && flow.upstream == no_host)
+        return;
+    while (!flow.queue.empty() && flow.under_way < wire::output_window) {
+        auto taken = flow.queue.take(std::min(batch, wire::output_window - flow.under_way));
+        flow.under_way += taken.cost;
+        for (const auto &[from, cost] : taken.from)
+            give_credit(root, flow, from, cost);
+        if (root == self_) {
+            port_.deliver(std::move(taken.pieces));
+            continue;
+        }
+        wire::OutputPieces message{root, flow.serial, std::move(taken.pieces)};
+        hosts_.send(flow.upstream, wire::OutputPieces::type, share(wire::encode(message)));
+        std::move(message.pieces.begin(), message.pieces.end(), std::back_inserter(flow.not_sure));
+    }
+    if (flow.wish.whole)
+        port_.on_room();
+}
+
+// Pieces of a flow that is over, or of who has not been asked, are not wanted.
+void OutputFlow::on_pieces(HostIndex from, wire::OutputPieces message) {
+    auto found = flows_.find(message.root);
+    if (found == flows_.end() || found->second.serial != message.serial || !found->second.asked.contains(from))
+        return;
+    Flow &flow = found->second;
+    std::uint32_t nobodys = 0;
+    for (auto &piece : message.pieces) {
+        if (piece.rank < map_.rank_count())
+            flow.queue.add(from, std::move(piece));
+        else
+            nobodys += OutputQueue::cost(piece);
+    }
+    if (nobodys > 0)
+        give_credit(message.root, flow, from, nobodys);
+    pump(message.root, flow);
+}
+
+void OutputFlow::note_taken(Flow &flow, std::uint32_t cost) {
+    flow.under_way -= std::min(flow.under_way, cost);
+    while (!flow.not_sure.empty() && OutputQueue::cost(flow.not_sure.front()) <= cost) {
+        cost -= OutputQueue::cost(flow.not_sure.front());
+        flow.not_sure.pop_front();
+    }
+}
+
+void OutputFlow::on_taken(HostIndex from, const wire::OutputTaken &message) {
+    auto flow = flows_.find(message.root);
+    if (flow == flows_.end() || flow->second.serial != message.serial || flow->second.upstream != from)
+        return;
+    note_taken(flow->second, message.count);
+    pump(flow->first, flow->second);
+}
+
+void OutputFlow::taken(std::uint32_t cost) {
+    auto flow = flows_.find(self_);
+    if (flow == flows_.end())
+        return;
+    note_taken(flow->second, cost);
+    pump(flow->first, flow->second);
+}
+
+void OutputFlow::on_host_gone(HostIndex host) {
+    // Its own neighbours hear of its end for sure, and tell the others.
+    if (auto root = flows_.find(host); root != flows_.end()) {
+        HostIndex from = root->second.upstream;
+        root->second.wish.pulled.channels = 0;
+        for (auto [asked, behind] : std::exchange(root->second.asked, {})) {
+            wire::OutputDemand over;
+            over.root = host;
+            over.serial = root->second.serial;
+            over.behind = behind;
+            if (asked != host && asked != from)
+                hosts_.send(asked, wire::OutputDemand::type, share(wire::encode(over)));
+        }
+        end(root);
+    }
+    for (auto &[root, flow] : flows_) {
+        if (flow.upstream == host) {
+            flow.queue.put_back(std::exchange(flow.not_sure, {}));
+            flow.upstream = no_host; // until another one asks
+            flow.under_way = 0;
+        }
+        auto asked = flow.asked.find(host);
+        if (asked == flow.asked.end())
+            continue;
+        HostIndex behind = asked->second;
+        flow.asked.erase(asked);
+        spread(root, flow, host, behind);
+    }
+}
+
+bool OutputFlow::anything_waits() const {
+    return std::any_of(flows_.begin(), flows_.end(),
+                       [](const auto &flow) { return !flow.second.queue.empty() || flow.second.under_way > 0; });
+}
+
+std::uint64_t OutputFlow::dropped() const {
+    std::uint64_t sum = dropped_;
+    for (const auto &[root, flow] : flows_)
+        sum += flow.queue.dropped();
+    return sum;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,110 @@
+// The way of output from the processes of a step to the hosts whose tools want it. Pure: messages in, messages out.
+//
+// A host whose tools pull ("root") says so along the tree of the step's hosts (common/transport/tree.h), around hosts
+// that have gone; output goes back the same way, so that nobody has more links than the tree gives it. Each link has a
+// window for each root; a host that passes output on takes more only when it has passed that on. What does not get
+// away waits at the host of the process that wrote it, up to a bound, and is then dropped (output_queue.h): a tool
+// never stops a job. What a neighbour that left had not passed on is sent again, another way.
+//
+// Each root has a flow of its own: a slow one holds up no other.
+#pragma once
+
+#include "common/transport/tree.h"
+#include "server-glue/core/host_port.h"
+#include "server-glue/iof/output_queue.h"
+
+#include <set>
+#include <vector>
+
+namespace pmixhost {
+
+struct OutputSelection {
+    std::uint8_t channels = 0; // wire::stdout_channel, wire::stderr_channel; 0: nothing
+    std::set<Rank> ranks;      // empty: of all
+    bool has(Rank rank, std::uint8_t channel) const {
+        return (channels & channel) && (ranks.empty() || ranks.contains(rank));
+    }
+};
+
+// What the tools of one host want.
+struct OutputWish {
+    OutputSelection pulled;
+    OutputSelection taken_over; // of these: it goes nowhere else
+    std::uint64_t cache = 0;    // bytes that a host holds back for them
+    bool drop_oldest = false;
+    bool kept = false;  // with what was written before anybody asked
+    bool whole = false; // nothing is dropped: beyond `cache` there is no room(), and whoever writes waits
+};
+
+class OutputPort {
+  public:
+    virtual ~OutputPort() = default;
+    // What the processes of this host had written lately, for a new wish; none if it is not kept.
+    virtual std::vector<wire::OutputPiece> kept_output(const OutputWish &wish) = 0;
+    // For the tools of this host; OutputFlow::taken() is told when they have it. Calls nothing here.
+    virtual void deliver(std::vector<wire::OutputPiece> pieces) = 0;
+    // Where there was no room for output there may be some now. Calls nothing here.
+    virtual void on_room() = 0;
+    // Of a whole wish that is over: what nobody has been sent. Calls nothing here.
+    virtual void give_back(std::vector<wire::OutputPiece> pieces) = 0;
+};
+
+class OutputFlow {
+  public:
+    OutputFlow(HostPort &hosts, OutputPort &port, const JobMap &map, HostIndex self, std::uint32_t radix)
+        : hosts_(hosts), port_(port), map_(map), self_(self), tree_(map.host_count(), radix) {}
+
+    // At the begin, on every host: that host will want this with its first pull(), and what is written until then is
+    // kept for it.
+    void expect(HostIndex root, OutputWish wish);
+    // What the tools of this host want from now on.
+    void pull(OutputWish wish);
+    // Of what deliver() was given, as OutputQueue::cost().
+    void taken(std::uint32_t cost);
+    // Does anybody want it (then output() is told); and that it goes nowhere else?
+    bool wanted(Rank rank, std::uint8_t channel) const;
+    bool taken_over(Rank rank, std::uint8_t channel) const;
+    void output(Rank rank, std::uint8_t channel, std::string_view bytes, bool end);
+    // May more of it come? Else OutputPort::on_room() says when.
+    bool room(Rank rank, std::uint8_t channel) const;
+    // Is there output here that others, or this host's tools, have not got?
+    bool anything_waits() const;
+    // Bytes of this host's processes that were dropped, in all.
+    std::uint64_t dropped() const;
+
+    void on_demand(HostIndex from, const wire::OutputDemand &message);
+    void on_pieces(HostIndex from, wire::OutputPieces message);
+    void on_taken(HostIndex from, const wire::OutputTaken &message);
+    void on_host_gone(HostIndex host);
+
+  private:
+    struct Flow {
+        OutputWish wish;
+        std::uint64_t serial = 0;
+        HostIndex upstream = no_host;           // no_host: this host is the root, or upstream has gone
+        std::uint32_t under_way = 0;            // in cost: sent upstream, or delivered, and not taken
+        std::deque<wire::OutputPiece> not_sure; // sent upstream, and not taken
+        OutputQueue queue;
+        std::map<HostIndex, HostIndex> asked; // whom, and which neighbour in the tree each is behind
+    };
+    using Flows = std::map<HostIndex, Flow>;
+    bool neighbours(HostIndex a, HostIndex b) const;
+    void set(HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind, OutputWish wish);
+    void end(Flows::iterator flow);
+    void spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from);
+    void pump(HostIndex root, Flow &flow);
+    void give_credit(HostIndex root, const Flow &flow, HostIndex to, std::uint32_t cost);
+    void note_taken(Flow &flow, std::uint32_t cost);
+
+    HostPort &hosts_;
+    OutputPort &port_;
+    const JobMap &map_;
+    const HostIndex self_;
+    Tree tree_;
+    Flows flows_; // by root
+    static constexpr std::uint64_t first_serial = 1;
+    std::uint64_t next_serial_ = first_serial;
+    std::uint64_t dropped_ = 0; // of flows that are over
+};
+
+} // namespace pmixhost

@@ -1,0 +1,102 @@
+// See output_queue.h.
+#include "server-glue/iof/output_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pmixhost {
+
+// Goes through the queue once: ends of streams stay, and what other hosts have sent. A quarter of the room is made, so
+// that not each newcomer has it gone through.
+void OutputQueue::drop_oldest(std::uint64_t needed) {
+    const std::uint64_t limit = limit_ - limit_ / 4;
+    std::map<Stream, std::uint64_t> gone;
+    std::deque<Entry> kept;
+    for (auto &entry : entries_) {
+        wire::OutputPiece &piece = entry.piece;
+        if (entry.from == no_host && !piece.bytes.empty() && own_ + needed > limit) {
+            own_ -= cost(piece);
+            dropped_ += piece.bytes.size();
+            gone[stream_of(piece)] += piece.dropped + piece.bytes.size();
+            if (!piece.end)
+                continue;
+            piece.bytes.clear();
+            piece.dropped = 0;
+            own_ += cost(piece);
+        }
+        if (auto before = gone.find(stream_of(piece)); entry.from == no_host && before != gone.end()) {
+            piece.dropped += before->second;
+            gone.erase(before);
+        }
+        kept.push_back(std::move(entry));
+    }
+    entries_ = std::move(kept);
+    for (const auto &[stream, bytes] : gone)
+        missing_[stream] += bytes;
+}
+
+void OutputQueue::add_own(wire::OutputPiece piece) {
+    if (own_ + cost(piece) > limit_ && drop_oldest_)
+        drop_oldest(cost(piece));
+    if (own_ + cost(piece) > limit_) {
+        missing_[stream_of(piece)] += piece.bytes.size();
+        dropped_ += piece.bytes.size();
+        if (!piece.end)
+            return;
+        piece.bytes.clear();
+    }
+    auto missing = missing_.find(stream_of(piece));
+    if (!entries_.empty() && missing == missing_.end()) {
+        Entry &last = entries_.back();
+        if (last.from == no_host && !last.piece.end && stream_of(last.piece) == stream_of(piece) &&
+            last.piece.bytes.size() + piece.bytes.size() <= longest_piece) {
+            own_ += piece.bytes.size();
+            last.piece.bytes += piece.bytes;
+            last.piece.end = piece.end;
+            return;
+        }
+    }
+    if (missing != missing_.end()) {
+        piece.dropped += missing->second;
+        missing_.erase(missing);
+    }
+    own_ += cost(piece);
+    entries_.push_back({no_host, std::move(piece)});
+}
+
+void OutputQueue::put_back(std::deque<wire::OutputPiece> pieces) {
+    for (; !pieces.empty(); pieces.pop_back()) {
+        own_ += cost(pieces.back());
+        entries_.push_front({no_host, std::move(pieces.back())});
+    }
+}
+
+std::vector<wire::OutputPiece> OutputQueue::take_own() {
+    std::vector<wire::OutputPiece> out;
+    for (auto &entry : std::exchange(entries_, {})) {
+        if (entry.from == no_host)
+            out.push_back(std::move(entry.piece));
+        else
+            entries_.push_back(std::move(entry));
+    }
+    own_ = 0;
+    return out;
+}
+
+OutputQueue::Taken OutputQueue::take(std::uint32_t most) {
+    Taken out;
+    while (!entries_.empty() && (out.pieces.empty() || out.cost + cost(entries_.front().piece) <= most)) {
+        Entry &entry = entries_.front();
+        std::uint32_t of_this = cost(entry.piece);
+        out.cost += of_this;
+        if (entry.from == no_host)
+            own_ -= of_this;
+        else
+            out.from[entry.from] += of_this;
+        out.pieces.push_back(std::move(entry.piece));
+        entries_.pop_front();
+    }
+    return out;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,67 @@
+// Output that waits to be passed on, in the order in which it came. What processes of this host write may be dropped
+// when there is too much of it, because a slow tool must not stop a job; what came from another host is never dropped:
+// its window bounds it.
+//
+// Pure.
+#pragma once
+
+#include "common/job/job_map.h"
+#include "common/wire/iof_messages.h"
+
+#include <deque>
+#include <map>
+
+namespace pmixhost {
+
+class OutputQueue {
+  public:
+    // What a piece takes of a window.
+    static std::uint32_t cost(const wire::OutputPiece &piece) {
+        return static_cast<std::uint32_t>(piece.bytes.size()) + wire::output_overhead;
+    }
+
+    // At most `bytes` of this host's output wait, as pieces cost; beyond, the oldest is dropped, or (else) the newest.
+    void set_limit(std::uint64_t bytes, bool drop_oldest) {
+        limit_ = bytes;
+        drop_oldest_ = drop_oldest;
+    }
+    // Of a process of this host. How many bytes were dropped, the next piece of the stream says.
+    void add_own(wire::OutputPiece piece);
+    // From a neighbour, which hears of it when it is taken.
+    void add(HostIndex from, wire::OutputPiece piece) { entries_.push_back({from, std::move(piece)}); }
+
+    // What had been taken and is to be taken again, before all else.
+    void put_back(std::deque<wire::OutputPiece> pieces);
+
+    bool empty() const { return entries_.empty(); }
+    // What waits of this host's own.
+    std::vector<wire::OutputPiece> take_own();
+    // What this host's pieces cost that wait.
+    std::uint64_t own() const { return own_; }
+    struct Taken {
+        std::vector<wire::OutputPiece> pieces;
+        std::uint32_t cost = 0;
+        std::map<HostIndex, std::uint32_t> from; // the costs by neighbour
+    };
+    // The first pieces, of `most` in cost together; the first one even if it alone costs more.
+    Taken take(std::uint32_t most);
+    // Bytes that have been dropped, in all.
+    std::uint64_t dropped() const { return dropped_; }
+
+  private:
+    struct Entry {
+        HostIndex from = no_host; // no_host: this host
+        wire::OutputPiece piece;
+    };
+    using Stream = std::pair<Rank, std::uint8_t>;
+    static Stream stream_of(const wire::OutputPiece &piece) { return {piece.rank, piece.channel}; }
+    void drop_oldest(std::uint64_t needed);
+
+    std::deque<Entry> entries_;
+    static constexpr std::size_t longest_piece = 32u << 10; // that small ones are put together to
+    std::map<Stream, std::uint64_t> missing_;               // dropped behind all that waits
+    std::uint64_t limit_ = 0, own_ = 0, dropped_ = 0;
+    bool drop_oldest_ = false;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,366 @@
+// See step_iof.h.
+#include "server-glue/iof/step_iof.h"
+
+#include "server-glue/library/convert.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace pmixhost {
+
+namespace {
+
+// libpmix does not tell when a tool goes. What one has taken over goes nowhere from its end to the next look.
+constexpr Duration tools_look = std::chrono::seconds(1), taken_over_look = std::chrono::milliseconds(20);
+// A stream that is open when its task has ended is held by what the task has left behind.
+constexpr Duration left_open_patience = std::chrono::seconds(5);
+// What is forwarded has no other reader, and its own may be slow.
+constexpr Duration forward_patience = std::chrono::seconds(20);
+// Where the output of a spawned job comes together.
+constexpr HostIndex forwarding_host = 0;
+// What any host holds back, however little was asked for: what comes must stay for a moment.
+constexpr std::uint64_t least_cache = 64u << 10; // that of io.cache is not less
+// Nobody's: what is delivered for it replaces the last piece that libpmix keeps for whoever pulls next.
+constexpr const char *nobody = "pmixhost.nobody";
+
+} // namespace
+
+static OutputWish forwarded(std::uint8_t channels, std::uint64_t cache) {
+    constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
+    OutputWish wish;
+    wish.pulled.channels = wish.taken_over.channels = static_cast<std::uint8_t>(channels & output);
+    wish.cache = cache;
+    wish.whole = true;
+    return wish;
+}
+
+StepIof::StepIof(StepContext &context, StepTools &tools, ChildrenIo &children)
+    : context_(context), tools_(tools), children_(children),
+      forwards_(context.step.parent ? context.step.parent->forwards : 0),
+      streams_(context.loop, {[this](Rank rank, std::uint8_t channel) { return output_.wanted(rank, channel); },
+                              [this](Rank rank, std::uint8_t channel) { return output_.taken_over(rank, channel); },
+                              [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
+                                  output_.output(rank, channel, bytes, end);
+                              },
+                              [this](Rank rank, std::uint8_t channel) { return output_.room(rank, channel); }}),
+      output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
+      input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
+    streams_.hold_input(forwards_ & wire::stdin_channel);
+    if (forwards_output())
+        begin_forwarding();
+}
+
+void StepIof::take_asks(UpcallHandlers &handlers) {
+    gate_ = handlers.shared<PullGate>();
+    gate_->nspace = context_.step.nspace;
+    gate_->ranks = context_.step.map.rank_count();
+    if (context_.step.parent)
+        gate_->channels = forwards_;
+    tools_.when_one_comes([this] { judge(); });
+    handlers.on<PullAsk>([this](PullAsk ask) { pull(std::move(ask)); });
+    handlers.on<PullEndAsk>([this](PullEndAsk) {
+        if (child_pulls_ > 0)
+            --child_pulls_; // it may have been the other kind
+        else if (pulls_ > 0 && --pulls_ == 0)
+            return end_pulls("it is over");
+        restore();
+    });
+    handlers.on<PushAsk>([this](PushAsk ask) { push(std::move(ask)); });
+}
+
+void StepIof::take_messages(StepMessages &messages) {
+    using Peer = StepMessages::Peer;
+    messages.on<wire::OutputDemand>(Peer::host, [this](HostIndex from, wire::OutputDemand message, SharedBytes) {
+        output_.on_demand(from, message);
+    });
+    messages.on<wire::OutputPieces>(Peer::host, [this](HostIndex from, wire::OutputPieces message, SharedBytes) {
+        output_.on_pieces(from, std::move(message));
+    });
+    messages.on<wire::OutputTaken>(Peer::host, [this](HostIndex from, wire::OutputTaken message, SharedBytes) {
+        output_.on_taken(from, message);
+    });
+    messages.on<wire::InputPush>(Peer::host, [this](HostIndex from, wire::InputPush message, SharedBytes) {
+        input_.on_push(from, std::move(message));
+    });
+    messages.on<wire::InputTaken>(
+        Peer::host, [this](HostIndex from, wire::InputTaken message, SharedBytes) { input_.on_taken(from, message); });
+    messages.on<wire::ForwardedOutputTaken>(Peer::session,
+                                            [this](HostIndex, wire::ForwardedOutputTaken message, SharedBytes) {
+                                                if (forward_)
+                                                    forward_->on_reply(context_.now(), message);
+                                            });
+    messages.on<wire::ForwardedInput>(Peer::session, [this](HostIndex, wire::ForwardedInput message, SharedBytes) {
+        on_forwarded_input(std::move(message));
+    });
+}
+
+void StepIof::on_host_gone(HostIndex host, bool left) {
+    output_.on_host_gone(host);
+    input_.on_host_gone(host, left);
+}
+
+void StepIof::take_streams(Rank rank, TaskDescriptors descriptors) {
+    streams_.add(rank, std::move(descriptors));
+}
+
+bool StepIof::holds_end(TimePoint ended) {
+    if (forwards_output() && context_.now() < ended + forward_patience &&
+        (output_.anything_waits() || (forward_ && !forwarded_all())))
+        return true;
+    if (streams_.rm_waits())
+        return true; // the RM waits as well, and says when that is enough
+    if (context_.now() >= ended + left_open_patience)
+        return false;
+    return streams_.any_open() || output_.anything_waits() || !tools_have_all();
+}
+
+// Those of other hosts may still run: what they write comes through here.
+bool StepIof::forwarded_all() {
+    if (forward_->waits())
+        return false;
+    constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
+    std::size_t streams = context_.step.map.rank_count() *
+                          static_cast<std::size_t>(std::popcount(static_cast<std::uint8_t>(forwards_ & output)));
+    bool alone = true;
+    for (HostIndex host = 0; host < context_.step.map.host_count(); ++host)
+        alone = alone && (host == context_.self() || context_.host_gone(host));
+    return alone || forward_ended_.size() >= streams;
+}
+
+// Tools of this host have got the ends of all that they pull, or there are none.
+bool StepIof::tools_have_all() {
+    if (pulls_ == 0 || tools_.how_many() == 0)
+        return true;
+    std::size_t ranks = wish_.pulled.ranks.empty() ? context_.step.map.rank_count() : wish_.pulled.ranks.size();
+    std::size_t streams = ranks * static_cast<std::size_t>(std::popcount(wish_.pulled.channels));
+    return ended_here_.size() >= streams && tools_.most_unsent() == 0;
+}
+
+static void add(OutputSelection &selection, const PullAsk &ask) {
+    bool everyone = selection.channels != 0 && selection.ranks.empty();
+    for (const auto &source : ask.sources) {
+        if (source.rank == PMIX_RANK_WILDCARD)
+            everyone = true;
+        else
+            selection.ranks.insert(source.rank);
+    }
+    if (everyone)
+        selection.ranks.clear();
+    selection.channels |= ask.channels;
+}
+
+// --- pulls ------------------------------------------------------------------------------------------
+
+// Of whoever took the output over libpmix does not say whether it is the one that has gone.
+void StepIof::restore() {
+    if (wish_.taken_over.channels == 0)
+        return;
+    wish_.taken_over = {};
+    want();
+}
+
+// What this host's tools want, and what is forwarded.
+void StepIof::want() {
+    // They can pull only what is forwarded (PullGate::channels).
+    output_.pull(forward_ ? forwarded(forwards_, context_.settings.io_cache) : wish_);
+}
+
+// A tool has come or gone, or perhaps. libpmix cannot keep what one tool pulls from another that was refused the same.
+void StepIof::judge() {
+    const std::size_t present = tools_.how_many();
+    if (present == 0)
+        child_pulls_ = 0;
+    bool may = tools_.all_may(policy::Action::output, false);
+    gate_->of_children = may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    if (!captures(context_))
+        return;
+    pmix_status_t verdict = present == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
+    if (gate_->verdict.exchange(verdict) != verdict && present > 0)
+        tools_.all_may(policy::Action::output, true); // once, for the log
+    if (pulls_ > 0 && (!may || present == 0))
+        end_pulls(may ? "no tool is here" : "a tool has come that the rules allow no output");
+    else if (std::exchange(gone_, tools_.have_gone()) != tools_.have_gone())
+        restore();
+    look_at_tools_ = present == 0 ? TimePoint::max()
+                                  : context_.now() + (wish_.taken_over.channels != 0 ? taken_over_look : tools_look);
+}
+
+void StepIof::pull(PullAsk ask) {
+    if (ask.of_child) {
+        child_pulls_ += tools_.how_many() > 0; // how those of processes end nobody tells
+        return;
+    }
+    if (gate_->verdict != PMIX_SUCCESS)
+        return; // a tool without the right has come meanwhile
+    add(wish_.pulled, ask);
+    if (ask.take_over)
+        add(wish_.taken_over, ask);
+    const std::uint64_t most = context_.settings.io_cache;
+    wish_.cache = std::max(wish_.cache, std::clamp(ask.cache.value_or(most), least_cache, most));
+    wish_.drop_oldest = ask.drop_oldest;
+    wish_.kept = pulls_++ == 0; // who pulls already has had it
+    context_.log.info("output of job {} is pulled{}", context_.step.job_id, ask.take_over ? ", and taken over" : "");
+    want();
+    judge(); // for when to look at the tools
+}
+
+void StepIof::end_pulls(const char *why) {
+    pulls_ = 0;
+    wish_ = {};
+    want();
+    context_.log.info("output of job {} is no longer pulled: {}", context_.step.job_id, why);
+    context_.library->deliver_output({proc_of(nobody, 0), wire::stdout_channel, {}, true}, [](pmix_status_t) {});
+}
+
+void StepIof::on_time(TimePoint now) {
+    if (now >= look_at_tools_)
+        judge();
+    if (now >= pace_.next_time())
+        go_on();
+    if (forward_)
+        forward_->on_time(now);
+}
+
+std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
+    std::vector<wire::OutputPiece> pieces;
+    for (Rank rank : context_.ranks_here()) {
+        for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
+            auto kept = wish.pulled.has(rank, channel) ? streams_.kept(rank, channel) : std::nullopt;
+            if (kept && (!kept->bytes.empty() || kept->end))
+                pieces.push_back({rank, channel, kept->end, 0, Bytes(kept->bytes)});
+        }
+    }
+    return pieces;
+}
+
+// A tool that took the output over and has gone is noticed before more is lost.
+void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
+    if (wish_.taken_over.channels != 0)
+        look_at_tools_ = context_.now();
+    for (auto &piece : pieces) {
+        std::uint32_t of_this = OutputQueue::cost(piece);
+        bool is_forwarded = forward_ && (forwards_ & piece.channel);
+        if (is_forwarded) {
+            if (piece.end)
+                forward_ended_.emplace(piece.rank, piece.channel);
+            forward_->add(piece, std::exchange(of_this, 0));
+        }
+        if (pulls_ == 0 || !wish_.pulled.has(piece.rank, piece.channel)) {
+            queue_taken(of_this);
+            continue;
+        }
+        // A tool that is slow holds up neither the one it is for nor who writes.
+        if (is_forwarded && pace_.next_time() != TimePoint::max()) {
+            missed_ += piece.bytes.size();
+            continue;
+        }
+        if (piece.dropped > 0) {
+            missed_ += piece.dropped;
+            if (auto others = missed_lines_.admit(context_.now()))
+                context_.log.warning("tools here were too slow for the output of rank {}: {} bytes of job {} are "
+                                     "missing so far (io.cache){}",
+                                     piece.rank, missed_, context_.step.job_id, not_logged(*others));
+        }
+        if (piece.end)
+            ended_here_.emplace(piece.rank, piece.channel);
+        context_.library->deliver_output(
+            {proc_of(context_.step.nspace, piece.rank), piece.channel, std::move(piece.bytes), piece.end != 0},
+            [this, of_this](pmix_status_t) { queue_taken(of_this); });
+    }
+}
+
+// Not at once: the flow is in the middle of it.
+void StepIof::queue_taken(std::uint32_t cost) {
+    queued_ += cost;
+    if (!std::exchange(goes_on_, true))
+        context_.loop.post([this] {
+            goes_on_ = false;
+            if (pace_.next_time() == TimePoint::max())
+                go_on();
+        });
+}
+
+void StepIof::go_on() {
+    if (pace_.go(context_.now()))
+        output_.taken(std::exchange(queued_, 0));
+}
+
+// --- to the parent of a spawned job ------------------------------------------------------------------
+
+// Before any task writes; and on all hosts, whose output waits for the demand.
+void StepIof::begin_forwarding() {
+    output_.expect(forwarding_host, forwarded(forwards_, context_.settings.io_cache));
+    if (context_.self() != forwarding_host)
+        return;
+    const auto &parent = *context_.step.parent;
+    forward_.emplace(parent.nspace, parent.host,
+                     OutputForward::Callbacks{
+                         [this](wire::ForwardedOutput message) {
+                             if (!context_.send_to_session(message))
+                                 context_.loop.post([this] { on_session_gone(); });
+                         },
+                         [this](std::uint32_t cost) { context_.loop.post([this, cost] { output_.taken(cost); }); },
+                         [this](std::uint64_t lost) { context_.loop.post([this, lost] { end_forwarding(lost); }); }});
+}
+
+void StepIof::on_library() {
+    if (!forward_)
+        return;
+    want();
+    forward_->open();
+}
+
+// The RM gets what comes now.
+void StepIof::end_forwarding(std::uint64_t lost) {
+    context_.log.info("the output of job {} is no longer forwarded: {} has nobody who takes it; {} bytes are lost",
+                      context_.step.job_id, context_.step.parent->nspace, lost);
+    forward_.reset();
+    forwards_ &= wire::stdin_channel;
+    want();
+}
+
+void StepIof::on_forwarded_input(wire::ForwardedInput message) {
+    StatusReply reply(
+        [this, id = message.id](pmix_status_t status) {
+            context_.send_to_session(wire::ForwardedInputTaken{id, status});
+        },
+        PMIX_ERR_LOST_CONNECTION);
+    bool known = std::all_of(message.ranks.begin(), message.ranks.end(),
+                             [this](Rank rank) { return rank < context_.step.map.rank_count(); });
+    if (!context_.step.parent || message.source != context_.step.parent->nspace ||
+        (forwards_ & wire::stdin_channel) == 0)
+        return reply(PMIX_ERR_NOT_SUPPORTED);
+    if (!known)
+        return reply(PMIX_ERR_NOT_FOUND);
+    std::sort(message.ranks.begin(), message.ranks.end());
+    message.ranks.erase(std::unique(message.ranks.begin(), message.ranks.end()), message.ranks.end());
+    input_.push(std::move(message.ranks), std::move(message.bytes), message.end != 0, std::move(reply));
+}
+
+// --- pushes -----------------------------------------------------------------------------------------
+
+void StepIof::push(PushAsk ask) {
+    if (!ask.targets.empty() && children_.channels_of(ask.targets.front().nspace) != 0)
+        return children_.push(std::move(ask));
+    if (!captures(context_))
+        return ask.reply(PMIX_ERR_NOT_SUPPORTED);
+    std::vector<Rank> ranks;
+    bool everyone = ask.targets.empty();
+    for (const auto &target : ask.targets) {
+        if (target.nspace != context_.step.nspace ||
+            (target.rank >= context_.step.map.rank_count() && target.rank != PMIX_RANK_WILDCARD))
+            return ask.reply(PMIX_ERR_NOT_FOUND);
+        everyone = everyone || target.rank == PMIX_RANK_WILDCARD;
+        ranks.push_back(target.rank);
+    }
+    if (everyone)
+        ranks.clear();
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    input_.push(std::move(ranks), std::move(ask.bytes), ask.end, std::move(ask.reply));
+}
+
+} // namespace pmixhost

@@ -1,0 +1,108 @@
+// The standard streams of this host's tasks that the daemon has taken (contrib/doc/task-door.md): what a task writes is
+// passed on to where the RM takes it, and a copy is offered to whoever wants one; what comes from the RM goes to the
+// task's standard input, and so does what is pushed.
+//
+// A stream of the RM that does not take what was written stops the task, as it would without the daemon; nothing else
+// does. Regular files and terminals are not taken.
+//
+// All in the loop's thread. Callbacks are never called from within the functions here but give().
+#pragma once
+
+#include "common/base/log.h"
+#include "common/base/unique_fd.h"
+#include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
+#include "common/wire/iof_messages.h"
+#include "server-glue/core/task_descriptors.h"
+#include "server-glue/library/replies.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace pmixhost {
+
+class TaskStreams {
+  public:
+    static constexpr std::size_t kept_bytes = 16u << 10;  // of each stream, of what was written last
+    static constexpr std::size_t piece_bytes = 32u << 10; // are read at once
+
+    struct Callbacks {
+        // Is a copy wanted; and shall the RM not get it?
+        std::function<bool(Rank, std::uint8_t channel)> wanted, taken_over;
+        // Of what the task has written; `end`: it has closed the stream.
+        std::function<void(Rank, std::uint8_t channel, std::string_view bytes, bool end)> on_output;
+        // May it write more? Else look_for_room() says when to ask again.
+        std::function<bool(Rank, std::uint8_t channel)> room;
+    };
+    TaskStreams(EventLoop &loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
+
+    void add(Rank rank, TaskDescriptors descriptors);
+    bool has(Rank rank) const { return tasks_.contains(rank); }
+    // What the stream's task wrote last, and whether it has closed it.
+    struct Kept {
+        std::string_view bytes;
+        bool end;
+    };
+    std::optional<Kept> kept(Rank rank, std::uint8_t channel) const;
+    // As InputPort::give().
+    void give(Rank rank, const SharedBytes &bytes, bool end, StatusReply reply);
+    void look_for_room();
+    // What was offered as on_output() goes to the RM after all, if the stream still leads there.
+    void give_back(Rank rank, std::uint8_t channel, std::string_view bytes);
+    // From now on a task's input does not end where that of the RM does, but when that is given; or it does again.
+    void hold_input(bool hold);
+    // The task has ended: nobody reads what is for it.
+    void task_gone(Rank rank);
+
+    // Is there output that the RM has not taken, or that has not been read?
+    bool rm_waits() const;
+    // Is a stream still open at its task's end?
+    bool any_open() const;
+
+  private:
+    struct Output {
+        enum class Waits { for_nothing, for_task, for_rm, for_room };
+        Rank rank;
+        std::uint8_t channel;
+        UniqueFd rms, ours;
+        EventLoop::Handle watch;
+        Waits waits = Waits::for_nothing;
+        Bytes pending; // for the RM
+        Bytes kept;
+        bool ended = false;
+    };
+    struct Input {
+        struct Piece {
+            SharedBytes bytes;
+            std::size_t written = 0;
+            bool end = false;
+            StatusReply reply;
+        };
+        UniqueFd rms, ours;
+        EventLoop::Handle rms_watch, ours_watch;
+        std::deque<Piece> pieces;
+        bool rms_ended = false;
+    };
+    struct Task {
+        std::map<std::uint8_t, Output> outputs; // by channel
+        std::unique_ptr<Input> input;
+    };
+    void watch(Output &stream);
+    void read_output(Output &stream);
+    void flush(Output &stream);
+    void watch_rms(Rank rank, Input &input);
+    void read_rms(Rank rank);
+    void write_input(Rank rank);
+    void close_input(Input &input, pmix_status_t status);
+
+    EventLoop &loop_;
+    Callbacks callbacks_;
+    std::map<Rank, Task> tasks_;
+    bool hold_input_ = false;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,297 @@
+/* A PMIx tool that follows what a job writes, and writes to its standard input.
+ * usage: io_tool NS WHAT ...
+ * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, cache=BYTES, required
+ *                               (the last one said must be met)
+ *        pull DIR RANKS CHANNELS  RANKS "all" or "0,2"; CHANNELS "out", "err" or "both". What comes is written to
+ *                               DIR/RANK.out and DIR/RANK.err, byte for byte; "pull: STATUS"
+ *        as FORMAT[=TEXT]       before all else, for PMIx_tool_init: tag, timestamp, xml, rank, file=PATH,
+ *                               directory=PATH, only (with the last two: nowhere else), local
+ *        print RANKS CHANNELS   likewise, and libpmix writes what comes to where it belongs; "print: STATUS"
+ *        ends N                 waits until N streams have ended: "ended N"
+ *        bytes N                waits until that many bytes have come
+ *        drop                   the last pull is over: "drop: STATUS"
+ *        push RANKS TEXT        to their standard input, with a newline: "push: STATUS"
+ *        feed RANKS BYTES       as many bytes, 64 KiB at a time: "feed: STATUS"
+ *        close RANKS            their standard input ends: "close: STATUS"
+ *        stop FILE              the callback waits, as in a tool that does not read, until FILE exists
+ *        hold FILE              "held", and then waits until FILE exists
+ *        make FILE              makes it
+ *        of OTHER-NS            what follows is about the processes of that one
+ *        spawn N CHANNELS COMMAND  starts so many shells with it, whose streams CHANNELS (of "ioe") are forwarded:
+ *                               "spawn: STATUS"; what follows is about these */
+#include "client.h"
+
+#include <pmix_tool.h>
+
+#include <sys/stat.h>
+
+enum { most_ranks = 1024 };
+
+static struct {
+    sem_t news;
+    unsigned long long bytes;
+    unsigned ends;
+    char directory[1024];
+    const char *stopped_until;
+    size_t id;
+} heard;
+
+static void write_all(const char *path, const char *bytes, size_t size) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    while (fd >= 0 && size > 0) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0)
+            break;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source, pmix_byte_object_t *payload,
+                      pmix_info_t info[], size_t ninfo) {
+    (void)id;
+    char path[1100];
+    if (heard.stopped_until)
+        await_file(heard.stopped_until);
+    if (payload && payload->size > 0) {
+        snprintf(path, sizeof path, "%s/%u.%s", heard.directory, source->rank,
+                 channel & PMIX_FWD_STDERR_CHANNEL ? "err" : "out");
+        write_all(path, payload->bytes, payload->size);
+        __atomic_add_fetch(&heard.bytes, payload->size, __ATOMIC_SEQ_CST);
+    }
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_IOF_COMPLETE))
+            __atomic_add_fetch(&heard.ends, 1, __ATOMIC_SEQ_CST);
+    sem_post(&heard.news);
+}
+
+static pmix_proc_t *processes_of(const char *nspace, const char *ranks, size_t *count) {
+    static pmix_proc_t procs[most_ranks];
+    *count = 0;
+    if (!strcmp(ranks, "all")) {
+        procs[(*count)++] = process(nspace, PMIX_RANK_WILDCARD);
+        return procs;
+    }
+    char *copy = strdup(ranks), *rest = copy;
+    for (char *one = strsep(&rest, ","); one && *count < most_ranks; one = strsep(&rest, ","))
+        procs[(*count)++] = process(nspace, (pmix_rank_t)atoi(one));
+    free(copy);
+    return procs;
+}
+
+static struct {
+    sem_t there;
+    pmix_status_t status;
+} answer;
+
+static void on_registered(pmix_status_t status, size_t id, void *data) {
+    (void)data;
+    heard.id = id;
+    answer.status = status;
+    sem_post(&answer.there);
+}
+
+static void on_done(pmix_status_t status, void *data) {
+    (void)data;
+    answer.status = status;
+    sem_post(&answer.there);
+}
+
+static pmix_status_t settle(pmix_status_t rc, const char *what) {
+    if (rc == PMIX_OPERATION_SUCCEEDED)
+        return PMIX_SUCCESS;
+    if (rc == PMIX_SUCCESS) {
+        await(&answer.there, what);
+        rc = answer.status;
+    }
+    return rc;
+}
+
+static pmix_status_t push(const char *nspace, const char *ranks, char *bytes, size_t size) {
+    size_t count;
+    pmix_proc_t *procs = processes_of(nspace, ranks, &count);
+    pmix_byte_object_t object = {.bytes = bytes, .size = size};
+    pmix_info_t info;
+    bool yes = true;
+    PMIX_INFO_LOAD(&info, PMIX_IOF_COMPLETE, &yes, PMIX_BOOL);
+    return settle(PMIx_IOF_push(procs, count, &object, size ? NULL : &info, size ? 0 : 1, on_done, NULL),
+                  "PMIx_IOF_push");
+}
+
+static pmix_status_t feed(const char *nspace, const char *ranks, long size) {
+    static char block[64 << 10];
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = (char)('a' + i % 26);
+    while (size > 0) {
+        size_t piece = size < (long)sizeof block ? (size_t)size : sizeof block;
+        pmix_status_t rc = push(nspace, ranks, block, piece);
+        if (rc != PMIX_SUCCESS)
+            return rc;
+        size -= (long)piece;
+    }
+    return PMIX_SUCCESS;
+}
+
+static void did(const char *what, pmix_status_t rc) {
+    say("%s: %s", what, status_name(rc));
+}
+
+static pmix_status_t spawn_shells(int count, const char *channels, char *command, pmix_nspace_t nspace) {
+    static char shell[] = "/bin/sh", option[] = "-c", directory[4096];
+    char *arguments[] = {shell, option, command, NULL};
+    pmix_info_t info[3];
+    size_t given = 0;
+    bool yes = true;
+    pmix_rank_t all = PMIX_RANK_WILDCARD;
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = shell;
+    app.argv = arguments;
+    app.cwd = getcwd(directory, sizeof directory);
+    app.maxprocs = count;
+    if (strchr(channels, 'i'))
+        PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDIN, &all, PMIX_PROC_RANK);
+    if (strchr(channels, 'o'))
+        PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
+    if (strchr(channels, 'e'))
+        PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDERR, &yes, PMIX_BOOL);
+    return PMIx_Spawn(info, given, &app, 1, nspace);
+}
+
+/* The words "as FORMAT" that `words` begins with; at most 7. */
+static size_t read_formats(char **words, pmix_info_t *into) {
+    static const struct {
+        const char *name, *key;
+    } formats[] = {{"tag", PMIX_IOF_TAG_OUTPUT},       {"timestamp", PMIX_IOF_TIMESTAMP_OUTPUT},
+                   {"xml", PMIX_IOF_XML_OUTPUT},       {"rank", PMIX_IOF_RANK_OUTPUT},
+                   {"file=", PMIX_IOF_OUTPUT_TO_FILE}, {"directory=", PMIX_IOF_OUTPUT_TO_DIRECTORY},
+                   {"only", PMIX_IOF_FILE_ONLY},       {"local", PMIX_IOF_LOCAL_OUTPUT}};
+    size_t count = 0;
+    bool yes = true;
+    for (; words[0] && words[1] && !strcmp(words[0], "as") && count < 7; words += 2) {
+        for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+            const char *text = strchr(words[1], '=');
+            size_t size = text ? (size_t)(text - words[1]) + 1 : strlen(words[1]);
+            if (strlen(formats[i].name) != size || strncmp(words[1], formats[i].name, size) != 0)
+                continue;
+            if (text)
+                PMIX_INFO_LOAD(&into[count], formats[i].key, text + 1, PMIX_STRING);
+            else
+                PMIX_INFO_LOAD(&into[count], formats[i].key, &yes, PMIX_BOOL);
+            count++;
+        }
+    }
+    return count;
+}
+
+static pmix_iof_channel_t channels_of(const char *word) {
+    return !strcmp(word, "out")   ? PMIX_FWD_STDOUT_CHANNEL
+           : !strcmp(word, "err") ? PMIX_FWD_STDERR_CHANNEL
+                                  : PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL;
+}
+
+int main(int argc, char **argv) {
+    pmix_info_t directives[8];
+    size_t ndirs = 0;
+    watch(100);
+    sem_init(&heard.news, 0, 0);
+    sem_init(&answer.there, 0, 0);
+    if (argc < 2)
+        fail("usage: io_tool NS WHAT ...");
+    const char *nspace = argv[1];
+    pmix_nspace_t child = "";
+    pmix_info_t init[8];
+    size_t formats = read_formats(argv + 2, init);
+    PMIX_INFO_LOAD(&init[formats], PMIX_SERVER_NSPACE, nspace, PMIX_STRING);
+    me.doing = "PMIx_tool_init";
+    bool is_named = getenv("PMIX_SERVER_URI41") != NULL;
+    pmix_status_t rc = PMIx_tool_init(&me.proc, init, formats + (is_named ? 0 : 1));
+    if (rc != PMIX_SUCCESS)
+        rc = PMIx_tool_init(&me.proc, init, formats); /* where `pmixhost with` says which */
+    if (rc != PMIX_SUCCESS) {
+        did("init", rc);
+        return 1;
+    }
+    for (char **word = argv + 2; *word; word++) {
+        const char *what = me.doing = *word;
+        if (!strcmp(what, "with") && word[1]) {
+            char *key = *++word;
+            uint32_t number = strchr(key, '=') ? (uint32_t)atoi(strchr(key, '=') + 1) : 0;
+            bool yes = true;
+            if (!strncmp(key, "cache", 5))
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_CACHE_SIZE, &number, PMIX_UINT32);
+            else if (!strcmp(key, "oldest"))
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_DROP_OLDEST, &yes, PMIX_BOOL);
+            else if (!strcmp(key, "copy"))
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_COPY, &yes, PMIX_BOOL);
+            else if (!strcmp(key, "redirect"))
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_REDIRECT, &yes, PMIX_BOOL);
+            else if (!strcmp(key, "unknown"))
+                PMIX_INFO_LOAD(&directives[ndirs++], "pmixhost.no.such.thing", &yes, PMIX_BOOL);
+            else if (!strcmp(key, "required") && ndirs > 0)
+                PMIX_INFO_REQUIRED(&directives[ndirs - 1]);
+        } else if (!strcmp(what, "pull") && word[1] && word[2] && word[3]) {
+            snprintf(heard.directory, sizeof heard.directory, "%s", word[1]);
+            mkdir(heard.directory, 0755);
+            size_t count;
+            pmix_proc_t *procs = processes_of(nspace, word[2], &count);
+            pmix_iof_channel_t channels = channels_of(word[3]);
+            word += 3;
+            did(what, settle(PMIx_IOF_pull(procs, count, ndirs ? directives : NULL, ndirs, channels, on_output,
+                                           on_registered, NULL),
+                             "PMIx_IOF_pull"));
+        } else if (!strcmp(what, "print") && word[1] && word[2]) {
+            size_t count;
+            pmix_proc_t *procs = processes_of(nspace, word[1], &count);
+            pmix_iof_channel_t channels = channels_of(word[2]);
+            word += 2;
+            did(what,
+                settle(PMIx_IOF_pull(procs, count, NULL, 0, channels, NULL, on_registered, NULL), "PMIx_IOF_pull"));
+        } else if (!strcmp(what, "as") && word[1]) {
+            ++word; /* of PMIx_tool_init */
+        } else if (!strcmp(what, "ends") && word[1]) {
+            unsigned wanted = (unsigned)atoi(*++word);
+            while (__atomic_load_n(&heard.ends, __ATOMIC_SEQ_CST) < wanted)
+                await(&heard.news, "the ends of streams");
+            say("ended %u", wanted);
+        } else if (!strcmp(what, "bytes") && word[1]) {
+            unsigned long long wanted = strtoull(*++word, NULL, 10);
+            while (__atomic_load_n(&heard.bytes, __ATOMIC_SEQ_CST) < wanted)
+                await(&heard.news, "bytes");
+            say("got %llu", wanted);
+        } else if (!strcmp(what, "drop")) {
+            did(what, settle(PMIx_IOF_deregister(heard.id, NULL, 0, on_done, NULL), "PMIx_IOF_deregister"));
+        } else if (!strcmp(what, "push") && word[1] && word[2]) {
+            char text[4096];
+            int size = snprintf(text, sizeof text, "%s\n", word[2]);
+            did(what, push(nspace, word[1], text, (size_t)size));
+            word += 2;
+        } else if (!strcmp(what, "feed") && word[1] && word[2]) {
+            did(what, feed(nspace, word[1], atol(word[2])));
+            word += 2;
+        } else if (!strcmp(what, "close") && word[1]) {
+            did(what, push(nspace, *++word, NULL, 0));
+        } else if (!strcmp(what, "stop") && word[1]) {
+            heard.stopped_until = *++word;
+        } else if (!strcmp(what, "make") && word[1]) {
+            close(open(*++word, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+        } else if (!strcmp(what, "of") && word[1]) {
+            nspace = *++word;
+        } else if (!strcmp(what, "spawn") && word[1] && word[2] && word[3]) {
+            pmix_status_t spawned = spawn_shells(atoi(word[1]), word[2], word[3], child);
+            nspace = child;
+            word += 3;
+            did(what, spawned);
+        } else if (!strcmp(what, "hold") && word[1]) {
+            say("held");
+            await_file(*++word);
+        } else {
+            fail("there is no '%s', or not like this", what);
+        }
+    }
+    me.doing = "PMIx_tool_finalize";
+    did("finalize", PMIx_tool_finalize());
+    return 0;
+}

@@ -1,0 +1,461 @@
+#!/bin/bash
+# Tools that follow what a running job writes, take it over, and write to its standard input (io.capture); and that
+# without a tool a job's output is what it is without all this.
+. "$(dirname "$0")/../common/words.sh"
+
+pmixhost=$PMIXHOST_BUILD/tools/pmixhost log=$test_dir/daemons.log task=$test_dir/task data=$test_dir/data
+capture=('[log]' "file = \"$log\"" 'level = "info"' '[io]' 'capture = "on"')
+ranks=(0 1 2 3 4 5 6 7)
+
+# --- what the jobs do and write ----------------------------------------------------------------------
+
+# task STEP ...: a program of the jobs. The files are in the directory it runs in.
+cat >"$task" <<'TASK'
+#!/bin/bash
+me=$SLURM_PROCID
+wait_for() { until [[ -e $1 ]]; do sleep 0.05; done; }
+for step; do
+    argument=${step#*=}
+    case $step in
+        there) : >"there.$me" ;;
+        await=*) wait_for "${argument/\%t/$me}" ;;
+        write=*) # FILES: FILES.out.RANK and FILES.err.RANK, at once
+            cat "$argument.err.$me" >&2 &
+            cat "$argument.out.$me"
+            wait
+            ;;
+        lines=*) for ((i = 0; i < 50; i++)); do echo "$argument $me $i"; done ;;
+        much=*) yes | head -c "$argument" ;;
+        wrote) : >"wrote.$me" ;;
+        read)
+            cat >"read.$me"
+            : >"ended.$me"
+            ;;
+        slowly)
+            python3 -c 'import os, time
+while piece := os.read(0, 20000):
+    os.write(1, piece)
+    time.sleep(0.002)' >"read.$me"
+            : >"ended.$me"
+            ;;
+        code=*) exit "$argument" ;;
+    esac
+done
+TASK
+chmod 755 "$task"
+mkdir "$data"
+# text: lines; bytes: any bytes (slurmstepd keeps a line without its end until the task ends); early: less than a daemon
+# keeps (TaskStreams); brief: a last line without its end.
+python3 - "$data" <<'MAKE'
+import random, sys
+some = random.Random(66)
+for rank in range(8):
+    for channel in ("out", "err"):
+        def put(name, content):
+            open(f"{sys.argv[1]}/{name}.{channel}.{rank}", "wb").write(content)
+        lines = "".join(f"{channel} {rank} {i:05} {'x' * some.randrange(120)}\n" for i in range(2700))
+        put("text", lines.encode())
+        put("bytes", some.randbytes(200_000) + b"\n")
+        put("early", f"early {channel} of {rank}\n".encode() * 40)
+        put("brief", some.randbytes(4000) + b"no end of line")
+MAKE
+chmod -R a+rX "$data"
+size_of() { cat "$@" | wc -c; }
+
+# --- jobs and tools ----------------------------------------------------------------------------------
+
+# start NAME SRUN-ARGUMENT ...: a job in the background, in a directory of its own ($dir), its output in out and err
+# there and its standard input that of the caller; $job, $nspace and $job_pid are set.
+start() {
+    dir=$test_dir/$1
+    mkdir -m 1777 "$dir"
+    : >"$log"
+    chmod 666 "$log"
+    (cd "$dir" && exec timeout -k 5 100 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" -J "$1" "${@:2}") \
+        >"$dir/out" 2>"$dir/err" <&0 9>&- &
+    job_pid=$!
+}
+all_there() { # COUNT
+    (($(find "$dir" -name 'there.*' | wc -l) == $1))
+}
+# running COUNT: the job that was started has so many tasks, which run.
+running() {
+    ok "${dir##*/}: the job runs" until_true 40 all_there "$1"
+    job=$(as_user root squeue -h -n "${dir##*/}" -o %i)
+    nspace=slurm.$job.0
+}
+make_file() { : >"$dir/$1"; }
+end() { # sets $code
+    make_file end
+    code=0
+    wait "$job_pid" || code=$?
+}
+# at HOST COMMAND ...: a command of the job's user
+at() { (cd "$dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 --host "$1" -- "${@:2}" 2>&1); }
+tool() { at "$1" "$clients/io_tool" "$nspace" "${@:2}"; } # HOST WORD ...
+# follow NAME HOST WORD ...: a tool in the background; what it says is in NAME.said.
+declare -A tools=()
+follow() {
+    : >"$dir/$1.said"
+    tool "${@:2}" >"$dir/$1.said" 2>/dev/null & # what the shell says of one that is killed
+    tools[$1]=$!
+}
+said() { grep -q "^$2" "$dir/$1.said"; } # NAME TEXT
+has_said() { until_true "${3:-30}" said "$1" "$2"; }
+over() { wait "${tools[$1]}"; } # NAME
+# same DIRECTORY FILES ...: a tool has what all ranks wrote, byte for byte, of FILES one after the other.
+same() {
+    local into=$1 rank channel
+    shift
+    for rank in "${ranks[@]}"; do
+        for channel in out err; do
+            cmp "$dir/$into/$rank.$channel" <(for files; do cat "$data/$files.$channel.$rank"; done) || return 1
+        done
+    done 2>&1 | sed 's/^/# /'
+    ((PIPESTATUS[0] == 0))
+}
+srun_has() { (($(size_of "$dir/out") == $1)); } # BYTES
+h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3) h4=$(host_name 4)
+
+# --- without a tool ----------------------------------------------------------------------------------
+
+# srun 22.05 may lose the end of what tasks print that end at once (semantics.md), so they stay.
+end_when_printed() { # FILES [RANK]
+    local rank=${2:-*} whole
+    # shellcheck disable=SC2086 # a pattern
+    whole=$(size_of "$data/$1".*.$rank)
+    ok "$1: srun prints so much" until_true 30 eval '(($(size_of "$dir/out" "$dir/err") >= whole))'
+    end
+}
+configure "${capture[@]}"
+start text -N4 -n8 --ntasks-per-node=2 "$task" write="$data/text" await=end </dev/null
+end_when_printed text
+is "srun's exit code" "$code" 0
+ok "what eight tasks print" cmp <(sort "$dir/out") <(sort "$data"/text.out.*)
+ok "and on the other stream" cmp <(sort "$dir/err") <(sort "$data"/text.err.*)
+start bytes -N1 -n1 "$task" write="$data/bytes" await=end </dev/null
+end_when_printed bytes 0
+ok "any bytes" cmp "$dir/out" "$data/bytes.out.0"
+ok "and on the other stream" cmp "$dir/err" "$data/bytes.err.0"
+start codes -N4 -n8 --ntasks-per-node=2 "$task" write="$data/bytes" await=end code=7 </dev/null
+end_when_printed bytes
+is "the exit code of a task" "$code" 7
+ok "with what it wrote before" srun_has "$(size_of "$data"/bytes.out.*)"
+start brief -N1 -n1 cat "$data/brief.out.0" </dev/null
+end
+ok "what a task writes that ends at once, and a line without its end" cmp "$dir/out" "$data/brief.out.0"
+start briefs -N4 -n8 cat "$data/brief.out.0" </dev/null
+end
+ok "and eight of them" srun_has 32112
+
+dir=$test_dir/slow
+mkdir -m 1777 "$dir"
+slow=$(cd "$dir" && timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- \
+    srun "$mpi" -N2 -n2 "$task" much=4000000 await=end </dev/null |
+    python3 -c 'import os, time
+size = 0
+while piece := os.read(0, 50000):
+    size += len(piece)
+    time.sleep(0.005)
+    if size >= 8000000:
+        open("end", "w")
+print(size)')
+is "a slow srun loses nothing" "$slow" 8000000
+client 4 2 hello
+ok "PMIx programs" all_ok 8
+output=
+
+start files -N2 -n2 -o "$test_dir/files/of%t" "$task" there await=go lines=words await=end </dev/null
+running 2
+follow tool "$h1" pull pulled all out hold "$dir/end"
+ok "a tool pulls from files" has_said tool held
+make_file go
+ok "they get what is theirs" until_true 20 grep -q 'words 1 49' "$dir/of1"
+end
+over tool
+is "which is the tasks' own" "$(ls "$dir/pulled")" ""
+
+dir=$test_dir/terminal
+mkdir -m 1777 "$dir"
+(cd "$dir" && TERM=xterm exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- \
+    script -qec "srun $mpi -J terminal --pty -N1 -n1 $task there await=go lines=words await=end" /dev/null) \
+    >"$dir/out" 2>&1 </dev/null &
+job_pid=$!
+running 1
+follow tool "$(as_user root squeue -h -j "$job" -o %N)" pull pulled all both push 0 words hold "$dir/end"
+ok "of a terminal, too" has_said tool held
+ok "to which nothing is pushed" said tool 'push: PMIX_ERR_NOT_SUPPORTED'
+make_file go
+ok "the terminal has all" until_true 20 grep -q 'words 0 49' "$dir/out"
+end
+over tool
+is "and the tool nothing" "$(ls "$dir/pulled")" ""
+
+# --- pulls -------------------------------------------------------------------------------------------
+
+# Two on each host, as Slurm would not have it: five on one write more than its daemon holds back for tools (io.cache).
+early=$(size_of "$data"/early.*) some_early=$(size_of "$data"/early.err.1 "$data"/early.err.3)
+start pulls -N4 -n8 --ntasks-per-node=2 -m cyclic "$task" write="$data/early" there await=go write="$data/bytes" await=end </dev/null
+running 8
+follow first "$h1" pull first all both bytes "$early" ends 16
+follow other "$h3" pull other all both bytes "$early" ends 16
+follow some "$h2" pull some 1,3 err bytes "$some_early" ends 2
+follow leaves "$h4" pull leaves all both bytes "$early" drop hold "$dir/end"
+for name in first other some leaves; do
+    ok "$name: what was written before it came" has_said "$name" got
+done
+follow second "$h1" pull second all both ends 16
+ok "one beside it" has_said second 'pull: PMIX_SUCCESS'
+ok "one drops it" has_said leaves 'drop: PMIX_SUCCESS'
+ok "and stays" has_said leaves held
+make_file go
+ok "srun has all of it" until_true 30 srun_has "$(size_of "$data"/bytes.out.* "$data"/early.out.*)"
+end
+is "the job ends as ever" "$code" 0
+for name in first other some second; do
+    ok "$name: the streams end" has_said "$name" ended
+    over "$name"
+    ok "$name: finalizes" said "$name" 'finalize: PMIX_SUCCESS'
+done
+over leaves
+ok "a tool on the job's first host has every byte" same first early bytes
+ok "one on another host as well" same other early bytes
+ok "one beside another has what came after it" same second bytes
+is "ranks and a channel alone are what a tool gets" "$(ls "$dir/some" | tr '\n' ' ')" "1.err 3.err "
+for rank in 1 3; do
+    ok "in full, of rank $rank" cmp "$dir/some/$rank.err" <(cat "$data/early.err.$rank" "$data/bytes.err.$rank")
+done
+is "after a drop nothing more comes" "$(size_of "$dir"/leaves/*)" "$early"
+
+start killed -N4 -n8 --ntasks-per-node=2 -m cyclic "$task" write="$data/early" there await=go write="$data/bytes" wrote await=on \
+    write="$data/bytes" await=end </dev/null
+running 8
+follow tool "$h2" pull pulled all both bytes $((early + 100000)) hold "$dir/never"
+ok "a tool pulls" has_said tool 'pull: PMIX_SUCCESS'
+make_file go
+ok "it gets something" has_said tool got
+on_host "$h2" pkill -KILL -x io_tool
+over tool 2>/dev/null
+make_file on
+for channel in out err; do
+    whole=$(size_of "$data"/early.$channel.* "$data"/bytes.$channel.* "$data"/bytes.$channel.*)
+    until_true 30 eval '(($(size_of "$dir/$channel") >= whole))'
+    is "srun has all of a job whose tool was killed: $channel" "$(size_of "$dir/$channel")" "$whole"
+done
+end
+is "and it ends as ever" "$code" 0
+
+# Ranks 2 and 6 are on the third host, whose daemon has a tool when they have ended.
+start outlived -N4 -n8 --ntasks-per-node=2 -m cyclic "$task" write="$data/early" there await=go.%t write="$data/bytes" </dev/null
+running 8
+follow tool "$h3" pull pulled all both bytes "$early" ends 16
+ok "a tool pulls on another host" has_said tool got
+for rank in 2 6; do make_file "go.$rank"; done
+ok "the tasks of its host end" until_true 20 eval '(($(on_host "$h3" pgrep -c -x task) == 0))'
+for rank in 0 1 3 4 5 7; do make_file "go.$rank"; done
+end
+ok "it gets the ends of all the others" has_said tool ended 10
+ok "and every byte" same pulled early bytes
+on_host "$h3" pkill -KILL -x io_tool
+over tool
+
+start printed -N2 -n2 "$task" there await=go lines=words await=end </dev/null
+running 2
+follow tool "$h1" print all out hold "$dir/end"
+ok "a tool has no callback" has_said tool held
+make_file go
+ok "its library prints what comes" until_true 20 eval '(($(grep -c "^words [01] " "$dir/tool.said") == 100))'
+end
+over tool
+
+# --- redirected --------------------------------------------------------------------------------------
+
+count() { cat "${@:2}" | grep -c "^$1 "; } # TAG FILE ...
+lines_of() { cat "${@:2}" | grep "^$1 " | sort -u | wc -l; }
+stage() { # NAME: of the tasks
+    make_file "$1"
+    until_true 20 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 4))'
+    rm -f "$dir"/wrote.*
+}
+words_size() { for rank in 0 1 2 3; do for ((i = 0; i < 50; i++)); do echo "$1 $rank $i"; done; done | wc -c; }
+early4=$(size_of "$data"/early.{out,err}.[0-3])
+start redirect -N4 -n4 "$task" write="$data/early" there await=go1 lines=taken wrote await=go2 lines=dropped wrote \
+    await=go3 lines=again wrote await=go4 lines=left wrote await=end </dev/null
+running 4
+follow tool "$h1" with redirect pull pulled all both bytes "$early4" bytes $((early4 + $(words_size taken))) \
+    hold "$dir/drop" drop hold "$dir/leave"
+ok "a tool takes the output over" has_said tool got
+ok "the tasks write" stage go1
+ok "the tool has it" has_said tool held
+is "all of it" "$(count taken "$dir"/pulled/*.out)" 200
+is "and srun has nothing" "$(count taken "$dir/out")" 0
+make_file drop
+ok "it drops it" has_said tool 'drop: PMIX_SUCCESS'
+ok "the tasks write again" stage go2
+make_file leave
+over tool
+until_true 5 eval '(($(count dropped "$dir"/pulled/*.out "$dir/out") >= 200))'
+is "and srun has it again: no line is lost" "$(lines_of dropped "$dir"/pulled/*.out "$dir/out")" 200
+follow again "$h3" with redirect pull again all out bytes 1 hold "$dir/leave2"
+ok "another takes it over" has_said again held
+stage go3
+ok "and has it" until_true 20 eval '(($(count again "$dir"/again/*.out) == 200))'
+make_file leave2
+over again
+stage go4
+until_true 5 eval '(($(count left "$dir"/again/*.out "$dir/out") >= 200))'
+is "when it has gone no line is lost" "$(lines_of left "$dir"/again/*.out "$dir/out")" 200
+end
+is "that job ends as ever" "$code" 0
+
+# --- a tool that does not read -----------------------------------------------------------------------
+
+begin=$SECONDS
+start stopped -N4 -n4 "$task" there await=go much=15000000 wrote await=end </dev/null
+running 4
+follow tool "$h1" stop "$dir/on" pull pulled all out hold "$dir/leave"
+ok "a tool does not read" has_said tool held
+begin=$SECONDS
+make_file go
+ok "the job writes all the same" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 4))'
+diag "60 MB took $((SECONDS - begin)) s"
+most=0
+for host in "$h1" "$h2" "$h3" "$h4"; do
+    # shellcheck disable=SC2016
+    for kib in $(on_host "$host" bash -c 'for pid in $(pgrep -x pmixhostd); do cat /proc/$pid/status; done' |
+        awk '$1 == "VmHWM:" {print $2}'); do
+        ((most >= kib)) || most=$kib
+    done
+done
+diag "the largest daemon had $most KiB"
+ok "no daemon grew" eval '((most > 1000 && most < 100000))'
+make_file on
+ok "srun has all" until_true 30 srun_has 60000000
+ok "the log has how much the tool misses" until_true 30 \
+    grep -q 'too slow for the output of rank .* bytes of job .* are missing' "$log"
+make_file leave
+over tool
+end
+is "the job with such a tool ends as ever" "$code" 0
+
+# a tool that never reads again
+start deaf -N4 -n4 "$task" there await=go much=3000000 await=end </dev/null
+running 4
+follow tool "$h1" stop "$dir/on" pull pulled all out hold "$dir/leave"
+has_said tool held
+make_file go
+ok "srun has all of a job with a tool that never reads" until_true 30 srun_has 12000000
+begin=$SECONDS
+end
+is "that job ends" "$code" 0
+ok "in time" eval '((SECONDS - begin < 20))'
+diag "after $((SECONDS - begin)) s"
+make_file on
+make_file leave
+over tool
+
+# --- input -------------------------------------------------------------------------------------------
+
+mkfifo -m 666 "$test_dir/typed"
+exec 9<>"$test_dir/typed"
+has() { [[ $(cat "$dir/read.$1") == "$2" ]]; } # RANK TEXT
+start input -N4 -n4 -m cyclic "$task" there read await=leave.%t await=end <"$test_dir/typed"
+running 4
+tool_says=$(tool "$h2" push 0,3 one push all two push 0,3 three close 3)
+is "a tool pushes" "$tool_says" "push: PMIX_SUCCESS
+push: PMIX_SUCCESS
+push: PMIX_SUCCESS
+close: PMIX_SUCCESS
+finalize: PMIX_SUCCESS"
+ok "two ranks have all, in order" until_true 20 has 0 $'one\ntwo\nthree'
+ok "and the other one" until_true 20 has 3 $'one\ntwo\nthree'
+ok "the rest have what was for all" until_true 20 has 1 two
+ok "a closed input ends" until_true 20 eval '[[ -e $dir/ended.3 ]]'
+is "no other" "$(cd "$dir" && echo ended.*)" ended.3
+is "then it takes nothing more" "$(tool "$h1" push 3 more | head -n 1)" "push: PMIX_ERR_IOF_COMPLETE"
+make_file leave.3
+make_file end
+ok "until its task, the last one of its host, ends" until_true 20 eval '[[ -z $(on_host "$h4" pgrep -x pmixhostd) ]]'
+is "nor then" "$(tool "$h1" push 3 more | head -n 1)" "push: PMIX_ERR_IOF_COMPLETE"
+is "a rank that is not there" "$(tool "$h1" push 99 more | head -n 1)" "push: PMIX_ERR_NOT_FOUND"
+echo typed >&9
+ok "what srun's user types still comes" until_true 20 has 0 $'one\ntwo\nthree\ntyped'
+ok "to all" until_true 20 has 2 $'two\ntyped'
+exec 9>&-
+for rank in 0 1 2; do make_file "leave.$rank"; done
+end
+is "and ends, and with it the job" "$code $(cd "$dir" && echo ended.*)" "0 ended.0 ended.1 ended.2 ended.3"
+
+exec 9<>"$test_dir/typed"
+start fed -N2 -n2 "$task" there slowly <"$test_dir/typed"
+running 2
+is "three megabytes for a slow reader" "$(tool "$h1" feed 1 3000000 close 1)" "feed: PMIX_SUCCESS
+close: PMIX_SUCCESS
+finalize: PMIX_SUCCESS"
+ok "end" until_true 20 eval '[[ -e $dir/ended.1 ]]'
+is "whole" "$(cksum <"$dir/read.1")" "$(python3 -c 'import sys
+block = bytes(97 + i % 26 for i in range(65536))
+sys.stdout.buffer.write((block * 46)[:3000000 // 65536 * 65536] + block[:3000000 % 65536])' | cksum)"
+exec 9>&-
+end
+is "the other rank has none of it" "$(size_of "$dir/read.0")" 0
+
+start nothing -N2 -n2 "$task" there await=end </dev/null
+running 2
+ok "without an input of srun's nothing is taken" until_true 10 eval \
+    '[[ $(tool "$h2" push 1 words | head -n 1) == "push: PMIX_ERR_IOF_COMPLETE" ]]'
+is "as a required wish that is not known" "$(tool "$h1" with unknown with required pull pulled all out | head -n 1)" \
+    "pull: PMIX_ERR_NOT_SUPPORTED"
+is "one that is not required does no harm" "$(tool "$h1" with unknown pull pulled all out | head -n 1)" \
+    "pull: PMIX_SUCCESS"
+is "a rank that is not there cannot be pulled" "$(tool "$h1" pull pulled 99 out | head -n 1)" "pull: PMIX_ERR_NOT_FOUND"
+is "nor another job" "$(tool "$h1" of slurm.999999.0 pull pulled all out | grep '^pull')" "pull: PMIX_ERR_NOT_FOUND"
+is "nor its input reached" "$(tool "$h1" of slurm.999999.0 push 0 words | grep '^push')" "push: PMIX_ERR_NOT_FOUND"
+end
+
+# --- who may -----------------------------------------------------------------------------------------
+
+configure
+start without -N2 -n2 "$task" there await=end </dev/null
+running 2
+is "without io.capture there is none of it" "$(tool "$h1" pull pulled all out push 0 words | head -n 2)" \
+    "pull: PMIX_ERR_NOT_SUPPORTED
+push: PMIX_ERR_NOT_SUPPORTED"
+end
+exec 9<>"$test_dir/typed"
+PMIXHOST_IO_CAPTURE=on start variable -N2 -n2 "$task" there read <"$test_dir/typed"
+running 2
+is "a user may turn it on" "$(tool "$h1" pull pulled all out push 0 words | head -n 2)" "pull: PMIX_SUCCESS
+push: PMIX_SUCCESS"
+ok "for all hosts" until_true 20 has 0 words
+exec 9>&-
+end
+
+# under NAME ACTIONS: what a tool on the login host may
+under() {
+    configure "${capture[@]}" '[tools]' "policy = [\"allow $2 by anyone to jobs of themselves from 10.99.0.0/16\"]"
+    exec 9<>"$test_dir/typed"
+    start "$1" -N2 -n2 "$task" write="$data/early" there read <"$test_dir/typed"
+    running 2
+    desk_says=$(at head "$pmixhost" with "$job" -- "$clients/io_tool" "$nspace" "${@:3}")
+}
+under looks observe pull pulled all out push 0 words
+is "who may look may not read nor write" "$(head -n 2 <<<"$desk_says")" "pull: PMIX_ERR_NO_PERMISSIONS
+push: PMIX_ERR_NO_PERMISSIONS"
+exec 9>&-
+end
+both=$(size_of "$data"/early.out.[01])
+under allowed "observe, output, input" pull pulled all out bytes "$both" push 0 words
+is "who may do both does both" "$desk_says" "pull: PMIX_SUCCESS
+got $both
+push: PMIX_SUCCESS
+finalize: PMIX_SUCCESS"
+ok "through a desk" until_true 20 has 0 words
+ok "byte for byte" cmp "$dir/pulled/1.out" "$data/early.out.1"
+exec 9>&-
+end
+
+configure
+is "no tool is left" "$(for host in head "$h1" "$h2" "$h3" "$h4"; do on_host "$host" pgrep -x io_tool; done)" ""
+ok "nothing is left" no_litter 30
+done_testing

@@ -1,0 +1,118 @@
+#!/bin/bash
+# pmixhost output and pmixhost attach: people follow a running job, and type to it.
+. "$(dirname "$0")/../common/words.sh"
+
+pmixhost=$PMIXHOST_BUILD/tools/pmixhost
+host=$(host_name 1)
+# at_host COMMAND ...: does not keep the input of srun open
+at_host() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$@" 8>&- 9>&-; }
+
+# start OPTION ... PROGRAM: sets $job; standard input is a pipe that stays open, descriptor 9 writes to it.
+start() {
+    rm -f "$test_dir/typed"
+    mkfifo "$test_dir/typed"
+    exec 9<>"$test_dir/typed"
+    (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" "$@") \
+        >"$test_dir/out" 2>"$test_dir/err" <"$test_dir/typed" 9>&- &
+    job_pid=$!
+    until_true 20 eval '[[ -n $(as_user root squeue -h -s -u pmixuser1 -o %i | grep "\.0$") ]]'
+    job=$(as_user root squeue -h -u pmixuser1 -o %i)
+}
+end() {
+    exec 9>&-
+    wait "$job_pid"
+}
+waits_for() { echo "until [ -e $test_dir/$1 ]; do sleep 0.05; done"; } # FILE
+said() { grep -q "$2" "$test_dir/$1"; }                                 # FILE TEXT
+
+log=$test_dir/daemons.log
+configure_logged '[io]' 'capture = "on"'
+pulls() { (($(grep -c 'is pulled' "$log") >= $1)); } # COUNT
+rm -f "$test_dir"/go*
+start -N2 -n4 sh -c "echo early \$SLURM_PROCID; $(waits_for go); echo line \$SLURM_PROCID; echo error \$SLURM_PROCID >&2; printf last"
+at_host "$pmixhost" output -l "$job" >"$test_dir/labelled" 2>"$test_dir/labelled.err" 9>&- &
+labelled=$!
+ok "it shows what was written before" until_true 20 said labelled 'early 3'
+at_host "$pmixhost" output -l -r 1,3 --stdout "$job" >"$test_dir/some" 2>&1 9>&- &
+some=$!
+until_true 20 pulls 2
+touch "$test_dir/go"
+wait "$labelled"
+is "pmixhost output ends with the job" "$?" 0
+wait "$some"
+is "and so does the other one" "$?" 0
+end
+is "each line has its rank" "$(sort "$test_dir/labelled" | tr '\n' ' ')" \
+    "0: early 0 0: last 0: line 0 1: early 1 1: last 1: line 1 2: early 2 2: last 2: line 2 3: early 3 3: last 3: line 3 "
+is "standard error is that" "$(sort "$test_dir/labelled.err" | tr '\n' ' ')" "0: error 0 1: error 1 2: error 2 3: error 3 "
+is "of some ranks, and one stream, there is no other" "$(sort "$test_dir/some" | tr '\n' ' ')" "1: last 1: line 1 3: last 3: line 3 "
+is "srun has it all" "$(wc -c <"$test_dir/out")" "$((4 * (8 + 7 + 4)))"
+
+start -N2 -n2 sh -c 'sed -u "s/^/$SLURM_PROCID got /"; echo over'
+mkfifo "$test_dir/keys"
+at_host "$pmixhost" attach -i 1 --eof "$job" >"$test_dir/attached" 2>&1 <"$test_dir/keys" 9>&- &
+attached=$!
+exec 8>"$test_dir/keys"
+echo hello >&8
+ok "what is typed comes to the rank, and its answer back" until_true 20 said attached '^1 got hello'
+exec 8>&-
+ok "the end of the input is the rank's" until_true 20 said out over
+echo typed at srun >&9
+ok "the other one still has srun's" until_true 20 said attached '^0 got typed at srun'
+end
+wait "$attached"
+is "pmixhost attach ends with the job" "$?" 0
+unlike "nobody else got it" "$(cat "$test_dir/out")" '0 got hello'
+
+# attach OPTION ...: on a terminal, in the background; descriptor 8 types, "screen" has what is shown.
+attach() {
+    : >"$test_dir/screen"
+    at_host script -qec "\"$pmixhost\" attach $* $job" /dev/null >"$test_dir/screen" 2>&1 <"$test_dir/keys" 9>&- &
+    screen=$!
+    exec 8>"$test_dir/keys"
+}
+detached() { # NAME
+    wait "$screen"
+    is "$1" "$?" 0
+    exec 8>&-
+}
+start -N1 -n1 cat
+attach
+echo mark >&9
+ok "it shows what is typed at srun" until_true 20 said screen mark
+printf '~.\n' >&8
+detached "~. detaches"
+attach
+echo again >&9
+ok "it can be attached to again" until_true 20 said screen again
+printf 'typed before\035' >&8
+detached "Ctrl-] detaches"
+attach --take-over
+ok "another takes it over" until_true 20 eval 'grep -q "taken over" "$log"'
+echo for one >&9
+ok "it shows that" until_true 20 said screen 'for one'
+on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost attach"
+detached "an interrupt detaches"
+unlike "srun has not got it" "$(cat "$test_dir/out")" 'for one'
+echo still there >&9
+ok "and the job goes on" until_true 20 said out 'still there'
+like "what was typed before Ctrl-] is the job's" "$(cat "$test_dir/out")" 'typed before'
+attach
+echo mark >&9
+until_true 20 said screen mark
+on_host "$host" pkill -KILL -n -u pmixuser1 -x pmixhostd
+detached "it ends when the job's daemon does"
+end
+
+configure
+start -N1 -n1 cat
+is "a job whose streams are its own says how they are had" \
+    "$(at_host "$pmixhost" output "$job" 2>&1; echo $?)" \
+    "pmixhost: error: job $job: the output and input of this job stay with the resource manager; next: start it with PMIXHOST_IO_CAPTURE=on in the environment, or ask the administrator for io.capture
+1"
+like "ranks that are none are refused" "$(at_host "$pmixhost" output -r 1- "$job" 2>&1; echo $?)" "--rank is '1-'; allowed: ranks and ranges.*
+2"
+end
+like "so is a job that is not there" "$(at_host "$pmixhost" output 999999 2>&1; echo $?)" 'no PMIx server of job 999999'
+ok "nothing is left" no_litter 30
+done_testing

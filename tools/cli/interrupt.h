@@ -1,0 +1,13 @@
+// Commands that run until somebody ends them (ps -w, output, attach) end in order: what they changed of the terminal is
+// put back. A signal handler can tell only a global.
+#pragma once
+
+namespace pmixhost {
+
+// From now on SIGINT, SIGTERM and SIGHUP end waits of this process (EINTR) and make was_interrupted() true.
+void await_interrupt();
+bool was_interrupted();
+// As before await_interrupt() again, for what comes after the part that has to end in order.
+void interrupt_as_before();
+
+} // namespace pmixhost

@@ -1,0 +1,321 @@
+// `pmixhost output` and `pmixhost attach`: what the processes of a running job write, as it comes; with attach, what is
+// typed is theirs.
+#include "common/base/unique_fd.h"
+#include "common/text/printable.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/rank_list.h"
+#include "tools/cli/terminal.h"
+#include "tools/view/desk.h"
+#include "tools/view/job_output.h"
+#include "tools/view/output_lines.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <poll.h>
+#include <set>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr std::size_t most_typed = 64u << 10;           // that the job has not taken
+constexpr auto leaves_within = std::chrono::seconds(2); // for what was typed before, and to give back what was taken
+constexpr char detaches = '\x1d';                       // Ctrl-]
+
+struct FollowOptions {
+    std::string job, ranks = "all", input_ranks = "all";
+    bool label = false, only_out = false, only_err = false, take_over = false, end = false;
+};
+
+// A line is given when it ends, and at Ctrl-]. The terminal is as it was when this is dropped.
+class InputTerminal {
+  public:
+    InputTerminal() {
+        known_ = ::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0;
+        termios now = before_;
+        now.c_cc[VEOL] = static_cast<cc_t>(detaches);
+        if (known_)
+            ::tcsetattr(STDIN_FILENO, TCSANOW, &now);
+    }
+    ~InputTerminal() {
+        if (known_)
+            ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+    }
+    InputTerminal(const InputTerminal &) = delete;
+    explicit operator bool() const { return known_; }
+
+  private:
+    termios before_{};
+    bool known_ = false;
+};
+
+class Follower {
+  public:
+    Follower(const FollowOptions &options, ListeningTool tool, UniqueFd input, bool types, std::size_t ranks)
+        : options_(options), tool_(std::move(tool)), input_(std::move(input)), types_(types), wanted_(ranks),
+          lines_(0, false) {}
+
+    int run() {
+        deadline_ = std::chrono::steady_clock::now() + tool_connects_in;
+        while (!over_) {
+            if (was_interrupted() && !leaving_) {
+                if (!options_.take_over || !listens_)
+                    break;
+                leave();
+            }
+            bool takes_more = types_ && !input_ended_ && !leaving_ && typed_.size() < most_typed;
+            pollfd polls[] = {{tool_.fd(), POLLIN, 0},
+                              {takes_more ? STDIN_FILENO : -1, POLLIN, 0},
+                              {has_more_to_say() ? input_.get() : -1, POLLOUT, 0}};
+            if (::poll(polls, std::size(polls), 500) < 0)
+                continue; // their contents are not defined
+            if (polls[0].revents != 0)
+                read_tool();
+            if (polls[1].revents != 0)
+                read_input();
+            if (polls[2].revents != 0)
+                pass_on_input();
+            if (std::fflush(stdout) != 0 || std::ferror(stderr) != 0)
+                return exit_failure; // nobody reads it any more
+            if (std::chrono::steady_clock::now() < deadline_)
+                continue;
+            if (leaving_)
+                break;
+            if (!listens_)
+                return fail(fmt::format("it does not answer within {} s", tool_connects_in.count()));
+        }
+        return code_;
+    }
+
+  private:
+    int fail(std::string_view why) {
+        std::fprintf(stderr, "pmixhost: error: job %s: %s\n", printable(options_.job).c_str(),
+                     printable(std::string(why), 300).c_str());
+        over_ = true;
+        return code_ = exit_failure;
+    }
+
+    void read_tool() {
+        char bytes[65536];
+        ssize_t got = ::read(tool_.fd(), bytes, sizeof bytes);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            return;
+        if (got <= 0) {
+            std::string_view why = frames_.left(); // "!TEXT\n" of one that could not connect
+            why.remove_prefix(why.starts_with('!') ? 1 : 0);
+            why.remove_suffix(why.ends_with('\n') ? 1 : 0);
+            if (!over_)
+                fail(why.empty() ? "the process that listens came to grief" : why);
+            return;
+        }
+        frames_.add({bytes, static_cast<std::size_t>(got)});
+        while (auto frame = frames_.next())
+            take(*frame);
+    }
+
+    void take(const OutputFrame &frame) {
+        switch (frame.kind) {
+        case OutputFrame::Kind::size: {
+            std::size_t ranks = wanted_ > 0 ? wanted_ : frame.rank;
+            streams_ = ranks * (options_.only_out || options_.only_err ? 1 : 2);
+            if (options_.label)
+                lines_ = OutputLines(static_cast<unsigned>(std::to_string(std::max(frame.rank, 1u) - 1).size()),
+                                     !Colours(stdout).off.empty() && !Colours(stderr).off.empty());
+            break;
+        }
+        case OutputFrame::Kind::listening:
+            listens_ = true;
+            deadline_ = std::chrono::steady_clock::time_point::max();
+            break;
+        case OutputFrame::Kind::bytes:
+            show(frame.is_err, lines_.add(frame.rank, frame.is_err, frame.bytes));
+            break;
+        case OutputFrame::Kind::ended:
+            show(frame.is_err, lines_.end(frame.rank, frame.is_err));
+            ended_.emplace(frame.rank, frame.is_err);
+            over_ = over_ || (streams_ > 0 && ended_.size() >= streams_);
+            break;
+        case OutputFrame::Kind::left:
+            over_ = true;
+            break;
+        case OutputFrame::Kind::over:
+            show(false, lines_.end_all(0));
+            show(true, lines_.end_all(1));
+            over_ = true;
+            break;
+        case OutputFrame::Kind::input_closed:
+            end_input();
+            std::fprintf(stderr, "pmixhost: input goes nowhere: %s\n", printable(std::string(frame.bytes)).c_str());
+            break;
+        case OutputFrame::Kind::error:
+            fail(frame.bytes);
+            break;
+        }
+    }
+
+    static void show(bool is_err, const std::string &text) {
+        std::fwrite(text.data(), 1, text.size(), is_err ? stderr : stdout);
+    }
+
+    // "~." in a line of its own, or Ctrl-], is not the job's.
+    void read_input() {
+        char bytes[4096];
+        ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            return;
+        if (got <= 0) {
+            input_ended_ = true;
+            return pass_on_input();
+        }
+        std::string_view text(bytes, static_cast<std::size_t>(got));
+        if (terminal_) {
+            auto leaves = text == "~.\n" ? 0 : text.find(detaches);
+            if (leaves != text.npos) {
+                typed_ += text.substr(0, leaves);
+                return leave();
+            }
+        }
+        typed_ += text;
+        pass_on_input();
+    }
+
+    void leave() {
+        leaving_ = true;
+        deadline_ = std::chrono::steady_clock::now() + leaves_within;
+        pass_on_input();
+    }
+
+    // The job may take it slowly, or never: nothing else waits for that.
+    void pass_on_input() {
+        while (!typed_.empty()) {
+            std::string message = typed_message + typed_.substr(0, most_in_message);
+            if (!send(message))
+                return;
+            typed_.erase(0, message.size() - 1);
+        }
+        if (input_ended_ && !leaving_ && types_) {
+            if (options_.end && !send(std::string(1, end_message)))
+                return;
+            types_ = false;
+        }
+        if (leaving_ && !said_leave_)
+            said_leave_ = send(std::string(1, leave_message));
+    }
+    bool has_more_to_say() const { return !typed_.empty() || (input_ended_ && types_) || (leaving_ && !said_leave_); }
+    // False: not now, or never.
+    bool send(const std::string &message) {
+        ssize_t sent = -1;
+        do
+            sent = ::send(input_.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        while (sent < 0 && errno == EINTR);
+        if (sent < 0 && errno != EAGAIN) {
+            input_.reset(); // it has ended, and says why
+            end_input();
+        }
+        return sent >= 0;
+    }
+    void end_input() {
+        typed_.clear();
+        types_ = false;
+    }
+
+    const FollowOptions &options_;
+    ListeningTool tool_;
+    UniqueFd input_; // see InputRequest
+    bool types_;     // what is typed is for the processes
+    std::string typed_;
+    bool input_ended_ = false;
+    InputTerminal terminal_;
+    OutputFrames frames_;
+    std::size_t wanted_, streams_ = 0;
+    OutputLines lines_;
+    std::set<std::pair<std::uint32_t, bool>> ended_;
+    std::chrono::steady_clock::time_point deadline_; // to listen, or to leave
+    bool listens_ = false, leaving_ = false, said_leave_ = false, over_ = false;
+    int code_ = exit_ok;
+};
+
+// Empty: all.
+Result<std::vector<Rank>> chosen_ranks(const std::string &text, const char *option) {
+    return text == "all" ? Result<std::vector<Rank>>(std::vector<Rank>()) : ranks_in_words(text, option);
+}
+
+int refuse_follow(const char *command, const Error &why) {
+    std::fprintf(stderr, "pmixhost: error: %s (see pmixhost %s --help)\n", printable(why.text, 300).c_str(), command);
+    return exit_usage;
+}
+
+int follow(const char *command, const FollowOptions &options, bool with_input) {
+    auto ranks = chosen_ranks(options.ranks, "--rank"), targets = chosen_ranks(options.input_ranks, "--input");
+    if (!ranks || !targets)
+        return refuse_follow(command, !ranks ? ranks.failure() : targets.failure());
+    auto found = find_server(options.job, desk_patience);
+    if (!found) {
+        std::fprintf(stderr, "pmixhost: error: %s\n", printable(found.failure().text, 400).c_str());
+        return exit_failure;
+    }
+    OutputRequest request{found->server.job, *ranks, !options.only_err, !options.only_out, options.take_over};
+    UniqueFd reads, writes;
+    if (int ends[2]; ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0) {
+        reads.reset(ends[0]);
+        writes.reset(ends[1]);
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+    auto tool = ListeningTool::start(found->server, [&](int to) {
+        writes.reset();
+        return follow_output(to, request, {reads.get(), *targets});
+    });
+    reads.reset();
+    if (!tool) {
+        std::fprintf(stderr, "pmixhost: error: %s\n", printable(tool.failure().text, 300).c_str());
+        return exit_failure;
+    }
+    await_interrupt();
+    return Follower(options, std::move(*tool), std::move(writes), with_input, ranks->size()).run();
+}
+
+void add_options(CLI::App &parser, FollowOptions &options) {
+    parser.add_option("JOB", options.job, "JOB[.STEP] or a namespace")->required();
+    parser.add_option("-r,--rank", options.ranks, "Only of these ranks: all, or a list such as 0,2-5 [all]")
+        ->type_name("RANKS");
+    parser.add_flag("-l,--label", options.label, "Whole lines, each with its rank in front");
+    auto *out = parser.add_flag("--stdout", options.only_out, "Only standard output");
+    parser.add_flag("--stderr", options.only_err, "Only standard error")->excludes(out);
+    parser.add_flag("--take-over", options.take_over, "Nobody else gets it, as long as this runs");
+}
+
+} // namespace
+
+int output_command(const Words &words) {
+    CLI::App parser("Shows what the processes of a running job write, until they end or it is interrupted; the job "
+                    "goes on. First comes what they wrote last.",
+                    "pmixhost output");
+    FollowOptions options;
+    add_options(parser, options);
+    if (auto over = parse(parser, words))
+        return *over;
+    return follow("output", options, false);
+}
+
+int attach_command(const Words &words) {
+    CLI::App parser("Shows what the processes of a running job write, and gives them what is typed, until they end. A "
+                    "line \"~.\", Ctrl-] or an interrupt detaches; the job goes on.",
+                    "pmixhost attach");
+    FollowOptions options;
+    add_options(parser, options);
+    parser.add_option("-i,--input", options.input_ranks, "Whose standard input it is: all, or a list [all]")
+        ->type_name("RANKS");
+    parser.add_flag("--eof", options.end, "The end of this input is the end of theirs, too");
+    if (auto over = parse(parser, words))
+        return *over;
+    return follow("attach", options, true);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,201 @@
+// See job_output.h.
+#include "tools/view/job_output.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <pmix_tool.h>
+#include <semaphore.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+struct FrameHeader {
+    std::uint32_t size = 0, rank = 0;
+    OutputFrame::Kind kind = OutputFrame::Kind::bytes;
+    bool is_err = false;
+};
+
+// What the callbacks and follow_output() share: they run in threads of libpmix.
+struct FollowedJob {
+    int to = -1;
+    std::mutex writing;
+    sem_t answered;
+    pmix_status_t status = PMIX_SUCCESS;
+    std::size_t pull = 0; // as libpmix calls it
+};
+FollowedJob &followed_job() {
+    static FollowedJob one; // of a process that does nothing else
+    return one;
+}
+
+void write_frame(const OutputFrame &frame) {
+    std::lock_guard lock(followed_job().writing);
+    if (!write_output_frame(followed_job().to, frame))
+        ::_exit(0);
+}
+
+void on_output(std::size_t, pmix_iof_channel_t channel, pmix_proc_t *source, pmix_byte_object_t *payload,
+               pmix_info_t info[], std::size_t count) {
+    bool is_err = (channel & PMIX_FWD_STDERR_CHANNEL) != 0;
+    if (payload && payload->bytes && payload->size > 0)
+        write_frame({OutputFrame::Kind::bytes, is_err, source->rank, {payload->bytes, payload->size}});
+    for (std::size_t i = 0; i < count; ++i) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_IOF_COMPLETE))
+            write_frame({OutputFrame::Kind::ended, is_err, source->rank, {}});
+    }
+}
+
+void on_job_lost(std::size_t, pmix_status_t, const pmix_proc_t *, pmix_info_t[], std::size_t, pmix_info_t[],
+                 std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
+    write_frame({OutputFrame::Kind::over, false, 0, {}});
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
+    ::_exit(0); // whoever pushes may wait for an answer that does not come
+}
+
+void on_answer(pmix_status_t status, void *) {
+    followed_job().status = status;
+    sem_post(&followed_job().answered);
+}
+void on_pull_answer(pmix_status_t status, std::size_t pull, void *) {
+    followed_job().pull = pull;
+    on_answer(status, nullptr);
+}
+
+pmix_status_t answer_to(pmix_status_t called) {
+    if (called != PMIX_SUCCESS)
+        return called == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : called;
+    while (sem_wait(&followed_job().answered) != 0 && errno == EINTR)
+        ;
+    return followed_job().status;
+}
+
+std::vector<pmix_proc_t> processes_of(const std::string &job, const std::vector<std::uint32_t> &ranks) {
+    std::vector<pmix_proc_t> out(std::max<std::size_t>(ranks.size(), 1));
+    PMIX_LOAD_PROCID(&out[0], job.c_str(), PMIX_RANK_WILDCARD);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        pmix_rank_t rank = ranks[i];
+        PMIX_LOAD_PROCID(&out[i], job.c_str(), rank);
+    }
+    return out;
+}
+
+std::uint32_t size_of(const std::string &job) {
+    pmix_proc_t all = processes_of(job, {})[0];
+    pmix_value_t *value = nullptr;
+    if (PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, &value) != PMIX_SUCCESS || !value || value->type != PMIX_UINT32)
+        return 0;
+    return value->data.uint32;
+}
+
+std::string why_not(pmix_status_t status) {
+    if (status == PMIX_ERR_NOT_SUPPORTED)
+        return "!the output and input of this job stay with the resource manager; next: start it with "
+               "PMIXHOST_IO_CAPTURE=on in the environment, or ask the administrator for io.capture";
+    if (status == PMIX_ERR_NO_PERMISSIONS)
+        return "!the rules for tools refuse it to you, or to another tool that is here; next: pmixhost policy show";
+    if (status == PMIX_ERR_NOT_FOUND)
+        return "!there is no process of that rank";
+    return fmt::format("!{}", PMIx_Error_string(status));
+}
+
+// False: the processes take no more.
+bool push(const std::vector<pmix_proc_t> &targets, std::string_view bytes) {
+    pmix_byte_object_t object{const_cast<char *>(bytes.data()), bytes.size()};
+    pmix_info_t end;
+    bool yes = true;
+    PMIX_INFO_LOAD(&end, PMIX_IOF_COMPLETE, &yes, PMIX_BOOL);
+    auto status = answer_to(
+        PMIx_IOF_push(targets.data(), targets.size(), &object, &end, bytes.empty() ? 1 : 0, on_answer, nullptr));
+    if (status == PMIX_SUCCESS)
+        return true;
+    std::string why = status == PMIX_ERR_IOF_COMPLETE ? "their standard input is closed" : why_not(status).substr(1);
+    write_frame({OutputFrame::Kind::input_closed, false, 0, why});
+    return false;
+}
+
+// Until the command wants no more of it.
+void obey(const InputRequest &input, const std::vector<pmix_proc_t> &targets) {
+    char message[1 + most_in_message];
+    bool taken = true; // the processes may take more
+    for (;;) {
+        ssize_t got = ::recv(input.from, message, sizeof message, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return;
+        if (message[0] == leave_message)
+            break;
+        bool is_end = message[0] == end_message;
+        taken = taken && push(targets, {message + 1, is_end ? 0 : static_cast<std::size_t>(got) - 1}) && !is_end;
+    }
+    answer_to(PMIx_IOF_deregister(followed_job().pull, nullptr, 0, on_answer, nullptr));
+    write_frame({OutputFrame::Kind::left, false, 0, {}});
+}
+
+} // namespace
+
+bool write_output_frame(int to, const OutputFrame &frame) {
+    FrameHeader header{static_cast<std::uint32_t>(frame.bytes.size()), frame.rank, frame.kind, frame.is_err};
+    std::string bytes(sizeof header, '\0');
+    std::memcpy(bytes.data(), &header, sizeof header);
+    bytes += frame.bytes;
+    for (std::string_view left = bytes; !left.empty();) {
+        ssize_t written = ::write(to, left.data(), left.size());
+        if (written < 0 && errno != EINTR)
+            return false;
+        left.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+std::string follow_output(int to, const OutputRequest &request, const InputRequest &input) {
+    FollowedJob &job = followed_job();
+    job.to = to;
+    sem_init(&job.answered, 0, 0);
+    pmix_status_t losses[] = {PMIX_ERR_LOST_CONNECTION, PMIX_ERR_UNREACH, PMIX_ERR_COMM_FAILURE};
+    PMIx_Register_event_handler(losses, std::size(losses), nullptr, 0, on_job_lost, on_pull_answer, nullptr);
+    if (pmix_status_t status = answer_to(PMIX_SUCCESS); status != PMIX_SUCCESS)
+        return fmt::format("!PMIx_Register_event_handler: {}", PMIx_Error_string(status));
+    write_frame({OutputFrame::Kind::size, false, size_of(request.job), {}});
+    auto sources = processes_of(request.job, request.ranks);
+    auto channels = static_cast<pmix_iof_channel_t>((request.out ? PMIX_FWD_STDOUT_CHANNEL : 0) |
+                                                    (request.err ? PMIX_FWD_STDERR_CHANNEL : 0));
+    pmix_info_t how;
+    bool yes = true;
+    PMIX_INFO_LOAD(&how, request.take_over ? PMIX_IOF_REDIRECT : PMIX_IOF_COPY, &yes, PMIX_BOOL);
+    auto pulled =
+        answer_to(PMIx_IOF_pull(sources.data(), sources.size(), &how, 1, channels, on_output, on_pull_answer, nullptr));
+    if (pulled != PMIX_SUCCESS) {
+        write_frame({OutputFrame::Kind::error, false, 0, why_not(pulled).substr(1)});
+        return {};
+    }
+    write_frame({OutputFrame::Kind::listening, false, 0, {}});
+    obey(input, processes_of(request.job, input.ranks));
+    for (;;)
+        ::pause(); // on_job_lost() ends it, and who has started it
+}
+
+void OutputFrames::add(std::string_view bytes) {
+    bytes_.erase(0, std::exchange(used_, 0));
+    bytes_ += bytes;
+}
+
+std::optional<OutputFrame> OutputFrames::next() {
+    FrameHeader header;
+    std::string_view left = std::string_view(bytes_).substr(used_);
+    if (left.size() < sizeof header)
+        return std::nullopt;
+    std::memcpy(&header, left.data(), sizeof header);
+    if (left.size() - sizeof header < header.size)
+        return std::nullopt;
+    used_ += sizeof header + header.size;
+    return OutputFrame{header.kind, header.is_err, header.rank, left.substr(sizeof header, header.size)};
+}
+
+} // namespace pmixhost

@@ -1,0 +1,69 @@
+// Follows what processes of a job write, and gives them input, as a PMIx tool in a process of its own
+// (tool_process.h): libpmix may wait for ever, and nobody else waits with it.
+#pragma once
+
+#include "common/base/result.h"
+#include "tools/view/tool_process.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmixhost {
+
+struct OutputRequest {
+    std::string job;                  // its namespace
+    std::vector<std::uint32_t> ranks; // empty: all
+    bool out = true, err = true;
+    bool take_over = false; // srun gets it no more
+};
+
+struct OutputFrame {
+    enum class Kind : std::uint8_t {
+        bytes,
+        ended,
+        size,         // of the job, in `rank`; first of all
+        listening,    // the pull was granted
+        left,         // what came before leave_message has been pushed, and nothing is pulled any more
+        input_closed, // it is no longer taken; why
+        error,        // why
+        over          // the server has gone
+    };
+    Kind kind = Kind::bytes;
+    bool is_err = false; // of standard error
+    std::uint32_t rank = 0;
+    std::string_view bytes; // valid until the next call
+};
+// Blocks. False: nobody reads it any more.
+bool write_output_frame(int to, const OutputFrame &frame);
+
+// What shall be done comes as messages of a socket (SOCK_SEQPACKET), which begin with one of these bytes.
+constexpr char typed_message = 'i', // what follows it shall be pushed
+    end_message = 'e',              // alone: the input of the processes ends
+    leave_message = 'l';            // alone, the last one: what was taken over is srun's again
+constexpr std::size_t most_in_message = 16u << 10;
+struct InputRequest {
+    int from = -1;                    // the socket
+    std::vector<std::uint32_t> ranks; // empty: all
+};
+// In the tool's process: writes what comes to `to`, as frames, until the server has gone or nobody reads them. What it
+// returns is an error as ListeningTool has it.
+std::string follow_output(int to, const OutputRequest &request, const InputRequest &input);
+
+// The other side of `to`.
+class OutputFrames {
+  public:
+    // Bytes that have been read. Then next() until there is none.
+    void add(std::string_view bytes);
+    std::optional<OutputFrame> next();
+    // What is no whole frame: the text of a tool that could not connect, when it has ended.
+    std::string_view left() const { return std::string_view(bytes_).substr(used_); }
+
+  private:
+    std::string bytes_;
+    std::size_t used_ = 0;
+};
+
+} // namespace pmixhost
