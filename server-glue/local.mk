@@ -47,6 +47,14 @@ server_glue_libglue_files = \
 	server-glue/groups/group_parts.h server-glue/groups/group_parts.cc server-glue/groups/group_registry.h \
 	server-glue/groups/group_registry.cc server-glue/groups/member_list.h server-glue/groups/member_list.cc \
 	server-glue/groups/step_groups.h server-glue/groups/step_groups.cc \
+	server-glue/iof/children_io.h server-glue/iof/children_io.cc server-glue/iof/tool_pace.h \
+	server-glue/iof/output_forward.h server-glue/iof/output_forward.cc \
+	server-glue/iof/iof_ask.h server-glue/iof/iof_upcall.cc \
+	server-glue/iof/input_flow.h server-glue/iof/input_flow.cc \
+	server-glue/iof/output_flow.h server-glue/iof/output_flow.cc \
+	server-glue/iof/output_queue.h server-glue/iof/output_queue.cc \
+	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \
+	server-glue/iof/task_streams.h server-glue/iof/task_streams.cc \
 	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
 	server-glue/library/convert.h server-glue/library/convert.cc \
 	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \

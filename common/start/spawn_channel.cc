@@ -51,6 +51,14 @@ std::optional<ParentWord> ParentWord::parse(std::string_view text) {
         word.shares_fate = true;
         text.remove_suffix(fate_word.size());
     }
+    if (auto at = text.find(forwards_word); at != text.npos) {
+        auto how = text.substr(at + forwards_word.size());
+        auto host = how.find(' ');
+        if (host == how.npos || !parse_number(how.substr(0, host), word.forwards) ||
+            !parse_number(how.substr(host + 1), word.host) || word.forwards == 0 || word.forwards > all_channels)
+            return std::nullopt;
+        text = text.substr(0, at);
+    }
     std::size_t space = text.find(' ');
     if (space == text.npos || space == 0 || space > 255)
         return std::nullopt;

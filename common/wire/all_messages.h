@@ -28,6 +28,7 @@ using AllMessages =
                SpawnRequest, SpawnReply, StepOver, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
                JobEvent, TableRequest, TableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest,
                ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskGreeting,
-               RelayOpen, RelayBytes, RelayTaken, RelayEnd>;
+               RelayOpen, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces, OutputTaken, InputPush,
+               InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput, ForwardedInputTaken, RanksStopped>;
 
 } // namespace pmixhost::wire

@@ -123,6 +123,7 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     if (auto *no = std::get_if<SpawnRefusal>(&planned))
         return refuse(no->status, no->text);
     auto &plan = std::get<SpawnPlan>(planned);
+    plan.parent_host = from;
     auto command = starter_->command(plan);
     if (!command)
         return refuse(spawn_status_of(command.failure().kind), command.failure().text);

@@ -74,6 +74,13 @@ void SessionServer::dropped(const Bytes &nspace) {
         log_.warning("{} does not take its events: some are lost", printable(nspace));
 }
 
+// What steps ask each other, and what answers it.
+template <typename Request> struct ReplyOf;
+template <> struct ReplyOf<wire::ModexRequest> { using Type = wire::ModexReply; };
+template <> struct ReplyOf<wire::NamespaceRequest> { using Type = wire::NamespaceReply; };
+template <> struct ReplyOf<wire::ForwardedOutput> { using Type = wire::ForwardedOutputTaken; };
+template <> struct ReplyOf<wire::ForwardedInput> { using Type = wire::ForwardedInputTaken; };
+
 template <typename Message, typename Body> static void with(Log &log, const Bytes &payload, Body body) {
     if (auto message = wire::decode<Message>(payload))
         body(*message);
@@ -148,6 +155,18 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     case wire::NamespaceReply::type:
         with<wire::NamespaceReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
         break;
+    case wire::ForwardedOutput::type:
+        with<wire::ForwardedOutput>(log_, payload, [&](auto &m) { relay(step, from, std::move(m)); });
+        break;
+    case wire::ForwardedOutputTaken::type:
+        with<wire::ForwardedOutputTaken>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
+        break;
+    case wire::ForwardedInput::type:
+        with<wire::ForwardedInput>(log_, payload, [&](auto &m) { relay(step, from, std::move(m)); });
+        break;
+    case wire::ForwardedInputTaken::type:
+        with<wire::ForwardedInputTaken>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
+        break;
     case wire::CrossJobEvent::type:
         with<wire::CrossJobEvent>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });
         break;
@@ -182,26 +201,25 @@ template <typename Reply> static Bytes refusal_of(std::uint64_t id, std::int32_t
 
 // The answer to a question that cannot be put, or not be answered.
 void SessionServer::refuse(const Relayed &relayed, std::int32_t status) {
-    auto send = [&](auto reply) {
-        reply.id = relayed.asker.id;
-        reply.status = status;
-        peers_.send(relayed.asker.step, relayed.asker.host, reply.type, share(wire::encode(reply)));
-    };
-    if (relayed.type == wire::ModexRequest::type)
-        send(wire::ModexReply());
-    else
-        send(wire::NamespaceReply());
+    const Asker &asker = relayed.asker;
+    peers_.send(asker.step, asker.host, relayed.reply_type, share(relayed.refusal(asker.id, status)));
 }
 
 // The step may have to be called first.
-template <typename Request> void SessionServer::relay(StepId step, HostIndex from, const Request &message) {
+template <typename Request> void SessionServer::relay(StepId step, HostIndex from, Request message) {
+    using Reply = typename ReplyOf<Request>::Type;
     TimePoint deadline = loop_.now() + find_patience;
     if constexpr (std::is_same_v<Request, wire::ModexRequest>)
         deadline = deadline_of(loop_.now(), message.timeout_ms);
     if constexpr (requires { message.source; })
         message.source = peers_.nspace_of(step);
     finder_.find(loop_.now(), message.nspace, deadline, [this, step, from, message, deadline](bool here) {
-        Relayed relayed{Request::type, {step, from, message.id}, 0, 0, deadline};
+        // What is forwarded waits for people and programs, which may take any time.
+        TimePoint kept_until = requires {
+            message.source;
+        }
+        ? TimePoint::max() : deadline;
+        Relayed relayed{Reply::type, refusal_of<Reply>, {step, from, message.id}, 0, 0, kept_until};
         if (!here)
             return refuse(relayed, PMIX_ERR_NOT_FOUND);
         relay(std::move(relayed), message);
@@ -229,7 +247,7 @@ template <typename Request> void SessionServer::relay(Relayed relayed, Request m
 
 template <typename Reply> void SessionServer::relay_back(StepId step, Reply message) {
     auto found = relayed_.find(message.id);
-    if (found == relayed_.end() || found->second.asked != step || found->second.type != asked)
+    if (found == relayed_.end() || found->second.asked != step || found->second.reply_type != Reply::type)
         return;
     Asker asker = found->second.asker;
     relayed_.erase(found);

@@ -77,7 +77,8 @@ class SessionServer final : private SessionEventsPort, private SessionControlPor
     StepFinder finder_;
     std::set<Bytes> slow_; // namespaces of which the log says that they lose events
     struct Relayed {       // a question of one step to another
-        std::uint8_t type; // of the request
+        std::uint8_t reply_type;
+        Bytes (*refusal)(std::uint64_t id, std::int32_t status); // a reply that says no
         Asker asker;
         StepId asked;
         HostIndex asked_host;

@@ -60,6 +60,7 @@ struct StepServices {
     StepGroups group_calls;
     StepControl control;
     StepAllocations allocations;
+    ChildrenIo children_io;
     StepSpawn spawn;
     StepLog log;
     StepAbort abort;

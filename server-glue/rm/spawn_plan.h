@@ -21,6 +21,7 @@ struct SpawnSite {
     };
     std::vector<Host> hosts; // of the allocation, in order
     std::size_t max_tasks = 100'000;
+    bool forwards_streams = false; // the steps' daemons can have the standard streams (iof/)
     // Reads a host file; tests give another function.
     std::function<Result<std::string>(const std::string &path)> read_file;
 };

@@ -239,6 +239,10 @@ class Planner {
             plan_.timeout = std::chrono::seconds(seconds);
         } else if (key == PMIX_STDIN_TGT) {
             return standard_input(d);
+        } else if (forwarded_channel(key) != 0 && !site_.forwards_streams) {
+            return missing(d, "the standard streams of spawned jobs stay with the resource manager here");
+        } else if (key == PMIX_FWD_STDIN && is_number(d)) {
+            plan_.forwards |= forwarded_channels({&d, 1});
         } else if (is_flag(d)) {
             if (key == PMIX_INDEX_ARGV)
                 wishes.index_argv = d.number;
@@ -246,6 +250,8 @@ class Planner {
                 wishes.merge = d.number;
             else if (key == PMIX_TAG_OUTPUT || key == PMIX_IOF_TAG_OUTPUT || key == PMIX_IOF_RANK_OUTPUT)
                 plan_.label_output = plan_.label_output || d.number;
+            else if (forwarded_channel(key) != 0)
+                plan_.forwards |= forwarded_channels({&d, 1});
             else if (key == PMIX_ABORT_NON_ZERO_TERM)
                 plan_.end_on_bad_exit = d.number != 0;
             else if (key == PMIX_NOTIFY_COMPLETION)

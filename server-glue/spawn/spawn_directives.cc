@@ -102,10 +102,10 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_PSET_NAME, honoured),
     // Input and output.
     PMIXHOST_SPAWN(PMIX_STDIN_TGT, honoured),
-    PMIXHOST_SPAWN(PMIX_FWD_STDIN, missing),
-    PMIXHOST_SPAWN(PMIX_FWD_STDOUT, missing),
-    PMIXHOST_SPAWN(PMIX_FWD_STDERR, missing),
-    PMIXHOST_SPAWN(PMIX_FWD_STDDIAG, missing),
+    PMIXHOST_SPAWN(PMIX_FWD_STDIN, honoured),
+    PMIXHOST_SPAWN(PMIX_FWD_STDOUT, honoured),
+    PMIXHOST_SPAWN(PMIX_FWD_STDERR, honoured),
+    PMIXHOST_SPAWN(PMIX_FWD_STDDIAG, missing),    // no process has such a channel
     PMIXHOST_SPAWN(PMIX_MERGE_STDERR_STDOUT, honoured),
     PMIXHOST_SPAWN(PMIX_IOF_MERGE_STDERR_STDOUT, honoured),
     PMIXHOST_SPAWN(PMIX_TAG_OUTPUT, honoured),
@@ -170,6 +170,26 @@ constexpr SpawnAttribute attributes[] = {
 #undef PMIXHOST_SPAWN
 
 } // namespace
+
+std::uint8_t forwarded_channel(std::string_view key) {
+    return key == PMIX_FWD_STDIN    ? PMIX_FWD_STDIN_CHANNEL
+           : key == PMIX_FWD_STDOUT ? PMIX_FWD_STDOUT_CHANNEL
+           : key == PMIX_FWD_STDERR ? PMIX_FWD_STDERR_CHANNEL
+                                    : 0;
+}
+
+// PMIX_FWD_STDIN has a rank; but who gets what each push says.
+std::uint8_t forwarded_channels(std::span<const wire::SpawnDirective> directives) {
+    std::uint8_t channels = 0;
+    for (const auto &directive : directives) {
+        bool is_rank =
+            directive.kind == static_cast<std::uint8_t>(SpawnValue::number) && directive.key == PMIX_FWD_STDIN;
+        bool is_yes = directive.kind == static_cast<std::uint8_t>(SpawnValue::flag) && directive.number != 0;
+        if (is_rank || is_yes)
+            channels |= forwarded_channel(directive.key);
+    }
+    return channels;
+}
 
 std::span<const SpawnAttribute> spawn_attributes() {
     return attributes;

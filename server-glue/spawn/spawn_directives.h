@@ -24,4 +24,9 @@ std::span<const SpawnAttribute> spawn_attributes();
 // Null for a key that is no spawn attribute.
 const SpawnAttribute *find_spawn_attribute(std::string_view key);
 
+// The channel, of pmix_iof_channel_t, that PMIX_FWD_STDIN, _STDOUT or _STDERR is about; 0: it is none of these.
+std::uint8_t forwarded_channel(std::string_view key);
+// All that are asked for.
+std::uint8_t forwarded_channels(std::span<const wire::SpawnDirective> directives);
+
 } // namespace pmixhost

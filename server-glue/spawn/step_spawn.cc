@@ -13,10 +13,10 @@
 
 namespace pmixhost {
 
-StepSpawn::StepSpawn(StepContext &context, Children &children, CrossJobs &jobs, StepFate &fate, StepEvents &events,
-                     const StepCollectives &collectives, SessionLink &session)
-    : context_(context), children_(children), jobs_(jobs), fate_(fate), events_(events), collectives_(collectives),
-      session_(session), spawn_([this](std::uint8_t type, SharedBytes payload) {
+StepSpawn::StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
+                     StepEvents &events, const StepCollectives &collectives, SessionLink &session)
+    : context_(context), children_(children), io_(io), jobs_(jobs), fate_(fate), events_(events),
+      collectives_(collectives), session_(session), spawn_([this](std::uint8_t type, SharedBytes payload) {
           return context_.send(context_.launcher_peer(), type, std::move(payload));
       }) {}
 
@@ -45,7 +45,22 @@ void StepSpawn::spawn(SpawnAsk ask) {
     if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(),
                     [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
         context_.mesh->invite(context_.session_peer());
+    if (std::uint8_t channels = forwarded_channels(ask.request.directives); channels != 0)
+        ask.reply = forwarding_begins(ask.caller, channels, std::move(ask.reply));
     spawn_.spawn(std::move(ask.request), std::move(ask.reply));
+}
+
+// Whoever waits for the answer hears it before anything is delivered: libpmix notes then who gets it.
+SpawnAnswer StepSpawn::forwarding_begins(const Process &caller, std::uint8_t channels, SpawnAnswer reply) {
+    io_.begins();
+    auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
+    return {[this, caller, channels, waiting](pmix_status_t status, const std::string &nspace) {
+                if (status == PMIX_SUCCESS)
+                    io_.runs(nspace, caller, channels); // it may pull as soon as it has the answer
+                (*waiting)(status, nspace);
+                io_.answered();
+            },
+            PMIX_ERROR, std::string()};
 }
 
 // The children's job information goes to their parent with the answer (libpmix takes it along, if it knows

@@ -5,6 +5,7 @@
 #include "server-glue/collective/step_collectives.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/events/step_events.h"
+#include "server-glue/iof/children_io.h"
 #include "server-glue/spawn/children.h"
 #include "server-glue/spawn/spawn_ask.h"
 #include "server-glue/spawn/spawn_service.h"
@@ -14,8 +15,8 @@ namespace pmixhost {
 
 class StepSpawn final : public StepService {
   public:
-    StepSpawn(StepContext &context, Children &children, CrossJobs &jobs, StepFate &fate, StepEvents &events,
-              const StepCollectives &collectives, SessionLink &session);
+    StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
+              StepEvents &events, const StepCollectives &collectives, SessionLink &session);
 
     void spawn(SpawnAsk ask);
     // This daemon leaves. `badly`: children that share its fate shall end too.
@@ -26,6 +27,7 @@ class StepSpawn final : public StepService {
     void on_launcher_gone() override { spawn_.on_launcher_gone(); }
 
   private:
+    SpawnAnswer forwarding_begins(const Process &caller, std::uint8_t channels, SpawnAnswer reply);
     void on_spawned(wire::SpawnReply message);
     void on_job_event(const wire::JobEvent &job);
     void on_child_ended(const wire::JobEvent &job);

@@ -129,6 +129,13 @@ void the_parents_word_is_read_with_care(void **) {
             fail_msg("'%s'", none);
     }
     assert_false(ParentWord::parse(std::string(256, 'a') + " 1").has_value());
+    auto forwards = ParentWord::parse("slurm.7.0 4 forwards 6 2 fate");
+    assert_true(forwards && forwards->forwards == 6 && forwards->host == 2 && forwards->rank == 4 &&
+                forwards->shares_fate);
+    assert_string_equal(forwards->text().c_str(), "slurm.7.0 4 forwards 6 2 fate");
+    for (const char *none : {"slurm.7.0 4 forwards 8 2", "slurm.7.0 4 forwards 0 2", "slurm.7.0 4 forwards 6",
+                             "slurm.7.0 forwards 6 2", "slurm.7.0 4 forwards 6 -1"})
+        assert_false(ParentWord::parse(none).has_value());
 }
 
 void variables_of_a_step_are_not_handed_on(void **) {

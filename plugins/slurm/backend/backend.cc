@@ -518,6 +518,7 @@ Result<SpawnSite> allocation_of(std::uint32_t job_id) {
         return error(ErrorKind::unreachable, "the allocation of job {} cannot be looked up: {}", job_id,
                      slurm_strerror(errno));
     SpawnSite site;
+    site.forwards_streams = true;
     auto names = expand_host_list(answer->node_list ? answer->node_list : "", TaskMap::max_hosts);
     std::vector<std::uint32_t> slots;
     for (std::uint32_t i = 0; i < answer->num_cpu_groups; ++i)

@@ -7,6 +7,7 @@
  *   await=FILE     before each call after the first, wait until FILE is there
  *   connect=FILE   connect to the child's job, and make FILE when that has been asked for; before each
  *                  call FILE is removed. The connect must fail within 60 s
+ *   pull           of what the children write each piece is printed: "pulled: STATUS", "heard TEXT"
  *   quit           do not wait for the other ranks
  *   keep           wait, afterwards, to be ended;  abort: end with PMIx_Abort(7) instead
  *   KEY=VALUE      a directive of the job: a key that begins with "pmix." or "my."; VALUE is a text,
@@ -152,6 +153,19 @@ static void option(char *word) {
         directive(word);
     else
         fail("'%s' is no option", word);
+}
+
+static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source, pmix_byte_object_t *payload,
+                      pmix_info_t info[], size_t ninfo) {
+    (void)id, (void)channel, (void)source, (void)info, (void)ninfo;
+    if (payload && payload->size > 0)
+        say("heard %.*s", (int)payload->size, payload->bytes);
+}
+
+static void pull_from(const char *nspace) {
+    pmix_proc_t all = process(nspace, PMIX_RANK_WILDCARD);
+    say("pulled: %s", status_name(PMIx_IOF_pull(&all, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL,
+                                                on_output, NULL, NULL)));
 }
 
 /* The child ends when it sees the file: it lived when this process asked for the connect. */

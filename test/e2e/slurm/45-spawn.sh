@@ -118,9 +118,7 @@ refused "a host of another allocation" 'PMIX_ERR_NOT_FOUND' 'n9 is not in the al
 refused "PMIX_ADD_HOST of another one" 'PMIX_ERR_JOB_ALLOC_FAILED' 'no host can be added' pmix.addhost=n9
 refused "a required directive that is not known" 'PMIX_ERR_NOT_SUPPORTED' 'my.own is required' "'my.own!=yes'"
 refused "a required directive that is not supported" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_PRELOAD_BIN' "'pmix.preloadbin!=yes'"
-for attribute in FWD_STDOUT=pmix.fwd.stdout FWD_STDERR=pmix.fwd.stderr FWD_STDIN=pmix.fwd.stdin; do
-    refused "a required PMIX_${attribute%=*}" 'PMIX_ERR_NOT_SUPPORTED' "PMIX_${attribute%=*}" "'${attribute#*=}!=yes'"
-done
+refused "a required PMIX_FWD_STDDIAG" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_FWD_STDDIAG' "'pmix.fwd.stddiag!=yes'"
 in_allocation -N1 -n2 -- '$R -n1 $S "pmix.fwd.stdin!=no" "pmix.preloadbin!=no"'
 ok "what is required not to be, is not" passed
 in_allocation -N1 -n2 -- '$R -n1 $S my.own=yes'

@@ -1,0 +1,199 @@
+// See children_io.h.
+#include "server-glue/iof/children_io.h"
+
+#include "server-glue/library/convert.h"
+#include "server-glue/library/pmix_library.h"
+#include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pmixhost {
+
+ChildrenIo::ChildrenIo(StepContext &context, StepTools &tools, SessionLink &session)
+    : context_(context), tools_(tools), session_(session), pace_(tools) {}
+
+void ChildrenIo::take_asks(UpcallHandlers &handlers) {
+    gate_ = handlers.shared<PullGate>();
+}
+
+void ChildrenIo::take_messages(StepMessages &messages) {
+    using Peer = StepMessages::Peer;
+    messages.on<wire::ForwardedOutput>(Peer::session, [this](HostIndex, wire::ForwardedOutput message, SharedBytes) {
+        on_output(std::move(message));
+    });
+    messages.on<wire::ForwardedInputTaken>(
+        Peer::session, [this](HostIndex, wire::ForwardedInputTaken message, SharedBytes) { on_pushed(message); });
+}
+
+// This host must be in the session by the time that the job writes.
+void ChildrenIo::begins() {
+    ++beginning_;
+    session_.come();
+}
+
+void ChildrenIo::runs(const Bytes &nspace, const Process &spawner, std::uint8_t channels) {
+    Child &child = children_[nspace];
+    child.spawner = spawner;
+    child.channels = channels;
+    child.spawner_gone = spawner.nspace == context_.step.nspace && ended_.contains(spawner.rank);
+    if (child.spawner_gone)
+        end_input(nspace);
+    gate_->note_child(nspace);
+}
+
+// What came before the answer is delivered behind it. Of a job that never was nothing comes.
+void ChildrenIo::answered() {
+    if (--beginning_ == 0)
+        ended_.clear();
+    for (auto &message : std::exchange(early_, {}))
+        on_output(std::move(message));
+}
+
+std::uint8_t ChildrenIo::channels_of(const Bytes &nspace) const {
+    auto child = children_.find(nspace);
+    return child == children_.end() ? 0 : child->second.channels;
+}
+
+// --- output -----------------------------------------------------------------------------------------
+
+void ChildrenIo::answer(std::uint64_t id, pmix_status_t status) {
+    context_.send_to_session(wire::ForwardedOutputTaken{id, status});
+}
+
+// A job sends one message at a time; who is refused so asks again.
+void ChildrenIo::on_output(wire::ForwardedOutput message) {
+    auto child = children_.find(message.source);
+    if (child != children_.end())
+        return deliver(child->second, std::move(message));
+    if (beginning_ == 0 || !context_.library)
+        return answer(message.id, PMIX_ERR_LOST_CONNECTION);
+    bool again =
+        std::any_of(early_.begin(), early_.end(), [&](const auto &early) { return early.source == message.source; });
+    if (again || early_.size() >= most_early)
+        return answer(message.id, PMIX_ERR_NOT_FOUND);
+    early_.push_back(std::move(message));
+}
+
+void ChildrenIo::deliver(const Child &child, wire::ForwardedOutput message) {
+    constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
+    bool is_tool = child.spawner.nspace != context_.step.nspace;
+    if (child.spawner_gone || (is_tool && tools_.how_many() == 0))
+        return answer(message.id, PMIX_ERR_LOST_CONNECTION);
+    for (const auto &piece : message.pieces) {
+        bool known = piece.channel == wire::stdout_channel || piece.channel == wire::stderr_channel;
+        if (!known || (child.channels & output & piece.channel) == 0 || piece.rank > PMIX_RANK_VALID)
+            return answer(message.id, PMIX_ERR_BAD_PARAM);
+    }
+    auto rest = std::make_shared<std::size_t>(message.pieces.size() + 1);
+    auto done = [this, rest, is_tool, id = message.id, session = sessions_](pmix_status_t) {
+        if (--*rest > 0 || session != sessions_)
+            return;
+        if (!is_tool)
+            return answer(id, PMIX_SUCCESS);
+        queued_.push_back(id);
+        if (pace_.next_time() == TimePoint::max())
+            go_on();
+    };
+    for (auto &piece : message.pieces) {
+        context_.library->deliver_output(
+            {proc_of(message.source, piece.rank), piece.channel, std::move(piece.bytes), piece.end != 0}, done);
+    }
+    done(PMIX_SUCCESS);
+}
+
+void ChildrenIo::go_on() {
+    if (!pace_.go(context_.now()))
+        return;
+    for (std::uint64_t id : std::exchange(queued_, {}))
+        answer(id, PMIX_SUCCESS);
+}
+
+void ChildrenIo::on_time(TimePoint now) {
+    if (now >= pace_.next_time())
+        go_on();
+}
+
+void ChildrenIo::on_process_gone(Rank rank, std::optional<int>) {
+    if (beginning_ > 0)
+        ended_.insert(rank);
+    for (auto &[nspace, child] : children_) {
+        if (child.spawner.nspace != context_.step.nspace || child.spawner.rank != rank || child.spawner_gone)
+            continue;
+        child.spawner_gone = true;
+        end_input(nspace);
+    }
+}
+
+// Nobody writes to them any more.
+void ChildrenIo::end_input(const Bytes &nspace) {
+    PushAsk end;
+    end.targets.push_back({nspace, PMIX_RANK_WILDCARD, true});
+    end.end = true;
+    push(std::move(end));
+}
+
+// --- input ------------------------------------------------------------------------------------------
+
+void ChildrenIo::push(PushAsk ask) {
+    const Bytes nspace = ask.targets.front().nspace;
+    auto child = children_.find(nspace);
+    bool one_job = std::all_of(ask.targets.begin(), ask.targets.end(),
+                               [&](const Process &target) { return target.nspace == nspace; });
+    if (child == children_.end() || !one_job)
+        return ask.reply(PMIX_ERR_NOT_FOUND);
+    if ((child->second.channels & wire::stdin_channel) == 0)
+        return ask.reply(PMIX_ERR_NOT_SUPPORTED);
+    if (child->second.pushes.size() >= most_pushes)
+        return ask.reply(PMIX_ERR_OUT_OF_RESOURCE);
+    child->second.pushes.push_back(std::move(ask));
+    if (child->second.pushes.size() == 1)
+        push_next(nspace, child->second);
+}
+
+void ChildrenIo::push_next(const Bytes &nspace, Child &child) {
+    while (!child.pushes.empty()) {
+        PushAsk &ask = child.pushes.front();
+        wire::ForwardedInput message{next_push_++, nspace, {}, static_cast<std::uint8_t>(ask.end), {}, ask.bytes};
+        bool everyone = false;
+        for (const auto &target : ask.targets) {
+            everyone = everyone || target.wildcard || target.rank == PMIX_RANK_WILDCARD;
+            message.ranks.push_back(target.rank);
+        }
+        if (everyone)
+            message.ranks.clear();
+        child.push_id = message.id;
+        if (context_.send_to_session(message))
+            return;
+        PushAsk unsent = std::move(ask);
+        child.pushes.pop_front();
+        unsent.reply(PMIX_ERR_UNREACH);
+    }
+}
+
+void ChildrenIo::on_pushed(const wire::ForwardedInputTaken &reply) {
+    auto child = std::find_if(children_.begin(), children_.end(), [&](const auto &entry) {
+        return !entry.second.pushes.empty() && entry.second.push_id == reply.id;
+    });
+    if (child == children_.end())
+        return;
+    PushAsk done = std::move(child->second.pushes.front());
+    child->second.pushes.pop_front();
+    push_next(child->first, child->second);
+    done.reply(reply.status);
+}
+
+void ChildrenIo::on_session_gone() {
+    ++sessions_; // a new one knows nothing of what the other has asked
+    early_.clear();
+    queued_.clear();
+    if (beginning_ > 0 || !children_.empty())
+        context_.loop.post([this] { session_.come(); });
+    for (auto &[nspace, child] : children_) {
+        for (auto &ask : std::exchange(child.pushes, {}))
+            ask.reply(PMIX_ERR_LOST_CONNECTION);
+    }
+}
+
+} // namespace pmixhost

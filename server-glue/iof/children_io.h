@@ -1,0 +1,67 @@
+// Output and input of the jobs that processes and tools of this host have spawned, where PMIx_Spawn was told to keep
+// them for that (PMIX_FWD_STDIN, PMIX_FWD_STDOUT, PMIX_FWD_STDERR): what comes from such a job is given to libpmix,
+// which has noted who asked (pull or not, the one that spawned gets it), and what is pushed goes to the job. Between
+// the two jobs all goes through the session.
+#pragma once
+
+#include "common/wire/iof_messages.h"
+#include "server-glue/iof/iof_ask.h"
+#include "server-glue/iof/tool_pace.h"
+#include "server-glue/step/session_link.h"
+
+#include <deque>
+
+namespace pmixhost {
+
+class ChildrenIo final : public StepService {
+  public:
+    ChildrenIo(StepContext &context, StepTools &tools, SessionLink &session);
+
+    // A job of such kind is asked for; it runs, if it does; and libpmix has been told, or that it does not.
+    void begins();
+    void runs(const Bytes &nspace, const Process &spawner, std::uint8_t channels);
+    void answered();
+    // It is one of them, and this is what is forwarded of it; 0: it is none.
+    std::uint8_t channels_of(const Bytes &nspace) const;
+    void push(PushAsk ask);
+
+    void take_asks(UpcallHandlers &handlers) override;
+    void take_messages(StepMessages &messages) override;
+    TimePoint next_time() const override { return pace_.next_time(); }
+    void on_time(TimePoint now) override;
+    void on_process_gone(Rank rank, std::optional<int> wait_status) override;
+    void on_session_gone() override;
+
+  private:
+    static constexpr std::size_t most_pushes = 1024; // of a job, that wait
+    static constexpr std::size_t most_early = 64;    // jobs
+    struct Child {
+        Process spawner;
+        std::uint8_t channels = 0;
+        bool spawner_gone = false;
+        std::deque<PushAsk> pushes; // the first is under way, so that their order is kept
+        std::uint64_t push_id = 0;
+    };
+    void on_output(wire::ForwardedOutput message);
+    void deliver(const Child &child, wire::ForwardedOutput message);
+    void answer(std::uint64_t id, pmix_status_t status);
+    void end_input(const Bytes &nspace);
+    void push_next(const Bytes &nspace, Child &child);
+    void on_pushed(const wire::ForwardedInputTaken &reply);
+    void go_on();
+
+    StepContext &context_;
+    StepTools &tools_;
+    SessionLink &session_;
+    std::shared_ptr<PullGate> gate_;
+    ToolPace pace_;
+    std::map<Bytes, Child> children_;
+    std::size_t beginning_ = 0;               // jobs whose names are not known yet
+    std::deque<wire::ForwardedOutput> early_; // perhaps theirs
+    std::set<Rank> ended_;                    // of this host, since then
+    std::uint64_t sessions_ = 0;              // that have gone
+    std::vector<std::uint64_t> queued_;       // libpmix has queued them, and the job is not yet told
+    std::uint64_t next_push_ = 1;
+};
+
+} // namespace pmixhost
