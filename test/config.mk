@@ -1,6 +1,7 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
 config_tests = test/unit/config_file test/unit/policy test/unit/policy_command test/unit/local_cli test/unit/local_control \
-	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines test/unit/reach_plan test/unit/launcher_file
+	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines test/unit/output_lines test/unit/reach_plan test/unit/stacks test/unit/read_stacks \
+	test/unit/launcher_file
 check_PROGRAMS += $(config_tests)
 TESTS += $(config_tests)
 config_test_cppflags = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(CMOCKA_CFLAGS) \
@@ -52,3 +53,20 @@ test_unit_launcher_file_LDADD = plugins/kit/libkit.la $(FMT_LIBS) $(CMOCKA_LIBS)
 test_unit_reach_plan_SOURCES = test/unit/reach_plan.cc tools/view/reach_plan.cc
 test_unit_reach_plan_CPPFLAGS = $(config_test_cppflags)
 test_unit_reach_plan_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+test_unit_stacks_SOURCES = test/unit/stacks.cc tools/stacks/shown_text.cc tools/stacks/gdb_text.cc \
+	tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/stack_lines.cc tools/stacks/stack_tree.cc \
+	tools/stacks/stack_report.cc tools/stacks/stack_page.cc
+test_unit_stacks_CPPFLAGS = $(config_test_cppflags)
+test_unit_stacks_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+test_unit_read_stacks_SOURCES = test/unit/read_stacks.cc tools/stacks/read_stacks.cc tools/stacks/gdb_session.cc \
+	tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/shown_text.cc
+test_unit_read_stacks_CPPFLAGS = $(config_test_cppflags)
+test_unit_read_stacks_LDADD = common/libcommon.la $(CMOCKA_LIBS)
+EXTRA_test_unit_read_stacks_DEPENDENCIES = test/unit/waits_one test/unit/waits_two
+check_PROGRAMS += test/unit/waits_one test/unit/waits_two
+test_unit_waits_one_SOURCES = test/unit/waits_here.c
+test_unit_waits_one_CPPFLAGS = $(AM_CPPFLAGS) -DWAITS_IN=waits_in_one
+test_unit_waits_one_LDFLAGS = -Wl,--build-id=none
+test_unit_waits_two_SOURCES = test/unit/waits_here.c
+test_unit_waits_two_CPPFLAGS = $(AM_CPPFLAGS) -DWAITS_IN=waits_in_two
+test_unit_waits_two_LDFLAGS = -Wl,--build-id=none

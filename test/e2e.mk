@@ -40,7 +40,7 @@ test_e2e_clients_knock_LDADD =
 
 # One rule for all MPI programs: without an mpicc there are none, and their tests are skipped.
 MPI_CLIENTS = mpi_init mpi_ring mpi_allreduce mpi_onesided mpi_intercomm mpi_spawn mpi_spawn_time mpi_connect mpi_dynamic \
-	mpi_family mpi_siblings mpi_tree
+	mpi_family mpi_hang mpi_siblings mpi_tree
 
 # The clients are no part of pmixhost, so they take none of its flags but the warnings: a sanitizer in them would test
 # libpmix and slow the measurements. Automake knows flags of one program or of all; these are make's own, of these
@@ -77,6 +77,6 @@ e2e-clients: $(E2E_CLIENTS) test/e2e/clients/stuck.la test/e2e/clients/mpi.stamp
 
 # The scripts by their folders: a list of them would forget the new ones.
 EXTRA_DIST += test/e2e/common test/e2e/slurm test/e2e/local
-EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/break_loop.c test/e2e/run-local test/e2e/on-each-release \
-	test/e2e/not-yet test/e2e/not-yet.trixie test/bench/bench test/bench/events test/bench/spawn test/bench/tools test/bench/unvisited \
+EXTRA_DIST += $(MPI_CLIENTS:%=test/e2e/clients/%.c) test/e2e/clients/break_loop.c test/e2e/run-local test/e2e/on-each-release test/e2e/alone \
+	test/e2e/not-yet test/e2e/not-yet.trixie test/e2e/step_secret.sh test/bench/bench test/bench/events test/bench/spawn test/bench/stacks test/bench/tools test/bench/unvisited \
 	test/coverage-check

@@ -13,11 +13,18 @@ tools_librun_la_LIBADD = common/libcommon.la
 
 tools_doctor_files = tools/doctor/host_checks.h tools/doctor/config_checks.cc \
 	tools/doctor/directory_checks.cc tools/doctor/network_checks.cc tools/doctor/program_checks.cc
+tools_stacks_files = tools/stacks/stack_frames.h tools/stacks/shown_text.h tools/stacks/shown_text.cc \
+	tools/stacks/gdb_text.h tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.h tools/stacks/eu_stack_text.cc \
+	tools/stacks/gdb_session.h tools/stacks/gdb_session.cc tools/stacks/looked_at.h tools/stacks/looked_at.cc \
+	tools/stacks/read_stacks.h tools/stacks/read_stacks.cc tools/stacks/stack_lines.h tools/stacks/stack_lines.cc \
+	tools/stacks/stack_tree.h tools/stacks/stack_tree.cc tools/stacks/stack_report.h tools/stacks/stack_report.cc \
+	tools/stacks/stack_page.cc tools/stacks/host_stacks.h tools/stacks/host_stacks.cc
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
 	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
-	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) \
+	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) $(tools_stacks_files) \
+	tools/cli/stacks_command.cc tools/cli/rank_list.h \
 	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
 	tools/cli/interrupt.h tools/cli/interrupt.cc tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
 	tools/view/output_lines.h tools/view/output_lines.cc \

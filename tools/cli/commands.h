@@ -40,6 +40,7 @@ int get_command(const Words &words);
 int lookup_command(const Words &words);
 int spawn_command(const Words &words);
 int servers_command(const Words &words);
+int stacks_command(const Words &words); // see exit_some
 int policy_command(const Words &words); // explain: exit_failure is "refused"
 int version_command(const Words &words);
 int with_command(const Words &words);

@@ -1,0 +1,3 @@
+#!/bin/bash
+# pmixhost stacks, on a real cluster.
+. "$(dirname "$0")/../common/stacks.sh"

@@ -1,0 +1,277 @@
+// A look at processes with debuggers that do all that debuggers should not do (tools/stacks/read_stacks.h): it ends in
+// time, what it has is shown, and nothing is left stopped or dead.
+#include "tools/stacks/read_stacks.h"
+
+#include <climits>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+const std::atomic<bool> never = false;
+
+// A directory for programs that stand in for debuggers.
+struct StandIns {
+    std::string path;
+    StandIns() {
+        char name[] = "/tmp/pmixhost-read-XXXXXX";
+        path = mkdtemp(name);
+    }
+    ~StandIns() { std::filesystem::remove_all(path); }
+    std::string make(const std::string &name, const std::string &text) const {
+        std::ofstream(path + "/" + name) << text;
+        std::filesystem::permissions(path + "/" + name, std::filesystem::perms::owner_all);
+        return path + "/" + name;
+    }
+    // The real gdb, between whose answers and us is this python; `change` has `line`, `token` and `real`.
+    std::string around_gdb(const std::string &name, const std::string &gdb, const std::string &change) const {
+        return make(name, "#!/usr/bin/env python3\n"
+                          "import os, subprocess, sys, threading\n"
+                          "real = subprocess.Popen(['" +
+                              gdb +
+                              "'] + sys.argv[1:], stdin=subprocess.PIPE, "
+                              "stdout=subprocess.PIPE)\n"
+                              "mark = '" +
+                              path +
+                              "/mark'\n"
+                              "asked = {}\n"
+                              "def copy():\n"
+                              "    for line in sys.stdin.buffer:\n"
+                              "        token, _, command = line.decode().partition('-')\n"
+                              "        asked[token] = command.split()[0]\n"
+                              "        real.stdin.write(line)\n"
+                              "        real.stdin.flush()\n"
+                              "    real.kill()\n"
+                              "    os._exit(1)\n"
+                              "threading.Thread(target=copy, daemon=True).start()\n"
+                              "for line in real.stdout:\n"
+                              "    token, sign, _ = line.decode(errors='replace').partition('^')\n"
+                              "    command = asked.get(token, '') if sign else ''\n" +
+                              change +
+                              "    sys.stdout.buffer.write(line)\n"
+                              "    sys.stdout.buffer.flush()\n");
+    }
+};
+
+// A process that waits; ended when this is dropped.
+struct Waiting {
+    pid_t pid = -1;
+    explicit Waiting(const char *program = nullptr) {
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        pid = fork();
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that fails drops nothing
+            dup2(ends[1], STDOUT_FILENO);
+            close(ends[0]), close(ends[1]);
+            if (program)
+                execl(program, program, nullptr);
+            if (!program && write(STDOUT_FILENO, ".", 1) == 1) {
+                for (;;)
+                    pause();
+            }
+            _exit(1);
+        }
+        close(ends[1]);
+        char byte = 0;
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+        close(ends[0]);
+    }
+    ~Waiting() {
+        kill(pid, SIGKILL);
+        waitpid(pid, nullptr, 0);
+    }
+    char state() const {
+        auto stat = read_process_stat(pid);
+        return stat ? stat->state : '-';
+    }
+    bool runs() const { return state() == 'S' || state() == 'R'; }
+};
+
+// One processor, so one debugger for one process after the other.
+struct OneProcessor {
+    cpu_set_t before;
+    OneProcessor() {
+        assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+            if (CPU_ISSET(cpu, &before))
+                CPU_SET(cpu, &one);
+        }
+        assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    }
+    ~OneProcessor() { sched_setaffinity(0, sizeof before, &before); }
+};
+
+StackWish wish_of(std::chrono::milliseconds patience) {
+    StackWish wish;
+    wish.deadline = StackClock::now() + patience;
+    wish.over = &never;
+    return wish;
+}
+
+std::vector<ProcessStacks> look(const std::vector<pid_t> &pids, const Debugger &debugger, const StackWish &wish) {
+    char host[HOST_NAME_MAX + 1] = "";
+    gethostname(host, sizeof host - 1);
+    std::vector<ProcessStacks> processes(pids.size());
+    for (std::size_t i = 0; i < pids.size(); ++i) {
+        processes[i].rank = static_cast<Rank>(i);
+        processes[i].host = host;
+        processes[i].pid = pids[i];
+    }
+    return read_stacks(processes, "job", ticks_now() + 1, debugger, wish);
+}
+
+bool is_in(const ProcessStacks &process, const std::string &function) {
+    for (const auto &thread : process.threads) {
+        for (const auto &frame : thread.frames) {
+            if (frame.function == function)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool says(const ProcessStacks &process, const char *text) {
+    if (process.why.find(text) != std::string::npos)
+        return true;
+    print_message("# it says: %s\n", process.why.c_str());
+    return false;
+}
+
+// Empty: there is none, or this process may not look at another.
+std::string gdb_that_may_look() {
+    auto gdb = find_debugger("gdb");
+    if (!gdb)
+        return {};
+    Waiting one;
+    auto seen = look({one.pid}, *gdb, wish_of(std::chrono::seconds(60)));
+    if (!seen[0].threads.empty())
+        return gdb->path;
+    print_message("# no gdb that may look: %s\n", seen[0].why.c_str());
+    return {};
+}
+
+} // namespace
+
+static void a_debugger_that_ignores_everything_is_not_waited_for(void **) {
+    StandIns files;
+    std::string pids = files.path + "/pids";
+    Debugger deaf{files.make("gdb", "#!/bin/sh\ntrap '' TERM INT HUP\necho $$ >>" + pids + "\nexec sleep 600\n"), true};
+    Waiting one, two;
+    auto wish = wish_of(std::chrono::milliseconds(1500));
+    auto seen = look({one.pid, two.pid}, deaf, wish);
+    assert_true(StackClock::now() < wish.deadline + std::chrono::seconds(20));
+    assert_int_equal(seen.size(), 2);
+    for (const auto &process : seen)
+        assert_true(!process.why.empty() && process.threads.empty());
+    assert_true(one.runs() && two.runs());
+    std::ifstream begun(pids);
+    int count = 0;
+    for (pid_t pid; begun >> pid; ++count)
+        assert_true(kill(pid, 0) != 0); // and it is gone
+    assert_true(count > 0);
+}
+
+static void a_gdb_that_says_no_but_holds_on_is_ended(void **) {
+    std::string gdb = gdb_that_may_look();
+    if (gdb.empty())
+        skip();
+    StandIns files;
+    Debugger fickle{files.around_gdb("gdb", gdb,
+                                     "    if command == 'target-attach' and not os.path.exists(mark):\n"
+                                     "        open(mark, 'w').close()\n"
+                                     "        line = (token + '^error,msg=\"not quite\"\\n').encode()\n"),
+                    true};
+    OneProcessor processor;
+    Waiting one, two;
+    auto seen = look({one.pid, two.pid}, fickle, wish_of(std::chrono::seconds(120)));
+    assert_true(std::filesystem::exists(files.path + "/mark"));
+    assert_true(says(seen[0], "not quite"));
+    assert_true(says(seen[1], "") && !seen[1].threads.empty());
+    assert_true(one.runs()); // it would be dead
+    assert_true(two.runs());
+}
+
+static void a_gdb_that_does_not_get_on_lets_go(void **) {
+    std::string gdb = gdb_that_may_look();
+    if (gdb.empty())
+        skip();
+    StandIns files;
+    Debugger slow{files.around_gdb("gdb", gdb, "    if command == 'thread-info':\n        continue\n"), true};
+    Waiting one;
+    auto wish = wish_of(std::chrono::seconds(120));
+    wish.longest_stop = std::chrono::milliseconds(3000);
+    auto seen = look({one.pid}, slow, wish);
+    assert_true(says(seen[0], "--with eu-stack")); // a longer --timeout would not help
+    assert_true(one.runs());
+}
+
+static void programs_without_build_id_are_told_apart(void **) {
+    std::string gdb = gdb_that_may_look();
+    if (gdb.empty())
+        skip();
+    OneProcessor processor;
+    Waiting one(PMIXHOST_TOP_BUILDDIR "/test/unit/waits_one"), two(PMIXHOST_TOP_BUILDDIR "/test/unit/waits_two");
+    auto seen = look({one.pid, two.pid, one.pid}, {gdb, true}, wish_of(std::chrono::seconds(120)));
+    assert_true(is_in(seen[0], "waits_in_one") && is_in(seen[2], "waits_in_one"));
+    assert_true(is_in(seen[1], "waits_in_two") && !is_in(seen[1], "waits_in_one"));
+}
+
+static void half_a_word_of_eu_stack_is_half_a_word(void **) {
+    StandIns files;
+    std::string words = "#!/bin/sh\nfor last; do :; done\necho \"TID $last:\"\n";
+    Waiting one;
+    auto ask = [&](const std::string &text) {
+        return look({one.pid}, {files.make("eu-stack", words + text), false}, wish_of(std::chrono::seconds(60)))[0];
+    };
+    auto seen = ask("echo '#0 0x1 main - x'");
+    assert_true(seen.why.empty() && seen.threads.size() == 1 && !seen.threads[0].cut);
+    seen = ask("echo '#0 0x1 main - x'; echo 'eu-stack: tid 7: no more' >&2; exit 1");
+    assert_true(says(seen, "no more") && seen.threads.size() == 1);
+    // All that it is asked for, which is one more than is kept.
+    seen = ask(
+        "while [ $1 != -n ]; do shift; done\ni=0\nwhile [ $i -lt $2 ]; do echo \"#$i 0x1 f - x\"; i=$((i+1)); done\n"
+        "echo 'eu-stack: tid 7: shown max number of frames (257, use -n 0 for unlimited)' >&2; exit 1");
+    assert_true(seen.why.empty() && seen.threads.size() == 1);
+    assert_true(seen.threads[0].cut && seen.threads[0].frames.size() == max_frames);
+    // It comes to grief in the middle.
+    seen = ask("echo '#0 0x1 main - x'; kill -STOP $last; kill -KILL $$");
+    assert_true(says(seen, "signal 9") && seen.threads.size() == 1);
+    assert_true(one.runs());
+    assert_false(seen.stopped);
+}
+
+static void whether_it_was_stopped_is_seen_late(void **) {
+    Waiting one;
+    auto target = LookedAt::find({"job", 0, one.pid, ticks_now() + 1, true});
+    assert_true(target.ok() && !target->was_stopped());
+    kill(one.pid, SIGSTOP);
+    assert_int_equal(waitpid(one.pid, nullptr, WUNTRACED), one.pid);
+    assert_true(target->see_whether_stopped() && target->was_stopped());
+    target->put_right();
+    assert_int_equal(one.state(), 'T');
+    assert_int_equal(target->tracer(), 0);
+}
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_debugger_that_ignores_everything_is_not_waited_for),
+        cmocka_unit_test(a_gdb_that_says_no_but_holds_on_is_ended),
+        cmocka_unit_test(a_gdb_that_does_not_get_on_lets_go),
+        cmocka_unit_test(programs_without_build_id_are_told_apart),
+        cmocka_unit_test(half_a_word_of_eu_stack_is_half_a_word),
+        cmocka_unit_test(whether_it_was_stopped_is_seen_late),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,62 @@
+// A process of a job that is about to be looked at by a debugger: is it the right one, and it is left as it was.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace pmixhost {
+
+// What /proc/PID/stat says.
+struct ProcessStat {
+    char state = '?';
+    pid_t parent = 0;
+    std::uint64_t began = 0; // clock ticks since the machine was started
+};
+Result<ProcessStat> read_process_stat(pid_t pid);
+// The clock ticks since the machine was started, now.
+std::uint64_t ticks_now();
+
+// Who the resource manager's daemon has said that it is.
+struct ExpectedProcess {
+    std::string nspace;
+    std::uint32_t rank = 0;
+    pid_t pid = 0;
+    std::uint64_t asked = 0;  // ticks_now() before the daemon was asked
+    bool on_this_host = true; // that it is on this host is certain
+};
+
+class LookedAt {
+  public:
+    // Fails with a text for the user: not_found (it has ended, or its pid is another one's now), denied (it is another
+    // user's, or traced by somebody else).
+    static Result<LookedAt> find(const ExpectedProcess &expected);
+
+    // The process whose calls are of interest: where the task is a script or the like that waits for its only child,
+    // which is of the same rank, that child.
+    pid_t pid() const { return pid_; }
+    // By a signal, when it was found, or when this was called last: call it right before a debugger stops it.
+    bool see_whether_stopped();
+    bool was_stopped() const { return was_stopped_; }
+    pid_t tracer() const;     // who traces it now; 0: nobody, or it cannot be told
+    bool still_there() const; // the pid is still its own
+    // Once the debugger has come to grief and has been ended: what it has left stopped runs on, and what was stopped
+    // before stays so. Nothing where somebody traces it still, a second later. Else blocks for some milliseconds.
+    void put_right() const;
+
+  private:
+    LookedAt(pid_t pid, UniqueFd pidfd, bool was_stopped)
+        : pid_(pid), pidfd_(std::move(pidfd)), was_stopped_(was_stopped) {}
+    pid_t pid_;
+    UniqueFd pidfd_;
+    bool was_stopped_;
+};
+
+// The files that a process has mapped as code, for loading their symbols beforehand; none where it cannot be told.
+std::vector<std::string> code_files(pid_t pid);
+
+} // namespace pmixhost
