@@ -17,3 +17,16 @@ EXTRA_DIST += \
 	test/e2e/tap-merge \
 	test/package/deb.sh \
 	test/package/run-deb
+
+# The units of the gate, for "cp" (contrib/doc/admin.md): where a host has its own, only its administrator knows.
+gateunitsdir = $(datadir)/pmixhost/systemd
+dist_gateunits_DATA = contrib/systemd/pmixhost-gate.socket contrib/systemd/pmixhost-gate.conf \
+	contrib/systemd/pmixhost-gate.tmpfiles
+nodist_gateunits_DATA = contrib/systemd/pmixhost-gate.service
+# In brackets: configure would replace it here, too.
+contrib/systemd/pmixhost-gate.service: contrib/systemd/pmixhost-gate.service.in
+	$(AM_V_GEN)$(MKDIR_P) contrib/systemd && \
+	sed 's|[@]pmixhostlibexecdir[@]|$(pmixhostlibexecdir)|' $(srcdir)/contrib/systemd/pmixhost-gate.service.in >$@-t && \
+	grep -q '^ExecStart=/' $@-t && mv $@-t $@
+EXTRA_DIST += contrib/systemd/pmixhost-gate.service.in
+CLEANFILES += contrib/systemd/pmixhost-gate.service

@@ -118,6 +118,10 @@ server_glue_libglue_files = \
 	server-glue/tool_access/step_desks.cc server-glue/tool_access/tool_origins.h \
 	server-glue/tool_access/tool_origins.cc server-glue/library/tool_visitor.h \
 	server-glue/daemon/desk_server.h server-glue/daemon/desk_server.cc \
+	server-glue/daemon/gate_desk.h server-glue/daemon/gate_desk.cc \
+	server-glue/gate/desk_channel.h server-glue/gate/desk_channel.cc \
+	server-glue/gate/tool_gate.h server-glue/gate/tool_gate.cc \
+	server-glue/tool_access/step_choice.h server-glue/tool_access/step_choice.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
 	server-glue/tool_access/tool_names.h server-glue/tool_access/tool_names.cc \
 	server-glue/tool_access/tool_rights.h server-glue/tool_access/tool_rights.cc \
@@ -137,6 +141,17 @@ server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/libr
 	server-glue/library/host_query.h server-glue/library/query_interposition.cc
 server_glue_pmixhostd_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
 server_glue_pmixhostd_LDADD = server-glue/libglue.la
+
+# The system's server for tools of a host. It runs as nobody's user, with a process that may become users, so it is
+# linked with neither the PMIx library nor the rest of the server.
+pmixhostlibexec_PROGRAMS += server-glue/pmixhost-gate
+server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc server-glue/gate/user_lines.h \
+	server-glue/gate/desk_channel.cc server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc \
+	server-glue/gate/gate_server.h server-glue/gate/gate_server.cc \
+	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
+	server-glue/gate/starter.h server-glue/gate/starter.cc server-glue/gate/tool_gate.cc
+server_glue_pmixhost_gate_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
+server_glue_pmixhost_gate_LDADD = common/libcommon.la $(FMT_LIBS)
 
 # The program that looks at a daemon that stands still (server-glue/daemon/evidence.h). It is a program so that it can
 # be killed, and so that nothing else is linked with libdw.

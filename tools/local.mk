@@ -38,7 +38,7 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5 \
-	contrib/man/pmixhost.7
+	contrib/man/pmixhost.7 contrib/man/pmixhost-gate.8
 EXTRA_DIST += contrib/pmixhost.conf
 
 # Completion, where Debian's packages of the shells look for it. Without running the program (a build for another

@@ -164,6 +164,15 @@ constexpr Option own_options[] = {
              "or by the job's name. What they may do there, tools.policy has to say."},
     {.key = "tools.max_connections", .member = &Settings::tools_max_connections, .min = 1, .max = 4096,
      .text = "How many tools may be connected to a daemon at a time."},
+    {.key = "gate.directory", .member = &Settings::gate_directory, .path = Option::Path::directory,
+     .text = "Where the gate, the system's server for tools of a host (pmixhost-gate), writes the file by which they "
+             "find it, pmix.sys.HOST. Tools look in PMIX_SYSTEM_TMPDIR, or TMPDIR, or /tmp. Read when it starts."},
+    {.key = "gate.max_desks", .member = &Settings::gate_max_desks, .min = 1, .max = 4096,
+     .text = "Of how many users the gate serves tools at a time; for each there is a process, the user's desk."},
+    {.key = "gate.max_waiting", .member = &Settings::gate_max_waiting, .min = 1, .max = 1024,
+     .text = "How many tools of one user may wait for their desk to start. More are refused at once."},
+    {.key = "gate.idle", .member = &Settings::gate_idle, .min = 1 * second, .max = 24 * hour,
+     .text = "How long a desk stays that has no tools."},
     {.key = "directory.base", .member = &Settings::directory_base, .path = Option::Path::directory,
      .text = "The directory in which each step's private directory is made (mode 0700, removed at "
              "the step's end). Must be on a local file system."},

@@ -68,6 +68,11 @@ struct Settings {
     std::string tools_user_policy = "tighten"; // "off": users' own files are not read; "loosen"
     std::string tools_launchers = "off";
     std::uint32_t tools_max_connections = 64; // of a daemon
+    // [gate]
+    std::string gate_directory = "/tmp"; // of the file by which tools find the gate
+    std::uint32_t gate_max_desks = 64;
+    std::uint32_t gate_max_waiting = 16;          // connections of a user
+    std::chrono::milliseconds gate_idle{600'000}; // a desk without tools
     // [directory]
     std::string directory_base = "/tmp"; // where private per-step directories are made
     // [log]

@@ -59,7 +59,7 @@ Result<std::unique_ptr<DeskServer>> DeskServer::open(Start start) {
         std::move(desk->start_.authenticator),
         {[raw = desk.get()](HostIndex, std::uint8_t type, Bytes payload) { raw->on_message(type, payload); },
          [raw = desk.get()](HostIndex, Mesh::Gone, const Error &why) {
-             raw->end(raw->listener_
+             raw->end(raw->serves_
                           ? error(ErrorKind::unreachable, "the job has ended, or its host is lost: {}", why.text)
                           : why);
          },
@@ -84,7 +84,7 @@ void DeskServer::call(Bytes contact, TimePoint deadline, std::function<void(Resu
         {}, deadline, [call = start_.call_step, message = std::move(message)] { return call(message); },
         [this, done = std::move(done)](Result<void> called) {
             done(called);
-            if (std::exchange(called_, called_ || called.ok()) || listener_)
+            if (std::exchange(called_, called_ || called.ok()) || serves_)
                 return; // of several calls one is enough
             if (called)
                 await_greeting();
@@ -135,7 +135,7 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
     if (!greeting.refusal.empty())
         return error(ErrorKind::denied, "job {}{}{}", printable(greeting.nspace), lets_no_tools_in,
                      one_line(greeting.refusal));
-    if (listener_)
+    if (serves_)
         return {};
     if (start_.listener || start_.directory.empty())
         return take_tools(std::move(start_.listener), greeting.nspace);
@@ -162,6 +162,7 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
 }
 
 Result<void> DeskServer::take_tools(UniqueFd listener, const std::string &nspace) {
+    serves_ = true;
     listener_ = std::move(listener);
     if (listener_)
         watch_tools();
@@ -187,17 +188,24 @@ void DeskServer::accept() {
             refusal = owner.failure().text;
         else if (owner->uid != ::geteuid())
             refusal = fmt::format("a process of uid {}; only uid {} may connect here", owner->uid, ::geteuid());
-        else if (relay_->size() >= start_.settings.tools_max_connections)
+        else if (is_full())
             refusal = fmt::format("{} tools are connected already", relay_->size());
         if (!refusal.empty()) {
             if (auto missed = refused_.admit(start_.loop.now()))
                 start_.log.warning("a tool was refused: {}{}", refusal, not_logged(*missed));
             continue;
         }
-        std::uint64_t id = next_id_++;
-        mesh_->send(daemon_host, wire::RelayOpen::type, share(wire::encode(wire::RelayOpen{id})));
-        relay_->add(id, std::move(fd));
+        take_tool(std::move(fd));
     }
+}
+
+bool DeskServer::take_tool(UniqueFd fd) {
+    if (!serves_ || is_full())
+        return false;
+    std::uint64_t id = next_id_++;
+    mesh_->send(daemon_host, wire::RelayOpen::type, share(wire::encode(wire::RelayOpen{id})));
+    relay_->add(id, std::move(fd));
+    return true;
 }
 
 // It is posted, because this may come from within the mesh.

@@ -33,6 +33,9 @@ class DeskServer {
     };
     static Result<std::unique_ptr<DeskServer>> open(Start start);
     DeskServer(const DeskServer &) = delete;
+    // A connection of this user's, once it serves. False: too many are connected, and this one is closed.
+    bool take_tool(UniqueFd fd);
+    std::size_t tools() const { return relay_->size(); } // that are connected
 
   private:
     DeskServer(Start start, SocketOwners owners)
@@ -41,6 +44,7 @@ class DeskServer {
     void on_message(std::uint8_t type, const Bytes &payload);
     Result<void> serve(const wire::DeskGreeting &greeting);
     Result<void> take_tools(UniqueFd listener, const std::string &nspace);
+    bool is_full() const { return relay_->size() >= start_.settings.tools_max_connections; }
     void await_greeting();
     void watch_tools();
     void accept();
@@ -53,7 +57,7 @@ class DeskServer {
     std::unique_ptr<Relay> relay_;
     UniqueFd listener_;
     EventLoop::Handle watch_, patience_;
-    bool called_ = false;
+    bool called_ = false, serves_ = false;
     std::uint64_t next_id_ = 1;
     RateLimit refused_;
     SlowCalls calls_;

@@ -6,6 +6,7 @@
 //                             the session of an allocation; the keys of its start document
 //   pmixhostd --desk JOB DIRECTORY FD
 //                             internal, for the command line: see desk_server.h and serve_desk()
+//   pmixhostd --gate-desk FD  internal, for the gate: see gate_desk.h
 //   pmixhostd --proxy-client      internal, see proxy_client.h
 //   pmixhostd --backends      the backends that are installed, for `pmixhost version`
 //   pmixhostd --steps         the caller's running steps, a line each, for `pmixhost ps --all-hosts`
@@ -121,6 +122,15 @@ Result<StartDocument> desk_document(char **argv) {
     }
     if (!added)
         return added.failure();
+    return document;
+}
+
+Result<StartDocument> gate_desk_document(char **argv) {
+    StartDocument document;
+    auto role = document.add("role", "gate_desk");
+    auto channel = document.add("gate.fd", argv[2]);
+    if (!role || !channel)
+        return role ? channel.failure() : role.failure();
     return document;
 }
 
@@ -381,6 +391,11 @@ int main(int argc, char **argv) {
             return run(session_document(argc, argv));
         if (argc == 5 && std::strcmp(argv[1], "--desk") == 0)
             return run(desk_document(argv));
+        if (argc == 3 && std::strcmp(argv[1], "--gate-desk") == 0) {
+            // It is counted with the gate's processes: from now on its user does not trace it.
+            ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+            return run(gate_desk_document(argv));
+        }
         int fd = -1;
         if (argc == 3 && std::strcmp(argv[1], "--start-fd") == 0) {
             const char *end = argv[2] + std::strlen(argv[2]);

@@ -4,8 +4,10 @@
 #include "common/rendezvous/desk_word.h"
 #include "common/rendezvous/rendezvous_files.h"
 #include "server-glue/daemon/desk_server.h"
+#include "server-glue/daemon/gate_desk.h"
 #include "server-glue/daemon/launcher_server.h"
 #include "server-glue/daemon/session_server.h"
+#include "server-glue/gate/desk_channel.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/rm/invitation_stream.h"
 
@@ -143,6 +145,25 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
     return {};
 }
 
+Result<void> serve_gate_desk(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
+    auto fd = document.number("gate.fd", 1 << 20);
+    if (!fd)
+        return fd.failure();
+    UniqueFd channel(static_cast<int>(*fd));
+    int number = channel.get();
+    fcntl(number, F_SETFD, FD_CLOEXEC);
+    auto module = backend_that_calls_steps();
+    if (!module) {
+        say(number, desk_failed(module.failure()));
+        return module.failure();
+    }
+    auto desk = GateDesk::open({loop, log, settings, std::move(channel), **module, [&loop] { loop.stop(); }});
+    if (!desk)
+        return desk.failure();
+    let_end_signals(SIG_UNBLOCK);
+    return loop.run();
+}
+
 } // namespace
 
 void let_end_signals(int how) {
@@ -172,6 +193,10 @@ int serve_role(const StartDocument &document, const Settings &settings, Log &log
     }
     if (*role == "desk") {
         auto served = serve_desk(**loop, document, settings, log);
+        return served ? 0 : fail(served.failure());
+    }
+    if (*role == "gate_desk") {
+        auto served = serve_gate_desk(**loop, document, settings, log);
         return served ? 0 : fail(served.failure());
     }
     if (*role != name_of(CentralRole::session))

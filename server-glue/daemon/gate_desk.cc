@@ -1,0 +1,183 @@
+// See gate_desk.h.
+#include "server-glue/daemon/gate_desk.h"
+
+#include "common/rendezvous/desk_word.h"
+#include "common/text/printable.h"
+#include "server-glue/gate/desk_channel.h"
+
+#include <algorithm>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+using namespace std::chrono_literals;
+
+// For the list of steps and for their answers. A tool's library waits for longer.
+static constexpr Duration step_patience = 8s;
+// A list serves the tools that come so soon after it, and the next one waits for that: each tool of a flood would ask
+// the resource manager.
+static constexpr Duration list_lasts = 1s;
+static constexpr Duration say_again = 100ms; // what the channel had no room for
+
+Result<std::unique_ptr<GateDesk>> GateDesk::open(Start start) {
+    auto fail = [&start](Error why) {
+        say(start.channel.get(), desk_failed(why));
+        return why;
+    };
+    if (!start.module.own_steps || !start.module.call_step)
+        return fail(error(ErrorKind::unsupported, "the backend {} does not tell which jobs run", start.module.name));
+    auto owners = SocketOwners::open();
+    if (!owners)
+        return fail(owners.failure());
+    return std::unique_ptr<GateDesk>(new GateDesk(std::move(start), std::move(*owners)));
+}
+
+GateDesk::GateDesk(Start start, SocketOwners owners)
+    : start_(std::move(start)), owners_(std::move(owners)), calls_(start_.loop, 4) {
+    watch_ = start_.loop.watch(start_.channel.get(), EventLoop::readable, [this](unsigned) { on_gate(); });
+    before_waiting_ = start_.loop.before_waiting([this] { before_waiting(); });
+    say(start_.channel.get(), "ready");
+}
+
+void GateDesk::on_gate() {
+    auto got = receive_descriptor(start_.channel.get(), MSG_DONTWAIT);
+    if (got && !*got)
+        return;
+    if (!got || (*got)->bytes.empty()) {
+        watch_.reset();
+        return start_.on_end();
+    }
+    ++given_;
+    if ((*got)->fd)
+        take(std::move((*got)->fd));
+}
+
+void GateDesk::take(UniqueFd tool) {
+    // The gate has asked the same, and is not believed.
+    auto owner = owners_.peer_of(tool.get());
+    if (!owner || owner->uid != ::geteuid())
+        return;
+    if (tools_.size() >= start_.settings.tools_max_connections) {
+        say(start_.channel.get(), "refused too many tools wait (tools.max_connections)");
+        return;
+    }
+    tools_.push_back({std::move(tool), start_.loop.now() + step_patience});
+    find_step();
+}
+
+void GateDesk::find_step() {
+    if (tools_.empty() || listing_ || again_)
+        return;
+    if (Duration left = list_lasts - (start_.loop.now() - listed_); left > Duration::zero()) {
+        if (auto choice = choice_.choice(); !choice || choice->ok())
+            return settle();
+        // The user may have started a job meanwhile.
+        again_ = start_.loop.after(left, [this] {
+            again_.reset();
+            find_step();
+        });
+        return;
+    }
+    listing_ = true;
+    calls_.run({}, start_.loop.now() + step_patience, start_.module.own_steps,
+               [this](const Result<std::vector<std::string>> &steps) { on_steps(steps); });
+}
+
+void GateDesk::on_steps(const Result<std::vector<std::string>> &steps) {
+    listing_ = false;
+    listed_ = start_.loop.now(); // also where that has failed
+    if (!steps)
+        return refuse_all(steps.failure().text);
+    // One that ends keeps its tools until its daemon has gone.
+    for (const auto &gone : choice_.on_list(*steps, busy_steps()))
+        servers_.erase(gone);
+    call_steps();
+    settle();
+}
+
+std::set<std::string> GateDesk::busy_steps() const {
+    std::set<std::string> busy;
+    for (const auto &[step, server] : servers_) {
+        if (server->tools() > 0)
+            busy.insert(step);
+    }
+    return busy;
+}
+
+void GateDesk::call_steps() {
+    for (auto called = choice_.to_call(); !called.empty(); called = choice_.to_call()) {
+        for (const auto &step : called)
+            open_step(step);
+    }
+}
+
+void GateDesk::open_step(const std::string &step) {
+    auto desk = DeskServer::open({start_.loop, start_.log, start_.settings,
+                                  make_munge_authenticator(start_.loop, ::getuid()), "", UniqueFd(),
+                                  [call = start_.module.call_step, settings = start_.settings,
+                                   step](const std::string &message) { return call(settings, step, message); },
+                                  [this, step](const std::string &) {
+                                      choice_.on_serving(step);
+                                      settle();
+                                  },
+                                  [this, step](const Error &why) {
+                                      servers_.erase(step);
+                                      choice_.on_failure(step, why);
+                                      call_steps();
+                                      settle();
+                                  }});
+    if (desk)
+        servers_[step] = std::move(*desk);
+    else
+        choice_.on_failure(step, desk.failure());
+}
+
+void GateDesk::settle() {
+    auto choice = choice_.choice();
+    if (tools_.empty() || listing_ || again_ || !choice)
+        return;
+    if (!*choice)
+        return refuse_all(choice->failure().text);
+    auto server = servers_.find(**choice);
+    while (!tools_.empty()) {
+        if (server == servers_.end() || !server->second->take_tool(std::move(tools_.front().fd)))
+            say(start_.channel.get(), "refused too many tools are connected (tools.max_connections)");
+        tools_.pop_front();
+    }
+}
+
+void GateDesk::refuse_all(const std::string &why) {
+    if (!tools_.empty())
+        say(start_.channel.get(), "refused " + one_line(why));
+    tools_.clear();
+}
+
+void GateDesk::before_waiting() {
+    for (const auto &step : choice_.surplus(busy_steps()))
+        servers_.erase(step);
+    while (!tools_.empty() && start_.loop.now() >= tools_.front().deadline) {
+        choice_.on_late();
+        settle();
+        if (tools_.empty())
+            break;
+        say(start_.channel.get(), "refused the steps of the user have not answered in time");
+        tools_.pop_front();
+    }
+    // What is not told makes the gate take this process for one that hangs, or that is busy.
+    if (taken_told_ != given_ && say(start_.channel.get(), fmt::format("took {}", given_)))
+        taken_told_ = given_;
+    std::size_t relayed = 0;
+    for (const auto &[step, server] : servers_)
+        relayed += server->tools();
+    bool quiet = tools_.empty() && relayed == 0;
+    if (quiet && quiet_told_ != given_ && say(start_.channel.get(), fmt::format("quiet {}", given_)))
+        quiet_told_ = given_;
+    timer_.reset();
+    if (taken_told_ != given_ || (quiet && quiet_told_ != given_))
+        timer_ = start_.loop.after(say_again, [] {});
+    else if (!tools_.empty())
+        timer_ = start_.loop.after(std::max(tools_.front().deadline - start_.loop.now(), Duration(1ms)), [] {});
+}
+
+} // namespace pmixhost

@@ -1,0 +1,63 @@
+// A desk of the gate: a pmixhostd that runs as a user, and to which the gate (server-glue/gate) hands the connections
+// of the user's tools. It finds the step that they are for (tool_access/step_choice.h), and relays each to a daemon of
+// it, as a desk that was started for one step does (desk_server.h). It contains no libpmix.
+//
+// A connection for which no step is found is closed, and the gate is told why. All in the loop's thread.
+#pragma once
+
+#include "common/loop/slow_calls.h"
+#include "common/peer/socket_owner.h"
+#include "server-glue/daemon/desk_server.h"
+#include "server-glue/rm/rm_backend.h"
+#include "server-glue/tool_access/step_choice.h"
+
+#include <deque>
+#include <map>
+#include <set>
+
+namespace pmixhost {
+
+class GateDesk {
+  public:
+    struct Start {
+        EventLoop &loop;
+        Log &log;
+        const Settings &settings;
+        UniqueFd channel; // to the gate: server-glue/gate/desk_channel.h
+        const BackendModule &module;
+        std::function<void()> on_end; // the gate has gone, or wants no desk any more
+    };
+    // What keeps it from serving, the gate is told as well.
+    static Result<std::unique_ptr<GateDesk>> open(Start start);
+    GateDesk(const GateDesk &) = delete;
+
+  private:
+    struct Tool {
+        UniqueFd fd;
+        TimePoint deadline;
+    };
+    GateDesk(Start start, SocketOwners owners);
+    void on_gate();
+    void take(UniqueFd tool);
+    void find_step();
+    void on_steps(const Result<std::vector<std::string>> &steps);
+    std::set<std::string> busy_steps() const; // of which tools are connected
+    void call_steps();
+    void open_step(const std::string &step);
+    void settle();
+    void refuse_all(const std::string &why);
+    void before_waiting();
+
+    Start start_;
+    SocketOwners owners_;
+    std::deque<Tool> tools_; // that wait
+    StepChoice choice_;
+    std::map<std::string, std::unique_ptr<DeskServer>> servers_;
+    bool listing_ = false;
+    TimePoint listed_{};                                        // when the list came, or could not be had
+    std::uint64_t given_ = 0, taken_told_ = 0, quiet_told_ = 0; // connections
+    EventLoop::Handle watch_, before_waiting_, timer_, again_;
+    SlowCalls calls_;
+};
+
+} // namespace pmixhost

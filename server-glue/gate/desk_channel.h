@@ -1,0 +1,53 @@
+// The socket between the gate and a desk of a user (SOCK_SEQPACKET), whose end is the end of the desk. The gate sends
+// connections of tools, a byte with a descriptor each. The desk says
+//
+//     ready              tools may come
+//     took COUNT         so many connections have come
+//     quiet COUNT        none of the COUNT connections that have come is open
+//     refused TEXT       why one was closed; for the log
+//     failed KIND TEXT   it ends (common/rendezvous/desk_word.h)
+//
+// What a desk says is a user's, and is worth no more: bytes alone are read of it, never a descriptor. Nothing waits.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace pmixhost {
+
+inline constexpr std::size_t longest_desk_word = 4096;
+
+// Fails as sendmsg(2) does. `with` stays the caller's.
+Result<void> send_descriptor(int channel, const std::string &bytes, int with);
+struct WithDescriptor {
+    std::string bytes; // empty: the other end has closed
+    UniqueFd fd;       // may be empty: there was none, or this process has no room for one
+};
+// Nothing: there is no message yet (EAGAIN, EINTR). Fails as recvmsg(2) does, and (invalid) for a message that has more
+// than one descriptor: of these none stays, and the channel is to be closed.
+Result<std::optional<WithDescriptor>> receive_descriptor(int channel, int flags);
+// The same for bytes; descriptors that come with them do not get into this process.
+Result<std::optional<std::string>> receive_word(int channel);
+// False: it did not fit, and is dropped.
+bool say(int channel, const std::string &word);
+
+struct DeskReady {};
+struct DeskTook {
+    std::uint64_t given;
+};
+struct DeskQuiet {
+    std::uint64_t given;
+};
+struct DeskRefused {
+    std::string why;
+};
+using DeskWord = std::variant<DeskReady, DeskTook, DeskQuiet, DeskRefused>;
+// A failure is that of the desk, or says that this is no word of one.
+Result<DeskWord> parse_gate_word(std::string_view word);
+
+} // namespace pmixhost

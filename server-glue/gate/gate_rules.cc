@@ -1,0 +1,102 @@
+// See gate_rules.h.
+#include "server-glue/gate/gate_rules.h"
+
+#include "common/policy/accounts.h"
+#include "common/policy/policy_load.h"
+#include "server-glue/gate/tool_gate.h"
+
+#include <optional>
+#include <unistd.h>
+
+namespace pmixhost {
+
+using namespace std::chrono_literals;
+
+// For groups that change.
+static constexpr Duration account_lasts = 60s;
+static constexpr std::size_t most_known = 4096;
+static constexpr std::size_t most_asked = 256;
+static constexpr Duration reading_patience = 60s;
+
+GateRules::Read GateRules::read(const std::string &config) {
+    Read out;
+    auto loaded = load_config(config, {});
+    if (!loaded) {
+        out.wrong.push_back(loaded.failure().text);
+        out.policy = policy::Policy::closed({loaded.failure().text, "the configuration"});
+        return out;
+    }
+    auto site = policy::load_site_policy(*loaded, policy::SystemNames());
+    for (const auto &each : site.errors)
+        out.wrong.push_back(each.text);
+    out.policy = std::move(site.policy);
+    out.settings = std::move(loaded->settings);
+    out.has_settings = true;
+    return out;
+}
+
+// A directory that hangs holds a thread; another one takes its place a few times.
+GateRules::GateRules(EventLoop &loop, Log &log, Read read)
+    : loop_(loop), log_(log), accounts_(loop, most_asked, {4, 4}), files_(loop, 1) {
+    use(std::move(read));
+}
+
+void GateRules::use(Read read) {
+    for (const auto &each : read.wrong)
+        log_.error("tools: {}", each);
+    policy_ = std::move(read.policy);
+    known_.clear();
+}
+
+void GateRules::reload(const std::string &config, std::function<void(const Settings &)> done) {
+    auto work = [config]() -> Result<Read> { return read(config); };
+    files_.run_alone(loop_.now() + reading_patience, work, [this, done = std::move(done)](Result<Read> read) {
+        if (!read)
+            return log_.error("the rules for tools were not read again: {}", read.failure().text);
+        std::optional<Settings> settings;
+        if (read->has_settings)
+            settings = read->settings;
+        use(std::move(*read));
+        log_.warning("the rules for tools were read again");
+        if (settings)
+            done(*settings);
+    });
+}
+
+Result<void> GateRules::decide(const policy::Person &person, pid_t pid) {
+    policy::Request request{person, pid, policy::Location::here(), person, "", policy::Action::observe};
+    auto decision = policy_.decide(request);
+    if (auto missed = lines_.admit(person.uid, loop_.now())) {
+        std::string line = policy::log_line(request, decision) + not_logged(*missed);
+        if (decision.allowed)
+            log_.info("{}", line);
+        else
+            log_.warning("{}", line);
+    }
+    if (decision.allowed)
+        return {};
+    return error(ErrorKind::denied, "");
+}
+
+void GateRules::judge(uid_t user, pid_t pid, std::function<void(Result<void>)> done) {
+    if (auto known = known_.find(user); known != known_.end() && loop_.now() < known->second.until)
+        return done(decide(known->second.person, pid));
+    auto &asked = asked_[user];
+    asked.push_back({pid, std::move(done)});
+    if (asked.size() > 1)
+        return; // one look is enough for all
+    accounts_.run(
+        {}, loop_.now() + ToolGate::Limits().patience, [user] { return policy::find_account(user); },
+        [this, user](const Result<policy::Account> &account) {
+            auto answered = asked_.extract(user);
+            if (account) {
+                if (known_.size() >= most_known)
+                    known_.clear();
+                known_[user] = {account->person, loop_.now() + account_lasts};
+            }
+            for (auto &each : answered.mapped())
+                each.done(account ? decide(account->person, each.pid) : Result<void>(account.failure()));
+        });
+}
+
+} // namespace pmixhost

@@ -1,0 +1,58 @@
+// The site's rules, as the gate asks them: may this user, on this host, look at the user's own jobs? Without that a
+// tool has nothing to come for; what it may do beyond, each job's daemon decides (common/policy/policy.h). Users' own
+// files are not read: those concern their own jobs, whose daemons read them.
+//
+// Rules, and accounts with their groups, are read in threads. All else in the loop's thread.
+#pragma once
+
+#include "common/base/log.h"
+#include "common/config/config.h"
+#include "common/loop/slow_calls.h"
+#include "common/policy/policy.h"
+#include "server-glue/gate/user_lines.h"
+
+#include <map>
+
+namespace pmixhost {
+
+class GateRules {
+  public:
+    struct Read {
+        Settings settings;
+        policy::Policy policy;
+        std::vector<std::string> wrong; // closes the policy
+        bool has_settings = false;      // else these are the defaults
+    };
+    // Reads the configuration, and may wait for a directory service. What is wrong with it refuses every tool.
+    static Read read(const std::string &config);
+
+    GateRules(EventLoop &loop, Log &log, Read read);
+    // From now on as the configuration says now. `done` gets the settings, once the rules are in force; where the
+    // configuration is so wrong that it has none, it is not called.
+    void reload(const std::string &config, std::function<void(const Settings &)> done);
+    // With a line in the log for what the rules say; a refusal of theirs has no text. `done` comes later, or at once;
+    // no later than tools wait (tool_gate.h).
+    void judge(uid_t user, pid_t pid, std::function<void(Result<void>)> done);
+
+  private:
+    struct Asked {
+        pid_t pid;
+        std::function<void(Result<void>)> done;
+    };
+    struct Known {
+        policy::Person person;
+        TimePoint until;
+    };
+    Result<void> decide(const policy::Person &person, pid_t pid);
+    void use(Read read);
+
+    EventLoop &loop_;
+    Log &log_;
+    policy::Policy policy_;
+    std::map<uid_t, Known> known_;
+    std::map<uid_t, std::vector<Asked>> asked_; // of whom the account is looked up
+    UserLines lines_;
+    SlowCalls accounts_, files_;
+};
+
+} // namespace pmixhost

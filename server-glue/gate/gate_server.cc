@@ -1,0 +1,165 @@
+// See gate_server.h.
+#include "server-glue/gate/gate_server.h"
+
+#include "common/base/fd_pair.h"
+#include "common/text/printable.h"
+#include "server-glue/gate/desk_channel.h"
+#include "server-glue/gate/starter.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int tools_in_a_turn = 16;
+constexpr Duration look_again_in = 100ms; // without a free descriptor
+
+ToolGate::Limits limits_of(const Settings &settings) {
+    ToolGate::Limits limits;
+    limits.desks = settings.gate_max_desks;
+    limits.waiting = settings.gate_max_waiting;
+    limits.idle = settings.gate_idle;
+    return limits;
+}
+
+} // namespace
+
+Result<std::unique_ptr<GateServer>> GateServer::open(Start start) {
+    auto owners = SocketOwners::open();
+    if (!owners)
+        return owners.failure();
+    return std::unique_ptr<GateServer>(new GateServer(std::move(start), std::move(*owners)));
+}
+
+GateServer::GateServer(Start start, SocketOwners owners)
+    : start_(std::move(start)), owners_(std::move(owners)), rules_(start_.loop, start_.log, start_.rules),
+      gate_(limits_of(start_.rules.settings),
+            {[this](uid_t user) { start_desk(user); }, [this](uid_t user) { end_desk(user); },
+             [this](ToolGate::Id id, uid_t user) { return hand_over(id, user); },
+             [this](ToolGate::Id id, uid_t user, const std::string &why) { refuse(id, user, why); }}) {
+    watch_tools();
+    before_waiting_ = start_.loop.before_waiting([this] {
+        TimePoint next = gate_.next_time();
+        if (next == armed_)
+            return;
+        armed_ = next;
+        timer_.reset();
+        if (next != TimePoint::max())
+            timer_ = start_.loop.after(std::max(next - start_.loop.now(), Duration(1ms)), [this] {
+                armed_ = TimePoint::max();
+                gate_.on_time(start_.loop.now());
+            });
+    });
+    starter_watch_ = start_.loop.watch(start_.starter.get(), EventLoop::readable, [this](unsigned) {
+        starter_watch_.reset();
+        start_.on_end(error(ErrorKind::system, "the process that starts desks has ended"));
+    });
+}
+
+void GateServer::reload() {
+    rules_.reload(start_.config, [this](const Settings &settings) { gate_.set_limits(limits_of(settings)); });
+}
+
+void GateServer::watch_tools() {
+    watch_ = start_.loop.watch(start_.listener.get(), EventLoop::readable, [this](unsigned) { accept(); });
+}
+
+void GateServer::accept() {
+    for (int i = 0; i < tools_in_a_turn; ++i) {
+        UniqueFd fd(::accept4(start_.listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (!fd) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+                watch_ = start_.loop.after(look_again_in, [this] { watch_tools(); });
+            return;
+        }
+        auto owner = owners_.peer_of(fd.get());
+        if (!owner || owner->uid == 0) {
+            std::string why = owner ? "root's tools have no desk; next: run the tool as the job's user"
+                                    : "whose it is, the kernel does not say: " + owner.failure().text;
+            if (auto missed = (owner ? roots_ : nobodys_).admit(start_.loop.now()))
+                start_.log.warning("tools: refused: {}{}", why, not_logged(*missed));
+            continue;
+        }
+        ToolGate::Id id = next_id_++;
+        uid_t user = owner->uid;
+        tools_[id] = std::move(fd);
+        if (gate_.arrived(id, user, start_.loop.now()))
+            rules_.judge(user, 0, [this, id, user](const Result<void> &verdict) {
+                gate_.judged(id, user, verdict, start_.loop.now());
+            });
+    }
+}
+
+void GateServer::refuse(ToolGate::Id id, uid_t user, const std::string &why) {
+    tools_.erase(id);
+    if (why.empty())
+        return; // the rules, which have said so
+    if (auto missed = refused_.admit(user, start_.loop.now()))
+        start_.log.warning("tools: refused: uid {}, from this host: {}{}", user, one_line(why), not_logged(*missed));
+}
+
+bool GateServer::hand_over(ToolGate::Id id, uid_t user) {
+    auto desk = desks_.find(user);
+    auto tool = tools_.find(id);
+    if (desk == desks_.end() || tool == tools_.end() ||
+        !send_descriptor(desk->second.channel.get(), "t", tool->second.get()))
+        return false;
+    tools_.erase(tool);
+    return true;
+}
+
+void GateServer::start_desk(uid_t user) {
+    auto fail = [this, user](const Error &why) { start_.loop.post([this, user, why] { desk_gone(user, why.text); }); };
+    auto ends = make_socket_pair(SOCK_SEQPACKET);
+    if (!ends)
+        return fail(ends.failure());
+    if (auto asked = ask_for_desk(start_.starter.get(), user, ends->second.get()); !asked)
+        return fail(asked.failure());
+    start_.log.info("a desk of uid {} starts", user);
+    int fd = ends->first.get();
+    desks_[user] = {std::move(ends->first),
+                    start_.loop.watch(fd, EventLoop::readable, [this, user](unsigned) { on_word(user); })};
+}
+
+void GateServer::end_desk(uid_t user) {
+    start_.log.info("the desk of uid {} is told to leave", user);
+    desks_.erase(user);
+}
+
+void GateServer::on_word(uid_t user) {
+    auto got = receive_word(desks_.at(user).channel.get());
+    if (got && !*got)
+        return;
+    if (!got || (*got)->empty())
+        return desk_gone(user, "it has ended without a word");
+    auto word = parse_gate_word(**got);
+    TimePoint now = start_.loop.now();
+    if (!word)
+        return desk_gone(user, one_line(word.failure().text));
+    bool makes_sense = gate_.counts_word(user);
+    if (std::holds_alternative<DeskReady>(*word)) {
+        makes_sense = makes_sense && gate_.on_ready(user, now);
+    } else if (auto *took = std::get_if<DeskTook>(&*word)) {
+        makes_sense = makes_sense && gate_.on_taken(user, took->given, now);
+    } else if (auto *quiet = std::get_if<DeskQuiet>(&*word)) {
+        if (auto missed = said_.admit(user, now))
+            start_.log.info("the desk of uid {} has no tools{}", user, not_logged(*missed));
+        makes_sense = makes_sense && gate_.on_quiet(user, quiet->given, now);
+    } else if (auto missed = said_.admit(user, now)) {
+        start_.log.warning("tools: refused: uid {}, by the user's desk: {}{}", user,
+                           one_line(std::get<DeskRefused>(*word).why), not_logged(*missed));
+    }
+    if (!makes_sense)
+        desk_gone(user, "it says what no desk has to say, or too much: " + one_line(**got));
+}
+
+void GateServer::desk_gone(uid_t user, const std::string &why) {
+    desks_.erase(user);
+    start_.log.info("the desk of uid {} is gone: {}", user, why);
+    gate_.on_desk_gone(user, why, start_.loop.now());
+}
+
+} // namespace pmixhost

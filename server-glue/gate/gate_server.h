@@ -1,0 +1,63 @@
+// The gate: the standing service of a host where users have tools, to which tools come that ask for the system's
+// server (PMIX_CONNECT_TO_SYSTEM). It listens on loopback, where the kernel says whose each connection is, asks the
+// site's rules, and hands the connection to a desk of that user (desk_channel.h), which finds the user's job. It
+// reads no byte of what tools say, contains no libpmix, and runs as a user that owns nothing else.
+//
+// Who decides what: tool_gate.h. All in the loop's thread.
+#pragma once
+
+#include "common/base/log.h"
+#include "common/base/rate_limit.h"
+#include "common/peer/socket_owner.h"
+#include "server-glue/gate/gate_rules.h"
+#include "server-glue/gate/tool_gate.h"
+
+#include <map>
+
+namespace pmixhost {
+
+class GateServer {
+  public:
+    struct Start {
+        EventLoop &loop;
+        Log &log;
+        GateRules::Read rules;
+        std::string config;
+        UniqueFd listener; // of the loopback network
+        UniqueFd starter;  // starter.h
+        std::function<void(Error)> on_end;
+    };
+    static Result<std::unique_ptr<GateServer>> open(Start start);
+    GateServer(const GateServer &) = delete;
+    // Reads the configuration again. Tools that are connected stay.
+    void reload();
+
+  private:
+    struct Desk {
+        UniqueFd channel;
+        EventLoop::Handle watch;
+    };
+    GateServer(Start start, SocketOwners owners);
+    void watch_tools();
+    void accept();
+    void start_desk(uid_t user);
+    void end_desk(uid_t user);
+    bool hand_over(ToolGate::Id id, uid_t user);
+    void refuse(ToolGate::Id id, uid_t user, const std::string &why);
+    void on_word(uid_t user);
+    void desk_gone(uid_t user, const std::string &why);
+
+    Start start_;
+    SocketOwners owners_;
+    GateRules rules_;
+    ToolGate gate_;
+    std::map<ToolGate::Id, UniqueFd> tools_; // that wait
+    std::map<uid_t, Desk> desks_;
+    ToolGate::Id next_id_ = 1;
+    UserLines refused_, said_;
+    RateLimit roots_, nobodys_; // lines of the log
+    EventLoop::Handle watch_, timer_, before_waiting_, starter_watch_;
+    TimePoint armed_ = TimePoint::max();
+};
+
+} // namespace pmixhost

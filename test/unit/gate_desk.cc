@@ -1,0 +1,118 @@
+// A desk of the gate: what it tells the gate, and how often it asks the resource manager.
+#include "server-glue/daemon/gate_desk.h"
+#include "common/base/fd_pair.h"
+#include "server-glue/gate/desk_channel.h"
+
+#include "test/unit/check.h"
+#include "test/unit/run_until.h"
+
+#include <atomic>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::atomic<int> lists;
+Result<std::vector<std::string>> list_fails() {
+    ++lists;
+    return error(ErrorKind::unreachable, "the resource manager does not answer");
+}
+Result<void> nobody_is_called(const Settings &, const std::string &, const std::string &) {
+    return error(ErrorKind::unsupported, "no pmixhost serves it");
+}
+
+struct Fixture {
+    std::unique_ptr<EventLoop> loop;
+    Log log{2, LogLevel::warning, "gate_desk"};
+    Settings settings;
+    BackendModule module{};
+    UniqueFd gate, desk_end;
+    std::vector<UniqueFd> tools;
+    bool ended = false;
+
+    Fixture() {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        assert_true(made.ok());
+        loop = std::move(*made);
+        auto ends = make_socket_pair(SOCK_SEQPACKET);
+        assert_true(ends.ok());
+        gate = std::move(ends->first);
+        desk_end = std::move(ends->second);
+        module.name = "test";
+        module.own_steps = list_fails;
+        module.call_step = nobody_is_called;
+    }
+    Result<std::unique_ptr<GateDesk>> open() {
+        return GateDesk::open({*loop, log, settings, std::move(desk_end), module, [this] { ended = true; }});
+    }
+    // A connection of a tool of this user, handed over.
+    void hand_over_tool() {
+        UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        tools.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto *generic = reinterpret_cast<sockaddr *>(&address);
+        assert_int_equal(::bind(listener.get(), generic, size), 0);
+        assert_int_equal(::listen(listener.get(), 1), 0);
+        assert_int_equal(::getsockname(listener.get(), generic, &size), 0);
+        assert_int_equal(::connect(tools.back().get(), generic, size), 0);
+        UniqueFd accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        assert_true(send_descriptor(gate.get(), "t", accepted.get()).ok());
+    }
+    void await_word(const std::string &wanted) {
+        run_until(*loop, [&] {
+            auto word = receive_word(gate.get());
+            assert_true(word.ok());
+            return word->has_value() && **word == wanted;
+        });
+    }
+};
+
+void what_keeps_it_from_serving_reaches_the_gate(void **) {
+    Fixture f;
+    f.module.own_steps = nullptr;
+    assert_false(f.open().ok());
+    auto word = receive_word(f.gate.get());
+    assert_true(word.ok() && word->has_value());
+    assert_string_equal((*word)->c_str(), "failed unsupported the backend test does not tell which jobs run");
+    assert_true((*receive_word(f.gate.get()))->empty()); // and it has gone
+}
+
+void a_list_that_fails_is_asked_for_once_a_second(void **) {
+    Fixture f;
+    auto desk = f.open();
+    assert_true(desk.ok());
+    f.await_word("ready");
+    f.hand_over_tool();
+    f.await_word("refused the resource manager does not answer");
+    assert_int_equal(lists, 1);
+    auto refused = f.loop->now();
+    f.hand_over_tool(), f.hand_over_tool();
+    f.await_word("refused the resource manager does not answer");
+    assert_int_equal(lists, 2);
+    assert_true(f.loop->now() - refused >= 900ms);
+}
+
+void it_ends_with_its_channel(void **) {
+    Fixture f;
+    auto desk = f.open();
+    assert_true(desk.ok());
+    f.gate.reset();
+    run_until(*f.loop, [&] { return f.ended; });
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(what_keeps_it_from_serving_reaches_the_gate),
+        cmocka_unit_test(a_list_that_fails_is_asked_for_once_a_second),
+        cmocka_unit_test(it_ends_with_its_channel),
+    };
+    return cmocka_run_group_tests_name("a desk of the gate", tests, nullptr, nullptr);
+}
