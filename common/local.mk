@@ -25,6 +25,7 @@ common_libcommon_files = \
 	common/job/process_set.h common/job/process_set.cc \
 	common/rendezvous/rendezvous_files.h common/rendezvous/tool_offer.h common/rendezvous/desk_word.h common/rendezvous/rendezvous_files.cc \
 	common/job/rank_ranges.h common/job/rank_ranges.cc \
+	common/job/debug_stops.h common/job/debug_stops.cc \
 	common/base/result.h common/base/result.cc \
 	common/config/settings.h \
 	common/loop/slow_calls.h common/loop/slow_calls.cc \
@@ -59,7 +60,8 @@ common_libcommon_files = \
 	common/wire/connection_messages.h \
 	common/wire/control_messages.h \
 	common/wire/cross_job_messages.h \
-	common/wire/event_messages.h \
+	common/wire/debug_messages.h \
+	common/wire/iof_messages.h common/wire/event_messages.h \
 	common/wire/modex_messages.h \
 	common/wire/names.h common/wire/time_left.h \
 	common/wire/publish_messages.h common/wire/relay_messages.h \

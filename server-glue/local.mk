@@ -36,6 +36,9 @@ server_glue_libglue_files = \
 	server-glue/daemon/step_peers.cc \
 	server-glue/daemon/step_server.h server-glue/daemon/step_server.cc server-glue/daemon/step_services.h \
 	server-glue/daemon/supervisor.h server-glue/daemon/supervisor.cc \
+	server-glue/debug/stop_ask.h server-glue/debug/stop_upcall.cc \
+	server-glue/debug/stop_board.h server-glue/debug/stop_board.cc \
+	server-glue/debug/step_debug.h server-glue/debug/step_debug.cc \
 	server-glue/events/monitors.h server-glue/events/notify_ask.h server-glue/events/notify_upcall.cc \
 	server-glue/events/event_service.h server-glue/events/event_service.cc server-glue/events/host_events.h \
 	server-glue/events/host_events.cc server-glue/events/library_events.h \
@@ -177,6 +180,7 @@ server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
 # Every process that PMIx_Spawn makes waits for this program, so it is linked with nothing that it could wait for.
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task
 server_glue_pmixhost_task_files = server-glue/pmixhost_task.cc \
+	server-glue/exec_stop.h server-glue/exec_stop.cc \
 	common/base/result.cc common/start/start_document.cc common/start/task_spec.cc
 server_glue_pmixhost_task_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
 server_glue_pmixhost_task_LDFLAGS = $(AM_LDFLAGS) -static-libstdc++ -static-libgcc

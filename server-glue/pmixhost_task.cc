@@ -2,6 +2,7 @@
 // its directory and with its environment (common/start/task_spec.h), and tells the daemon whether that
 // went well. Small, because it is on the way of every spawned process: no library but libc's.
 #include "common/start/task_spec.h"
+#include "server-glue/exec_stop.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -153,6 +154,16 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
     if (app->merge)
         ::dup2(STDOUT_FILENO, STDERR_FILENO);
     std::string file = find_command(fd, *app, environment, outside);
+    bool stops = std::any_of(app->stop_on_exec.begin(), app->stop_on_exec.end(),
+                             [rank](const auto &range) { return range.first <= rank && rank <= range.second; });
+    if (stops && !app->prefix.empty())
+        fail(fd, 's', ENOTSUP,
+             fmt::format("{} cannot be stopped at its first instruction: it is started with {} (the setting "
+                         "spawn_prefix)",
+                         app->program, app->prefix.front()));
+    int error_number = 0;
+    if (std::string why = stops ? stop_on_exec(file, fd, error_number) : std::string(); !why.empty())
+        fail(fd, 's', error_number, why);
     auto argv = pointers(app->argv), envp = pointers(environment);
     ::execve(file.c_str(), argv.data(), envp.data());
     fail(fd, 'p', errno, fmt::format("cannot execute {}: {}", file, std::strerror(errno)));

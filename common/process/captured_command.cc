@@ -32,14 +32,21 @@ std::vector<char *> pointers_to(std::vector<std::string> &texts) {
     return out;
 }
 
-// Until both are closed.
-Result<void> read_streams(Stream (&streams)[2], CaptureClock::time_point deadline) {
+bool is_asked_to_stop(const CaptureBounds &bounds) {
+    return bounds.stop && bounds.stop();
+}
+
+// Until both are closed. `ending`: it has been told to end, and what it says beyond the bound is read and dropped.
+Result<void> read_streams(Stream (&streams)[2], CaptureClock::time_point deadline, const CaptureBounds &bounds,
+                          bool ending) {
     while (streams[0].fd || streams[1].fd) {
         auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - CaptureClock::now()).count();
         if (left <= 0)
             return error(ErrorKind::timeout, "its time is up");
+        if (!ending && is_asked_to_stop(bounds))
+            return error(ErrorKind::timeout, "somebody wanted it");
         pollfd polls[2] = {{streams[0].fd.get(), POLLIN, 0}, {streams[1].fd.get(), POLLIN, 0}};
-        if (::poll(polls, 2, static_cast<int>(std::min<long long>(left, 60'000))) <= 0)
+        if (::poll(polls, 2, static_cast<int>(std::min<long long>(left, bounds.stop ? 100 : 60'000))) <= 0)
             continue;
         for (int i = 0; i < 2; ++i) {
             if (polls[i].revents == 0)
@@ -64,7 +71,7 @@ bool wait_until(pid_t pid, CaptureClock::time_point deadline, int &status, const
         pid_t ended = ::waitpid(pid, &status, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
             return true;
-        if (CaptureClock::now() >= deadline)
+        if (CaptureClock::now() >= deadline || is_asked_to_stop(bounds))
             return false;
         ::poll(nullptr, 0, 5); // it has closed its streams: it ends any moment
     }
@@ -139,8 +146,8 @@ Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, c
     auto deadline = CaptureClock::now() + bounds.patience;
     auto read = read_streams(streams, deadline, bounds, false);
     int status = 0;
-    if (read && !wait_until(pid, deadline, status))
-        read = error(ErrorKind::timeout, "its time is up");
+    if (read && !wait_until(pid, deadline, status, bounds))
+        read = error(ErrorKind::timeout, "{}", is_asked_to_stop(bounds) ? "somebody wanted it" : "its time is up");
     if (!read) {
         end_group(pid, streams, bounds, status);
         bool late = read.failure().kind == ErrorKind::timeout && CaptureClock::now() >= deadline;

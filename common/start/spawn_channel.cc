@@ -39,14 +39,26 @@ void say(int fd, std::string line) {
 
 } // namespace
 
-static constexpr std::string_view fate_word = " fate";
+static constexpr std::string_view fate_word = " fate", stops_word = " stops ", forwards_word = " forwards ";
+static constexpr std::uint8_t all_channels = 7; // standard input, output and error
 
 std::string ParentWord::text() const {
-    return fmt::format("{} {}{}", nspace, rank, shares_fate ? fate_word : "");
+    std::string streams = forwards ? fmt::format("{}{} {}", forwards_word, forwards, host) : std::string();
+    return fmt::format("{} {}{}{}{}{}", nspace, rank, streams, shares_fate ? fate_word : "",
+                       stops.empty() ? "" : stops_word, stops);
+}
+
+template <typename Number> static bool parse_number(std::string_view text, Number &number) {
+    auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return code == std::errc() && stop == text.data() + text.size();
 }
 
 std::optional<ParentWord> ParentWord::parse(std::string_view text) {
     ParentWord word;
+    if (std::size_t at = text.find(stops_word); at != text.npos) {
+        word.stops = text.substr(at + stops_word.size());
+        text = text.substr(0, at);
+    }
     if (text.ends_with(fate_word)) {
         word.shares_fate = true;
         text.remove_suffix(fate_word.size());
@@ -63,11 +75,7 @@ std::optional<ParentWord> ParentWord::parse(std::string_view text) {
     if (space == text.npos || space == 0 || space > 255)
         return std::nullopt;
     word.nspace = text.substr(0, space);
-    text.remove_prefix(space + 1);
-    auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), word.rank);
-    if (code != std::errc() || stop != text.data() + text.size())
-        return std::nullopt;
-    return word;
+    return parse_number(text.substr(space + 1), word.rank) ? std::optional(word) : std::nullopt;
 }
 
 UniqueFd take_spawn_channel() {

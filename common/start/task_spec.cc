@@ -81,6 +81,8 @@ Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps) {
             add("index_argv", "1");
         if (app.merge)
             add("merge", "1");
+        for (auto [first, last] : app.stop_on_exec)
+            add("stop", fmt::format("{} {}", first, last));
         for (const auto &change : app.changes) {
             auto word = std::find_if(std::begin(change_words), std::end(change_words),
                                      [&](const auto &entry) { return entry.second == change.kind; });
@@ -129,6 +131,16 @@ Result<std::vector<TaskApp>> decode_task_spec(std::string_view text) {
             if (!change)
                 return change.failure();
             app.changes.push_back(std::move(*change));
+            continue;
+        }
+        if (key == "stop") {
+            std::string_view rest = value;
+            std::uint32_t first = 0, last = 0;
+            bool good = take_number(rest, first) && rest.starts_with(' ');
+            rest.remove_prefix(good ? 1 : 0);
+            if (!good || !take_number(rest, last) || !rest.empty())
+                return garbled(key);
+            app.stop_on_exec.emplace_back(first, last);
             continue;
         }
         auto plain = local::unescape_line(value);
@@ -244,6 +256,7 @@ TaskStartReport parse_start_report(std::string_view said) {
     TaskStartReport report;
     if (said == "+" || said == "+=") {
         report.running = true;
+        report.stopped = said.size() > 1;
         return report;
     }
     if (!said.starts_with("+-") || said.size() < 5) {

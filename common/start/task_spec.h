@@ -5,6 +5,7 @@
 // The text is a start document (common/start/start_document.h), escaped as common/local/local_text.h tells. Each
 // `app FIRST COUNT` is followed by the lines that belong to it:
 //   program P    arg A (argv, from the name on)    cwd D    index_argv 1    merge 1    prefix W (word by word)
+//   stop FIRST LAST (ranks that are stopped at their first instruction)
 //   set NAME=VALUE    add NAME=VALUE    unset NAME
 //   prepend SEP NAME=VALUE    append SEP NAME=VALUE    first SEP NAME=VALUE
 // It travels in the step's environment: PMIXHOST_TASK_SPEC_0, PMIXHOST_TASK_SPEC_1, ...
@@ -39,6 +40,7 @@ struct TaskApp {
     std::vector<std::string> prefix;        // is executed instead, with the program and its arguments behind it
     bool index_argv = false;                // "-RANK" is added to the name
     bool merge = false;                     // standard error goes where standard output goes
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> stop_on_exec; // ranks, first to last
     bool operator==(const TaskApp &) const = default;
 };
 
@@ -62,6 +64,7 @@ inline constexpr const char *spawn_directory_variable = "PMIXHOST_SPAWN_DIRECTOR
 
 // What pmixhost-task says on the descriptor PMIXHOST_TASK_FD, which closes when the program runs:
 //   "+"                  it is about to execute the program
+//   "+="                 likewise; and then the program has been stopped at its first instruction
 //   "-STAGE ERRNO TEXT"  it could not (STAGE is d (directory), p (program) or s (itself)); it ends when
 //                        the other side closes
 inline constexpr std::string_view task_fd_variable = "PMIXHOST_TASK_FD";
@@ -72,6 +75,7 @@ struct TaskStartFailure {
 };
 struct TaskStartReport {
     bool running = false; // it has been executed
+    bool stopped = false; // at its first instruction
     TaskStartFailure failure;
 };
 // `said`: all that came until the descriptor closed.

@@ -8,6 +8,7 @@
 #include "common/wire/connection_messages.h"
 #include "common/wire/control_messages.h"
 #include "common/wire/cross_job_messages.h"
+#include "common/wire/debug_messages.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/iof_messages.h"
 #include "common/wire/modex_messages.h"

@@ -2,6 +2,7 @@
 #include "server-glue/daemon/library_holder.h"
 
 #include "server-glue/daemon/module_table.h"
+#include "server-glue/debug/stop_ask.h"
 #include "server-glue/events/monitors.h"
 #include "server-glue/library/pmix_library.h"
 
@@ -55,6 +56,10 @@ void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
         listen_to_monitors([&log](pmix_status_t status) {
             if (status != PMIX_SUCCESS)
                 log.error("what libpmix' monitors find is not told to other hosts: {}", PMIx_Error_string(status));
+        });
+        listen_to_stops([&log](pmix_status_t status) {
+            if (status != PMIX_SUCCESS)
+                log.error("debuggers are not told of who has stopped: {}", PMIx_Error_string(status));
         });
     });
     callbacks_.on_up();

@@ -100,6 +100,7 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
         };
     out.on_failure = [this](Error why) { ending_.end(std::move(why)); };
     out.on_launched = [this] { launch_outcome_.launched(); };
+    out.on_exec_stop = [this](Rank rank) { services_.debug.stopped_on_exec(rank); };
     out.on_launch_failed = [this](const TaskStartFailure &failure, UniqueFd task) {
         launch_outcome_.failed(failure, std::move(task));
     };

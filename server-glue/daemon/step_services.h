@@ -7,6 +7,7 @@
 #include "server-glue/collective/step_connect.h"
 #include "server-glue/control/step_abort.h"
 #include "server-glue/control/step_control.h"
+#include "server-glue/debug/step_debug.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/step_groups.h"
 #include "server-glue/iof/step_iof.h"
@@ -35,11 +36,14 @@ struct StepServices {
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events),
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
-          spawn(context, children, jobs, fate, events, collectives, session), log(context), abort(context, groups),
-          credentials(context.loop, context.log) {
-        context.services = {&session, &sets,        &fate,    &jobs,  &handing_over, &modex,      &collectives,
-                            &connect, &publish,     &queries, &tools, &desks,        &events,     &group_calls,
-                            &control, &allocations, &spawn,   &log,   &abort,        &credentials};
+          children_io(context, tools, session),
+          spawn(context, children, children_io, jobs, fate, events, collectives, session), log(context),
+          abort(context, groups), credentials(context.loop, context.log), iof(context, tools, children_io),
+          debug(context, events) {
+        context.services = {&session,     &sets,        &fate,        &jobs,        &handing_over, &modex,
+                            &collectives, &connect,     &publish,     &queries,     &tools,        &desks,
+                            &events,      &group_calls, &control,     &allocations, &spawn,        &log,
+                            &abort,       &credentials, &children_io, &iof,         &debug};
     }
 
     Children children;
@@ -65,6 +69,8 @@ struct StepServices {
     StepLog log;
     StepAbort abort;
     CredentialService credentials;
+    StepIof iof;
+    StepDebug debug;
 };
 
 } // namespace pmixhost

@@ -131,7 +131,9 @@ void StepEvents::deliver(const wire::EventNotice &notice) {
                                  info.failure().text);
             return done(PMIX_ERR_UNPACK_FAILURE);
         }
-        if (notice.info.size() > most_kept_bytes(context_.settings.events_keep))
+        // A release is for who waits now: kept, it would let a later stop of the same process go by.
+        if (notice.info.size() > most_kept_bytes(context_.settings.events_keep) ||
+            notice.status == PMIX_DEBUGGER_RELEASE)
             (*info)->add(PMIX_EVENT_DO_NOT_CACHE, true);
         context_.library->notify(notice.status, source, notice.range, *info, std::move(done));
     });

@@ -52,7 +52,10 @@ struct StepInfo {
     struct Parent {
         std::string nspace;
         Rank rank = 0;
-        bool shares_fate = false; // see shared_fate.h
+        bool shares_fate = false;  // see shared_fate.h
+        std::string stops;         // for debuggers: common/job/debug_stops.h
+        std::uint8_t forwards = 0; // standard streams that the parent handles (iof/), as bits of pmix_iof_channel_t
+        HostIndex host = 0;        // the one of the parent's job by which it does
     };
     std::optional<Parent> parent; // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.

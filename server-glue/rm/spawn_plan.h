@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/job/debug_stops.h"
 #include "common/job/process_set.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/task_spec.h"
@@ -43,8 +44,13 @@ struct SpawnPlan {
     std::optional<std::chrono::seconds> timeout; // of the start; zero: no limit
     std::string parent_nspace;
     std::uint32_t parent_rank = 0;
-    bool shares_fate = false; // with the parent's job, while they are connected (shared_fate.h)
+    std::uint32_t parent_host = 0; // of its job
+    bool shares_fate = false;      // with the parent's job, while they are connected (shared_fate.h)
+    std::uint8_t forwards = 0;     // standard streams that are the parent's to handle, as bits of pmix_iof_channel_t
+    DebugStops stops;              // for debuggers
 
+    ParentWord parent() const { return {parent_nspace, parent_rank, shares_fate, stops.text(), forwards, parent_host}; }
+    bool takes_input() const { return stdin_rank || (forwards & 1) != 0; } // PMIX_FWD_STDIN_CHANNEL
     std::uint32_t tasks() const { return static_cast<std::uint32_t>(host_of_rank.size()); }
 };
 

@@ -111,6 +111,8 @@ class Planner {
         }
         if (auto no = place())
             return *no;
+        if (auto no = place_stops())
+            return *no;
         if (auto no = complete_sets())
             return *no;
         // Who names a personality is an MPI library. Who wants to be told of the end sees to it itself.
@@ -143,6 +145,10 @@ class Planner {
             return no;
         if (auto no = read_placement(key, d, wishes); no || handled_)
             return no;
+        if (auto place = stop_place_of(key))
+            return &wishes == &common_
+                       ? read_stop(*place, d)
+                       : refuse(PMIX_ERR_BAD_PARAM, "{} is for the whole job, not for one program", key);
         return read_rest(key, d, wishes);
     }
 
@@ -260,6 +266,69 @@ class Planner {
                 plan_.tell_start = plan_.tell_end = true;
         } else if (key != PMIX_NON_PMI) {
             return malformed(d);
+        }
+        return {};
+    }
+
+    static std::optional<StopPlace> stop_place_of(std::string_view key) {
+        if (key == PMIX_DEBUG_STOP_ON_EXEC)
+            return StopPlace::exec;
+        if (key == PMIX_DEBUG_STOP_IN_INIT)
+            return StopPlace::init;
+        if (key == PMIX_DEBUG_STOP_IN_APP)
+            return StopPlace::app;
+        return std::nullopt;
+    }
+
+    // How many processes there are is known later (place_stops()).
+    Verdict read_stop(StopPlace place, const wire::SpawnDirective &d) {
+        RankRanges &ranks = plan_.stops.at(place);
+        auto add = [&](std::uint64_t rank) {
+            if (rank == PMIX_RANK_WILDCARD)
+                ranks.add(0, SpawnPlan::all_ranks);
+            else if (rank <= PMIX_RANK_VALID)
+                ranks.add(static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(rank));
+            else
+                return false;
+            return true;
+        };
+        if (is_flag(d)) {
+            if (d.number)
+                add(PMIX_RANK_WILDCARD);
+        } else if (is_number(d) || d.kind == static_cast<std::uint8_t>(SpawnValue::process)) {
+            if (!add(d.number))
+                return malformed(d);
+        } else if (d.kind == static_cast<std::uint8_t>(SpawnValue::ranks)) {
+            for (const auto &word : split(d.text, ',')) {
+                std::uint32_t rank = 0;
+                if (!number_of(word, rank) || !add(rank))
+                    return malformed(d);
+            }
+        } else {
+            return malformed(d);
+        }
+        return {};
+    }
+
+    Verdict place_stops() {
+        for (StopPlace place : stop_places) {
+            RankRanges wanted = std::exchange(plan_.stops.at(place), {});
+            for (auto [first, named] : wanted.ranges()) {
+                Rank last = named == SpawnPlan::all_ranks ? plan_.tasks() - 1 : named;
+                if (last >= plan_.tasks() || first > last)
+                    return refuse(PMIX_ERR_BAD_PARAM, "there is no rank {} to stop for a debugger",
+                                  std::max(first, last));
+                plan_.stops.at(place).add(first, last);
+            }
+        }
+        if (plan_.stops.text().size() > DebugStops::max_text)
+            return refuse(PMIX_ERR_OUT_OF_RESOURCE, "the list of ranks to stop for a debugger is too long");
+        for (auto &app : plan_.apps) {
+            for (auto [first, last] : plan_.stops.at(StopPlace::exec).ranges()) {
+                Rank low = std::max(first, app.first), high = std::min(last, app.first + app.count - 1);
+                if (low <= high)
+                    app.stop_on_exec.emplace_back(low, high);
+            }
         }
         return {};
     }

@@ -49,6 +49,29 @@ void add_parent(InfoList &info, const StepInfo &step) {
     info.add_process(PMIX_PARENT_ID, proc_of(step.parent->nspace, step.parent->rank));
 }
 
+// libpmix 4.2 and 5.0 hold every process of a host that knows of a stop in PMIx_Init, whomever it names; the daemon
+// releases those who are not meant (server-glue/debug/).
+void add_stops(InfoList &info, const StepInfo &step) {
+    DebugStops stops = stops_of(step);
+    const RankRanges &app = stops.at(StopPlace::app);
+    auto ranks = step.map.ranks_on(step.self);
+    if (std::any_of(ranks.begin(), ranks.end(), [&](Rank r) { return stops.at(StopPlace::init).contains(r); }))
+        info.add_rank(PMIX_DEBUG_STOP_IN_INIT, PMIX_RANK_WILDCARD);
+    if (app.empty())
+        return;
+    std::vector<Rank> named;
+    for (auto [first, last] : app.ranges()) {
+        for (Rank rank = first; rank <= last && rank < step.map.rank_count(); ++rank)
+            named.push_back(rank);
+    }
+    if (named.size() == step.map.rank_count())
+        info.add_rank(PMIX_DEBUG_STOP_IN_APP, PMIX_RANK_WILDCARD);
+    else if (named.size() == 1)
+        info.add_rank(PMIX_DEBUG_STOP_IN_APP, named.front());
+    else
+        info.add_processes(PMIX_DEBUG_STOP_IN_APP, procs_of(step.nspace, named));
+}
+
 // Describes one process. `task` is null for a process of another host.
 InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const LocalTask *task,
                       const std::vector<std::string> &sets) {
@@ -138,6 +161,11 @@ void add_this_host(InfoList &info, const StepInfo &step, const std::vector<Local
 
 } // namespace
 
+DebugStops stops_of(const StepInfo &step) {
+    auto stops = step.parent ? DebugStops::parse(step.parent->stops) : std::nullopt;
+    return stops ? std::move(*stops) : DebugStops();
+}
+
 Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks,
                           const JobDirectories &directories) {
     const JobMap &map = step.map;
@@ -194,6 +222,8 @@ Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &ta
 
     if (step.self != no_host) {
         add_this_host(info, step, tasks);
+        add_stops(info, step);
+    }
 
     for (std::uint32_t a = 0; a < step.apps.size(); ++a)
         info.add_array(PMIX_APP_INFO_ARRAY, app_info(step, a));

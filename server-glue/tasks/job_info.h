@@ -6,6 +6,7 @@
 // of the other hosts) is left to it.
 #pragma once
 
+#include "common/job/debug_stops.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/rm/rm_backend.h"
 
@@ -22,6 +23,9 @@ struct JobDirectories {
     std::string session; // PMIX_TMPDIR
     std::string nspace;  // PMIX_NSDIR
 };
+
+// Who shall stop for a debugger; nobody where the text of StepInfo::Parent is none.
+DebugStops stops_of(const StepInfo &step);
 
 // Runs in the library thread, which alone asks libpmix for what the maps are written in.
 Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks, const JobDirectories &directories);

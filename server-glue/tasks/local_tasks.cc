@@ -40,6 +40,14 @@ void LocalTasks::exec_report(Rank rank, std::string_view said, UniqueFd connecti
     auto report = parse_start_report(said);
     if (!report.running)
         return callbacks_.on_launch_failed(report.failure, std::move(connection));
+    if (!report.stopped && stops_of(step_).at(StopPlace::exec).contains(rank))
+        return callbacks_.on_launch_failed(
+            {'s', EIO,
+             fmt::format("rank {} could not be stopped at its first instruction: it, or who should stop it, ended",
+                         rank)},
+            std::move(connection));
+    if (report.stopped)
+        callbacks_.on_exec_stop(rank);
     running_.insert(rank);
     if (running_.size() == step_.map.ranks_on(step_.self).size())
         callbacks_.on_launched();

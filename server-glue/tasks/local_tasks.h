@@ -37,6 +37,8 @@ class LocalTasks {
         std::function<void(Error)> on_failure; // the daemon cannot serve
         // Only in a spawned step: every task of this host executes its program.
         std::function<void()> on_launched;
+        // Likewise: a task stands at its program's first instruction, as was asked.
+        std::function<void(Rank)> on_exec_stop;
         // Likewise: a task could not execute its program. It waits until `task` is dropped.
         std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
         // Empty: tasks keep their standard streams.

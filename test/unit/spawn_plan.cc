@@ -213,6 +213,53 @@ void the_rest_of_the_directives_is_in_the_plan(void **) {
     check(placed(ask(2, {number(PMIX_STDIN_TGT, 2)})), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
 }
 
+void streams_are_forwarded_where_that_is_possible(void **) {
+    auto request = ask(2, {flag(PMIX_FWD_STDOUT, true), number(PMIX_FWD_STDIN, 1)});
+    check(placed(request), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    SpawnSite site = three_hosts();
+    site.forwards_streams = true;
+    auto result = plan_spawn(request, site);
+    auto &plan = std::get<SpawnPlan>(result);
+    assert_int_equal(plan.forwards, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDIN_CHANNEL);
+    assert_true(plan.takes_input() && !plan.stdin_rank);
+    assert_true(std::holds_alternative<SpawnRefusal>(plan_spawn(ask(2, {number(PMIX_FWD_STDERR, 1)}), site)));
+}
+
+void stops_for_debuggers_are_in_the_plan(void **) {
+    auto ranks = [](const char *key, const std::string &list) {
+        return wire::SpawnDirective{key, 0, static_cast<std::uint8_t>(SpawnValue::ranks), list, 0};
+    };
+    auto stops = [](const wire::SpawnRequest &request) {
+        auto result = plan_spawn(request, three_hosts());
+        auto *no = std::get_if<SpawnRefusal>(&result);
+        return no ? std::string(PMIx_Error_string(no->status)) : std::get<SpawnPlan>(result).stops.text();
+    };
+    check(stops(ask(5, {flag(PMIX_DEBUG_STOP_IN_INIT)})), "init=0-4");
+    check(stops(ask(5, {number(PMIX_DEBUG_STOP_IN_INIT, PMIX_RANK_WILDCARD)})), "init=0-4");
+    check(stops(ask(5, {number(PMIX_DEBUG_STOP_IN_APP, 4), ranks(PMIX_DEBUG_STOP_ON_EXEC, "0,2,1,4")})),
+          "exec=0-2,4;app=4");
+    auto no = flag(PMIX_DEBUG_STOP_ON_EXEC);
+    no.number = 0;
+    check(stops(ask(5, {no})), "");
+    const char *bad = PMIx_Error_string(PMIX_ERR_BAD_PARAM);
+    check(stops(ask(5, {number(PMIX_DEBUG_STOP_IN_INIT, 5)})), bad);
+    check(stops(ask(5, {ranks(PMIX_DEBUG_STOP_IN_INIT, "1,5")})), bad);
+    check(stops(ask(5, {number(PMIX_DEBUG_STOP_IN_INIT, PMIX_RANK_UNDEF)})), bad);
+    check(stops(ask(5, {text(PMIX_DEBUG_STOP_IN_INIT, "all")})), bad);
+    auto of_app = ask(5);
+    of_app.apps[0].directives = {flag(PMIX_DEBUG_STOP_IN_INIT)};
+    check(stops(of_app), bad);
+    auto two = ask(3, {ranks(PMIX_DEBUG_STOP_ON_EXEC, "1,2,3")});
+    two.apps.push_back(two.apps[0]);
+    auto result = plan_spawn(two, three_hosts());
+    auto encoded = encode_task_spec(std::get<SpawnPlan>(result).apps);
+    auto decoded = decode_task_spec(*encoded);
+    assert_true(decoded && *decoded == std::get<SpawnPlan>(result).apps);
+    using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+    assert_true((*decoded)[0].stop_on_exec == Ranges({{1, 2}}) && (*decoded)[1].stop_on_exec == Ranges({{3, 3}}));
+    assert_true(parse_start_report("+=").stopped && parse_start_report("+").running);
+}
+
 void the_callers_structures_are_copied_with_bounds(void **) {
     pmix_app_t app;
     PMIX_APP_CONSTRUCT(&app);
@@ -318,6 +365,8 @@ int main() {
         cmocka_unit_test(every_spawn_attribute_of_the_headers_is_in_the_table),
         cmocka_unit_test(the_environment_is_changed_in_order),
         cmocka_unit_test(the_rest_of_the_directives_is_in_the_plan),
+        cmocka_unit_test(streams_are_forwarded_where_that_is_possible),
+        cmocka_unit_test(stops_for_debuggers_are_in_the_plan),
         cmocka_unit_test(the_callers_structures_are_copied_with_bounds),
         cmocka_unit_test(a_task_finds_its_program_again),
         cmocka_unit_test(a_start_is_told_from_a_failure),

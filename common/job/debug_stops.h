@@ -1,0 +1,38 @@
+// Where the processes of a spawned job shall stop for a debugger, and which: PMIX_DEBUG_STOP_ON_EXEC, _IN_INIT and
+// _IN_APP. The launcher's plan has it (server-glue/rm/spawn_plan.h), and the job's daemons read it from what they are
+// told of their parent (common/start/spawn_channel.h). As a text: "exec=0-3,7;init=0-15", each place at most once.
+#pragma once
+
+#include "common/job/rank_ranges.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pmixhost {
+
+enum class StopPlace : std::uint8_t { exec = 0, init = 1, app = 2 };
+inline constexpr std::size_t stop_place_count = 3;
+inline constexpr std::array<StopPlace, stop_place_count> stop_places = {StopPlace::exec, StopPlace::init,
+                                                                        StopPlace::app};
+
+class DebugStops {
+  public:
+    // It goes through an environment, in which a variable has its limits.
+    static constexpr std::size_t max_text = 64u << 10;
+
+    RankRanges &at(StopPlace place) { return ranks_[static_cast<std::size_t>(place)]; }
+    const RankRanges &at(StopPlace place) const { return ranks_[static_cast<std::size_t>(place)]; }
+    bool empty() const;
+
+    // Empty when nobody shall stop.
+    std::string text() const;
+    // Nothing when it is no such text.
+    static std::optional<DebugStops> parse(std::string_view text);
+
+  private:
+    std::array<RankRanges, stop_place_count> ranks_;
+};
+
+} // namespace pmixhost

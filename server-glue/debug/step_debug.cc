@@ -1,0 +1,135 @@
+// See step_debug.h.
+#include "server-glue/debug/step_debug.h"
+
+#include "common/text/printable.h"
+#include "server-glue/events/host_events.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/upcall_handlers.h"
+#include "server-glue/step/step_messages.h"
+#include "server-glue/tasks/job_info.h"
+
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <pmix.h>
+
+namespace pmixhost {
+
+// An event that names more would be too long; it then names the whole job.
+static constexpr std::size_t most_named = 4096;
+
+StepDebug::StepDebug(StepContext &context, StepEvents &events)
+    : context_(context), events_(events), stops_(stops_of(context.step)),
+      board_(*this, context.step.map, context.self(), stops_) {}
+
+void StepDebug::take_asks(UpcallHandlers &handlers) {
+    handlers.on<StopAsk>([this](StopAsk ask) { stopped(ask); });
+}
+
+void StepDebug::take_messages(StepMessages &messages) {
+    messages.on<wire::RanksStopped>(
+        StepMessages::Peer::host,
+        [this](HostIndex from, const auto &message, const auto &) { board_.on_stopped(from, message); });
+}
+
+void StepDebug::on_process_gone(Rank rank, std::optional<int>) {
+    at_exec_.erase(rank);
+    board_.ended(rank);
+}
+
+void StepDebug::stopped(const StopAsk &ask) {
+    const Process &who = ask.source;
+    // Events that other hosts have told are heard too.
+    if (who.wildcard || who.nspace != context_.step.nspace || context_.step.map.host_of(who.rank) != context_.self())
+        return;
+    StopPlace place = ask.breakpoint == init_breakpoint ? StopPlace::init : StopPlace::app;
+    if (stops_.at(place).empty())
+        return; // it does so by itself
+    if (!board_.is_wanted(place, who.rank) || context_.tasks->gone(who.rank))
+        return release(who.rank);
+    context_.log.debug("rank {} has stopped at {}", who.rank, printable(ask.breakpoint));
+    board_.stopped(place, who.rank, ask.breakpoint);
+}
+
+void StepDebug::stopped_on_exec(Rank rank) {
+    at_exec_.insert(rank);
+    context_.log.debug("rank {} has stopped at its first instruction", rank);
+    board_.stopped(StopPlace::exec, rank, exec_breakpoint);
+}
+
+// In PMIx_Init libpmix holds all processes of a host, whomever the attribute names.
+void StepDebug::release(Rank rank) {
+    InfoList info;
+    info.add(PMIX_EVENT_NON_DEFAULT, true);
+    info.add_processes(PMIX_EVENT_CUSTOM_RANGE, {proc_of(context_.step.nspace, rank)});
+    auto packed = pack_infos(info.data(), info.size());
+    if (!packed)
+        return context_.log.error("rank {} cannot be released: {}", rank, packed.failure().text);
+    wire::EventNotice notice;
+    notice.status = PMIX_DEBUGGER_RELEASE;
+    notice.nspace = context_.step.server_nspace();
+    notice.rank = context_.self();
+    notice.range = PMIX_RANGE_CUSTOM;
+    notice.info_count = static_cast<std::uint32_t>(info.size());
+    notice.info = std::move(*packed);
+    events_.deliver(notice);
+}
+
+bool StepDebug::wants_event(pmix_status_t code, const Bytes &) const {
+    return code == PMIX_DEBUGGER_RELEASE && !at_exec_.empty();
+}
+
+void StepDebug::on_event(pmix_status_t, const Process &, const InfoList &info) {
+    std::vector<Process> targets;
+    bool custom = false;
+    for (std::size_t i = 0; i < info.size(); ++i) {
+        const pmix_info_t &entry = info.data()[i];
+        if (!PMIX_CHECK_KEY(&entry, PMIX_EVENT_CUSTOM_RANGE))
+            continue;
+        custom = true;
+        if (!read_processes(entry.value, targets))
+            return;
+    }
+    std::erase_if(at_exec_, [&](Rank rank) {
+        bool meant = !custom || std::any_of(targets.begin(), targets.end(), [&](const Process &target) {
+            return target.nspace == context_.step.nspace && (target.wildcard || target.rank == rank);
+        });
+        if (!meant)
+            return false;
+        if (auto sent = context_.tasks->watch().signal(rank, SIGCONT); !sent)
+            context_.log.warning("rank {} cannot be continued: {}", rank, sent.failure().text);
+        return true;
+    });
+}
+
+// The spawner hears it as an event of the other job, with all of its job and its tools; the tools of this job too.
+void StepDebug::all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) {
+    const std::string &nspace = context_.step.nspace;
+    std::vector<pmix_proc_t> named;
+    for (auto [first, last] : ranks.ranges()) {
+        for (Rank rank = first; rank <= last && named.size() <= most_named; ++rank)
+            named.push_back(proc_of(nspace, rank));
+    }
+    HostEvent event;
+    event.code = PMIX_READY_FOR_DEBUG;
+    event.source = proc_of(nspace, PMIX_RANK_UNDEF);
+    event.range = PMIX_RANGE_SESSION;
+    event.info = std::make_shared<InfoList>();
+    event.info->add(PMIX_EVENT_NON_DEFAULT, true);
+    event.info->add(PMIX_NSPACE, nspace);
+    event.info->add(PMIX_BREAKPOINT, breakpoint);
+    event.info->add_process(PMIX_EVENT_AFFECTED_PROC, proc_of(nspace, PMIX_RANK_WILDCARD));
+    if (named.size() <= most_named)
+        event.info->add_processes(PMIX_EVENT_AFFECTED_PROCS, named);
+    event.info->add_time(PMIX_EVENT_TIMESTAMP, std::time(nullptr));
+    auto message = cross_job_event(event);
+    if (!message)
+        return context_.log.error("nobody can be told that the processes have stopped: {}", message.failure().text);
+    context_.log.info("all who shall stop at {} have", printable(breakpoint));
+    events_.tell_step(*message);
+    message->nspaces = {context_.step.parent->nspace};
+    message->once = fmt::format("stopped:{}", static_cast<int>(place));
+    events_.tell_job(std::move(*message));
+}
+
+} // namespace pmixhost

@@ -1,0 +1,40 @@
+// The stops of debuggers in a spawned job: tells the spawner when all who were asked for have stopped, and lets go on
+// whom nobody asked for, and those at their first instruction (stop_board.h; contrib/doc/decisions/debug.md).
+#pragma once
+
+#include "server-glue/debug/stop_ask.h"
+#include "server-glue/debug/stop_board.h"
+#include "server-glue/events/step_events.h"
+
+namespace pmixhost {
+
+class StepDebug final : public StepService, private StopPort {
+  public:
+    StepDebug(StepContext &context, StepEvents &events);
+
+    // A process of this host stands at its program's first instruction.
+    void stopped_on_exec(Rank rank);
+
+    void take_asks(UpcallHandlers &handlers) override;
+    void take_messages(StepMessages &messages) override;
+    void on_process_gone(Rank rank, std::optional<int> wait_status) override;
+    void on_host_gone(HostIndex host, bool) override { board_.on_host_gone(host); }
+    bool wants_event(pmix_status_t code, const Bytes &source) const override;
+    void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
+
+  private:
+    // StopPort
+    void send_stopped(HostIndex to, const wire::RanksStopped &message) override { context_.send(to, message); }
+    void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) override;
+
+    void stopped(const StopAsk &ask);
+    void release(Rank rank);
+
+    StepContext &context_;
+    StepEvents &events_;
+    DebugStops stops_;
+    StopBoard board_;
+    std::set<Rank> at_exec_; // of this host, stopped at their first instruction
+};
+
+} // namespace pmixhost

@@ -1,0 +1,136 @@
+#!/bin/bash
+# Spawned jobs that stop for a debugger: in PMIx_Init, at a place of their own, at their first instruction.
+. "$(dirname "$0")/../common/words.sh"
+
+pmixhost=$PMIXHOST_BUILD/tools/pmixhost
+on_first() { "${on_cluster[@]}" --user "$TEST_USER" --host "$(host_name 1)" -- timeout -k 5 60 "$@" 2>&1; }
+
+# stops ARGUMENT ...: the spawner on the first of three hosts, its children on all of them.
+stops() {
+    rm -f "$CLIENT_DIR"/*
+    run salloc -Q -N3 --ntasks-per-node=4 srun "$mpi" -N1 -n1 "$clients/stops" "$@"
+}
+well() { passed && grep -q '^ok 0$' <<<"$output" && ! grep -q '^FAIL' <<<"$output"; }
+stopped_well() { # DESCRIPTION READY ARGUMENT ...
+    local what=$1 ready=$2
+    shift 2
+    stops "$@"
+    ok "$what" well
+    is "$what: one event, with those who were asked for" "$(grep '^ready ' <<<"$output")" "$ready"
+}
+refused() { # DESCRIPTION STATUS LINE ARGUMENT ...
+    local what=$1 wanted=$2 line=$3
+    shift 3
+    stops "$1" "$2" "$3" "status=$wanted" "${@:4}"
+    ok "$what is refused" well
+    like "$what: the user reads why" "$output" "$line"
+}
+
+# --- in PMIx_Init
+
+stopped_well "all stop in PMIx_Init" 'ready 4 of 4 at pmix-init' init all 4
+stopped_well "one rank" 'ready 1 of 4 at pmix-init' init 2 4
+stopped_well "an array of ranks" 'ready 2 of 6 at pmix-init' init ranks:1,4 6
+stopped_well "an array of processes" 'ready 3 of 6 at pmix-init' init procs:0,3,5 6
+stopped_well "one of them ends before it comes there" 'ready 3 of 4 at pmix-init' init all 4 leaves=1
+stops init none 3
+ok "nobody, when the value is false" well
+refused "a rank that is not there" PMIX_ERR_BAD_PARAM 'there is no rank 7 to stop' init 7 3
+refused "an array with such a rank" PMIX_ERR_BAD_PARAM 'there is no rank 9 to stop' init ranks:1,9 3
+refused "a value of a wrong type" PMIX_ERR_BAD_PARAM 'the value of pmix.dbg.init cannot be read' init text 3
+stops init all 4 kill=1
+ok "one is killed while all are stopped: the job comes to its end" well
+
+# --- at a place of their own
+
+stopped_well "all stop at a place of their own" 'ready 4 of 4 at my-place' app all 4
+stopped_well "some of them" 'ready 2 of 5 at my-place' app ranks:0,4 5
+
+# --- at the first instruction
+
+cat >"$test_dir/past.sh" <<'SH'
+#!/bin/sh
+touch "$CLIENT_DIR/past.$PMIX_RANK"
+SH
+chmod 755 "$test_dir/past.sh"
+stopped_well "a program at its first instruction" 'ready 4 of 4 at exec' exec all 4
+stopped_well "a script" 'ready 3 of 3 at exec' exec all 3 -- "$test_dir/past.sh"
+stopped_well "some ranks of a script" 'ready 2 of 5 at exec' exec ranks:1,3 5 -- "$test_dir/past.sh"
+stopped_well "PMIx_Job_control lets them go on" 'ready 3 of 3 at exec' exec all 3 continue
+stops exec all 4 kill=1
+ok "one is killed while all stand there: the job comes to its end" well
+
+# What the kernel says of them, while they are stopped.
+look_at_them() {
+    until_true 40 test -e "$CLIENT_DIR/stopped" || return
+    for host in $(hosts_of_cluster | head -n 3); do
+        on_host "$host" sh -c 'for p in $(pgrep -x past.sh); do sed -n "s/^State:[[:space:]]*\(.\).*/state \1/p; s/^TracerPid:[[:space:]]*/tracer /p" /proc/$p/status; done'
+    done >"$test_dir/states"
+    on_first "$pmixhost" ps "$(cat "$CLIENT_DIR/stopped")" >"$test_dir/table"
+    as_user "$TEST_USER" touch "$CLIENT_DIR/go"
+}
+rows() { awk '$1 ~ /^slurm/ {print $2}' "$test_dir/table" | sort -n | tr '\n' ' '; }
+rm -f "$CLIENT_DIR"/*
+look_at_them &
+looker=$!
+stops exec all 3 show -- "$test_dir/past.sh"
+ok "they go on after somebody has looked" well
+wait "$looker"
+is "the kernel has them stopped, and traced by nobody" "$(sort "$test_dir/states" | uniq -c | tr -s ' \n' ' ')" \
+    " 3 state T 3 tracer 0 "
+
+is "pmixhost ps lists them meanwhile" "$(rows)" "0 1 2 "
+rm -f "$CLIENT_DIR"/*
+look_at_them &
+looker=$!
+stops init all 5 show
+wait "$looker"
+ok "those in PMIx_Init too" well
+is "and pmixhost ps lists them meanwhile" "$(rows)" "0 1 2 3 4 "
+
+# passwd would get root's rights, which a traced process does not.
+refused "a program that changes its privileges" PMIX_ERR_NO_PERMISSIONS 'changes its privileges' \
+    exec all 2 -- /usr/bin/passwd
+refused "a program that is not there" PMIX_ERR_JOB_EXE_NOT_FOUND 'no program /nothing|cannot execute /nothing' \
+    exec all 2 -- /nothing
+
+# --- the spawner is a tool
+
+rm -f "$CLIENT_DIR"/*
+(cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user "$TEST_USER" -- \
+    salloc -Q -N3 --ntasks-per-node=4 srun "$mpi" -N2 -n2 "$clients/visited") >"$test_dir/visited" 2>&1 </dev/null &
+visited=$!
+both_there() { (($(grep -c '^there' "$test_dir/visited") == 2)); }
+ok "a job runs, for a tool" until_true 30 both_there
+job=$(as_user root squeue -h -u "$TEST_USER" -o %i)
+# One only: libpmix keeps the event, and a second tool of that job would hear of the first one's job too.
+for place in init; do
+    rm -f "$CLIENT_DIR"/*
+    output=$(on_first "$pmixhost" with "$job" -- "$clients/stops" $place ranks:0,1,3 4 tool)
+    status=$?
+    ok "$place: a tool spawns, hears and releases" well
+    like "$place: it hears of those whom it asked for" "$output" 'ready 3 of 4 at (pmix-init|exec)'
+done
+end_jobs
+wait "$visited"
+
+# --- ends
+
+# The spawner is killed, and its srun goes; the children must not stand there for ever.
+dies() { # PLACE
+    stops "$1" all 4 die
+    like "$1: they were stopped when the spawner was killed" "$output" "ready 4 of 4"
+    ok "$1: none of them is left" until_true 30 no_jobs
+    ok "$1: no process of theirs either" until_true 20 none_left
+}
+none_left() {
+    local host
+    for host in $(hosts_of_cluster); do
+        ! on_host "$host" pgrep -x stops >/dev/null || return 1
+    done
+}
+dies init
+dies exec
+
+ok "nothing is left on any host" no_litter 20
+done_testing

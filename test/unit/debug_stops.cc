@@ -1,0 +1,178 @@
+// Who shall stop for a debugger, and who has: the text that a job's daemons read, and the count over the hosts.
+#include "common/start/spawn_channel.h"
+#include "server-glue/debug/stop_board.h"
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+std::string text_of(const RankRanges &ranks) {
+    DebugStops stops;
+    stops.at(StopPlace::exec) = ranks;
+    return stops.text();
+}
+
+DebugStops stops_at(const char *text) {
+    auto stops = DebugStops::parse(text);
+    assert_true(stops.has_value());
+    return *stops;
+}
+
+// Three hosts: 0 and 1, 2 and 3, 4. What one sends comes to the other at once, while `deliver` is set.
+struct Hosts {
+    struct Host final : StopPort {
+        Hosts *all = nullptr;
+        HostIndex self = 0;
+        std::unique_ptr<StopBoard> board;
+        void send_stopped(HostIndex to, const wire::RanksStopped &message) override {
+            ++all->sent;
+            if (!all->lost.contains(to))
+                all->hosts[to].board->on_stopped(self, message);
+        }
+        void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) override {
+            all->told += fmt::format("[{} {} {} by {}]", static_cast<int>(place), breakpoint, text_of(ranks), self);
+        }
+    };
+    explicit Hosts(const char *text) : map(*JobMap::create({"n1", "n2", "n3"}, {{0, 1}, {2, 3}, {4}})) {
+        for (HostIndex h = 0; h < 3; ++h) {
+            hosts[h].all = this;
+            hosts[h].self = h;
+            hosts[h].board = std::make_unique<StopBoard>(hosts[h], map, h, stops_at(text));
+        }
+    }
+    StopBoard &of(Rank rank) { return *hosts[map.host_of(rank)].board; }
+    void stopped(StopPlace place, Rank rank) { of(rank).stopped(place, rank, "here"); }
+    void ended(Rank rank) { of(rank).ended(rank); }
+    void lose(HostIndex host) {
+        lost.insert(host);
+        for (auto &each : hosts) {
+            if (!lost.contains(each.self))
+                each.board->on_host_gone(host);
+        }
+    }
+    JobMap map;
+    std::array<Host, 3> hosts;
+    std::set<HostIndex> lost;
+    std::string told;
+    int sent = 0;
+};
+
+void the_text_is_read_as_it_was_written(void **) {
+    for (const char *text : {"", "exec=0", "init=0-4294967294", "exec=1,3-5;init=0-7;app=2"})
+        assert_string_equal(stops_at(text).text().c_str(), text);
+    assert_true(stops_at("").empty());
+    assert_true(stops_at("init=2-4").at(StopPlace::init).contains(3));
+    for (const char *text : {"here=1", "exec", "exec=", "exec=1;exec=2", "exec=3-1", "exec=1-", "exec=1-2x", "exec=a",
+                             "exec=-1", "exec=4294967296", "exec=1;", ";", "init=1 "})
+        assert_int_equal(DebugStops::parse(text).has_value(), std::string(text) == "exec=1;");
+    assert_false(DebugStops::parse("exec=" + std::string(DebugStops::max_text, '1')).has_value());
+}
+
+void the_childs_daemons_are_told_with_their_parent(void **) {
+    for (bool fate : {false, true}) {
+        ParentWord word{"slurm.7.0", 4, fate, "exec=1,3-5;init=0-7"};
+        auto read = ParentWord::parse(word.text());
+        assert_true(read.has_value());
+        assert_string_equal(read->nspace.c_str(), "slurm.7.0");
+        assert_string_equal(read->stops.c_str(), "exec=1,3-5;init=0-7");
+        assert_int_equal(read->shares_fate, fate);
+        assert_int_equal(read->rank, 4);
+    }
+}
+
+void it_is_told_once_when_all_hosts_have_theirs(void **) {
+    Hosts hosts("init=0-4");
+    for (Rank rank : {4, 0, 2, 1})
+        hosts.stopped(StopPlace::init, rank);
+    assert_string_equal(hosts.told.c_str(), "");
+    hosts.stopped(StopPlace::init, 3);
+    assert_string_equal(hosts.told.c_str(), "[1 here exec=0-4 by 0]");
+    hosts.stopped(StopPlace::init, 3);
+    hosts.stopped(StopPlace::init, 0);
+    assert_string_equal(hosts.told.c_str(), "[1 here exec=0-4 by 0]");
+    assert_int_equal(hosts.sent, 2);
+}
+
+void only_those_who_are_asked_for_count(void **) {
+    Hosts hosts("exec=3;init=2,4");
+    assert_false(hosts.of(0).is_wanted(StopPlace::init, 0));
+    hosts.stopped(StopPlace::init, 0);
+    hosts.stopped(StopPlace::init, 3);
+    hosts.stopped(StopPlace::exec, 3);
+    assert_string_equal(hosts.told.c_str(), "[0 here exec=3 by 1]");
+    hosts.stopped(StopPlace::init, 4);
+    hosts.stopped(StopPlace::init, 2);
+    assert_string_equal(hosts.told.c_str(), "[0 here exec=3 by 1][1 here exec=2,4 by 1]");
+}
+
+void who_ends_is_not_waited_for(void **) {
+    Hosts hosts("init=0-4");
+    hosts.stopped(StopPlace::init, 0);
+    hosts.ended(0); // while it was stopped
+    hosts.ended(3); // before
+    hosts.stopped(StopPlace::init, 2);
+    hosts.ended(4); // the only one of its host
+    assert_string_equal(hosts.told.c_str(), "");
+    hosts.stopped(StopPlace::init, 1);
+    assert_string_equal(hosts.told.c_str(), "[1 here exec=1-2 by 0]");
+    Hosts gone("init=0-4");
+    for (Rank rank = 0; rank < 5; ++rank)
+        gone.ended(rank);
+    assert_string_equal(gone.told.c_str(), "");
+}
+
+void a_lost_host_is_not_waited_for(void **) {
+    Hosts hosts("init=0-4");
+    for (Rank rank : {0, 1, 4})
+        hosts.stopped(StopPlace::init, rank);
+    hosts.lose(1);
+    assert_string_equal(hosts.told.c_str(), "[1 here exec=0-1,4 by 0]");
+}
+
+void the_next_host_takes_over(void **) {
+    Hosts hosts("init=0-4");
+    for (Rank rank : {2, 3, 0})
+        hosts.stopped(StopPlace::init, rank);
+    hosts.lose(0);
+    assert_string_equal(hosts.told.c_str(), "");
+    hosts.stopped(StopPlace::init, 4);
+    assert_string_equal(hosts.told.c_str(), "[1 here exec=2-4 by 1]");
+}
+
+void a_host_speaks_for_its_own_alone(void **) {
+    Hosts hosts("init=0-4");
+    wire::RanksStopped message;
+    message.place = 1;
+    message.ranks = {{3, 3}, {4, 4}};
+    hosts.hosts[0].board->on_stopped(1, message);
+    message.ranks = {{2, 3}};
+    hosts.hosts[0].board->on_stopped(1, message);
+    message.ranks = {{77, 77}};
+    hosts.hosts[0].board->on_stopped(1, message);
+    message.place = 3;
+    hosts.hosts[0].board->on_stopped(1, message);
+    for (Rank rank : {0, 1, 4})
+        hosts.stopped(StopPlace::init, rank);
+    assert_string_equal(hosts.told.c_str(), "");
+    for (Rank rank : {2, 3})
+        hosts.stopped(StopPlace::init, rank);
+    assert_string_equal(hosts.told.c_str(), "[1 here exec=0-4 by 0]");
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(the_text_is_read_as_it_was_written),
+        cmocka_unit_test(the_childs_daemons_are_told_with_their_parent),
+        cmocka_unit_test(it_is_told_once_when_all_hosts_have_theirs),
+        cmocka_unit_test(only_those_who_are_asked_for_count),
+        cmocka_unit_test(who_ends_is_not_waited_for),
+        cmocka_unit_test(a_lost_host_is_not_waited_for),
+        cmocka_unit_test(the_next_host_takes_over),
+        cmocka_unit_test(a_host_speaks_for_its_own_alone),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
