@@ -27,12 +27,32 @@ plan() { # N
 
 done_testing() { plan "$test_count"; }
 
+# Ends all jobs, waits until they are gone, and takes back what the controller holds against nodes: the next script is
+# judged by itself. What does not go is shown, with who traces it: that is the fault to be found.
+free_the_nodes() {
+    local slurm=(as_user root timeout -k 5 30) host held
+    "${slurm[@]}" scancel --user="$TEST_USER" >/dev/null 2>&1 </dev/null || true
+    if ! until_true 60 no_jobs; then
+        diag "left after scancel: $("${slurm[@]}" squeue -h -o '%i %j %T %N' 2>&1 </dev/null)"
+        for host in $(hosts_of_cluster); do
+            diag "on $host: $(on_host "$host" ps -eo pid,ppid,pgid,user,stat,wchan:20,args 2>&1 </dev/null | grep -v ' \[' | tail -n 40)"
+            diag "traced there: $(on_host "$host" sh -c 'grep -H "^TracerPid:.*[1-9]" /proc/[0-9]*/status' 2>/dev/null </dev/null)"
+        done
+    fi
+    held=$("${slurm[@]}" sinfo -h -N -t drain,down -o %N 2>/dev/null </dev/null | sort -u | paste -sd,)
+    if [[ -n $held ]]; then
+        diag "not to be used, and taken back: $held: $("${slurm[@]}" sinfo -h -R 2>&1 </dev/null)"
+        "${slurm[@]}" scontrol update nodename="$held" state=resume >/dev/null 2>&1 </dev/null || true
+    fi
+}
+no_jobs() { [[ -z $(as_user root timeout -k 5 30 squeue -h -u "$TEST_USER" 2>/dev/null </dev/null) ]]; }
+
 # A script that ends early must not look like one that was content. What has failed may have left jobs, for which those
 # of the scripts after it would wait.
 test_end() {
     local code=$?
     if [[ -n ${PMIXHOST_CLUSTER_DIR:-} ]] && ((code != 0 || test_failures > 0)); then
-        as_user root timeout -k 5 30 scancel --user="$TEST_USER" >/dev/null 2>&1 </dev/null || true
+        free_the_nodes
     fi
     if [[ $test_plan != "$test_count" ]]; then
         echo "# the script ended after $test_count tests with exit code $code, its plan was: ${test_plan:-none}"

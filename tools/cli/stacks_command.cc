@@ -74,7 +74,7 @@ std::map<Rank, ProcessStacks> ask_hosts(const StacksOptions &options, const std:
     constexpr int no_such_job_there = 3; // what a plugin's program says
     CaptureBounds bounds;
     bounds.patience = std::chrono::seconds(options.patience);
-    bounds.to_end = std::chrono::seconds(5); // so that the hosts' looks end, too, and leave all as it was
+    bounds.to_end = std::chrono::seconds(10); // so that the hosts' looks end, too, and leave all as it was
     bounds.most = 256u << 20;
     bounds.stop = was_interrupted;
     std::optional<Result<CapturedPart>> said;

@@ -91,11 +91,23 @@ GdbSession::GdbSession(GdbSession &&other) noexcept
 GdbSession::~GdbSession() {
     if (pid_ < 0)
         return;
-    ::kill(-pid_, SIGKILL); // it has a group of its own
-    for (auto until = StackClock::now() + to_be_killed; StackClock::now() < until; ::poll(nullptr, 0, 2)) {
-        pid_t ended = ::waitpid(pid_, nullptr, WNOHANG);
-        if (ended == pid_ || (ended < 0 && errno != EINTR))
-            return;
+    // At the end of its input it lets go of what it has stopped, and ends; by force it would leave that stopped.
+    to_.reset();
+    (void)has_ended(to_let_go);
+    ::kill(-pid_, SIGKILL); // it has a group of its own, and is not reaped yet
+    if (has_ended(to_be_killed))
+        ::waitpid(pid_, nullptr, 0);
+}
+
+bool GdbSession::has_ended(std::chrono::milliseconds patience) const {
+    for (auto until = StackClock::now() + patience;; ::poll(nullptr, 0, 2)) {
+        siginfo_t ended{};
+        if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR)
+            return true; // somebody else has reaped it
+        if (ended.si_pid == pid_)
+            return true;
+        if (StackClock::now() >= until)
+            return false;
     }
 }
 

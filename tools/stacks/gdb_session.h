@@ -13,6 +13,7 @@
 namespace pmixhost {
 
 using StackClock = std::chrono::steady_clock;
+constexpr auto to_let_go = std::chrono::seconds(2);
 constexpr auto to_be_killed = std::chrono::seconds(2);
 
 // An answer, and what gdb wrote for people until then (at most 1 MiB).
@@ -30,8 +31,9 @@ class GdbSession {
     static Result<GdbSession> start(const std::string &gdb, const std::atomic<bool> &over);
     GdbSession(GdbSession &&other) noexcept;
     GdbSession &operator=(GdbSession &&) = delete;
-    // Ends gdb and what it has started, by force; the kernel lets go of what it is attached to. Blocks until it has
-    // ended, for to_be_killed at most: where the kernel does not let it end, nobody can wait for that.
+    // Ends gdb and what it has started: by the end of its input, at which it lets go of what it is attached to; by force
+    // if it has not ended to_let_go later, and then that may stay stopped (LookedAt::put_right). Blocks until it has
+    // ended, for to_let_go and to_be_killed at most: where the kernel does not let it end, nobody can wait for that.
     ~GdbSession();
 
     // Blocks. Fails: invalid (gdb says no: its words), unreachable (it has ended), timeout, limit (it says too much).
@@ -46,6 +48,7 @@ class GdbSession {
   private:
     GdbSession(pid_t pid, UniqueFd to, UniqueFd from, const std::atomic<bool> &over)
         : pid_(pid), to_(std::move(to)), from_(std::move(from)), over_(&over) {}
+    bool has_ended(std::chrono::milliseconds patience) const; // it is not reaped
     Error broken(Error why);
     Result<std::string> line(StackClock::time_point deadline);
     pid_t pid_ = -1;

@@ -204,7 +204,7 @@ void LookedAt::put_right() const {
     auto send = [this](int signal) { ::syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0u); };
     // What a script around the debugger has started ends a little later than the script.
     for (int look = 0; still_there() && tracer() != 0; ++look) {
-        if (look == 200)
+        if (look == 1000)
             return;
         ::poll(nullptr, 0, 5);
     }

@@ -45,7 +45,7 @@ class LookedAt {
     pid_t tracer() const;     // who traces it now; 0: nobody, or it cannot be told
     bool still_there() const; // the pid is still its own
     // Once the debugger has come to grief and has been ended: what it has left stopped runs on, and what was stopped
-    // before stays so. Nothing where somebody traces it still, a second later. Else blocks for some milliseconds.
+    // before stays so. Nothing where somebody traces it still, five seconds later. Else blocks for some milliseconds.
     void put_right() const;
 
   private:

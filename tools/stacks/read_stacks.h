@@ -27,8 +27,9 @@ struct Debugger {
 // `name`: "gdb", "eu-stack", or empty for the first of these that there is in PATH. Fails (not_found) with what to do.
 Result<Debugger> find_debugger(const std::string &name);
 
-// Beyond the deadline: the time that it takes to leave all as it was.
-constexpr auto to_leave = std::chrono::seconds(3);
+// Beyond the deadline: the longest that it takes to leave all as it was, which nobody may cut short: to_let_go,
+// to_be_killed, put_right(), and a machine that has no time.
+constexpr auto to_leave = std::chrono::seconds(20);
 
 // `processes` have rank, host, pid and executable; what is read, or why it is not, is added. `asked`: see
 // ExpectedProcess. Blocks until the deadline, or until wish.over, and to_leave at most. Threads of its own, as many as

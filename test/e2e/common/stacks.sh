@@ -167,10 +167,10 @@ if [[ $backend == slurm ]]; then
 else
     pkill -TERM -f "^$pmixhost stacks --timeout 140 $job"
 fi
-ok "and ends on all hosts when the command is told to end" until_true 12 no_look
+ok "and ends on all hosts when the command is told to end" until_true 40 no_look
 wait "$command"
 like "which says so" "$(<"$test_dir/ended")" '^pmixhost: error: the look was ended'
-ok "nothing is left stopped by it" all_run
+ok "nothing is left stopped by it" until_true 20 all_run
 rm -f "$test_dir/slow"
 if [[ $backend == slurm ]]; then
     # A host that does not answer: its gdb stops who has asked.
