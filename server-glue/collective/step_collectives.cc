@@ -5,6 +5,7 @@
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <pmix_common.h>
 
 namespace pmixhost {
@@ -61,7 +62,7 @@ void StepCollectives::enter(const Signature &signature, Part part, DataReply rep
         deadline = now + limit;
     std::int32_t status = part.refused;
     if (status == PMIX_SUCCESS && signature.tolerant == 0 &&
-        (part.local_status != PMIX_SUCCESS || local_member_gone(signature) || local_member_ending(signature)))
+        (lacks_one_for_libpmix(part) || local_member_gone(signature) || local_member_ending(signature)))
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     auto shared = std::make_shared<DataReply>(std::move(reply));
     collectives_.enter(now, signature, std::move(part.data), status, deadline,
@@ -135,20 +136,39 @@ Result<std::vector<HostIndex>> StepCollectives::hosts_of(const Signature &signat
     return std::vector<HostIndex>(hosts.begin(), hosts.end());
 }
 
+bool StepCollectives::lacks_one_for_libpmix(const Part &part) {
+    if (part.local_status == PMIX_SUCCESS)
+        return false;
+    tell_why_it_fails(fmt::format("libpmix has lost a participant of this host (status {})", part.local_status));
+    return true;
+}
+
+template <typename Is> std::optional<Rank> StepCollectives::local_member(const Signature &signature, Is is) {
+    for (Rank rank : context_.ranks_here()) {
+        if (is(rank) && signature.contains(context_.step.nspace, rank))
+            return rank;
+    }
+    return std::nullopt;
+}
+
+void StepCollectives::tell_why_it_fails(const std::string &why) {
+    context_.log.info("a collective fails with PMIX_ERR_PROC_TERM_WO_SYNC on all its hosts: {}", why);
+}
+
 bool StepCollectives::local_member_gone(const Signature &signature) {
-    auto here = context_.ranks_here();
-    return std::any_of(here.begin(), here.end(), [&](Rank rank) {
-        return context_.tasks->gone(rank) && signature.contains(context_.step.nspace, rank);
-    });
+    auto rank = local_member(signature, [this](Rank one) { return context_.tasks->gone(one); });
+    if (rank && signature.tolerant == 0)
+        tell_why_it_fails(fmt::format("rank {} has ended", *rank));
+    return rank.has_value();
 }
 
 // libpmix leaves a rank out of the fence as soon as its connection is closed, which is before anyone
 // else can hear of its end.
 bool StepCollectives::local_member_ending(const Signature &signature) {
-    auto here = context_.ranks_here();
-    return std::any_of(here.begin(), here.end(), [&](Rank rank) {
-        return context_.tasks->watch().ending(rank) && signature.contains(context_.step.nspace, rank);
-    });
+    auto rank = local_member(signature, [this](Rank one) { return context_.tasks->watch().ending(one); });
+    if (rank)
+        tell_why_it_fails(fmt::format("rank {} is ending", *rank));
+    return rank.has_value();
 }
 
 // The part of this host when its members have all gone before any of them could join.

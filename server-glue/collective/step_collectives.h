@@ -53,6 +53,10 @@ class StepCollectives final : public StepService, private CollectivePort {
     void leave_cross_job(const Bytes &key, std::uint64_t sequence, std::int32_t status) override;
 
     bool local_member_ending(const Signature &signature);
+    bool lacks_one_for_libpmix(const Part &part);
+    // The first rank of this host that belongs to it and `is` so.
+    template <typename Is> std::optional<Rank> local_member(const Signature &signature, Is is);
+    void tell_why_it_fails(const std::string &why);
     void complete(const Signature &signature, const Contributions &contributions, DataReply reply);
     void on_session_collective_done(wire::SessionCollectiveDone message);
 
