@@ -36,7 +36,7 @@ nodist_server_glue_libevidence_la_SOURCES = jumbo/evidence.cc
 nodist_tools_librun_la_SOURCES = jumbo/librun.cc
 # Both read a command line, which is what costs; as a library it is for tests.
 nodist_tools_pmixhost_SOURCES = jumbo/pmixhost.cc
-tools_pmixhost_LDADD = common/libcommon.la $(PMIX_LIBS)
+tools_pmixhost_LDADD = common/libcommon.la $(PMIX_LIBS) $(LIBEDIT_LIBS)
 check_LTLIBRARIES += tools/librun.la
 nodist_server_glue_pmixhost_task_SOURCES = jumbo/pmixhost-task.cc
 nodist_plugins_kit_libkit_la_SOURCES = jumbo/kit.cc
@@ -52,7 +52,7 @@ server_glue_libglue_la_SOURCES = $(server_glue_libglue_files)
 server_glue_libevidence_la_SOURCES = $(server_glue_libevidence_files)
 tools_librun_la_SOURCES = $(tools_librun_files)
 tools_pmixhost_SOURCES = $(tools_pmixhost_files)
-tools_pmixhost_LDADD = tools/librun.la $(PMIX_LIBS)
+tools_pmixhost_LDADD = tools/librun.la $(PMIX_LIBS) $(LIBEDIT_LIBS)
 noinst_LTLIBRARIES += tools/librun.la
 server_glue_pmixhost_task_SOURCES = $(server_glue_pmixhost_task_files)
 plugins_kit_libkit_la_SOURCES = $(plugins_kit_libkit_files)

@@ -12,7 +12,7 @@ EXTRA_DIST += \
 	contrib/quickstart \
 	contrib/release \
 	contrib/spack/package.py \
-	test/e2e/lib.sh \
+	test/e2e/lib.sh test/e2e/hanging_job.sh \
 	test/e2e/run-slurm \
 	test/e2e/tap-merge \
 	test/package/deb.sh \

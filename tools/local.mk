@@ -15,16 +15,21 @@ tools_doctor_files = tools/doctor/host_checks.h tools/doctor/config_checks.cc \
 	tools/doctor/directory_checks.cc tools/doctor/network_checks.cc tools/doctor/program_checks.cc
 tools_stacks_files = tools/stacks/stack_frames.h tools/stacks/shown_text.h tools/stacks/shown_text.cc \
 	tools/stacks/gdb_text.h tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.h tools/stacks/eu_stack_text.cc \
-	tools/stacks/gdb_session.h tools/stacks/gdb_session.cc tools/stacks/looked_at.h tools/stacks/looked_at.cc \
+	tools/stacks/gdb_process.h tools/stacks/gdb_process.cc tools/stacks/gdb_session.h tools/stacks/gdb_session.cc tools/stacks/looked_at.h tools/stacks/looked_at.cc \
 	tools/stacks/read_stacks.h tools/stacks/read_stacks.cc tools/stacks/stack_lines.h tools/stacks/stack_lines.cc \
 	tools/stacks/stack_tree.h tools/stacks/stack_tree.cc tools/stacks/stack_report.h tools/stacks/stack_report.cc \
 	tools/stacks/stack_page.cc tools/stacks/host_stacks.h tools/stacks/host_stacks.cc
+tools_debug_files = tools/debug/gdb_dialogue.h tools/debug/gdb_dialogue.cc tools/debug/debug_lines.h \
+	tools/debug/debug_lines.cc tools/debug/rank_answers.h tools/debug/rank_answers.cc tools/debug/rank_board.h \
+	tools/debug/rank_board.cc tools/debug/prompt_words.h tools/debug/prompt_words.cc tools/debug/host_debug.h \
+	tools/debug/host_debug.cc tools/debug/debug_link.h tools/debug/debug_link.cc tools/debug/debug_talk.h \
+	tools/debug/debug_talk.cc tools/debug/line_editor.h tools/debug/line_editor.cc
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
 	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
 	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) $(tools_stacks_files) \
-	tools/cli/stacks_command.cc tools/cli/rank_list.h \
+	tools/cli/stacks_command.cc tools/cli/rank_list.h $(tools_debug_files) tools/cli/debug_command.cc \
 	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
 	tools/cli/interrupt.h tools/cli/interrupt.cc tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
 	tools/view/output_lines.h tools/view/output_lines.cc \
@@ -35,7 +40,7 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \
 	tools/view/server_list.h tools/view/server_list.cc tools/view/desk.h tools/view/desk.cc \
 	tools/view/all_jobs.h tools/view/all_jobs.cc tools/view/reach_plan.h tools/view/reach_plan.cc
-tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
+tools_pmixhost_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(LIBEDIT_CFLAGS)
 
 dist_man_MANS += contrib/man/pmixhost.1 contrib/man/pmixhost-run.1 contrib/man/pmixhost.conf.5 \
 	contrib/man/pmixhost.7 contrib/man/pmixhost-gate.8

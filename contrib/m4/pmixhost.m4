@@ -60,6 +60,22 @@ AC_DEFUN([PMIXHOST_REPORT_MISSING], [
         apt-get install$pmixhost_missing])])
 ])
 
+# libedit: history and completion at the prompt of `pmixhost debug`. Not required.
+AC_DEFUN([PMIXHOST_LIBEDIT], [
+  AC_ARG_WITH([libedit],
+    [AS_HELP_STRING([--without-libedit], [plain lines at the prompt of pmixhost debug])],
+    [], [with_libedit=check])
+  have_libedit=no
+  AS_IF([test "x$with_libedit" != xno],
+    [PKG_CHECK_MODULES([LIBEDIT], [libedit >= 3.1], [have_libedit=yes], [have_libedit=no])])
+  AS_IF([test $have_libedit = no && test "x$with_libedit" = xyes],
+    [AC_MSG_ERROR([--with-libedit: libedit was not found; on Debian: apt-get install libedit-dev])])
+  AS_IF([test $have_libedit = yes],
+    [AC_DEFINE([PMIXHOST_HAVE_LIBEDIT], [1], [history and completion at the prompt of pmixhost debug])
+     PMIXHOST_LIBEDIT_TEXT="history and completion (libedit)"],
+    [PMIXHOST_LIBEDIT_TEXT="plain lines"])
+])
+
 # libdw of elfutils, with which pmixhost-evidence names the calls of a daemon that hangs. Not required.
 AC_DEFUN([PMIXHOST_LIBDW], [
   AC_ARG_WITH([libdw],

@@ -9,6 +9,7 @@ std::span<const Command> commands() {
         {"run", run_command, "run a program on virtual hosts of this machine"},
         {"ps", ps_command, "list the processes of your jobs on this host"},
         {"stacks", stacks_command, "show where the processes of a job are, all in one tree"},
+        {"debug", debug_command, "debug the processes of a job with gdb, all from one prompt"},
         {"events", events_command, "show what happens to your jobs, as it happens"},
         {"output", output_command, "show what the processes of a running job write"},
         {"attach", attach_command, "show what they write, and give them what is typed"},

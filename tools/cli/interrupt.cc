@@ -8,9 +8,11 @@ namespace pmixhost {
 
 namespace {
 
-volatile sig_atomic_t interrupted = 0;
-void on_interrupt(int) {
+volatile sig_atomic_t interrupted = 0, told_to_end = 0;
+void on_interrupt(int signal) {
     interrupted = 1;
+    if (signal != SIGINT)
+        told_to_end = 1;
 }
 
 constexpr int interrupt_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -32,6 +34,16 @@ void interrupt_as_before() {
 
 bool was_interrupted() {
     return interrupted != 0;
+}
+
+bool is_told_to_end() {
+    return told_to_end != 0;
+}
+
+bool take_interrupt() {
+    bool was = interrupted != 0;
+    interrupted = 0;
+    return was;
 }
 
 } // namespace pmixhost

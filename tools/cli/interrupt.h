@@ -7,6 +7,9 @@ namespace pmixhost {
 // From now on SIGINT, SIGTERM and SIGHUP end waits of this process (EINTR) and make was_interrupted() true.
 void await_interrupt();
 bool was_interrupted();
+// The same, for one that goes on: it is false until the next one. After SIGTERM and SIGHUP it should not.
+bool take_interrupt();
+bool is_told_to_end();
 // As before await_interrupt() again, for what comes after the part that has to end in order.
 void interrupt_as_before();
 

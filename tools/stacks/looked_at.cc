@@ -200,6 +200,10 @@ pid_t LookedAt::tracer() const {
     return tracer_of(pid_);
 }
 
+void LookedAt::interrupt() const {
+    ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGSTOP, nullptr, 0u);
+}
+
 void LookedAt::put_right() const {
     auto send = [this](int signal) { ::syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0u); };
     // What a script around the debugger has started ends a little later than the script.

@@ -5,6 +5,7 @@
 //   pmixhost-check-slurm --run-on JOB WORD ...  becomes an srun that runs these words once on each host of the job;
 //                                               JOB empty: the allocation that this runs in. Exit code 3: none.
 //                                               `pmixhost stacks` comes to the hosts by it, too
+//   pmixhost-check-slurm --talk-to JOB WORD ... likewise, and what it is given as input goes to all of them
 #include "common/base/small_file.h"
 #include "common/config/config.h"
 #include "common/process/captured_command.h"
@@ -162,7 +163,7 @@ int check() {
     return 0;
 }
 
-int run_on(const std::string &job, std::vector<std::string> command) {
+int run_on(const std::string &job, std::vector<std::string> command, const char *input) {
     const char *own = std::getenv("SLURM_JOB_ID");
     std::string id = !job.empty() ? job.substr(0, job.find('.')) : own ? own : "";
     if (id.starts_with("slurm"))
@@ -184,7 +185,7 @@ int run_on(const std::string &job, std::vector<std::string> command) {
         ::setenv(credential_variable, credential->c_str(), 1);
     std::string count = hosts->out.substr(0, hosts->out.find('\n'));
     std::vector<std::string> words = {
-        "srun",    "--jobid=" + id,   "--overlap",        "--mpi=none",        "--input=none",
+        "srun",    "--jobid=" + id,   "--overlap",        "--mpi=none",        input,
         "--quiet", "--cpu-bind=none", "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1"};
     words.insert(words.end(), command.begin(), command.end());
     // What a user has set for the srun of a job would change what comes from the hosts, or end the others' looks.
@@ -209,7 +210,9 @@ int main(int argc, char **argv) {
     if (words.empty())
         return check();
     if (words.size() >= 3 && words[0] == "--run-on")
-        return run_on(words[1], {words.begin() + 2, words.end()});
+        return run_on(words[1], {words.begin() + 2, words.end()}, "--input=none");
+    if (words.size() >= 3 && words[0] == "--talk-to")
+        return run_on(words[1], {words.begin() + 2, words.end()}, "--input=all");
     std::fputs("pmixhost-check-slurm: this is a part of `pmixhost doctor`\n", stderr);
     return 2;
 }

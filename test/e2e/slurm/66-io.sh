@@ -101,7 +101,7 @@ follow() {
     tools[$1]=$!
 }
 said() { grep -q "^$2" "$dir/$1.said"; } # NAME TEXT
-has_said() { until_true "${3:-30}" said "$1" "$2"; }
+has_said() { until_true "${3:-30}" said "$1" "$2" || { diag "$1 has said: $(tail -n 20 "$dir/$1.said")"; false; }; }
 over() { wait "${tools[$1]}"; } # NAME
 # same DIRECTORY FILES ...: a tool has what all ranks wrote, byte for byte, of FILES one after the other.
 same() {

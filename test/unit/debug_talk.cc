@@ -1,0 +1,256 @@
+// What `pmixhost debug` makes of gdb's words, of its own lines, and of what is typed.
+#include "tools/debug/debug_lines.h"
+#include "tools/debug/gdb_dialogue.h"
+#include "tools/debug/prompt_words.h"
+#include "tools/debug/rank_board.h"
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+using Kind = GdbEvent::Kind;
+
+// All that it writes while gdb says "done" to each, up to the first one that begins with `until`.
+std::string answer_until(GdbDialogue &gdb, std::string said, std::string_view until) {
+    for (int i = 0; i < 50 && !said.starts_with(until); ++i) {
+        std::string next;
+        (void)gdb.on_line("7^done", next);
+        said = next;
+    }
+    return said;
+}
+
+GdbDialogue stopped() {
+    GdbDialogue gdb;
+    std::string write = answer_until(gdb, gdb.begin(12), "7-target-attach 12");
+    (void)gdb.on_line("7^done", write);
+    (void)gdb.on_line("*stopped,frame={func=\"main\"}", write);
+    return gdb;
+}
+
+void attaching_comes_behind_the_settings(void **) {
+    GdbDialogue gdb;
+    std::string first = gdb.begin(12);
+    assert_true(first.starts_with("7-gdb-set "));
+    assert_string_equal(answer_until(gdb, first, "7-target-attach").c_str(), "7-target-attach 12\n");
+    std::string write;
+    auto events = gdb.on_line("7^error,msg=\"ptrace: Operation not permitted.\"", write);
+    assert_int_equal(events.size(), 1);
+    assert_int_equal(events[0].id, GdbDialogue::attach_id);
+    assert_true(events[0].kind == Kind::error);
+    assert_string_equal(events[0].text.c_str(), "ptrace: Operation not permitted.\n");
+}
+
+void an_answer_is_what_was_said_meanwhile(void **) {
+    GdbDialogue gdb = stopped();
+    assert_string_equal(gdb.ask(5, "print \"x\"").c_str(), "7-interpreter-exec console \"print \\\"x\\\"\"\n");
+    assert_string_equal(gdb.ask(6, "bt").c_str(), ""); // one after the other
+    std::string write;
+    assert_true(gdb.on_line("~\"$1 = \\\"x\\\"\\n\"", write).empty());
+    auto events = gdb.on_line("7^done", write);
+    assert_int_equal(events.size(), 1);
+    assert_int_equal(events[0].id, 5);
+    assert_string_equal(events[0].text.c_str(), "$1 = \"x\"\n");
+    assert_string_equal(write.c_str(), "7-interpreter-exec console \"bt\"\n");
+    // What a program makes gdb say does not answer.
+    assert_true(gdb.on_line("8^done", write).empty());
+    assert_true(gdb.on_line("^done", write).empty());
+}
+
+void a_process_runs_and_stops(void **) {
+    GdbDialogue gdb = stopped();
+    (void)gdb.ask(5, "continue");
+    std::string write;
+    (void)gdb.on_line("~\"Continuing.\\n\"", write);
+    auto events = gdb.on_line("7^running", write);
+    assert_true(events.size() == 1 && events[0].kind == Kind::runs && gdb.runs());
+    (void)gdb.on_line("*running,thread-id=\"all\"", write);
+    (void)gdb.on_line("~\"[New Thread 0x7f (LWP 3)]\\n\"", write);
+    (void)gdb.on_line("~\"\\nBreakpoint 1, main () at a.c:3\\n\"", write);
+    events = gdb.on_line("*stopped,reason=\"breakpoint-hit\",frame={func=\"main\"}", write);
+    assert_true(events.size() == 1 && events[0].kind == Kind::stopped && events[0].id == 0 && !gdb.runs());
+    assert_string_equal(events[0].text.c_str(), "\nBreakpoint 1, main () at a.c:3\n");
+    // A stop that gdb has no words for.
+    events = gdb.on_line("*stopped,reason=\"signal-received\",signal-name=\"SIGBUS\",signal-meaning=\"Bus error\","
+                         "frame={func=\"f\",file=\"b.c\",line=\"7\"}",
+                         write);
+    assert_string_equal(events[0].text.c_str(), "received signal SIGBUS (Bus error)\nf () at b.c:7\n");
+}
+
+void an_end_is_told_once(void **) {
+    GdbDialogue gdb = stopped();
+    (void)gdb.ask(5, "continue");
+    std::string write;
+    (void)gdb.on_line("7^running", write);
+    assert_true(gdb.on_line("=thread-group-exited,id=\"i1\",exit-code=\"03\"", write).empty());
+    (void)gdb.on_line("~\"[Inferior 1 (process 12) exited with code 03]\\n\"", write);
+    auto events = gdb.on_line("*stopped,reason=\"exited\",exit-code=\"03\"", write);
+    assert_true(events.size() == 1 && events[0].kind == Kind::gone);
+    assert_string_equal(events[0].text.c_str(), "[Inferior 1 (process 12) exited with code 03]\n");
+    // By a command.
+    GdbDialogue other = stopped();
+    (void)other.ask(5, "kill");
+    events = other.on_line("=thread-group-exited,id=\"i1\"", write);
+    assert_true(events.size() == 1 && events[0].kind == Kind::gone);
+    assert_true(other.on_line("*stopped,reason=\"exited-signalled\"", write).empty());
+}
+
+void what_is_no_line_of_gdb_changes_nothing(void **) {
+    GdbDialogue gdb = stopped();
+    std::string write;
+    for (const char *line :
+         {"", "7^", "*stopped,reason=", "~\"", "=thread-group-exited,id=", "\x80\xff", "7^done,bkpt={"})
+        assert_true(gdb.on_line(line, write).empty() || std::string(line) == "7^");
+    assert_string_equal(write.c_str(), "");
+}
+
+// Through the lines that go between hosts.
+std::vector<FromHost> through(const std::string &lines) {
+    DebugAssembly assembly;
+    std::vector<FromHost> out;
+    std::string_view rest = lines;
+    while (!rest.empty()) {
+        auto end = rest.find('\n');
+        assert_true(end != rest.npos && end < 1024);
+        if (auto said = assembly.add(rest.substr(0, end)))
+            out.push_back(std::move(*said));
+        rest.remove_prefix(end + 1);
+    }
+    assert_int_equal(assembly.strange(), 0);
+    return out;
+}
+
+void events_come_through_short_lines(void **) {
+    std::string text = "a\n\n" + std::string(3000, '"') + "\n\tb\x1b[31m\n";
+    auto out = through(lines_of(RankEvent{7, {9, Kind::stopped, text}, false}));
+    assert_int_equal(out.size(), 1);
+    const auto &event = std::get<RankEvent>(out[0]);
+    assert_true(event.rank == 7 && event.event.id == 9 && event.event.kind == Kind::stopped && !event.refused);
+    // Nothing that a terminal obeys.
+    assert_string_equal(event.event.text.c_str(),
+                        ("a\n\n" + std::string(3000, '"') + "\n        b\\x1b[31m\n").c_str());
+    auto refused = through(lines_of(RankEvent{1, {0, Kind::error, "no\n"}, true}));
+    assert_true(std::get<RankEvent>(refused[0]).refused);
+}
+
+void a_host_names_its_ranks(void **) {
+    std::vector<Rank> ranks;
+    for (Rank rank = 0; rank < 1000; ++rank)
+        ranks.push_back(rank * 4000000);
+    auto out = through(hello_line("n1", ranks));
+    assert_int_equal(out.size(), 1);
+    assert_true(std::get<HostHello>(out[0]).ranks == ranks);
+}
+
+void other_words_of_a_host_are_left_out(void **) {
+    DebugAssembly assembly;
+    for (const char *line :
+         {"", "Welcome to n1", "[]", "{}", "{\"rank\":-1,\"end\":\"done\"}", "{\"rank\":99999999999}"})
+        assert_false(assembly.add(line).has_value());
+    assert_true(assembly.strange() >= 4);
+}
+
+void commands_come_through(void **) {
+    auto command = parse_to_host(line_of(DebugCommand{5, std::vector<Rank>{0, 1, 2, 7}, "print \"x\""}));
+    assert_true(command.ok());
+    const auto &it = std::get<DebugCommand>(*command);
+    assert_true(it.id == 5 && *it.ranks == (std::vector<Rank>{0, 1, 2, 7}) && it.text == "print \"x\"");
+    assert_false(std::get<DebugInterrupt>(*parse_to_host(line_of(DebugInterrupt{}))).ranks.has_value());
+    assert_true(std::holds_alternative<DebugLeave>(*parse_to_host(line_of(DebugLeave()))));
+    assert_true(std::holds_alternative<DebugAlive>(*parse_to_host(line_of(DebugAlive()))));
+    for (const char *line : {"", "1", "{\"say\":\"bt\"}", "{\"say\":\"bt\",\"id\":1}", "{\"say\":\"a\\nb\",\"id\":5}",
+                             "{\"say\":\"bt\",\"id\":5,\"ranks\":\"x\"}", "{\"say\":\"bt\",\"id\":5,\"ranks\":7}"})
+        assert_false(parse_to_host(line).ok());
+    assert_false(parse_to_host("{\"id\":5,\"say\":\"" + std::string(longest_debug_command + 1, 'x') + "\"}").ok());
+}
+
+template <typename Word> bool is(const char *line) {
+    return std::holds_alternative<Word>(parse_prompt(line));
+}
+
+void our_words_are_few(void **) {
+    assert_true(is<PromptNothing>("  ") && is<PromptNothing>("# a remark"));
+    assert_true(is<PromptQuit>("q") && is<PromptQuit>("quit") && !std::get<PromptQuit>(parse_prompt("exit")).kills);
+    assert_true(std::get<PromptQuit>(parse_prompt("quit kill")).kills);
+    assert_true(is<PromptRefused>("quit now"));
+    assert_true(*std::get<PromptFocus>(parse_prompt("focus 3,0-1")).ranks == (std::vector<Rank>{0, 1, 3}));
+    assert_false(std::get<PromptFocus>(parse_prompt("all")).ranks.has_value());
+    assert_false(std::get<PromptFocus>(parse_prompt("focus all")).ranks.has_value());
+    assert_true(is<PromptRefused>("focus") && is<PromptRefused>("focus a"));
+    for (const char *line : {"commands 1", "shell rm", "!ls", "python", "attach 1", "target remote x", "define f"})
+        assert_true(is<PromptRefused>(line));
+    for (const char *line : {"python print(1)", "quiet", "ranks_of(3)", "interruptible", "x/4i $pc", "help break"})
+        assert_true(is<PromptSay>(line));
+    assert_true(std::get<PromptSay>(parse_prompt("  continue &  ")).background);
+    assert_string_equal(std::get<PromptSay>(parse_prompt(" bt 3\t")).text.c_str(), "bt 3");
+    assert_true(is<PromptRefused>(std::string(longest_debug_command + 1, 'x').c_str()));
+    assert_true(own_words("fo") == std::vector<std::string>{"focus"});
+}
+
+void what_is_the_same_is_said_once(void **) {
+    auto merged = merged_texts({{3, "a\n"}, {0, "b\n"}, {1, "a\n"}, {2, "a\n"}, {4, " \n"}});
+    assert_string_equal(shown_texts(merged).c_str(), "[0] b\n[1-3] a\n");
+    // Addresses differ where nothing else does; a number of the program is no address.
+    merged = merged_texts({{0, "x at 0x7f0012345678 (LWP 12)\n"}, {1, "x at 0x7f0087654321 (LWP 13)\n"}});
+    assert_string_equal(shown_texts(merged).c_str(), "[0-1] x at 0x.. (LWP ..)\n");
+    merged = merged_texts({{0, "flags = 0x10\n"}, {1, "flags = 0x20\n"}});
+    assert_int_equal(merged.size(), 2);
+    merged = merged_texts({{0, "x at 0x7f0012345678\n"}, {1, "x at 0x7f0012345678\n"}});
+    assert_string_equal(shown_texts(merged).c_str(), "[0-1] x at 0x7f0012345678\n");
+    assert_string_equal(shown_texts(merged_texts({{1, "\na\nb\n"}}), "<", ">").c_str(), "<[1]>\na\nb\n");
+}
+
+FromHost event(Rank rank, std::uint64_t id, Kind kind, const char *text) {
+    return RankEvent{rank, {id, kind, text}, false};
+}
+
+void the_board_follows_each_rank(void **) {
+    RankBoard board({0, 1, 2});
+    board.on(event(0, 0, Kind::stopped, "here\n"));
+    board.on(event(1, 0, Kind::stopped, "here\n"));
+    board.on(event(9, 0, Kind::stopped, "nobody's\n"));
+    assert_false(board.all_known());
+    board.on(RankEvent{2, {0, Kind::error, "no gdb\n"}, true});
+    assert_true(board.all_known());
+    assert_int_equal(board.take_events().size(), 3);
+    assert_true(board.alive(std::nullopt) == (std::vector<Rank>{0, 1}));
+    assert_true(board.alive(std::vector<Rank>{1, 2}) == std::vector<Rank>{1});
+    board.ask(5, {0, 1});
+    board.on(event(0, 4, Kind::done, "late\n")); // of a question before
+    assert_false(board.answered());
+    board.on(event(0, 5, Kind::runs, "Continuing.\n"));
+    board.on(event(1, 5, Kind::error, "no\n"));
+    assert_true(board.answered());
+    assert_true(board.running(std::nullopt) == std::vector<Rank>{0});
+    assert_int_equal(board.take_answers().size(), 2);
+    board.on(event(0, 0, Kind::stopped, "there\n"));
+    assert_true(board.running(std::nullopt).empty());
+    // Who ends does not answer any more.
+    board.ask(6, {0, 1});
+    board.on(event(0, 0, Kind::gone, "ended\n"));
+    assert_true(board.unanswered() == std::vector<Rank>{1});
+    board.lost("gone\n");
+    assert_true(board.answered() && board.alive(std::nullopt).empty());
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(attaching_comes_behind_the_settings),
+        cmocka_unit_test(an_answer_is_what_was_said_meanwhile),
+        cmocka_unit_test(a_process_runs_and_stops),
+        cmocka_unit_test(an_end_is_told_once),
+        cmocka_unit_test(what_is_no_line_of_gdb_changes_nothing),
+        cmocka_unit_test(events_come_through_short_lines),
+        cmocka_unit_test(a_host_names_its_ranks),
+        cmocka_unit_test(other_words_of_a_host_are_left_out),
+        cmocka_unit_test(commands_come_through),
+        cmocka_unit_test(our_words_are_few),
+        cmocka_unit_test(what_is_the_same_is_said_once),
+        cmocka_unit_test(the_board_follows_each_rank),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

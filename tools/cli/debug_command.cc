@@ -1,0 +1,145 @@
+// `pmixhost debug`: gdb on the processes of a job, all from one prompt. On each host of the job the same command (--here)
+// has a gdb for each rank; it is brought there by the program of the resource manager's plugin
+// (tools/doctor/host_checks.h), whose input and output are the way to it.
+#include "common/text/printable.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/rank_list.h"
+#include "tools/debug/debug_talk.h"
+#include "tools/debug/host_debug.h"
+#include "tools/debug/line_editor.h"
+#include "tools/doctor/host_checks.h"
+#include "tools/view/desk.h"
+#include "tools/view/process_list.h"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+struct DebugOptions {
+    std::string job, ranks, here;
+    std::vector<std::string> commands;
+    unsigned patience = 60;
+};
+
+int debug_failure(int code, const std::string &text) {
+    std::fprintf(stderr, "pmixhost: error: %s%s\n", text.c_str(),
+                 code == exit_usage ? " (see pmixhost debug --help)" : "");
+    return code;
+}
+
+// The parts on the hosts of the job. Where no resource manager's program knows it, its hosts are virtual ones of this
+// machine.
+Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &nspace) {
+    std::error_code failed;
+    std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe", failed).string(),
+                                   "debug",
+                                   "--here",
+                                   nspace,
+                                   "--timeout",
+                                   std::to_string(options.patience)};
+    if (!options.ranks.empty())
+        words.insert(words.end(), {"--ranks", options.ranks});
+    for (const auto &program : check_programs()) {
+        std::vector<std::string> all{program, "--talk-to", nspace};
+        all.insert(all.end(), words.begin(), words.end());
+        auto link = DebugLink::open(all);
+        if (!link)
+            return link;
+        // Who does not know the job ends at once, and says nothing.
+        while (link->is_open() && !link->has_spoken())
+            link->await_first_word(std::chrono::milliseconds(100));
+        constexpr int no_such_job_there = 3;
+        if (link->is_open() || link->exit_code() != no_such_job_there)
+            return link;
+    }
+    return DebugLink::open(words);
+}
+
+int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &ranks) {
+    await_interrupt();
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGTSTP, SIG_IGN); // ranks that stand still want somebody there
+    DebugTalk debugger(link, ranks, take_interrupt);
+    std::size_t count = debugger.begin(std::chrono::seconds(options.patience));
+    if (count == 0) {
+        std::string why = link.is_open() ? std::string() : one_line(link.complaints(), 500);
+        return debug_failure(exit_failure, "no process is debugged" + (why.empty() ? why : ": " + why));
+    }
+    LineEditor editor({[&](const std::string &line) { return debugger.complete(line); }, [&] { return debugger.fd(); },
+                       [&] { debugger.listen(); }, take_interrupt});
+    bool goes_on = true;
+    for (const auto &command : options.commands) {
+        goes_on = goes_on && !is_told_to_end() && debugger.is_open() && debugger.obey(command);
+    }
+    while (goes_on && options.commands.empty() && debugger.is_open()) {
+        auto line = editor.read(debugger.prompt());
+        goes_on = line && !is_told_to_end() && debugger.is_open() && debugger.obey(*line);
+    }
+    interrupt_as_before();
+    return debugger.some_refused() ? exit_some : exit_ok;
+}
+
+} // namespace
+
+int debug_command(const Words &words) {
+    CLI::App parser("Debugs the processes of a running job with gdb: what is typed goes to all ranks, or to those that "
+                    "`focus` names, and answers that are the same are shown once. The job runs on at the end.",
+                    "pmixhost debug");
+    DebugOptions options;
+    parser.add_option("--attach", options.job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")
+        ->type_name("JOB");
+    parser.add_option("--ranks", options.ranks, "Only these, such as 0-3,7; the others run on [all]");
+    parser.add_option("--execute,-e", options.commands, "Say this, and no prompt; may be repeated")
+        ->type_name("COMMAND")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    parser.add_option("--timeout", options.patience, "Seconds to wait for all hosts [60]")
+        ->check(CLI::Range(1u, 3600u));
+    parser.add_option("--here", options.here)->group(""); // between processes of this program
+    if (auto over = parse(parser, words))
+        return *over;
+    std::vector<Rank> ranks;
+    if (parser.count("--ranks") > 0) {
+        auto parsed = ranks_in_words(options.ranks);
+        if (!parsed)
+            return debug_failure(exit_usage, parsed.failure().text);
+        ranks = std::move(*parsed);
+    }
+    if (!options.here.empty()) {
+        HostDebugAsk ask{options.here, std::nullopt, std::chrono::seconds(options.patience)};
+        if (!options.ranks.empty())
+            ask.ranks = ranks;
+        debug_this_host(ask, STDIN_FILENO, STDOUT_FILENO);
+        return exit_ok;
+    }
+    if (parser.count("--attach") == 0)
+        return debug_failure(exit_usage, "which job? next: --attach JOB");
+    auto found = find_server(options.job, std::chrono::seconds(options.patience));
+    if (!found)
+        return debug_failure(exit_failure, found.failure().text);
+    auto list = processes_of(found->server, std::chrono::seconds(options.patience));
+    if (!list)
+        return debug_failure(exit_failure, "job " + printable(found->server.job) + ": " + list.failure().text);
+    std::vector<Rank> there;
+    for (const auto &process : *list) {
+        if (process.pid > 0 && (ranks.empty() || std::binary_search(ranks.begin(), ranks.end(), process.rank)))
+            there.push_back(process.rank);
+    }
+    if (there.empty())
+        return debug_failure(exit_failure,
+                             "job " + printable(found->server.job) + " has none of these ranks, or none runs");
+    std::string nspace = found->server.job;
+    found->desk.reset();
+    auto link = link_to_hosts(options, nspace);
+    if (!link)
+        return debug_failure(exit_failure, link.failure().text);
+    return talk(*link, options, there);
+}
+
+} // namespace pmixhost

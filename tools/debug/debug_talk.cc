@@ -1,0 +1,187 @@
+// See debug_talk.h.
+#include "tools/debug/debug_talk.h"
+
+#include "common/text/take_until.h"
+#include "tools/stacks/stack_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pmixhost {
+
+namespace {
+
+using DebugClock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds a_moment{100};
+constexpr std::chrono::milliseconds to_come_together{300}; // what ranks say at nearly the same time is shown as one
+
+void say_to_user(const std::string &text) {
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+}
+
+std::string text_of_ranks(const std::vector<Rank> &ranks) {
+    RankRanges ranges;
+    for (Rank rank : ranks)
+        ranges.add(rank, rank);
+    return ranks_text(ranges, 20);
+}
+
+} // namespace
+
+std::size_t DebugTalk::begin(std::chrono::milliseconds patience) {
+    for (auto until = DebugClock::now() + patience; !board_.all_known() && link_.is_open();) {
+        hear(a_moment);
+        if (interrupted_()) {
+            board_.give_up_starting("it was not waited for");
+        } else if (DebugClock::now() >= until) {
+            board_.give_up_starting("its host has not answered in time; next: a longer --timeout, or pmixhost doctor "
+                                    "there");
+        }
+    }
+    show_events();
+    return board_.alive(std::nullopt).size();
+}
+
+void DebugTalk::hear(std::chrono::milliseconds patience) {
+    for (const auto &said : link_.hear(patience))
+        board_.on(said);
+    if (!link_.is_open())
+        board_.lost("the way to its host is gone: the job's step has ended, or srun was killed");
+}
+
+void DebugTalk::listen() {
+    for (auto until = DebugClock::now() + to_come_together; DebugClock::now() < until && link_.is_open();)
+        hear(a_moment);
+    show_events();
+}
+
+void DebugTalk::show_events() {
+    say_to_user(shown_texts(merged_texts(board_.take_events()), colours_.yellow, colours_.off));
+}
+
+bool DebugTalk::obey(const std::string &line) {
+    auto word = parse_prompt(line);
+    if (auto *quit = std::get_if<PromptQuit>(&word)) {
+        kills_ = quit->kills;
+        if (kills_)
+            say("kill", false);
+        return false;
+    }
+    if (auto *focus = std::get_if<PromptFocus>(&word)) {
+        auto alive = board_.alive(focus->ranks);
+        if (alive.empty())
+            say_to_user("no debugged rank that runs or has stopped is among these\n");
+        else
+            focus_ = std::move(focus->ranks);
+    } else if (auto *refused = std::get_if<PromptRefused>(&word)) {
+        say_to_user(refused->why + "\n");
+    } else if (std::holds_alternative<PromptHelp>(word)) {
+        say_to_user(prompt_help);
+    } else if (std::holds_alternative<PromptRanks>(word)) {
+        hear(std::chrono::milliseconds(0));
+        show_events();
+        say_to_user(shown_texts(merged_texts(board_.states()), colours_.bold, colours_.off));
+    } else if (std::holds_alternative<PromptInterrupt>(word)) {
+        interrupt();
+        await_stops();
+    } else if (std::holds_alternative<PromptWait>(word)) {
+        await_stops();
+    } else if (auto *command = std::get_if<PromptSay>(&word)) {
+        say(command->text, command->background);
+    }
+    return true;
+}
+
+void DebugTalk::interrupt() {
+    (void)link_.say(DebugInterrupt{focus_});
+}
+
+void DebugTalk::say(const std::string &command, bool background) {
+    auto asked = board_.alive(focus_);
+    if (asked.empty())
+        return say_to_user("no debugged rank of the focus runs or has stopped; next: ranks, or all\n");
+    auto ran = board_.running(focus_);
+    std::uint64_t id = next_id_++;
+    board_.ask(id, asked);
+    (void)link_.say(DebugCommand{id, asked, command});
+    await_answers(asked);
+    say_to_user(shown_texts(merged_texts(board_.take_answers()), colours_.bold, colours_.off));
+    // What ran before, and still does, is not what this command has started.
+    if (!background && board_.running(focus_).size() > ran.size())
+        await_stops();
+    else
+        show_events();
+}
+
+void DebugTalk::await_answers(const std::vector<Rank> &asked) {
+    while (!board_.answered() && link_.is_open()) {
+        hear(a_moment);
+        if (interrupted_()) {
+            (void)link_.say(DebugInterrupt{asked});
+            for (auto until = DebugClock::now() + std::chrono::seconds(2);
+                 !board_.answered() && link_.is_open() && DebugClock::now() < until;)
+                hear(a_moment);
+            if (!board_.answered())
+                say_to_user(fmt::format("[{}] no answer yet\n", text_of_ranks(board_.unanswered())));
+            return;
+        }
+    }
+}
+
+void DebugTalk::await_stops() {
+    bool asked = false;
+    auto shown = DebugClock::now();
+    while (!board_.running(focus_).empty() && link_.is_open()) {
+        hear(a_moment);
+        if (DebugClock::now() - shown > to_come_together) {
+            show_events();
+            shown = DebugClock::now();
+        }
+        if (!interrupted_())
+            continue;
+        if (asked) {
+            say_to_user(fmt::format("[{}] still running\n", text_of_ranks(board_.running(focus_))));
+            break;
+        }
+        interrupt();
+        asked = true;
+    }
+    hear(std::chrono::milliseconds(0));
+    show_events();
+}
+
+std::vector<std::string> DebugTalk::complete(const std::string &line) {
+    auto begin = line.find_last_of(' ');
+    std::string before = begin == line.npos ? std::string() : line.substr(0, begin + 1);
+    std::vector<std::string> out = before.empty() ? own_words(line) : std::vector<std::string>();
+    auto alive = board_.alive(focus_);
+    if (alive.empty() || line.size() > longest_debug_command)
+        return out;
+    std::uint64_t id = next_id_++;
+    board_.ask(id, {alive[0]});
+    (void)link_.say(DebugCommand{id, std::vector<Rank>{alive[0]}, "complete " + line});
+    for (auto until = DebugClock::now() + std::chrono::seconds(1);
+         !board_.answered() && link_.is_open() && DebugClock::now() < until;)
+        hear(a_moment);
+    for (const auto &answer : board_.take_answers()) {
+        for (std::string_view rest = answer.text; !rest.empty();) {
+            auto found = take_until(rest, '\n');
+            if (found.starts_with(before) && found.find("***") == found.npos)
+                out.emplace_back(found.substr(before.size()));
+        }
+    }
+    return out;
+}
+
+std::string DebugTalk::focus_text() const {
+    return text_of_ranks(board_.alive(focus_));
+}
+
+std::string DebugTalk::prompt() const {
+    std::string focus = focus_text();
+    return fmt::format("(debug {}) ", focus.empty() ? "none" : focus);
+}
+
+} // namespace pmixhost

@@ -1,0 +1,54 @@
+// The conversation of `pmixhost debug`: what is typed goes to the gdbs of the ranks in the focus, and what they say is
+// shown once for all who say it.
+#pragma once
+
+#include "tools/cli/terminal.h"
+#include "tools/debug/debug_link.h"
+#include "tools/debug/prompt_words.h"
+#include "tools/debug/rank_board.h"
+
+#include <functional>
+
+namespace pmixhost {
+
+class DebugTalk {
+  public:
+    // `interrupted`: takes what Ctrl-C has left; true once for each.
+    DebugTalk(DebugLink &link, const std::vector<Rank> &ranks, std::function<bool()> interrupted)
+        : link_(link), board_(ranks), interrupted_(std::move(interrupted)), colours_(stdout) {}
+
+    // Blocks until a debugger looks at each rank, or says why not; `patience` at most. How many are looked at.
+    std::size_t begin(std::chrono::milliseconds patience);
+    // What a line asks for, and what comes of it. False: it was `quit`. Blocks until the ranks have answered and, where
+    // they run, until they have stopped or ended; Ctrl-C stops them.
+    bool obey(const std::string &line);
+    // Takes what has come, and shows it.
+    void listen();
+    // What could stand in the place of the last word of the line; asks the lowest rank of the focus. Blocks for a second
+    // at most.
+    std::vector<std::string> complete(const std::string &line);
+    std::string prompt() const;
+    int fd() const { return link_.fd(); }
+    bool is_open() const { return link_.is_open(); }
+    bool kills() const { return kills_; } // `quit kill`
+    bool some_refused() const { return board_.in(RankBoard::State::refused) > 0; }
+
+  private:
+    void hear(std::chrono::milliseconds patience);
+    void show_events();
+    void say(const std::string &command, bool background);
+    void await_answers(const std::vector<Rank> &asked);
+    void await_stops();
+    void interrupt();
+    std::string focus_text() const;
+
+    DebugLink &link_;
+    RankBoard board_;
+    std::function<bool()> interrupted_;
+    Colours colours_;
+    std::optional<std::vector<Rank>> focus_;
+    std::uint64_t next_id_ = GdbDialogue::attach_id + 1;
+    bool kills_ = false;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,161 @@
+// See gdb_dialogue.h.
+#include "tools/debug/gdb_dialogue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr std::uint64_t setting_id = 0; // nobody hears of these
+constexpr std::string_view noise_begins[] = {"[Thread debugging using libthread_db", "Using host libthread_db",
+                                             "[Thread 0x", "[New Thread 0x"};
+
+std::string word_in(const nlohmann::json &values, const char *key) {
+    if (!values.is_object())
+        return {};
+    auto found = values.find(key);
+    return found != values.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Where a process has stopped, if gdb has not said so for people.
+std::string frame_text(const nlohmann::json &values) {
+    auto frame = values.is_object() ? values.find("frame") : values.end();
+    if (!values.is_object() || frame == values.end())
+        return {};
+    std::string function = word_in(*frame, "func"), file = word_in(*frame, "file");
+    if (function.empty())
+        function = word_in(*frame, "addr");
+    if (file.empty())
+        file = word_in(*frame, "from");
+    std::string line = word_in(*frame, "line");
+    return fmt::format("{} (){}{}{}{}", function, file.empty() ? "" : " at ", file, line.empty() ? "" : ":", line);
+}
+
+// Why it has stopped, where gdb's words for people do not say it.
+std::string stop_text(const nlohmann::json &values, const std::string &said) {
+    std::string signal = word_in(values, "signal-name");
+    if (!signal.empty() && signal != "0" && signal != "SIGINT" && said.find(signal) == said.npos)
+        return fmt::format("received signal {} ({})\n", signal, word_in(values, "signal-meaning"));
+    return {};
+}
+
+// Without lines of which there is one for each thread, or that say nothing of the program.
+std::string for_people(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+        text.remove_prefix(line.size());
+        bool noise = std::any_of(std::begin(noise_begins), std::end(noise_begins),
+                                 [line](std::string_view begin) { return line.starts_with(begin); });
+        if (!noise)
+            out += line;
+    }
+    return out;
+}
+
+} // namespace
+
+std::string GdbDialogue::begin(pid_t process) {
+    for (const char *setting :
+         {"-gdb-set mi-async on", "-gdb-set pagination off", "-gdb-set width 0", "-gdb-set height 0",
+          "-gdb-set style enabled off", "-gdb-set print frame-arguments scalars"})
+        waiting_.push_back({setting_id, setting});
+    waiting_.push_back({setting_id, "-interpreter-exec console \"handle SIGSTOP nopass\""});
+    waiting_.push_back({attach_id, fmt::format("-target-attach {}", process)});
+    return next();
+}
+
+std::string GdbDialogue::ask(std::uint64_t id, std::string_view command) {
+    waiting_.push_back({id, "-interpreter-exec console " + gdb_quoted(command)});
+    return next();
+}
+
+std::string GdbDialogue::next() {
+    if (asked_ || waiting_.empty())
+        return {};
+    asked_ = true;
+    ran_before_ = runs_;
+    answer_.clear();
+    return fmt::format("7{}\n", waiting_.front().command);
+}
+
+std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &write) {
+    std::vector<GdbEvent> out;
+    auto record = parse_gdb_line(line);
+    if (!record)
+        return out; // a warning, or what a program could make it say
+    switch (record->kind) {
+    case '~': {
+        // What it says while a command is under way answers that, unless the command has let the process run.
+        std::string &text = asked_ ? answer_ : by_itself_;
+        if (text.size() < most_text)
+            text += record->word;
+        break;
+    }
+    case '^':
+        if (asked_ && record->token == "7")
+            on_result(*record, out);
+        break;
+    case '*':
+        if (record->word == "running") {
+            runs_ = true;
+        } else if (record->word == "stopped") {
+            on_stop(*record, out);
+        }
+        break;
+    case '=':
+        if (record->word == "thread-group-exited" && !gone_) {
+            // What has ended by itself is said to be so right after this, in words for people.
+            runs_ = false;
+            gone_ = asked_;
+            if (asked_)
+                out.push_back({0, GdbEvent::Kind::gone,
+                               word_in(record->values, "exit-code").empty() ? "it was killed, or gdb has let go of it\n"
+                                                                            : "it has ended\n"});
+        } else if (record->word == "thread-group-started") {
+            gone_ = false;
+        }
+        break;
+    default:
+        break;
+    }
+    write += next();
+    return out;
+}
+
+void GdbDialogue::on_result(const GdbRecord &record, std::vector<GdbEvent> &out) {
+    Question question = std::move(waiting_.front());
+    waiting_.pop_front();
+    asked_ = false;
+    GdbEvent event{question.id, GdbEvent::Kind::done, std::exchange(answer_, {})};
+    if (record.word == "error") {
+        event.kind = GdbEvent::Kind::error;
+        event.text += word_in(record.values, "msg") + "\n";
+    } else if (record.word == "running" || (runs_ && !ran_before_ && question.id != attach_id)) {
+        event.kind = GdbEvent::Kind::runs;
+        runs_ = true;
+    }
+    if (question.id != setting_id)
+        out.push_back(std::move(event));
+}
+
+void GdbDialogue::on_stop(const GdbRecord &record, std::vector<GdbEvent> &out) {
+    std::string reason = word_in(record.values, "reason"), text = for_people(std::exchange(by_itself_, {}));
+    if (reason.starts_with("exited")) {
+        if (!gone_)
+            out.push_back({0, GdbEvent::Kind::gone, std::move(text)});
+        runs_ = false;
+        gone_ = true;
+        return;
+    }
+    runs_ = false;
+    std::string why = stop_text(record.values, text);
+    if (text.empty())
+        text = frame_text(record.values) + "\n";
+    out.push_back({0, GdbEvent::Kind::stopped, why + text});
+}
+
+} // namespace pmixhost

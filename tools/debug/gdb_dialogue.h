@@ -1,0 +1,57 @@
+// What is said to the gdb of one rank, and what it says: which text answers which command, and what its process does.
+// Pure: who owns it reads and writes (host_debug.cc).
+#pragma once
+
+#include "tools/stacks/gdb_text.h"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmixhost {
+
+// Something that is over: a command (`id` is its own), or what the process did by itself (`id` is 0).
+struct GdbEvent {
+    enum class Kind : std::uint8_t {
+        done,    // the answer to a command
+        error,   // gdb says no; the text says why
+        runs,    // the answer to a command that lets the process run
+        stopped, // the process has stopped; the text says where and why
+        gone,    // it has ended, or gdb has let go of it; the text says how
+    };
+    std::uint64_t id = 0;
+    Kind kind = Kind::done;
+    std::string text; // for people, in lines; as gdb said it: names in it are the program's
+};
+
+class GdbDialogue {
+  public:
+    // What has to be written to gdb so that it looks at the process, once it is started. Its answer has the id
+    // `attach_id`: done, or error with gdb's reason.
+    std::string begin(pid_t process);
+    static constexpr std::uint64_t attach_id = 1;
+    // A command in gdb's ordinary language; `id` is above attach_id. Commands wait for each other. What is returned has
+    // to be written now.
+    std::string ask(std::uint64_t id, std::string_view command);
+    // One line of gdb's, without its end; `write` gets what has to be written now.
+    std::vector<GdbEvent> on_line(std::string_view line, std::string &write);
+    bool runs() const { return runs_; }
+
+    static constexpr std::size_t most_text = 1u << 20; // of an answer; the rest is left out
+
+  private:
+    struct Question {
+        std::uint64_t id;
+        std::string command; // of the machine interface
+    };
+    std::string next();
+    void on_result(const GdbRecord &record, std::vector<GdbEvent> &out);
+    void on_stop(const GdbRecord &record, std::vector<GdbEvent> &out);
+    std::deque<Question> waiting_; // the first one is under way if asked_
+    bool asked_ = false, runs_ = false, ran_before_ = false, gone_ = false;
+    std::string answer_, by_itself_;
+};
+
+} // namespace pmixhost

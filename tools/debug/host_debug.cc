@@ -1,0 +1,242 @@
+// See host_debug.h.
+#include "tools/debug/host_debug.h"
+
+#include "common/text/take_until.h"
+#include "tools/debug/debug_lines.h"
+#include "tools/stacks/gdb_process.h"
+#include "tools/stacks/host_stacks.h"
+#include "tools/stacks/looked_at.h"
+#include "tools/stacks/read_stacks.h"
+#include "tools/view/process_list.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <map>
+#include <poll.h>
+#include <unistd.h>
+
+namespace pmixhost {
+
+namespace {
+
+constexpr auto to_let_all_go = std::chrono::seconds(12); // a busy host; below to_leave of those who wait for it
+constexpr std::size_t longest_from_gdb = 16u << 20;
+
+// The gdb of one rank.
+struct DebuggedRank {
+    GdbProcess gdb;
+    LookedAt target;
+    GdbDialogue dialogue;
+    std::string begun, to_write; // a line that has not ended; what the pipe has not taken yet
+    bool lost = false;
+};
+
+class HostDebug {
+  public:
+    HostDebug(const HostDebugAsk &ask, int in, int out) : ask_(ask), in_(in), out_(out) {}
+
+    void run() {
+        std::signal(SIGPIPE, SIG_IGN);
+        begin();
+        for (auto heard = StackClock::now(); !over_;) {
+            std::vector<pollfd> waits{{in_, POLLIN, 0}};
+            std::vector<Rank> of;
+            for (auto &[rank, one] : ranks_) {
+                if (one.lost)
+                    continue;
+                waits.push_back({one.gdb.output(), POLLIN, 0});
+                of.push_back(rank);
+            }
+            for (auto &[rank, one] : ranks_) {
+                if (!one.lost && !one.to_write.empty())
+                    waits.push_back({one.gdb.input(), POLLOUT, 0});
+            }
+            int ready = ::poll(waits.data(), waits.size(), 1000);
+            if (ready > 0 && waits[0].revents != 0) {
+                heard = StackClock::now();
+                read_commands();
+            }
+            for (std::size_t i = 0; ready > 0 && i < of.size(); ++i) {
+                if (waits[i + 1].revents != 0)
+                    read_from(of[i], ranks_.at(of[i]));
+            }
+            for (auto &[rank, one] : ranks_) {
+                if (!one.lost && !one.to_write.empty())
+                    write_to(one); // as much as its pipe takes
+            }
+            if (StackClock::now() - heard > longest_silence)
+                over_ = true; // whoever asked is gone, and nobody has said so
+        }
+        let_go();
+    }
+
+  private:
+    void begin() {
+        std::uint64_t asked = ticks_now();
+        auto deadline = StackClock::now() + ask_.patience;
+        std::vector<Rank> here;
+        std::map<Rank, std::string> refused;
+        auto debugger = find_debugger("gdb");
+        for (const auto &server : servers_of(servers_below(rendezvous_root()), ask_.nspace)) {
+            auto left = std::chrono::ceil<std::chrono::seconds>(deadline - StackClock::now());
+            if (server.job != ask_.nspace || left.count() <= 0)
+                continue;
+            auto list = processes_of(server, left, true);
+            for (const auto &one : list ? *list : std::vector<ListedProcess>()) {
+                bool meant = !ask_.ranks || std::binary_search(ask_.ranks->begin(), ask_.ranks->end(), one.rank);
+                if (one.pid <= 0 || !meant || ranks_.contains(one.rank) || refused.contains(one.rank))
+                    continue;
+                here.push_back(one.rank);
+                auto begun = begin(one, asked, debugger);
+                if (!begun)
+                    refused.emplace(one.rank, begun.failure().text);
+            }
+        }
+        say(hello_line(name_of_this_host(), here));
+        for (const auto &[rank, why] : refused)
+            say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, why + "\n"}, true}));
+    }
+
+    Result<void> begin(const ListedProcess &process, std::uint64_t asked, const Result<Debugger> &debugger) {
+        if (!debugger)
+            return debugger.failure();
+        if (ranks_.size() >= most_debugged_here)
+            return error(ErrorKind::limit, "more than {} ranks of one host; next: fewer --ranks", most_debugged_here);
+        std::string own = name_of_this_host();
+        auto plain = [](std::string_view host) { return host.substr(0, host.find('.')); };
+        auto target =
+            LookedAt::find({ask_.nspace, process.rank, process.pid, asked, plain(process.host) == plain(own)});
+        if (!target)
+            return target.failure();
+        target->see_whether_stopped();
+        auto gdb = GdbProcess::start(debugger->path);
+        if (!gdb)
+            return gdb.failure();
+        pid_t pid = target->pid();
+        auto [place, made] =
+            ranks_.try_emplace(process.rank, DebuggedRank{std::move(*gdb), std::move(*target), {}, {}, {}, false});
+        place->second.to_write = place->second.dialogue.begin(pid);
+        return {};
+    }
+
+    void read_commands() {
+        char bytes[16384];
+        ssize_t got = ::read(in_, bytes, sizeof bytes);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            return;
+        if (got <= 0 || commands_.size() > longest_from_gdb) {
+            over_ = true;
+            return;
+        }
+        commands_.append(bytes, static_cast<std::size_t>(got));
+        for (auto end = commands_.find('\n'); end != commands_.npos && !over_; end = commands_.find('\n')) {
+            auto message = parse_to_host(std::string_view(commands_).substr(0, end));
+            commands_.erase(0, end + 1);
+            if (message)
+                obey(*message);
+        }
+    }
+
+    void obey(const ToHost &message) {
+        if (std::holds_alternative<DebugLeave>(message))
+            over_ = true;
+        auto is_meant = [](const auto &ranks, Rank rank) {
+            return !ranks || std::binary_search(ranks->begin(), ranks->end(), rank);
+        };
+        for (auto &[rank, one] : ranks_) {
+            if (const auto *command = std::get_if<DebugCommand>(&message); command && is_meant(command->ranks, rank)) {
+                if (one.lost)
+                    tell(rank, {command->id, GdbEvent::Kind::error, "its gdb has ended\n"});
+                else
+                    one.to_write += one.dialogue.ask(command->id, command->text);
+            }
+            if (const auto *stop = std::get_if<DebugInterrupt>(&message);
+                stop && !one.lost && one.dialogue.runs() && is_meant(stop->ranks, rank))
+                one.target.interrupt();
+        }
+    }
+
+    void write_to(DebuggedRank &one) {
+        ssize_t done = ::write(one.gdb.input(), one.to_write.data(), one.to_write.size());
+        if (done > 0)
+            one.to_write.erase(0, static_cast<std::size_t>(done));
+    }
+
+    void read_from(Rank rank, DebuggedRank &one) {
+        char bytes[65536];
+        ssize_t got = ::read(one.gdb.output(), bytes, sizeof bytes);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            return;
+        if (got <= 0 || one.begun.size() > longest_from_gdb) {
+            one.lost = true;
+            one.gdb.close_input();
+            return tell(rank, {0, GdbEvent::Kind::gone, "its gdb has ended\n"});
+        }
+        one.begun.append(bytes, static_cast<std::size_t>(got));
+        std::size_t begin = 0;
+        for (auto end = one.begun.find('\n'); end != one.begun.npos; end = one.begun.find('\n', begin)) {
+            std::string_view line = std::string_view(one.begun).substr(begin, end - begin);
+            for (auto &event : one.dialogue.on_line(line, one.to_write))
+                tell(rank, std::move(event));
+            begin = end + 1;
+        }
+        one.begun.erase(0, begin);
+    }
+
+    void tell(Rank rank, GdbEvent event) {
+        bool refused = event.id == GdbDialogue::attach_id && event.kind == GdbEvent::Kind::error;
+        if (event.id == GdbDialogue::attach_id && !refused)
+            return; // that it has stopped is said, too
+        if (refused)
+            event.id = 0;
+        say(lines_of(RankEvent{rank, std::move(event), refused}));
+    }
+
+    void say(const std::string &text) {
+        for (std::string_view rest = text; !rest.empty();) {
+            ssize_t done = ::write(out_, rest.data(), rest.size());
+            if (done < 0 && errno == EINTR)
+                continue;
+            if (done <= 0) {
+                over_ = true; // nobody listens
+                return;
+            }
+            rest.remove_prefix(static_cast<std::size_t>(done));
+        }
+    }
+
+    // gdb reads nothing while its process runs, and breakpoints that it does not take out would end the process later.
+    void let_go() {
+        for (auto &[rank, one] : ranks_) {
+            if (one.dialogue.runs() && !one.lost)
+                one.target.interrupt();
+            one.gdb.close_input();
+        }
+        auto until = StackClock::now() + to_let_all_go;
+        for (auto &[rank, one] : ranks_) {
+            auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - StackClock::now());
+            (void)one.gdb.has_ended(std::max(left, std::chrono::milliseconds(0)));
+        }
+        std::map<Rank, LookedAt> targets;
+        for (auto &[rank, one] : ranks_)
+            targets.emplace(rank, std::move(one.target));
+        ranks_.clear(); // those that hang are killed
+        for (auto &[rank, target] : targets)
+            target.put_right();
+    }
+
+    const HostDebugAsk &ask_;
+    int in_, out_;
+    std::map<Rank, DebuggedRank> ranks_;
+    std::string commands_;
+    bool over_ = false;
+};
+
+} // namespace
+
+void debug_this_host(const HostDebugAsk &ask, int in, int out) {
+    HostDebug(ask, in, out).run();
+}
+
+} // namespace pmixhost

@@ -1,0 +1,26 @@
+// The part of `pmixhost debug` that runs on each host of the job: a gdb for each rank, and what is said to them.
+#pragma once
+
+#include "common/job/job_map.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+inline constexpr std::chrono::seconds longest_silence{60}; // of the command; it says every ten seconds that it is there
+inline constexpr std::size_t most_debugged_here = 256;     // ranks of a host: each has a gdb
+
+struct HostDebugAsk {
+    std::string nspace;
+    std::optional<std::vector<Rank>> ranks; // sorted; nothing: all
+    std::chrono::seconds patience{60};      // to learn who is here
+};
+
+// Takes lines of ToHost from `in` and writes those of FromHost to `out` (debug_lines.h), until `in` ends or says so, or
+// longest_silence. Blocks. Lets all ranks go before it returns: none stays stopped that was not stopped before.
+void debug_this_host(const HostDebugAsk &ask, int in, int out);
+
+} // namespace pmixhost

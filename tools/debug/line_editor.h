@@ -1,0 +1,39 @@
+// Lines that a person types, with history and completion where this is a terminal and libedit was there when this was
+// built; plain lines else.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pmixhost {
+
+class LineEditor {
+  public:
+    struct Callbacks {
+        // Other words for the last one of the line.
+        std::function<std::vector<std::string>(const std::string &line)> complete;
+        // A descriptor to look at while a line is waited for (-1: none), and what to do when it can be read; what that
+        // writes to standard output is above the prompt.
+        std::function<int()> other;
+        std::function<void()> on_other;
+        std::function<bool()> interrupted; // takes what Ctrl-C has left: the line is thrown away
+    };
+    explicit LineEditor(Callbacks callbacks);
+    ~LineEditor();
+    LineEditor(const LineEditor &) = delete;
+    // Blocks. Nothing: the input has ended.
+    std::optional<std::string> read(const std::string &prompt);
+
+  private:
+    struct Terminal;
+    std::optional<std::string> read_plain(const std::string &prompt);
+    Callbacks callbacks_;
+    std::string begun_; // of a plain line
+    bool ended_ = false;
+    std::unique_ptr<Terminal> terminal_; // none: plain lines
+};
+
+} // namespace pmixhost

@@ -1,0 +1,115 @@
+// See prompt_words.h.
+#include "tools/debug/prompt_words.h"
+
+#include "tools/cli/rank_list.h"
+#include "tools/debug/debug_lines.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+const char prompt_help[] =
+    "focus RANKS        commands go to these ranks from now on, such as: focus 0-3,7\n"
+    "all, focus all     to all ranks again\n"
+    "ranks              who runs, who has stopped, who has ended\n"
+    "interrupt          stop the ranks of the focus (so does Ctrl-C while they run)\n"
+    "wait               until all ranks of the focus have stopped or ended\n"
+    "quit               let all go: the job runs on; what this command started ends\n"
+    "quit kill          end the job\n"
+    "Everything else is said to the gdb of each rank of the focus: break, continue, next, print, bt, info threads, "
+    "...\n"
+    "(help gdb: gdb's own help). Answers that are the same are shown once, with their ranks. With & at its end, as in\n"
+    "\"continue &\", a command does not wait until the ranks stop.\n";
+
+namespace {
+
+constexpr const char *words_of_ours[] = {"focus", "all", "ranks", "interrupt", "wait", "quit", "help"};
+
+// gdb would read more lines, which it does not get, or it would need a terminal.
+constexpr std::string_view not_here[] = {"commands",
+                                         "define",
+                                         "document",
+                                         "if",
+                                         "while",
+                                         "python-interactive",
+                                         "pi",
+                                         "edit",
+                                         "tui",
+                                         "layout",
+                                         "shell",
+                                         "!",
+                                         "make",
+                                         "compile",
+                                         "attach",
+                                         "add-inferior",
+                                         "interpreter-exec",
+                                         "new-ui",
+                                         "target"};
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
+        text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+        text.remove_suffix(1);
+    return text;
+}
+
+PromptWord focus_of(std::string_view words) {
+    if (words.empty())
+        return PromptRefused{"focus needs ranks, such as: focus 0-3,7; or: focus all"};
+    if (words == "all" || words == "*")
+        return PromptFocus{};
+    auto ranks = ranks_in_words(std::string(words), "focus");
+    if (!ranks)
+        return PromptRefused{ranks.failure().text};
+    return PromptFocus{std::move(*ranks)};
+}
+
+} // namespace
+
+PromptWord parse_prompt(std::string_view line) {
+    line = trimmed(line);
+    if (line.empty() || line[0] == '#')
+        return PromptNothing();
+    auto end = line.find_first_of(" \t");
+    std::string_view word = line.substr(0, end), rest = end == line.npos ? "" : trimmed(line.substr(end));
+    if (word == "focus")
+        return focus_of(rest);
+    if (word == "all" && rest.empty())
+        return PromptFocus{};
+    if (word == "ranks" && rest.empty())
+        return PromptRanks();
+    if (word == "interrupt" && rest.empty())
+        return PromptInterrupt();
+    if (word == "wait" && rest.empty())
+        return PromptWait();
+    if (word == "help" && rest.empty())
+        return PromptHelp();
+    if (word == "help" && rest == "gdb")
+        return PromptSay{"help", false};
+    if (word == "quit" || word == "q" || word == "exit") {
+        if (rest == "kill")
+            return PromptQuit{true};
+        return rest.empty() ? PromptWord(PromptQuit{}) : PromptRefused{"quit, or quit kill"};
+    }
+    if (std::find(std::begin(not_here), std::end(not_here), word) != std::end(not_here) || word[0] == '!' ||
+        (word == "python" && rest.empty()))
+        return PromptRefused{"'" + printable(word, 40) +
+                             "' is not for many ranks at once, or needs more than a line; " +
+                             "next: write it into a file that all hosts see, and say: source FILE"};
+    if (line.size() > longest_debug_command)
+        return PromptRefused{"a command is at most 2000 bytes long"};
+    bool background = line.back() == '&';
+    return PromptSay{std::string(line), background};
+}
+
+std::vector<std::string> own_words(std::string_view begin) {
+    std::vector<std::string> out;
+    for (const char *word : words_of_ours) {
+        if (std::string_view(word).starts_with(begin))
+            out.emplace_back(word);
+    }
+    return out;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,40 @@
+// What is typed at the prompt of `pmixhost debug`: the few words of our own, and all else is gdb's. Pure.
+#pragma once
+
+#include "common/job/job_map.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace pmixhost {
+
+struct PromptNothing {};
+struct PromptHelp {};
+struct PromptRanks {}; // `ranks`: who does what
+struct PromptFocus {
+    std::optional<std::vector<Rank>> ranks;
+};                         // `focus RANKS`; nothing: `all`
+struct PromptInterrupt {}; // `interrupt`
+struct PromptWait {};      // `wait`: until all of the focus have stopped or ended
+struct PromptQuit {
+    bool kills = false;
+}; // `quit`, `quit kill`
+struct PromptRefused {
+    std::string why;
+};
+struct PromptSay {
+    std::string text;
+    bool background = false; // "continue &": the prompt comes back while they run
+};
+using PromptWord = std::variant<PromptNothing, PromptHelp, PromptRanks, PromptFocus, PromptInterrupt, PromptWait,
+                                PromptQuit, PromptRefused, PromptSay>;
+
+PromptWord parse_prompt(std::string_view line);
+// Of our own words, those that begin so.
+std::vector<std::string> own_words(std::string_view begin);
+extern const char prompt_help[];
+
+} // namespace pmixhost

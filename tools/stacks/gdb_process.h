@@ -1,0 +1,49 @@
+// A gdb that was started for its machine interface (GDB/MI), and how it ends: without leaving stopped what it had
+// stopped. It reads no file of the user's or the program's that could make it do anything (.gdbinit, scripts in
+// libraries), and asks no server for symbols.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+
+#include <chrono>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace pmixhost {
+
+using StackClock = std::chrono::steady_clock;
+constexpr auto to_let_go = std::chrono::seconds(2);
+constexpr auto to_be_killed = std::chrono::seconds(2);
+
+// The environment for debuggers: this process' own without what changes what they load or whom they ask.
+std::vector<std::string> debugger_environment();
+
+class GdbProcess {
+  public:
+    // `gdb`: a path. Fails as posix_spawn(3).
+    static Result<GdbProcess> start(const std::string &gdb);
+    GdbProcess(GdbProcess &&other) noexcept;
+    GdbProcess &operator=(GdbProcess &&) = delete;
+    // Ends gdb and what it has started: by the end of its input, at which it lets go of what it is attached to; by force
+    // if it has not ended to_let_go later, and then that may stay stopped (LookedAt::put_right). Blocks until it has
+    // ended, for to_let_go and to_be_killed at most: where the kernel does not let it end, nobody can wait for that.
+    ~GdbProcess();
+
+    void close_input() { to_.reset(); } // of several, before the first one is waited for
+    int input() const { return to_.get(); } // does not block
+    int output() const { return from_.get(); }
+    // Is this gdb, or what it has started (where "gdb" is a script around it), the process?
+    bool is_it(pid_t process) const;
+
+    // Blocks for `patience` at most. It is not reaped.
+    bool has_ended(std::chrono::milliseconds patience) const;
+
+  private:
+    GdbProcess(pid_t pid, UniqueFd to, UniqueFd from) : pid_(pid), to_(std::move(to)), from_(std::move(from)) {}
+    pid_t pid_ = -1;
+    UniqueFd to_, from_;
+};
+
+} // namespace pmixhost
