@@ -77,19 +77,28 @@ bool wait_until(pid_t pid, CaptureClock::time_point deadline, int &status, const
     }
 }
 
+// False: it still runs then.
+bool ends_within(std::chrono::milliseconds patience, pid_t pid, Stream (&streams)[2], const CaptureBounds &bounds) {
+    auto until = CaptureClock::now() + patience;
+    auto runs = [pid] {
+        siginfo_t info{};
+        return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+    };
+    if (!read_streams(streams, until, bounds, true))
+        return false;
+    while (runs() && CaptureClock::now() < until)
+        ::poll(nullptr, 0, 5);
+    return !runs();
+}
+
 // In order, if it has the time for that; by force else.
-void end_group(pid_t pid, Stream (&streams)[2], const CaptureBounds &bounds, int &status) {
-    auto until = CaptureClock::now() + bounds.to_end;
-    if (bounds.to_end.count() > 0) {
+void end_group(pid_t pid, UniqueFd &input, Stream (&streams)[2], const CaptureBounds &bounds, int &status) {
+    bool by_input = static_cast<bool>(input);
+    input.reset();
+    bool ended = by_input && ends_within(bounds.to_end_by_input, pid, streams, bounds);
+    if (!ended && bounds.to_end.count() > 0) {
         ::kill(-pid, SIGTERM);
-        auto runs = [pid] {
-            siginfo_t info{};
-            return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
-        };
-        if (read_streams(streams, until, bounds, true)) {
-            while (runs() && CaptureClock::now() < until)
-                ::poll(nullptr, 0, 5);
-        }
+        (void)ends_within(bounds.to_end, pid, streams, bounds);
     }
     ::kill(-pid, SIGKILL); // not waited for yet, its number is still its own; what it started may live on
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -119,9 +128,20 @@ Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, c
     if (::pipe2(err, O_CLOEXEC) != 0)
         return system_error("cannot make a pipe", errno);
     UniqueFd err_from(err[0]), err_to(err[1]);
+    UniqueFd in_from, in_to;
+    if (bounds.to_end_by_input.count() > 0) {
+        int in[2];
+        if (::pipe2(in, O_CLOEXEC) != 0)
+            return system_error("cannot make a pipe", errno);
+        in_from.reset(in[0]);
+        in_to.reset(in[1]);
+    }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (in_from)
+        posix_spawn_file_actions_adddup2(&actions, in_from.get(), STDIN_FILENO);
+    else
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out_to.get(), STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, err_to.get(), STDERR_FILENO);
     posix_spawnattr_t attributes;
@@ -139,6 +159,7 @@ Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, c
     posix_spawnattr_destroy(&attributes);
     if (failed != 0)
         return system_error(fmt::format("cannot run {}", printable(words[0], 200)), failed);
+    in_from.reset();
     out_to.reset();
     err_to.reset();
     CapturedPart captured;
@@ -149,7 +170,7 @@ Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, c
     if (read && !wait_until(pid, deadline, status, bounds))
         read = error(ErrorKind::timeout, "{}", is_asked_to_stop(bounds) ? "somebody wanted it" : "its time is up");
     if (!read) {
-        end_group(pid, streams, bounds, status);
+        end_group(pid, in_to, streams, bounds, status);
         bool late = read.failure().kind == ErrorKind::timeout && CaptureClock::now() >= deadline;
         captured.cut = error(read.failure().kind, "{} was ended: {}{}", printable(words[0], 200), read.failure().text,
                              late ? fmt::format(" ({} s)", bounds.patience.count() / 1000) : "");

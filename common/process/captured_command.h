@@ -28,7 +28,10 @@ Result<Captured> run_captured(const std::vector<std::string> &words, std::chrono
 struct CaptureBounds {
     std::chrono::milliseconds patience{60000};
     // It and what it started get SIGTERM when its time is up or `stop` says so, and SIGKILL so much later.
-    std::chrono::milliseconds to_end{0};                 // 0: SIGKILL at once
+    std::chrono::milliseconds to_end{0}; // 0: SIGKILL at once
+    // Its input is a pipe, whose end tells it to end instead of SIGTERM, also when this process is killed; SIGTERM comes so
+    // much later then, and SIGKILL to_end behind that. 0: its input is /dev/null.
+    std::chrono::milliseconds to_end_by_input{0};
     std::size_t most = most_captured;                    // bytes of each stream; what is beyond them is not kept
     std::function<bool()> stop;                          // asked every 100 ms, in this thread; may be empty
     std::optional<std::vector<std::string>> environment; // as run_captured() has it
@@ -36,8 +39,8 @@ struct CaptureBounds {
 struct CapturedPart : Captured {
     std::optional<Error> cut; // it was ended (timeout; limit): out and err are what it had said until then
 };
-// As run_captured(), but what has been said by one that has to be ended is not thrown away. Blocks for `patience` and
-// `to_end` at most.
+// As run_captured(), but what has been said by one that has to be ended is not thrown away. Blocks for `patience`,
+// `to_end_by_input` and `to_end` at most.
 Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, const CaptureBounds &bounds);
 
 } // namespace pmixhost

@@ -111,8 +111,15 @@ void what_was_said_is_kept(void **) {
     assert_true(said.ok() && said->cut && said->code == 4);
     assert_string_equal(said->out.c_str(), "first\nlast\n");
     assert_true(std::chrono::steady_clock::now() - begin < std::chrono::seconds(40));
+    // Or by the end of its input alone.
+    bounds.to_end_by_input = std::chrono::seconds(60);
+    std::filesystem::remove(ready);
+    said = capture_what_comes(
+        {"sh", "-c", "trap 'exit 5' TERM; echo first; : >" + ready + "; read nothing; echo input ended; exit 6"}, bounds);
+    assert_true(said.ok() && said->cut && said->code == 6);
+    assert_string_equal(said->out.c_str(), "first\ninput ended\n");
     // By force where that does not help.
-    bounds.to_end = std::chrono::milliseconds(300);
+    bounds.to_end = bounds.to_end_by_input = std::chrono::milliseconds(300);
     std::filesystem::remove(ready);
     said = capture_what_comes({"sh", "-c", "trap '' TERM; : >" + ready + "; while :; do sleep 1; done"}, bounds);
     std::filesystem::remove_all(directory);

@@ -74,13 +74,16 @@ std::map<Rank, ProcessStacks> ask_hosts(const StacksOptions &options, const std:
     constexpr int no_such_job_there = 3; // what a plugin's program says
     CaptureBounds bounds;
     bounds.patience = std::chrono::seconds(options.patience);
-    bounds.to_end = std::chrono::seconds(10); // so that the hosts' looks end, too, and leave all as it was
+    // The hosts' looks end by the end of their input: srun would kill them with their debuggers, which would leave ranks
+    // stopped.
+    bounds.to_end_by_input = std::chrono::seconds(10);
+    bounds.to_end = std::chrono::seconds(2);
     bounds.most = 256u << 20;
     bounds.stop = was_interrupted;
     std::optional<Result<CapturedPart>> said;
     await_interrupt();
     for (const auto &program : check_programs()) {
-        std::vector<std::string> all{program, "--run-on", nspace};
+        std::vector<std::string> all{program, "--talk-to", nspace};
         all.insert(all.end(), words.begin(), words.end());
         auto one = capture_what_comes(all, bounds);
         if (one && !one->cut && one->code == no_such_job_there)

@@ -1,11 +1,13 @@
 // See host_stacks.h.
 #include "tools/stacks/host_stacks.h"
 
+#include "common/base/start_thread.h"
 #include "tools/stacks/read_stacks.h"
 #include "tools/stacks/shown_text.h"
 #include "tools/view/process_list.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <fcntl.h>
@@ -32,6 +34,20 @@ void hear_of_signals() {
     std::signal(SIGPIPE, SIG_IGN); // a gdb that has ended is an answer
 }
 
+// srun ends its steps by force when it is told to end, and a debugger that is killed leaves its process stopped; the end
+// of the input comes before that, and also when whoever asked was killed.
+void hear_of_the_end_of_the_input() {
+    (void)start_thread([] { // without it, signals end the look
+        char bytes[512];
+        for (;;) {
+            ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
+            if (got == 0 || (got < 0 && errno != EINTR))
+                break;
+        }
+        end_is_asked_for() = true;
+    });
+}
+
 // A job that has little memory left shall not lose a process to a look at it.
 void be_the_first_to_go() {
     if (UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score) [[maybe_unused]]
@@ -48,6 +64,7 @@ std::string name_of_this_host() {
 
 std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask) {
     hear_of_signals();
+    hear_of_the_end_of_the_input();
     be_the_first_to_go();
     auto deadline = StackClock::now() + ask.patience;
     std::uint64_t asked = ticks_now();

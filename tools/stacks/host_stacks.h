@@ -19,8 +19,8 @@ struct HostStacksAsk {
 };
 
 // Those of the ranks that are on this host; none where the job has no server here. Blocks for `patience` at most, and
-// the time that it takes to leave all as it was. A signal that ends programs (INT, TERM, HUP) ends the look early.
-// Threads may be left behind (read_stacks.h): end the process with _exit(2) afterwards.
+// the time that it takes to leave all as it was. The end of standard input, and a signal that ends programs (INT,
+// TERM, HUP), end the look early. Threads may be left behind (read_stacks.h): end the process with _exit(2) afterwards.
 std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask);
 std::string name_of_this_host();
 

@@ -3,9 +3,9 @@
 //
 //   pmixhost-check-slurm                        writes findings, a line each (common/check/finding.h)
 //   pmixhost-check-slurm --run-on JOB WORD ...  becomes an srun that runs these words once on each host of the job;
-//                                               JOB empty: the allocation that this runs in. Exit code 3: none.
-//                                               `pmixhost stacks` comes to the hosts by it, too
-//   pmixhost-check-slurm --talk-to JOB WORD ... likewise, and what it is given as input goes to all of them
+//                                               JOB empty: the allocation that this runs in. Exit code 3: none
+//   pmixhost-check-slurm --talk-to JOB WORD ... likewise, and what it is given as input goes to all of them:
+//                                               `pmixhost stacks` and `pmixhost debug` come to the hosts by it
 #include "common/base/small_file.h"
 #include "common/config/config.h"
 #include "common/process/captured_command.h"
