@@ -1,10 +1,13 @@
 // What `pmixhost debug` makes of gdb's words, of its own lines, and of what is typed.
 #include "tools/debug/debug_lines.h"
 #include "tools/debug/gdb_dialogue.h"
+#include "tools/debug/line_editor.h"
 #include "tools/debug/prompt_words.h"
 #include "tools/debug/rank_board.h"
 
 #include "test/unit/check.h"
+
+#include <unistd.h>
 
 using namespace pmixhost;
 
@@ -54,6 +57,12 @@ void an_answer_is_what_was_said_meanwhile(void **) {
     assert_int_equal(events[0].id, 5);
     assert_string_equal(events[0].text.c_str(), "$1 = \"x\"\n");
     assert_string_equal(write.c_str(), "7-interpreter-exec console \"bt\"\n");
+    // A breakpoint that cannot be set is a complaint, and no error; an error says itself what it is.
+    (void)gdb.on_line("&\"Function \\\"x\\\" not defined.\\n\"", write);
+    assert_string_equal(gdb.on_line("7^done", write).at(0).text.c_str(), "Function \"x\" not defined.\n");
+    (void)gdb.ask(7, "print y");
+    (void)gdb.on_line("&\"No symbol.\\n\"", write);
+    assert_string_equal(gdb.on_line("7^error,msg=\"No symbol.\"", write).at(0).text.c_str(), "No symbol.\n");
     // What a program makes gdb say does not answer.
     assert_true(gdb.on_line("8^done", write).empty());
     assert_true(gdb.on_line("^done", write).empty());
@@ -189,6 +198,28 @@ void our_words_are_few(void **) {
     assert_true(own_words("fo") == std::vector<std::string>{"focus"});
 }
 
+// Who thinks before the next line is there, still.
+void a_line_may_be_long_in_coming(void **) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    int kept = dup(STDIN_FILENO);
+    assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    int idle = 0;
+    LineEditor editor({[](const std::string &) { return std::vector<std::string>(); }, [] { return -1; }, [] {},
+                       [&] {
+                           if (++idle == 3)
+                               assert_int_equal(write(ends[1], "next\n", 5), 5);
+                       },
+                       std::chrono::milliseconds(5), [] { return false; }});
+    auto line = editor.read("");
+    assert_true(line && *line == "next" && idle >= 3);
+    close(ends[1]);
+    assert_false(editor.read("").has_value());
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    close(ends[0]);
+}
+
 void what_is_the_same_is_said_once(void **) {
     auto merged = merged_texts({{3, "a\n"}, {0, "b\n"}, {1, "a\n"}, {2, "a\n"}, {4, " \n"}});
     assert_string_equal(shown_texts(merged).c_str(), "[0] b\n[1-3] a\n");
@@ -249,6 +280,7 @@ int main() {
         cmocka_unit_test(other_words_of_a_host_are_left_out),
         cmocka_unit_test(commands_come_through),
         cmocka_unit_test(our_words_are_few),
+        cmocka_unit_test(a_line_may_be_long_in_coming),
         cmocka_unit_test(what_is_the_same_is_said_once),
         cmocka_unit_test(the_board_follows_each_rank),
     };

@@ -72,7 +72,7 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
         return debug_failure(exit_failure, "no process is debugged" + (why.empty() ? why : ": " + why));
     }
     LineEditor editor({[&](const std::string &line) { return debugger.complete(line); }, [&] { return debugger.fd(); },
-                       [&] { debugger.listen(); }, take_interrupt});
+                       [&] { debugger.listen(); }, [&] { debugger.stay(); }, std::chrono::seconds(5), take_interrupt});
     bool goes_on = true;
     for (const auto &command : options.commands) {
         goes_on = goes_on && !is_told_to_end() && debugger.is_open() && debugger.obey(command);

@@ -162,8 +162,8 @@ std::vector<std::string> DebugTalk::complete(const std::string &line) {
     std::uint64_t id = next_id_++;
     board_.ask(id, {alive[0]});
     (void)link_.say(DebugCommand{id, std::vector<Rank>{alive[0]}, "complete " + line});
-    for (auto until = DebugClock::now() + std::chrono::seconds(1);
-         !board_.answered() && link_.is_open() && DebugClock::now() < until;)
+    for (auto until = DebugClock::now() + std::chrono::seconds(5);
+         !board_.answered() && link_.is_open() && DebugClock::now() < until && !interrupted_();)
         hear(a_moment);
     for (const auto &answer : board_.take_answers()) {
         for (std::string_view rest = answer.text; !rest.empty();) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pmixhost {
 
@@ -79,6 +80,7 @@ std::string GdbDialogue::next() {
     asked_ = true;
     ran_before_ = runs_;
     answer_.clear();
+    complaints_.clear();
     return fmt::format("7{}\n", waiting_.front().command);
 }
 
@@ -95,6 +97,11 @@ std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &w
             text += record->word;
         break;
     }
+    case '&':
+        // Complaints; where the command fails its message says the same once more.
+        if (asked_ && complaints_.size() < most_text)
+            complaints_ += record->word;
+        break;
     case '^':
         if (asked_ && record->token == "7")
             on_result(*record, out);
@@ -131,6 +138,7 @@ void GdbDialogue::on_result(const GdbRecord &record, std::vector<GdbEvent> &out)
     waiting_.pop_front();
     asked_ = false;
     GdbEvent event{question.id, GdbEvent::Kind::done, std::exchange(answer_, {})};
+    std::string complaints = std::exchange(complaints_, {});
     if (record.word == "error") {
         event.kind = GdbEvent::Kind::error;
         event.text += word_in(record.values, "msg") + "\n";
@@ -138,6 +146,8 @@ void GdbDialogue::on_result(const GdbRecord &record, std::vector<GdbEvent> &out)
         event.kind = GdbEvent::Kind::runs;
         runs_ = true;
     }
+    if (event.kind != GdbEvent::Kind::error)
+        event.text += complaints;
     if (question.id != setting_id)
         out.push_back(std::move(event));
 }

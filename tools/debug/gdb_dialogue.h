@@ -51,7 +51,7 @@ class GdbDialogue {
     void on_stop(const GdbRecord &record, std::vector<GdbEvent> &out);
     std::deque<Question> waiting_; // the first one is under way if asked_
     bool asked_ = false, runs_ = false, ran_before_ = false, gone_ = false;
-    std::string answer_, by_itself_;
+    std::string answer_, complaints_, by_itself_;
 };
 
 } // namespace pmixhost

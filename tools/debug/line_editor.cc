@@ -11,6 +11,7 @@
 #include <cwchar>
 #include <poll.h>
 #include <unistd.h>
+#include <utility>
 
 #ifdef PMIXHOST_HAVE_LIBEDIT
 #include <histedit.h>
@@ -21,11 +22,16 @@ namespace pmixhost {
 namespace {
 
 // Until there is something to read on standard input. False: a signal came.
-bool await_input(const std::function<int()> &other, const std::function<void()> &on_other) {
+bool await_input(const LineEditor::Callbacks &callbacks, const std::function<void()> &on_other) {
     for (;;) {
-        pollfd waits[2] = {{STDIN_FILENO, POLLIN, 0}, {other(), POLLIN, 0}};
-        if (::poll(waits, 2, -1) < 0)
+        pollfd waits[2] = {{STDIN_FILENO, POLLIN, 0}, {callbacks.other(), POLLIN, 0}};
+        int ready = ::poll(waits, 2, static_cast<int>(callbacks.idle.count()));
+        if (ready < 0)
             return false;
+        if (ready == 0) {
+            callbacks.on_idle();
+            continue;
+        }
         if (waits[1].fd >= 0 && waits[1].revents != 0)
             on_other();
         if (waits[0].revents != 0)
@@ -88,7 +94,7 @@ struct LineEditor::Terminal {
                 editor.callbacks_.on_other();
                 ::el_set(edit, EL_REFRESH);
             };
-            if (!await_input(editor.callbacks_.other, on_other)) {
+            if (!await_input(editor.callbacks_, on_other)) {
                 cut = editor.callbacks_.interrupted();
                 if (!cut)
                     continue;
@@ -192,7 +198,7 @@ std::optional<std::string> LineEditor::read_plain(const std::string &prompt) {
         }
         if (ended_)
             return begun_.empty() ? std::nullopt : std::optional(std::exchange(begun_, {}));
-        if (!await_input(callbacks_.other, callbacks_.on_other)) {
+        if (!await_input(callbacks_, callbacks_.on_other)) {
             if (callbacks_.interrupted())
                 return std::string();
             continue;

@@ -2,6 +2,7 @@
 // built; plain lines else.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +20,9 @@ class LineEditor {
         // writes to standard output is above the prompt.
         std::function<int()> other;
         std::function<void()> on_other;
+        // Called each time that this long nothing has come.
+        std::function<void()> on_idle;
+        std::chrono::milliseconds idle{5000};
         std::function<bool()> interrupted; // takes what Ctrl-C has left: the line is thrown away
     };
     explicit LineEditor(Callbacks callbacks);

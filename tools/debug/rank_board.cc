@@ -2,6 +2,7 @@
 #include "tools/debug/rank_board.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pmixhost {
 

@@ -33,6 +33,7 @@ like "no others" "$output" 'no debugged rank that runs or has stopped is among t
 like "nor what is no rank" "$output" "focus is 'a-b'; allowed: "
 like "and it goes on behind that" "$output" $'\n''\[0,3\] \$2 = 2'
 says -- 'print nonsense' 'shell id' 'commands 1' 'info line nowhere'
+like "also where gdb calls it none" "$(says -- 'break nowhere_at_all' quit; echo "$output")" $'\n''\[0-5\] Function "nowhere_at_all" not defined'
 like "gdb's errors are theirs" "$output" $'\n''\[0-5\] No symbol "nonsense" in current context'
 like "what needs more than a line is refused by name" "$output" "'commands' is not for many ranks at once"
 
