@@ -29,8 +29,8 @@ struct CaptureBounds {
     std::chrono::milliseconds patience{60000};
     // It and what it started get SIGTERM when its time is up or `stop` says so, and SIGKILL so much later.
     std::chrono::milliseconds to_end{0}; // 0: SIGKILL at once
-    // Its input is a pipe, whose end tells it to end instead of SIGTERM, also when this process is killed; SIGTERM comes so
-    // much later then, and SIGKILL to_end behind that. 0: its input is /dev/null.
+    // Its input is a pipe, whose end tells it to end instead of SIGTERM, also when this process is killed; SIGTERM
+    // comes so much later then, and SIGKILL to_end behind that. 0: its input is /dev/null.
     std::chrono::milliseconds to_end_by_input{0};
     std::size_t most = most_captured;                    // bytes of each stream; what is beyond them is not kept
     std::function<bool()> stop;                          // asked every 100 ms, in this thread; may be empty

@@ -115,9 +115,9 @@ void what_was_said_is_kept(void **) {
     bounds.to_end_by_input = std::chrono::seconds(60);
     std::filesystem::remove(ready);
     said = capture_what_comes(
-        {"sh", "-c", "trap 'exit 5' TERM; echo first; : >" + ready + "; read nothing; echo input ended; exit 6"}, bounds);
+        {"sh", "-c", "trap 'exit 5' TERM; echo first; : >" + ready + "; read nothing; echo ended; exit 6"}, bounds);
     assert_true(said.ok() && said->cut && said->code == 6);
-    assert_string_equal(said->out.c_str(), "first\ninput ended\n");
+    assert_string_equal(said->out.c_str(), "first\nended\n");
     // By force where that does not help.
     bounds.to_end = bounds.to_end_by_input = std::chrono::milliseconds(300);
     std::filesystem::remove(ready);

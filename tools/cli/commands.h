@@ -30,7 +30,7 @@ int pause_command(const Words &words);
 int resume_command(const Words &words);
 int ps_command(const Words &words);
 int run_command(const Words &words);
-int debug_command(const Words &words); // see exit_some
+int debug_command(const Words &words);  // see exit_some
 int doctor_command(const Words &words); // exit_failure: there is a problem
 int config_command(const Words &words);
 int completion_command(const Words &words);

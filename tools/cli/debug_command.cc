@@ -1,5 +1,5 @@
-// `pmixhost debug`: gdb on the processes of a job, all from one prompt. On each host of the job the same command (--here)
-// has a gdb for each rank; it is brought there by the program of the resource manager's plugin
+// `pmixhost debug`: gdb on the processes of a job, all from one prompt. On each host of the job the same command
+// (--here) has a gdb for each rank; it is brought there by the program of the resource manager's plugin
 // (tools/doctor/host_checks.h), whose input and output are the way to it.
 #include "common/text/printable.h"
 #include "tools/cli/interrupt.h"

@@ -74,8 +74,8 @@ std::map<Rank, ProcessStacks> ask_hosts(const StacksOptions &options, const std:
     constexpr int no_such_job_there = 3; // what a plugin's program says
     CaptureBounds bounds;
     bounds.patience = std::chrono::seconds(options.patience);
-    // The hosts' looks end by the end of their input: srun would kill them with their debuggers, which would leave ranks
-    // stopped.
+    // The hosts' looks end by the end of their input: srun would kill them with their debuggers, which would leave
+    // ranks stopped.
     bounds.to_end_by_input = std::chrono::seconds(10);
     bounds.to_end = std::chrono::seconds(2);
     bounds.most = 256u << 20;

@@ -45,7 +45,8 @@ struct HostHello {
 };
 using FromHost = std::variant<RankEvent, HostHello>;
 
-// Puts the pieces together. Lines that are none are left out, and counted: a host's shell or a library may say something.
+// Puts the pieces together. Lines that are none are left out, and counted: a host's shell or a library may say
+// something.
 class DebugAssembly {
   public:
     std::optional<FromHost> add(std::string_view line);

@@ -24,8 +24,8 @@ class DebugTalk {
     bool obey(const std::string &line);
     // Takes what has come, and shows it.
     void listen();
-    // Tells the hosts that somebody is there, though nothing is typed; they let all go otherwise (longest_silence). To be
-    // called every few seconds while a line is waited for.
+    // Tells the hosts that somebody is there, though nothing is typed; they let all go otherwise (longest_silence). To
+    // be called every few seconds while a line is waited for.
     void stay() { hear(std::chrono::milliseconds(0)); }
     // What could stand in the place of the last word of the line; asks the lowest rank of the focus. Blocks for five
     // seconds at most, and until Ctrl-C.

@@ -26,12 +26,12 @@ class GdbProcess {
     static Result<GdbProcess> start(const std::string &gdb);
     GdbProcess(GdbProcess &&other) noexcept;
     GdbProcess &operator=(GdbProcess &&) = delete;
-    // Ends gdb and what it has started: by the end of its input, at which it lets go of what it is attached to; by force
-    // if it has not ended to_let_go later, and then that may stay stopped (LookedAt::put_right). Blocks until it has
-    // ended, for to_let_go and to_be_killed at most: where the kernel does not let it end, nobody can wait for that.
+    // Ends gdb and what it has started: by the end of its input, at which it lets go of what it is attached to; by
+    // force if it has not ended to_let_go later, and then that may stay stopped (LookedAt::put_right). Blocks until it
+    // has ended, for to_let_go and to_be_killed at most: where the kernel does not let it end, nobody can wait for it.
     ~GdbProcess();
 
-    void close_input() { to_.reset(); } // of several, before the first one is waited for
+    void close_input() { to_.reset(); }     // of several, before the first one is waited for
     int input() const { return to_.get(); } // does not block
     int output() const { return from_.get(); }
     // Is this gdb, or what it has started (where "gdb" is a script around it), the process?

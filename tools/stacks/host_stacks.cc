@@ -34,8 +34,8 @@ void hear_of_signals() {
     std::signal(SIGPIPE, SIG_IGN); // a gdb that has ended is an answer
 }
 
-// srun ends its steps by force when it is told to end, and a debugger that is killed leaves its process stopped; the end
-// of the input comes before that, and also when whoever asked was killed.
+// srun ends its steps by force when it is told to end, and a debugger that is killed leaves its process stopped; the
+// end of the input comes before that, and also when whoever asked was killed.
 void hear_of_the_end_of_the_input() {
     (void)start_thread([] { // without it, signals end the look
         char bytes[512];

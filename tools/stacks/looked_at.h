@@ -44,8 +44,8 @@ class LookedAt {
     bool was_stopped() const { return was_stopped_; }
     pid_t tracer() const;     // who traces it now; 0: nobody, or it cannot be told
     bool still_there() const; // the pid is still its own
-    // It stops, and the debugger that traces it is told why. Not by SIGINT: one that came to the process when its debugger
-    // has let go would end it, and this one is undone by put_right().
+    // It stops, and the debugger that traces it is told why. Not by SIGINT: one that came to the process when its
+    // debugger has let go would end it, and this one is undone by put_right().
     void interrupt() const;
     // Once the debugger has come to grief and has been ended: what it has left stopped runs on, and what was stopped
     // before stays so. Nothing where somebody traces it still, five seconds later. Else blocks for some milliseconds.
