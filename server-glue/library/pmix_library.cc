@@ -142,6 +142,9 @@ void PmixLibrary::set_environment(const Settings &settings) {
     setenv("PMIX_MCA_pmix_max_events", std::to_string(settings.events_keep).c_str(), 1);
     auto keep = std::chrono::ceil<std::chrono::seconds>(settings.events_keep_time);
     setenv("PMIX_MCA_pmix_event_eviction_time", std::to_string(keep.count()).c_str(), 1);
+    // hwloc would look for the graphics cards of X servers, and load what the vendors of OpenCL have installed: each
+    // start would wait for that. Devices of CUDA, NVML, ROCm and the PCI bus are found all the same.
+    setenv("HWLOC_COMPONENTS", "-gl,-opencl", 0);
     // A user's wish for his clients, which would leave the server without the module that they are given.
     unsetenv("PMIX_MCA_psec");
 }
