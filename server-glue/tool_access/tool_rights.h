@@ -9,7 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/rate_limit.h"
 #include "common/loop/worker.h"
-#include "common/policy/policy.h"
+#include "common/policy/own_rules.h"
 
 #include <optional>
 
@@ -32,12 +32,6 @@ class ToolRights {
     bool may(const Question &question);
 
   private:
-    struct Read {
-        policy::Policy policy;
-        policy::Person user;
-        std::vector<std::string> wrong; // what is wrong with the rules
-    };
-    static Result<Read> read(const Settings &settings);
     policy::Request request_of(const Question &question) const;
 
     EventLoop &loop_;
@@ -45,7 +39,7 @@ class ToolRights {
     const Settings &settings_;
     bool reading_ = false;
     RateLimit lines_{60};
-    std::optional<Read> rules_;
+    std::optional<policy::OwnRules> rules_;
     std::optional<Worker> worker_; // last, so that it ends first
 };
 

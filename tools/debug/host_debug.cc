@@ -3,6 +3,7 @@
 
 #include "common/text/take_until.h"
 #include "tools/debug/debug_lines.h"
+#include "tools/stacks/debug_rights.h"
 #include "tools/stacks/gdb_process.h"
 #include "tools/stacks/host_stacks.h"
 #include "tools/stacks/looked_at.h"
@@ -78,6 +79,8 @@ class HostDebug {
         std::vector<Rank> here;
         std::map<Rank, std::string> refused;
         auto debugger = find_debugger("gdb");
+        if (auto allowed = may_debug_here(); !allowed)
+            debugger = allowed.failure();
         for (const auto &server : servers_of(servers_below(rendezvous_root()), ask_.nspace)) {
             auto left = std::chrono::ceil<std::chrono::seconds>(deadline - StackClock::now());
             if (server.job != ask_.nspace || left.count() <= 0)

@@ -2,6 +2,7 @@
 #include "tools/stacks/host_stacks.h"
 
 #include "common/base/start_thread.h"
+#include "tools/stacks/debug_rights.h"
 #include "tools/stacks/read_stacks.h"
 #include "tools/stacks/shown_text.h"
 #include "tools/view/process_list.h"
@@ -94,9 +95,10 @@ std::vector<ProcessStacks> stacks_of_this_host(const HostStacksAsk &ask) {
     if (processes.empty())
         return processes;
     auto debugger = find_debugger(ask.debugger);
-    if (!debugger) {
+    auto allowed = may_debug_here();
+    if (!debugger || !allowed) {
         for (auto &process : processes)
-            process.why = debugger.failure().text;
+            process.why = allowed ? debugger.failure().text : allowed.failure().text;
         return processes;
     }
     StackWish wish;

@@ -128,6 +128,14 @@ if [[ $backend == slurm ]]; then
     status=0
     output=$(asks_as pmixuser2 "$pmixhost" debug --attach "$job" -e 'print 1' 2>&1) || status=$?
     like "another user is told of no such job" "$status $output" '^1 pmixhost: error: no PMIx server of job'
+    configure '[tools]' 'policy = ["deny debug by anyone to jobs of anyone from anywhere"]'
+    says -- ranks
+    like "the site's rules may refuse it" "$status $output" \
+        '^1 .*the rules for tools do not let it be debugged: [^ ]*pmixhost.conf:[0-9]+ "deny debug '
+    status=0
+    output=$(asks "$pmixhost" stacks "$job" 2>&1) || status=$?
+    like "and a look at stacks" "$status $output" '^1 .*the rules for tools do not let it be debugged'
+    configure
 fi
 ok "the job ends well" ends_well 6
 
