@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A job that hangs, and what its processes do meanwhile: for the tests of what looks at it (common/stacks.sh,
-# common/debug.sh), behind words.sh. Needs Open MPI and gdb, else the script is skipped.
+# A job that hangs, and what its processes do meanwhile: for the tests of what looks at it (slurm/69-stacks.sh,
+# slurm/74-debug.sh, local/look.sh), behind words.sh. Needs Open MPI and gdb, else the script is skipped.
 why=
 [[ -x $clients/mpi_hang ]] || why="there was no mpicc"
 [[ -n $(type -P gdb) ]] || why="there is no gdb"
@@ -15,14 +15,14 @@ out=$test_dir/hangs go=$test_dir/go path=$PATH
 if [[ $backend == slurm ]]; then
     pmixhost=$(sed -n 's/^PluginDir=\([^:]*\).*/\1/p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")/../../bin/pmixhost
     asks_as() { (cd "$test_dir" && "${on_cluster[@]}" --user "$1" --host "$(host_name 1)" -- env PATH="$path" timeout -k 5 150 "${@:2}"); }
-    starts() { (cd "$test_dir" && exec timeout -k 5 400 "${on_cluster[@]}" --user pmixuser1 -- srun -O -N"$1" -n"$2" "$mpi" "${@:3}"); }
+    starts() { (cd "$test_dir" && exec timeout -k 5 300 "${on_cluster[@]}" --user pmixuser1 -- srun -O -N"$1" -n"$2" "$mpi" "${@:3}"); }
     at() { on_host "$@"; }
 else
     pmixhost=$PMIXHOST_RUN
     export TMPDIR=$test_dir
     unset PMIX_SYSTEM_TMPDIR
     asks_as() { (cd "$test_dir" && env PATH="$path" timeout -k 5 150 "${@:2}"); }
-    starts() { (cd "$test_dir" && exec timeout -k 5 400 "$pmixhost" run --hosts "$1" -n "$2" --tmpdir "$test_dir" "${@:3}"); }
+    starts() { (cd "$test_dir" && exec timeout -k 5 300 "$pmixhost" run --hosts "$1" -n "$2" --tmpdir "$test_dir" "${@:3}"); }
     at() { "${@:2}"; }
 fi
 asks() { asks_as pmixuser1 "$@"; }

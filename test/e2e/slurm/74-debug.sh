@@ -1,3 +1,146 @@
 #!/bin/bash
-# pmixhost debug, on a real cluster.
-. "$(dirname "$0")/../common/debug.sh"
+# pmixhost debug: gdb on all ranks from one prompt, and the job goes on afterwards as if nobody had been there.
+. "$(dirname "$0")/../common/words.sh"
+. "$(dirname "$0")/../hanging_job.sh"
+
+# says RANKS-OPTION... -- LINE ...: what the command says to these lines, from a pipe.
+says() {
+    local options=()
+    while [[ $1 != -- ]]; do options+=("$1"); shift; done
+    shift
+    status=0
+    output=$(printf '%s\n' "$@" | asks "$pmixhost" debug --attach "$job" "${options[@]}" 2>&1) || status=$?
+}
+
+begin 2 4 "$clients/mpi_hang" "$go"
+processes >"$test_dir/processes"
+is "a job hangs" "$(wc -l <"$test_dir/processes")" 4
+
+says -- bt ranks
+like "all ranks are stopped, and shown" "$status $output" '^0 .*\[0-3\] stopped'
+like "rank 0 is where it waits" "$output" $'\n''#[0-9]+ .*waits_for_a_word \('
+like "the others are in the barrier" "$output" $'\n''#[0-9]+ .*PMPI_Barrier '
+ok "and run on" until_true 20 all_run
+
+says -- 'print 6*7' 'focus 0' 'print 6*7' 'focus 1-2' 'print 1' all 'print 2'
+like "equal answers are shown once, with their ranks" "$output" $'\n''\[0-3\] \$1 = 42'
+like "a focus of one" "$output" $'\n''\[0\] \$2 = 42'
+like "of some" "$output" $'\n''\[1-2\] \$2 = 1'
+like "and of all again" "$output" $'\n''\[0-2\] \$3 = 2'
+says --ranks 0,3 -- 'print 6*7' ranks 'focus 1' 'focus a-b' 'print 2'
+like "some ranks only" "$status $output" $'^0 .*\n''\[0,3\] \$1 = 42.*'$'\n''\[0,3\] stopped'
+like "no others" "$output" 'no debugged rank that runs or has stopped is among these'
+like "nor what is no rank" "$output" "focus is 'a-b'; allowed: "
+like "and it goes on behind that" "$output" $'\n''\[0,3\] \$2 = 2'
+says -- 'print nonsense' 'shell id' 'commands 1' 'info line nowhere'
+like "also where gdb calls it none" "$(says -- 'break nowhere_at_all' quit; echo "$output")" $'\n''\[0-3\] Function "nowhere_at_all" not defined'
+like "gdb's errors are theirs" "$output" $'\n''\[0-3\] No symbol "nonsense" in current context'
+like "what needs more than a line is refused by name" "$output" "'commands' is not for many ranks at once"
+
+# A breakpoint, and where it is hit; what is left behind would end the process later.
+says -- 'focus 0' 'break access' continue 'finish &' wait bt
+like "a rank runs into a breakpoint" "$output" $'\[0\][ \n].*hit Breakpoint 1[.0-9]*, .*access'
+ok "which is taken out again" until_true 20 all_run
+says -- 'break access' 'focus 0' continue 'continue &' quit
+ok "also of one that runs" until_true 20 all_run
+
+# Ctrl-C while they run, at a terminal.
+cat >"$test_dir/at_terminal.py" <<'PY'
+import os, pty, re, select, signal, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm"
+    os.execvp(sys.argv[1], sys.argv[1:])
+seen = b""
+def until(text):
+    global seen
+    end = time.monotonic() + 60
+    while not re.search(text, seen):
+        if time.monotonic() > end or not select.select([fd], [], [], 60)[0]:
+            sys.exit("no %r in %r" % (text, seen))
+        try:
+            seen += os.read(fd, 65536)
+        except OSError:
+            sys.exit("ended: %r" % seen)
+    seen = re.split(text, seen, maxsplit=1)[-1]
+prompt = rb"\(debug [0-9,-]+\) "
+until(prompt)
+os.write(fd, b"continue\n")
+until(rb"\[0-3\][^\n]* Continuing")
+os.write(fd, b"\x03")
+until(prompt)
+print("stops")
+os.write(fd, b"ranks\n")
+until(rb"\[0-3\][^\n]* stopped")
+until(prompt)
+os.write(fd, b"break meets_the\t\n")
+until(rb"\[0-3\][^\n]* Breakpoint 1")
+print("completes")
+until(prompt)
+os.write(fd, b"print 10+\x03")
+until(prompt)
+os.write(fd, b"\x1b[A\x1b[A\n")  # the line before the last one
+until(rb"\[0-3\][^\n]* stopped")
+print("remembers")
+until(prompt)
+os.write(fd, b"\x04")
+while True:
+    try:
+        if not os.read(fd, 65536):
+            break
+    except OSError:
+        break
+print("ends", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+output=$(asks python3 "$test_dir/at_terminal.py" "$pmixhost" debug --attach "$job" 2>&1)
+like "Ctrl-C stops ranks that run" "$output" '^stops'
+like "a word is completed" "$output" $'\ncompletes'
+like "lines before can be had again" "$output" $'\nremembers'
+like "Ctrl-D ends it" "$output" $'\nends 0$'
+ok "all run on" until_true 20 all_run
+
+# Somebody who ends it, and somebody who is killed.
+for signal in TERM KILL; do
+    (asks setsid "$pmixhost" debug --attach "$job" --timeout 99 < <(exec sleep 100) >"$test_dir/ended" 2>&1) &
+    command=$!
+    stopped() { (($(states | grep -c '^t$') == 4)); }
+    ok "all are stopped ($signal)" until_true 60 stopped
+    at "$(host_name 1)" pkill "-$signal" -f "^$pmixhost debug --attach $job --timeout 99"
+    ok "and run on when the command is ended ($signal)" until_true 90 all_run
+    wait "$command"
+done
+
+says --ranks 77 -- ranks
+like "ranks that there are not" "$status $output" '^1 pmixhost: error: job .* has none of these ranks'
+says --ranks 1- -- ranks
+like "or that are none" "$status $output" "^2 pmixhost: error: --ranks is '1-'; allowed: "
+status=0
+output=$(asks "$pmixhost" debug 2>&1) || status=$?
+like "no job" "$status $output" '^2 pmixhost: error: which job'
+status=0
+output=$(asks "$pmixhost" debug --attach "$job" -e 'print 1' -e 'print 2' 2>&1 </dev/null) || status=$?
+like "commands of the command line" "$status $output" $'^0 .*\[0-3\] \$1 = 1.*\[0-3\] \$2 = 2$'
+status=0
+output=$(asks_as pmixuser2 "$pmixhost" debug --attach "$job" -e 'print 1' 2>&1) || status=$?
+like "another user is told of no such job" "$status $output" '^1 pmixhost: error: no PMIx server of job'
+configure '[tools]' 'policy = ["deny debug by anyone to jobs of anyone from anywhere"]'
+says -- ranks
+like "the site's rules may refuse it" "$status $output" \
+    '^1 .*the rules for tools do not let it be debugged: [^ ]*pmixhost.conf:[0-9]+ "deny debug '
+status=0
+output=$(asks "$pmixhost" stacks "$job" 2>&1) || status=$?
+like "and a look at stacks" "$status $output" '^1 .*the rules for tools do not let it be debugged'
+configure
+ok "the job ends well" ends_well 4
+
+# A rank that ends, and one that crashes, say so.
+begin 1 2 "$clients/mpi_hang" "$go"
+says -- 'focus 0' "call (int)creat(\"$go\", 420)" all continue ranks
+like "ends are told" "$output" $'\[0-1\] \[Inferior 1 [^\n]* exited normally\]'
+wait "$job_pid"
+begin 1 2 "$clients/mpi_hang" "$go"
+says -- 'focus 1' 'set $pc = 8' continue 'kill' all ranks
+like "a crash is told, with its rank" "$output" $'\[1\][ \n].*SIGSEGV'
+touch "$go" # for rank 0, which has outlived it
+wait "$job_pid"
+done_testing
