@@ -2,7 +2,7 @@
 # How the sources are written: lines of at most 120 characters, the form of .clang-format, and paths in comments and
 # documents that exist; and no file that a tarball would lack.
 cd "${top_srcdir:-${srcdir:-.}}" || exit 1
-echo 1..4
+echo 1..5
 result() { # NUMBER TEXT COMPLAINTS
 	if [ -z "$3" ]; then
 		echo "ok $1 - $2"
@@ -50,4 +50,10 @@ done)"
 # What the makefiles do not name is in no tarball, and nothing is built from one. Built here, it would not be missed.
 result 4 "the makefiles name each source" "$(for path in $(find common plugins server-glue tools -name '*.cc' -o -name '*.h'); do
 	grep -qF "$path" Makefile.am $(find $folders -name '*.mk') || echo "$path"
+done)"
+
+# The thread sanitizer runs those that are named alone.
+result 5 "tests with threads are named in test/unit/with-threads" "$(for path in $(grep -lE \
+	'std::thread|start_thread|pthread_create|LibraryThread|SlowCalls|Worker([^A-Za-z]|$)' test/unit/*.cc test/sim/*.cc); do
+	grep -qxF "${path%.cc}" test/unit/with-threads || echo "${path%.cc}"
 done)"
