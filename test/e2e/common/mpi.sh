@@ -22,6 +22,7 @@ for shape in 1x2 2x1 2x2 3x2 4x4 8x1 8x2; do
         ok "Open MPI: $program, $shape" all_ok $((h * p))
     done
 done
+TEST_LIMIT=240 # two processors, which compilers may use too
 client 4 16 mpi_init
 ok "Open MPI: init, 64 ranks on 4 hosts" all_ok 64
 client 1 16 mpi_allreduce
