@@ -76,7 +76,7 @@ std::map<Rank, ProcessStacks> ask_hosts(const StacksOptions &options, const std:
     bounds.patience = std::chrono::seconds(options.patience);
     // The hosts' looks end by the end of their input: srun would kill them with their debuggers, which would leave
     // ranks stopped.
-    bounds.to_end_by_input = std::chrono::seconds(10);
+    bounds.to_end_by_input = std::chrono::seconds(15); // a look needs to_let_go, to_be_killed and 5 s at most
     bounds.to_end = std::chrono::seconds(2);
     bounds.most = 256u << 20;
     bounds.stop = was_interrupted;
