@@ -32,6 +32,7 @@ constexpr char detaches = '\x1d';                       // Ctrl-]
 struct FollowOptions {
     std::string job, ranks = "all", input_ranks = "all";
     bool label = false, only_out = false, only_err = false, take_over = false, end = false;
+    unsigned wait = 0; // seconds
 };
 
 // A line is given when it ends, and at Ctrl-]. The terminal is as it was when this is dropped.
@@ -256,7 +257,11 @@ int follow(const char *command, const FollowOptions &options, bool with_input) {
     auto ranks = chosen_ranks(options.ranks, "--rank"), targets = chosen_ranks(options.input_ranks, "--input");
     if (!ranks || !targets)
         return refuse_follow(command, !ranks ? ranks.failure() : targets.failure());
-    auto found = find_server(options.job, desk_patience);
+    await_interrupt();
+    auto found = await_server(options.job, desk_patience, std::chrono::seconds(options.wait), was_interrupted);
+    interrupt_as_before();
+    if (!found && was_interrupted())
+        return exit_ok;
     if (!found) {
         std::fprintf(stderr, "pmixhost: error: %s\n", printable(found.failure().text, 400).c_str());
         return exit_failure;
@@ -288,6 +293,9 @@ void add_options(CLI::App &parser, FollowOptions &options) {
     parser.add_flag("-l,--label", options.label, "Whole lines, each with its rank in front");
     auto *out = parser.add_flag("--stdout", options.only_out, "Only standard output");
     parser.add_flag("--stderr", options.only_err, "Only standard error")->excludes(out);
+    parser.add_option("--wait", options.wait, "Where the job has not begun, wait so many seconds for it [0]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0u, 31u * 86400));
     parser.add_flag("--take-over", options.take_over, "Nobody else gets it, as long as this runs");
 }
 

@@ -137,4 +137,17 @@ Result<FoundServer> find_server(const std::string &name, std::chrono::seconds pa
     return FoundServer{std::move(server), std::move(*desk)};
 }
 
+Result<FoundServer> await_server(const std::string &name, std::chrono::seconds patience, std::chrono::seconds wait,
+                                 const std::function<bool()> &stop) {
+    for (auto until = Clock::now() + wait;;) {
+        auto found = find_server(name, patience);
+        if (found || Clock::now() >= until || stop())
+            return found;
+        auto kind = found.failure().kind;
+        if (kind != ErrorKind::not_found && kind != ErrorKind::unsupported && kind != ErrorKind::unreachable)
+            return found;
+        ::poll(nullptr, 0, 2000);
+    }
+}
+
 } // namespace pmixhost

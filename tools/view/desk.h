@@ -6,6 +6,7 @@
 #include "tools/view/server_list.h"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 
 namespace pmixhost {
@@ -43,5 +44,9 @@ struct FoundServer {
 // One server of the one step that `name` means (empty: the only job that is on this host): on this host if there is
 // one, else by a desk. Fails (limit) where it means several steps, with the names of some, and as Desk::open() does.
 Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience);
+// The same for a job that may not have begun: looks again every two seconds for as long as `wait` while it is not
+// there, is not served, or is not reached; until `stop` says so, which a signal may make it.
+Result<FoundServer> await_server(const std::string &name, std::chrono::seconds patience, std::chrono::seconds wait,
+                                 const std::function<bool()> &stop);
 
 } // namespace pmixhost

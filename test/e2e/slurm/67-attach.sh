@@ -104,6 +104,20 @@ on_host "$host" pkill -KILL -n -u pmixuser1 -x pmixhostd
 detached "it ends when the job's daemon does"
 end
 
+# A job that has not begun.
+printf '#!/bin/sh\nsrun %s sh -c "echo begun; %s"\n' "$mpi" "$(waits_for go_later)" >"$test_dir/later.sh"
+job=$(cd "$test_dir" && as_user pmixuser1 sbatch --parsable --hold -N1 -n1 -o "$test_dir/later.out" "$test_dir/later.sh" 2>&1)
+at_host "$pmixhost" output --wait 50 "$job" >"$test_dir/later" 2>&1 9>&- &
+later=$!
+like "without --wait it is not there" "$(at_host "$pmixhost" output "$job" 2>&1; echo $?)" "no PMIx server of job $job.*
+1"
+as_user root scontrol release "$job"
+ok "with it the command waits for it" until_true 50 said later '^begun$'
+touch "$test_dir/go_later"
+wait "$later"
+is "and ends with the job" "$?" 0
+is "for so long" "$(at_host "$pmixhost" output --wait 1 999999 >/dev/null 2>&1; echo $?)" 1
+
 configure
 start -N1 -n1 cat
 is "a job whose streams are its own says how they are had" \
