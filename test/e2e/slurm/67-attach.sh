@@ -112,7 +112,8 @@ later=$!
 like "without --wait it is not there" "$(at_host "$pmixhost" output "$job" 2>&1; echo $?)" "no PMIx server of job $job.*
 1"
 as_user root scontrol release "$job"
-ok "with it the command waits for it" until_true 50 said later '^begun$'
+ok "with it the command waits for it" until_true 50 said later '^begun$' ||
+    diag "$(<"$test_dir/later") $(cat "$test_dir/later.out") $(as_user root squeue)"
 touch "$test_dir/go_later"
 wait "$later"
 is "and ends with the job" "$?" 0
