@@ -110,7 +110,8 @@ time.sleep(50)' "$address" >"$test_dir/flood" 2>&1 &
 flood=$!
 ok "two thousand connections of another user come" until_true 40 grep -q flooded "$test_dir/flood"
 like "they keep no tool out" "$(tool pmixuser1 namespaces)" "^namespace $mine"
-ok "they are refused" logged 'refused: uid 60002, from this host: more than [0-9]+ connections in a second'
+# by the first limit that they come to: on a busy machine they may come slower than so many a second
+ok "they are refused" logged 'refused: uid 60002, from this host: (more than [0-9]+ connections in a second|[0-9]+ connections wait|the desk has more connections)'
 on_host head pkill -KILL -u pmixuser2 -x python3
 wait "$flood" 2>/dev/null
 
@@ -146,6 +147,10 @@ on_host head kill -STOP "$stopped"
 ok "one that does not leave" until_true 20 eval '(($(told "is told to leave") > leavings))'
 like "has a successor" "$(tool pmixuser1 namespaces)" "^namespace $mine"
 ok "and is killed" until_true 10 eval '! desk pmixuser1 | grep -qx "$stopped"'
+# One that has a tool, or it might be told to leave for having none, before the next one comes to it.
+tool pmixuser1 who hold "$test_dir/go_stopped" >"$test_dir/holds" &
+holds=$!
+ok "one has a tool" until_true 20 grep -q '^held' "$test_dir/holds"
 stopped=$(desk pmixuser1)
 on_host head kill -STOP "$stopped"
 leavings=$(told 'is told to leave')
@@ -155,6 +160,8 @@ ok "one that stands still is told to leave" until_true 20 eval '(($(told "is tol
 like "and is replaced, too" "$(tool pmixuser1 namespaces)" "^namespace $mine"
 wait "$vain"
 like "its tool gets an error" "$(cat "$test_dir/vain")" '^init: PMIX_ERR'
+touch "$test_dir/go_stopped"
+wait "$holds" # which has lost its desk
 
 tool pmixuser1 who hear lost >"$test_dir/lost" &
 lost=$!
