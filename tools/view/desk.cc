@@ -144,7 +144,8 @@ Result<FoundServer> await_server(const std::string &name, std::chrono::seconds p
         if (found || Clock::now() >= until || stop())
             return found;
         auto kind = found.failure().kind;
-        if (kind != ErrorKind::not_found && kind != ErrorKind::unsupported && kind != ErrorKind::unreachable)
+        if (kind != ErrorKind::not_found && kind != ErrorKind::unsupported && kind != ErrorKind::unreachable &&
+            kind != ErrorKind::timeout)
             return found;
         ::poll(nullptr, 0, 2000);
     }
