@@ -2,6 +2,7 @@
 # library of ours and no libfmt (see plugins/slurm.mk).
 kit_shim_sources = \
 	common/base/fd_pair.h common/base/result.cc common/base/small_file.cc common/start/spawn_channel.cc \
+	common/process/descriptor_message.cc common/process/exec_stop.cc \
 	common/start/start_document.cc common/start/start_fd.h common/start/start_fd.cc \
 	common/transport/secret_box.cc \
 	plugins/kit/daemon_channels.h plugins/kit/daemon_channels.cc \

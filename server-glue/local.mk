@@ -115,6 +115,8 @@ server_glue_libglue_files = \
 	server-glue/tasks/job_info.h server-glue/tasks/job_info.cc server-glue/tasks/local_tasks.h \
 	server-glue/tasks/local_tasks.cc server-glue/tasks/remedies.h server-glue/tasks/remedies.cc \
 	server-glue/tasks/proxy_client.h server-glue/tasks/proxy_client.cc \
+	server-glue/debug/exec_stop_watch.h server-glue/debug/exec_stop_watch.cc \
+	server-glue/debug/step_stops.h server-glue/debug/step_stops.cc \
 	server-glue/tasks/task_door.h server-glue/tasks/task_door.cc server-glue/tasks/task_table.h \
 	server-glue/tasks/task_watch.h server-glue/tasks/task_watch.cc \
 	server-glue/tool_access/relay.h server-glue/tool_access/relay.cc server-glue/tool_access/step_desks.h \
@@ -180,7 +182,7 @@ server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
 # Every process that PMIx_Spawn makes waits for this program, so it is linked with nothing that it could wait for.
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task
 server_glue_pmixhost_task_files = server-glue/pmixhost_task.cc \
-	server-glue/exec_stop.h server-glue/exec_stop.cc \
+	common/process/descriptor_message.cc common/process/exec_stop.cc \
 	common/base/result.cc common/start/start_document.cc common/start/task_spec.cc
 server_glue_pmixhost_task_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
 server_glue_pmixhost_task_LDFLAGS = $(AM_LDFLAGS) -static-libstdc++ -static-libgcc

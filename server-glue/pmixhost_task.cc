@@ -1,8 +1,9 @@
 // pmixhost-task: what the RM starts for each process of PMIx_Spawn. Becomes the process' program, in
 // its directory and with its environment (common/start/task_spec.h), and tells the daemon whether that
 // went well. Small, because it is on the way of every spawned process: no library but libc's.
+#include "common/process/descriptor_message.h"
+#include "common/process/exec_stop.h"
 #include "common/start/task_spec.h"
-#include "server-glue/exec_stop.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -161,9 +162,13 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
              fmt::format("{} cannot be stopped at its first instruction: it is started with {} (the setting "
                          "spawn_prefix)",
                          app->program, app->prefix.front()));
-    int error_number = 0;
-    if (std::string why = stops ? stop_on_exec(file, fd, error_number) : std::string(); !why.empty())
-        fail(fd, 's', error_number, why);
+    if (stops) {
+        auto armed = arm_exec_stop();
+        auto sent = armed ? send_descriptor(fd, "=", armed->get()) : Result<void>(armed.failure());
+        if (!sent)
+            fail(fd, 's', EIO,
+                 fmt::format("{} cannot be stopped at its first instruction: {}", file, sent.failure().text));
+    }
     auto argv = pointers(app->argv), envp = pointers(environment);
     ::execve(file.c_str(), argv.data(), envp.data());
     fail(fd, 'p', errno, fmt::format("cannot execute {}: {}", file, std::strerror(errno)));

@@ -3,6 +3,7 @@
 
 #include "common/config/config_values.h"
 #include "common/config/remedies.h"
+#include "common/job/debug_stops.h"
 #include "common/text/printable.h"
 #include "common/text/shell_words.h"
 #include "common/text/take_until.h"
@@ -138,6 +139,11 @@ constexpr Option own_options[] = {
              "message: the tasks of its host would wait for ever. The library removes the files that a task "
              "has registered for it (PMIX_REGISTER_CLEANUP) and answers nothing meanwhile: the time must "
              "cover that. Time in which the daemon is stopped does not count. 0 means never."},
+    {.key = "debug.stop", .member = &Settings::debug_stop, .user = true, .path = Option::Path::debug_stops,
+     .text = "Where the tasks of a job stop, for a debugger: exec, at their program's first instruction, where SIGCONT or "
+             "`pmixhost resume` lets them go on; init, in PMIx_Init, or app, where the program itself waits for a "
+             "debugger, until a tool releases them (PMIX_DEBUGGER_RELEASE). Meant for the environment of one srun; "
+             "`pmixhost debug srun ...` sets it. Tasks do not get that variable, and jobs that they spawn do not stop."},
     {.key = "io.capture", .member = &Settings::io_capture, .user = true, .words = on_off,
      .text = "Whether the daemon stands between the standard streams of a task and the resource manager, so that tools "
              "can follow what the tasks of a running job write, take it over, and write to their standard input "
@@ -262,6 +268,8 @@ Result<std::string> word_or_path(const Option &option, const RawValue &raw) {
     }
     if (text->empty() && option.path != Option::Path::directory)
         return *text;
+    if (option.path == Option::Path::debug_stops)
+        return DebugStops::parse(*text) ? Result<std::string>(*text) : error(ErrorKind::invalid, "no such places");
     if (option.path == Option::Path::command) {
         auto words = split_shell_words(*text);
         return words ? Result<std::string>(*text) : words.failure();
@@ -441,6 +449,9 @@ static std::string allowed_texts(const Option &option) {
     case Option::Path::command:
         return "a command, or empty: words as for a shell, which blanks separate and quotes join; nothing is "
                "expanded, and $ ` ; | & < > ( ) must be quoted";
+    case Option::Path::debug_stops:
+        return "exec, init or app, or several with ; between them, each for all ranks or, as in \"exec=0-3,7;init\", "
+               "for some; or empty";
     case Option::Path::none:
         break;
     }

@@ -24,12 +24,12 @@ struct OfPlugin {};
 
 struct Option {
     // The member's type is the option's type: uint32 a count, uint64 a size in bytes, milliseconds
-    // a duration, string one of `words` or a path, vector a list of names, or of rules for tools.
+    // a duration, string one of `words`, or as `path` says, vector a list of names, or of rules for tools.
     using Member =
         std::variant<std::uint32_t Settings::*, std::uint64_t Settings::*, std::chrono::milliseconds Settings::*,
                      std::string Settings::*, std::vector<std::string> Settings::*, std::vector<PlacedText> Settings::*,
                      PortRange Settings::*, OfPlugin>;
-    enum class Path { none, directory, directory_or_empty, log_pattern, program, command };
+    enum class Path { none, directory, directory_or_empty, log_pattern, program, command, debug_stops };
 
     std::string_view key; // "section.name"
     Member member;

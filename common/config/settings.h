@@ -59,6 +59,8 @@ struct Settings {
     std::chrono::milliseconds daemon_hang_timeout{30'000};    // a server that stands still; 0: none
     std::string daemon_evidence_directory;                    // empty: log_file's directory, else directory_base
     std::chrono::milliseconds daemon_library_timeout{20'000}; // libpmix gives no answer; 0: for ever
+    // [debug]
+    std::string debug_stop; // where tasks stop for a debugger: common/job/debug_stops.h
     // [io]
     std::string io_capture = "off";
     std::uint64_t io_cache = 1u << 20; // bytes that a daemon holds back for tools that are slow

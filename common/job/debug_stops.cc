@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <utility>
 
 namespace pmixhost {
 
@@ -60,13 +61,31 @@ std::optional<DebugStops> DebugStops::parse(std::string_view text) {
         std::string_view part = take_until(text, ';');
         std::size_t equals = part.find('=');
         auto word = std::find(stop_place_words.begin(), stop_place_words.end(), part.substr(0, equals));
-        if (equals == part.npos || word == stop_place_words.end())
+        if (word == stop_place_words.end())
             return std::nullopt;
         RankRanges &ranks = stops.ranks_[static_cast<std::size_t>(word - stop_place_words.begin())];
-        if (!ranks.empty() || !parse_stop_ranges(part.substr(equals + 1), ranks))
+        if (!ranks.empty())
+            return std::nullopt;
+        if (equals == part.npos || part.substr(equals + 1) == "all")
+            ranks.add(0, all_ranks);
+        else if (!parse_stop_ranges(part.substr(equals + 1), ranks))
             return std::nullopt;
     }
     return stops;
+}
+
+Result<void> DebugStops::fit(Rank count) {
+    for (RankRanges &ranks : ranks_) {
+        RankRanges wanted = std::exchange(ranks, {});
+        for (auto [first, last] : wanted.ranges()) {
+            Rank missing = first < count ? last : first;
+            if (missing >= count && missing != all_ranks)
+                return error(ErrorKind::not_found, "there is no rank {} to stop; the job has {} processes", missing,
+                             count);
+            ranks.add(first, std::min(last, count - 1));
+        }
+    }
+    return {};
 }
 
 } // namespace pmixhost

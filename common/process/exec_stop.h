@@ -1,19 +1,20 @@
 // Stops a process at the first instruction of the program that it is about to execute, for a debugger: it is then in
 // state T, as after SIGSTOP, nobody traces it, and SIGCONT lets it go on.
 //
-// Nothing but ptrace(2) sees that instruction, so a helper of a moment traces the process while it executes the
-// program. The helper is no child of the process, for whose program an unknown child would be a surprise. Where it
-// ends untimely the process is killed, so that no program runs on that was to be stopped. For pmixhost-task: no
-// library but libc's.
+// The process has the only writing end of a pipe, which its execve(2) closes, and the other end gives a signal for that
+// (fcntl(2), F_SETSIG): SIGSTOP, to the process itself. The kernel closes such descriptors, and looks for signals, on
+// its way from execve(2) to the program, so that no instruction comes first. Nobody is traced: a program whose file
+// gives it other privileges has them, and the kernel's rules for ptrace(2) do not matter.
 #pragma once
 
-#include <string>
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
 
 namespace pmixhost {
 
-// Called just before execve(`file`). Empty: the helper waits for that, and writes "=" to `fd` when the process has
-// stopped (-1: nowhere); it holds `fd`, and none of the other descriptors, until then. Otherwise why it is not
-// possible, with errno in `error_number`.
-std::string stop_on_exec(const std::string &file, int fd, int &error_number);
+// Called by the process, as its user, before it executes the program. The descriptor has to be open in another process
+// until then (descriptor_message.h): there, it hangs up (poll(2)) when the program has been executed, or the process
+// has ended without. A moment later it stands. Fails as pipe2(2) and fcntl(2) do.
+Result<UniqueFd> arm_exec_stop();
 
 } // namespace pmixhost

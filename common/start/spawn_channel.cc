@@ -106,11 +106,12 @@ bool give_spawn_secret(int fd, std::string_view secret) {
     return ::send(fd, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(line.size());
 }
 
-void say_created(int fd, std::string_view nspace) {
+void say_created(int fd, std::string_view nspace, std::size_t processes) {
     if (int error_fd = descriptor(spawn_stderr_variable); error_fd >= 0) {
         ::dup2(error_fd, STDERR_FILENO);
         ::close(error_fd);
     }
+    say(fd, fmt::format("processes {}", processes));
     say(fd, fmt::format("created {}", nspace));
 }
 
@@ -120,6 +121,16 @@ void say_launched(int fd, int status, std::string_view text) {
 
 void say_over(int fd, std::string_view text) {
     say(fd, fmt::format("over {}", text));
+}
+
+std::optional<std::uint32_t> parse_process_count(std::string_view line) {
+    constexpr std::string_view word = "processes ";
+    std::uint32_t count = 0;
+    if (!line.starts_with(word))
+        return std::nullopt;
+    const char *end = line.data() + line.size();
+    auto [stop, code] = std::from_chars(line.data() + word.size(), end, count);
+    return code == std::errc() && stop == end ? std::optional(count) : std::nullopt;
 }
 
 std::optional<SpawnEvent> parse_spawn_event(std::string_view line) {

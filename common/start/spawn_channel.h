@@ -1,5 +1,6 @@
 // What a program that was started for PMIx_Spawn (srun, pmixhost run) tells the launcher that started
 // it: the descriptor in PMIXHOST_SPAWN_FD, a stream of lines.
+//   processes COUNT       so many will the job have
 //   created NSPACE        the job has a name; from now on its errors are its own to show
 //   launched STATUS TEXT  every program of it runs (0), or one could not be started (a PMIx status)
 //   over TEXT             it has ended before that
@@ -47,8 +48,8 @@ UniqueFd take_spawn_channel();
 std::string take_spawn_secret(int fd);
 // For the launcher, before it starts the program: `fd` is its own end. False: the program would not get it.
 bool give_spawn_secret(int fd, std::string_view secret);
-// Says `created`, and gives the standard error back.
-void say_created(int fd, std::string_view nspace);
+// Says `processes` and `created`, and gives the standard error back.
+void say_created(int fd, std::string_view nspace, std::size_t processes);
 void say_launched(int fd, int status, std::string_view text);
 void say_over(int fd, std::string_view text);
 
@@ -60,5 +61,7 @@ struct SpawnEvent {
 };
 // `line` comes without its line break. Nothing when it is no such line.
 std::optional<SpawnEvent> parse_spawn_event(std::string_view line);
+// The same for `processes`, which is no event.
+std::optional<std::uint32_t> parse_process_count(std::string_view line);
 
 } // namespace pmixhost

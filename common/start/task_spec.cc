@@ -256,15 +256,16 @@ TaskStartReport parse_start_report(std::string_view said) {
     TaskStartReport report;
     if (said == "+" || said == "+=") {
         report.running = true;
-        report.stopped = said.size() > 1;
+        report.stops = said.size() > 1;
         return report;
     }
-    if (!said.starts_with("+-") || said.size() < 5) {
+    std::size_t minus = said.starts_with("+=-") ? 2 : 1;
+    if (!said.starts_with('+') || said.size() < minus + 4 || said[minus] != '-') {
         report.failure.text = "it ended before its program was executed";
         return report;
     }
-    report.failure.stage = said[2];
-    std::string_view rest = said.substr(3);
+    report.failure.stage = said[minus + 1];
+    std::string_view rest = said.substr(minus + 2);
     if (take_number(rest, report.failure.error_number) && !rest.empty())
         report.failure.text = rest.substr(1);
     return report;

@@ -64,7 +64,8 @@ inline constexpr const char *spawn_directory_variable = "PMIXHOST_SPAWN_DIRECTOR
 
 // What pmixhost-task says on the descriptor PMIXHOST_TASK_FD, which closes when the program runs:
 //   "+"                  it is about to execute the program
-//   "+="                 likewise; and then the program has been stopped at its first instruction
+//   "="                  behind that, with the descriptor of common/process/exec_stop.h: it stops at the program's
+//                        first instruction
 //   "-STAGE ERRNO TEXT"  it could not (STAGE is d (directory), p (program) or s (itself)); it ends when
 //                        the other side closes
 inline constexpr std::string_view task_fd_variable = "PMIXHOST_TASK_FD";
@@ -75,7 +76,7 @@ struct TaskStartFailure {
 };
 struct TaskStartReport {
     bool running = false; // it has been executed
-    bool stopped = false; // at its first instruction
+    bool stops = false;   // at its first instruction
     TaskStartFailure failure;
 };
 // `said`: all that came until the descriptor closed.

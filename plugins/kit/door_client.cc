@@ -1,6 +1,8 @@
 // See door_client.h.
 #include "plugins/kit/door_client.h"
 
+#include "common/process/descriptor_message.h"
+#include "common/process/exec_stop.h"
 #include "common/text/printable.h"
 #include "plugins/kit/hand_over_streams.h"
 
@@ -8,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -22,8 +25,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t door_magic = 0x504d4831;
-constexpr std::size_t max_door_text = 1024;                    // of a refusal
-constexpr std::uint32_t welcome = 0, welcome_with_streams = 2; // a reply's status
+constexpr std::size_t max_door_text = 1024;                           // of a refusal
+constexpr std::uint32_t refused = 1, with_streams = 2, with_stop = 4; // a reply's status; 0: welcome, and no more
 
 // A socket with a deadline. Each call fails (timeout, unreachable) or did the whole.
 class TimedSocket {
@@ -145,6 +148,19 @@ Result<std::vector<std::string>> split_variables(std::string_view bytes) {
     return variables;
 }
 
+// The daemon has to hold it before the program is executed, or it does not stop.
+Result<void> hand_over_stop(int socket, const std::function<Result<char>()> &await_answer) {
+    auto armed = arm_exec_stop();
+    auto sent = armed ? send_descriptor(socket, "s", armed->get()) : Result<void>(armed.failure());
+    auto answer = sent ? await_answer() : Result<char>(sent.failure());
+    if (!answer)
+        return error(answer.failure().kind, "the program cannot be stopped at its first instruction: {}",
+                     answer.failure().text);
+    if (*answer != '1')
+        return error(ErrorKind::unsupported, "the program cannot be stopped at its first instruction");
+    return {};
+}
+
 } // namespace
 
 Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid, Rank rank,
@@ -172,16 +188,20 @@ Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid,
     if (!body)
         return body.failure();
     std::uint32_t status = from_big_endian(head.substr(4));
-    if (status != welcome && status != welcome_with_streams)
+    if ((status & refused) || status > (with_streams | with_stop))
         return error(ErrorKind::denied, "{}", one_line(*body, max_door_text));
     auto variables = split_variables(*body);
-    if (variables && status == welcome_with_streams) {
-        auto answer = [&socket]() -> Result<char> {
-            auto byte = socket->receive(1);
-            return byte ? Result<char>(byte->front()) : Result<char>(byte.failure());
-        };
+    auto answer = [&socket]() -> Result<char> {
+        auto byte = socket->receive(1);
+        return byte ? Result<char>(byte->front()) : Result<char>(byte.failure());
+    };
+    if (variables && (status & with_streams)) {
         if (auto handed = hand_over_streams(socket->fd(), answer); !handed)
             return handed.failure();
+    }
+    if (variables && (status & with_stop)) {
+        if (auto armed = hand_over_stop(socket->fd(), answer); !armed)
+            return armed.failure();
     }
     if (variables && door)
         *door = socket->take();

@@ -132,9 +132,9 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
     decltype(Tasks::Events::on_exec_report) on_exec_report() {
         if (!start_.step.parent)
             return nullptr;
-        return [this](Rank rank, std::string said, UniqueFd task) {
+        return [this](Rank rank, ExecWords words) {
             if (!leaving_)
-                listener_->on_exec_report(rank, std::move(said), std::move(task));
+                listener_->on_exec_report(rank, std::move(words));
         };
     }
 

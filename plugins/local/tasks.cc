@@ -152,9 +152,9 @@ Result<void> Tasks::start(TaskSpec task, std::vector<std::string> environment, c
         loop_.watch(running.exec_errno.get(), EventLoop::readable, [this, rank](unsigned) { on_exec_result(rank); });
     running.end_watch = loop_.watch(running.pidfd.get(), EventLoop::readable, [this, rank](unsigned) { on_end(rank); });
     if (words) {
-        running.words = std::move(words);
+        running.words.task = std::move(words);
         running.words_watch =
-            loop_.watch(running.words.get(), EventLoop::readable, [this, rank](unsigned) { on_words(rank); });
+            loop_.watch(running.words.task.get(), EventLoop::readable, [this, rank](unsigned) { on_words(rank); });
     }
     running_.emplace(rank, std::move(running));
     events_.on_started(rank, pid);
@@ -179,21 +179,14 @@ void Tasks::on_exec_result(Rank rank) {
 }
 
 void Tasks::on_words(Rank rank) {
-    static constexpr std::size_t max_words = 4096;
     auto found = running_.find(rank);
     if (found == running_.end() || !found->second.words_watch)
         return;
     Running &task = found->second;
-    char buffer[1024];
-    ssize_t n = ::recv(task.words.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    if (!task.words.take())
         return;
-    if (n > 0 && task.said.size() + static_cast<std::size_t>(n) <= max_words) {
-        task.said.append(buffer, static_cast<std::size_t>(n));
-        return;
-    }
     task.words_watch.reset();
-    events_.on_exec_report(rank, std::move(task.said), std::move(task.words));
+    events_.on_exec_report(rank, std::move(task.words));
 }
 
 void Tasks::on_end(Rank rank) {
@@ -201,7 +194,7 @@ void Tasks::on_end(Rank rank) {
     for (auto found = running_.find(rank); found != running_.end() && found->second.words_watch;
          found = running_.find(rank)) {
         char byte;
-        if (::recv(found->second.words.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
+        if (::recv(found->second.words.task.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
             break; // a descendant has it
         on_words(rank);
     }

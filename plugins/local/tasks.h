@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/loop/event_loop.h"
+#include "common/start/exec_words.h"
 #include "plugins/local/start.h"
 
 #include <functional>
@@ -25,7 +26,7 @@ class Tasks {
         std::function<void(Rank, int wait_status)> on_ended;
         // If this is set, each task gets a descriptor, PMIXHOST_TASK_FD (common/start/task_spec.h). Called with what
         // the task said there until it closed.
-        std::function<void(Rank, std::string said, UniqueFd task)> on_exec_report;
+        std::function<void(Rank, ExecWords)> on_exec_report;
     };
     Tasks(EventLoop &loop, Events events) : loop_(loop), events_(std::move(events)) {}
     Tasks(const Tasks &) = delete;
@@ -49,8 +50,8 @@ class Tasks {
   private:
     struct Running {
         pid_t pid = -1;
-        UniqueFd pidfd, exec_errno, words;
-        std::string said;
+        UniqueFd pidfd, exec_errno;
+        ExecWords words;
         std::string program;
         EventLoop::Handle end_watch, exec_watch, words_watch;
     };

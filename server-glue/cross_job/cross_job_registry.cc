@@ -67,7 +67,7 @@ static void add_host_of(InfoList &info, const StepInfo &step, HostIndex host) {
 }
 
 static Result<InfoList> cross_job_info(const StepInfo &step, HostIndex here) {
-    auto info = job_info(step, {}, {});
+    auto info = job_info(step, {}, {}, {});
     if (info && here != no_host && !step.map.ranks_on(here).empty())
         add_host_of(*info, step, here);
     return info;

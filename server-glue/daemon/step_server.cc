@@ -2,6 +2,7 @@
 #include "server-glue/daemon/step_server.h"
 
 #include "server-glue/daemon/supervisor.h"
+#include "server-glue/debug/step_stops.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/tasks/client_asks.h"
 #include "server-glue/tasks/remedies.h"
@@ -29,8 +30,15 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start, std::functio
     if (!library_thread)
         return library_thread.failure();
     RmBackend &backend = start.backend;
-    std::unique_ptr<StepServer> server(
-        new StepServer(std::move(start), std::move(*library_thread), std::move(*directory), std::move(on_end)));
+    auto stops = stops_of(backend.step(), start.settings);
+    if (stops && !start.door && !backend.step().parent && !stops->at(StopPlace::exec).empty())
+        stops =
+            error(ErrorKind::unsupported, "debug.stop: processes that this resource manager's backend starts itself "
+                                          "cannot stop at their first instruction; next: init or app");
+    if (!stops)
+        return stops.failure();
+    std::unique_ptr<StepServer> server(new StepServer(std::move(start), std::move(*stops), std::move(*library_thread),
+                                                      std::move(*directory), std::move(on_end)));
     if (auto opened = server->peers_.open(); !opened)
         return opened.failure();
     if (auto begun = backend.start(*server); !begun)
@@ -39,10 +47,10 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start, std::functio
     return server;
 }
 
-StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_thread, PrivateDirectory directory,
-                       std::function<void(Result<void>)> on_end)
-    : context_(start.loop, start.log, start.settings, start.backend, start.live_on), page_(start.page),
-      door_(std::move(start.door)), directory_(std::move(directory)),
+StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThread> library_thread,
+                       PrivateDirectory directory, std::function<void(Result<void>)> on_end)
+    : context_(start.loop, start.log, start.settings, start.backend, start.live_on, std::move(stops)),
+      page_(start.page), door_(std::move(start.door)), directory_(std::move(directory)),
       library_(context_, std::move(library_thread), directory_.path(), std::move(start.evidence),
                {[this] {
                     tasks_.set_library(*context_.library);
@@ -57,7 +65,8 @@ StepServer::StepServer(Start start, std::unique_ptr<LibraryThread> library_threa
       upcalls_(context_.loop, library_.thread(),
                {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
       peers_(context_, services_), launch_outcome_(context_),
-      tasks_(context_.loop, context_.log, context_.step, directory_.path(), start.table, task_callbacks()),
+      tasks_(context_.loop, context_.log, context_.step, context_.stops, directory_.path(), start.table,
+             task_callbacks()),
       services_(context_), ending_(context_, services_, page_, std::move(on_end)), timer_(context_.loop, [this] {
           context_.tell_services([now = context_.now()](StepService &each) { each.on_time(now); });
       }) {
@@ -100,7 +109,9 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
         };
     out.on_failure = [this](Error why) { ending_.end(std::move(why)); };
     out.on_launched = [this] { launch_outcome_.launched(); };
-    out.on_exec_stop = [this](Rank rank) { services_.debug.stopped_on_exec(rank); };
+    out.await_exec_stop = [this](Rank rank, UniqueFd armed, std::function<void(bool)> stands) {
+        services_.debug.await_exec_stop(rank, std::move(armed), std::move(stands));
+    };
     out.on_launch_failed = [this](const TaskStartFailure &failure, UniqueFd task) {
         launch_outcome_.failed(failure, std::move(task));
     };

@@ -38,7 +38,7 @@ class StepServer final : private BackendListener {
     void leave();
 
   private:
-    StepServer(Start start, std::unique_ptr<LibraryThread> library_thread, PrivateDirectory directory,
+    StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThread> library_thread, PrivateDirectory directory,
                std::function<void(Result<void>)> on_end);
     void begin();
     LocalTasks::Callbacks task_callbacks();
@@ -52,9 +52,7 @@ class StepServer final : private BackendListener {
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }
     void on_daemon_left(HostIndex host) override { context_.mesh->left(host); }
-    void on_exec_report(Rank rank, std::string said, UniqueFd task) override {
-        tasks_.exec_report(rank, said, std::move(task));
-    }
+    void on_exec_report(Rank rank, ExecWords words) override { tasks_.exec_report(rank, std::move(words)); }
 
     StepContext context_;
     StatusPage *page_;

@@ -6,7 +6,6 @@
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/step/step_messages.h"
-#include "server-glue/tasks/job_info.h"
 
 #include <algorithm>
 #include <csignal>
@@ -19,7 +18,8 @@ namespace pmixhost {
 static constexpr std::size_t most_named = 4096;
 
 StepDebug::StepDebug(StepContext &context, StepEvents &events)
-    : context_(context), events_(events), stops_(stops_of(context.step)),
+    : context_(context), events_(events), stops_(context.stops),
+      exec_stops_(context.loop, [&context](Rank rank) { return context.tasks->watch().pid_of(rank); }),
       board_(*this, context.step.map, context.self(), stops_) {}
 
 void StepDebug::take_asks(UpcallHandlers &handlers) {
@@ -49,6 +49,16 @@ void StepDebug::stopped(const StopAsk &ask) {
         return release(who.rank);
     context_.log.debug("rank {} has stopped at {}", who.rank, printable(ask.breakpoint));
     board_.stopped(place, who.rank, ask.breakpoint);
+}
+
+void StepDebug::await_exec_stop(Rank rank, UniqueFd armed, std::function<void(bool)> stands) {
+    exec_stops_.await(rank, std::move(armed), [this, rank, stands = std::move(stands)](bool stopped) {
+        if (stopped)
+            stopped_on_exec(rank);
+        else if (!context_.tasks->gone(rank))
+            context_.log.error("rank {} has not stopped at its first instruction", rank);
+        stands(stopped);
+    });
 }
 
 void StepDebug::stopped_on_exec(Rank rank) {
@@ -102,7 +112,7 @@ void StepDebug::on_event(pmix_status_t, const Process &, const InfoList &info) {
     });
 }
 
-// The spawner hears it as an event of the other job, with all of its job and its tools; the tools of this job too.
+// The tools of this job hear it, and a spawner, as an event of the other job, with all of its job and its tools.
 void StepDebug::all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) {
     const std::string &nspace = context_.step.nspace;
     std::vector<pmix_proc_t> named;
@@ -127,6 +137,8 @@ void StepDebug::all_stopped(StopPlace place, const Bytes &breakpoint, const Rank
         return context_.log.error("nobody can be told that the processes have stopped: {}", message.failure().text);
     context_.log.info("all who shall stop at {} have", printable(breakpoint));
     events_.tell_step(*message);
+    if (!context_.step.parent)
+        return;
     message->nspaces = {context_.step.parent->nspace};
     message->once = fmt::format("stopped:{}", static_cast<int>(place));
     events_.tell_job(std::move(*message));

@@ -1,7 +1,8 @@
-// The stops of debuggers in a spawned job: tells the spawner when all who were asked for have stopped, and lets go on
+// The stops of debuggers in a job: tells tools and the spawner when all who were asked for have stopped, and lets go on
 // whom nobody asked for, and those at their first instruction (stop_board.h; contrib/doc/decisions/debug.md).
 #pragma once
 
+#include "server-glue/debug/exec_stop_watch.h"
 #include "server-glue/debug/stop_ask.h"
 #include "server-glue/debug/stop_board.h"
 #include "server-glue/events/step_events.h"
@@ -12,8 +13,9 @@ class StepDebug final : public StepService, private StopPort {
   public:
     StepDebug(StepContext &context, StepEvents &events);
 
-    // A process of this host stands at its program's first instruction.
-    void stopped_on_exec(Rank rank);
+    // A process of this host is about to execute its program, and stops then (exec_stop_watch.h); `stands` is called
+    // once, with whether it has.
+    void await_exec_stop(Rank rank, UniqueFd armed, std::function<void(bool)> stands);
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
@@ -27,12 +29,14 @@ class StepDebug final : public StepService, private StopPort {
     void send_stopped(HostIndex to, const wire::RanksStopped &message) override { context_.send(to, message); }
     void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) override;
 
+    void stopped_on_exec(Rank rank);
     void stopped(const StopAsk &ask);
     void release(Rank rank);
 
     StepContext &context_;
     StepEvents &events_;
-    DebugStops stops_;
+    const DebugStops &stops_;
+    ExecStopWatch exec_stops_;
     StopBoard board_;
     std::set<Rank> at_exec_; // of this host, stopped at their first instruction
 };

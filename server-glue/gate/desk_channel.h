@@ -11,7 +11,7 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "common/base/unique_fd.h"
+#include "common/process/descriptor_message.h"
 
 #include <cstdint>
 #include <optional>
@@ -20,18 +20,9 @@
 
 namespace pmixhost {
 
-inline constexpr std::size_t longest_desk_word = 4096;
+inline constexpr std::size_t longest_desk_word = longest_with_descriptor;
 
-// Fails as sendmsg(2) does. `with` stays the caller's.
-Result<void> send_descriptor(int channel, const std::string &bytes, int with);
-struct WithDescriptor {
-    std::string bytes; // empty: the other end has closed
-    UniqueFd fd;       // may be empty: there was none, or this process has no room for one
-};
-// Nothing: there is no message yet (EAGAIN, EINTR). Fails as recvmsg(2) does, and (invalid) for a message that has more
-// than one descriptor: of these none stays, and the channel is to be closed.
-Result<std::optional<WithDescriptor>> receive_descriptor(int channel, int flags);
-// The same for bytes; descriptors that come with them do not get into this process.
+// The same as receive_descriptor() for bytes; descriptors that come with them do not get into this process.
 Result<std::optional<std::string>> receive_word(int channel);
 // False: it did not fit, and is dropped.
 bool say(int channel, const std::string &word);

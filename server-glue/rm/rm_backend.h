@@ -17,6 +17,7 @@
 #include "common/job/job_map.h"
 #include "common/job/process_set.h"
 #include "common/loop/event_loop.h"
+#include "common/start/exec_words.h"
 #include "common/start/start_document.h"
 #include "common/transport/link_faults.h"
 #include "server-glue/rm/facets.h"
@@ -98,8 +99,8 @@ class BackendListener {
     virtual void on_task_started(Rank rank, pid_t pid) = 0;
     virtual void on_task_ended(Rank rank, int wait_status) = 0;
     // From such a backend, in a step with StepInfo::parent: what a task said on PMIXHOST_TASK_FD
-    // (common/start/task_spec.h) until it closed. The task waits until `task` is dropped.
-    virtual void on_exec_report(Rank rank, std::string said, UniqueFd task) = 0;
+    // (common/start/task_spec.h) until it closed.
+    virtual void on_exec_report(Rank rank, ExecWords words) = 0;
     // The daemon of that host has ended in order; a contact message did not find it.
     virtual void on_daemon_left(HostIndex host) = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "common/base/log.h"
 #include "common/config/settings.h"
+#include "common/job/debug_stops.h"
 #include "common/policy/rule.h"
 #include "common/transport/mesh.h"
 #include "server-glue/core/central_roles.h"
@@ -25,16 +26,19 @@ class PmixLibrary;
 
 class StepContext final : public HostPort {
   public:
-    StepContext(EventLoop &the_loop, Log &the_log, const Settings &the_settings, RmBackend &the_backend, bool lives_on)
+    StepContext(EventLoop &the_loop, Log &the_log, const Settings &the_settings, RmBackend &the_backend, bool lives_on,
+                DebugStops the_stops)
         : loop(the_loop), log(the_log), settings(the_settings), backend(the_backend), step(the_backend.step()),
-          live_on(lives_on), client_libraries(the_log, the_backend.user_notes(), host_name(), library_version()) {}
+          live_on(lives_on), stops(std::move(the_stops)),
+          client_libraries(the_log, the_backend.user_notes(), host_name(), library_version()) {}
 
     EventLoop &loop;
     Log &log;
     const Settings &settings;
     RmBackend &backend;
     const StepInfo &step;
-    const bool live_on; // the job goes on when it loses processes or hosts
+    const bool live_on;     // the job goes on when it loses processes or hosts
+    const DebugStops stops; // where its processes stop for a debugger
     ClientLibraries client_libraries;
 
     // Filled one after the other while the server is made.

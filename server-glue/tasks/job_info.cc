@@ -51,8 +51,7 @@ void add_parent(InfoList &info, const StepInfo &step) {
 
 // libpmix 4.2 and 5.0 hold every process of a host that knows of a stop in PMIx_Init, whomever it names; the daemon
 // releases those who are not meant (server-glue/debug/).
-void add_stops(InfoList &info, const StepInfo &step) {
-    DebugStops stops = stops_of(step);
+void add_stops(InfoList &info, const StepInfo &step, const DebugStops &stops) {
     const RankRanges &app = stops.at(StopPlace::app);
     auto ranks = step.map.ranks_on(step.self);
     if (std::any_of(ranks.begin(), ranks.end(), [&](Rank r) { return stops.at(StopPlace::init).contains(r); }))
@@ -161,12 +160,7 @@ void add_this_host(InfoList &info, const StepInfo &step, const std::vector<Local
 
 } // namespace
 
-DebugStops stops_of(const StepInfo &step) {
-    auto stops = step.parent ? DebugStops::parse(step.parent->stops) : std::nullopt;
-    return stops ? std::move(*stops) : DebugStops();
-}
-
-Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks,
+Result<InfoList> job_info(const StepInfo &step, const DebugStops &stops, const std::vector<LocalTask> &tasks,
                           const JobDirectories &directories) {
     const JobMap &map = step.map;
     std::vector<std::vector<Rank>> ranks_by_host;
@@ -222,7 +216,7 @@ Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &ta
 
     if (step.self != no_host) {
         add_this_host(info, step, tasks);
-        add_stops(info, step);
+        add_stops(info, step, stops);
     }
 
     for (std::uint32_t a = 0; a < step.apps.size(); ++a)

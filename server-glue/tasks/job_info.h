@@ -24,10 +24,8 @@ struct JobDirectories {
     std::string nspace;  // PMIX_NSDIR
 };
 
-// Who shall stop for a debugger; nobody where the text of StepInfo::Parent is none.
-DebugStops stops_of(const StepInfo &step);
-
 // Runs in the library thread, which alone asks libpmix for what the maps are written in.
-Result<InfoList> job_info(const StepInfo &step, const std::vector<LocalTask> &tasks, const JobDirectories &directories);
+Result<InfoList> job_info(const StepInfo &step, const DebugStops &stops, const std::vector<LocalTask> &tasks,
+                          const JobDirectories &directories);
 
 } // namespace pmixhost

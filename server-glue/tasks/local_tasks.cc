@@ -14,9 +14,9 @@
 
 namespace pmixhost {
 
-LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory, TaskTable *table,
-                       Callbacks callbacks)
-    : loop_(loop), log_(log), step_(step), directory_(std::move(directory)), table_(table),
+LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, const DebugStops &stops, std::string directory,
+                       TaskTable *table, Callbacks callbacks)
+    : loop_(loop), log_(log), step_(step), stops_(stops), directory_(std::move(directory)), table_(table),
       callbacks_(std::move(callbacks)),
       watch_(loop, [this](Rank rank, std::optional<int> status) { task_gone(rank, status); }) {}
 
@@ -27,27 +27,37 @@ void LocalTasks::set_library(PmixLibrary &library) {
 
 void LocalTasks::open_door(UniqueFd fd) {
     TaskDoor::ExecReport exec_report;
+    TaskDoor::ExecStops exec_stops;
+    // What the RM starts for a spawned process is not yet its program.
     if (step_.parent)
-        exec_report = [this](Rank rank, std::string said, UniqueFd connection) {
-            this->exec_report(rank, said, std::move(connection));
-        };
+        exec_report = [this](Rank rank, ExecWords words) { this->exec_report(rank, std::move(words)); };
+    else if (!stops_.at(StopPlace::exec).empty())
+        exec_stops = {
+            [this](Rank rank) { return stops_.at(StopPlace::exec).contains(rank); },
+            [this](Rank rank, UniqueFd armed) { callbacks_.await_exec_stop(rank, std::move(armed), [](bool) {}); }};
     door_ = std::make_unique<TaskDoor>(
         loop_, log_, std::move(fd), ::getuid(), [this](TaskDoor::Knock k) { knock(std::move(k)); },
-        std::move(exec_report), callbacks_.take_streams);
+        std::move(exec_report), callbacks_.take_streams, std::move(exec_stops));
 }
 
-void LocalTasks::exec_report(Rank rank, std::string_view said, UniqueFd connection) {
-    auto report = parse_start_report(said);
+void LocalTasks::exec_report(Rank rank, ExecWords words) {
+    auto report = parse_start_report(words.said);
     if (!report.running)
-        return callbacks_.on_launch_failed(report.failure, std::move(connection));
-    if (!report.stopped && stops_of(step_).at(StopPlace::exec).contains(rank))
-        return callbacks_.on_launch_failed(
-            {'s', EIO,
-             fmt::format("rank {} could not be stopped at its first instruction: it, or who should stop it, ended",
-                         rank)},
-            std::move(connection));
-    if (report.stopped)
-        callbacks_.on_exec_stop(rank);
+        return callbacks_.on_launch_failed(report.failure, std::move(words.task));
+    if (!stops_.at(StopPlace::exec).contains(rank))
+        return task_runs(rank);
+    auto stands = [this, rank](bool stands) {
+        if (stands)
+            return task_runs(rank);
+        callbacks_.on_launch_failed(
+            {'s', EIO, fmt::format("rank {} could not be stopped at its first instruction", rank)}, UniqueFd());
+    };
+    if (!report.stops || !words.armed)
+        return stands(false);
+    callbacks_.await_exec_stop(rank, std::move(words.armed), std::move(stands));
+}
+
+void LocalTasks::task_runs(Rank rank) {
     running_.insert(rank);
     if (running_.size() == step_.map.ranks_on(step_.self).size())
         callbacks_.on_launched();
@@ -124,12 +134,12 @@ void LocalTasks::register_nspace() {
     }
     JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory, directory_};
     // The step's description does not change, and stays until the daemon ends.
-    auto describe = [&step = step_, bindings, directories] {
+    auto describe = [&step = step_, &stops = stops_, bindings, directories] {
         std::vector<LocalTask> tasks;
         for (const auto &[rank, cpus] : bindings)
             tasks.push_back({rank, cpus ? PmixLibrary::cpuset_string(*cpus) : std::string(),
                              cpus ? PmixLibrary::locality_string(*cpus) : std::string()});
-        return job_info(step, tasks, directories);
+        return job_info(step, stops, tasks, directories);
     };
     library_->register_nspace(step_.nspace, static_cast<int>(ranks.size()), std::move(describe),
                               [this](Result<void> done) {

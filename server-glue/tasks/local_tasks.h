@@ -12,6 +12,8 @@
 
 #include "common/base/log.h"
 #include "common/config/settings.h"
+#include "common/job/debug_stops.h"
+#include "common/start/exec_words.h"
 #include "common/start/task_spec.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/rm/rm_backend.h"
@@ -37,15 +39,17 @@ class LocalTasks {
         std::function<void(Error)> on_failure; // the daemon cannot serve
         // Only in a spawned step: every task of this host executes its program.
         std::function<void()> on_launched;
-        // Likewise: a task stands at its program's first instruction, as was asked.
-        std::function<void(Rank)> on_exec_stop;
+        // A task's program will stop at its first instruction, as was asked (common/process/exec_stop.h). `stands` is
+        // called once, with whether it has.
+        std::function<void(Rank, UniqueFd armed, std::function<void(bool)> stands)> await_exec_stop;
         // Likewise: a task could not execute its program. It waits until `task` is dropped.
         std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
         // Empty: tasks keep their standard streams.
         TaskDoor::TakeStreams take_streams;
     };
-    LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, std::string directory, TaskTable *table,
-               Callbacks callbacks);
+    // `stops`: where tasks stop for a debugger; outlives this object.
+    LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, const DebugStops &stops, std::string directory,
+               TaskTable *table, Callbacks callbacks);
 
     // What each task gets beside what the library gives it (server-glue/tasks/remedies.h).
     void set_remedies(std::vector<std::string> entries) { remedies_ = std::move(entries); }
@@ -58,7 +62,7 @@ class LocalTasks {
     void started(Rank rank, pid_t pid);
     void ended(Rank rank, std::optional<int> wait_status);
     // What a spawned task said until its program was executed.
-    void exec_report(Rank rank, std::string_view said, UniqueFd connection);
+    void exec_report(Rank rank, ExecWords words);
 
     void client_connected(Rank rank);
     // A client is in PMIx_Finalize. True when it is the last of this host that had not been.
@@ -76,6 +80,7 @@ class LocalTasks {
 
   private:
     void knock(TaskDoor::Knock knock);
+    void task_runs(Rank rank);
     void register_when_complete();
     void register_nspace();
     void answer_all();
@@ -91,6 +96,7 @@ class LocalTasks {
     EventLoop &loop_;
     Log &log_;
     const StepInfo &step_;
+    const DebugStops &stops_;
     std::string directory_;
     TaskTable *table_;
     Callbacks callbacks_;

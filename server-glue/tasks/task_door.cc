@@ -2,6 +2,7 @@
 #include "server-glue/tasks/task_door.h"
 
 #include "common/peer/peer_process.h"
+#include "common/process/descriptor_message.h"
 #include "common/wire/codec.h"
 
 #include <algorithm>
@@ -19,26 +20,28 @@ static constexpr auto visitor_patience = std::chrono::seconds(10);
 static constexpr std::size_t max_visitors = 8192; // with those that wait for their answer
 static constexpr StrangerLimits::Bounds silent_bounds{256, 32};
 static constexpr int batch = 64;
-static constexpr std::size_t max_parting_words = 4096;
-static constexpr std::uint32_t welcome = 0, refused = 1, welcome_with_streams = 2; // a reply's status
+// A reply's status; 0: welcome, and no more.
+static constexpr std::uint32_t refused = 1, with_streams = 2, with_stop = 4;
 
 struct TaskDoor::Visitor {
     UniqueFd fd;
     pid_t pid = 0;
     gid_t gid = 0;
     Rank rank = 0;
-    bool welcome = false;
+    bool welcome = false, stops = false;
     Bytes request;
     Bytes reply;
     std::size_t written = 0;
+    ExecWords words; // has the connection once the reply is out, in spawned steps
     EventLoop::Handle watch;
     EventLoop::Handle timer;
 };
 
 TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
-                   ExecReport on_exec_report, TakeStreams take_streams)
+                   ExecReport on_exec_report, TakeStreams take_streams, ExecStops exec_stops)
     : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)),
-      on_exec_report_(std::move(on_exec_report)), take_streams_(std::move(take_streams)), silent_(silent_bounds) {
+      on_exec_report_(std::move(on_exec_report)), take_streams_(std::move(take_streams)),
+      exec_stops_(std::move(exec_stops)), silent_(silent_bounds) {
     fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
     watch_door();
 }
@@ -130,7 +133,9 @@ void TaskDoor::read(std::uint64_t id) {
             if (found == visitors_.end())
                 return;
             Bytes body;
-            found->second->welcome = environment.ok();
+            Visitor &visitor = *found->second;
+            visitor.welcome = environment.ok();
+            visitor.stops = environment.ok() && exec_stops_.wanted && exec_stops_.wanted(visitor.rank);
             if (environment) {
                 for (const auto &entry : *environment) {
                     body += entry;
@@ -139,11 +144,11 @@ void TaskDoor::read(std::uint64_t id) {
             } else {
                 body = environment.failure().text;
             }
-            wire::Writer writer(found->second->reply);
+            wire::Writer writer(visitor.reply);
             writer.put(door_magic);
-            writer.put(!environment ? refused : take_streams_ ? welcome_with_streams : welcome);
+            writer.put(!environment ? refused : (take_streams_ ? with_streams : 0) | (visitor.stops ? with_stop : 0));
             writer.put(body);
-            found->second->timer = loop_.after(visitor_patience, [this, id] { visitors_.erase(id); });
+            visitor.timer = loop_.after(visitor_patience, [this, id] { visitors_.erase(id); });
             write(id);
         },
         error(ErrorKind::unreachable, "pmixhostd ended before it had an answer"));
@@ -174,7 +179,7 @@ void TaskDoor::write(std::uint64_t id) {
     if (visitor.welcome && take_streams_)
         await_streams(id);
     else
-        after_reply(id);
+        await_stop(id);
 }
 
 void TaskDoor::after_reply(std::uint64_t id) {
@@ -246,6 +251,29 @@ void TaskDoor::await_streams(std::uint64_t id) {
             take_streams_(visitor.rank, std::move(*streams));
         else if (heard)
             log_.warning("the standard streams of rank {} stay with it: they cannot be taken", visitor.rank);
+        await_stop(id);
+    });
+}
+
+void TaskDoor::await_stop(std::uint64_t id) {
+    Visitor &visitor = *visitors_.at(id);
+    if (!visitor.stops)
+        return after_reply(id);
+    visitor.timer.reset(); // as in await_streams()
+    visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::readable, [this, id](unsigned) {
+        auto found = visitors_.find(id);
+        if (found == visitors_.end())
+            return;
+        Visitor &visitor = *found->second;
+        auto armed = receive_descriptor(visitor.fd.get(), MSG_DONTWAIT);
+        if (armed && !armed->has_value())
+            return;
+        visitor.watch.reset();
+        bool taken = armed && (*armed)->bytes == "s" && (*armed)->fd;
+        const char answer = taken ? '1' : '0';
+        if (taken)
+            exec_stops_.take(visitor.rank, std::move((*armed)->fd));
+        (void)::send(visitor.fd.get(), &answer, 1, MSG_NOSIGNAL | MSG_DONTWAIT); // who has gone does not stop
         after_reply(id);
     });
 }
@@ -253,26 +281,20 @@ void TaskDoor::await_streams(std::uint64_t id) {
 void TaskDoor::listen_on(std::uint64_t id) {
     Visitor &visitor = *visitors_.at(id);
     visitor.timer.reset(); // a task prolog may take its time
-    visitor.reply.clear(); // from now on what the task says
-    visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::readable, [this, id](unsigned) {
+    visitor.watch.reset();
+    visitor.words.task = std::move(visitor.fd);
+    visitor.watch = loop_.watch(visitor.words.task.get(), EventLoop::readable, [this, id](unsigned) {
         auto found = visitors_.find(id);
         if (found == visitors_.end())
             return;
         Visitor &visitor = *found->second;
-        char buffer[1024];
-        ssize_t n = ::recv(visitor.fd.get(), buffer, sizeof buffer, 0);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        if (!visitor.words.take())
             return;
-        if (n > 0 && visitor.reply.size() + static_cast<std::size_t>(n) <= max_parting_words) {
-            visitor.reply.append(buffer, static_cast<std::size_t>(n));
-            return;
-        }
         Rank rank = visitor.rank;
-        Bytes said = std::move(visitor.reply);
         visitor.watch.reset();
-        UniqueFd connection = std::move(visitor.fd);
+        ExecWords words = std::move(visitor.words);
         visitors_.erase(found);
-        on_exec_report_(rank, std::move(said), std::move(connection));
+        on_exec_report_(rank, std::move(words));
     });
 }
 

@@ -11,6 +11,7 @@
 #include "common/job/job_map.h"
 #include "common/loop/event_loop.h"
 #include "common/peer/stranger_limits.h"
+#include "common/start/exec_words.h"
 #include "server-glue/core/one_shot.h"
 #include "server-glue/core/task_descriptors.h"
 
@@ -30,15 +31,20 @@ class TaskDoor {
         Answer answer;
     };
     // Gets what a task said after it had its environment, until it closed or said its last: for spawned processes,
-    // whether their program was executed (common/start/task_spec.h). A task that waits for the connection's end
-    // before it ends itself sees it when `connection` is dropped.
-    using ExecReport = std::function<void(Rank, std::string said, UniqueFd connection)>;
+    // whether their program was executed.
+    using ExecReport = std::function<void(Rank, ExecWords)>;
     // Takes the standard streams that a task hands over when it has its environment.
     using TakeStreams = std::function<void(Rank, TaskDescriptors)>;
+    // Whose program shall stop at its first instruction, and where what a task has armed for that goes
+    // (common/process/exec_stop.h). For tasks that execute their program right behind the door.
+    struct ExecStops {
+        std::function<bool(Rank)> wanted; // empty: nobody's
+        std::function<void(Rank, UniqueFd)> take;
+    };
     // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_exec_report`
     // the daemon closes first; without `take_streams` tasks keep their streams.
     TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
-             ExecReport on_exec_report = nullptr, TakeStreams take_streams = nullptr);
+             ExecReport on_exec_report = nullptr, TakeStreams take_streams = nullptr, ExecStops exec_stops = {});
     ~TaskDoor();
 
   private:
@@ -51,6 +57,7 @@ class TaskDoor {
     void write(std::uint64_t id);
     void after_reply(std::uint64_t id);
     void await_streams(std::uint64_t id);
+    void await_stop(std::uint64_t id);
     void listen_on(std::uint64_t id);
 
     EventLoop &loop_;
@@ -60,6 +67,7 @@ class TaskDoor {
     std::function<void(Knock)> on_knock_;
     ExecReport on_exec_report_;
     TakeStreams take_streams_;
+    ExecStops exec_stops_;
     std::map<std::uint64_t, std::unique_ptr<Visitor>> visitors_;
     std::uint64_t next_ = 1;
     StrangerLimits silent_; // those of visitors_ that have not said what they want, by their pids

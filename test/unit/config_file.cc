@@ -271,8 +271,9 @@ void test_users_may_set_no_path_and_no_port(void **) {
     for (const auto &option : config_options()) {
         if (!option.user)
             continue;
-        // But what only the own programs are started with.
-        assert_true(option.path == Option::Path::none || option.path == Option::Path::command);
+        // But what only the own programs are started with, and what is none.
+        assert_true(option.path == Option::Path::none || option.path == Option::Path::command ||
+                    option.path == Option::Path::debug_stops);
         assert_false(std::holds_alternative<PortRange Settings::*>(option.member));
         // Of interfaces; a list of words is one of those that the table names.
         assert_true(!option.words.empty() ||

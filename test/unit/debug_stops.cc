@@ -64,7 +64,7 @@ void the_text_is_read_as_it_was_written(void **) {
         assert_string_equal(stops_at(text).text().c_str(), text);
     assert_true(stops_at("").empty());
     assert_true(stops_at("init=2-4").at(StopPlace::init).contains(3));
-    for (const char *text : {"here=1", "exec", "exec=", "exec=1;exec=2", "exec=3-1", "exec=1-", "exec=1-2x", "exec=a",
+    for (const char *text : {"here=1", "exec=", "exec=1;exec=2", "exec=3-1", "exec=1-", "exec=1-2x", "exec=a",
                              "exec=-1", "exec=4294967296", "exec=1;", ";", "init=1 "})
         assert_int_equal(DebugStops::parse(text).has_value(), std::string(text) == "exec=1;");
     assert_false(DebugStops::parse("exec=" + std::string(DebugStops::max_text, '1')).has_value());
@@ -161,6 +161,16 @@ void a_host_speaks_for_its_own_alone(void **) {
     assert_string_equal(hosts.told.c_str(), "[1 here exec=0-4 by 0]");
 }
 
+void a_user_may_leave_out_who(void **) {
+    auto stops = stops_at("exec;init=all;app=0,2");
+    assert_true(stops.fit(3).ok());
+    assert_string_equal(stops.text().c_str(), "exec=0-2;init=0-2;app=0,2");
+    auto late = stops_at("app=0-3");
+    assert_string_equal(late.fit(3).failure().text.c_str(), "there is no rank 3 to stop; the job has 3 processes");
+    for (const char *text : {"never", "exec=", "exec=a", "exec=3-1", "exec;exec", "=1"})
+        assert_false(DebugStops::parse(text).has_value());
+}
+
 } // namespace
 
 int main() {
@@ -173,6 +183,7 @@ int main() {
         cmocka_unit_test(a_lost_host_is_not_waited_for),
         cmocka_unit_test(the_next_host_takes_over),
         cmocka_unit_test(a_host_speaks_for_its_own_alone),
+        cmocka_unit_test(a_user_may_leave_out_who),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

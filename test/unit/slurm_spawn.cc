@@ -407,6 +407,9 @@ void lines_of_the_channel_are_understood(void **) {
     assert_true(event && event->kind == SpawnEvent::Kind::launched && event->status == -190);
     assert_string_equal(event->text.c_str(), "some text");
     assert_string_equal(parse_spawn_event("created slurm.1.2")->text.c_str(), "slurm.1.2");
+    assert_int_equal(*parse_process_count("processes 17"), 17);
+    for (const char *line : {"", "processes", "processes ", "processes -1", "processes 4294967296", "processes 1 2"})
+        assert_false(parse_process_count(line).has_value());
     assert_true(parse_spawn_event("over ")->kind == SpawnEvent::Kind::over);
     for (const char *line : {"", "created", "launched", "launched x y", "launched 5", "other x"})
         assert_false(parse_spawn_event(line).has_value());

@@ -257,7 +257,7 @@ void stops_for_debuggers_are_in_the_plan(void **) {
     assert_true(decoded && *decoded == std::get<SpawnPlan>(result).apps);
     using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
     assert_true((*decoded)[0].stop_on_exec == Ranges({{1, 2}}) && (*decoded)[1].stop_on_exec == Ranges({{3, 3}}));
-    assert_true(parse_start_report("+=").stopped && parse_start_report("+").running);
+    assert_true(parse_start_report("+=").stops && parse_start_report("+").running);
 }
 
 void the_callers_structures_are_copied_with_bounds(void **) {
@@ -335,7 +335,10 @@ void a_start_is_told_from_a_failure(void **) {
     assert_int_equal(failed.failure.stage, 'p');
     assert_int_equal(failed.failure.error_number, 2);
     assert_string_equal(failed.failure.text.c_str(), "there is no program");
-    for (const char *said : {"", "-", "+-", "x", "+-p", "+x"})
+    auto armed = parse_start_report("+=-p2 there is none");
+    assert_false(armed.running);
+    assert_string_equal(armed.failure.text.c_str(), "there is none");
+    for (const char *said : {"", "-", "+-", "x", "+-p", "+x", "+=-", "+=x", "=-p2 none"})
         assert_false(parse_start_report(said).running);
 }
 

@@ -121,7 +121,7 @@ Result<void> Run::start(char *const *environment) {
     }
     spawn_channel_ = take_spawn_channel();
     if (spawn_channel_)
-        say_created(spawn_channel_.get(), identity_.nspace);
+        say_created(spawn_channel_.get(), identity_.nspace, tasks_.size());
     if (options_.time_limit > 0ms)
         time_limit_ = loop_.after(options_.time_limit, [this] {
             say("error: the time limit of {} is reached", format_duration(options_.time_limit));

@@ -116,28 +116,6 @@ bool is_to_stop(pid_t pid) {
 
 } // namespace
 
-Result<ProcessStat> read_process_stat(pid_t pid) {
-    auto text = read_small_file(proc_file(pid, "stat"));
-    if (!text)
-        return text.failure();
-    // "12 (any name) S 1 ...", the 22nd is when it began
-    auto name = text->rfind(')');
-    if (name == text->npos)
-        return error(ErrorKind::invalid, "/proc/{}/stat is not understood", pid);
-    std::string_view rest = std::string_view(*text).substr(std::min(name + 2, text->size()));
-    ProcessStat out;
-    for (int field = 3; field <= 22 && !rest.empty(); ++field) {
-        auto word = take_until(rest, ' ');
-        if (field == 3 && !word.empty())
-            out.state = word[0];
-        else if (field == 4)
-            std::from_chars(word.data(), word.data() + word.size(), out.parent);
-        else if (field == 22)
-            std::from_chars(word.data(), word.data() + word.size(), out.began);
-    }
-    return out;
-}
-
 std::uint64_t ticks_now() {
     timespec now{};
     ::clock_gettime(CLOCK_BOOTTIME, &now);
@@ -194,6 +172,24 @@ bool LookedAt::see_whether_stopped() {
     if (auto stat = read_process_stat(pid_); stat && still_there())
         was_stopped_ = stat->state == 'T';
     return was_stopped_;
+}
+
+bool LookedAt::await_own_stop(std::chrono::milliseconds patience) {
+    was_stopped_ = false;
+    for (auto until = std::chrono::steady_clock::now() + patience; still_there();) {
+        auto stat = read_process_stat(pid_);
+        if (stat && stat->state == 'T')
+            return true;
+        if (std::chrono::steady_clock::now() >= until)
+            break;
+        ::poll(nullptr, 0, 5);
+    }
+    return false;
+}
+
+void LookedAt::take_stop_back() const {
+    if (still_there())
+        ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGCONT, nullptr, 0u); // it takes what stops out of the queue
 }
 
 pid_t LookedAt::tracer() const {

@@ -3,7 +3,9 @@
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
+#include "common/process/process_stat.h"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <sys/types.h>
@@ -11,13 +13,6 @@
 
 namespace pmixhost {
 
-// What /proc/PID/stat says.
-struct ProcessStat {
-    char state = '?';
-    pid_t parent = 0;
-    std::uint64_t began = 0; // clock ticks since the machine was started
-};
-Result<ProcessStat> read_process_stat(pid_t pid);
 // The clock ticks since the machine was started, now.
 std::uint64_t ticks_now();
 
@@ -41,6 +36,11 @@ class LookedAt {
     pid_t pid() const { return pid_; }
     // By a signal, when it was found, or when this was called last: call it right before a debugger stops it.
     bool see_whether_stopped();
+    // It is about to stop for this debugger (common/process/exec_stop.h), and put_right() lets it run on. False: it has
+    // not, in that time, or has ended.
+    bool await_own_stop(std::chrono::milliseconds patience);
+    // Once a debugger has it: what it had stopped by does not stop it again when it runs.
+    void take_stop_back() const;
     bool was_stopped() const { return was_stopped_; }
     pid_t tracer() const;     // who traces it now; 0: nobody, or it cannot be told
     bool still_there() const; // the pid is still its own

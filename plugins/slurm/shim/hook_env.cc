@@ -1,6 +1,7 @@
 // See hook_env.h.
 #include "plugins/slurm/shim/hook_env.h"
 
+#include "common/job/debug_stops.h"
 #include "common/job/process_set.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
@@ -118,7 +119,7 @@ void remove_own_variables(char **environment) {
     for (char **entry = environment; entry && *entry; ++entry) {
         std::string_view text = *entry;
         std::string_view name = text.substr(0, text.find('='));
-        if (is_own(name) || name == kit::launcher_file_variable)
+        if (is_own(name) || name == kit::launcher_file_variable || name == debug_stop_variable)
             names.emplace_back(name);
     }
     for (const auto &name : names)

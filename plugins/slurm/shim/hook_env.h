@@ -26,8 +26,8 @@ Result<std::string> collect_task_map(char *const *environment);
 std::vector<std::string> user_variables(char *const *environment);
 // Takes the step's secret out, before anything else runs with this environment. Empty: there was none.
 std::string take_secret(char **environment);
-// Takes the shim's own variables out, so that a program that runs srun again does not hand them on; and the one by
-// which a tool asked srun for a file.
+// Takes the shim's own variables out, so that a program that runs srun again does not hand them on; and those that are
+// for one srun: by which a tool asked for a file, or a debugger for stops.
 void remove_own_variables(char **environment);
 // Fails (limit) where Slurm refuses.
 Result<void> set_variable(char ***environment, const std::string &name, const std::string &value);

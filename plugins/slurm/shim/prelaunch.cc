@@ -278,7 +278,9 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     parts.hosts = static_cast<std::size_t>(std::count_if(map->ranks_by_host.begin(), map->ranks_by_host.end(),
                                                          [](const auto &ranks) { return !ranks.empty(); }));
     if (parts.spawn_channel)
-        say_created(parts.spawn_channel.get(), namespace_of(map->job_id, map->step_id));
+        say_created(parts.spawn_channel.get(), namespace_of(map->job_id, map->step_id),
+                    std::accumulate(map->ranks_by_host.begin(), map->ranks_by_host.end(), std::size_t{0},
+                                    [](std::size_t sum, const auto &ranks) { return sum + ranks.size(); }));
     LaunchState state{std::make_unique<kit::LaunchListener>(std::move(*listener), std::move(parts))};
     state.listener->begin();
     return {std::move(state)};

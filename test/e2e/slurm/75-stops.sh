@@ -88,9 +88,22 @@ wait "$looker"
 ok "those in PMIx_Init too" well
 is "and pmixhost ps lists them meanwhile" "$(rows)" "0 1 2 3 4 "
 
-# passwd would get root's rights, which a traced process does not.
-refused "a program that changes its privileges" PMIX_ERR_NO_PERMISSIONS 'changes its privileges' \
-    exec all 2 -- /usr/bin/passwd
+# It gets root's rights, since nobody traces it.
+cat >"$test_dir/rights.c" <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/past.%s", getenv("CLIENT_DIR"), getenv("PMIX_RANK"));
+    return creat(path, 0644) < 0; // whose file it is says whose rights it has
+}
+C
+cc -o "$test_dir/rights" "$test_dir/rights.c"
+chmod 4755 "$test_dir/rights"
+stopped_well "a program with other rights than the user's" 'ready 2 of 2 at exec' exec all 2 -- "$test_dir/rights"
+is "and it has them" "$(cd "$CLIENT_DIR" && stat -c '%n %U' past.*)" $'past.0 root\npast.1 root'
 refused "a program that is not there" PMIX_ERR_JOB_EXE_NOT_FOUND 'no program /nothing|cannot execute /nothing' \
     exec all 2 -- /nothing
 
@@ -113,6 +126,54 @@ for place in init; do
 done
 end_jobs
 wait "$visited"
+
+# --- a job of srun's own
+
+# stands PLACE PROGRAM ...: a job whose processes stop; sets $job.
+stands() {
+    rm -f "$CLIENT_DIR"/*
+    (cd "$test_dir" && PMIXHOST_DEBUG_STOP=$1 exec timeout -k 5 120 "${on_cluster[@]}" --user "$TEST_USER" -- \
+        srun "$mpi" -O -N2 -n4 --ntasks-per-node=2 "${@:2}") >"$test_dir/own" 2>&1 </dev/null &
+    own=$!
+    until_true 30 eval '[[ -n $(as_user root squeue -h -s -u "$TEST_USER" -o %i | grep "\.0$") ]]'
+    job=$(as_user root squeue -h -u "$TEST_USER" -o %i)
+}
+states_of() { # NAME
+    local host
+    for host in $(hosts_of_cluster | head -n 2); do
+        on_host "$host" sh -c "for p in \$(pgrep -x $1); do sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' /proc/\$p/status; done"
+    done | sort | uniq -c | tr -s ' \n' ' '
+}
+cat >"$test_dir/own.sh" <<'SH'
+#!/bin/sh
+env | grep DEBUG_STOP
+touch "$CLIENT_DIR/past.$PMIX_RANK"
+SH
+chmod 755 "$test_dir/own.sh"
+stands exec "$test_dir/own.sh"
+ok "all processes of srun's job stand at their first instruction" until_true 30 eval '[[ $(states_of own.sh) == " 4 T " ]]'
+is "none of them has begun" "$(ls "$CLIENT_DIR")" ""
+on_first "$pmixhost" events --kind -58 "$job" >"$test_dir/events" & # PMIX_READY_FOR_DEBUG
+events=$!
+ok "a tool that comes later hears that they stand" until_true 20 grep -q ' -58 .* from slurm' "$test_dir/events" ||
+    diag "$(<"$test_dir/events")"
+ok "they are told to go on" on_first "$pmixhost" resume "$job"
+wait "$own"
+is "and end well" "$? $(cat "$test_dir/own")" "0 "
+wait "$events"
+is "all of them" "$(cd "$CLIENT_DIR" && echo *)" "past.0 past.1 past.2 past.3"
+stands 'exec=1-2' "$test_dir/own.sh"
+ok "some processes do" until_true 30 eval '[[ $(states_of own.sh) == " 2 T " && -e $CLIENT_DIR/past.3 ]]'
+on_first "$pmixhost" resume "$job" >/dev/null
+wait "$own"
+is "and end, too" "$?" 0
+no_stops() { # VALUE LINE
+    run env PMIXHOST_DEBUG_STOP="$1" srun "$mpi" -n2 "$test_dir/own.sh"
+    ok "PMIXHOST_DEBUG_STOP=$1 is refused" test "$status" -ne 0
+    like "PMIXHOST_DEBUG_STOP=$1: the user reads why" "$output" "$2"
+}
+no_stops never 'allowed: exec, init or app'
+no_stops exec=9 'there is no rank 9 to stop; the job has 2 processes'
 
 # --- ends
 
