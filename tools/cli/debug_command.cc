@@ -1,11 +1,14 @@
-// `pmixhost debug`: gdb on the processes of a job, all from one prompt. On each host of the job the same command
+// `pmixhost debug`: gdb on the processes of a job, all from one prompt; the job runs already, or is started with its
+// processes stopped at their first instruction. On each host of the job the same command
 // (--here) has a gdb for each rank; it is brought there by the program of the resource manager's plugin
 // (tools/doctor/host_checks.h), whose input and output are the way to it.
+#include "common/job/debug_stops.h"
 #include "common/text/printable.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/rank_list.h"
 #include "tools/debug/debug_talk.h"
+#include "tools/debug/debugged_launch.h"
 #include "tools/debug/host_debug.h"
 #include "tools/debug/line_editor.h"
 #include "tools/doctor/host_checks.h"
@@ -15,6 +18,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <numeric>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -25,6 +29,7 @@ struct DebugOptions {
     std::string job, ranks, here;
     std::vector<std::string> commands;
     unsigned patience = 60;
+    bool at_exec = false; // the job's processes stop for this
 };
 
 int debug_failure(int code, const std::string &text) {
@@ -45,6 +50,8 @@ Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &
                                    std::to_string(options.patience)};
     if (!options.ranks.empty())
         words.insert(words.end(), {"--ranks", options.ranks});
+    if (options.at_exec)
+        words.emplace_back("--at-exec");
     for (const auto &program : check_programs()) {
         std::vector<std::string> all{program, "--talk-to", nspace};
         all.insert(all.end(), words.begin(), words.end());
@@ -85,41 +92,14 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
     return debugger.some_refused() ? exit_some : exit_ok;
 }
 
-} // namespace
+int debug_ranks(const DebugOptions &options, const std::string &nspace, const std::vector<Rank> &ranks) {
+    auto link = link_to_hosts(options, nspace);
+    if (!link)
+        return debug_failure(exit_failure, link.failure().text);
+    return talk(*link, options, ranks);
+}
 
-int debug_command(const Words &words) {
-    CLI::App parser("Debugs the processes of a running job with gdb: what is typed goes to all ranks, or to those that "
-                    "`focus` names, and answers that are the same are shown once. The job runs on at the end.",
-                    "pmixhost debug");
-    DebugOptions options;
-    parser.add_option("--attach", options.job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")
-        ->type_name("JOB");
-    parser.add_option("--ranks", options.ranks, "Only these, such as 0-3,7; the others run on [all]");
-    parser.add_option("--execute,-e", options.commands, "Say this, and no prompt; may be repeated")
-        ->type_name("COMMAND")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    parser.add_option("--timeout", options.patience, "Seconds to wait for all hosts [60]")
-        ->check(CLI::Range(1u, 3600u));
-    parser.add_option("--here", options.here)->group(""); // between processes of this program
-    if (auto over = parse(parser, words))
-        return *over;
-    std::vector<Rank> ranks;
-    if (parser.count("--ranks") > 0) {
-        auto parsed = ranks_in_words(options.ranks);
-        if (!parsed)
-            return debug_failure(exit_usage, parsed.failure().text);
-        ranks = std::move(*parsed);
-    }
-    if (!options.here.empty()) {
-        HostDebugAsk ask{options.here, std::nullopt, std::chrono::seconds(options.patience)};
-        if (!options.ranks.empty())
-            ask.ranks = ranks;
-        debug_this_host(ask, STDIN_FILENO, STDOUT_FILENO);
-        return exit_ok;
-    }
-    if (parser.count("--attach") == 0)
-        return debug_failure(exit_usage, "which job? next: --attach JOB");
+int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
     auto found = find_server(options.job, std::chrono::seconds(options.patience));
     if (!found)
         return debug_failure(exit_failure, found.failure().text);
@@ -136,10 +116,92 @@ int debug_command(const Words &words) {
                              "job " + printable(found->server.job) + " has none of these ranks, or none runs");
     std::string nspace = found->server.job;
     found->desk.reset();
-    auto link = link_to_hosts(options, nspace);
-    if (!link)
-        return debug_failure(exit_failure, link.failure().text);
-    return talk(*link, options, there);
+    return debug_ranks(options, nspace, there);
+}
+
+// The command's exit code is the launcher's, unless nothing could be debugged.
+int debug_launch(DebugOptions options, const std::vector<std::string> &command, const std::vector<Rank> &ranks) {
+    DebugStops stops;
+    for (Rank rank : ranks)
+        stops.at(StopPlace::exec).add(rank, rank);
+    await_interrupt();
+    auto launch = DebuggedLaunch::start(command, ranks.empty() ? "exec" : stops.text());
+    if (!launch)
+        return debug_failure(exit_failure, launch.failure().text);
+    auto job = launch->await_job(was_interrupted);
+    if (!job && was_interrupted())
+        return exit_failure;
+    if (!job) {
+        int code = launch->await_end(take_interrupt);
+        debug_failure(exit_failure, fmt::format("{} has ended ({}), and has started no job that pmixhost serves; next: "
+                                                "srun --mpi=pmixhost, or the words of srun above",
+                                                printable(command[0], 200), code));
+        return code != 0 ? code : exit_failure;
+    }
+    std::vector<Rank> all(job->processes);
+    std::iota(all.begin(), all.end(), 0);
+    options.at_exec = true;
+    int code = debug_ranks(options, job->nspace, ranks.empty() ? all : ranks);
+    if (code != exit_ok && code != exit_some)
+        return code; // and the launcher is ended
+    await_interrupt();
+    if (is_told_to_end())
+        return exit_failure;
+    int of_launcher = launch->await_end(take_interrupt);
+    return of_launcher != 0 ? of_launcher : code;
+}
+
+} // namespace
+
+int debug_command(const Words &words) {
+    CLI::App parser("Debugs the processes of a job with gdb: what is typed goes to all ranks, or to those that `focus` "
+                    "names, and answers that are the same are shown once. The job runs already (--attach) and runs on "
+                    "at the end, or is started by a COMMAND, such as: srun -n 4 ./app; then its processes stand at "
+                    "their first instruction.",
+                    "pmixhost debug");
+    DebugOptions options;
+    parser.add_option("--attach", options.job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")
+        ->type_name("JOB");
+    parser.add_option("--ranks", options.ranks, "Only these, such as 0-3,7; the others run on [all]");
+    parser.add_option("--execute,-e", options.commands, "Say this, and no prompt; may be repeated")
+        ->type_name("COMMAND")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    parser.add_option("--timeout", options.patience, "Seconds to wait for all hosts [60]")
+        ->check(CLI::Range(1u, 3600u));
+    parser.add_option("--here", options.here)->group(""); // between processes of this program
+    parser.add_flag("--at-exec", options.at_exec)->group("");
+    parser.prefix_command();
+    if (auto over = parse(parser, words, true))
+        return *over;
+    std::vector<std::string> command = parser.remaining();
+    std::vector<Rank> ranks;
+    if (parser.count("--ranks") > 0) {
+        auto parsed = ranks_in_words(options.ranks);
+        if (!parsed)
+            return debug_failure(exit_usage, parsed.failure().text);
+        ranks = std::move(*parsed);
+    }
+    if (!options.here.empty()) {
+        HostDebugAsk ask{options.here, std::nullopt, std::chrono::seconds(options.patience), options.at_exec};
+        if (!options.ranks.empty())
+            ask.ranks = ranks;
+        debug_this_host(ask, STDIN_FILENO, STDOUT_FILENO);
+        return exit_ok;
+    }
+    bool attaches = parser.count("--attach") > 0;
+    if (attaches != command.empty())
+        return debug_failure(exit_usage,
+                             attaches ? "--attach is for a job that runs; next: without " + printable(command[0], 100)
+                                      : "which job? next: --attach JOB, or what starts one: srun ...");
+    if (attaches)
+        return debug_running(options, ranks);
+    if (command[0].starts_with('-'))
+        return debug_failure(exit_usage, "there is no option " + printable(command[0], 100));
+    if (std::any_of(command.begin(), command.end(),
+                    [](std::string_view word) { return word == "--pty" || word.starts_with("--pty="); }))
+        return debug_failure(exit_usage, "--pty takes the terminal, which is the prompt's; next: without it");
+    return debug_launch(std::move(options), command, ranks);
 }
 
 } // namespace pmixhost

@@ -65,6 +65,7 @@ std::string GdbDialogue::begin(pid_t process) {
           "-gdb-set style enabled off", "-gdb-set print frame-arguments scalars"})
         waiting_.push_back({setting_id, setting});
     waiting_.push_back({setting_id, "-interpreter-exec console \"handle SIGSTOP nopass\""});
+    waiting_.push_back({setting_id, "-interpreter-exec console \"handle SIGCONT nostop noprint pass\""});
     waiting_.push_back({attach_id, fmt::format("-target-attach {}", process)});
     return next();
 }

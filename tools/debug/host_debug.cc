@@ -21,6 +21,7 @@ namespace pmixhost {
 
 namespace {
 
+constexpr auto to_stand = std::chrono::seconds(20);      // that a process has come this far has been seen already
 constexpr auto to_let_all_go = std::chrono::seconds(12); // a busy host; below to_leave of those who wait for it
 constexpr std::size_t longest_from_gdb = 16u << 20;
 
@@ -73,35 +74,51 @@ class HostDebug {
     }
 
   private:
+    // What the job's daemons of this host say. Of a job that has just been started, they may not be there yet, or not
+    // have seen all of their processes.
+    std::vector<ListedProcess> processes_here(StackClock::time_point deadline) {
+        for (;; ::poll(nullptr, 0, 100)) {
+            std::vector<ListedProcess> out;
+            asked_ = ticks_now();
+            for (const auto &server : servers_of(servers_below(rendezvous_root()), ask_.nspace)) {
+                auto left = std::chrono::ceil<std::chrono::seconds>(deadline - StackClock::now());
+                if (server.job != ask_.nspace || left.count() <= 0)
+                    continue;
+                auto list = processes_of(server, left, true);
+                if (list)
+                    out.insert(out.end(), list->begin(), list->end());
+            }
+            bool all =
+                !out.empty() && std::none_of(out.begin(), out.end(), [](const auto &one) { return one.prepared; });
+            if (all || !ask_.at_exec || StackClock::now() >= deadline)
+                return out;
+        }
+    }
+
     void begin() {
-        std::uint64_t asked = ticks_now();
         auto deadline = StackClock::now() + ask_.patience;
         std::vector<Rank> here;
         std::map<Rank, std::string> refused;
         auto debugger = find_debugger("gdb");
         if (auto allowed = may_debug_here(); !allowed)
             debugger = allowed.failure();
-        for (const auto &server : servers_of(servers_below(rendezvous_root()), ask_.nspace)) {
-            auto left = std::chrono::ceil<std::chrono::seconds>(deadline - StackClock::now());
-            if (server.job != ask_.nspace || left.count() <= 0)
+        for (const auto &one : processes_here(deadline)) {
+            bool meant = !ask_.ranks || std::binary_search(ask_.ranks->begin(), ask_.ranks->end(), one.rank);
+            if (!meant || ranks_.contains(one.rank) || refused.contains(one.rank))
                 continue;
-            auto list = processes_of(server, left, true);
-            for (const auto &one : list ? *list : std::vector<ListedProcess>()) {
-                bool meant = !ask_.ranks || std::binary_search(ask_.ranks->begin(), ask_.ranks->end(), one.rank);
-                if (one.pid <= 0 || !meant || ranks_.contains(one.rank) || refused.contains(one.rank))
-                    continue;
-                here.push_back(one.rank);
-                auto begun = begin(one, asked, debugger);
-                if (!begun)
-                    refused.emplace(one.rank, begun.failure().text);
-            }
+            here.push_back(one.rank);
+            auto begun = begin(one, debugger);
+            if (!begun)
+                refused.emplace(one.rank, begun.failure().text);
         }
         say(hello_line(name_of_this_host(), here));
         for (const auto &[rank, why] : refused)
             say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, why + "\n"}, true}));
     }
 
-    Result<void> begin(const ListedProcess &process, std::uint64_t asked, const Result<Debugger> &debugger) {
+    Result<void> begin(const ListedProcess &process, const Result<Debugger> &debugger) {
+        if (process.pid <= 0)
+            return error(ErrorKind::not_found, "{}", process.prepared ? "it has not begun" : "it has ended");
         if (!debugger)
             return debugger.failure();
         if (ranks_.size() >= most_debugged_here)
@@ -109,10 +126,13 @@ class HostDebug {
         std::string own = name_of_this_host();
         auto plain = [](std::string_view host) { return host.substr(0, host.find('.')); };
         auto target =
-            LookedAt::find({ask_.nspace, process.rank, process.pid, asked, plain(process.host) == plain(own)});
+            LookedAt::find({ask_.nspace, process.rank, process.pid, asked_, plain(process.host) == plain(own)});
         if (!target)
             return target.failure();
-        target->see_whether_stopped();
+        if (!ask_.at_exec)
+            target->see_whether_stopped();
+        else if (!target->await_own_stop(to_stand))
+            return error(ErrorKind::timeout, "it has not stopped at its first instruction");
         auto gdb = GdbProcess::start(debugger->path);
         if (!gdb)
             return gdb.failure();
@@ -189,8 +209,11 @@ class HostDebug {
 
     void tell(Rank rank, GdbEvent event) {
         bool refused = event.id == GdbDialogue::attach_id && event.kind == GdbEvent::Kind::error;
-        if (event.id == GdbDialogue::attach_id && !refused)
+        if (event.id == GdbDialogue::attach_id && !refused) {
+            if (ask_.at_exec)
+                ranks_.at(rank).target.take_stop_back();
             return; // that it has stopped is said, too
+        }
         if (refused)
             event.id = 0;
         say(lines_of(RankEvent{rank, std::move(event), refused}));
@@ -233,6 +256,7 @@ class HostDebug {
     int in_, out_;
     std::map<Rank, DebuggedRank> ranks_;
     std::string commands_;
+    std::uint64_t asked_ = 0; // ticks_now() before the daemons were asked the last time
     bool over_ = false;
 };
 

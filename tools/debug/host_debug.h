@@ -17,6 +17,7 @@ struct HostDebugAsk {
     std::string nspace;
     std::optional<std::vector<Rank>> ranks; // sorted; nothing: all
     std::chrono::seconds patience{60};      // to learn who is here
+    bool at_exec = false;                   // they are about to stop for this, at their first instruction
 };
 
 // Takes lines of ToHost from `in` and writes those of FromHost to `out` (debug_lines.h), until `in` ends or says so, or

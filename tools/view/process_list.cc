@@ -20,9 +20,9 @@ std::string line_of(const pmix_proc_info_t &process) {
             out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
         return out;
     };
-    return fmt::format("{}\t{}\t{}\t{}\t{}\n", process.proc.rank, static_cast<long>(process.pid),
+    return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", process.proc.rank, static_cast<long>(process.pid),
                        plain(PMIx_Proc_state_string(process.state)), plain(process.hostname),
-                       plain(process.executable_name));
+                       plain(process.executable_name), process.state == PMIX_PROC_STATE_PREPPED ? 1 : 0);
 }
 
 std::string table_of(const std::string &job, bool of_its_host) {
@@ -53,12 +53,14 @@ std::string table_of(const std::string &job, bool of_its_host) {
 
 ListedProcess process_of(std::string_view line) {
     ListedProcess process;
-    for (int field = 0; field < 5; ++field) {
+    for (int field = 0; field < 6; ++field) {
         std::string_view text = take_until(line, '\t');
         if (field == 0)
             std::from_chars(text.data(), text.data() + text.size(), process.rank);
         else if (field == 1)
             std::from_chars(text.data(), text.data() + text.size(), process.pid);
+        else if (field == 5)
+            process.prepared = text == "1";
         else
             (field == 2 ? process.state : field == 3 ? process.host : process.executable) = text;
     }

@@ -13,6 +13,7 @@ struct ListedProcess {
     pid_t pid = 0;     // 0: it does not run, or nobody knows
     std::string state; // as PMIx_Proc_state_string says
     std::string executable;
+    bool prepared = false; // it has not begun yet
 };
 
 // Of the job of each server, in their order; sorted by rank. Of all the job's hosts, or of the server's own alone.

@@ -143,4 +143,67 @@ says -- 'focus 1' 'set $pc = 8' continue 'kill' all ranks
 like "a crash is told, with its rank" "$output" $'\[1\][ \n].*SIGSEGV'
 touch "$go" # for rank 0, which has outlived it
 wait "$job_pid"
+
+# --- a job that is started for it
+
+# launches OPTION ... srun OPTION ... -- LINE ...
+launches() {
+    local command=()
+    while [[ $1 != -- ]]; do command+=("$1"); shift; done
+    shift
+    status=0
+    output=$(printf '%s\n' "$@" | asks "$pmixhost" debug "${command[@]}" 2>&1) || status=$?
+}
+four=(srun -O -N2 -n4 --ntasks-per-node=2 "$mpi")
+cat >"$test_dir/past.sh" <<'SH'
+#!/bin/sh
+touch "$1/past.$PMIX_RANK"
+exit 7
+SH
+mkdir -p "$test_dir/past"
+chmod 1777 "$test_dir/past"
+chmod 755 "$test_dir/past.sh"
+went_past() { (cd "$test_dir/past" && echo *); }
+
+launches "${four[@]}" "$clients/hello" -- 'info symbol $pc' 'break main' continue 'print $_siginfo.si_signo' quit
+like "all ranks stand at their program's first instruction" "$output" $'\[0-3\] _start in section'
+like "and come to main" "$output" $'\[[0-9,-]+\][ \n].*Breakpoint 1, main \\(\\) at .*\$1 = 5'
+is "the job ends well, and so does the command" "$status" 0
+is "with what all ranks say" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
+launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'info symbol $pc'
+like "a script stands at its interpreter's" "$output" $'\[0-3\] _start in section'
+is "its exit code is the command's" "$status" 7
+is "and it has run" "$(went_past)" "past.0 past.1 past.2 past.3"
+rm -f "$test_dir"/past/*
+launches --ranks 1,2 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'info symbol $pc' ranks
+like "some ranks" "$output" $'\[1-2\] _start in section.*\[1-2\] stopped'
+launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'quit kill'
+ok "a job that is ended has an exit code" test "$status" -gt 128
+ok "and is gone" until_true 20 no_jobs
+rm -f "$test_dir"/past/*
+asks "$pmixhost" debug --timeout 98 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" < <(exec sleep 100) >"$test_dir/launched" 2>&1 &
+command=$!
+ok "somebody debugs one" until_true 60 grep -q '0-3\]' "$test_dir/launched"
+at "$(host_name 1)" pkill -KILL -f "^$pmixhost debug --timeout 98"
+wait "$command"
+ok "when the command is killed the job goes" until_true 60 no_jobs
+nobody_there() {
+    local host
+    for host in $(hosts_of_cluster); do
+        ! at "$host" pgrep -x past.sh >/dev/null || return 1
+    done
+}
+ok "with all of its processes" until_true 20 nobody_there
+
+launches srun -n1 "$mpi" /nothing/there -- ranks
+ok "a program that is not there is an error" test "$status" -ne 0
+launches /nothing/there -- ranks
+like "and so is a command" "$status $output" '^1 pmixhost: error: cannot run /nothing/there: No such file'
+launches srun --mpi=none -n1 true -- ranks
+like "or one whose job is not served" "$status $output" '^1 pmixhost: error: srun has ended \(0\), and has started no job that'
+launches srun --pty -n1 true -- ranks
+like "a terminal is the prompt's" "$status $output" '^2 pmixhost: error: --pty takes the terminal'
+launches --attach 1 srun -n1 true -- ranks
+like "a job that runs, or one to start" "$status $output" '^2 pmixhost: error: --attach is for a job that runs'
+ok "nothing is left" no_litter 30
 done_testing

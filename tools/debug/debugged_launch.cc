@@ -1,0 +1,139 @@
+// See debugged_launch.h.
+#include "tools/debug/debugged_launch.h"
+
+#include "common/base/fd_pair.h"
+#include "common/job/debug_stops.h"
+#include "common/start/spawn_channel.h"
+#include "common/text/printable.h"
+#include "common/text/take_until.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace pmixhost {
+
+namespace {
+
+// In the child. The process group is its own, since Ctrl-C at the terminal is for the prompt.
+void become_launcher(char *const *argv, int channel, const std::string &stops, pid_t parent) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent)
+        return; // who would have ended it is gone already
+    for (int signal : {SIGPIPE, SIGTSTP, SIGINT, SIGTERM, SIGHUP})
+        std::signal(signal, SIG_DFL);
+    int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::dup2(nothing, STDIN_FILENO);
+    ::fcntl(channel, F_SETFD, 0);
+    ::setenv(std::string(spawn_fd_variable).c_str(), std::to_string(channel).c_str(), 1);
+    ::setenv(std::string(debug_stop_variable).c_str(), stops.c_str(), 1);
+    ::setenv("SLURM_MPI_TYPE", "pmixhost", 0); // srun's --mpi, where the user says nothing
+    ::execvp(argv[0], argv);
+}
+
+} // namespace
+
+Result<DebuggedLaunch> DebuggedLaunch::start(const std::vector<std::string> &words, const std::string &stops) {
+    auto channel = make_socket_pair();
+    auto outcome = channel ? make_pipe() : Result<FdPair>(channel.failure());
+    if (!outcome)
+        return outcome.failure();
+    std::vector<char *> argv;
+    for (const auto &word : words)
+        argv.push_back(const_cast<char *>(word.c_str()));
+    argv.push_back(nullptr);
+    pid_t parent = ::getpid();
+    pid_t pid = ::fork();
+    if (pid == 0) {
+        become_launcher(argv.data(), channel->second.get(), stops, parent);
+        int why = errno;
+        [[maybe_unused]] ssize_t told = ::write(outcome->second.get(), &why, sizeof why);
+        ::_exit(127);
+    }
+    if (pid < 0)
+        return system_error("fork", errno);
+    ::setpgid(pid, pid); // the child does it too; whoever is first
+    outcome->second.reset();
+    channel->second.reset();
+    DebuggedLaunch launch(pid, std::move(channel->first));
+    int why = 0;
+    ssize_t told;
+    do {
+        told = ::read(outcome->first.get(), &why, sizeof why); // ends with its exec
+    } while (told < 0 && errno == EINTR);
+    if (told == sizeof why)
+        return system_error("cannot run " + printable(words[0], 200), why);
+    return launch;
+}
+
+DebuggedLaunch::DebuggedLaunch(DebuggedLaunch &&other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), code_(other.code_), channel_(std::move(other.channel_)),
+      said_(std::move(other.said_)) {}
+
+DebuggedLaunch::~DebuggedLaunch() {
+    if (!runs())
+        return;
+    ::kill(pid_, SIGTERM);
+    reap(true);
+}
+
+bool DebuggedLaunch::reap(bool wait) {
+    int status = 0;
+    pid_t found = -1;
+    while (pid_ > 0 && (found = ::waitpid(pid_, &status, wait ? 0 : WNOHANG)) < 0 && errno == EINTR && wait)
+        ;
+    if (pid_ <= 0 || found == 0 || (found < 0 && errno == EINTR))
+        return pid_ <= 0;
+    pid_ = -1;
+    code_ = found > 0 && WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return true;
+}
+
+bool DebuggedLaunch::runs() {
+    return !reap(false);
+}
+
+Result<DebuggedLaunch::Job> DebuggedLaunch::await_job(const std::function<bool()> &stop) {
+    constexpr std::size_t longest = 64u << 10;
+    while (channel_ && said_.size() < longest && !stop()) {
+        pollfd waits{channel_.get(), POLLIN, 0};
+        if (::poll(&waits, 1, 1000) <= 0)
+            continue;
+        char bytes[4096];
+        ssize_t got = ::read(channel_.get(), bytes, sizeof bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            channel_.reset();
+        else
+            said_.append(bytes, static_cast<std::size_t>(got));
+        while (said_.find('\n') != said_.npos) {
+            std::string_view rest = said_, line = take_until(rest, '\n');
+            auto event = parse_spawn_event(line);
+            if (auto count = parse_process_count(line))
+                processes_ = *count;
+            said_ = std::string(rest);
+            if (event && event->kind == SpawnEvent::Kind::created)
+                return Job{std::move(event->text), processes_};
+        }
+    }
+    return error(ErrorKind::not_found, "it has started no job of pmixhost");
+}
+
+int DebuggedLaunch::await_end(const std::function<bool()> &interrupted) {
+    while (runs()) {
+        ::poll(nullptr, 0, 50);
+        if (interrupted())
+            ::kill(pid_, SIGINT);
+    }
+    return code_;
+}
+
+} // namespace pmixhost

@@ -1,0 +1,47 @@
+// A launcher (srun, pmixhost run) that `pmixhost debug` starts, for a job whose processes stop at their programs' first
+// instruction (common/process/exec_stop.h). It has no standard input, which is the prompt's, and writes where this
+// process does, as a program under gdb. It ends when this process is killed.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace pmixhost {
+
+class DebuggedLaunch {
+  public:
+    // `stops`: debug.stop (common/job/debug_stops.h). Fails as fork(2), and execvp(3).
+    static Result<DebuggedLaunch> start(const std::vector<std::string> &words, const std::string &stops);
+    DebuggedLaunch(DebuggedLaunch &&other) noexcept;
+    DebuggedLaunch &operator=(DebuggedLaunch &&) = delete;
+    // What still runs is told to end (SIGTERM), and waited for.
+    ~DebuggedLaunch();
+
+    struct Job {
+        std::string nspace;
+        std::uint32_t processes = 0;
+    };
+    // Waits until it has a job, as long as that takes. Fails (not_found) when it ends without one, or `stop` says so.
+    Result<Job> await_job(const std::function<bool()> &stop);
+    bool runs();
+    // Waits for its end: its exit code, or 128 and the signal. `interrupted` takes what Ctrl-C has left; it is the
+    // launcher's, then.
+    int await_end(const std::function<bool()> &interrupted);
+
+  private:
+    DebuggedLaunch(pid_t pid, UniqueFd channel) : pid_(pid), channel_(std::move(channel)) {}
+    bool reap(bool wait);
+    pid_t pid_ = -1; // -1: it has ended
+    int code_ = 0;
+    UniqueFd channel_; // common/start/spawn_channel.h
+    std::string said_;
+    std::uint32_t processes_ = 0;
+};
+
+} // namespace pmixhost
