@@ -50,7 +50,8 @@ ok "any bytes, and their end" cmp "$test_dir/bytes.d/0.out" "$test_dir/bytes"
 ok "the stream that was not asked for is srun's" until_true 20 grep -q '^error' "$test_dir/host.err"
 is "and not the tool's" "$(grep -c '^error' "$test_dir/tool.err")" 0
 tool "$h1" spawn 2 - "echo plain; until [ -e seen ]; do sleep 0.05; done" pull none all out push all text
-ok "without a word all is srun's" until_true 20 eval '(($(grep -c "^plain" "$test_dir/host.out") == 2))'
+ok "without a word all is srun's" until_true 20 eval '(($(grep -c "^plain" "$test_dir/host.out") == 2))' ||
+    diag "$(cat "$test_dir/host.out" "$test_dir/host.err" "$test_dir/tool.out" "$test_dir/tool.err")"
 touch "$test_dir/seen"
 is "there is nothing to pull or to push" "$(said pull) $(said push)" "pull: PMIX_ERR_NOT_SUPPORTED push: PMIX_ERR_NOT_SUPPORTED"
 

@@ -92,16 +92,19 @@ while True:
         break
 print("ends", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 PY
-output=$(asks python3 "$test_dir/at_terminal.py" "$pmixhost" debug --attach "$job" 2>&1)
+status=0
+output=$(asks python3 "$test_dir/at_terminal.py" "$pmixhost" debug --attach "$job" 2>&1) || status=$?
 like "Ctrl-C stops ranks that run" "$output" '^stops'
 like "a word is completed" "$output" $'\ncompletes'
 like "lines before can be had again" "$output" $'\nremembers'
-like "Ctrl-D ends it" "$output" $'\nends 0$'
+like "Ctrl-D ends it" "$output, exit code $status" $'\nends 0, exit code 0$'
 ok "all run on" until_true 20 all_run
 
 # Somebody who ends it, and somebody who is killed.
+mkfifo "$test_dir/nothing"
+exec 7<>"$test_dir/nothing" # an input that does not end
 for signal in TERM KILL; do
-    (asks setsid "$pmixhost" debug --attach "$job" --timeout 99 < <(exec sleep 100) >"$test_dir/ended" 2>&1) &
+    (asks setsid "$pmixhost" debug --attach "$job" --timeout 99 <&7 >"$test_dir/ended" 2>&1) &
     command=$!
     stopped() { (($(states | grep -c '^t$') == 4)); }
     ok "all are stopped ($signal)" until_true 60 stopped
@@ -165,23 +168,24 @@ chmod 1777 "$test_dir/past"
 chmod 755 "$test_dir/past.sh"
 went_past() { (cd "$test_dir/past" && echo *); }
 
-launches "${four[@]}" "$clients/hello" -- 'info symbol $pc' 'break main' continue 'print $_siginfo.si_signo' quit
-like "all ranks stand at their program's first instruction" "$output" $'\[0-3\] _start in section'
-like "and come to main" "$output" $'\[[0-9,-]+\][ \n].*Breakpoint 1, main \\(\\) at .*\$1 = 5'
+# There, the stack begins with the number of arguments: the program's name, and those of a script's interpreter.
+launches "${four[@]}" "$clients/hello" -- 'print *(long *)$sp' 'break main' continue 'print $_siginfo.si_signo' quit
+like "all ranks stand at their program's first instruction" "$output" $'\[0-3\] \$1 = 1\n'
+like "and come to main" "$output" $'\[[0-9,-]+\][ \n].*Breakpoint 1, main \\(\\) at .*\$2 = 5'
 is "the job ends well, and so does the command" "$status" 0
 is "with what all ranks say" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
-launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'info symbol $pc'
-like "a script stands at its interpreter's" "$output" $'\[0-3\] _start in section'
+launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$sp'
+like "a script stands at its interpreter's" "$output" $'\[0-3\] \$1 = 3\n'
 is "its exit code is the command's" "$status" 7
 is "and it has run" "$(went_past)" "past.0 past.1 past.2 past.3"
 rm -f "$test_dir"/past/*
-launches --ranks 1,2 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'info symbol $pc' ranks
-like "some ranks" "$output" $'\[1-2\] _start in section.*\[1-2\] stopped'
+launches --ranks 1,2 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$sp' ranks
+like "some ranks" "$output" $'\[1-2\] \$1 = 3\n.*\[1-2\] stopped'
 launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'quit kill'
 ok "a job that is ended has an exit code" test "$status" -gt 128
 ok "and is gone" until_true 20 no_jobs
 rm -f "$test_dir"/past/*
-asks "$pmixhost" debug --timeout 98 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" < <(exec sleep 100) >"$test_dir/launched" 2>&1 &
+asks "$pmixhost" debug --timeout 98 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" <&7 >"$test_dir/launched" 2>&1 &
 command=$!
 ok "somebody debugs one" until_true 60 grep -q '0-3\]' "$test_dir/launched"
 at "$(host_name 1)" pkill -KILL -f "^$pmixhost debug --timeout 98"
