@@ -18,6 +18,7 @@ namespace pmixhost {
 
 struct StatusPage {
     static constexpr std::size_t size = 4096;
+    static constexpr std::string_view store_base = "/dev/shm"; // server-glue/daemon/store_directory.h
     enum State : std::uint32_t { starting = 0, serving = 1, failed = 2, ended = 3 };
 
     std::atomic<std::uint32_t> state;
@@ -28,7 +29,8 @@ struct StatusPage {
     std::atomic<std::uint32_t> leaving;
     // Counted up by the server's event loop, for its supervisor: one that stands still hangs.
     std::atomic<std::uint32_t> heartbeat;
-    // The daemon's private directory, for whoever started it to remove should the daemon be killed.
+    // The daemon's private directory, for whoever started it to remove should the daemon be killed; with the one of
+    // its name in store_base, if there is one.
     char directory[128]; // terminated
 
     // Written once, by the first failure; later ones are dropped.

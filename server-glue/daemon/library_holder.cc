@@ -14,14 +14,15 @@ namespace pmixhost {
 static constexpr auto ending_patience = std::chrono::seconds(5);
 
 LibraryHolder::LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
-                             EvidencePlace evidence, Callbacks callbacks)
-    : context_(context), directory_(std::move(directory)), callbacks_(std::move(callbacks)), thread_(std::move(thread)),
-      evidence_(context.loop, context.log, std::move(evidence)) {}
+                             std::string store, EvidencePlace evidence, Callbacks callbacks)
+    : context_(context), directory_(std::move(directory)), store_(std::move(store)), callbacks_(std::move(callbacks)),
+      thread_(std::move(thread)), evidence_(context.loop, context.log, std::move(evidence)) {}
 
 LibraryHolder::~LibraryHolder() = default;
 
 void LibraryHolder::start() {
-    PmixLibrary::Options options{context_.step.server_nspace(), context_.self(), directory_, context_.host_name()};
+    PmixLibrary::Options options{context_.step.server_nspace(), context_.self(), directory_, store_,
+                                 context_.host_name()};
     thread_->run("PMIx_server_init", [this, options] {
         auto library = std::make_shared<Result<std::unique_ptr<PmixLibrary>>>(
             PmixLibrary::start(context_.loop, *thread_, options, module_table()));

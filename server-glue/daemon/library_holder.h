@@ -21,8 +21,9 @@ class LibraryHolder {
         // May a tool say that this is its name, although it begins like a job's?
         std::function<bool(const std::string &name)> tool_may_be_called;
     };
-    // `directory` is for the library's files. `evidence` says where to write what a stuck library was doing.
-    LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
+    // `directory` is for the library's files, `store` for its segments, if that is not empty. `evidence` says where to
+    // write what a stuck library was doing.
+    LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory, std::string store,
                   EvidencePlace evidence, Callbacks callbacks);
     ~LibraryHolder();
 
@@ -36,7 +37,7 @@ class LibraryHolder {
     void on_stuck(const std::string &why);
 
     StepContext &context_;
-    const std::string directory_;
+    const std::string directory_, store_;
     Callbacks callbacks_;
     std::unique_ptr<LibraryThread> thread_;
     std::unique_ptr<PmixLibrary> library_;

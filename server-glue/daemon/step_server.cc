@@ -51,7 +51,9 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
                        PrivateDirectory directory, std::function<void(Result<void>)> on_end)
     : context_(start.loop, start.log, start.settings, start.backend, start.live_on, std::move(stops)),
       page_(start.page), door_(std::move(start.door)), directory_(std::move(directory)),
-      library_(context_, std::move(library_thread), directory_.path(), std::move(start.evidence),
+      store_(start.directory.empty() ? create_store(context_.settings, directory_) : std::nullopt),
+      library_(context_, std::move(library_thread), directory_.path(), store_ ? store_->path() : std::string(),
+               std::move(start.evidence),
                {[this] {
                     tasks_.set_library(*context_.library);
                     context_.tell_services([](StepService &each) { each.on_library(); });
@@ -137,7 +139,8 @@ void StepServer::begin() {
 
 void StepServer::leave() {
     // First: whoever hears that the daemon has left may remove it too, and need not if it is gone.
-    if (directory_.remove() && page_)
+    bool removed = !store_ || store_->remove();
+    if (directory_.remove() && removed && page_)
         page_->note_directory({});
     context_.backend.stop();
 }

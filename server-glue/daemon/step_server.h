@@ -5,9 +5,9 @@
 
 #include "common/loop/deadline_timer.h"
 #include "server-glue/daemon/library_holder.h"
-#include "server-glue/daemon/private_directory.h"
 #include "server-glue/daemon/step_ending.h"
 #include "server-glue/daemon/step_peers.h"
+#include "server-glue/daemon/store_directory.h"
 #include "server-glue/library/upcalls.h"
 #include "server-glue/spawn/launch_outcome.h"
 
@@ -58,7 +58,8 @@ class StepServer final : private BackendListener {
     StatusPage *page_;
     UniqueFd door_;
     PrivateDirectory directory_;
-    LibraryHolder library_; // early: what follows may hold answers
+    std::optional<PrivateDirectory> store_; // of the library
+    LibraryHolder library_;                 // early: what follows may hold answers
     Upcalls upcalls_;
     StepPeers peers_;
     LaunchOutcome launch_outcome_;

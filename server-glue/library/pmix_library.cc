@@ -131,6 +131,8 @@ void free_chars(char *text) {
 
 } // namespace
 
+// PMIX_DSTPATH, which is only of libraries before 5.
+static constexpr const char *store_attribute = "pmix.dstpath";
 // The store takes its sizes from the environment, which must say the same to every client.
 static constexpr const char *segment_variable = "NS_DATA_SEG_SIZE";
 
@@ -157,6 +159,8 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
     info.add_rank(PMIX_SERVER_RANK, options.rank);
     info.add(PMIX_SERVER_TMPDIR, options.directory);
     info.add(PMIX_SYSTEM_TMPDIR, options.directory);
+    if (!options.store.empty())
+        info.add(store_attribute, options.store);
     info.add(PMIX_HOSTNAME, options.hostname);
     info.add(PMIX_EXTERNAL_PROGRESS, false);
     info.add(PMIX_IOF_LOCAL_OUTPUT, false); // what is delivered is for tools alone

@@ -244,7 +244,8 @@ static UniqueFd remove_directory(const Prepared &prepared) {
     kit::DaemonLaunch launch;
     launch.user = *prepared.user;
     launch.path = "/bin/rm";
-    launch.arguments = {"-rf", "--one-file-system", "--", path};
+    launch.arguments = {"-rf", "--one-file-system", "--", path,
+                        std::string(StatusPage::store_base) + path.substr(path.rfind('/'))};
     launch.environment = {"PATH=/usr/bin:/bin"};
     launch.mount_namespace = prepared.mount_namespace.get();
     // The process is not put into the step's container: that is over when Slurm calls fini, and a process in it would

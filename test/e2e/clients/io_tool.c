@@ -157,6 +157,10 @@ static pmix_status_t spawn_shells(int count, const char *channels, char *command
         PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
     if (strchr(channels, 'e'))
         PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDERR, &yes, PMIX_BOOL);
+    /* libpmix 5.0.7 fails with PMIX_ERR_EMPTY where a tool gives none. */
+    bool no = false;
+    if (given == 0)
+        PMIX_INFO_LOAD(&info[given++], PMIX_NOTIFY_COMPLETION, &no, PMIX_BOOL);
     return PMIx_Spawn(info, given, &app, 1, nspace);
 }
 

@@ -1,0 +1,27 @@
+// See store_directory.h.
+#include "server-glue/daemon/store_directory.h"
+
+#include "common/start/status_page.h"
+#include "server-glue/library/library_version.h"
+
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+namespace pmixhost {
+
+// Since then it has another one (mpi.remedies).
+static constexpr int first_without_store = 5;
+
+std::optional<PrivateDirectory> create_store(const Settings &settings, const PrivateDirectory &beside) {
+    if (settings.directory_store != "memory" || library_version().major >= first_without_store)
+        return std::nullopt;
+    std::string base(StatusPage::store_base);
+    struct statfs found {};
+    if (::statfs(base.c_str(), &found) != 0 || found.f_type != TMPFS_MAGIC ||
+        found.f_bavail * static_cast<std::uint64_t>(found.f_bsize) < least_store_room)
+        return std::nullopt;
+    auto made = PrivateDirectory::create(base + beside.path().substr(beside.path().rfind('/')));
+    return made ? std::optional(std::move(*made)) : std::nullopt;
+}
+
+} // namespace pmixhost

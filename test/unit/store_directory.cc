@@ -1,0 +1,61 @@
+// Where libpmix' store is: in memory, unless that cannot be.
+#include "server-glue/daemon/store_directory.h"
+
+#include "common/start/status_page.h"
+#include "server-glue/library/library_version.h"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "test/unit/check.h"
+
+using namespace pmixhost;
+
+namespace {
+
+bool has_room() {
+    struct statfs found {};
+    return ::statfs("/dev/shm", &found) == 0 && found.f_type == TMPFS_MAGIC &&
+           found.f_bavail * static_cast<std::uint64_t>(found.f_bsize) >= least_store_room;
+}
+
+void it_has_the_name_of_the_private_directory(void **) {
+    if (!has_room() || library_version().major >= 5)
+        skip();
+    auto beside = PrivateDirectory::create_in("/tmp");
+    assert_true(beside.ok());
+    std::string path;
+    {
+        auto store = create_store(Settings(), *beside);
+        assert_true(store.has_value());
+        path = store->path();
+        assert_string_equal(path.c_str(), ("/dev/shm" + beside->path().substr(4)).c_str());
+        struct stat status {};
+        assert_int_equal(::stat(path.c_str(), &status), 0);
+        assert_int_equal(status.st_mode & 07777, 0700);
+        assert_false(create_store(Settings(), *beside).has_value()); // the name is taken
+        assert_int_equal(::access(path.c_str(), F_OK), 0);
+    }
+    assert_int_equal(::access(path.c_str(), F_OK), -1);
+}
+
+void the_site_may_want_none(void **) {
+    auto beside = PrivateDirectory::create_in("/tmp");
+    Settings settings;
+    settings.directory_store = "base";
+    assert_false(create_store(settings, *beside).has_value());
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(it_has_the_name_of_the_private_directory),
+        cmocka_unit_test(the_site_may_want_none),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
