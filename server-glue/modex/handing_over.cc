@@ -23,6 +23,9 @@ void HandingOver::take_messages(StepMessages &messages) {
 }
 
 std::shared_ptr<const PostedDigests> HandingOver::digest_posted() {
+    if (digested_ && context_.now() - *digested_ < between_digests)
+        return nullptr;
+    digested_ = context_.now();
     auto digests = std::make_shared<PostedDigests>();
     auto here = context_.ranks_here();
     if (context_.library && heirs_.heir_of(context_.self()) != no_host) {

@@ -24,7 +24,7 @@ class HandingOver final : public StepService {
     bool needs_fence(bool collects) const { return collects || !all_have_begun_; }
     // Digests of what the processes here have posted before a fence of the whole job that collects; from its end on
     // every host has it. To be asked for before this host's part of the fence is out, so that nobody has gone on and
-    // posted more.
+    // posted more. Null: not worth its cost, since they were made a moment ago (between_digests).
     std::shared_ptr<const PostedDigests> digest_posted();
     // Such a fence is over, and with it the time when a daemon might not have begun. `collected` may be null.
     void on_fence_of_all(std::shared_ptr<const PostedDigests> collected);
@@ -40,6 +40,9 @@ class HandingOver final : public StepService {
     void on_normal_exits(const wire::NormalExits &ends) override;
 
   private:
+    // A program that collects again and again pays for one fence of each second. What was posted meanwhile is handed
+    // over, although the others have it.
+    static constexpr Duration between_digests = std::chrono::seconds(1);
     void ask_heir();
     void on_posted(HostIndex from, const wire::PostedByEnded &message);
     void on_answer(HostIndex from, bool kept);
@@ -48,7 +51,8 @@ class HandingOver final : public StepService {
     std::function<void(Rank)> on_kept_;
     PostedHeirs heirs_;
     bool all_have_begun_ = false;                     // every daemon of the step
-    std::shared_ptr<const PostedDigests> everywhere_; // by the last fence that collected; may be null
+    std::shared_ptr<const PostedDigests> everywhere_; // by a fence that collected; may be null
+    std::optional<TimePoint> digested_;               // when that was last asked for
     bool started_ = false;                            // or it is done: nothing of others is kept any more
     SharedBytes last_will_;                           // an encoded PostedByEnded
     HostIndex asked_heir_ = no_host;
