@@ -144,7 +144,7 @@ constexpr Option own_options[] = {
      .text = "Where the tasks of a job stop, for a debugger: exec, at their program's first instruction, where SIGCONT or "
              "`pmixhost resume` lets them go on; init, in PMIx_Init, or app, where the program itself waits for a "
              "debugger, until a tool releases them (PMIX_DEBUGGER_RELEASE). Meant for the environment of one srun; "
-             "`pmixhost debug srun ...` sets it. Tasks do not get that variable, and jobs that they spawn do not stop."},
+             "`pmixhost debug srun ...` sets it. Tasks of srun do not get that variable, and jobs that tasks spawn do not stop."},
     {.key = "io.capture", .member = &Settings::io_capture, .user = true, .words = on_off,
      .text = "Whether the daemon stands between the standard streams of a task and the resource manager, so that tools "
              "can follow what the tasks of a running job write, take it over, and write to their standard input "
@@ -186,7 +186,7 @@ constexpr Option own_options[] = {
     {.key = "directory.store", .member = &Settings::directory_store, .words = stores,
      .text = "Where the PMIx library, before version 5, keeps posted data and what it tells of jobs, in files that tasks "
              "map. memory: in /dev/shm, if that is a file system in memory with 1 GiB free; otherwise, and with base, in "
-             "directory.base. On a disk each PMIx_Init takes longer. What is posted takes memory in either case. Tasks in "
+             "directory.base, and always under the local backend. On a disk each PMIx_Init takes longer. What is posted takes memory in either case. Tasks in "
              "a container with a /dev/shm of its own need base, if they see that directory."},
     {.key = "log.level", .member = &Settings::log_level, .user = true, .words = log_levels,
      .text = "How much the daemon says."},

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -19,6 +20,11 @@ Result<UniqueFd> arm_exec_stop() {
         return system_error("fcntl", errno);
     closed_by_exec.release();
     return watched;
+}
+
+bool is_armed(int fd) {
+    struct stat what {};
+    return ::fstat(fd, &what) == 0 && S_ISFIFO(what.st_mode);
 }
 
 } // namespace pmixhost

@@ -16,5 +16,7 @@ namespace pmixhost {
 // until then (descriptor_message.h): there, it hangs up (poll(2)) when the program has been executed, or the process
 // has ended without. A moment later it stands. Fails as pipe2(2) and fcntl(2) do.
 Result<UniqueFd> arm_exec_stop();
+// Could that be such a descriptor, of a process that may send anything?
+bool is_armed(int fd);
 
 } // namespace pmixhost

@@ -13,7 +13,8 @@ namespace pmixhost {
 // What must be free, in bytes.
 inline constexpr std::uint64_t least_store_room = 1ull << 30;
 
-// None where the settings do not want it, libpmix has no such store, there is no file system in memory with that much
+// For daemons whose private directory has a name of their own; `pmixhost run` chooses those of its daemons. None where
+// the settings do not want it, libpmix has no such store, there is no file system in memory with that much
 // room, or the name is taken: the store is then in the private directory.
 std::optional<PrivateDirectory> create_store(const Settings &settings, const PrivateDirectory &beside);
 

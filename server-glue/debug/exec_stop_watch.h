@@ -14,13 +14,13 @@ namespace pmixhost {
 
 class ExecStopWatch {
   public:
-    // After its exec a process stands at once. One that does not for this long will not.
-    static constexpr Duration patience = std::chrono::seconds(10);
+    // After the hang-up a process stands at once, unless the file system of its program takes its time.
+    static constexpr Duration patience = std::chrono::minutes(5);
 
     // `pid_of`: 0 when the rank's process has ended.
     ExecStopWatch(EventLoop &loop, std::function<pid_t(Rank)> pid_of) : loop_(loop), pid_of_(std::move(pid_of)) {}
     // `armed`: what arm_exec_stop() gave the process (common/process/exec_stop.h). `done` is called once, with whether
-    // it stands; or never, when this object goes before.
+    // it stands; or never, when this object goes before. What is no pipe is refused: false at once.
     void await(Rank rank, UniqueFd armed, std::function<void(bool stands)> done);
 
   private:
@@ -28,6 +28,7 @@ class ExecStopWatch {
         UniqueFd armed;
         std::function<void(bool)> done;
         TimePoint until;
+        Duration pause;
         EventLoop::Handle watch;
     };
     void look(Rank rank);

@@ -3,6 +3,7 @@
 
 #include "common/peer/peer_process.h"
 #include "common/process/descriptor_message.h"
+#include "common/process/exec_stop.h"
 #include "common/wire/codec.h"
 
 #include <algorithm>
@@ -269,7 +270,7 @@ void TaskDoor::await_stop(std::uint64_t id) {
         if (armed && !armed->has_value())
             return;
         visitor.watch.reset();
-        bool taken = armed && (*armed)->bytes == "s" && (*armed)->fd;
+        bool taken = armed && (*armed)->bytes == "s" && is_armed((*armed)->fd.get());
         const char answer = taken ? '1' : '0';
         if (taken)
             exec_stops_.take(visitor.rank, std::move((*armed)->fd));

@@ -9,6 +9,7 @@
 #include "server-glue/tasks/task_door.h"
 
 #include <csignal>
+#include <fcntl.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -116,6 +117,14 @@ void who_ends_before_does_not_stand(void **) {
     killed.end();
 }
 
+// A task may send what it likes.
+void what_is_no_pipe_is_refused(void **) {
+    World world;
+    world.pids[0] = getpid();
+    world.await(0, UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)));
+    assert_false(world.stands.at(0));
+}
+
 void the_door_says_whose_program_stops(void **) {
     World world;
     UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -163,6 +172,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_program_stands_at_its_first_instruction),
         cmocka_unit_test(who_ends_before_does_not_stand),
+        cmocka_unit_test(what_is_no_pipe_is_refused),
         cmocka_unit_test(the_door_says_whose_program_stops),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -40,7 +40,8 @@ int debug_failure(int code, const std::string &text) {
 
 // The parts on the hosts of the job. Where no resource manager's program knows it, its hosts are virtual ones of this
 // machine.
-Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &nspace) {
+Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &nspace,
+                                const std::function<bool()> &given_up) {
     std::error_code failed;
     std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe", failed).string(),
                                    "debug",
@@ -59,7 +60,7 @@ Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &
         if (!link)
             return link;
         // Who does not know the job ends at once, and says nothing.
-        while (link->is_open() && !link->has_spoken())
+        while (link->is_open() && !link->has_spoken() && !given_up())
             link->await_first_word(std::chrono::milliseconds(100));
         constexpr int no_such_job_there = 3;
         if (link->is_open() || link->exit_code() != no_such_job_there)
@@ -68,11 +69,12 @@ Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &
     return DebugLink::open(words);
 }
 
-int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &ranks) {
+int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &ranks,
+         const std::function<bool()> &given_up) {
     await_interrupt();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGTSTP, SIG_IGN); // ranks that stand still want somebody there
-    DebugTalk debugger(link, ranks, take_interrupt);
+    DebugTalk debugger(link, ranks, [&] { return take_interrupt() || given_up(); });
     std::size_t count = debugger.begin(std::chrono::seconds(options.patience));
     if (count == 0) {
         std::string why = link.is_open() ? std::string() : one_line(link.complaints(), 500);
@@ -92,11 +94,13 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
     return debugger.some_refused() ? exit_some : exit_ok;
 }
 
-int debug_ranks(const DebugOptions &options, const std::string &nspace, const std::vector<Rank> &ranks) {
-    auto link = link_to_hosts(options, nspace);
+// `given_up`: there is nothing to wait for any more.
+int debug_ranks(const DebugOptions &options, const std::string &nspace, const std::vector<Rank> &ranks,
+                const std::function<bool()> &given_up) {
+    auto link = link_to_hosts(options, nspace, given_up);
     if (!link)
         return debug_failure(exit_failure, link.failure().text);
-    return talk(*link, options, ranks);
+    return talk(*link, options, ranks, given_up);
 }
 
 int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
@@ -116,7 +120,7 @@ int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
                              "job " + printable(found->server.job) + " has none of these ranks, or none runs");
     std::string nspace = found->server.job;
     found->desk.reset();
-    return debug_ranks(options, nspace, there);
+    return debug_ranks(options, nspace, there, [] { return false; });
 }
 
 // The command's exit code is the launcher's, unless nothing could be debugged.
@@ -132,7 +136,7 @@ int debug_launch(DebugOptions options, const std::vector<std::string> &command, 
     if (!job && was_interrupted())
         return exit_failure;
     if (!job) {
-        int code = launch->await_end(take_interrupt);
+        int code = launch->await_end(take_interrupt, is_told_to_end);
         debug_failure(exit_failure, fmt::format("{} has ended ({}), and has started no job that pmixhost serves; next: "
                                                 "srun --mpi=pmixhost, or the words of srun above",
                                                 printable(command[0], 200), code));
@@ -141,13 +145,14 @@ int debug_launch(DebugOptions options, const std::vector<std::string> &command, 
     std::vector<Rank> all(job->processes);
     std::iota(all.begin(), all.end(), 0);
     options.at_exec = true;
-    int code = debug_ranks(options, job->nspace, ranks.empty() ? all : ranks);
+    int code = debug_ranks(options, job->nspace, ranks.empty() ? all : ranks,
+                           [&] { return was_interrupted() || !launch->runs(); });
     if (code != exit_ok && code != exit_some)
         return code; // and the launcher is ended
     await_interrupt();
     if (is_told_to_end())
         return exit_failure;
-    int of_launcher = launch->await_end(take_interrupt);
+    int of_launcher = launch->await_end(take_interrupt, is_told_to_end);
     return of_launcher != 0 ? of_launcher : code;
 }
 
@@ -166,6 +171,7 @@ int debug_command(const Words &words) {
     parser.add_option("--execute,-e", options.commands, "Say this, and no prompt; may be repeated")
         ->type_name("COMMAND")
         ->expected(1)
+        ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     parser.add_option("--timeout", options.patience, "Seconds to wait for all hosts [60]")
         ->check(CLI::Range(1u, 3600u));
@@ -198,6 +204,12 @@ int debug_command(const Words &words) {
         return debug_running(options, ranks);
     if (command[0].starts_with('-'))
         return debug_failure(exit_usage, "there is no option " + printable(command[0], 100));
+    // What starts several would have all of them stop, and one debugged.
+    if (command[0].substr(command[0].rfind('/') + 1) != "srun")
+        return debug_failure(exit_usage, printable(command[0], 100) + " is not srun; next: srun ...");
+    if (std::find(command.begin(), command.end(), ":") != command.end())
+        return debug_failure(exit_usage,
+                             "a heterogeneous job is not started for this; next: start it, and --attach JOB");
     if (std::any_of(command.begin(), command.end(),
                     [](std::string_view word) { return word == "--pty" || word.starts_with("--pty="); }))
         return debug_failure(exit_usage, "--pty takes the terminal, which is the prompt's; next: without it");

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <iterator>
+#include <utility>
 
 namespace pmixhost {
 
@@ -17,17 +18,21 @@ void on_interrupt(int signal) {
 
 constexpr int interrupt_signals[] = {SIGINT, SIGTERM, SIGHUP};
 struct sigaction before_interrupt[std::size(interrupt_signals)];
+bool awaits_interrupt = false;
 
 } // namespace
 
 void await_interrupt() {
     struct sigaction action {};
     action.sa_handler = on_interrupt;
+    if (std::exchange(awaits_interrupt, true))
+        return; // what was before is known
     for (std::size_t i = 0; i < std::size(interrupt_signals); ++i)
         ::sigaction(interrupt_signals[i], &action, &before_interrupt[i]);
 }
 
 void interrupt_as_before() {
+    awaits_interrupt = false;
     for (std::size_t i = 0; i < std::size(interrupt_signals); ++i)
         ::sigaction(interrupt_signals[i], &before_interrupt[i], nullptr);
 }

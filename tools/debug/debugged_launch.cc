@@ -78,26 +78,31 @@ DebuggedLaunch::DebuggedLaunch(DebuggedLaunch &&other) noexcept
       said_(std::move(other.said_)) {}
 
 DebuggedLaunch::~DebuggedLaunch() {
-    if (!runs())
-        return;
-    ::kill(pid_, SIGTERM);
-    reap(true);
+    constexpr int hundredths = 1000;
+    if (runs())
+        ::kill(-pid_, SIGTERM);
+    for (int i = 0; i < hundredths && runs(); ++i)
+        ::poll(nullptr, 0, 10);
+    if (runs())
+        ::kill(-pid_, SIGKILL);
+    while (runs())
+        ::poll(nullptr, 0, 10);
 }
 
-bool DebuggedLaunch::reap(bool wait) {
+bool DebuggedLaunch::reap() {
     int status = 0;
-    pid_t found = -1;
-    while (pid_ > 0 && (found = ::waitpid(pid_, &status, wait ? 0 : WNOHANG)) < 0 && errno == EINTR && wait)
-        ;
-    if (pid_ <= 0 || found == 0 || (found < 0 && errno == EINTR))
-        return pid_ <= 0;
+    if (pid_ <= 0)
+        return true;
+    pid_t found = ::waitpid(pid_, &status, WNOHANG);
+    if (found == 0 || (found < 0 && errno == EINTR))
+        return false;
     pid_ = -1;
     code_ = found > 0 && WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
 }
 
 bool DebuggedLaunch::runs() {
-    return !reap(false);
+    return !reap();
 }
 
 Result<DebuggedLaunch::Job> DebuggedLaunch::await_job(const std::function<bool()> &stop) {
@@ -127,11 +132,13 @@ Result<DebuggedLaunch::Job> DebuggedLaunch::await_job(const std::function<bool()
     return error(ErrorKind::not_found, "it has started no job of pmixhost");
 }
 
-int DebuggedLaunch::await_end(const std::function<bool()> &interrupted) {
-    while (runs()) {
+int DebuggedLaunch::await_end(const std::function<bool()> &interrupted, const std::function<bool()> &told_to_end) {
+    for (bool told = false; runs();) {
         ::poll(nullptr, 0, 50);
-        if (interrupted())
-            ::kill(pid_, SIGINT);
+        bool end = told_to_end() && !told;
+        told = told || end;
+        if (runs() && (interrupted() || end))
+            ::kill(pid_, end ? SIGTERM : SIGINT);
     }
     return code_;
 }

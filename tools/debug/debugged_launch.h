@@ -1,4 +1,4 @@
-// A launcher (srun, pmixhost run) that `pmixhost debug` starts, for a job whose processes stop at their programs' first
+// A launcher (srun) that `pmixhost debug` starts, for a job whose processes stop at their programs' first
 // instruction (common/process/exec_stop.h). It has no standard input, which is the prompt's, and writes where this
 // process does, as a program under gdb. It ends when this process is killed.
 #pragma once
@@ -20,7 +20,7 @@ class DebuggedLaunch {
     static Result<DebuggedLaunch> start(const std::vector<std::string> &words, const std::string &stops);
     DebuggedLaunch(DebuggedLaunch &&other) noexcept;
     DebuggedLaunch &operator=(DebuggedLaunch &&) = delete;
-    // What still runs is told to end (SIGTERM), and waited for.
+    // What still runs is told to end (SIGTERM), and waited for; what has not ended ten seconds later is killed.
     ~DebuggedLaunch();
 
     struct Job {
@@ -31,12 +31,12 @@ class DebuggedLaunch {
     Result<Job> await_job(const std::function<bool()> &stop);
     bool runs();
     // Waits for its end: its exit code, or 128 and the signal. `interrupted` takes what Ctrl-C has left; it is the
-    // launcher's, then.
-    int await_end(const std::function<bool()> &interrupted);
+    // launcher's, then; after `told_to_end` it is told so, too.
+    int await_end(const std::function<bool()> &interrupted, const std::function<bool()> &told_to_end);
 
   private:
     DebuggedLaunch(pid_t pid, UniqueFd channel) : pid_(pid), channel_(std::move(channel)) {}
-    bool reap(bool wait);
+    bool reap();
     pid_t pid_ = -1; // -1: it has ended
     int code_ = 0;
     UniqueFd channel_; // common/start/spawn_channel.h

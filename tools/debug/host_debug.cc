@@ -21,7 +21,6 @@ namespace pmixhost {
 
 namespace {
 
-constexpr auto to_stand = std::chrono::seconds(20);      // that a process has come this far has been seen already
 constexpr auto to_let_all_go = std::chrono::seconds(12); // a busy host; below to_leave of those who wait for it
 constexpr std::size_t longest_from_gdb = 16u << 20;
 
@@ -77,7 +76,7 @@ class HostDebug {
     // What the job's daemons of this host say. Of a job that has just been started, they may not be there yet, or not
     // have seen all of their processes.
     std::vector<ListedProcess> processes_here(StackClock::time_point deadline) {
-        for (;; ::poll(nullptr, 0, 100)) {
+        for (;;) {
             std::vector<ListedProcess> out;
             asked_ = ticks_now();
             for (const auto &server : servers_of(servers_below(rendezvous_root()), ask_.nspace)) {
@@ -90,8 +89,12 @@ class HostDebug {
             }
             bool all =
                 !out.empty() && std::none_of(out.begin(), out.end(), [](const auto &one) { return one.prepared; });
-            if (all || !ask_.at_exec || StackClock::now() >= deadline)
+            if (all || !ask_.at_exec || StackClock::now() >= deadline || over_)
                 return out;
+            // On a host of the allocation that has no process of the job, this is ended from outside.
+            pollfd wait{in_, POLLIN, 0};
+            if (::poll(&wait, 1, 100) > 0)
+                read_commands();
         }
     }
 
@@ -107,7 +110,7 @@ class HostDebug {
             if (!meant || ranks_.contains(one.rank) || refused.contains(one.rank))
                 continue;
             here.push_back(one.rank);
-            auto begun = begin(one, debugger);
+            auto begun = begin(one, debugger, deadline);
             if (!begun)
                 refused.emplace(one.rank, begun.failure().text);
         }
@@ -116,7 +119,8 @@ class HostDebug {
             say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, why + "\n"}, true}));
     }
 
-    Result<void> begin(const ListedProcess &process, const Result<Debugger> &debugger) {
+    Result<void> begin(const ListedProcess &process, const Result<Debugger> &debugger,
+                       StackClock::time_point deadline) {
         if (process.pid <= 0)
             return error(ErrorKind::not_found, "{}", process.prepared ? "it has not begun" : "it has ended");
         if (!debugger)
@@ -131,7 +135,8 @@ class HostDebug {
             return target.failure();
         if (!ask_.at_exec)
             target->see_whether_stopped();
-        else if (!target->await_own_stop(to_stand))
+        else if (!target->await_own_stop(
+                     std::chrono::duration_cast<std::chrono::milliseconds>(deadline - StackClock::now())))
             return error(ErrorKind::timeout, "it has not stopped at its first instruction");
         auto gdb = GdbProcess::start(debugger->path);
         if (!gdb)
@@ -250,9 +255,22 @@ class HostDebug {
         ranks_.clear(); // those that hang are killed
         for (auto &[rank, target] : targets)
             target.put_right();
+        if (ask_.at_exec)
+            let_go_of_others(targets);
     }
 
-    const HostDebugAsk &ask_;
+    // Those that were not debugged, for whatever reason, have stopped for this all the same.
+    void let_go_of_others(const std::map<Rank, LookedAt> &debugged) {
+        ask_.at_exec = false; // one look is enough
+        for (const auto &process : processes_here(StackClock::now() + std::chrono::seconds(5))) {
+            if (process.pid <= 0 || debugged.contains(process.rank))
+                continue;
+            if (auto other = LookedAt::find({ask_.nspace, process.rank, process.pid, asked_, false}))
+                other->take_stop_back();
+        }
+    }
+
+    HostDebugAsk ask_;
     int in_, out_;
     std::map<Rank, DebuggedRank> ranks_;
     std::string commands_;

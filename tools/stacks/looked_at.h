@@ -39,7 +39,7 @@ class LookedAt {
     // It is about to stop for this debugger (common/process/exec_stop.h), and put_right() lets it run on. False: it has
     // not, in that time, or has ended.
     bool await_own_stop(std::chrono::milliseconds patience);
-    // Once a debugger has it: what it had stopped by does not stop it again when it runs.
+    // It goes on; or, once a debugger has it: what it had stopped by does not stop it again when it runs.
     void take_stop_back() const;
     bool was_stopped() const { return was_stopped_; }
     pid_t tracer() const;     // who traces it now; 0: nobody, or it cannot be told

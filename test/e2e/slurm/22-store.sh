@@ -20,6 +20,7 @@ configure
 ok "a job runs" until_true 30 grep -q there "$test_dir/out"
 on_host "$(host_name 1)" pkill -KILL -n -x pmixhostd
 wait $!
+ok "and ends with it" test $? -ne 0
 no_store() { on_host "$(host_name 1)" sh -c '! ls -d /dev/shm/pmixhost-* 2>/dev/null'; }
 ok "when its daemon is killed they are removed" until_true 20 no_store
 job 1 1 "$clients/hello" # which removes what else a killed daemon has left

@@ -155,7 +155,9 @@ launches() {
     while [[ $1 != -- ]]; do command+=("$1"); shift; done
     shift
     status=0
+    local begin=$SECONDS
     output=$(printf '%s\n' "$@" | asks "$pmixhost" debug "${command[@]}" 2>&1) || status=$?
+    took=$((SECONDS - begin))
 }
 four=(srun -O -N2 -n4 --ntasks-per-node=2 "$mpi")
 cat >"$test_dir/past.sh" <<'SH'
@@ -182,7 +184,8 @@ rm -f "$test_dir"/past/*
 launches --ranks 1,2 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$sp' ranks
 like "some ranks" "$output" $'\[1-2\] \$1 = 3\n.*\[1-2\] stopped'
 launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'quit kill'
-ok "a job that is ended has an exit code" test "$status" -gt 128
+is "a job that is ended has the exit code of its tasks" "$status" 137
+ok "at once, $took s" test "$took" -lt 30
 ok "and is gone" until_true 20 no_jobs
 rm -f "$test_dir"/past/*
 asks "$pmixhost" debug --timeout 98 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" <&7 >"$test_dir/launched" 2>&1 &
@@ -200,9 +203,23 @@ nobody_there() {
 ok "with all of its processes" until_true 20 nobody_there
 
 launches srun -n1 "$mpi" /nothing/there -- ranks
-ok "a program that is not there is an error" test "$status" -ne 0
-launches /nothing/there -- ranks
-like "and so is a command" "$status $output" '^1 pmixhost: error: cannot run /nothing/there: No such file'
+like "a program that is not there is an error" "$status $output" '^[1-9].*execve\(\): /nothing/there: No such file'
+ok "at once, too, $took s" test "$took" -lt 30
+launches /nothing/srun -- ranks
+like "and so is a command" "$status $output" '^1 pmixhost: error: cannot run /nothing/srun: No such file'
+launches sh -c 'srun true' -- ranks
+like "or one that may start several" "$status $output" '^2 pmixhost: error: sh is not srun'
+launches srun -n1 true : -n1 true -- ranks
+like "or a job of several kinds of hosts" "$status $output" '^2 pmixhost: error: a heterogeneous job'
+# A rank that nobody may debug, of a job in an allocation with more hosts.
+cp "$(type -P true)" "$test_dir/others"
+chmod 4755 "$test_dir/others"
+printf '%s\n' "0 $test_dir/past.sh $test_dir/past" "1 $test_dir/others" >"$test_dir/two"
+begin=$SECONDS status=0
+output=$(asks salloc -Q -N3 "$pmixhost" debug -e 'print *(long *)$sp' \
+    srun "$mpi" -N2 -n2 --multi-prog "$test_dir/two" 2>&1 </dev/null) || status=$?
+like "a rank that cannot be debugged runs on with the others" "$status $output" $'^7 .*\[0\] \$1 = 3'
+ok "no later where there are more hosts, $((SECONDS - begin)) s" test $((SECONDS - begin)) -lt 40
 launches srun --mpi=none -n1 true -- ranks
 like "or one whose job is not served" "$status $output" '^1 pmixhost: error: srun has ended \(0\), and has started no job that'
 launches srun --pty -n1 true -- ranks
