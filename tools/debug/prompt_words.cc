@@ -14,7 +14,7 @@ const char prompt_help[] =
     "ranks              who runs, who has stopped, who has ended\n"
     "interrupt          stop the ranks of the focus (so does Ctrl-C while they run)\n"
     "wait               until all ranks of the focus have stopped or ended\n"
-    "quit               let all go: the job runs on; what this command started ends\n"
+    "quit               let all go: the job runs on, and one that was started for this is waited for\n"
     "quit kill          end the job\n"
     "Everything else is said to the gdb of each rank of the focus: break, continue, next, print, bt, info threads, "
     "...\n"
