@@ -41,7 +41,7 @@ int debug_failure(int code, const std::string &text) {
 // The parts on the hosts of the job. Where no resource manager's program knows it, its hosts are virtual ones of this
 // machine.
 Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &nspace,
-                                const std::function<bool()> &given_up) {
+                                const std::function<bool()> &job_is_over) {
     std::error_code failed;
     std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe", failed).string(),
                                    "debug",
@@ -60,7 +60,7 @@ Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &
         if (!link)
             return link;
         // Who does not know the job ends at once, and says nothing.
-        while (link->is_open() && !link->has_spoken() && !given_up())
+        while (link->is_open() && !link->has_spoken() && !was_interrupted() && !job_is_over())
             link->await_first_word(std::chrono::milliseconds(100));
         constexpr int no_such_job_there = 3;
         if (link->is_open() || link->exit_code() != no_such_job_there)
@@ -70,11 +70,11 @@ Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &
 }
 
 int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &ranks,
-         const std::function<bool()> &given_up) {
+         const std::function<bool()> &job_is_over) {
     await_interrupt();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGTSTP, SIG_IGN); // ranks that stand still want somebody there
-    DebugTalk debugger(link, ranks, [&] { return take_interrupt() || given_up(); });
+    DebugTalk debugger(link, ranks, [&] { return take_interrupt() || job_is_over(); });
     std::size_t count = debugger.begin(std::chrono::seconds(options.patience));
     if (count == 0) {
         std::string why = link.is_open() ? std::string() : one_line(link.complaints(), 500);
@@ -94,13 +94,13 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
     return debugger.some_refused() ? exit_some : exit_ok;
 }
 
-// `given_up`: there is nothing to wait for any more.
+// `job_is_over`: there is nothing to wait for any more.
 int debug_ranks(const DebugOptions &options, const std::string &nspace, const std::vector<Rank> &ranks,
-                const std::function<bool()> &given_up) {
-    auto link = link_to_hosts(options, nspace, given_up);
+                const std::function<bool()> &job_is_over) {
+    auto link = link_to_hosts(options, nspace, job_is_over);
     if (!link)
         return debug_failure(exit_failure, link.failure().text);
-    return talk(*link, options, ranks, given_up);
+    return talk(*link, options, ranks, job_is_over);
 }
 
 int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
@@ -145,8 +145,7 @@ int debug_launch(DebugOptions options, const std::vector<std::string> &command, 
     std::vector<Rank> all(job->processes);
     std::iota(all.begin(), all.end(), 0);
     options.at_exec = true;
-    int code = debug_ranks(options, job->nspace, ranks.empty() ? all : ranks,
-                           [&] { return was_interrupted() || !launch->runs(); });
+    int code = debug_ranks(options, job->nspace, ranks.empty() ? all : ranks, [&launch] { return !launch->runs(); });
     if (code != exit_ok && code != exit_some)
         return code; // and the launcher is ended
     await_interrupt();
