@@ -21,8 +21,8 @@ LibraryHolder::LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread
 LibraryHolder::~LibraryHolder() = default;
 
 void LibraryHolder::start() {
-    PmixLibrary::Options options{context_.step.server_nspace(), context_.self(), directory_, store_,
-                                 context_.host_name()};
+    PmixLibrary::Options options{context_.step.server_nspace(), context_.self(), directory_, context_.host_name(),
+                                 store_};
     thread_->run("PMIx_server_init", [this, options] {
         auto library = std::make_shared<Result<std::unique_ptr<PmixLibrary>>>(
             PmixLibrary::start(context_.loop, *thread_, options, module_table()));

@@ -31,8 +31,8 @@ class PmixLibrary {
         std::string nspace;    // the server's own namespace
         Rank rank = 0;         // and rank in it
         std::string directory; // for its rendezvous files and shared segments; private to the user
-        std::string store;     // for the segments, if not there
         std::string hostname;
+        std::string store = {}; // the directory for the segments, if it is another one
     };
     // Sets what the library takes from the process' environment alone: the size of its shared data store, how many
     // events it keeps for late registrants and for how long. To be called before the process has a second thread: a
