@@ -1,9 +1,10 @@
-// Upcalls of event registration and notification. All are answered at once, with their return value:
-// the callback that libpmix 4.2.2 gives with a notification touches its queues in whatever thread it
-// is called from.
+// Upcalls of event registration and notification. All are answered at once, with their return value, but for a refusal
+// (refuse_for_now()): the callback that libpmix 4.2.2 gives with a notification touches its queues in whatever thread
+// it is called from.
 #include "server-glue/events/host_events.h"
 #include "server-glue/events/monitors.h"
 #include "server-glue/events/notify_ask.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <pmix.h>
@@ -33,8 +34,17 @@ std::shared_ptr<void> admit(Upcalls &upcalls, std::uint64_t bytes) {
     return admission;
 }
 
+// There is no room. As the upcall's own answer libpmix 4.2 would make a success of it, and the notifier would not know
+// that nobody else hears; as a later one, which has to come in the library's own thread, it is what it is.
+pmix_status_t refuse_for_now(pmix_op_cbfunc_t callback, void *data) {
+    if (!callback || !library_hides_refused_events())
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    in_progress_thread([callback, data] { callback(PMIX_ERR_OUT_OF_RESOURCE, data); });
+    return PMIX_OPERATION_IN_PROGRESS;
+}
+
 pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range, pmix_info_t info[],
-                        std::size_t count, pmix_op_cbfunc_t, void *) {
+                        std::size_t count, pmix_op_cbfunc_t callback, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         if (!source || range == PMIX_RANGE_INVALID || count > INT32_MAX)
             return PMIX_ERR_BAD_PARAM;
@@ -51,7 +61,7 @@ pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data
         ask.info = std::move(*packed);
         ask.admission = admit(upcalls, ask.info.size() + sizeof ask);
         if (!ask.admission)
-            return PMIX_ERR_OUT_OF_RESOURCE;
+            return refuse_for_now(callback, data);
         ask.source = process_of(*source);
         ask.status = code;
         ask.range = range;

@@ -327,7 +327,9 @@ static void storm(void) {
         }
         wait_until(storm_over, "the end of the storm");
         say("storm %u: the slowest fence took %.3f s", me.rank, worst);
-        if (from[0].count[0] != taken || (!ballast && taken != storm_size))
+        /* Those of the notifier's host have an event before its host may refuse it. */
+        bool has_all = on_my_host(0) && from[0].count[0] == storm_size;
+        if ((from[0].count[0] != taken && !has_all) || (!ballast && taken != storm_size))
             fail("%u of %u events came", from[0].count[0], taken);
     }
     long peak = daemon_peak();
