@@ -1,6 +1,6 @@
-// The directory for libpmix' store of what is posted: in memory, because on a disk each PMIx_Init, and the end of each
-// step, waits for the file system (contrib/doc/decisions/modex.md). It has the name of the daemon's private directory,
-// so that whoever removes that one of a daemon that was killed finds it, too (common/start/status_page.h).
+// The directory for libpmix' store of what is posted, if the site wants it in memory: on a disk each PMIx_Init, and the
+// end of each step, waits for the file system (contrib/doc/decisions/modex.md). It has the name of the daemon's private
+// directory, so that whoever removes that one of a daemon that was killed finds it, too (common/start/status_page.h).
 #pragma once
 
 #include "common/config/settings.h"
