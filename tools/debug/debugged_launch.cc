@@ -34,7 +34,6 @@ void become_launcher(char *const *argv, int channel, const std::string &stops, p
     ::fcntl(channel, F_SETFD, 0);
     ::setenv(std::string(spawn_fd_variable).c_str(), std::to_string(channel).c_str(), 1);
     ::setenv(std::string(debug_stop_variable).c_str(), stops.c_str(), 1);
-    ::setenv("SLURM_MPI_TYPE", "pmixhost", 0); // srun's --mpi, where the user says nothing
     ::execvp(argv[0], argv);
 }
 
