@@ -1,5 +1,5 @@
 // What a program that was started for PMIx_Spawn (srun, pmixhost run) tells the launcher that started
-// it: the descriptor in PMIXHOST_SPAWN_FD, a stream of lines.
+// it, and srun `pmixhost debug`: the descriptor in PMIXHOST_SPAWN_FD, a stream of lines.
 //   processes COUNT       so many will the job have
 //   created NSPACE        the job has a name; from now on its errors are its own to show
 //   launched STATUS TEXT  every program of it runs (0), or one could not be started (a PMIx status)
