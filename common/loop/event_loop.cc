@@ -7,9 +7,11 @@
 #include <event2/event.h>
 #include <event2/thread.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <sys/eventfd.h>
 #include <utility>
 #include <vector>
@@ -29,8 +31,14 @@ static void guarded(const OnException &on_exception, const std::function<void()>
     }
 }
 
+static timeval timeval_of(Duration delay) {
+    auto us = std::chrono::ceil<std::chrono::microseconds>(delay).count();
+    return {static_cast<time_t>(us / 1000000), static_cast<suseconds_t>(us % 1000000)};
+}
+
 struct EventLoop::Handle::Impl {
     event *ev = nullptr;
+    std::optional<TimePoint> due; // of a timer
     FdCallback callback;
     OnException *on_exception = nullptr;
     std::weak_ptr<Impl> self; // keeps the callback alive while it runs and drops its own handle
@@ -39,9 +47,17 @@ struct EventLoop::Handle::Impl {
         if (ev)
             event_free(ev);
     }
+    // libevent counts a timer's time from when the loop woke up, and by a coarse clock: the timer is set again for what
+    // is left.
+    bool is_early() {
+        if (!due || Clock::now() >= *due)
+            return false;
+        timeval left = timeval_of(*due - Clock::now());
+        return event_add(ev, &left) == 0;
+    }
     static void fire(evutil_socket_t, short what, void *data) {
         std::shared_ptr<Impl> alive = static_cast<Impl *>(data)->self.lock();
-        if (!alive)
+        if (!alive || alive->is_early())
             return;
         unsigned ready = ((what & EV_READ) ? readable : 0u) | ((what & EV_WRITE) ? writable : 0u);
         guarded(*alive->on_exception, [&] { alive->callback(ready); });
@@ -169,10 +185,9 @@ EventLoop::Handle EventLoop::after(Duration delay, Callback callback) {
     impl->self = impl;
     impl->callback = [work = std::move(callback)](unsigned) { work(); };
     impl->on_exception = &state_->on_exception;
-    auto us = std::chrono::duration_cast<std::chrono::microseconds>(delay).count();
-    if (us < 0)
-        us = 0;
-    timeval wait{static_cast<time_t>(us / 1000000), static_cast<suseconds_t>(us % 1000000)};
+    delay = std::max(delay, Duration::zero());
+    impl->due = delay < TimePoint::max() - now() ? now() + delay : TimePoint::max();
+    timeval wait = timeval_of(delay);
     impl->ev = event_new(state_->base, -1, 0, Handle::Impl::fire, impl.get());
     if (!impl->ev || event_add(impl->ev, &wait) != 0)
         throw std::bad_alloc();

@@ -52,7 +52,7 @@ class EventLoop {
 
     // Calls back each time `fd` is ready, until the handle is dropped. The fd stays the caller's.
     [[nodiscard]] Handle watch(int fd, unsigned interest, FdCallback callback);
-    // Calls back once.
+    // Calls back once, not before `delay` is over.
     [[nodiscard]] Handle after(Duration delay, Callback callback);
     [[nodiscard]] Handle on_signal(int signal, Callback callback);
     // Calls back each time before the loop waits, when all that was due has been done: nobody need announce what has

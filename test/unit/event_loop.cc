@@ -83,6 +83,37 @@ void a_handle_may_be_dropped_in_its_own_callback(void **) {
 }
 
 // The descriptor that libevent waits with, closed as by somebody who closes a number twice.
+void a_time_that_is_over_is_soon(void **) {
+    auto loop = make_loop();
+    bool came = false;
+    auto forever = loop->after(Duration::max(), [] { fail(); });
+    auto timer = loop->after(-5s, [&] {
+        came = true;
+        loop->stop();
+    });
+    assert_true(loop->run().ok());
+    assert_true(came);
+}
+
+void a_timer_is_not_early(void **) {
+    auto loop = make_loop();
+    TimePoint set{};
+    Duration waited{};
+    EventLoop::Handle timer;
+    loop->post([&] {
+        // So long has the loop been busy since it woke up.
+        for (TimePoint woke = Clock::now(); Clock::now() < woke + 20ms;) {
+        }
+        set = Clock::now();
+        timer = loop->after(30ms, [&] {
+            waited = Clock::now() - set;
+            loop->stop();
+        });
+    });
+    assert_true(loop->run().ok());
+    assert_true(waited >= 30ms);
+}
+
 void a_loop_that_cannot_wait_ends_with_an_error(void **) {
     auto loop = make_loop();
     int closed = 0;
@@ -134,6 +165,8 @@ int main() {
         cmocka_unit_test(a_loop_can_run_again),
         cmocka_unit_test(a_stop_before_the_run_ends_it),
         cmocka_unit_test(a_handle_may_be_dropped_in_its_own_callback),
+        cmocka_unit_test(a_time_that_is_over_is_soon),
+        cmocka_unit_test(a_timer_is_not_early),
         cmocka_unit_test(a_loop_that_cannot_wait_ends_with_an_error),
         cmocka_unit_test(somebody_is_asked_before_each_wait),
     };
