@@ -38,6 +38,8 @@ server_glue_libglue_files = \
 	server-glue/daemon/supervisor.h server-glue/daemon/supervisor.cc \
 	server-glue/debug/stop_ask.h server-glue/debug/stop_upcall.cc \
 	server-glue/debug/stop_board.h server-glue/debug/stop_board.cc \
+	server-glue/debug/debugged_job.h server-glue/debug/debugged_job.cc server-glue/debug/job_end.h \
+	server-glue/debug/job_end.cc \
 	server-glue/debug/step_debug.h server-glue/debug/step_debug.cc \
 	server-glue/events/monitors.h server-glue/events/notify_ask.h server-glue/events/notify_upcall.cc \
 	server-glue/events/event_service.h server-glue/events/event_service.cc server-glue/events/host_events.h \
@@ -87,6 +89,7 @@ server_glue_libglue_files = \
 	server-glue/query/host_support.h server-glue/query/host_support.cc \
 	server-glue/query/set_answers.h server-glue/query/set_answers.cc \
 	server-glue/query/table_answers.h server-glue/query/table_answers.cc \
+	server-glue/query/job_tables.h server-glue/query/job_tables.cc \
 	server-glue/query/process_sets.h server-glue/query/process_sets.cc server-glue/query/process_table.h \
 	server-glue/query/process_table.cc server-glue/query/query_keys.h server-glue/query/query_keys.cc server-glue/query/query_port.h \
 	server-glue/query/query_service.h server-glue/query/query_service.cc \
@@ -101,6 +104,7 @@ server_glue_libglue_files = \
 	server-glue/security/credential_service.h server-glue/security/credential_service.cc \
 	server-glue/spawn/spawn_ask.h server-glue/spawn/spawn_upcall.cc \
 	server-glue/spawn/child_job.h server-glue/spawn/child_job.cc server-glue/spawn/children.h \
+	server-glue/spawn/debugger_daemons.h server-glue/spawn/debugger_daemons.cc \
 	server-glue/spawn/launch_outcome.h server-glue/spawn/launch_outcome.cc server-glue/spawn/plan_spawn.h \
 	server-glue/spawn/plan_spawn.cc server-glue/spawn/recent_names.h server-glue/spawn/shared_fate.h \
 	server-glue/spawn/shared_fate.cc server-glue/spawn/spawn_directives.h \
@@ -108,6 +112,7 @@ server_glue_libglue_files = \
 	server-glue/spawn/spawn_request.cc server-glue/spawn/spawn_service.h server-glue/spawn/spawn_service.cc \
 	server-glue/spawn/step_fate.h server-glue/spawn/step_fate.cc server-glue/spawn/step_spawn.h \
 	server-glue/spawn/step_spawn.cc \
+	server-glue/spawn/tool_children.h server-glue/spawn/tool_children.cc \
 	server-glue/step/client_libraries.h server-glue/step/client_libraries.cc \
 	server-glue/step/session_link.h server-glue/step/session_link.cc server-glue/step/step_context.h \
 	server-glue/step/step_messages.h server-glue/step/step_service.h \

@@ -21,4 +21,34 @@ struct RanksStopped {
     }
 };
 
+// Between a job and the debugger daemons that are beside it, by way of the session.
+struct JobEndRequest {
+    static constexpr std::uint8_t type = 211;
+    static constexpr const char *name = "JobEndRequest";
+    static constexpr const char *text =
+        "to the session, and from it to a daemon of that namespace: tell when all of its processes have ended";
+    std::uint64_t id = 0;
+    Bytes nspace;
+    static constexpr void fields(auto &&field) {
+        field(&JobEndRequest::id, "id", "chosen by who sends it");
+        field(&JobEndRequest::nspace, "nspace", "its name");
+    }
+};
+struct JobEndReply {
+    static constexpr std::uint8_t type = 212;
+    static constexpr const char *name = "JobEndReply";
+    static constexpr const char *text = "they have, or why it cannot be told";
+    std::uint64_t id = 0;
+    std::int32_t status = 0;
+    std::int32_t exit_code = 0;
+    static constexpr void fields(auto &&field) {
+        field(&JobEndReply::id, "id", "as in JobEndRequest");
+        field(
+            &JobEndReply::status, "status",
+            "0 or a PMIx status; PMIX_ERR_NOT_FOUND: there is no such job any more; PMIX_ERR_LOST_CONNECTION: who was "
+            "asked leaves");
+        field(&JobEndReply::exit_code, "exit_code", "of the first that ended badly, as a shell reports it");
+    }
+};
+
 } // namespace pmixhost::wire

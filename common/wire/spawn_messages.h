@@ -44,6 +44,16 @@ struct SpawnApp {
         field(&SpawnApp::directives, "directives", "of this program alone");
     }
 };
+// Where processes are that are to be debugged.
+struct TargetHost {
+    static constexpr const char *name = "TargetHost";
+    Bytes host;
+    std::uint32_t processes = 0;
+    static constexpr void fields(auto &&field) {
+        field(&TargetHost::host, "host", "name of the host");
+        field(&TargetHost::processes, "processes", "how many of them it has");
+    }
+};
 struct SpawnRequest {
     static constexpr std::uint8_t type = 48;
     static constexpr const char *name = "SpawnRequest";
@@ -54,6 +64,7 @@ struct SpawnRequest {
     std::vector<SpawnDirective> directives;
     std::vector<SpawnApp> apps;
     std::uint8_t lives_on = 0;
+    std::vector<TargetHost> targets;
     static constexpr void fields(auto &&field) {
         field(&SpawnRequest::id, "id", "chosen by the asking daemon");
         field(&SpawnRequest::nspace, "nspace", "namespace of the caller");
@@ -61,6 +72,7 @@ struct SpawnRequest {
         field(&SpawnRequest::directives, "directives", "of the whole job");
         field(&SpawnRequest::apps, "apps", "the programs, in order");
         field(&SpawnRequest::lives_on, "lives_on", "1: the caller's job asked to live on, and shares no fate");
+        field(&SpawnRequest::targets, "targets", "of PMIX_DEBUG_TARGET; none where the request has none");
     }
 };
 struct SpawnReply {
@@ -88,6 +100,13 @@ struct StepOver {
     static constexpr void fields(auto &&field) {
         field(&StepOver::badly, "badly", "1: a task ended without having finalized");
     }
+};
+struct EndChild {
+    static constexpr std::uint8_t type = 51;
+    static constexpr const char *name = "EndChild";
+    static constexpr const char *text = "to the launcher: end this job, which was spawned for a process of this host";
+    Bytes nspace;
+    static constexpr void fields(auto &&field) { field(&EndChild::nspace, "nspace", "of the job"); }
 };
 // News from the launcher (server-glue/daemon/launcher_server.h).
 struct JobEvent {

@@ -62,4 +62,35 @@ struct TableReply {
     }
 };
 
+// Between two jobs, by way of the session.
+struct JobTableRequest {
+    static constexpr std::uint8_t type = 130;
+    static constexpr const char *name = "JobTableRequest";
+    static constexpr const char *text =
+        "to the session, and from it to a daemon of that namespace: who are its processes?";
+    std::uint64_t id = 0;
+    Bytes nspace;
+    Bytes only_on;
+    std::uint32_t timeout_ms = 0;
+    static constexpr void fields(auto &&field) {
+        field(&JobTableRequest::id, "id", "chosen by who sends it");
+        field(&JobTableRequest::nspace, "nspace", "its name");
+        field(&JobTableRequest::only_on, "only_on", "those of the host of this name; empty: all");
+        field(&JobTableRequest::timeout_ms, "timeout_ms", "how long the asker waits");
+    }
+};
+struct JobTableReply {
+    static constexpr std::uint8_t type = 131;
+    static constexpr const char *name = "JobTableReply";
+    static constexpr const char *text = "that, or why it is not told";
+    std::uint64_t id = 0;
+    std::int32_t status = 0;
+    std::vector<TableHost> hosts;
+    static constexpr void fields(auto &&field) {
+        field(&JobTableReply::id, "id", "as in JobTableRequest");
+        field(&JobTableReply::status, "status", "0 or a PMIx status");
+        field(&JobTableReply::hosts, "hosts", "as that namespace counts them");
+    }
+};
+
 } // namespace pmixhost::wire

@@ -2,6 +2,7 @@
 #include "server-glue/daemon/session_server.h"
 
 #include "common/text/printable.h"
+#include "common/wire/debug_messages.h"
 #include "common/wire/iof_messages.h"
 
 #include <algorithm>
@@ -78,8 +79,16 @@ void SessionServer::dropped(const Bytes &nspace) {
 template <typename Request> struct ReplyOf;
 template <> struct ReplyOf<wire::ModexRequest> { using Type = wire::ModexReply; };
 template <> struct ReplyOf<wire::NamespaceRequest> { using Type = wire::NamespaceReply; };
+template <> struct ReplyOf<wire::JobTableRequest> { using Type = wire::JobTableReply; };
+template <> struct ReplyOf<wire::JobEndRequest> { using Type = wire::JobEndReply; };
 template <> struct ReplyOf<wire::ForwardedOutput> { using Type = wire::ForwardedOutputTaken; };
 template <> struct ReplyOf<wire::ForwardedInput> { using Type = wire::ForwardedInputTaken; };
+
+// What is forwarded waits for people and programs, and so does who waits for the end of a job; they may take any time.
+template <typename Request>
+constexpr bool waits_for_any_time = std::is_same_v<Request, wire::JobEndRequest> || requires(Request r) {
+    r.source;
+};
 
 template <typename Message, typename Body> static void with(Log &log, const Bytes &payload, Body body) {
     if (auto message = wire::decode<Message>(payload))
@@ -155,6 +164,18 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
     case wire::NamespaceReply::type:
         with<wire::NamespaceReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
         break;
+    case wire::JobTableRequest::type:
+        with<wire::JobTableRequest>(log_, payload, [&](const auto &m) { relay(step, from, m); });
+        break;
+    case wire::JobTableReply::type:
+        with<wire::JobTableReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
+        break;
+    case wire::JobEndRequest::type:
+        with<wire::JobEndRequest>(log_, payload, [&](const auto &m) { relay(step, from, m); });
+        break;
+    case wire::JobEndReply::type:
+        with<wire::JobEndReply>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
+        break;
     case wire::ForwardedOutput::type:
         with<wire::ForwardedOutput>(log_, payload, [&](auto &m) { relay(step, from, std::move(m)); });
         break;
@@ -209,16 +230,12 @@ void SessionServer::refuse(const Relayed &relayed, std::int32_t status) {
 template <typename Request> void SessionServer::relay(StepId step, HostIndex from, Request message) {
     using Reply = typename ReplyOf<Request>::Type;
     TimePoint deadline = loop_.now() + find_patience;
-    if constexpr (std::is_same_v<Request, wire::ModexRequest>)
+    if constexpr (requires { message.timeout_ms; })
         deadline = deadline_of(loop_.now(), message.timeout_ms);
     if constexpr (requires { message.source; })
         message.source = peers_.nspace_of(step);
     finder_.find(loop_.now(), message.nspace, deadline, [this, step, from, message, deadline](bool here) {
-        // What is forwarded waits for people and programs, which may take any time.
-        TimePoint kept_until = requires {
-            message.source;
-        }
-        ? TimePoint::max() : deadline;
+        TimePoint kept_until = waits_for_any_time<Request> ? TimePoint::max() : deadline;
         Relayed relayed{Reply::type, refusal_of<Reply>, {step, from, message.id}, 0, 0, kept_until};
         if (!here)
             return refuse(relayed, PMIX_ERR_NOT_FOUND);

@@ -8,6 +8,7 @@
 #include "common/wire/event_messages.h"
 #include "common/wire/publish_messages.h"
 #include "common/wire/session_messages.h"
+#include "common/wire/table_messages.h"
 #include "server-glue/collective/session_collective.h"
 #include "server-glue/control/session_control.h"
 #include "server-glue/cross_job/step_finder.h"

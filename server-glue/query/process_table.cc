@@ -18,6 +18,43 @@ constexpr Duration longest = std::chrono::hours(24);
 
 } // namespace
 
+std::vector<wire::TableHost> table_hosts(const JobTable &table) {
+    std::map<HostIndex, wire::TableHost> hosts;
+    for (const auto &[host, memory] : table.daemons)
+        hosts[host].daemon_kib = memory;
+    std::map<HostIndex, std::map<std::string_view, std::uint32_t>> known; // most are the same
+    for (const auto &entry : table.processes) {
+        wire::TableHost &host = hosts[entry.host];
+        auto &executables = known[entry.host];
+        auto [found, fresh] = executables.try_emplace(entry.executable, static_cast<std::uint32_t>(executables.size()));
+        if (fresh)
+            host.executables.push_back(entry.executable);
+        host.processes.push_back({entry.rank, static_cast<std::uint32_t>(entry.pid), entry.state, entry.exit_code,
+                                  found->second, entry.memory_kib});
+    }
+    std::vector<wire::TableHost> out;
+    for (auto &[index, host] : hosts) {
+        host.host = index;
+        out.push_back(std::move(host));
+    }
+    return out;
+}
+
+JobTable table_of(const std::vector<wire::TableHost> &hosts, const JobMap &map) {
+    JobTable table;
+    for (const auto &host : hosts) {
+        if (host.host >= map.host_count())
+            continue;
+        table.daemons[host.host] = host.daemon_kib;
+        for (const auto &process : host.processes) {
+            if (map.host_of(process.rank) == host.host && process.executable < host.executables.size())
+                table.processes.push_back({process.rank, host.host, static_cast<pid_t>(process.pid), process.exit_code,
+                                           process.state, host.executables[process.executable], process.memory_kib});
+        }
+    }
+    return table;
+}
+
 bool ProcessTable::neighbours(HostIndex a, HostIndex b) const {
     return a < tree_.size() && b < tree_.size() && a != b && (tree_.parent(a) == b || tree_.parent(b) == a);
 }
@@ -57,19 +94,7 @@ JobTable ProcessTable::local() {
 }
 
 wire::TableHost ProcessTable::own_host() {
-    wire::TableHost host;
-    host.host = self_;
-    JobTable table = local();
-    host.daemon_kib = table.daemons[self_];
-    std::map<std::string, std::uint32_t> known; // most are the same
-    for (auto &entry : table.processes) {
-        auto [found, fresh] = known.try_emplace(entry.executable, static_cast<std::uint32_t>(known.size()));
-        if (fresh)
-            host.executables.push_back(entry.executable);
-        host.processes.push_back({entry.rank, static_cast<std::uint32_t>(entry.pid), entry.state, entry.exit_code,
-                                  found->second, entry.memory_kib});
-    }
-    return host;
+    return table_hosts(local()).front();
 }
 
 ProcessTable::Iterator ProcessTable::start(TimePoint now, Duration timeout) {
@@ -165,7 +190,7 @@ void ProcessTable::finish(TimePoint now, Iterator pending) {
     request.answer.hosts.push_back(own_host());
     if (request.asker == no_host) {
         bool whole = request.answer.silent.empty();
-        const auto table = whole ? table_of(request.answer) : JobTable();
+        const auto table = whole ? whole_table(request.answer) : JobTable();
         for (const auto &done : request.askers)
             done(whole ? PMIX_SUCCESS : PMIX_ERR_TIMEOUT, table);
         gathering_ = false;
@@ -175,7 +200,7 @@ void ProcessTable::finish(TimePoint now, Iterator pending) {
     hosts_.send(request.asker, wire::TableReply::type, share(wire::encode(request.answer)));
 }
 
-JobTable ProcessTable::table_of(const wire::TableReply &answer) const {
+JobTable ProcessTable::whole_table(const wire::TableReply &answer) const {
     JobTable table;
     auto &out = table.processes;
     out.resize(map_.rank_count());
@@ -188,21 +213,10 @@ JobTable ProcessTable::table_of(const wire::TableReply &answer) const {
         if (lost_.contains(entry.host) && entry.state == PMIX_PROC_STATE_TERMINATED)
             entry.state = PMIX_PROC_STATE_COMM_FAILED;
     }
-    for (const auto &host : answer.hosts) {
-        if (host.host < map_.host_count())
-            table.daemons[host.host] = host.daemon_kib;
-        for (const auto &process : host.processes) {
-            if (host.host >= map_.host_count() || map_.host_of(process.rank) != host.host ||
-                process.executable >= host.executables.size())
-                continue;
-            ProcessEntry &entry = out[process.rank];
-            entry.pid = static_cast<pid_t>(process.pid);
-            entry.state = process.state;
-            entry.exit_code = process.exit_code;
-            entry.executable = host.executables[process.executable];
-            entry.memory_kib = process.memory_kib;
-        }
-    }
+    JobTable told = table_of(answer.hosts, map_);
+    table.daemons = std::move(told.daemons);
+    for (auto &entry : told.processes)
+        out[entry.rank] = std::move(entry);
     return table;
 }
 

@@ -40,6 +40,10 @@ struct JobTable {
     std::map<HostIndex, std::uint64_t> daemons; // the resident memory of each that has answered, in KiB
 };
 
+// The table as hosts tell it each other. Entries that cannot be of such a job are left out.
+std::vector<wire::TableHost> table_hosts(const JobTable &table);
+JobTable table_of(const std::vector<wire::TableHost> &hosts, const JobMap &map);
+
 class ProcessTablePort {
   public:
     virtual ~ProcessTablePort() = default;
@@ -89,7 +93,7 @@ class ProcessTable {
     void gather(TimePoint now);
     void finish(TimePoint now, Iterator pending);
     wire::TableHost own_host();
-    JobTable table_of(const wire::TableReply &answer) const;
+    JobTable whole_table(const wire::TableReply &answer) const;
     void complete(ProcessEntry &entry) const;
 
     HostPort &hosts_;

@@ -329,11 +329,11 @@ const QueryKey table[] = {
     {PMIXHOST_KEY(PMIX_QUERY_NAMESPACE_INFO), .from_here = namespace_info, .qualifiers = PMIX_NSPACE},
     {PMIXHOST_KEY(PMIX_QUERY_JOB_STATUS), .from_here = job_status, .qualifiers = PMIX_NSPACE, .check = of_own_job},
     {PMIXHOST_KEY(PMIX_JOB_SIZE), .from_here = job_size, .qualifiers = PMIX_NSPACE, .check = of_known_job},
-    {PMIXHOST_KEY(PMIX_QUERY_PROC_TABLE), .from_table = process_table_answer, .qualifiers = table_qualifiers,
-     .check = of_own_table},
-    {PMIXHOST_KEY(PMIX_QUERY_LOCAL_PROC_TABLE), .from_table = process_table_answer, .of_one_host = true,
+    {PMIXHOST_KEY(PMIX_QUERY_PROC_TABLE), .from_table = process_table_answer, .of_any_job = true,
      .qualifiers = table_qualifiers, .check = of_own_table},
-    {PMIXHOST_KEY(PMIX_QUERY_MEMORY_USAGE), .from_table = memory_answer, .of_processes = true,
+    {PMIXHOST_KEY(PMIX_QUERY_LOCAL_PROC_TABLE), .from_table = process_table_answer, .of_one_host = true,
+     .of_any_job = true, .qualifiers = table_qualifiers, .check = of_own_table},
+    {PMIXHOST_KEY(PMIX_QUERY_MEMORY_USAGE), .from_table = memory_answer, .of_any_job = true, .of_processes = true,
      .qualifiers = memory_qualifiers, .check = of_own_table},
     {PMIXHOST_KEY(PMIX_QUERY_RESOLVE_PEERS), .from_here = peers,
      .qualifiers = PMIX_NSPACE "," PMIX_HOSTNAME "," PMIX_NODEID},
@@ -388,13 +388,33 @@ bool QueryKey::is_local(const QueryPort &port, const Query &query) const {
     return query.local_only || host == port.step().self || (of_one_host && host == no_host);
 }
 
+bool QueryKey::of_other_job(const QueryPort &port, const Query &query) const {
+    return of_any_job && !query.nspace.empty() && query.nspace != port.step().nspace;
+}
+
+pmix_status_t QueryKey::check_other_job(const QueryPort &port, const StepInfo &job, const Query &query,
+                                        HostIndex &host) const {
+    for (const auto &process : query.processes) {
+        if (process.nspace != job.nspace ||
+            (process.rank != PMIX_RANK_WILDCARD && process.rank >= job.map.rank_count()))
+            return PMIX_ERR_NOT_FOUND;
+    }
+    Query where = query;
+    bool here = query.local_only || (of_one_host && query.host.empty() && !query.node);
+    if (here)
+        where.host = port.step().map.hosts()[port.step().self];
+    auto named = named_host(job, where);
+    host = named.value_or(no_host);
+    return named ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+}
+
 std::string QueryKey::part_of_table(const Query &query) const {
     bool single = of_processes && !query.processes.empty() &&
                   std::none_of(query.processes.begin(), query.processes.end(),
                                [](const Process &process) { return process.rank == PMIX_RANK_WILDCARD; });
     if (!from_table || single)
         return {};
-    return fmt::format("{} {} {} {}", key, query.host, query.node.value_or(no_host),
+    return fmt::format("{} {} {} {} {}", key, query.nspace, query.host, query.node.value_or(no_host),
                        of_processes ? query.average + 2 * query.minmax + 4 * query.local_only : 0);
 }
 

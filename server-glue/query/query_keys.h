@@ -27,6 +27,7 @@ struct QueryKey {
     FromRights from_rights = nullptr; // what the rules for tools say
     RmQuestion::Kind question{};      // what the RM is asked
     bool of_one_host = false;         // of the table only what this host has, unless another one is named
+    bool of_any_job = false;          // the table of another job than this one is asked for there
     bool of_processes = false;        // of the table only the processes that are named, if any are
     // The qualifiers that it obeys, beside those that every key has (common_qualifiers): joined by commas.
     const char *qualifiers = "";
@@ -35,6 +36,12 @@ struct QueryKey {
     bool (*offered)(QueryPort &port) = nullptr; // null: always
     bool listed = true;                         // by PMIX_QUERY_SUPPORTED_KEYS
 
+    // Whether its table is that of another job, which has to be asked.
+    bool of_other_job(const QueryPort &port, const Query &query) const;
+    // What is wrong with a query about that other job; PMIX_SUCCESS: nothing. `host`: where those processes are of
+    // which it asks; no_host: anywhere.
+    pmix_status_t check_other_job(const QueryPort &port, const StepInfo &job, const Query &query,
+                                  HostIndex &host) const;
     // Is the answer known without the other hosts?
     bool is_local(const QueryPort &port, const Query &query) const;
     // The same for all questions whose answer is the same part of the table, which may be as large as the job; empty

@@ -29,6 +29,10 @@ class QueryPort {
     virtual const StepInfo *job(const Bytes &nspace) const = 0;
     virtual JobTable local_table() = 0;
     virtual void gather_table(Duration timeout, ProcessTable::Done done) = 0;
+    // `then` comes when job() knows that other job, or with why it does not; perhaps at once.
+    virtual void find_job(const Bytes &nspace, Duration timeout, std::function<void(pmix_status_t)> then) = 0;
+    // Of another job, which job() knows; `host` as it counts them, no_host: all.
+    virtual void gather_table_of(const StepInfo &job, HostIndex host, Duration timeout, ProcessTable::Done done) = 0;
     // 0: no process has ended badly.
     virtual std::int32_t first_bad_end() const = 0;
     virtual RmQuestions *rm_questions() = 0; // null: the RM answers none

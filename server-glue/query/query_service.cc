@@ -67,6 +67,8 @@ void QueryService::start(std::uint64_t id, std::size_t place, const QueryKey &ke
             return PMIX_SUCCESS;
         });
     }
+    if (key.of_other_job(port_, query))
+        return ask_other_job(id, place, key, query, timeout);
     if (pmix_status_t bad = key.check ? key.check(port_, query) : PMIX_SUCCESS; bad != PMIX_SUCCESS)
         return refuse(id, place, bad, "");
     if (key.from_rm)
@@ -104,6 +106,30 @@ void QueryService::ask_hosts(std::uint64_t id, std::size_t place, const QueryKey
         answer(id, place, [&](InfoList &out, std::string &) -> pmix_status_t {
             return status == PMIX_SUCCESS ? key.from_table(port_.step(), query, table, key.key, out) : status;
         });
+    });
+}
+
+void QueryService::ask_other_job(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query,
+                                 Duration timeout) {
+    port_.find_job(query.nspace, timeout * 9 / 10, [this, id, place, &key, query, timeout](pmix_status_t status) {
+        const StepInfo *job = status == PMIX_SUCCESS ? port_.job(query.nspace) : nullptr;
+        HostIndex host = no_host;
+        if (job)
+            status = key.check_other_job(port_, *job, query, host);
+        if (!job || status != PMIX_SUCCESS)
+            return refuse(id, place, job || status != PMIX_SUCCESS ? status : PMIX_ERR_NOT_FOUND, "");
+        port_.gather_table_of(*job, host, timeout * 9 / 10,
+                              [this, id, place, &key, query, host](std::int32_t said, const JobTable &table) {
+                                  answer(id, place, [&](InfoList &out, std::string &) -> pmix_status_t {
+                                      const StepInfo *job = port_.job(query.nspace);
+                                      if (said != PMIX_SUCCESS || !job)
+                                          return said != PMIX_SUCCESS ? said : PMIX_ERR_NOT_FOUND;
+                                      Query of_it = query; // what is this host's here has another number there
+                                      if (std::exchange(of_it.local_only, false))
+                                          of_it.node = host;
+                                      return key.from_table(*job, of_it, table, key.key, out);
+                                  });
+                              });
     });
 }
 

@@ -50,6 +50,7 @@ class QueryService {
     void refuse(std::uint64_t id, std::size_t place, pmix_status_t status, std::string why);
     void answer(std::uint64_t id, std::size_t place, const Fill &fill);
     void ask_hosts(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query, Duration timeout);
+    void ask_other_job(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query, Duration timeout);
     void ask_rm(std::uint64_t id, std::size_t place, const QueryKey &key, const Query &query);
     void finish(std::uint64_t id);
 

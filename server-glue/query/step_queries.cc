@@ -4,8 +4,10 @@
 #include "common/text/printable.h"
 #include "server-glue/events/process_ends.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/query/table_answers.h"
 #include "server-glue/step/step_messages.h"
 
+#include <algorithm>
 #include <climits>
 #include <pmix.h>
 #include <unistd.h>
@@ -13,9 +15,12 @@
 namespace pmixhost {
 
 StepQueries::StepQueries(StepContext &context, const ProcessSets &sets, const GroupRegistry &groups,
-                         const CrossJobRegistry &cross_jobs)
+                         CrossJobs &cross_jobs)
     : context_(context), sets_(sets), groups_(groups), cross_jobs_(cross_jobs),
       table_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
+      job_tables_([&context](std::uint8_t type, SharedBytes payload) {
+          return context.send_to_session(type, std::move(payload));
+      }),
       rights_(context.loop, context.log, context.settings) {}
 
 void StepQueries::take_asks(UpcallHandlers &handlers) {
@@ -30,6 +35,10 @@ void StepQueries::take_messages(StepMessages &messages) {
     messages.on<wire::TableReply>(host, [this](HostIndex from, auto &&message, const auto &) {
         table_.on_reply(context_.now(), from, std::move(message));
     });
+    messages.on<wire::JobTableRequest>(
+        session, [this](HostIndex, const auto &message, const auto &) { describe_this(message); });
+    messages.on<wire::JobTableReply>(
+        session, [this](HostIndex, const auto &message, const auto &) { job_tables_.on_reply(message); });
 }
 
 void StepQueries::on_time(TimePoint now) {
@@ -38,6 +47,7 @@ void StepQueries::on_time(TimePoint now) {
             ask_rights(std::move(done));
     }
     table_.on_time(now);
+    job_tables_.on_time(now);
     queries_.on_time(now);
 }
 
@@ -79,6 +89,53 @@ std::vector<ProcessEntry> StepQueries::local_processes() {
         }
     }
     return out;
+}
+
+// --- the tables of other jobs -----------------------------------------------------------------------
+
+void StepQueries::gather_table_of(const StepInfo &job, HostIndex host, Duration timeout, ProcessTable::Done done) {
+    std::string only_on = host == no_host ? "" : job.map.hosts()[host];
+    job_tables_.ask(context_.now(), job.nspace, only_on, timeout,
+                    [this, nspace = job.nspace, done = std::move(done)](std::int32_t status, const auto &hosts) {
+                        const StepInfo *known = status == PMIX_SUCCESS ? this->job(nspace) : nullptr;
+                        done(status, known ? table_of(hosts, known->map) : JobTable());
+                    });
+}
+
+// What another job asks for, of this one.
+void StepQueries::describe_this(const wire::JobTableRequest &message) {
+    auto reply = [this, id = message.id](std::int32_t status, const JobTable &table) {
+        wire::JobTableReply answer;
+        answer.id = id;
+        answer.status = status;
+        if (status == PMIX_SUCCESS)
+            answer.hosts = table_hosts(table);
+        Bytes bytes = wire::encode(answer);
+        if (bytes.size() > wire::frame_limit) {
+            answer.hosts.clear();
+            answer.status = PMIX_ERR_OUT_OF_RESOURCE;
+            bytes = wire::encode(answer);
+        }
+        context_.send_to_session(wire::JobTableReply::type, share(std::move(bytes)));
+    };
+    const auto &names = context_.step.map.hosts();
+    auto named = std::find(names.begin(), names.end(), message.only_on);
+    if (message.nspace != context_.step.nspace || (!message.only_on.empty() && named == names.end()))
+        return reply(PMIX_ERR_NOT_FOUND, {});
+    HostIndex only = message.only_on.empty() ? no_host : static_cast<HostIndex>(named - names.begin());
+    auto complete = [this, only](JobTable table) {
+        std::erase_if(table.processes, [&](const auto &entry) { return only != no_host && entry.host != only; });
+        std::erase_if(table.daemons, [&](const auto &entry) { return only != no_host && entry.first != only; });
+        for (auto &entry : table.processes) { // the asker knows of no programs
+            if (entry.executable.empty())
+                entry.executable = program_of(context_.step, entry.rank);
+        }
+        return table;
+    };
+    if (only == context_.self())
+        return reply(PMIX_SUCCESS, complete(table_.local()));
+    table_.request(context_.now(), std::chrono::milliseconds(message.timeout_ms) * 4 / 5,
+                   [reply, complete](std::int32_t status, const JobTable &table) { reply(status, complete(table)); });
 }
 
 // A thread reads the rules, and says nothing when it has.

@@ -60,6 +60,15 @@ InfoList describe_memory(const StepInfo &step, const ProcessEntry &process) {
 
 } // namespace
 
+std::string program_of(const StepInfo &step, Rank rank) {
+    for (const auto &app : step.apps) {
+        bool its = app.ranks.empty() || std::binary_search(app.ranks.begin(), app.ranks.end(), rank);
+        if (its && !app.argv.empty())
+            return app.argv.front();
+    }
+    return {};
+}
+
 std::optional<HostIndex> named_host(const StepInfo &step, const QueryAsk::Query &query) {
     const auto &hosts = step.map.hosts();
     HostIndex host = query.node.value_or(no_host);
@@ -80,12 +89,7 @@ pmix_status_t process_table_answer(const StepInfo &step, const QueryAsk::Query &
     for (const auto &entry : table.processes) {
         if (host != no_host && entry.host != host)
             continue;
-        std::string executable = entry.executable;
-        for (const auto &app : step.apps) {
-            bool its = app.ranks.empty() || std::binary_search(app.ranks.begin(), app.ranks.end(), entry.rank);
-            if (executable.empty() && its && !app.argv.empty())
-                executable = app.argv.front();
-        }
+        std::string executable = entry.executable.empty() ? program_of(step, entry.rank) : entry.executable;
         infos.push_back({proc_of(step.nspace, entry.rank), step.map.hosts()[entry.host], std::move(executable),
                          entry.pid, entry.exit_code, entry.state});
     }

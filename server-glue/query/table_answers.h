@@ -23,6 +23,9 @@ namespace pmixhost {
 // The host that the query names, no_host when it names none; nothing when there is no such host.
 std::optional<HostIndex> named_host(const StepInfo &step, const QueryAsk::Query &query);
 
+// What that rank was started with; empty where the job's programs are not known.
+std::string program_of(const StepInfo &step, Rank rank);
+
 // Each puts the answer under `key` into `out`. `table` may hold hosts that were not asked for, but no other job.
 pmix_status_t process_table_answer(const StepInfo &step, const QueryAsk::Query &query, const JobTable &table,
                                    const char *key, InfoList &out);

@@ -68,6 +68,16 @@ struct World final : QueryPort, ProcessSetPort, RmQuestions {
         return {{{0, 0, 77, 0, 6, "/bin/ocean", 2048}, {1, 0, 0, 0, 20, "", 0}}, {{0, 10240}}};
     }
     void gather_table(Duration, ProcessTable::Done done) override { table = std::move(done); }
+    std::function<void(pmix_status_t)> job_found;
+    HostIndex asked_host = 0;
+    void find_job(const Bytes &, Duration, std::function<void(pmix_status_t)> then) override {
+        job_found = std::move(then);
+    }
+    void gather_table_of(const StepInfo &job, HostIndex host, Duration, ProcessTable::Done done) override {
+        assert_string_equal(job.nspace.c_str(), "other");
+        asked_host = host;
+        table = std::move(done);
+    }
     std::int32_t first_bad_end() const override { return bad_end; }
     RmQuestions *rm_questions() override { return has_rm ? this : nullptr; }
     Facets facets() override { return has_rm ? facet_bits : 0; }
@@ -243,8 +253,7 @@ void namespaces_are_told(void **) {
     world.bad_end = PMIX_ERR_PROC_ABORTED;
     world.ask({world.one({PMIX_QUERY_JOB_STATUS})});
     assert_int_equal(world.value(PMIX_QUERY_JOB_STATUS)->data.status, PMIX_ERR_PROC_ABORTED);
-    for (const char *key : {PMIX_QUERY_JOB_STATUS, PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE,
-                            PMIX_QUERY_MEMORY_USAGE, PMIX_TIME_REMAINING}) {
+    for (const char *key : {PMIX_QUERY_JOB_STATUS, PMIX_TIME_REMAINING}) {
         auto query = world.one({key});
         query.nspace = "other";
         assert_int_equal(world.status_of(query), PMIX_ERR_NOT_SUPPORTED);
@@ -439,6 +448,64 @@ void the_table_of_another_host_can_be_asked_for(void **) {
     assert_int_equal(world.status_of(second), PMIX_ERR_NOT_FOUND);
 }
 
+void the_table_of_another_job_is_asked_there(void **) {
+    World world;
+    auto query = world.one({PMIX_QUERY_PROC_TABLE});
+    query.nspace = "other";
+    world.ask({query});
+    world.job_found(PMIX_SUCCESS);
+    assert_int_equal(world.asked_host, no_host);
+    world.table(PMIX_SUCCESS, {{{0, 0, 5, 0, 6, "/bin/x"}, {1, 1, 6, 0, 6, "/bin/y"}}, {}});
+    assert_int_equal(world.status, PMIX_SUCCESS);
+    const auto *array = world.found->data()[0].value.data.darray;
+    assert_int_equal(array->size, 2);
+    const auto *procs = static_cast<pmix_proc_info_t *>(array->array);
+    assert_string_equal(procs[1].proc.nspace, "other");
+    assert_string_equal(procs[1].hostname, "z");
+
+    // Of this host: "a", which that job does not have; then of one that it has, by its name and by its number.
+    query.keys = {PMIX_QUERY_LOCAL_PROC_TABLE};
+    world.ask({query});
+    world.job_found(PMIX_SUCCESS);
+    assert_int_equal(world.status, PMIX_ERR_NOT_FOUND);
+    query.host = "b";
+    world.ask({query});
+    world.job_found(PMIX_SUCCESS);
+    assert_int_equal(world.asked_host, 0);
+    world.table(PMIX_ERR_LOST_CONNECTION, {});
+    assert_int_equal(world.status, PMIX_ERR_LOST_CONNECTION);
+    query.host.clear();
+    query.node = 1;
+    world.ask({query});
+    world.job_found(PMIX_SUCCESS);
+    assert_int_equal(world.asked_host, 1);
+    world.table(PMIX_SUCCESS, {{{1, 1, 6, 0, 6, "/bin/y"}}, {}});
+    assert_int_equal(world.found->data()[0].value.data.darray->size, 1);
+}
+
+void another_job_that_is_not_there_has_no_table(void **) {
+    for (const char *key : {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_QUERY_MEMORY_USAGE}) {
+        World world;
+        auto query = world.one({key});
+        query.nspace = "nobody";
+        world.ask({query});
+        world.job_found(PMIX_ERR_NOT_FOUND);
+        assert_int_equal(world.status, PMIX_ERR_NOT_FOUND);
+        query.nspace = "other"; // it comes too late
+        world.ask({query});
+        world.service.on_time(start + 1h);
+        assert_int_equal(world.status, PMIX_ERR_TIMEOUT);
+        world.job_found(PMIX_SUCCESS);
+        if (world.table)
+            world.table(PMIX_SUCCESS, {});
+        assert_int_equal(world.answered, 1);
+        query.processes = {{"other", 2, false}};
+        world.ask({query});
+        world.job_found(PMIX_SUCCESS);
+        assert_int_equal(world.status, PMIX_ERR_NOT_FOUND); // such a rank it has not
+    }
+}
+
 void peers_and_hosts_are_resolved(void **) {
     World world;
     auto query = world.one({PMIX_QUERY_RESOLVE_PEERS});
@@ -565,6 +632,8 @@ int main() {
         cmocka_unit_test(too_many_questions_are_refused),
         cmocka_unit_test(memory_is_told_of_hosts_and_processes),
         cmocka_unit_test(the_table_of_another_host_can_be_asked_for),
+        cmocka_unit_test(the_table_of_another_job_is_asked_there),
+        cmocka_unit_test(another_job_that_is_not_there_has_no_table),
         cmocka_unit_test(peers_and_hosts_are_resolved),
         cmocka_unit_test(the_allocation_is_told),
         cmocka_unit_test(rights_of_tools_are_told_when_they_are_known),
