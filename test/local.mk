@@ -18,7 +18,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/frame_
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/debug_stops test/unit/time_warning \
 	test/unit/spawn_plan \
 	test/unit/wire_document
-GLUE_TESTS += test/unit/posted_heirs
+GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/debugger_daemons
 GLUE_TESTS += test/unit/secret_box
 GLUE_TESTS += test/unit/library_version test/unit/remedies test/unit/client_libraries
 GLUE_TESTS += test/unit/session_events test/unit/shared_fate test/unit/rendezvous_files test/unit/tool_names
@@ -167,6 +167,15 @@ test_unit_time_warning_LDADD = $(GLUE_TEST_LDADD)
 test_unit_debug_stops_SOURCES = test/unit/debug_stops.cc
 test_unit_debug_stops_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_debug_stops_LDADD = $(GLUE_TEST_LDADD)
+test_unit_job_tables_SOURCES = test/unit/job_tables.cc
+test_unit_job_tables_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_job_tables_LDADD = $(GLUE_TEST_LDADD)
+test_unit_debugged_job_SOURCES = test/unit/debugged_job.cc
+test_unit_debugged_job_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_debugged_job_LDADD = $(GLUE_TEST_LDADD)
+test_unit_debugger_daemons_SOURCES = test/unit/debugger_daemons.cc
+test_unit_debugger_daemons_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_debugger_daemons_LDADD = $(GLUE_TEST_LDADD)
 test_unit_rank_ranges_SOURCES = test/unit/rank_ranges.cc
 test_unit_rank_ranges_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_rank_ranges_LDADD = $(GLUE_TEST_LDADD)

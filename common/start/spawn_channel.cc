@@ -39,18 +39,28 @@ void say(int fd, std::string line) {
 
 } // namespace
 
-static constexpr std::string_view fate_word = " fate", stops_word = " stops ", forwards_word = " forwards ";
+static constexpr std::string_view fate_word = " fate", stops_word = " stops ", debugs_word = " debugs ",
+                                  forwards_word = " forwards ";
 static constexpr std::uint8_t all_channels = 7; // standard input, output and error
 
 std::string ParentWord::text() const {
     std::string streams = forwards ? fmt::format("{}{} {}", forwards_word, forwards, host) : std::string();
-    return fmt::format("{} {}{}{}{}{}", nspace, rank, streams, shares_fate ? fate_word : "",
+    std::string target = debugs.empty() ? "" : fmt::format("{}{} {}", debugs_word, debugs, debugged_rank);
+    return fmt::format("{} {}{}{}{}{}{}", nspace, rank, target, streams, shares_fate ? fate_word : "",
                        stops.empty() ? "" : stops_word, stops);
 }
 
 template <typename Number> static bool parse_number(std::string_view text, Number &number) {
     auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
     return code == std::errc() && stop == text.data() + text.size();
+}
+
+static bool parse_process(std::string_view text, std::string &nspace, std::uint32_t &rank) {
+    std::size_t space = text.find(' ');
+    if (space == text.npos || space == 0 || space > 255)
+        return false;
+    nspace = text.substr(0, space);
+    return parse_number(text.substr(space + 1), rank);
 }
 
 std::optional<ParentWord> ParentWord::parse(std::string_view text) {
@@ -71,11 +81,12 @@ std::optional<ParentWord> ParentWord::parse(std::string_view text) {
             return std::nullopt;
         text = text.substr(0, at);
     }
-    std::size_t space = text.find(' ');
-    if (space == text.npos || space == 0 || space > 255)
-        return std::nullopt;
-    word.nspace = text.substr(0, space);
-    return parse_number(text.substr(space + 1), word.rank) ? std::optional(word) : std::nullopt;
+    if (auto at = text.find(debugs_word); at != text.npos) {
+        if (!parse_process(text.substr(at + debugs_word.size()), word.debugs, word.debugged_rank))
+            return std::nullopt;
+        text = text.substr(0, at);
+    }
+    return parse_process(text, word.nspace, word.rank) ? std::optional(word) : std::nullopt;
 }
 
 UniqueFd take_spawn_channel() {

@@ -25,9 +25,10 @@ inline constexpr std::string_view spawn_stderr_variable = "PMIXHOST_SPAWN_STDERR
 // Tells the job's daemons which process asked for it: a ParentWord.
 inline constexpr std::string_view parent_variable = "PMIXHOST_PARENT";
 
-// "NSPACE RANK", behind it " forwards CHANNELS HOST" where standard streams go by way of that host of the parent's job,
-// " fate" where the two jobs live and die together while they are connected, and " stops " and a text where processes
-// shall stop for a debugger.
+// "NSPACE RANK", behind it " debugs NSPACE RANK" where the job's processes are debugger daemons,
+// " forwards CHANNELS HOST" where standard streams go by way of that host of the parent's job, " fate" where the two
+// jobs live and die together while they are connected, and " stops " and a text where processes shall stop for a
+// debugger.
 struct ParentWord {
     std::string nspace;
     std::uint32_t rank = 0;
@@ -35,6 +36,8 @@ struct ParentWord {
     std::string stops;         // common/job/debug_stops.h
     std::uint8_t forwards = 0; // bits of pmix_iof_channel_t: PMIX_FWD_STDIN, _STDOUT, _STDERR
     std::uint32_t host = 0;
+    std::string debugs = {}; // namespace of what they debug; empty: nothing
+    std::uint32_t debugged_rank = 0;
 
     std::string text() const;
     // Nothing when `text` is no such word. A namespace has 1 to 255 bytes.

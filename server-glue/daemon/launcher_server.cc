@@ -69,6 +69,9 @@ void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, 
             on_request(step, from, std::move(*request));
         else
             log_.warning("{}", request.failure().text);
+    } else if (type == wire::EndChild::type) {
+        if (auto end = wire::decode<wire::EndChild>(payload))
+            end_child(step, end->nspace);
     } else if (type == wire::StepOver::type) {
         auto over = wire::decode<wire::StepOver>(payload);
         if (over && over->badly)
@@ -269,6 +272,13 @@ void LauncherServer::end_children(const std::string &why) {
         start(early.step, early.from, early.request); // says that the step is ending
     for (auto &[number, child] : children_)
         child.job->signal(SIGTERM);
+}
+
+void LauncherServer::end_child(StepId step, const Bytes &nspace) {
+    for (auto &[number, child] : children_) {
+        if (child.step == step && child.nspace == nspace)
+            child.job->signal(SIGTERM);
+    }
 }
 
 void LauncherServer::on_step_over() {

@@ -56,6 +56,7 @@ class LauncherServer {
         wire::SpawnRequest request;
     };
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
+    void end_child(StepId step, const Bytes &nspace);
     void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
     void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status, const std::string &reason);
     void start(StepId step, HostIndex from, wire::SpawnRequest request);

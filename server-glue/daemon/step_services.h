@@ -7,6 +7,7 @@
 #include "server-glue/collective/step_connect.h"
 #include "server-glue/control/step_abort.h"
 #include "server-glue/control/step_control.h"
+#include "server-glue/debug/job_end.h"
 #include "server-glue/debug/step_debug.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/step_groups.h"
@@ -29,21 +30,21 @@ struct StepServices {
           handing_over(context, [this](Rank rank) { modex.on_kept(rank); }), modex(context, jobs, handing_over),
           collectives(context, jobs, handing_over),
           connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
-          publish(context, session), queries(context, sets.sets(), groups, jobs.jobs()), tools(context),
-          desks(context, tools), events(
-                                     context, [this] { return jobs.jobs().any(); },
-                                     [this](const Process &source) { return tools.is_tool(source); }),
+          publish(context, session), queries(context, sets.sets(), groups, jobs), tools(context), desks(context, tools),
+          events(
+              context, [this] { return jobs.jobs().any(); },
+              [this](const Process &source) { return tools.is_tool(source); }),
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events),
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
-          children_io(context, tools, session),
-          spawn(context, children, children_io, jobs, fate, events, collectives, session), log(context),
+          children_io(context, tools, session), tool_children(context, tools),
+          spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children), log(context),
           abort(context, groups), credentials(context.loop, context.log), iof(context, tools, children_io),
-          debug(context, events) {
-        context.services = {&session,     &sets,        &fate,        &jobs,        &handing_over, &modex,
-                            &collectives, &connect,     &publish,     &queries,     &tools,        &desks,
-                            &events,      &group_calls, &control,     &allocations, &spawn,        &log,
-                            &abort,       &credentials, &children_io, &iof,         &debug};
+          debug(context, events), job_end(context, events) {
+        context.services = {&session, &sets,        &fate,    &jobs,         &handing_over, &modex,       &collectives,
+                            &connect, &publish,     &queries, &tools,        &desks,        &events,      &group_calls,
+                            &control, &allocations, &spawn,   &log,          &abort,        &credentials, &children_io,
+                            &iof,     &debug,       &job_end, &tool_children};
     }
 
     Children children;
@@ -65,12 +66,14 @@ struct StepServices {
     StepControl control;
     StepAllocations allocations;
     ChildrenIo children_io;
+    ToolChildren tool_children;
     StepSpawn spawn;
     StepLog log;
     StepAbort abort;
     CredentialService credentials;
     StepIof iof;
     StepDebug debug;
+    JobEnd job_end;
 };
 
 } // namespace pmixhost

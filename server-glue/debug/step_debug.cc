@@ -128,9 +128,9 @@ void StepDebug::all_stopped(StopPlace place, const Bytes &breakpoint, const Rank
     event.info->add(PMIX_EVENT_NON_DEFAULT, true);
     event.info->add(PMIX_NSPACE, nspace);
     event.info->add(PMIX_BREAKPOINT, breakpoint);
-    event.info->add_process(PMIX_EVENT_AFFECTED_PROC, proc_of(nspace, PMIX_RANK_WILDCARD));
+    // Not as those whom the event affects: a debugger may listen to what affects its server alone.
     if (named.size() <= most_named)
-        event.info->add_processes(PMIX_EVENT_AFFECTED_PROCS, named);
+        event.info->add_processes(PMIX_DEBUG_TARGET, named);
     event.info->add_time(PMIX_EVENT_TIMESTAMP, std::time(nullptr));
     auto message = cross_job_event(event);
     if (!message)

@@ -78,23 +78,31 @@ static pmix_status_t term_status(int exit_code) {
     return exit_code > 128 && exit_code < 128 + NSIG ? PMIX_ERR_JOB_ABORTED_BY_SIG : PMIX_ERR_JOB_NON_ZERO_TERM;
 }
 
-std::vector<HostEvent> events_of(const wire::JobEvent &message) {
-    std::vector<HostEvent> events;
-    auto add = [&](pmix_status_t code) -> InfoList & {
-        auto info = about({proc_of(message.nspace, PMIX_RANK_WILDCARD)}, {}, message.time);
-        info->add(PMIX_NSPACE, message.nspace);
-        events.push_back({code, proc_of(message.nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, info});
-        return *info;
-    };
-    if (message.what == wire::JobEvent::running) {
-        add(PMIX_EVENT_JOB_START);
-        add(PMIX_LAUNCH_COMPLETE);
-    } else if (message.what == wire::JobEvent::ended) {
-        InfoList &info = add(PMIX_EVENT_JOB_END);
-        info.add_status(PMIX_JOB_TERM_STATUS, term_status(message.exit_code));
-        info.add(PMIX_EXIT_CODE, static_cast<int>(message.exit_code));
+static HostEvent job_event(pmix_status_t code, const std::string &nspace, std::uint64_t time) {
+    auto info = about({proc_of(nspace, PMIX_RANK_WILDCARD)}, {}, time);
+    info->add(PMIX_NSPACE, nspace);
+    return {code, proc_of(nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, std::move(info)};
+}
+
+HostEvent job_end_event(const std::string &nspace, std::optional<int> exit_code, std::uint64_t time) {
+    HostEvent event = job_event(PMIX_EVENT_JOB_END, nspace, time);
+    if (exit_code) {
+        event.info->add_status(PMIX_JOB_TERM_STATUS, term_status(*exit_code));
+        event.info->add(PMIX_EXIT_CODE, *exit_code);
     }
-    return events;
+    return event;
+}
+
+std::vector<HostEvent> events_of(const wire::JobEvent &message) {
+    switch (message.what) {
+    case wire::JobEvent::running:
+        return {job_event(PMIX_EVENT_JOB_START, message.nspace, message.time),
+                job_event(PMIX_LAUNCH_COMPLETE, message.nspace, message.time)};
+    case wire::JobEvent::ended:
+        return {job_end_event(message.nspace, message.exit_code, message.time)};
+    default:
+        return {};
+    }
 }
 
 #ifndef PMIX_ALLOC_TIMEOUT_WARNING // newer than 6.1

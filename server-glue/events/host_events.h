@@ -8,6 +8,7 @@
 #include "server-glue/library/info_list.h"
 
 #include <memory>
+#include <optional>
 
 namespace pmixhost {
 
@@ -28,6 +29,9 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
 
 // The events of a job that a process of this one has spawned: in that job's name, for all of the spawning one.
 std::vector<HostEvent> events_of(const wire::JobEvent &message);
+
+// PMIX_EVENT_JOB_END; without an exit code where nobody knows it.
+HostEvent job_end_event(const std::string &nspace, std::optional<int> exit_code, std::uint64_t time);
 
 // The allocation's time is nearly up, for the processes of this job: by the code that newer headers have for
 // it, and by the one for preemption, which says the same in effect.

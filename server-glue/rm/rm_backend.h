@@ -57,6 +57,8 @@ struct StepInfo {
         std::string stops;         // for debuggers: common/job/debug_stops.h
         std::uint8_t forwards = 0; // standard streams that the parent handles (iof/), as bits of pmix_iof_channel_t
         HostIndex host = 0;        // the one of the parent's job by which it does
+        std::string debugs;        // the namespace that the step's processes, debugger daemons, debug; empty: none
+        Rank debugged_rank = 0;    // or PMIX_RANK_WILDCARD
     };
     std::optional<Parent> parent; // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.

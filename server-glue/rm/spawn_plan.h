@@ -48,8 +48,12 @@ struct SpawnPlan {
     bool shares_fate = false;      // with the parent's job, while they are connected (shared_fate.h)
     std::uint8_t forwards = 0;     // standard streams that are the parent's to handle, as bits of pmix_iof_channel_t
     DebugStops stops;              // for debuggers
+    std::string debugs;            // the namespace that the processes, debugger daemons, debug; empty: none
+    std::uint32_t debugged_rank = 0;
 
-    ParentWord parent() const { return {parent_nspace, parent_rank, shares_fate, stops.text(), forwards, parent_host}; }
+    ParentWord parent() const {
+        return {parent_nspace, parent_rank, shares_fate, stops.text(), forwards, parent_host, debugs, debugged_rank};
+    }
     bool takes_input() const { return stdin_rank || (forwards & 1) != 0; } // PMIX_FWD_STDIN_CHANNEL
     std::uint32_t tasks() const { return static_cast<std::uint32_t>(host_of_rank.size()); }
 };

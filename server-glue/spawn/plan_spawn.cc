@@ -2,6 +2,7 @@
 #include "server-glue/spawn/plan_spawn.h"
 
 #include "common/text/take_until.h"
+#include "server-glue/spawn/debugger_daemons.h"
 #include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/spawn/spawn_request.h"
 
@@ -36,6 +37,9 @@ struct Wishes {
     std::string directory, prefix, process_set;
     std::vector<EnvironmentChange> changes;
     bool index_argv = false, merge = false;
+    std::uint32_t daemons_per_host = 0, daemons_per_process = 0; // of PMIX_DEBUG_TARGET
+    std::vector<StopPlace> stops;                                // of all of one program's processes
+    bool beside_target() const { return daemons_per_host != 0 || daemons_per_process != 0; }
 };
 
 struct JobWishes {
@@ -95,6 +99,7 @@ class Planner {
         for (const auto &app : request_.apps) {
             Wishes own = common_;
             own.hosts.clear();
+            own.stops.clear();
             for (const auto &directive : app.directives) {
                 if (auto no = read(directive, own))
                     return *no;
@@ -118,7 +123,7 @@ class Planner {
         // Who names a personality is an MPI library. Who wants to be told of the end sees to it itself.
         auto names_mpi = [](const auto &directive) { return directive.key == PMIX_PERSONALITY; };
         plan_.shares_fate = std::any_of(request_.directives.begin(), request_.directives.end(), names_mpi) &&
-                            request_.lives_on == 0 && !plan_.tell_end;
+                            request_.lives_on == 0 && !plan_.tell_end && !daemons_;
         return std::move(plan_);
     }
 
@@ -145,10 +150,8 @@ class Planner {
             return no;
         if (auto no = read_placement(key, d, wishes); no || handled_)
             return no;
-        if (auto place = stop_place_of(key))
-            return &wishes == &common_
-                       ? read_stop(*place, d)
-                       : refuse(PMIX_ERR_BAD_PARAM, "{} is for the whole job, not for one program", key);
+        if (auto no = read_debugger(key, d, wishes); no || handled_)
+            return no;
         return read_rest(key, d, wishes);
     }
 
@@ -267,6 +270,42 @@ class Planner {
         } else if (key != PMIX_NON_PMI) {
             return malformed(d);
         }
+        return {};
+    }
+
+    Verdict read_debugger(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes) {
+        handled_ = true;
+        if (auto place = stop_place_of(key)) {
+            if (daemons_)
+                return {}; // who debugs does not stop
+            if (&wishes == &common_)
+                return read_stop(*place, d);
+            if (!is_flag(d))
+                return refuse(PMIX_ERR_BAD_PARAM, "ranks of {} are those of the whole job, not of one program", key);
+            if (d.number)
+                wishes.stops.push_back(*place);
+            return {};
+        }
+        if (key == PMIX_DEBUGGER_DAEMONS || key == PMIX_COSPAWN_APP)
+            return is_flag(d) ? Verdict() : malformed(d);
+        if (key == PMIX_DEBUG_TARGET) {
+            auto rank = static_cast<std::uint32_t>(d.number);
+            if (d.kind != static_cast<std::uint8_t>(SpawnValue::process) || d.text.empty())
+                return malformed(d);
+            if (!plan_.debugs.empty() && (plan_.debugs != d.text || plan_.debugged_rank != rank))
+                return refuse(PMIX_ERR_BAD_PARAM, "one request cannot debug both {} and {}", plan_.debugs, d.text);
+            plan_.debugs = d.text;
+            plan_.debugged_rank = rank;
+            return {};
+        }
+        if (key == PMIX_DEBUG_DAEMONS_PER_NODE || key == PMIX_DEBUG_DAEMONS_PER_PROC) {
+            if (!is_number(d) || d.number > UINT16_MAX)
+                return malformed(d);
+            (key == PMIX_DEBUG_DAEMONS_PER_NODE ? wishes.daemons_per_host : wishes.daemons_per_process) =
+                static_cast<std::uint32_t>(d.number);
+            return {};
+        }
+        handled_ = false;
         return {};
     }
 
@@ -502,11 +541,22 @@ class Planner {
         out.program = app.command.empty() && !app.argv.empty() ? app.argv.front() : app.command;
         if (out.program.empty())
             return refuse(PMIX_ERR_JOB_NO_EXE_SPECIFIED, "no program was named");
-        // 0 is "as many as fit" for some hosts; with the standard, there has to be a number.
-        if (app.count <= 0)
-            return refuse(PMIX_ERR_BAD_PARAM, "{} processes of {} were asked for", app.count, out.program);
-        if (static_cast<std::size_t>(app.count) > site_.max_tasks - tasks_)
-            return refuse(PMIX_ERR_OUT_OF_RESOURCE, "{} more processes are too many", app.count);
+        std::int64_t count = app.count;
+        if (wishes.beside_target()) {
+            if (auto no = count_beside_target(wishes, count))
+                return no;
+        } else if (count == 0 && job_.per_host != 0) { // as mpirun does: so many on each host
+            std::vector<SpawnSite::Host> hosts;
+            if (auto no = candidates(wishes.hosts, hosts))
+                return no;
+            for (const auto &host : hosts)
+                count += host.slots;
+        }
+        // Else 0 is "as many as fit" for some hosts; with the standard, there has to be a number.
+        if (count <= 0)
+            return refuse(PMIX_ERR_BAD_PARAM, "{} processes of {} were asked for", count, out.program);
+        if (static_cast<std::uint64_t>(count) > site_.max_tasks - tasks_)
+            return refuse(PMIX_ERR_OUT_OF_RESOURCE, "{} more processes are too many", count);
         out.argv = app.argv;
         if (out.argv.empty())
             out.argv.push_back(out.program);
@@ -524,12 +574,42 @@ class Planner {
         out.index_argv = wishes.index_argv;
         out.merge = wishes.merge;
         out.first = tasks_;
-        out.count = static_cast<std::uint32_t>(app.count);
+        out.count = static_cast<std::uint32_t>(count);
+        for (StopPlace place : wishes.stops)
+            plan_.stops.at(place).add(out.first, out.first + out.count - 1);
         if (!wishes.process_set.empty())
             add_to_set(wishes.process_set, out.first, out.count);
         tasks_ += out.count;
         plan_.apps.push_back(std::move(out));
-        hosts_of_app_.push_back(std::move(wishes.hosts));
+        wishes_of_app_.push_back(std::move(wishes));
+        return {};
+    }
+
+    // How many processes there are is then the target's business; what the program's own number says is not looked at.
+    Verdict count_beside_target(const Wishes &wishes, std::int64_t &count) const {
+        if (wishes.daemons_per_host != 0 && wishes.daemons_per_process != 0)
+            return refuse(PMIX_ERR_BAD_PARAM, "daemons are asked for both per host and per process");
+        if (!debug_target_of(request_))
+            return refuse(PMIX_ERR_BAD_PARAM, "daemons are asked for beside a job, but PMIX_DEBUG_TARGET names none");
+        count = 0;
+        for (const auto &target : request_.targets)
+            count += beside(wishes, target);
+        if (count == 0)
+            return refuse(PMIX_ERR_NOT_FOUND, "there is no process to debug of that rank");
+        return {};
+    }
+    static std::int64_t beside(const Wishes &wishes, const wire::TargetHost &target) {
+        return wishes.daemons_per_host + std::int64_t{wishes.daemons_per_process} * target.processes;
+    }
+    Verdict place_beside_target(const Wishes &wishes, std::map<std::string, std::uint32_t> &used) {
+        for (const auto &target : request_.targets) {
+            if (!slots_of(target.host))
+                return refuse(PMIX_ERR_NOT_FOUND,
+                              "host {}, where processes are to be debugged, is not in the allocation", target.host);
+            auto count = static_cast<std::uint32_t>(beside(wishes, target));
+            used[target.host] += count;
+            plan_.host_of_rank.insert(plan_.host_of_rank.end(), count, target.host);
+        }
         return {};
     }
 
@@ -541,7 +621,12 @@ class Planner {
 
     // The hosts a program may use, with the number of its tasks that each may hold.
     Verdict candidates(const std::vector<HostWish> &wished, std::vector<SpawnSite::Host> &out) const {
-        if (wished.empty()) {
+        if (wished.empty() && !request_.targets.empty()) { // where there is something to debug
+            for (const auto &target : request_.targets) {
+                if (const std::uint32_t *slots = slots_of(target.host))
+                    out.push_back({target.host, *slots});
+            }
+        } else if (wished.empty()) {
             out = site_.hosts;
         } else {
             for (const auto &wish : wished) {
@@ -564,8 +649,13 @@ class Planner {
     Verdict place() {
         std::map<std::string, std::uint32_t> used;
         for (std::size_t i = 0; i < plan_.apps.size(); ++i) {
+            if (wishes_of_app_[i].beside_target()) {
+                if (auto no = place_beside_target(wishes_of_app_[i], used))
+                    return no;
+                continue;
+            }
             std::vector<SpawnSite::Host> hosts;
-            if (auto no = candidates(hosts_of_app_[i], hosts))
+            if (auto no = candidates(wishes_of_app_[i].hosts, hosts))
                 return no;
             std::vector<std::uint32_t> counts(hosts.size());
             std::uint32_t left = plan_.apps[i].count;
@@ -637,8 +727,9 @@ class Planner {
     Wishes common_;
     JobWishes job_;
     bool handled_ = false;
+    const bool daemons_ = are_daemons(request_);
     std::uint32_t tasks_ = 0;
-    std::vector<std::vector<HostWish>> hosts_of_app_;
+    std::vector<Wishes> wishes_of_app_;
     std::vector<std::string> added_;
 };
 

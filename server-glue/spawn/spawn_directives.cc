@@ -91,9 +91,9 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_FWD_ENVIRONMENT, missing),
     PMIXHOST_SPAWN(PMIX_SETUP_APP_ENVARS, library),
     PMIXHOST_SPAWN(PMIX_NON_PMI, honoured),       // whoever never calls PMIx_Init is fine
-    PMIXHOST_SPAWN(PMIX_DEBUGGER_DAEMONS, missing),
+    PMIXHOST_SPAWN(PMIX_DEBUGGER_DAEMONS, honoured),
     PMIXHOST_SPAWN(PMIX_SPAWN_TOOL, missing),
-    PMIXHOST_SPAWN(PMIX_COSPAWN_APP, missing),
+    PMIXHOST_SPAWN(PMIX_COSPAWN_APP, honoured),
     PMIXHOST_SPAWN(PMIX_FORKEXEC_AGENT, missing),
     PMIXHOST_SPAWN(PMIX_RUNTIME_OPTIONS, missing),
     PMIXHOST_SPAWN(PMIX_PARENT_ID, library),      // the caller is the parent; a tool's word is not taken
@@ -148,6 +148,7 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_MAX_RESTARTS, missing),
     PMIXHOST_SPAWN(PMIX_ABORT_NON_ZERO_TERM, honoured),
     PMIXHOST_SPAWN(PMIX_DO_NOT_LAUNCH, missing),
+    PMIXHOST_SPAWN(PMIX_NOHUP, honoured),
     PMIXHOST_SPAWN(PMIX_NOTIFY_COMPLETION, honoured),
     PMIXHOST_SPAWN(PMIX_NOTIFY_JOB_EVENTS, honoured),
     PMIXHOST_SPAWN(PMIX_NOTIFY_PROC_TERMINATION, missing),
@@ -162,9 +163,9 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_DEBUG_STOP_ON_EXEC, honoured),
     PMIXHOST_SPAWN(PMIX_DEBUG_STOP_IN_INIT, honoured),
     PMIXHOST_SPAWN(PMIX_DEBUG_STOP_IN_APP, honoured),
-    PMIXHOST_SPAWN(PMIX_DEBUG_TARGET, missing),
-    PMIXHOST_SPAWN(PMIX_DEBUG_DAEMONS_PER_PROC, missing),
-    PMIXHOST_SPAWN(PMIX_DEBUG_DAEMONS_PER_NODE, missing),
+    PMIXHOST_SPAWN(PMIX_DEBUG_TARGET, honoured),
+    PMIXHOST_SPAWN(PMIX_DEBUG_DAEMONS_PER_PROC, honoured),
+    PMIXHOST_SPAWN(PMIX_DEBUG_DAEMONS_PER_NODE, honoured),
 };
 // clang-format on
 #undef PMIXHOST_SPAWN

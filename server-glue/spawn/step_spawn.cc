@@ -5,7 +5,9 @@
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/inner_client.h"
 #include "server-glue/library/upcall_handlers.h"
+#include "server-glue/spawn/debugger_daemons.h"
 #include "server-glue/spawn/spawn_directives.h"
+#include "server-glue/spawn/spawn_request.h"
 #include "server-glue/step/step_messages.h"
 
 #include <algorithm>
@@ -13,10 +15,29 @@
 
 namespace pmixhost {
 
+// For the answer to where the job is that shall be debugged, unless the caller says how long it waits.
+static Duration target_patience(const wire::SpawnRequest &request) {
+    for (const auto &directive : request.directives) {
+        bool is_time = directive.key == PMIX_TIMEOUT || directive.key == PMIX_SPAWN_TIMEOUT;
+        if (is_time && directive.number > 0 && directive.number < 86'400)
+            return std::chrono::seconds(directive.number);
+    }
+    return std::chrono::seconds(30);
+}
+
+static bool says_nohup(const wire::SpawnRequest &request) {
+    return std::any_of(request.directives.begin(), request.directives.end(), [](const auto &directive) {
+        return directive.key == PMIX_NOHUP && directive.kind == static_cast<std::uint8_t>(SpawnValue::flag) &&
+               directive.number != 0;
+    });
+}
+
 StepSpawn::StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
-                     StepEvents &events, const StepCollectives &collectives, SessionLink &session)
+                     StepEvents &events, const StepCollectives &collectives, SessionLink &session,
+                     ToolChildren &of_tools)
     : context_(context), children_(children), io_(io), jobs_(jobs), fate_(fate), events_(events),
-      collectives_(collectives), session_(session), spawn_([this](std::uint8_t type, SharedBytes payload) {
+      collectives_(collectives), session_(session), of_tools_(of_tools),
+      spawn_([this](std::uint8_t type, SharedBytes payload) {
           return context_.send(context_.launcher_peer(), type, std::move(payload));
       }) {}
 
@@ -45,13 +66,90 @@ void StepSpawn::spawn(SpawnAsk ask) {
     if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(),
                     [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
         context_.mesh->invite(context_.session_peer());
-    if (std::uint8_t channels = forwarded_channels(ask.request.directives); channels != 0)
-        ask.reply = forwarding_begins(ask.caller, channels, std::move(ask.reply));
-    spawn_.spawn(std::move(ask.request), std::move(ask.reply));
+    if (auto daemons = take_daemons(ask.request))
+        return spawn_with_daemons(ask.caller, std::move(ask.request), std::move(*daemons), std::move(ask.reply));
+    spawn_one(ask.caller, std::move(ask.request), std::move(ask.reply));
+}
+
+void StepSpawn::spawn_one(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
+    reply = with_forwarding(caller, request, std::move(reply));
+    start(caller, std::move(request), std::move(reply));
+}
+
+void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
+    if (!says_nohup(request)) {
+        auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
+        reply = {[this, caller, waiting](pmix_status_t status, const std::string &nspace) {
+                     if (status == PMIX_SUCCESS)
+                         of_tools_.runs(nspace, caller);
+                     (*waiting)(status, nspace);
+                 },
+                 PMIX_ERROR, std::string()};
+    }
+    auto target = debug_target_of(request);
+    if (!target)
+        return spawn_.spawn(std::move(request), std::move(reply));
+    if (!context_.may(caller, policy::Action::debug))
+        return reply(PMIX_ERR_NO_PERMISSIONS, {});
+    auto held = std::make_shared<std::pair<wire::SpawnRequest, SpawnAnswer>>(std::move(request), std::move(reply));
+    find_target(*target, held->first, [this, held](pmix_status_t status, auto targets) {
+        auto &[waiting, answer] = *held;
+        if (status == PMIX_SUCCESS && targets.empty())
+            status = PMIX_ERR_NOT_FOUND;
+        if (status != PMIX_SUCCESS || context_.ending)
+            return answer(status != PMIX_SUCCESS ? status : PMIX_ERR_JOB_CANCELED, {});
+        waiting.targets = std::move(targets);
+        SpawnAnswer noting = {
+            [this, held, of = debug_target_of(waiting)->nspace](pmix_status_t result, const std::string &nspace) {
+                if (result == PMIX_SUCCESS)
+                    debuggers_.emplace(of, nspace);
+                held->second(result, nspace);
+            },
+            PMIX_ERROR, std::string()};
+        spawn_.spawn(std::move(waiting), std::move(noting));
+    });
+}
+
+// Where the processes are that shall be debugged.
+void StepSpawn::find_target(const Process &target, const wire::SpawnRequest &request,
+                            std::function<void(pmix_status_t, std::vector<wire::TargetHost>)> then) {
+    jobs_.when_known(target.nspace, context_.now() + target_patience(request),
+                     [this, target, then = std::move(then)](pmix_status_t status) {
+                         const StepInfo *job =
+                             target.nspace == context_.step.nspace ? &context_.step : jobs_.jobs().find(target.nspace);
+                         if (status != PMIX_SUCCESS || !job)
+                             return then(status != PMIX_SUCCESS ? status : PMIX_ERR_NOT_FOUND, {});
+                         then(PMIX_SUCCESS, target_hosts(*job, target));
+                     });
+}
+
+// Two jobs, one after the other: the daemons can only be placed beside processes that are. Both, or none.
+void StepSpawn::spawn_with_daemons(const Process &caller, wire::SpawnRequest request, wire::SpawnRequest daemons,
+                                   SpawnAnswer reply) {
+    reply = with_forwarding(caller, request, std::move(reply));
+    auto held = std::make_shared<std::pair<wire::SpawnRequest, SpawnAnswer>>(std::move(daemons), std::move(reply));
+    auto started = [this, caller, held](pmix_status_t status, const std::string &nspace) {
+        if (status != PMIX_SUCCESS)
+            return held->second(status, {});
+        set_debug_target(held->first, nspace);
+        spawn_one(caller, std::move(held->first),
+                  {[this, held, nspace](pmix_status_t result, const std::string &) {
+                       if (result == PMIX_SUCCESS)
+                           return held->second(PMIX_SUCCESS, nspace);
+                       context_.log.info("the debugger daemons of {} do not start: it is ended", nspace);
+                       context_.send(context_.launcher_peer(), wire::EndChild{nspace});
+                       held->second(result, {});
+                   },
+                   PMIX_ERROR, std::string()});
+    };
+    start(caller, std::move(request), {std::move(started), PMIX_ERROR, std::string()});
 }
 
 // Whoever waits for the answer hears it before anything is delivered: libpmix notes then who gets it.
-SpawnAnswer StepSpawn::forwarding_begins(const Process &caller, std::uint8_t channels, SpawnAnswer reply) {
+SpawnAnswer StepSpawn::with_forwarding(const Process &caller, const wire::SpawnRequest &request, SpawnAnswer reply) {
+    std::uint8_t channels = forwarded_channels(request.directives);
+    if (channels == 0)
+        return reply;
     io_.begins();
     auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
     return {[this, caller, channels, waiting](pmix_status_t status, const std::string &nspace) {
@@ -85,8 +183,10 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
 
 // As if the other namespace had sent it: to every host of this step.
 void StepSpawn::on_job_event(const wire::JobEvent &job) {
-    if (job.what == wire::JobEvent::ended)
+    if (job.what == wire::JobEvent::ended) {
         on_child_ended(job);
+        tell_debuggers(job);
+    }
     if (job.asked == 0)
         return;
     for (const auto &event : events_of(job)) {
@@ -97,10 +197,30 @@ void StepSpawn::on_job_event(const wire::JobEvent &job) {
     }
 }
 
+// They would hear of the end in any case (debug/job_end.h), but not always how it came.
+void StepSpawn::tell_debuggers(const wire::JobEvent &job) {
+    std::erase_if(debuggers_, [&](const auto &entry) { return entry.second == job.nspace; });
+    auto [first, last] = debuggers_.equal_range(job.nspace);
+    std::vector<Bytes> daemons;
+    for (auto at = first; at != last; ++at)
+        daemons.push_back(at->second);
+    debuggers_.erase(first, last);
+    if (daemons.empty())
+        return;
+    for (const auto &event : events_of(job)) {
+        auto message = cross_job_event(event);
+        if (!message)
+            return context_.log.warning("{}", message.failure().text);
+        message->nspaces = daemons;
+        events_.tell_job(std::move(*message));
+    }
+}
+
 // Whoever waits for that job in the session hears of it. A job that never had to do with the session
 // is not known there, and nobody else can tell.
 void StepSpawn::on_child_ended(const wire::JobEvent &job) {
     const Bytes &nspace = job.nspace;
+    of_tools_.ended(nspace);
     fate_.fate().on_job_ended(context_.now(), nspace, job.exit_code);
     children_.ended.insert(nspace);
     children_.running.erase(nspace);

@@ -9,6 +9,7 @@
 #include "server-glue/spawn/children.h"
 #include "server-glue/spawn/spawn_ask.h"
 #include "server-glue/spawn/spawn_service.h"
+#include "server-glue/spawn/tool_children.h"
 #include "server-glue/step/session_link.h"
 
 namespace pmixhost {
@@ -16,7 +17,7 @@ namespace pmixhost {
 class StepSpawn final : public StepService {
   public:
     StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
-              StepEvents &events, const StepCollectives &collectives, SessionLink &session);
+              StepEvents &events, const StepCollectives &collectives, SessionLink &session, ToolChildren &of_tools);
 
     void spawn(SpawnAsk ask);
     // This daemon leaves. `badly`: children that share its fate shall end too.
@@ -27,10 +28,17 @@ class StepSpawn final : public StepService {
     void on_launcher_gone() override { spawn_.on_launcher_gone(); }
 
   private:
-    SpawnAnswer forwarding_begins(const Process &caller, std::uint8_t channels, SpawnAnswer reply);
+    void spawn_one(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
+    void start(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
+    void spawn_with_daemons(const Process &caller, wire::SpawnRequest request, wire::SpawnRequest daemons,
+                            SpawnAnswer reply);
+    void find_target(const Process &target, const wire::SpawnRequest &request,
+                     std::function<void(pmix_status_t, std::vector<wire::TargetHost>)> then);
+    SpawnAnswer with_forwarding(const Process &caller, const wire::SpawnRequest &request, SpawnAnswer reply);
     void on_spawned(wire::SpawnReply message);
     void on_job_event(const wire::JobEvent &job);
     void on_child_ended(const wire::JobEvent &job);
+    void tell_debuggers(const wire::JobEvent &job);
 
     StepContext &context_;
     Children &children_;
@@ -40,6 +48,8 @@ class StepSpawn final : public StepService {
     StepEvents &events_;
     const StepCollectives &collectives_;
     SessionLink &session_;
+    ToolChildren &of_tools_;
+    std::multimap<Bytes, Bytes> debuggers_; // by what they debug, jobs that processes of this host have spawned
     SpawnService spawn_;
 };
 

@@ -209,6 +209,8 @@ Result<InfoList> job_info(const StepInfo &step, const DebugStops &stops, const s
     if (!step.binding_policy.empty())
         info.add(PMIX_BINDTO, step.binding_policy);
     add_parent(info, step);
+    if (step.parent && !step.parent->debugs.empty())
+        info.add_process(PMIX_DEBUG_TARGET, proc_of(step.parent->debugs, step.parent->debugged_rank));
     if (!directories.session.empty())
         info.add(PMIX_TMPDIR, directories.session);
     if (!directories.nspace.empty())

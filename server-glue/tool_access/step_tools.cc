@@ -84,10 +84,18 @@ bool StepTools::may(const Process &process, policy::Action action) {
 
 void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connection) {
     origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.from}, connection.is_here);
+    std::erase_if(named_, [](const auto &tool) { return !tool.second(); });
+    if (!visitor.nspace.empty())
+        named_[{visitor.nspace, visitor.rank}] = connection.is_here;
     how_many();
     present_.push_back({visitor.from, connection});
     if (on_coming_)
         on_coming_();
+}
+
+ToolOrigins::IsHere StepTools::connection_of(const Process &tool) const {
+    auto named = named_.find({tool.nspace, tool.rank});
+    return named == named_.end() ? nullptr : named->second;
 }
 
 std::size_t StepTools::how_many() {
@@ -117,8 +125,8 @@ std::size_t StepTools::most_unsent() {
 
 void StepTools::connected(ToolConnectedAsk ask) {
     Process name = ask.name ? *ask.name : names_.next();
-    if (!ask.name)
-        origins_.got_name(name);
+    if (auto is_here = ask.name ? nullptr : origins_.got_name(name))
+        named_[{name.nspace, name.rank}] = std::move(is_here);
     context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
     ask.answer(std::move(name));
 }

@@ -38,6 +38,9 @@ class StepTools final : public StepService {
         return process.nspace != context_.step.nspace && process.nspace != context_.step.server_nspace();
     }
 
+    // Whether that tool is still connected, to be asked at any time; null where nobody knows which connection it has.
+    ToolOrigins::IsHere connection_of(const Process &tool) const;
+
     // Of the tools that are here now, for what libpmix does without saying for whom: how many; may all of them do
     // this; the most that one of them has not taken of what libpmix has written to it, in bytes.
     std::size_t how_many();
@@ -66,6 +69,7 @@ class StepTools final : public StepService {
         ToolConnection connection;
     };
     std::list<Present> present_; // when last looked at
+    std::map<std::pair<Bytes, Rank>, ToolOrigins::IsHere> named_;
     std::size_t gone_ = 0;
     std::function<void()> on_coming_;
 };

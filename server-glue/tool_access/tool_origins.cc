@@ -40,7 +40,7 @@ void ToolOrigins::came(TimePoint now, const Coming &tool, IsHere is_here) {
         relayed_[{tool.nspace, tool.rank}] = {tool.from, std::move(is_here)};
 }
 
-void ToolOrigins::got_name(const Process &name) {
+ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
     Nameless one;
     if (!nameless_.empty()) {
         one = std::move(nameless_.front());
@@ -52,6 +52,7 @@ void ToolOrigins::got_name(const Process &name) {
         one.from = doubt->from;
     if (!one.from.empty())
         relayed_[{name.nspace, name.rank}] = {one.from, one.is_here ? one.is_here : doubt->is_here};
+    return doubtful_.empty() ? one.is_here : nullptr;
 }
 
 std::string ToolOrigins::of(const Process &name) const {

@@ -34,7 +34,8 @@ class ToolOrigins {
     // May it be handed over now?
     Verdict may_come(TimePoint now, const Coming &tool);
     void came(TimePoint now, const Coming &tool, IsHere is_here); // it was
-    void got_name(const Process &name);                           // libpmix has asked for it
+    // libpmix has asked for its name. Whether it is still there; null where nobody knows which one it is.
+    IsHere got_name(const Process &name);
     // The numeric address; empty: this host.
     std::string of(const Process &name) const;
 

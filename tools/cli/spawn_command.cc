@@ -31,7 +31,9 @@ std::string spawn(Wish wish) {
     app.cwd = wish.directory.data();
     app.maxprocs = wish.processes;
     pmix_nspace_t nspace = "";
-    if (pmix_status_t status = PMIx_Spawn(nullptr, 0, &app, 1, nspace); status != PMIX_SUCCESS)
+    pmix_info_t goes_on; // without this tool
+    PMIX_INFO_LOAD(&goes_on, PMIX_NOHUP, nullptr, PMIX_BOOL);
+    if (pmix_status_t status = PMIx_Spawn(&goes_on, 1, &app, 1, nspace); status != PMIX_SUCCESS)
         return fmt::format("!PMIx_Spawn: {}{}", PMIx_Error_string(status),
                            status == PMIX_ERR_NO_PERMISSIONS ? "; next: pmixhost policy explain --action spawn"
                                                              : "; next: what it was is on the job's own terminal");

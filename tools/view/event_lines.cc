@@ -92,8 +92,8 @@ void read_info(const pmix_info_t &info, HeardEvent &event) {
     const pmix_value_t &value = info.value;
     if (PMIX_CHECK_KEY(&info, PMIX_EVENT_AFFECTED_PROC) && value.type == PMIX_PROC) {
         event.affected.push_back(name_of(*value.data.proc));
-    } else if (PMIX_CHECK_KEY(&info, PMIX_EVENT_AFFECTED_PROCS) && value.type == PMIX_DATA_ARRAY && value.data.darray &&
-               value.data.darray->type == PMIX_PROC) {
+    } else if ((PMIX_CHECK_KEY(&info, PMIX_EVENT_AFFECTED_PROCS) || PMIX_CHECK_KEY(&info, PMIX_DEBUG_TARGET)) &&
+               value.type == PMIX_DATA_ARRAY && value.data.darray && value.data.darray->type == PMIX_PROC) {
         auto *processes = static_cast<const pmix_proc_t *>(value.data.darray->array);
         for (std::size_t i = 0; i < value.data.darray->size; ++i)
             event.affected.push_back(name_of(processes[i]));

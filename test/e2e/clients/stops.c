@@ -32,10 +32,9 @@ static struct {
 static void note_ready(const struct event *event) {
     const pmix_value_t *nspace = carried(event, PMIX_NSPACE, PMIX_STRING),
                        *breakpoint = carried(event, PMIX_BREAKPOINT, PMIX_STRING),
-                       *named = carried(event, PMIX_EVENT_AFFECTED_PROCS, PMIX_DATA_ARRAY),
-                       *job = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC);
+                       *named = carried(event, PMIX_DEBUG_TARGET, PMIX_DATA_ARRAY);
     heard.ready++;
-    if (!nspace || !breakpoint || !named || !job || strcmp(job->data.proc->nspace, nspace->data.string)) {
+    if (!nspace || !breakpoint || !named) {
         note_wrong("the event lacks something");
         return;
     }

@@ -1,0 +1,93 @@
+// See debugger_daemons.h.
+#include "server-glue/spawn/debugger_daemons.h"
+
+#include "server-glue/spawn/spawn_request.h"
+
+#include <algorithm>
+#include <pmix.h>
+
+namespace pmixhost {
+
+namespace {
+
+using Directives = std::vector<wire::SpawnDirective>;
+
+bool says(const Directives &directives, std::string_view key) {
+    return std::any_of(directives.begin(), directives.end(), [&](const auto &d) {
+        return d.key == key && d.kind == static_cast<std::uint8_t>(SpawnValue::flag) && d.number != 0;
+    });
+}
+
+bool says_daemons(const Directives &directives) {
+    return says(directives, PMIX_DEBUGGER_DAEMONS) || says(directives, PMIX_COSPAWN_APP);
+}
+
+std::optional<Process> target_in(const Directives &directives) {
+    for (const auto &d : directives) {
+        if (d.key == PMIX_DEBUG_TARGET && d.kind == static_cast<std::uint8_t>(SpawnValue::process))
+            return Process{d.text, static_cast<Rank>(d.number), d.number == PMIX_RANK_WILDCARD};
+    }
+    return std::nullopt;
+}
+
+bool is_stop(const wire::SpawnDirective &d) {
+    return d.key == PMIX_DEBUG_STOP_ON_EXEC || d.key == PMIX_DEBUG_STOP_IN_INIT || d.key == PMIX_DEBUG_STOP_IN_APP;
+}
+
+bool is_of_daemons(const wire::SpawnDirective &d) {
+    return d.key == PMIX_DEBUG_TARGET || d.key == PMIX_DEBUG_DAEMONS_PER_NODE || d.key == PMIX_DEBUG_DAEMONS_PER_PROC;
+}
+
+} // namespace
+
+std::optional<Process> debug_target_of(const wire::SpawnRequest &request) {
+    auto found = target_in(request.directives);
+    for (auto app = request.apps.begin(); !found && app != request.apps.end(); ++app)
+        found = target_in(app->directives);
+    return found;
+}
+
+std::vector<wire::TargetHost> target_hosts(const StepInfo &target, const Process &which) {
+    std::vector<wire::TargetHost> out;
+    if (!which.wildcard) {
+        if (HostIndex host = target.map.host_of(which.rank); host != no_host)
+            out.push_back({target.map.hosts()[host], 1});
+        return out;
+    }
+    for (HostIndex host = 0; host < target.map.host_count(); ++host) {
+        if (auto ranks = target.map.ranks_on(host); !ranks.empty())
+            out.push_back({target.map.hosts()[host], static_cast<std::uint32_t>(ranks.size())});
+    }
+    return out;
+}
+
+bool are_daemons(const wire::SpawnRequest &request) {
+    return says_daemons(request.directives) ||
+           std::any_of(request.apps.begin(), request.apps.end(),
+                       [](const auto &app) { return says_daemons(app.directives); });
+}
+
+std::optional<wire::SpawnRequest> take_daemons(wire::SpawnRequest &request) {
+    auto &apps = request.apps;
+    if (says_daemons(request.directives))
+        return std::nullopt; // all of them
+    auto daemons =
+        std::stable_partition(apps.begin(), apps.end(), [](const auto &app) { return !says_daemons(app.directives); });
+    if (daemons == apps.begin() || daemons == apps.end())
+        return std::nullopt;
+    wire::SpawnRequest out = request;
+    out.apps.assign(std::make_move_iterator(daemons), std::make_move_iterator(apps.end()));
+    apps.erase(daemons, apps.end());
+    std::erase_if(out.directives, is_stop);
+    std::erase_if(request.directives, is_of_daemons);
+    request.directives.push_back({PMIX_NOTIFY_COMPLETION, 0, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1});
+    return out;
+}
+
+void set_debug_target(wire::SpawnRequest &daemons, const Bytes &nspace) {
+    if (!debug_target_of(daemons))
+        daemons.directives.push_back(
+            {PMIX_DEBUG_TARGET, 0, static_cast<std::uint8_t>(SpawnValue::process), nspace, PMIX_RANK_WILDCARD});
+}
+
+} // namespace pmixhost

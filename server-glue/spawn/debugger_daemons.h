@@ -1,0 +1,31 @@
+// Debugger daemons in a spawn request: processes that are started beside those of a job that they debug
+// ("co-location"), or with it in one request ("co-spawn", a job of their own all the same). Standard, "Tools and
+// Debuggers": Debugger Support. Pure.
+#pragma once
+
+#include "common/wire/spawn_messages.h"
+#include "server-glue/core/signature.h"
+#include "server-glue/rm/rm_backend.h"
+
+#include <optional>
+
+namespace pmixhost {
+
+// PMIX_DEBUG_TARGET, of the whole request or of a program; nothing where there is none, or its value is no process.
+std::optional<Process> debug_target_of(const wire::SpawnRequest &request);
+
+// The hosts where the target has processes, each with how many: `rank` or, with the wildcard, all.
+std::vector<wire::TargetHost> target_hosts(const StepInfo &target, const Process &which);
+
+// Are the programs of this request debugger daemons? After take_daemons() all of them are, or none.
+bool are_daemons(const wire::SpawnRequest &request);
+
+// Takes the programs with PMIX_DEBUGGER_DAEMONS or PMIX_COSPAWN_APP out of a request that has others too; nothing where
+// there are no such two kinds. What is for the whole job is for both; the job that stays then tells its end, since its
+// daemons wait for it.
+std::optional<wire::SpawnRequest> take_daemons(wire::SpawnRequest &request);
+
+// What those daemons debug, unless they say so themselves: the job that was started with them.
+void set_debug_target(wire::SpawnRequest &daemons, const Bytes &nspace);
+
+} // namespace pmixhost

@@ -1,0 +1,327 @@
+/* A debugger as the standard has it: starts a job that stops, or attaches to one, starts its daemons beside it, which
+ * look at the processes of their host and let them go, and hears of the ends.
+ * usage: debugger [WORD ...]
+ *        stop=exec|init|no   of the job [init]
+ *        np=N program=PATH   its processes [4] and program [this one, "child"]
+ *        target=NS           no job is started: this one is debugged
+ *        rank=N              of it [all]
+ *        node=N | proc=N     daemons on each host, or for each process; ppr: one on each host by PMIX_MAPBY
+ *        daemon=PATH         their program [this one, "daemon"]
+ *        cospawn             they are started with the job, in one request
+ *        status=NAME         what the start of the daemons shall end with [PMIX_SUCCESS]
+ *        die                 kills itself as soon as the job has stopped
+ * Prints "job NS", "stops at PLACE", "table N processes on H hosts", "daemons NS", "end job|daemons CODE". A daemon
+ * writes "RANK LOCAL-RANK HOST debugs NS: RANKS" to $CLIENT_DIR/daemons and "ended CODE" to $CLIENT_DIR/ended. */
+#include "events.h"
+
+#include <pmix_tool.h>
+
+enum { MAX_HOSTS = 16 };
+
+static struct {
+    const char *stop, *target, *program, *daemon, *status;
+    char *self;
+    int np, rank, node, proc, ppr, cospawn, die;
+} ask = {.stop = "init", .status = "PMIX_SUCCESS", .np = 4, .rank = -1};
+
+static struct {
+    unsigned ready, job, daemons;
+    char place[64];
+    pmix_nspace_t of_job, of_daemons;
+    int job_code, daemons_code;
+    struct {
+        pmix_nspace_t nspace;
+        int code;
+    } ends[64];
+    unsigned ended;
+} heard;
+
+/* --- events: those of other jobs are noted, too, since a job's name may come later than its end ----------------*/
+
+static void note_ready(const struct event *event) {
+    const pmix_value_t *nspace = carried(event, PMIX_NSPACE, PMIX_STRING),
+                       *place = carried(event, PMIX_BREAKPOINT, PMIX_STRING);
+    if (!nspace || !place)
+        return note_wrong("PMIX_READY_FOR_DEBUG lacks something");
+    if (heard.of_job[0] && strcmp(nspace->data.string, heard.of_job))
+        return; /* one of before */
+    snprintf(heard.place, sizeof heard.place, "%s", place->data.string);
+    PMIX_LOAD_NSPACE(heard.of_job, nspace->data.string);
+    heard.ready++;
+}
+EVENT_HANDLER(on_ready, note_ready, PMIX_SUCCESS)
+
+static void note_end(const struct event *event) {
+    const pmix_value_t *of = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC),
+                       *code = carried(event, PMIX_EXIT_CODE, PMIX_INT);
+    if (!of || heard.ended >= sizeof heard.ends / sizeof *heard.ends)
+        return note_wrong("PMIX_EVENT_JOB_END lacks something");
+    PMIX_LOAD_NSPACE(heard.ends[heard.ended].nspace, of->data.proc->nspace);
+    heard.ends[heard.ended++].code = code ? code->data.integer : -1;
+}
+EVENT_HANDLER(on_end, note_end, PMIX_SUCCESS)
+
+static pmix_nspace_t awaited;
+static int awaited_code;
+static bool has_ended(void) {
+    for (unsigned i = 0; i < heard.ended; i++) {
+        if (!strcmp(heard.ends[i].nspace, awaited)) {
+            awaited_code = heard.ends[i].code;
+            return true;
+        }
+    }
+    return false;
+}
+static int await_end(const char *nspace) {
+    PMIX_LOAD_NSPACE(awaited, nspace);
+    wait_until(has_ended, "the end of a job");
+    return awaited_code;
+}
+
+/* --- tables ----------------------------------------------------------------------------------------------------*/
+
+static pmix_data_array_t *table_of(const char *key, const char *nspace) {
+    pmix_query_t query;
+    PMIX_QUERY_CONSTRUCT(&query);
+    pmix_status_t rc;
+    PMIX_ARGV_APPEND(rc, query.keys, key);
+    PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+    PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_NSPACE, nspace, PMIX_STRING);
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+    me.doing = key;
+    rc = PMIx_Query_info(&query, 1, &results, &count);
+    if (rc != PMIX_SUCCESS)
+        fail("%s of %s: %s", key, nspace, status_name(rc));
+    if (count != 1 || results[0].value.type != PMIX_DATA_ARRAY || results[0].value.data.darray->type != PMIX_PROC_INFO)
+        fail("%s of %s is no table", key, nspace);
+    return results[0].value.data.darray;
+}
+
+static void print_table(const char *nspace) {
+    const pmix_data_array_t *table = table_of(PMIX_QUERY_PROC_TABLE, nspace);
+    const pmix_proc_info_t *procs = table->array;
+    const char *hosts[MAX_HOSTS];
+    size_t known = 0;
+    for (size_t i = 0; i < table->size; i++) {
+        size_t h = 0;
+        while (h < known && strcmp(hosts[h], procs[i].hostname))
+            h++;
+        if (h == known && known < MAX_HOSTS)
+            hosts[known++] = procs[i].hostname;
+        if (procs[i].pid <= 0 || !procs[i].executable_name || !procs[i].executable_name[0])
+            fail("rank %u has no process in the table", procs[i].proc.rank);
+    }
+    say("table %zu processes on %zu hosts", table->size, known);
+}
+
+/* --- the daemons -----------------------------------------------------------------------------------------------*/
+
+static void append(const char *name, const char *line) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", getenv("CLIENT_DIR"), name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0 || write(fd, line, strlen(line)) < 0)
+        fail("%s: %s", path, strerror(errno));
+    close(fd);
+}
+
+static void release(const char *nspace) {
+    pmix_info_t info[2];
+    bool yes = true;
+    pmix_proc_t all = process(nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_CUSTOM_RANGE, &all, PMIX_PROC);
+    pmix_status_t rc = PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &me.proc, PMIX_RANGE_CUSTOM, info, 2, NULL, NULL);
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+        fail("the release: %s", status_name(rc));
+}
+
+static void daemon_of_debugger(void) {
+    char host[64] = "", line[1024], word[16];
+    watch(60);
+    must(PMIx_tool_init(&me.proc, NULL, 0));
+    me.rank = me.proc.rank;
+    pmix_status_t end = PMIX_EVENT_JOB_END;
+    register_nb(&end, 1, on_end);
+    pmix_value_t *target = NULL, *local = NULL, *size = NULL;
+    if (!get(PMIX_RANK_WILDCARD, PMIX_DEBUG_TARGET, &target) || target->type != PMIX_PROC)
+        fail("no PMIX_DEBUG_TARGET");
+    if (!get(me.rank, PMIX_LOCAL_RANK, &local) || !get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &size))
+        fail("a daemon does not know what it is");
+    gethostname(host, sizeof host - 1);
+    const char *of = target->data.proc->nspace;
+    const pmix_data_array_t *table = table_of(PMIX_QUERY_LOCAL_PROC_TABLE, of);
+    const pmix_proc_info_t *procs = table->array;
+    snprintf(line, sizeof line, "%u %u %s debugs %s:", me.rank, local->data.uint16, host, of);
+    for (size_t i = 0; i < table->size; i++) {
+        snprintf(word, sizeof word, " %u", procs[i].proc.rank);
+        strncat(line, word, sizeof line - strlen(line) - 2);
+        if (procs[i].pid <= 0 || kill(procs[i].pid, 0) != 0)
+            fail("rank %u is no process here", procs[i].proc.rank);
+    }
+    strcat(line, "\n");
+    append("daemons", line);
+    must(PMIx_Fence(NULL, 0, NULL, 0)); /* of the daemons: nobody is let go before all have looked */
+    if (me.rank == 0)
+        release(of);
+    snprintf(line, sizeof line, "ended %d\n", await_end(of));
+    append("ended", line);
+    must(PMIx_tool_finalize());
+    exit(0);
+}
+
+/* --- the debugger ----------------------------------------------------------------------------------------------*/
+
+static void add(void *list, const char *key, const void *value, pmix_data_type_t type) {
+    pmix_status_t rc;
+    PMIX_INFO_LIST_ADD(rc, list, key, value, type);
+    if (rc != PMIX_SUCCESS)
+        fail("%s: %s", key, status_name(rc));
+}
+
+static void describe(pmix_app_t *app, const char *program, char *word, int count) {
+    static char *argv[2][3];
+    static size_t used;
+    char **own = argv[used++ % 2];
+    own[0] = (char *)(program ? program : ask.self);
+    own[1] = program ? NULL : word;
+    PMIX_APP_CONSTRUCT(app);
+    app->cmd = own[0];
+    app->argv = own;
+    app->maxprocs = count;
+}
+
+static void say_where(void *list, const char *target) {
+    uint16_t node = (uint16_t)ask.node, proc = (uint16_t)ask.proc;
+    add(list, PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
+    if (target) {
+        pmix_proc_t which = process(target, ask.rank < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)ask.rank);
+        add(list, PMIX_DEBUG_TARGET, &which, PMIX_PROC);
+    }
+    if (node)
+        add(list, PMIX_DEBUG_DAEMONS_PER_NODE, &node, PMIX_UINT16);
+    if (proc)
+        add(list, PMIX_DEBUG_DAEMONS_PER_PROC, &proc, PMIX_UINT16);
+    if (ask.ppr)
+        add(list, PMIX_MAPBY, "ppr:1:node", PMIX_STRING);
+}
+
+static pmix_status_t spawn(void *list, pmix_app_t *apps, size_t count, pmix_nspace_t nspace) {
+    pmix_data_array_t info;
+    pmix_status_t rc;
+    PMIX_INFO_LIST_CONVERT(rc, list, &info);
+    if (rc != PMIX_SUCCESS)
+        info = (pmix_data_array_t){.array = NULL};
+    me.doing = "PMIx_Spawn";
+    return PMIx_Spawn(info.array, info.size, apps, count, nspace);
+}
+
+static void start_job(void) {
+    void *list, *own;
+    pmix_data_array_t info;
+    pmix_app_t apps[2];
+    pmix_status_t rc;
+    PMIX_INFO_LIST_START(list);
+    if (strcmp(ask.stop, "no"))
+        add(list, !strcmp(ask.stop, "exec") ? PMIX_DEBUG_STOP_ON_EXEC : PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
+    add(list, PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
+    add(list, PMIX_RANKBY, "slot", PMIX_STRING);
+    if (!ask.cospawn)
+        add(list, PMIX_MAPBY, "node", PMIX_STRING);
+    describe(&apps[0], ask.program, "child", ask.np);
+    if (ask.cospawn) {
+        describe(&apps[1], ask.daemon, "daemon", 0);
+        PMIX_INFO_LIST_START(own);
+        say_where(own, NULL);
+        PMIX_INFO_LIST_CONVERT(rc, own, &info);
+        apps[1].info = info.array;
+        apps[1].ninfo = info.size;
+    }
+    pmix_nspace_t nspace = "";
+    rc = spawn(list, apps, ask.cospawn ? 2 : 1, nspace);
+    if (ask.cospawn && strcmp(ask.status, "PMIX_SUCCESS")) {
+        if (strcmp(status_name(rc), ask.status))
+            fail("PMIx_Spawn: %s", status_name(rc));
+        return;
+    }
+    if (rc != PMIX_SUCCESS)
+        fail("PMIx_Spawn: %s", status_name(rc));
+    pthread_mutex_lock(&lock);
+    PMIX_LOAD_NSPACE(heard.of_job, nspace);
+    pthread_mutex_unlock(&lock);
+    say("job %s", nspace);
+}
+
+static bool start_daemons(const char *target) {
+    void *list;
+    pmix_app_t app;
+    PMIX_INFO_LIST_START(list);
+    say_where(list, target);
+    add(list, PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
+    describe(&app, ask.daemon, "daemon", 0);
+    pmix_status_t rc = spawn(list, &app, 1, heard.of_daemons);
+    if (strcmp(status_name(rc), ask.status))
+        fail("PMIx_Spawn of the daemons: %s", status_name(rc));
+    if (rc == PMIX_SUCCESS)
+        say("daemons %s", heard.of_daemons);
+    return rc == PMIX_SUCCESS;
+}
+
+static void read_word(const char *word) {
+    int *numbers[] = {&ask.np, &ask.rank, &ask.node, &ask.proc};
+    const char *names[] = {"np=", "rank=", "node=", "proc="};
+    const char **texts[] = {&ask.stop, &ask.target, &ask.program, &ask.daemon, &ask.status};
+    const char *keys[] = {"stop=", "target=", "program=", "daemon=", "status="};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(word, names[i], strlen(names[i])))
+            *numbers[i] = atoi(word + strlen(names[i]));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!strncmp(word, keys[i], strlen(keys[i])))
+            *texts[i] = word + strlen(keys[i]);
+    ask.ppr |= !strcmp(word, "ppr");
+    ask.cospawn |= !strcmp(word, "cospawn");
+    ask.die |= !strcmp(word, "die");
+}
+
+int main(int argc, char **argv) {
+    ask.self = argv[0];
+    if (argc > 1 && !strcmp(argv[1], "daemon"))
+        daemon_of_debugger();
+    if (argc > 1 && !strcmp(argv[1], "child")) {
+        begin(60);
+        pass();
+    }
+    for (int i = 1; i < argc; i++)
+        read_word(argv[i]);
+    watch(60);
+    me.rank = 0;
+    must(PMIx_tool_init(&me.proc, NULL, 0));
+    me.low_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    pmix_status_t ready = PMIX_READY_FOR_DEBUG, end = PMIX_EVENT_JOB_END;
+    register_nb(&end, 1, on_end);
+    if (!ask.target) {
+        start_job();
+        if (strcmp(ask.status, "PMIX_SUCCESS") && ask.cospawn)
+            goto out;
+        register_nb(&ready, 1, on_ready);
+        if (strcmp(ask.stop, "no")) {
+            wait_for_count(&heard.ready, 1, "PMIX_READY_FOR_DEBUG");
+            say("stops at %s", heard.place);
+        }
+        if (ask.die)
+            raise(SIGKILL);
+        if (!ask.cospawn)
+            print_table(heard.of_job);
+    }
+    const char *target = ask.target ? ask.target : heard.of_job;
+    bool runs = ask.cospawn || start_daemons(target);
+    if (runs && !ask.target)
+        say("end job %d", await_end(target));
+    if (runs && !ask.cospawn)
+        say("end daemons %d", await_end(heard.of_daemons));
+out:
+    must(PMIx_tool_finalize());
+    say("ok 0");
+    return 0;
+}

@@ -1,0 +1,108 @@
+#!/bin/bash
+# A debugger that starts a job and its daemons beside it (direct launch), in one request or two, and that attaches to a
+# job which runs; what becomes of them when one of the two ends.
+. "$(dirname "$0")/../common/words.sh"
+
+pmixhost=$PMIXHOST_BUILD/tools/pmixhost
+chmod 1777 "$test_dir"
+(cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -N3 --ntasks-per-node=8 sh -c "
+    srun $mpi -N3 -n3 sh -c ': >up.\$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done' &
+    until [ -e attach ]; do sleep 0.1; done
+    srun $mpi --overlap -N2 -n4 sh -c ': >second.\$SLURM_PROCID; until [ -e end ]; do sleep 0.1; done; exit 3'
+    wait") >"$test_dir/host.out" 2>&1 </dev/null &
+host_pid=$!
+up() { (($(ls "$test_dir/$1".* 2>/dev/null | wc -l) == $2)); } # NAME TIMES
+ok "a job runs" until_true 40 up up 3
+job=$(as_user root squeue -h -u pmixuser1 -o %i)
+# debugs WORD ...: the debugger, on the job's first host; sets $output and $status
+debugs() {
+    local word
+    rm -f "$CLIENT_DIR"/*
+    status=0
+    output=$(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 --host "$(host_name 1)" -- \
+        "$pmixhost" with "$job.0" -- "$clients/debugger" "$@" 2>&1 </dev/null) || status=$?
+}
+well() { passed && grep -q '^ok 0$' <<<"$output" && ! grep -q '^FAIL' <<<"$output"; }
+# Of each daemon: rank, local rank, host and the ranks there; the last word is the verdict on the ends they heard.
+daemons() { sed 's/ debugs [^:]*:/:/' "$CLIENT_DIR/daemons" 2>/dev/null | sort -n | paste -sd';'; }
+ended() { sort "$CLIENT_DIR/ended" 2>/dev/null | uniq -c | tr -s ' \n' ' '; }
+h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3)
+# The job's steps, but the first one and the session.
+steps() { as_user root squeue -h -s -j "$job" -o '%i %j' | awk '$1 !~ /\.(extern|batch|0)$/ && $2 != "pmixhost-session" {print $1}'; }
+nothing_else() { [[ -z $(steps) ]]; }
+
+# ------------------------------------------------------------------------ a job that is started for it
+
+debugs node=1
+ok "a daemon on each host" well
+is "what the debugger sees" "$(grep -E '^(stops|table|end)' <<<"$output" | paste -sd' ')" \
+    "stops at pmix-init table 4 processes on 3 hosts end job 0 end daemons 0"
+is "they are beside the processes, and see those of their host" "$(daemons)" "0 0 $h1: 0 1;1 0 $h2: 2;2 0 $h3: 3"
+is "they hear that the job has ended" "$(ended)" " 3 ended 0 "
+
+debugs stop=exec proc=1
+ok "a daemon for each process" well
+is "the job stood at its first instruction" "$(grep ^stops <<<"$output")" "stops at exec"
+is "as many as processes, host by host" "$(daemons)" "0 0 $h1: 0 1;1 1 $h1: 0 1;2 0 $h2: 2;3 0 $h3: 3"
+
+debugs ppr np=2
+ok "where the mapping says" well
+is "on hosts that have something to debug" "$(daemons)" "0 0 $h1: 0;1 0 $h2: 1"
+
+debugs node=2 rank=2
+ok "for one rank" well
+is "on its host alone" "$(daemons)" "0 0 $h2: 2;1 1 $h2: 2"
+
+debugs cospawn node=1
+ok "both in one request" well
+is "a daemon on each of its hosts" "$(daemons)" "0 0 $h1: 0 1 2 3"
+is "they hear of the end" "$(ended)" " 1 ended 0 "
+
+# ------------------------------------------------------------------------------------------- what is refused
+
+debugs target="slurm.$job.77" node=1 status=PMIX_ERR_NOT_FOUND
+ok "a job that is not there" well
+debugs node=1 rank=77 status=PMIX_ERR_NOT_FOUND
+ok "a rank that is not there" well
+debugs node=1 proc=1 status=PMIX_ERR_BAD_PARAM
+ok "daemons per host and per process" well
+like "the user reads why" "$(cat "$test_dir/host.out")" 'both per host and per process'
+debugs cospawn node=1 daemon=/no/such/daemon status=PMIX_ERR_JOB_EXE_NOT_FOUND
+ok "a daemon that cannot be started with the job" well
+ok "leaves no job" until_true 30 nothing_else || diag "left: $(steps)"
+
+# ------------------------------------------------------------------------------------- a debugger that dies
+
+debugs die
+is "it is killed while the job stands" "$status" 137
+ok "the job ends with it" until_true 30 nothing_else
+
+# ------------------------------------------------------------------------------ a job that runs already
+
+touch "$test_dir/attach"
+ok "a second job runs" until_true 40 up second 4
+second=$(steps)
+end_it() { until_true 40 eval '(($(wc -l <"$CLIENT_DIR/daemons") == 2))' 2>/dev/null && touch "$test_dir/end"; }
+end_it &
+debugs target="slurm.$second" node=1
+wait $!
+ok "daemons beside a job that runs" well
+is "they see its processes" "$(daemons)" "0 0 $h1: 0 1;1 0 $h2: 2 3"
+is "and hear how it ended" "$(ended)" " 2 ended 3 "
+touch "$test_dir/over"
+wait "$host_pid" || true
+
+# ---------------------------------------------------------------------------------------- what the rules say
+
+rm -f "$test_dir"/{over,up.*}
+configure '[tools]' 'policy = ["deny debug by anyone to jobs of anyone from anywhere"]'
+(cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -N3 --ntasks-per-node=8 \
+    srun "$mpi" -N3 -n3 sh -c ': >up.$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done') >"$test_dir/host.out" 2>&1 </dev/null &
+host_pid=$!
+ok "a job where nobody debugs" until_true 40 up up 3
+job=$(as_user root squeue -h -u pmixuser1 -o %i)
+debugs node=1 target="slurm.$job.0" status=PMIX_ERR_NO_PERMISSIONS
+ok "a rule may forbid it" well
+touch "$test_dir/over"
+wait "$host_pid" || true
+done_testing
