@@ -81,7 +81,8 @@ bool is_there(Facets needs, Facets facets) {
 
 template <typename Each> void each_spawn_attribute(Each each) {
     for (const auto &attribute : spawn_attributes()) {
-        if (attribute.treatment != SpawnAttribute::Treatment::missing)
+        using enum SpawnAttribute::Treatment;
+        if (attribute.treatment != missing && attribute.treatment != always_refused)
             each(attribute);
     }
 }

@@ -62,9 +62,11 @@ bool read_qualifier(const pmix_info_t &info, QueryAsk::Query &query, std::option
         query.processes.push_back(process_of(*value.data.proc));
         query.nspace = query.processes.back().nspace;
     } else if (PMIX_CHECK_KEY(&info, PMIX_RANK)) {
-        if (value.type != PMIX_PROC_RANK)
+        // PRRTE's own tools say an int32_t.
+        auto number = value.type == PMIX_PROC_RANK ? std::optional<long long>(value.data.rank) : number_of(value);
+        if (!number || *number < INT32_MIN || *number > UINT32_MAX)
             return false;
-        rank = value.data.rank;
+        rank = static_cast<Rank>(*number);
     } else if (PMIX_CHECK_KEY(&info, PMIX_NODEID)) {
         return read_number(value, query.node);
     } else if (PMIX_CHECK_KEY(&info, PMIX_SESSION_ID)) {

@@ -34,7 +34,7 @@ struct HostWish {
 // What can be said for the whole job or for one program.
 struct Wishes {
     std::vector<HostWish> hosts;
-    std::string directory, prefix, process_set;
+    std::string directory, prefix, process_set, exec_agent;
     std::vector<EnvironmentChange> changes;
     bool index_argv = false, merge = false;
     std::uint32_t daemons_per_host = 0, daemons_per_process = 0; // of PMIX_DEBUG_TARGET
@@ -145,6 +145,9 @@ class Planner {
             return missing(d, known ? known->name : "");
         if (known->treatment == SpawnAttribute::Treatment::library)
             return {};
+        if (known->treatment == SpawnAttribute::Treatment::always_refused)
+            return refuse(PMIX_ERR_NOT_SUPPORTED, "{} is not supported: the resource manager has daemons of its own",
+                          known->name);
         std::string_view key = d.key;
         if (auto no = read_environment(key, d, wishes); no || handled_)
             return no;
@@ -233,10 +236,10 @@ class Planner {
     }
 
     Verdict read_rest(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes) {
-        if (key == PMIX_WDIR || key == PMIX_PREFIX) {
+        if (key == PMIX_WDIR || key == PMIX_PREFIX || key == PMIX_EXEC_AGENT) {
             if (!is_text(d))
                 return malformed(d);
-            (key == PMIX_WDIR ? wishes.directory : wishes.prefix) = d.text;
+            (key == PMIX_WDIR ? wishes.directory : key == PMIX_PREFIX ? wishes.prefix : wishes.exec_agent) = d.text;
         } else if (key == PMIX_PSET_NAME) {
             if (!is_text(d) || !check_process_set_name(d.text))
                 return malformed(d);
@@ -523,8 +526,9 @@ class Planner {
     Verdict complete_sets() {
         auto with_programs = plan_.process_sets;
         std::vector<App> apps;
-        for (const auto &app : plan_.apps) {
-            App &out = apps.emplace_back(App{app.argv, {}});
+        for (std::size_t i = 0; i < plan_.apps.size(); ++i) {
+            const auto &app = plan_.apps[i];
+            App &out = apps.emplace_back(App{argv_of_app_[i], {}});
             for (std::uint32_t rank = app.first; rank < app.first + app.count; ++rank)
                 out.ranks.push_back(rank);
         }
@@ -560,6 +564,11 @@ class Planner {
         out.argv = app.argv;
         if (out.argv.empty())
             out.argv.push_back(out.program);
+        argv_of_app_.push_back(out.argv);
+        if (!wishes.exec_agent.empty()) { // becomes the program, when it has prepared what it has to
+            out.program = wishes.exec_agent;
+            out.argv.insert(out.argv.begin(), out.program);
+        }
         out.directory = wishes.directory.empty() ? app.directory : wishes.directory;
         if (!wishes.prefix.empty()) {
             out.changes.push_back({Kind::first, "PATH", wishes.prefix + "/bin", ':'});
@@ -730,6 +739,7 @@ class Planner {
     const bool daemons_ = are_daemons(request_);
     std::uint32_t tasks_ = 0;
     std::vector<Wishes> wishes_of_app_;
+    std::vector<std::vector<std::string>> argv_of_app_; // without an exec agent
     std::vector<std::string> added_;
 };
 

@@ -95,6 +95,8 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_SPAWN_TOOL, missing),
     PMIXHOST_SPAWN(PMIX_COSPAWN_APP, honoured),
     PMIXHOST_SPAWN(PMIX_FORKEXEC_AGENT, missing),
+    PMIXHOST_SPAWN(PMIX_EXEC_AGENT, honoured),
+    PMIXHOST_SPAWN(PMIX_LAUNCHER_DAEMON, always_refused),
     PMIXHOST_SPAWN(PMIX_RUNTIME_OPTIONS, missing),
     PMIXHOST_SPAWN(PMIX_PARENT_ID, library),      // the caller is the parent; a tool's word is not taken
     PMIXHOST_SPAWN(PMIX_REQUESTOR_IS_TOOL, library),

@@ -11,9 +11,10 @@ namespace pmixhost {
 
 struct SpawnAttribute {
     enum class Treatment {
-        honoured, // it has its effect
-        library,  // the PMIx library does it, or it tells the host nothing
-        missing,  // refused when required, without effect otherwise
+        honoured,       // it has its effect
+        library,        // the PMIx library does it, or it tells the host nothing
+        missing,        // refused when required, without effect otherwise
+        always_refused, // without it something else would be run than was asked for
     };
     std::string_view name; // "PMIX_WDIR"
     std::string_view key;  // "pmix.wdir"

@@ -213,6 +213,18 @@ void the_rest_of_the_directives_is_in_the_plan(void **) {
     check(placed(ask(2, {number(PMIX_STDIN_TGT, 2)})), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
 }
 
+void an_agent_becomes_the_program(void **) {
+    auto two = ask(1, {text(PMIX_EXEC_AGENT, "/opt/agent")});
+    two.apps.push_back(two.apps[0]);
+    two.apps[1].argv = {two.apps[1].command = "other"};
+    auto result = plan_spawn(two, three_hosts());
+    const auto &plan = std::get<SpawnPlan>(result);
+    check(plan.apps[0].program, "/opt/agent");
+    check(fmt::format("{}", fmt::join(plan.apps[0].argv, " ")), "/opt/agent prog x");
+    check(format_process_sets(plan.process_sets), "prog=0;other=1"); // named as the programs are
+    check(placed(ask(1, {text(PMIX_LAUNCHER_DAEMON, "/opt/daemon")})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+}
+
 void streams_are_forwarded_where_that_is_possible(void **) {
     auto request = ask(2, {flag(PMIX_FWD_STDOUT, true), number(PMIX_FWD_STDIN, 1)});
     check(placed(request), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
@@ -368,6 +380,7 @@ int main() {
         cmocka_unit_test(every_spawn_attribute_of_the_headers_is_in_the_table),
         cmocka_unit_test(the_environment_is_changed_in_order),
         cmocka_unit_test(the_rest_of_the_directives_is_in_the_plan),
+        cmocka_unit_test(an_agent_becomes_the_program),
         cmocka_unit_test(streams_are_forwarded_where_that_is_possible),
         cmocka_unit_test(stops_for_debuggers_are_in_the_plan),
         cmocka_unit_test(the_callers_structures_are_copied_with_bounds),

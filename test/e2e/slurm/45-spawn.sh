@@ -67,6 +67,10 @@ in_allocation -N1 -n2 -- '$R -n1 $S pmix.wdir=/usr -- /bin/pwd'
 like "PMIX_WDIR" "$output" $'(^|\n)/usr($|\n)'
 in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.prefix=/nowhere -- /bin/sh -c 'echo \$PATH \$LD_LIBRARY_PATH'"
 like "PMIX_PREFIX" "$output" '/nowhere/bin:[^ ]* /nowhere/lib'
+printf '#!/bin/sh\necho "agent of: $*"\nexec "$@"\n' >"$test_dir/agent.sh"
+chmod 755 "$test_dir/agent.sh"
+in_allocation -N1 -n2 -- "\$R -n1 \$S pmix.exec.agnt=$test_dir/agent.sh -- /bin/echo 'a b' c"
+is "PMIX_EXEC_AGENT prepares, and becomes the program" "$(grep -E '^(agent of|a b c)' <<<"$output")" $'agent of: /bin/echo a b c\na b c'
 
 # --- what a child gets
 
@@ -118,6 +122,7 @@ refused "a host of another allocation" 'PMIX_ERR_NOT_FOUND' 'n9 is not in the al
 refused "PMIX_ADD_HOST of another one" 'PMIX_ERR_JOB_ALLOC_FAILED' 'no host can be added' pmix.addhost=n9
 refused "a required directive that is not known" 'PMIX_ERR_NOT_SUPPORTED' 'my.own is required' "'my.own!=yes'"
 refused "a required directive that is not supported" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_PRELOAD_BIN' "'pmix.preloadbin!=yes'"
+refused "PMIX_LAUNCHER_DAEMON" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_LAUNCHER_DAEMON is not supported' pmix.lnch.dmn=/bin/true
 refused "a required PMIX_FWD_STDDIAG" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_FWD_STDDIAG' "'pmix.fwd.stddiag!=yes'"
 in_allocation -N1 -n2 -- '$R -n1 $S "pmix.fwd.stdin!=no" "pmix.preloadbin!=no"'
 ok "what is required not to be, is not" passed
