@@ -12,18 +12,22 @@ look() { # DESCRIPTION RANKS
 }
 hosts3=$(host_name 1),$(host_name 2),$(host_name 3)
 options=()
-[[ $backend != slurm ]] || options=(--slurm yes)
+# On these hosts and no others: Slurm goes round one on which the job before is still being cleared away.
+on_hosts=() on_one=()
+[[ $backend != slurm ]] || options=(--slurm yes) on_hosts=(-w "$hosts3") on_one=(-w "$(host_name 1)")
 
+job_options=(${on_hosts[@]+"${on_hosts[@]}"})
 client 3 2 jobinfo --hosts "$hosts3" --map "0,1;2,3;4,5" --alloc "$hosts3" \
     --mapby slot ${options[@]+"${options[@]}"}
 look "block" 6
-job_options=("${by_node[@]}")
+job_options=("${by_node[@]}" ${on_hosts[@]+"${on_hosts[@]}"})
 client 3 2 jobinfo --hosts "$hosts3" --map "0,3;1,4;2,5" --alloc "$hosts3" \
     --mapby node ${options[@]+"${options[@]}"}
 look "cyclic" 6
-job_options=()
+job_options=(${on_one[@]+"${on_one[@]}"})
 client 1 1 jobinfo --hosts "$(host_name 1)" --map "0" ${options[@]+"${options[@]}"}
 look "one rank" 1
+job_options=()
 
 # Two programs in one job: ranks 0-1 and 2-5. Under Slurm a het step.
 apps=(--hosts "$hosts3" --map "0,1;2,3;4,5" --apps "0-1;2-5")
@@ -43,7 +47,7 @@ if [[ $backend == slurm ]]; then
     words="--hosts $hosts3 --map '0,1;2,3;4,5' --apps '1,4-5;0,2-3'"
     printf '%s\n' "# a comment" "1,4-5 $clients/jobinfo \\" "$words" "* $clients/jobinfo $words" \
         >"$test_dir/multi"
-    run_srun -O -N3 -n6 --ntasks-per-node=2 --multi-prog "$test_dir/multi" --mapby slot
+    run_srun -O "${on_hosts[@]}" -N3 -n6 --ntasks-per-node=2 --multi-prog "$test_dir/multi" --mapby slot
     look "--multi-prog" 6
     run salloc -w "$(host_name 1)" -N1 -n2 -O : -w "$(host_name 2),$(host_name 3)" -N2 -n4 -O \
         srun "$mpi" --het-group=0-1 --ntasks-per-node=2 "$clients/jobinfo" --hosts "$hosts3" \
