@@ -41,6 +41,7 @@ server_glue_libglue_files = \
 	server-glue/debug/debugged_job.h server-glue/debug/debugged_job.cc server-glue/debug/job_end.h \
 	server-glue/debug/job_end.cc \
 	server-glue/debug/step_debug.h server-glue/debug/step_debug.cc \
+	server-glue/events/parent_news.h server-glue/events/parent_news.cc \
 	server-glue/events/monitors.h server-glue/events/notify_ask.h server-glue/events/notify_upcall.cc \
 	server-glue/events/event_service.h server-glue/events/event_service.cc server-glue/events/host_events.h \
 	server-glue/events/host_events.cc server-glue/events/library_events.h \

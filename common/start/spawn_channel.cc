@@ -40,12 +40,15 @@ void say(int fd, std::string line) {
 } // namespace
 
 static constexpr std::string_view fate_word = " fate", stops_word = " stops ", debugs_word = " debugs ",
-                                  forwards_word = " forwards ";
+                                  tells_word = " tells ", forwards_word = " forwards ";
+static constexpr std::uint8_t known_ends = ParentWord::all_ends | ParentWord::bad_ends;
 static constexpr std::uint8_t all_channels = 7; // standard input, output and error
 
 std::string ParentWord::text() const {
     std::string streams = forwards ? fmt::format("{}{} {}", forwards_word, forwards, host) : std::string();
     std::string target = debugs.empty() ? "" : fmt::format("{}{} {}", debugs_word, debugs, debugged_rank);
+    if (tells)
+        target += fmt::format("{}{}", tells_word, tells);
     return fmt::format("{} {}{}{}{}{}{}", nspace, rank, target, streams, shares_fate ? fate_word : "",
                        stops.empty() ? "" : stops_word, stops);
 }
@@ -78,6 +81,12 @@ std::optional<ParentWord> ParentWord::parse(std::string_view text) {
         auto host = how.find(' ');
         if (host == how.npos || !parse_number(how.substr(0, host), word.forwards) ||
             !parse_number(how.substr(host + 1), word.host) || word.forwards == 0 || word.forwards > all_channels)
+            return std::nullopt;
+        text = text.substr(0, at);
+    }
+    if (auto at = text.find(tells_word); at != text.npos) {
+        if (!parse_number(text.substr(at + tells_word.size()), word.tells) || word.tells == 0 ||
+            word.tells > known_ends)
             return std::nullopt;
         text = text.substr(0, at);
     }

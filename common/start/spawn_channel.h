@@ -26,6 +26,7 @@ inline constexpr std::string_view spawn_stderr_variable = "PMIXHOST_SPAWN_STDERR
 inline constexpr std::string_view parent_variable = "PMIXHOST_PARENT";
 
 // "NSPACE RANK", behind it " debugs NSPACE RANK" where the job's processes are debugger daemons,
+// " tells BITS" where the parent is told of ends,
 // " forwards CHANNELS HOST" where standard streams go by way of that host of the parent's job, " fate" where the two
 // jobs live and die together while they are connected, and " stops " and a text where processes shall stop for a
 // debugger.
@@ -38,6 +39,8 @@ struct ParentWord {
     std::uint32_t host = 0;
     std::string debugs = {}; // namespace of what they debug; empty: nothing
     std::uint32_t debugged_rank = 0;
+    std::uint8_t tells = 0; // whose ends the parent is to hear of: bits
+    static constexpr std::uint8_t all_ends = 1, bad_ends = 2;
 
     std::string text() const;
     // Nothing when `text` is no such word. A namespace has 1 to 255 bytes.

@@ -34,6 +34,11 @@ int spawn_status_of(ErrorKind kind) {
     }
 }
 
+// As a shell has it.
+int exit_code_of(int wait_status) {
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
 void tell_user(const std::string &text) {
     std::string line = fmt::format("pmixhost: {}\n", text);
     [[maybe_unused]] ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
@@ -144,6 +149,8 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     child.id = request.id;
     child.tell_start = plan.tell_start;
     child.tell_end = plan.tell_end;
+    child.logs_start = plan.logs_start;
+    child.logs_end = plan.logs_end;
     child.plan = std::make_shared<const SpawnPlan>(std::move(plan));
     auto limit = child.plan->timeout ? std::chrono::milliseconds(*child.plan->timeout) : settings_.spawn_timeout;
     if (limit.count() > 0)
@@ -194,6 +201,8 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
             answer(child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");
         }
     }
+    if (child.ran && child.logs_end)
+        tell_user(fmt::format("{} has ended with exit code {}", printable(child.nspace), exit_code_of(wait_status)));
     if (child.ran)
         tell(child, wire::JobEvent::ended, wait_status);
     // The job does not go from within its own call.
@@ -209,6 +218,8 @@ void LauncherServer::answer(Child &child, int status, const std::string &reason)
     reply(child.step, child.host, child.id, status, child.ran ? child.nspace : "", reason,
           child.ran ? describe(child) : wire::NamespaceInfo());
     child.plan.reset();
+    if (child.ran && child.logs_start)
+        tell_user(fmt::format("{}: all of its processes run", printable(child.nspace)));
     if (child.ran)
         tell(child, wire::JobEvent::running);
 }
@@ -221,7 +232,7 @@ void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status
     message.asked = asked ? 1 : 0;
     message.nspace = child.nspace;
     message.what = what;
-    message.exit_code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    message.exit_code = exit_code_of(wait_status);
     message.time = static_cast<std::uint64_t>(std::time(nullptr));
     peers_.send(child.step, child.host, wire::JobEvent::type, share(wire::encode(message)));
 }

@@ -47,6 +47,7 @@ class LauncherServer {
         std::shared_ptr<const SpawnPlan> plan; // until it is answered
         bool answered = false, ran = false;
         bool tell_start = false, tell_end = false; // as in SpawnPlan
+        bool logs_start = false, logs_end = false;
         EventLoop::Handle timer;
     };
     // A request that came before there was a starter.

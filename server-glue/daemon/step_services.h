@@ -9,6 +9,7 @@
 #include "server-glue/control/step_control.h"
 #include "server-glue/debug/job_end.h"
 #include "server-glue/debug/step_debug.h"
+#include "server-glue/events/parent_news.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/step_groups.h"
 #include "server-glue/iof/step_iof.h"
@@ -40,11 +41,11 @@ struct StepServices {
           children_io(context, tools, session), tool_children(context, tools),
           spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children), log(context),
           abort(context, groups), credentials(context.loop, context.log), iof(context, tools, children_io),
-          debug(context, events), job_end(context, events) {
-        context.services = {&session, &sets,        &fate,    &jobs,         &handing_over, &modex,       &collectives,
-                            &connect, &publish,     &queries, &tools,        &desks,        &events,      &group_calls,
-                            &control, &allocations, &spawn,   &log,          &abort,        &credentials, &children_io,
-                            &iof,     &debug,       &job_end, &tool_children};
+          debug(context, events), job_end(context, events), parent_news(context, events) {
+        context.services = {&session, &sets,        &fate,    &jobs,          &handing_over, &modex,       &collectives,
+                            &connect, &publish,     &queries, &tools,         &desks,        &events,      &group_calls,
+                            &control, &allocations, &spawn,   &log,           &abort,        &credentials, &children_io,
+                            &iof,     &debug,       &job_end, &tool_children, &parent_news};
     }
 
     Children children;
@@ -74,6 +75,7 @@ struct StepServices {
     StepIof iof;
     StepDebug debug;
     JobEnd job_end;
+    ParentNews parent_news;
 };
 
 } // namespace pmixhost

@@ -270,6 +270,14 @@ class Planner {
                 plan_.tell_end = plan_.tell_end || d.number;
             else if (key == PMIX_NOTIFY_JOB_EVENTS && d.number)
                 plan_.tell_start = plan_.tell_end = true;
+            else if (key == PMIX_NOTIFY_PROC_TERMINATION && d.number)
+                plan_.tells_ends |= ParentWord::all_ends;
+            else if (key == PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION && d.number)
+                plan_.tells_ends |= ParentWord::bad_ends;
+            else if (key == PMIX_LOG_JOB_EVENTS && d.number)
+                plan_.logs_start = plan_.logs_end = true;
+            else if (key == PMIX_LOG_COMPLETION && d.number)
+                plan_.logs_end = true;
         } else if (key != PMIX_NON_PMI) {
             return malformed(d);
         }
@@ -566,6 +574,10 @@ class Planner {
             out.argv.push_back(out.program);
         argv_of_app_.push_back(out.argv);
         if (!wishes.exec_agent.empty()) { // becomes the program, when it has prepared what it has to
+            if (wishes.index_argv)
+                return refuse(PMIX_ERR_NOT_SUPPORTED, "PMIX_INDEX_ARGV would number the agent, not {}", out.program);
+            if (out.program.find('/') != std::string::npos && out.argv.front().find('/') == std::string::npos)
+                out.argv.front() = out.program; // so that the agent finds it
             out.program = wishes.exec_agent;
             out.argv.insert(out.argv.begin(), out.program);
         }

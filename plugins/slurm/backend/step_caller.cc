@@ -89,6 +89,7 @@ StepCaller::Round StepCaller::round(std::uint32_t job, const Where &where, const
                             [&](const RunningStep &step) { return step.step == entry.first; });
     });
     for (const auto &step : *steps) {
+        result.called.there.insert(namespace_of(job, step.step));
         if (step.name == session_step_name || known.contains(namespace_of(job, step.step))) {
             memory.first_tries.erase(step.step);
             continue;

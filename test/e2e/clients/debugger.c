@@ -9,6 +9,7 @@
  *        daemon=PATH         their program [this one, "daemon"]
  *        cospawn             they are started with the job, in one request
  *        status=NAME         what the start of the daemons shall end with [PMIX_SUCCESS]
+ *        tells=all|bad       of the job's processes: their ends are told, "gone RANK:CODE ..."
  *        die                 kills itself as soon as the job has stopped
  * Prints "job NS", "stops at PLACE", "table N processes on H hosts", "daemons NS", "end job|daemons CODE". A daemon
  * writes "RANK LOCAL-RANK HOST debugs NS: RANKS" to $CLIENT_DIR/daemons and "ended CODE" to $CLIENT_DIR/ended. */
@@ -19,7 +20,7 @@
 enum { MAX_HOSTS = 16 };
 
 static struct {
-    const char *stop, *target, *program, *daemon, *status;
+    const char *stop, *target, *program, *daemon, *status, *tells;
     char *self;
     int np, rank, node, proc, ppr, cospawn, die;
 } ask = {.stop = "init", .status = "PMIX_SUCCESS", .np = 4, .rank = -1};
@@ -60,6 +61,51 @@ static void note_end(const struct event *event) {
     heard.ends[heard.ended++].code = code ? code->data.integer : -1;
 }
 EVENT_HANDLER(on_end, note_end, PMIX_SUCCESS)
+
+static struct {
+    bool has;
+    int code;
+} gone[64];
+
+static void note_gone_one(const pmix_proc_t *proc, int code) {
+    if (proc->rank >= sizeof gone / sizeof *gone || gone[proc->rank].has)
+        return note_wrong("the end of rank %u is told wrongly or twice", proc->rank);
+    gone[proc->rank].has = true;
+    gone[proc->rank].code = code;
+}
+
+static void note_gone(const struct event *event) {
+    const pmix_value_t *one = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC),
+                       *several = carried(event, PMIX_EVENT_AFFECTED_PROCS, PMIX_DATA_ARRAY),
+                       *code = carried(event, PMIX_EXIT_CODE, PMIX_INT);
+    const pmix_proc_t *procs = one ? one->data.proc : several ? several->data.darray->array : NULL;
+    size_t count = one ? 1 : several ? several->data.darray->size : 0;
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(procs[i].nspace, heard.of_job)) /* not the daemons' */
+            note_gone_one(&procs[i], code ? code->data.integer : -1);
+}
+EVENT_HANDLER(on_gone, note_gone, PMIX_SUCCESS)
+
+/* As many as are waited for: all, or the one that ends badly. */
+static bool all_gone(void) {
+    int count = 0;
+    for (size_t r = 0; r < sizeof gone / sizeof *gone; r++)
+        count += gone[r].has;
+    return count >= (strcmp(ask.tells, "all") ? 1 : ask.np);
+}
+
+static void print_gone(void) {
+    char line[1024] = "gone", word[32];
+    pthread_mutex_lock(&lock);
+    for (size_t r = 0; r < sizeof gone / sizeof *gone; r++) {
+        if (!gone[r].has)
+            continue;
+        snprintf(word, sizeof word, " %zu:%d", r, gone[r].code);
+        strncat(line, word, sizeof line - strlen(line) - 1);
+    }
+    pthread_mutex_unlock(&lock);
+    say("%s", line);
+}
 
 static pmix_nspace_t awaited;
 static int awaited_code;
@@ -226,6 +272,11 @@ static void start_job(void) {
     if (strcmp(ask.stop, "no"))
         add(list, !strcmp(ask.stop, "exec") ? PMIX_DEBUG_STOP_ON_EXEC : PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
     add(list, PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
+    if (ask.tells) {
+        bool all = !strcmp(ask.tells, "all");
+        add(list, all ? PMIX_NOTIFY_PROC_TERMINATION : PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, NULL, PMIX_BOOL);
+        add(list, all ? PMIX_LOG_JOB_EVENTS : PMIX_LOG_COMPLETION, NULL, PMIX_BOOL);
+    }
     add(list, PMIX_RANKBY, "slot", PMIX_STRING);
     if (!ask.cospawn)
         add(list, PMIX_MAPBY, "node", PMIX_STRING);
@@ -271,8 +322,8 @@ static bool start_daemons(const char *target) {
 static void read_word(const char *word) {
     int *numbers[] = {&ask.np, &ask.rank, &ask.node, &ask.proc};
     const char *names[] = {"np=", "rank=", "node=", "proc="};
-    const char **texts[] = {&ask.stop, &ask.target, &ask.program, &ask.daemon, &ask.status};
-    const char *keys[] = {"stop=", "target=", "program=", "daemon=", "status="};
+    const char **texts[] = {&ask.stop, &ask.target, &ask.program, &ask.daemon, &ask.status, &ask.tells};
+    const char *keys[] = {"stop=", "target=", "program=", "daemon=", "status=", "tells="};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(word, names[i], strlen(names[i])))
             *numbers[i] = atoi(word + strlen(names[i]));
@@ -298,8 +349,10 @@ int main(int argc, char **argv) {
     me.rank = 0;
     must(PMIx_tool_init(&me.proc, NULL, 0));
     me.low_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    pmix_status_t ready = PMIX_READY_FOR_DEBUG, end = PMIX_EVENT_JOB_END;
+    pmix_status_t ready = PMIX_READY_FOR_DEBUG, end = PMIX_EVENT_JOB_END, terminated = PMIX_EVENT_PROC_TERMINATED;
     register_nb(&end, 1, on_end);
+    if (ask.tells)
+        register_nb(&terminated, 1, on_gone);
     if (!ask.target) {
         start_job();
         if (strcmp(ask.status, "PMIX_SUCCESS") && ask.cospawn)
@@ -318,6 +371,10 @@ int main(int argc, char **argv) {
     bool runs = ask.cospawn || start_daemons(target);
     if (runs && !ask.target)
         say("end job %d", await_end(target));
+    if (ask.tells) /* they come on another way than the end of the job */
+        wait_until(all_gone, "the ends of its processes");
+    if (ask.tells)
+        print_gone();
     if (runs && !ask.cospawn)
         say("end daemons %d", await_end(heard.of_daemons));
 out:

@@ -5,7 +5,8 @@
 
 pmixhost=$PMIXHOST_BUILD/tools/pmixhost
 chmod 1777 "$test_dir"
-(cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -N3 --ntasks-per-node=8 sh -c "
+h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3)
+(cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 sh -c "
     srun $mpi -N3 -n3 sh -c ': >up.\$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done' &
     until [ -e attach ]; do sleep 0.1; done
     srun $mpi --overlap -N2 -n4 sh -c ': >second.\$SLURM_PROCID; until [ -e end ]; do sleep 0.1; done; exit 3'
@@ -26,7 +27,6 @@ well() { passed && grep -q '^ok 0$' <<<"$output" && ! grep -q '^FAIL' <<<"$outpu
 # Of each daemon: rank, local rank, host and the ranks there; the last word is the verdict on the ends they heard.
 daemons() { sed 's/ debugs [^:]*:/:/' "$CLIENT_DIR/daemons" 2>/dev/null | sort -n | paste -sd';'; }
 ended() { sort "$CLIENT_DIR/ended" 2>/dev/null | uniq -c | tr -s ' \n' ' '; }
-h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3)
 # The job's steps, but the first one and the session.
 steps() { as_user root squeue -h -s -j "$job" -o '%i %j' | awk '$1 !~ /\.(extern|batch|0)$/ && $2 != "pmixhost-session" {print $1}'; }
 nothing_else() { [[ -z $(steps) ]]; }
@@ -57,6 +57,26 @@ debugs cospawn node=1
 ok "both in one request" well
 is "a daemon on each of its hosts" "$(daemons)" "0 0 $h1: 0 1 2 3"
 is "they hear of the end" "$(ended)" " 1 ended 0 "
+
+# --------------------------------------------------------------------------------------- what is told of its life
+
+cat >"$test_dir/one-fails.sh" <<'SH'
+#!/bin/sh
+[ "$PMIX_RANK" != 2 ] || exit 5
+SH
+chmod 755 "$test_dir/one-fails.sh"
+debugs tells=all node=1
+ok "the ends of all processes are asked for" well
+is "each is told once" "$(grep ^gone <<<"$output")" "gone 0:0 1:0 2:0 3:0"
+nspace=$(sed -n 's/^job //p' <<<"$output")
+is "the log has the job's start and end" "$(grep -F "pmixhost: $nspace" "$test_dir/host.out" | paste -sd';')" \
+    "pmixhost: $nspace: all of its processes run;pmixhost: $nspace has ended with exit code 0"
+debugs tells=bad stop=exec node=1 program="$test_dir/one-fails.sh"
+ok "bad ends are asked for" well
+is "only that one is told" "$(grep ^gone <<<"$output")" "gone 2:5"
+nspace=$(sed -n 's/^job //p' <<<"$output")
+is "the log has the job's end alone" "$(grep -F "pmixhost: $nspace" "$test_dir/host.out")" \
+    "pmixhost: $nspace has ended with exit code 5"
 
 # ------------------------------------------------------------------------------------------- what is refused
 
@@ -96,7 +116,7 @@ wait "$host_pid" || true
 
 rm -f "$test_dir"/{over,up.*}
 configure '[tools]' 'policy = ["deny debug by anyone to jobs of anyone from anywhere"]'
-(cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -N3 --ntasks-per-node=8 \
+(cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 \
     srun "$mpi" -N3 -n3 sh -c ': >up.$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done') >"$test_dir/host.out" 2>&1 </dev/null &
 host_pid=$!
 ok "a job where nobody debugs" until_true 40 up up 3
