@@ -50,9 +50,10 @@ struct EventLoop::Handle::Impl {
     // libevent counts a timer's time from when the loop woke up, and by a coarse clock: the timer is set again for what
     // is left.
     bool is_early() {
-        if (!due || Clock::now() >= *due)
+        TimePoint now = Clock::now();
+        if (!due || now >= *due)
             return false;
-        timeval left = timeval_of(*due - Clock::now());
+        timeval left = timeval_of(*due - now);
         return event_add(ev, &left) == 0;
     }
     static void fire(evutil_socket_t, short what, void *data) {

@@ -47,7 +47,8 @@ struct JobEndReply {
             &JobEndReply::status, "status",
             "0 or a PMIx status; PMIX_ERR_NOT_FOUND: there is no such job any more; PMIX_ERR_LOST_CONNECTION: who was "
             "asked leaves");
-        field(&JobEndReply::exit_code, "exit_code", "of the first that ended badly, as a shell reports it");
+        field(&JobEndReply::exit_code, "exit_code",
+              "of the first that ended badly, as a shell reports it; -1: not known");
     }
 };
 

@@ -35,20 +35,38 @@ bool CrossJobs::has_unknown(const Signature &signature) const {
 // --- what a job is ----------------------------------------------------------------------------------
 
 void CrossJobs::when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then) {
+    auto shared = std::make_shared<std::function<void(pmix_status_t)>>(std::move(then));
+    find(
+        nspace, deadline, [shared](pmix_status_t status) { (*shared)(status); },
+        [this, shared, nspace](pmix_status_t status) { refuse(nspace, status, *shared); });
+}
+
+void CrossJobs::look_for(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then) {
+    if (nspace.size() > PMIX_MAX_NSLEN)
+        return then(PMIX_ERR_NOT_FOUND);
+    auto shared = std::make_shared<std::function<void(pmix_status_t)>>(std::move(then));
+    auto answer = [shared](pmix_status_t status) { (*shared)(status); };
+    find(nspace, deadline, answer, answer);
+}
+
+// One of the two is called.
+void CrossJobs::find(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then,
+                     std::function<void(pmix_status_t)> none) {
     if (nspace == context_.step.nspace)
         return then(PMIX_SUCCESS);
-    auto shared = std::make_shared<std::function<void(pmix_status_t)>>(std::move(then));
-    if (jobs_.when_known(nspace, [shared] { (*shared)(PMIX_SUCCESS); }))
+    auto known = std::make_shared<std::function<void(pmix_status_t)>>(std::move(then));
+    if (jobs_.when_known(nspace, [known] { (*known)(PMIX_SUCCESS); }))
         return;
-    asks_.ask(nspace, deadline, [this, shared, nspace](std::int32_t status, const wire::NamespaceInfo *info) {
-        if (!info)
-            return refuse(nspace, status, *shared);
-        jobs_.learn(*context_.library, *info, [this, shared, nspace] {
-            if (jobs_.size_of(nspace) == 0) // what it says made no sense
-                return refuse(nspace, PMIX_ERR_NOT_FOUND, *shared);
-            (*shared)(PMIX_SUCCESS);
-        });
-    });
+    asks_.ask(nspace, deadline,
+              [this, known, none = std::move(none), nspace](std::int32_t status, const wire::NamespaceInfo *info) {
+                  if (!info)
+                      return none(status);
+                  jobs_.learn(*context_.library, *info, [this, known, none, nspace] {
+                      if (jobs_.size_of(nspace) == 0) // what it says made no sense
+                          return none(PMIX_ERR_NOT_FOUND);
+                      (*known)(PMIX_SUCCESS);
+                  });
+              });
 }
 
 void CrossJobs::refuse(const Bytes &nspace, pmix_status_t status, std::function<void(pmix_status_t)> then) {

@@ -27,6 +27,8 @@ class CrossJobs final : public StepService {
     // Calls `then` when the library knows that namespace, after asking for it where nobody has yet; with an error
     // when there is none, after the library has learned that (CrossJobRegistry::mark_unknown).
     void when_known(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then);
+    // The same for who is only curious: the library does not learn that there is none.
+    void look_for(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then);
     // Whether somebody takes part of whose job nothing is known here.
     bool has_unknown(const Signature &signature) const;
     // A process here has spawned that job; `then` is called in any case.
@@ -52,6 +54,8 @@ class CrossJobs final : public StepService {
     static constexpr std::string_view cpuset_prefix = "hwloc:";
 
   private:
+    void find(const Bytes &nspace, TimePoint deadline, std::function<void(pmix_status_t)> then,
+              std::function<void(pmix_status_t)> none);
     void refuse(const Bytes &nspace, pmix_status_t status, std::function<void(pmix_status_t)> then);
     std::map<Rank, std::string> remember_posted(const wire::NamespacePart &part);
     void describe_this(const wire::NamespaceRequest &message);

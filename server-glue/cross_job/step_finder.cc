@@ -7,9 +7,9 @@ namespace pmixhost {
 
 void StepFinder::find(TimePoint now, const Bytes &nspace, TimePoint deadline, Found found) {
     if (surroundings_.here(nspace))
-        return found(true);
+        return found(Where::here);
     if (waiting_ >= max_waiting)
-        return found(false);
+        return found(Where::unknown);
     auto [search, fresh] = searches_.try_emplace(nspace);
     search->second.waiting.push_back({deadline, std::move(found)});
     ++waiting_;
@@ -27,23 +27,25 @@ void StepFinder::on_called(TimePoint now, const Bytes &nspace, const CalledSteps
     if (search == searches_.end())
         return; // it has come, or nobody waits any more
     if (called.known && !called.names.contains(nspace))
-        return settle(search, surroundings_.here(nspace));
+        return settle(search, surroundings_.here(nspace)      ? Where::here
+                              : called.there.contains(nspace) ? Where::unknown
+                                                              : Where::none);
     search->second.calling = false;
     search->second.patience = now + (called.known ? grace : short_grace);
 }
 
-void StepFinder::settle(std::map<Bytes, Search>::iterator search, bool here) {
+void StepFinder::settle(std::map<Bytes, Search>::iterator search, Where where) {
     auto node = searches_.extract(search);
     waiting_ -= node.mapped().waiting.size();
     for (auto &waiting : node.mapped().waiting)
-        waiting.found(here);
+        waiting.found(where);
 }
 
 void StepFinder::heard(const Bytes &nspace) {
     if (searches_.empty())
         return;
     if (auto search = searches_.find(nspace); search != searches_.end())
-        settle(search, true);
+        settle(search, Where::here);
 }
 
 TimePoint StepFinder::next_time() const {
@@ -72,7 +74,7 @@ void StepFinder::on_time(TimePoint now) {
             searches_.erase(search);
     }
     for (auto &found : late)
-        found(false);
+        found(Where::unknown);
 }
 
 } // namespace pmixhost

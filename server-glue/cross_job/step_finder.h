@@ -28,8 +28,10 @@ class StepFinder {
         // Calls those that are not here (InvitationSource::call_steps). `done` may come at once.
         std::function<void(std::function<void(TimePoint now, CalledSteps)> done)> call_steps;
     };
-    // Called once: the step is here now, or there is none (or the time was up).
-    using Found = std::function<void(bool here)>;
+    // Called once. `none`: the RM has told that there is no such step. `unknown`: it did not tell, or the step does not
+    // come, or the time was up.
+    enum class Where { here, none, unknown };
+    using Found = std::function<void(Where where)>;
 
     explicit StepFinder(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
 
@@ -51,7 +53,7 @@ class StepFinder {
         std::vector<Waiting> waiting;
     };
     void on_called(TimePoint now, const Bytes &nspace, const CalledSteps &called);
-    void settle(std::map<Bytes, Search>::iterator search, bool here);
+    void settle(std::map<Bytes, Search>::iterator search, Where where);
 
     Surroundings surroundings_;
     std::map<Bytes, Search> searches_;

@@ -234,11 +234,13 @@ template <typename Request> void SessionServer::relay(StepId step, HostIndex fro
         deadline = deadline_of(loop_.now(), message.timeout_ms);
     if constexpr (requires { message.source; })
         message.source = peers_.nspace_of(step);
-    finder_.find(loop_.now(), message.nspace, deadline, [this, step, from, message, deadline](bool here) {
+    finder_.find(loop_.now(), message.nspace, deadline, [this, step, from, message, deadline](StepFinder::Where where) {
         TimePoint kept_until = waits_for_any_time<Request> ? TimePoint::max() : deadline;
         Relayed relayed{Reply::type, refusal_of<Reply>, {step, from, message.id}, 0, 0, kept_until};
-        if (!here)
-            return refuse(relayed, PMIX_ERR_NOT_FOUND);
+        // Who waits for the end of a job must not take a job that is out of reach for one that is over.
+        bool in_doubt = std::is_same_v<Request, wire::JobEndRequest> && where == StepFinder::Where::unknown;
+        if (where != StepFinder::Where::here)
+            return refuse(relayed, in_doubt ? PMIX_ERR_UNREACH : PMIX_ERR_NOT_FOUND);
         relay(std::move(relayed), message);
     });
 }
@@ -252,7 +254,9 @@ template <typename Request> void SessionServer::relay(Relayed relayed, Request m
     if (relayed_.size() >= max_relayed)
         return refuse(relayed, PMIX_ERR_OUT_OF_RESOURCE);
     message.id = next_id_++;
-    relayed.asked_host = hosts[message.id % hosts.size()]; // any knows the way: the load is spread
+    // Any knows the way, and the load is spread; but a table is gathered once for all who ask the same host.
+    bool gathers = std::is_same_v<Request, wire::JobTableRequest>;
+    relayed.asked_host = gathers ? hosts.front() : hosts[message.id % hosts.size()];
     if constexpr (requires { message.host; }) {
         if (std::find(hosts.begin(), hosts.end(), message.host) == hosts.end())
             return refuse(relayed, PMIX_ERR_NOT_FOUND); // it has gone, or is still to come

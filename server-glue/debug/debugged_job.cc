@@ -22,22 +22,28 @@ void DebuggedJob::wait(State state, TimePoint until) {
 void DebuggedJob::on_reply(TimePoint now, const wire::JobEndReply &message) {
     if (state_ != State::asks || message.id != id_)
         return;
+    if (message.exit_code != 0 && !bad_exit_)
+        bad_exit_ = message.exit_code;
     switch (message.status) {
     case PMIX_SUCCESS:
-        wait(State::over, now + grace);
-        port_.has_ended(message.exit_code);
+        ended_ = true;
+        wait(State::seems_over, now + hearsay);
         break;
     case PMIX_ERR_NOT_FOUND:
         wait(State::seems_over, now + hearsay);
         break;
     case PMIX_ERR_LOST_CONNECTION: // who was asked has left
-        if (message.exit_code > 0)
-            bad_exit_ = message.exit_code;
         wait(State::will_ask, now + ask_again);
         break;
     default:
         wait(State::will_ask, now + ask_again_later);
     }
+}
+
+std::optional<int> DebuggedJob::how() const {
+    if (bad_exit_)
+        return *bad_exit_ > 0 ? bad_exit_ : std::nullopt;
+    return ended_ ? std::optional(0) : std::nullopt;
 }
 
 void DebuggedJob::on_end_told(TimePoint now) {
@@ -58,7 +64,7 @@ void DebuggedJob::on_time(TimePoint now) {
         begin(now);
     } else if (state_ == State::seems_over) {
         wait(State::over, now + grace);
-        port_.has_ended(bad_exit_);
+        port_.has_ended(how());
     } else {
         port_.end_daemons();
     }

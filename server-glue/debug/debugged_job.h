@@ -47,12 +47,14 @@ class DebuggedJob {
     enum class State { idle, asks, will_ask, seems_over, over };
 
     void wait(State state, TimePoint until);
+    std::optional<int> how() const;
 
     DebuggedJobPort &port_;
     const Bytes nspace_;
     std::uint64_t id_ = 0; // of the question that waits
     State state_ = State::idle;
-    std::optional<int> bad_exit_; // of a process that ended badly
+    bool ended_ = false;          // a daemon of that job has said so
+    std::optional<int> bad_exit_; // of a process that ended badly; negative: nobody knows its code
     TimePoint next_ = TimePoint::max();
 };
 

@@ -52,7 +52,7 @@ void JobEnd::on_bad_ends(const wire::HostReport &report) {
         note(ended.rank, ended.rank, ended.exit_code);
     if (report.lost != 0) {
         for (Rank rank : context_.step.map.ranks_on(report.host))
-            note(rank, rank);
+            note(rank, rank, -1);
     }
     tell_if_over();
 }
@@ -67,7 +67,7 @@ void JobEnd::on_normal_exits(const wire::NormalExits &ends) {
 
 void JobEnd::note(Rank first, Rank last, std::int32_t exit_code) {
     ended_.add(first, last);
-    if (exit_code_ == 0 && exit_code > 0)
+    if (exit_code_ == 0)
         exit_code_ = exit_code;
 }
 
@@ -97,6 +97,12 @@ void JobEnd::on_session_gone() {
 bool JobEnd::wants_event(pmix_status_t code, const Bytes &source) const {
     return code == PMIX_EVENT_JOB_END && context_.step.parent && source == context_.step.parent->debugs &&
            !source.empty();
+}
+
+// A host tells of jobs in the name of the job, not of a process.
+void JobEnd::on_event(pmix_status_t, const Process &source, const InfoList &) {
+    if (source.rank == PMIX_RANK_UNDEF)
+        debugged_.on_end_told(context_.now());
 }
 
 void JobEnd::has_ended(std::optional<int> exit_code) {

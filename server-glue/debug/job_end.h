@@ -19,7 +19,7 @@ class JobEnd final : public StepService, private DebuggedJobPort {
     void on_normal_exits(const wire::NormalExits &ends) override;
     void on_session_gone() override;
     bool wants_event(pmix_status_t code, const Bytes &source) const override;
-    void on_event(pmix_status_t, const Process &, const InfoList &) override { debugged_.on_end_told(context_.now()); }
+    void on_event(pmix_status_t, const Process &source, const InfoList &) override;
     TimePoint next_time() const override { return debugged_.next_time(); }
     void on_time(TimePoint now) override { debugged_.on_time(now); }
 
@@ -38,7 +38,7 @@ class JobEnd final : public StepService, private DebuggedJobPort {
     StepEvents &events_;
     DebuggedJob debugged_;
     RankRanges ended_;
-    std::int32_t exit_code_ = 0;         // of the first that ended badly
+    std::int32_t exit_code_ = 0;         // of the first that ended badly; -1: it is not known
     std::vector<std::uint64_t> waiting_; // the session's questions
 };
 

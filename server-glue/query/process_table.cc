@@ -55,6 +55,15 @@ JobTable table_of(const std::vector<wire::TableHost> &hosts, const JobMap &map) 
     return table;
 }
 
+void in_order_of_ranks(JobTable &table) {
+    auto &processes = table.processes;
+    std::stable_sort(processes.begin(), processes.end(),
+                     [](const auto &one, const auto &other) { return one.rank < other.rank; });
+    processes.erase(std::unique(processes.begin(), processes.end(),
+                                [](const auto &one, const auto &other) { return one.rank == other.rank; }),
+                    processes.end());
+}
+
 bool ProcessTable::neighbours(HostIndex a, HostIndex b) const {
     return a < tree_.size() && b < tree_.size() && a != b && (tree_.parent(a) == b || tree_.parent(b) == a);
 }

@@ -43,6 +43,8 @@ struct JobTable {
 // The table as hosts tell it each other. Entries that cannot be of such a job are left out.
 std::vector<wire::TableHost> table_hosts(const JobTable &table);
 JobTable table_of(const std::vector<wire::TableHost> &hosts, const JobMap &map);
+// By rank, each once.
+void in_order_of_ranks(JobTable &table);
 
 class ProcessTablePort {
   public:

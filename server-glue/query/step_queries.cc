@@ -37,8 +37,9 @@ void StepQueries::take_messages(StepMessages &messages) {
     });
     messages.on<wire::JobTableRequest>(
         session, [this](HostIndex, const auto &message, const auto &) { describe_this(message); });
-    messages.on<wire::JobTableReply>(
-        session, [this](HostIndex, const auto &message, const auto &) { job_tables_.on_reply(message); });
+    messages.on<wire::JobTableReply>(session, [this](HostIndex, const auto &message, const auto &) {
+        job_tables_.on_reply(context_.now(), message);
+    });
 }
 
 void StepQueries::on_time(TimePoint now) {
@@ -98,7 +99,9 @@ void StepQueries::gather_table_of(const StepInfo &job, HostIndex host, Duration 
     job_tables_.ask(context_.now(), job.nspace, only_on, timeout,
                     [this, nspace = job.nspace, done = std::move(done)](std::int32_t status, const auto &hosts) {
                         const StepInfo *known = status == PMIX_SUCCESS ? this->job(nspace) : nullptr;
-                        done(status, known ? table_of(hosts, known->map) : JobTable());
+                        JobTable table = known ? table_of(hosts, known->map) : JobTable();
+                        in_order_of_ranks(table);
+                        done(status, table);
                     });
 }
 
@@ -123,19 +126,32 @@ void StepQueries::describe_this(const wire::JobTableRequest &message) {
     if (message.nspace != context_.step.nspace || (!message.only_on.empty() && named == names.end()))
         return reply(PMIX_ERR_NOT_FOUND, {});
     HostIndex only = message.only_on.empty() ? no_host : static_cast<HostIndex>(named - names.begin());
-    auto complete = [this, only](JobTable table) {
-        std::erase_if(table.processes, [&](const auto &entry) { return only != no_host && entry.host != only; });
-        std::erase_if(table.daemons, [&](const auto &entry) { return only != no_host && entry.first != only; });
-        for (auto &entry : table.processes) { // the asker knows of no programs
-            if (entry.executable.empty())
-                entry.executable = program_of(context_.step, entry.rank);
+    // Many may wait for one table, each for its own host's part.
+    auto part = [this, only](const JobTable &table) {
+        JobTable out;
+        for (const auto &[host, memory] : table.daemons) {
+            if (only == no_host || host == only)
+                out.daemons[host] = memory;
         }
-        return table;
+        auto take = [&](const ProcessEntry &entry) {
+            ProcessEntry &taken = out.processes.emplace_back(entry);
+            if (taken.executable.empty()) // the asker knows of no programs
+                taken.executable = program_of(context_.step, taken.rank);
+        };
+        if (only == no_host) {
+            std::for_each(table.processes.begin(), table.processes.end(), take);
+        } else {
+            for (Rank rank : context_.step.map.ranks_on(only))
+                take(table.processes[rank]);
+        }
+        return out;
     };
     if (only == context_.self())
-        return reply(PMIX_SUCCESS, complete(table_.local()));
+        return reply(PMIX_SUCCESS, table_.local());
     table_.request(context_.now(), std::chrono::milliseconds(message.timeout_ms) * 4 / 5,
-                   [reply, complete](std::int32_t status, const JobTable &table) { reply(status, complete(table)); });
+                   [reply, part](std::int32_t status, const JobTable &table) {
+                       reply(status, status == PMIX_SUCCESS ? part(table) : JobTable());
+                   });
 }
 
 // A thread reads the rules, and says nothing when it has.

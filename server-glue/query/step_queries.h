@@ -46,7 +46,7 @@ class StepQueries final : public StepService, private QueryPort, private Process
         table_.request(context_.now(), timeout, std::move(done));
     }
     void find_job(const Bytes &nspace, Duration timeout, std::function<void(pmix_status_t)> then) override {
-        cross_jobs_.when_known(nspace, context_.now() + timeout, std::move(then));
+        cross_jobs_.look_for(nspace, context_.now() + timeout, std::move(then));
     }
     void gather_table_of(const StepInfo &job, HostIndex host, Duration timeout, ProcessTable::Done done) override;
     std::int32_t first_bad_end() const override { return table_.first_bad_end(); }

@@ -15,8 +15,9 @@
 namespace pmixhost {
 
 struct CalledSteps {
-    bool known = false;    // the RM told which steps there are
-    std::set<Bytes> names; // namespaces of those that will come
+    bool known = false;         // the RM told which steps there are
+    std::set<Bytes> names;      // namespaces of those that will come
+    std::set<Bytes> there = {}; // of all that it told; one that cannot be called is there all the same
 };
 
 class InvitationSource {

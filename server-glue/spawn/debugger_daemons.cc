@@ -1,6 +1,7 @@
 // See debugger_daemons.h.
 #include "server-glue/spawn/debugger_daemons.h"
 
+#include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/spawn/spawn_request.h"
 
 #include <algorithm>
@@ -32,6 +33,12 @@ std::optional<Process> target_in(const Directives &directives) {
 
 bool is_stop(const wire::SpawnDirective &d) {
     return d.key == PMIX_DEBUG_STOP_ON_EXEC || d.key == PMIX_DEBUG_STOP_IN_INIT || d.key == PMIX_DEBUG_STOP_IN_APP;
+}
+
+// What is the job's own of what is said for the whole request: stops, input, and output, which libpmix brings to who
+// spawned it by the one namespace that it returns.
+bool is_not_for_daemons(const wire::SpawnDirective &d) {
+    return is_stop(d) || d.key == PMIX_STDIN_TGT || forwarded_channel(d.key) != 0;
 }
 
 bool is_of_daemons(const wire::SpawnDirective &d) {
@@ -78,7 +85,7 @@ std::optional<wire::SpawnRequest> take_daemons(wire::SpawnRequest &request) {
     wire::SpawnRequest out = request;
     out.apps.assign(std::make_move_iterator(daemons), std::make_move_iterator(apps.end()));
     apps.erase(daemons, apps.end());
-    std::erase_if(out.directives, is_stop);
+    std::erase_if(out.directives, is_not_for_daemons);
     std::erase_if(request.directives, is_of_daemons);
     request.directives.push_back({PMIX_NOTIFY_COMPLETION, 0, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1});
     return out;

@@ -21,7 +21,8 @@ std::vector<wire::TargetHost> target_hosts(const StepInfo &target, const Process
 bool are_daemons(const wire::SpawnRequest &request);
 
 // Takes the programs with PMIX_DEBUGGER_DAEMONS or PMIX_COSPAWN_APP out of a request that has others too; nothing where
-// there are no such two kinds. What is for the whole job is for both; the job that stays then tells its end, since its
+// there are no such two kinds. What is for the whole request is for both, but for
+// stops and the standard streams; the job that stays then tells its end, since its
 // daemons wait for it.
 std::optional<wire::SpawnRequest> take_daemons(wire::SpawnRequest &request);
 

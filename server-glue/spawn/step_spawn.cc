@@ -26,10 +26,14 @@ static Duration target_patience(const wire::SpawnRequest &request) {
 }
 
 static bool says_nohup(const wire::SpawnRequest &request) {
-    return std::any_of(request.directives.begin(), request.directives.end(), [](const auto &directive) {
-        return directive.key == PMIX_NOHUP && directive.kind == static_cast<std::uint8_t>(SpawnValue::flag) &&
-               directive.number != 0;
-    });
+    auto in = [](const std::vector<wire::SpawnDirective> &directives) {
+        return std::any_of(directives.begin(), directives.end(), [](const auto &directive) {
+            return directive.key == PMIX_NOHUP && directive.kind == static_cast<std::uint8_t>(SpawnValue::flag) &&
+                   directive.number != 0;
+        });
+    };
+    return in(request.directives) ||
+           std::any_of(request.apps.begin(), request.apps.end(), [&](const auto &app) { return in(app.directives); });
 }
 
 StepSpawn::StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
@@ -77,11 +81,12 @@ void StepSpawn::spawn_one(const Process &caller, wire::SpawnRequest request, Spa
 }
 
 void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
-    if (!says_nohup(request)) {
+    // The answer of a quick job may come behind its end.
+    if (auto tool = of_tools_.connection_of(caller); tool && !says_nohup(request)) {
         auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
-        reply = {[this, caller, waiting](pmix_status_t status, const std::string &nspace) {
-                     if (status == PMIX_SUCCESS)
-                         of_tools_.runs(nspace, caller);
+        reply = {[this, tool, waiting](pmix_status_t status, const std::string &nspace) {
+                     if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
+                         of_tools_.runs(nspace, tool);
                      (*waiting)(status, nspace);
                  },
                  PMIX_ERROR, std::string()};
@@ -101,7 +106,7 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
         waiting.targets = std::move(targets);
         SpawnAnswer noting = {
             [this, held, of = debug_target_of(waiting)->nspace](pmix_status_t result, const std::string &nspace) {
-                if (result == PMIX_SUCCESS)
+                if (result == PMIX_SUCCESS && !children_.ended.contains(nspace))
                     debuggers_.emplace(of, nspace);
                 held->second(result, nspace);
             },
@@ -113,14 +118,14 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
 // Where the processes are that shall be debugged.
 void StepSpawn::find_target(const Process &target, const wire::SpawnRequest &request,
                             std::function<void(pmix_status_t, std::vector<wire::TargetHost>)> then) {
-    jobs_.when_known(target.nspace, context_.now() + target_patience(request),
-                     [this, target, then = std::move(then)](pmix_status_t status) {
-                         const StepInfo *job =
-                             target.nspace == context_.step.nspace ? &context_.step : jobs_.jobs().find(target.nspace);
-                         if (status != PMIX_SUCCESS || !job)
-                             return then(status != PMIX_SUCCESS ? status : PMIX_ERR_NOT_FOUND, {});
-                         then(PMIX_SUCCESS, target_hosts(*job, target));
-                     });
+    jobs_.look_for(target.nspace, context_.now() + target_patience(request),
+                   [this, target, then = std::move(then)](pmix_status_t status) {
+                       const StepInfo *job =
+                           target.nspace == context_.step.nspace ? &context_.step : jobs_.jobs().find(target.nspace);
+                       if (status != PMIX_SUCCESS || !job)
+                           return then(status != PMIX_SUCCESS ? status : PMIX_ERR_NOT_FOUND, {});
+                       then(PMIX_SUCCESS, target_hosts(*job, target));
+                   });
 }
 
 // Two jobs, one after the other: the daemons can only be placed beside processes that are. Both, or none.

@@ -5,11 +5,14 @@
 
 namespace pmixhost {
 
-void ToolChildren::runs(const Bytes &nspace, const Process &spawner) {
-    auto is_here = tools_.is_tool(spawner) ? tools_.connection_of(spawner) : nullptr;
-    if (!is_here)
+ToolOrigins::IsHere ToolChildren::connection_of(const Process &spawner) const {
+    return tools_.is_tool(spawner) ? tools_.connection_of(spawner) : nullptr;
+}
+
+void ToolChildren::runs(const Bytes &nspace, ToolOrigins::IsHere spawner) {
+    if (!spawner)
         return;
-    children_[nspace] = std::move(is_here);
+    children_[nspace] = std::move(spawner);
     next_look_ = context_.now();
 }
 

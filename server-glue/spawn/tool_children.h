@@ -12,8 +12,10 @@ class ToolChildren final : public StepService {
   public:
     ToolChildren(StepContext &context, StepTools &tools) : context_(context), tools_(tools) {}
 
-    // `spawner` has spawned that job; nothing is done where it is a process of a job.
-    void runs(const Bytes &nspace, const Process &spawner);
+    // Whether `spawner`, which is about to spawn a job, is connected: null where it is a process of a job.
+    ToolOrigins::IsHere connection_of(const Process &spawner) const;
+    // That job runs. Nothing is done where there is no connection.
+    void runs(const Bytes &nspace, ToolOrigins::IsHere spawner);
     void ended(const Bytes &nspace) { children_.erase(nspace); }
 
     TimePoint next_time() const override { return children_.empty() ? TimePoint::max() : next_look_; }

@@ -52,7 +52,9 @@ ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
         one.from = doubt->from;
     if (!one.from.empty())
         relayed_[{name.nspace, name.rank}] = {one.from, one.is_here ? one.is_here : doubt->is_here};
-    return doubtful_.empty() ? one.is_here : nullptr;
+    bool sure =
+        doubtful_.empty() && one.is_here && one.is_here(); // else it may be that of one that left without a name
+    return sure ? one.is_here : nullptr;
 }
 
 std::string ToolOrigins::of(const Process &name) const {

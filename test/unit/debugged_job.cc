@@ -41,6 +41,8 @@ void they_are_told_and_end_a_while_later(void **) {
     world.pass(1h);
     world.reply(PMIX_SUCCESS, 3);
     world.reply(PMIX_SUCCESS, 4);
+    assert_true(world.ends.empty()); // who spawned it may know better
+    world.pass(DebuggedJob::hearsay);
     assert_true((world.ends == std::vector<std::optional<int>>{3}));
     world.pass(DebuggedJob::grace - 1ms);
     assert_int_equal(world.ended, 0);
@@ -80,10 +82,36 @@ void nobody_may_know_how(void **) {
     assert_false(world.ends[0].has_value());
 }
 
+void a_bad_end_is_not_forgotten(void **) {
+    World world;
+    world.job.begin(world.now);
+    world.reply(PMIX_ERR_LOST_CONNECTION, 7);
+    world.pass(DebuggedJob::ask_again);
+    world.reply(PMIX_SUCCESS, 0);
+    world.pass(DebuggedJob::hearsay);
+    assert_true((world.ends == std::vector<std::optional<int>>{7}));
+    World lost;
+    lost.job.begin(lost.now);
+    lost.reply(PMIX_SUCCESS, -1);
+    lost.pass(DebuggedJob::hearsay);
+    assert_false(lost.ends.at(0).has_value());
+}
+
+void a_job_out_of_reach_is_not_over(void **) {
+    World world;
+    world.job.begin(world.now);
+    for (int i = 0; i < 100; ++i) {
+        world.reply(PMIX_ERR_UNREACH);
+        world.pass(DebuggedJob::ask_again_later);
+    }
+    assert_true(world.ends.empty());
+    assert_int_equal(world.asked.size(), 101);
+}
+
 void who_spawned_it_may_tell_first(void **) {
     World world;
     world.job.begin(world.now);
-    world.reply(PMIX_ERR_NOT_FOUND);
+    world.reply(PMIX_SUCCESS);
     world.job.on_end_told(world.now);
     world.pass(DebuggedJob::hearsay);
     assert_true(world.ends.empty());
@@ -100,6 +128,7 @@ void a_session_that_is_not_there_is_tried_again(void **) {
     world.there = true;
     world.pass(DebuggedJob::ask_again_later);
     world.reply(PMIX_SUCCESS);
+    world.pass(DebuggedJob::hearsay);
     assert_true((world.ends == std::vector<std::optional<int>>{0}));
 }
 
@@ -127,6 +156,8 @@ int main() {
         cmocka_unit_test(they_are_told_and_end_a_while_later),
         cmocka_unit_test(who_leaves_is_followed_by_the_next),
         cmocka_unit_test(nobody_may_know_how),
+        cmocka_unit_test(a_bad_end_is_not_forgotten),
+        cmocka_unit_test(a_job_out_of_reach_is_not_over),
         cmocka_unit_test(who_spawned_it_may_tell_first),
         cmocka_unit_test(a_session_that_is_not_there_is_tried_again),
         cmocka_unit_test(an_old_answer_does_not_count),

@@ -145,7 +145,7 @@ void daemons_are_a_job_of_their_own(void **) {
         return fmt::format("{}", fmt::join(out, " "));
     };
     check(keys(asked), PMIX_DEBUG_STOP_ON_EXEC " " PMIX_FWD_STDOUT " " PMIX_NOTIFY_COMPLETION);
-    check(keys(*daemons), PMIX_FWD_STDOUT " " PMIX_DEBUG_DAEMONS_PER_NODE);
+    check(keys(*daemons), PMIX_DEBUG_DAEMONS_PER_NODE);
     set_debug_target(*daemons, "slurm.1.2");
     check(debug_target_of(*daemons)->nspace, "slurm.1.2");
     set_debug_target(*daemons, "slurm.1.3");

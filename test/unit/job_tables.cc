@@ -22,8 +22,8 @@ struct World {
         sent.push_back(*wire::decode<wire::JobTableRequest>(*payload));
         return there;
     }};
-    void ask(const std::string &host = "") {
-        tables.ask(start, "job", host, 10s, [this](std::int32_t status, const auto &hosts) {
+    void ask(const std::string &host = "", Duration timeout = 10s) {
+        tables.ask(start, "job", host, timeout, [this](std::int32_t status, const auto &hosts) {
             answers.push_back(status == PMIX_SUCCESS ? static_cast<std::int32_t>(hosts.size()) : status);
         });
     }
@@ -32,7 +32,7 @@ struct World {
         message.id = sent[which].id;
         message.status = status;
         message.hosts.resize(hosts);
-        tables.on_reply(message);
+        tables.on_reply(start, message);
     }
 };
 
@@ -63,6 +63,43 @@ void nobody_waits_for_ever(void **) {
     world.ask();
     assert_true(
         (world.answers == std::vector<std::int32_t>{PMIX_ERR_TIMEOUT, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND}));
+}
+
+void who_asks_meanwhile_is_the_next_question(void **) {
+    World world;
+    world.ask();
+    world.ask("n1");
+    for (int i = 0; i < 3; ++i)
+        world.ask();
+    assert_int_equal(world.sent.size(), 2);
+    world.reply(0, PMIX_SUCCESS, 1);
+    assert_true((world.answers == std::vector<std::int32_t>{1}));
+    assert_int_equal(world.sent.size(), 3);
+    world.reply(2, PMIX_SUCCESS, 2);
+    assert_true((world.answers == std::vector<std::int32_t>{1, 2, 2, 2}));
+    // Who waits longer than the first one is asked for when its time is over.
+    world.ask("n2", 1s);
+    world.ask("n2", 5s);
+    world.tables.on_time(start + 1s);
+    assert_int_equal(world.sent.size(), 5);
+    assert_int_equal(world.sent[4].timeout_ms, 4000);
+    world.reply(4, PMIX_SUCCESS, 7);
+    assert_true((world.answers == std::vector<std::int32_t>{1, 2, 2, 2, PMIX_ERR_TIMEOUT, 7}));
+    world.ask("n3");
+    world.ask("n3");
+    world.tables.on_session_gone();
+    assert_int_equal(world.answers.size(), 9); // with the one of n1
+    assert_true(world.tables.next_time() == TimePoint::max());
+}
+
+void ranks_come_in_order_and_once(void **) {
+    JobTable table{{{3, 1, 7, 0, 6, "", 0}, {0, 0, 8, 0, 6, "", 0}, {3, 1, 9, 0, 6, "", 0}, {2, 0, 1, 0, 6, "", 0}},
+                   {}};
+    in_order_of_ranks(table);
+    assert_int_equal(table.processes.size(), 3);
+    assert_int_equal(table.processes[0].rank, 0);
+    assert_int_equal(table.processes[1].rank, 2);
+    assert_int_equal(table.processes[2].pid, 7);
 }
 
 void there_are_bounds(void **) {
@@ -99,6 +136,8 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_question_is_answered_once),
         cmocka_unit_test(nobody_waits_for_ever),
+        cmocka_unit_test(who_asks_meanwhile_is_the_next_question),
+        cmocka_unit_test(ranks_come_in_order_and_once),
         cmocka_unit_test(there_are_bounds),
         cmocka_unit_test(a_table_is_the_same_behind_the_wire),
     };

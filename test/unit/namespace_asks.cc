@@ -79,22 +79,25 @@ void every_wait_ends(void **) {
     assert_int_equal(asker.answers.at(2).first, PMIX_ERR_NOT_FOUND);
 }
 
+using enum StepFinder::Where;
+using Places = std::vector<StepFinder::Where>;
+
 struct Session {
-    std::set<Bytes> here;
+    std::set<Bytes> present;
     std::vector<std::function<void(TimePoint, CalledSteps)>> calls;
-    std::vector<bool> found;
-    StepFinder finder{{[this](const Bytes &nspace) { return here.contains(nspace); },
+    std::vector<StepFinder::Where> found;
+    StepFinder finder{{[this](const Bytes &nspace) { return present.contains(nspace); },
                        [this](auto done) { calls.push_back(std::move(done)); }}};
     void find(const Bytes &nspace, TimePoint deadline = TimePoint::max()) {
-        finder.find(start, nspace, deadline, [this](bool is) { found.push_back(is); });
+        finder.find(start, nspace, deadline, [this](StepFinder::Where where) { found.push_back(where); });
     }
 };
 
 void who_is_here_is_found_at_once(void **) {
     Session session;
-    session.here = {"b"};
+    session.present = {"b"};
     session.find("b");
-    assert_true(session.found == std::vector<bool>{true});
+    assert_true((session.found == Places{here}));
     assert_true(session.calls.empty());
 }
 
@@ -105,33 +108,35 @@ void who_is_called_comes(void **) {
     assert_int_equal(session.calls.size(), 1);
     session.calls[0](start, {true, {"b", "c"}});
     assert_true(session.found.empty());
-    session.here = {"b"};
+    session.present = {"b"};
     session.finder.heard("b");
-    assert_true(session.found == (std::vector<bool>{true, true}));
+    assert_true(session.found == (Places{here, here}));
     assert_true(session.finder.next_time() == TimePoint::max());
 }
 
 void who_does_not_exist_is_not_waited_for(void **) {
     Session session;
     session.find("b");
-    session.calls[0](start, {true, {"c"}});
-    assert_true(session.found == std::vector<bool>{false});
+    session.calls[0](start, {true, {"c"}, {"c"}});
+    assert_true((session.found == Places{none}));
     session.find("b"); // nobody tells who exists
     session.calls[1](start, {});
     assert_true(session.finder.next_time() == start + StepFinder::short_grace);
     session.finder.on_time(start + StepFinder::short_grace);
-    assert_true(session.found == (std::vector<bool>{false, false}));
+    assert_true((session.found == Places{none, unknown}));
     session.find("b"); // called, and does not come
     session.calls[2](start, {true, {"b"}});
     session.finder.on_time(start + StepFinder::grace);
-    assert_int_equal(session.found.size(), 3);
+    session.find("b"); // runs, and cannot be called
+    session.calls[3](start, {true, {"c"}, {"b", "c"}});
+    assert_true((session.found == Places{none, unknown, unknown, unknown}));
 }
 
 void a_call_that_is_not_answered_ends_with_the_deadline(void **) {
     Session session;
     session.find("b", start + 1s);
     session.finder.on_time(start + 1s);
-    assert_true(session.found == std::vector<bool>{false});
+    assert_true((session.found == Places{unknown}));
     session.calls[0](start + 2s, {true, {"b"}}); // for nobody
     assert_int_equal(session.found.size(), 1);
 }
