@@ -452,6 +452,7 @@ static void steps_that_do_not_know_of_the_session_are_called(void **) {
     for (int i = 1; i <= 30; ++i) // one a half minute
         StepCaller::round(12, {"/tmp", ""}, slurm, known, memory, TimePoint() + i * std::chrono::seconds(30));
     assert_int_equal(sent["n1 12.4.0"], 11); // it is not tried for ever
+    assert_int_equal(sent["n2 12.1.0"], 31); // who is there can be called at any time
     assert_int_equal(sent.count("n1 12.0.0") + sent.count("n1 12.3.0"), 0);
     slurm.steps = [](std::uint32_t) -> Result<std::vector<RunningStep>> {
         return error(ErrorKind::unreachable, "slurmctld sleeps");

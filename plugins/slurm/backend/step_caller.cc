@@ -97,8 +97,10 @@ StepCaller::Round StepCaller::round(std::uint32_t job, const Where &where, const
         if (now - memory.first_tries.try_emplace(step.step, now).first->second > patience)
             continue;
         bool reached = reach_step(job, step, where, slurm.forward, std::string(session_call)).ok();
-        if (reached)
+        if (reached) { // its daemon that was connected may have left: it can be called again at any time
+            memory.first_tries.erase(step.step);
             result.called.names.insert(namespace_of(job, step.step));
+        }
         result.said.push_back(
             fmt::format("step {}.{} ({}) {}", job, step.step, step.name, reached ? "was called" : "cannot be called"));
     }

@@ -51,7 +51,7 @@ class StepCaller {
     void call(std::set<Bytes> known, std::function<void(CalledSteps)> done);
 
     struct Memory {                                     // the thread's own
-        std::map<std::uint32_t, TimePoint> first_tries; // of the steps that are not known
+        std::map<std::uint32_t, TimePoint> first_tries; // of the steps that nobody has reached yet
     };
     struct Round {
         CalledSteps called;
