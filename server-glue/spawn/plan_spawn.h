@@ -16,16 +16,11 @@
 
 #include "common/wire/spawn_messages.h"
 #include "server-glue/rm/spawn_plan.h"
+#include "server-glue/spawn/spawn_refusal.h"
 
 #include <variant>
 
 namespace pmixhost {
-
-// Why there is none: a status for the caller, a text for people.
-struct SpawnRefusal {
-    int status;
-    std::string text;
-};
 
 std::variant<SpawnPlan, SpawnRefusal> plan_spawn(const wire::SpawnRequest &request, const SpawnSite &site);
 
