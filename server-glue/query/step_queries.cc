@@ -138,7 +138,7 @@ void StepQueries::describe_this(const wire::JobTableRequest &message) {
             if (taken.executable.empty()) // the asker knows of no programs
                 taken.executable = program_of(context_.step, taken.rank);
         };
-        if (only == no_host) {
+        if (only == no_host || only == context_.self()) {
             std::for_each(table.processes.begin(), table.processes.end(), take);
         } else {
             for (Rank rank : context_.step.map.ranks_on(only))
@@ -147,7 +147,7 @@ void StepQueries::describe_this(const wire::JobTableRequest &message) {
         return out;
     };
     if (only == context_.self())
-        return reply(PMIX_SUCCESS, table_.local());
+        return reply(PMIX_SUCCESS, part(table_.local()));
     table_.request(context_.now(), std::chrono::milliseconds(message.timeout_ms) * 4 / 5,
                    [reply, part](std::int32_t status, const JobTable &table) {
                        reply(status, status == PMIX_SUCCESS ? part(table) : JobTable());

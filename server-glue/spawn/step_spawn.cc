@@ -70,8 +70,11 @@ void StepSpawn::spawn(SpawnAsk ask) {
     if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(),
                     [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
         context_.mesh->invite(context_.session_peer());
-    if (auto daemons = take_daemons(ask.request))
+    if (auto daemons = take_daemons(ask.request)) {
+        if (!context_.may(ask.caller, policy::Action::debug)) // before the job has started for nothing
+            return ask.reply(PMIX_ERR_NO_PERMISSIONS, {});
         return spawn_with_daemons(ask.caller, std::move(ask.request), std::move(*daemons), std::move(ask.reply));
+    }
     spawn_one(ask.caller, std::move(ask.request), std::move(ask.reply));
 }
 

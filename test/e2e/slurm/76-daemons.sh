@@ -93,9 +93,16 @@ ok "leaves no job" until_true 30 nothing_else || diag "left: $(steps)"
 
 # ------------------------------------------------------------------------------------- a debugger that dies
 
+# One that was asked to go on is there still when the other tool's has been ended: the daemon looks at both at once.
+going=$(cd "$test_dir" && "${on_cluster[@]}" --user pmixuser1 --host "$h1" -- timeout -k 5 60 "$pmixhost" spawn "$job.0" -- \
+    sh -c 'until [ -e go ]; do sleep 0.1; done; : >went-on' 2>&1 </dev/null)
 debugs die
 is "it is killed while the job stands" "$status" 137
-ok "the job ends with it" until_true 30 nothing_else
+only_that() { [[ $(steps) == "${going#slurm.}" ]]; }
+ok "the job ends with it" until_true 30 only_that || diag "left: $(steps)"
+touch "$test_dir/go"
+ok "one that was asked to go on does" until_true 30 test -e "$test_dir/went-on"
+ok "and ends by itself" until_true 30 nothing_else
 
 # ------------------------------------------------------------------------------ a job that runs already
 
@@ -123,6 +130,9 @@ ok "a job where nobody debugs" until_true 40 up up 3
 job=$(as_user root squeue -h -u pmixuser1 -o %i)
 debugs node=1 target="slurm.$job.0" status=PMIX_ERR_NO_PERMISSIONS
 ok "a rule may forbid it" well
+debugs cospawn node=1 status=PMIX_ERR_NO_PERMISSIONS
+ok "and both in one request" well
+is "nothing was started" "$(steps)" ""
 touch "$test_dir/over"
 wait "$host_pid" || true
 done_testing
