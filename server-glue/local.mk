@@ -145,8 +145,11 @@ server_glue_libglue_la_LIBADD = server-glue/libmended.la common/libcommon.la $(P
 # This one is in C, with the PMIx library's own headers.
 noinst_LTLIBRARIES += server-glue/libmended.la
 server_glue_libmended_la_SOURCES = \
-	server-glue/library/failed_collective.h server-glue/library/failed_collective.c
-server_glue_libmended_la_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
+	server-glue/library/failed_collective.h server-glue/library/failed_collective.c \
+	server-glue/library/iof_deregistration.h server-glue/library/iof_deregistration.c \
+	server-glue/library/pmix_internals.h server-glue/library/internals/include/pmix_server.h
+PMIX_INTERNALS_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS) -I$(top_srcdir)/server-glue/library/internals
+server_glue_libmended_la_CPPFLAGS = $(PMIX_INTERNALS_CPPFLAGS)
 
 pmixhostlibexec_PROGRAMS += server-glue/pmixhostd
 server_glue_pmixhostd_SOURCES = server-glue/daemon/pmixhostd.cc server-glue/library/timer_guard.cc \

@@ -164,12 +164,30 @@ AC_DEFUN([PMIXHOST_FAST_BUILD], [
 ])
 
 # The library's own headers, which Debian and others install beside pmix.h: with them pmixhost mends what no answer
-# of a host environment can (server-glue/library/failed_collective.h).
+# of a host environment can (server-glue/library/failed_collective.h, iof_deregistration.h).
 AC_DEFUN([PMIXHOST_PMIX_INTERNALS], [
   AC_LANG_PUSH([C])
   pmixhost_saved_CPPFLAGS=$CPPFLAGS
-  CPPFLAGS="$CPPFLAGS $PMIX_CFLAGS"
-  AC_MSG_CHECKING([for the PMIx library's own headers])
+  CPPFLAGS="$CPPFLAGS $PMIX_CFLAGS -I$srcdir/server-glue/library/internals"
+  PMIXHOST_CHECK_PMIX_INTERNALS([PMIX library's table of its data store], [STORE_TABLE],
+    [[#include "src/mca/bfrops/bfrops.h"
+#include "src/mca/gds/gds.h"]],
+    [[pmix_gds_base_module_t *store = pmix_globals.mypeer->nptr->compat.gds;
+      return store->mark_modex_complete != NULL;]],
+    [PMIXHOST_PMIX_INTERNALS_TEXT="an error for all"],
+    [PMIXHOST_PMIX_INTERNALS_TEXT="as the PMIx library answers it (it has no table to mend that in)"])
+  PMIXHOST_CHECK_PMIX_INTERNALS([PMIX library's objects of upcalls], [SETUP_CADDY],
+    [[#include "src/server/pmix_server_ops.h"]],
+    [[pmix_setup_caddy_t caddy;
+      caddy.status = PMIX_SUCCESS;
+      return caddy.status;]])
+  CPPFLAGS=$pmixhost_saved_CPPFLAGS
+  AC_LANG_POP([C])
+])
+
+# PMIXHOST_CHECK_PMIX_INTERNALS(WHAT, NAME, INCLUDES, BODY, [IF-THERE], [IF-NOT]) defines PMIXHOST_HAVE_PMIX_NAME.
+AC_DEFUN([PMIXHOST_CHECK_PMIX_INTERNALS], [
+  AC_MSG_CHECKING([for the $1])
   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
 #undef PACKAGE_BUGREPORT
 #undef PACKAGE_NAME
@@ -179,14 +197,10 @@ AC_DEFUN([PMIXHOST_PMIX_INTERNALS], [
 #undef PACKAGE_VERSION
 #include "src/include/pmix_config.h"
 #include "src/include/pmix_globals.h"
-#include "src/mca/bfrops/bfrops.h"
-#include "src/mca/gds/gds.h"]],
-    [[pmix_gds_base_module_t *store = pmix_globals.mypeer->nptr->compat.gds;
-      return store->mark_modex_complete != NULL;]])],
-    [AC_DEFINE([PMIXHOST_HAVE_PMIX_INTERNALS], [1], [the PMIx library's own headers are there])
-     PMIXHOST_PMIX_INTERNALS_TEXT="an error for all"],
-    [PMIXHOST_PMIX_INTERNALS_TEXT="as the PMIx library answers it (it has no table to mend that in)"])
-  AS_CASE([$PMIXHOST_PMIX_INTERNALS_TEXT], [an*], [AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no])])
-  CPPFLAGS=$pmixhost_saved_CPPFLAGS
-  AC_LANG_POP([C])
+]$3], [$4])],
+    [AC_MSG_RESULT([yes])
+     AC_DEFINE([PMIXHOST_HAVE_PMIX_$2], [1], [there is, in the library's own headers, the $1])
+     $5],
+    [AC_MSG_RESULT([no])
+     $6])
 ])

@@ -3,6 +3,8 @@
 // A pull is answered here and now: after PMIX_SUCCESS libpmix frees what its callback needs (4.2.2 and 5.0.7,
 // pmix_server_iofreg). It does not say who pulls, nor, at the end, which pull it is that ends.
 #include "server-glue/iof/iof_ask.h"
+#include "server-glue/library/iof_deregistration.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <algorithm>
@@ -50,12 +52,14 @@ pmix_status_t read(const pmix_info_t &info, PullAsk &ask) {
 }
 
 pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[], std::size_t ndirs,
-                      pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *) {
+                      pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         PullAsk ask;
         for (std::size_t i = 0; directives && i < ndirs; ++i) {
             if (PMIX_CHECK_KEY(&directives[i], stop_pulling)) {
                 post(upcalls, PullEndAsk{});
+                if (library_answers_iof_deregistrations_astray() && library_is_of_headers())
+                    pmixhost_mend_iof_deregistration(data);
                 return PMIX_OPERATION_SUCCEEDED;
             }
             if (auto status = read(directives[i], ask); status != PMIX_SUCCESS)

@@ -5,23 +5,10 @@
 
 #include <stddef.h>
 
-#ifdef PMIXHOST_HAVE_PMIX_INTERNALS
+#ifdef PMIXHOST_HAVE_PMIX_STORE_TABLE
 
-/* The library's headers have no wish to please our warnings, nor have the macros in them. */
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#undef PACKAGE
-#undef PACKAGE_BUGREPORT
-#undef PACKAGE_NAME
-#undef PACKAGE_STRING
-#undef PACKAGE_TARNAME
-#undef PACKAGE_URL
-#undef PACKAGE_VERSION
-#undef VERSION
-#include "src/include/pmix_config.h"
+#include "server-glue/library/pmix_internals.h"
 
-#include "src/include/pmix_globals.h"
 #include "src/mca/bfrops/bfrops.h"
 #include "src/mca/gds/gds.h"
 

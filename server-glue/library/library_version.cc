@@ -45,6 +45,11 @@ bool library_hides_failed_collectives() {
     return is_in({4, 2, 3}, {6, 2, 0});
 }
 
+// iofdereg of src/server/pmix_server.c
+bool library_answers_iof_deregistrations_astray() {
+    return library_version() < LibraryVersion{6, 1, 0};
+}
+
 // pmix_server_grpdestruct of src/server/pmix_server_ops.c; written anew in 6.0
 bool library_destructs_local_groups_twice() {
     return is_in({4, 2, 3}, {6, 0, 0});

@@ -28,6 +28,8 @@ bool library_hides_failed_collectives();
 bool library_destructs_local_groups_twice();
 // The server answers a question for attributes to what is not the asker (query_interposition.cc).
 bool library_answers_attributes_astray();
+// PMIx_IOF_deregister is answered with whatever stands in some memory (server-glue/library/iof_deregistration.h).
+bool library_answers_iof_deregistrations_astray();
 // What a host answers to notify_event, other than that it goes on, is a success for who notifies
 // (pmix_prm_base_notify).
 bool library_hides_refused_events();

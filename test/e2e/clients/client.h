@@ -103,8 +103,13 @@ static inline const char *status_name(pmix_status_t status) {
         NAME(PMIX_ERR_RESOURCE_BUSY);
         NAME(PMIX_ERR_TIMEOUT);
         NAME(PMIX_ERR_UNREACH);
-    default:
-        return PMIx_Error_string(status);
+    default: {
+        static _Thread_local char named[64];
+        snprintf(named, sizeof named, "%s", PMIx_Error_string(status));
+        if (strstr(named, "NOT FOUND") && status != PMIX_ERR_NOT_FOUND)
+            snprintf(named, sizeof named, "status %d", (int)status);
+        return named;
+    }
     }
 #undef NAME
 }

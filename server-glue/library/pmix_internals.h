@@ -1,0 +1,18 @@
+/* The library's own headers, which configure has found (PMIXHOST_PMIX_INTERNALS of contrib/m4/pmixhost.m4). They have
+ * no wish to please our warnings, nor have the macros in them, and they bring a config.h of their own. Include it last. */
+#pragma once
+
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#undef PACKAGE
+#undef PACKAGE_BUGREPORT
+#undef PACKAGE_NAME
+#undef PACKAGE_STRING
+#undef PACKAGE_TARNAME
+#undef PACKAGE_URL
+#undef PACKAGE_VERSION
+#undef VERSION
+#include "src/include/pmix_config.h"
+
+#include "src/include/pmix_globals.h"
