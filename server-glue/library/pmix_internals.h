@@ -1,5 +1,5 @@
-/* The library's own headers, which configure has found (PMIXHOST_PMIX_INTERNALS of contrib/m4/pmixhost.m4). They have
- * no wish to please our warnings, nor have the macros in them, and they bring a config.h of their own. Include it last. */
+/* The library's own headers, which configure has found (PMIXHOST_PMIX_INTERNALS of contrib/m4/pmixhost.m4). To be
+ * included last: they bring a config.h of their own, and have no wish to please our warnings, nor have their macros. */
 #pragma once
 
 #pragma GCC diagnostic ignored "-Wpedantic"

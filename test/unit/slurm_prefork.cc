@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -280,13 +281,23 @@ static void the_user_gets_one_line_per_host(void **) {
     NoSealer sealer;
     int line[2];
     assert_int_equal(pipe(line), 0);
-    int killed = 0;
+    int killed = 0, not_read = 0;
     StepKiller killer{sealer,
-                      [&killed](const StepName &step) {
+                      [&](const StepName &step) {
                           assert_true(step == the_step);
                           ++killed;
+                          ioctl(line[0], FIONREAD, &not_read);
                       },
                       line[1]};
+    // Reads when the other end waits for it.
+    char text[200];
+    ssize_t length = 0;
+    std::thread reader([&] {
+        auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (fcntl(line[0], F_GETPIPE_SZ) != getpagesize() && std::chrono::steady_clock::now() < until)
+            std::this_thread::yield();
+        length = read(line[0], text, sizeof text);
+    });
     FakeEnvironment environment;
     fill(environment);
     Prepared prepared;
@@ -294,8 +305,8 @@ static void the_user_gets_one_line_per_host(void **) {
     for (bool first : {true, false, false})
         end_step_from_task(prepared, first, "n1: broken\nline", environment.array, killer);
     close(line[1]);
-    char text[200];
-    ssize_t length = read(line[0], text, sizeof text);
+    reader.join();
+    assert_int_equal(not_read, 0);
     assert_string_equal(std::string(text, static_cast<std::size_t>(length)).c_str(), "pmixhost: n1: broken line\n");
     assert_int_equal(read(line[0], text, sizeof text), 0);
     close(line[0]);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 
 namespace pmixhost::slurm {
 
@@ -20,6 +21,17 @@ namespace {
 
 constexpr std::chrono::milliseconds default_timeout{30'000};
 constexpr std::chrono::milliseconds report_limit{1500};
+constexpr int read_limit = 1500; // ms
+
+// Writes, and returns when all is read where `fd` is a pipe: slurmstepd closes its ends of the tasks' pipes when it has
+// waited for its last task, whatever they hold. A pipe of one page is writable when it is empty.
+void write_and_await_reader(int fd, const std::string &line) {
+    [[maybe_unused]] ssize_t written = ::write(fd, line.data(), line.size());
+    if (fcntl(fd, F_SETPIPE_SZ, 1) < 0)
+        return;
+    pollfd pipe{fd, POLLOUT, 0};
+    ::poll(&pipe, 1, read_limit);
+}
 
 } // namespace
 
@@ -80,10 +92,8 @@ void end_step_from_task(const Prepared &prepared, bool first_on_host, const std:
     auto target = kit::StarterAddress::parse(find_variable(environment, report_variable));
     bool told =
         target && kit::send_to_starter(*target, kit::ExitReport{1, why}.message(), killer.sealer, report_limit).ok();
-    if (!told) {
-        std::string line = "pmixhost: " + one_line(why, kit::max_report_text) + "\n";
-        [[maybe_unused]] ssize_t written = ::write(killer.error_fd, line.data(), line.size());
-    }
+    if (!told)
+        write_and_await_reader(killer.error_fd, "pmixhost: " + one_line(why, kit::max_report_text) + "\n");
     killer.kill(prepared.step);
 }
 

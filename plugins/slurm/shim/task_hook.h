@@ -23,7 +23,8 @@ inline constexpr std::string_view start_timeout_variable = "PMIXHOST_START_TIMEO
 std::chrono::milliseconds door_timeout(char *const *environment);
 
 // Ends the step because its tasks cannot be prepared: srun gets one line and the exit code 1 from
-// one task of this host. Where srun cannot be told, the line goes to the task's standard error.
+// one task of this host. Where srun cannot be told, the line goes to the task's standard error, and is
+// read there before the step is killed.
 struct StepKiller {
     kit::Sealer &sealer;
     std::function<void(const StepName &)> kill;
