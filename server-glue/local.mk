@@ -146,6 +146,7 @@ server_glue_libglue_la_LIBADD = server-glue/libmended.la common/libcommon.la $(P
 noinst_LTLIBRARIES += server-glue/libmended.la
 server_glue_libmended_la_SOURCES = \
 	server-glue/library/failed_collective.h server-glue/library/failed_collective.c \
+	server-glue/library/connected_server.h server-glue/library/connected_server.c \
 	server-glue/library/iof_deregistration.h server-glue/library/iof_deregistration.c \
 	server-glue/library/pmix_internals.h server-glue/library/internals/include/pmix_server.h
 PMIX_INTERNALS_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS) -I$(top_srcdir)/server-glue/library/internals
@@ -197,3 +198,23 @@ server_glue_pmixhost_task_files = server-glue/pmixhost_task.cc \
 	common/base/result.cc common/start/start_document.cc common/start/task_spec.cc
 server_glue_pmixhost_task_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
 server_glue_pmixhost_task_LDFLAGS = $(AM_LDFLAGS) -static-libstdc++ -static-libgcc
+
+# What stands between a debugger and the launcher that it has started.
+noinst_LTLIBRARIES += server-glue/libindirect.la
+server_glue_libindirect_la_SOURCES = \
+	server-glue/indirect/debugger_peer.h server-glue/indirect/debugger_peer.cc \
+	server-glue/indirect/debugger_process.h server-glue/indirect/debugger_process.cc \
+	server-glue/indirect/debugger_server.h server-glue/indirect/debugger_server.cc \
+	server-glue/indirect/input_relay.h server-glue/indirect/input_relay.cc \
+	server-glue/indirect/job_tool.h server-glue/indirect/job_tool.cc \
+	server-glue/indirect/launch_wishes.h server-glue/indirect/launch_wishes.cc \
+	server-glue/indirect/packing.h server-glue/indirect/packing.cc \
+	server-glue/indirect/side_messages.h \
+	server-glue/indirect/tool_process.h server-glue/indirect/tool_process.cc
+server_glue_libindirect_la_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
+server_glue_libindirect_la_LIBADD = server-glue/libglue.la
+pmixhostlibexec_PROGRAMS += server-glue/pmixhost-indirect
+server_glue_pmixhost_indirect_SOURCES = server-glue/indirect/indirect_program.cc \
+	server-glue/library/listener_interposition.cc
+server_glue_pmixhost_indirect_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)
+server_glue_pmixhost_indirect_LDADD = server-glue/libindirect.la

@@ -3,7 +3,7 @@
 #
 # A new one is one word here: its source is the program's name with .c, its headers are those below.
 E2E_CLIENTS = \
-	test/e2e/clients/debugger \
+	test/e2e/clients/debugger test/e2e/clients/indirect \
 	test/bench/bench_events test/bench/bench_fence test/bench/bench_group test/bench/bench_init \
 	test/bench/bench_modex test/bench/bench_spawn test/bench/bench_tool \
 	test/e2e/clients/abort test/e2e/clients/again test/e2e/clients/allocate \

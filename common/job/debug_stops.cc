@@ -24,8 +24,10 @@ std::string DebugStops::text() const {
         out += fmt::format("{}{}=", out.empty() ? "" : ";", stop_place_words[i]);
         const char *separator = "";
         for (auto [first, last] : ranks_[i].ranges()) {
-            out +=
-                first == last ? fmt::format("{}{}", separator, first) : fmt::format("{}{}-{}", separator, first, last);
+            out += separator;
+            out += first == 0 && last == all_ranks ? "all"
+                   : first == last                 ? fmt::format("{}", first)
+                                                   : fmt::format("{}-{}", first, last);
             separator = ",";
         }
     }

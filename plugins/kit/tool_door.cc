@@ -130,10 +130,13 @@ Result<void> ToolDoor::on_readable() {
         return {};
     std::string_view said(bytes, there > 0 ? static_cast<std::size_t>(there) : 0);
     auto serving = parse_desk_word(said);
-    if (there > 0 && serving)
+    if (there > 0 && serving) {
+        serves_ = true;
         return {};
+    }
     close();
-    if (said.empty())
+    // The end of the job is no news to its user.
+    if (said.empty() || (serves_ && serving.failure().kind == ErrorKind::unreachable))
         return {};
     return error(serving.failure().kind, "a tool of this host was not let in: {}", serving.failure().text);
 }

@@ -52,6 +52,7 @@ class ToolDoor {
     std::string directory_; // empty: nobody searches
     std::string text_;      // of the files
     LauncherFile file_;
+    bool serves_ = false; // tools have been let in
 };
 
 } // namespace pmixhost::kit

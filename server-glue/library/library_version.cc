@@ -50,6 +50,11 @@ bool library_answers_iof_deregistrations_astray() {
     return library_version() < LibraryVersion{6, 1, 0};
 }
 
+// finalstep of src/common/pmix_query.c
+bool library_drops_refusals_of_connected_servers() {
+    return library_version() < LibraryVersion{5, 0, 7};
+}
+
 // pmix_server_grpdestruct of src/server/pmix_server_ops.c; written anew in 6.0
 bool library_destructs_local_groups_twice() {
     return is_in({4, 2, 3}, {6, 0, 0});

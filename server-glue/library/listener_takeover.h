@@ -38,6 +38,9 @@ class ListenerTakeover {
     // The library's listening socket (non-blocking, close-on-exec), or -1. It is this object's.
     int listener() const { return listener_.get(); }
 
+    // Nobody can connect from now on, nor be handed over by who listens.
+    void stop_listening() { listener_.reset(); }
+
     // Gives the library a connection, and with it the ownership. Fails (limit) when it has left so many untaken that
     // no more fit. Any thread, one at a time.
     Result<void> hand_over(UniqueFd connection);

@@ -54,13 +54,14 @@ servers=$(grep -rE '^#include ["<](server-glue/|pmix_server\.h)' --include='*.cc
 		delete server["pmix_server.h"]
 		for (file in server) {
 			if (file ~ /^server-glue\/(library\/|[a-z_]+\/[a-z_]+_upcall\.cc$|daemon\/module_table\.)/) continue
+			if (file == "server-glue/indirect/debugger_server.cc") continue # the server of another program
 			if (file ~ /^server-glue\/(daemon|tasks)\/.*\.cc$/ || file == "server-glue/cross_job/cross_job_registry.cc") continue
 			if (file ~ /\.cc$/ && file in surroundings) continue
 			print file
 		}
 		# by name only there, and in the interface of PmixLibrary
 		for (i = 1; i <= NR; ++i)
-			if (to[i] == "pmix_server.h" && from[i] !~ /^server-glue\/(library\/|daemon\/module_table\.h)/)
+			if (to[i] == "pmix_server.h" && from[i] !~ /^server-glue\/(library\/|daemon\/module_table\.h|indirect\/debugger_server\.cc)/)
 				print from[i] " by name"
 	}' | sort)
 [ -z "$servers" ]

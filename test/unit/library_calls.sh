@@ -7,9 +7,10 @@ result() { # STATUS NUMBER TEXT
 	if [ "$1" = 0 ]; then echo "ok $2 - $3"; else echo "not ok $2 - $3"; fi
 }
 
-# proxy_client.cc is a process of its own, and the command asks in processes of their own (tools/view/tool_process.h).
+# proxy_client.cc and what stands between a debugger and its launcher are processes of their own, and the command asks
+# in processes of their own (tools/view/tool_process.h).
 calls=$(grep -rnE 'PMIx_[A-Za-z_]+ *\(' --include='*.cc' --include='*.h' common plugins server-glue tools |
-	awk -F: '$1 ~ /^server-glue\/library\/upcall/ || $1 !~ /^(server-glue\/(library\/|tasks\/proxy_client\.cc)|tools\/)/' |
+	awk -F: '$1 ~ /^server-glue\/library\/upcall/ || $1 !~ /^(server-glue\/(library\/|tasks\/proxy_client\.cc|indirect\/(debugger_server|job_tool)\.cc)|tools\/)/' |
 	sed -E 's,//.*,,; s,"([^"\\]|\\.)*",,g' |
 	grep -E 'PMIx_[A-Za-z_]+ *\(' |
 	grep -vE 'PMIx_(Error_string|Data_(pack|unpack|embed))\b')

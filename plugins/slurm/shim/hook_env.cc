@@ -6,6 +6,7 @@
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
 #include "common/start/task_spec.h"
+#include "plugins/kit/indirect_launch.h"
 #include "plugins/kit/launcher_file.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
@@ -23,7 +24,8 @@ constexpr std::size_t max_user_bytes = 64u << 10;
 bool is_own(std::string_view name) {
     return name == report_variable || name == live_on_variable || name == launcher_file_awaited ||
            name.starts_with(task_map_prefix) || name == parent_variable || name == step_secret_variable ||
-           name == process_sets_variable || name == spawn_fd_variable || name == spawn_stderr_variable;
+           name == process_sets_variable || name == kit::indirect_fd_variable || name == spawn_fd_variable ||
+           name == spawn_stderr_variable;
 }
 
 } // namespace
@@ -114,16 +116,26 @@ std::string take_secret(char **environment) {
     return secret;
 }
 
-void remove_own_variables(char **environment) {
+static void remove_variables(char **environment, bool (*removed)(std::string_view name)) {
     std::vector<std::string> names;
     for (char **entry = environment; entry && *entry; ++entry) {
         std::string_view text = *entry;
         std::string_view name = text.substr(0, text.find('='));
-        if (is_own(name) || name == kit::launcher_file_variable || name == debug_stop_variable)
+        if (removed(name))
             names.emplace_back(name);
     }
     for (const auto &name : names)
         slurm_unsetenvp(environment, name.c_str());
+}
+
+void remove_own_variables(char **environment) {
+    remove_variables(environment, [](std::string_view name) {
+        return is_own(name) || name == kit::launcher_file_variable || name == debug_stop_variable;
+    });
+}
+
+void remove_debuggers_variables(char **environment) {
+    remove_variables(environment, kit::is_debuggers);
 }
 
 Result<void> set_variable(char ***environment, const std::string &name, const std::string &value) {

@@ -29,6 +29,8 @@ std::string take_secret(char **environment);
 // Takes the shim's own variables out, so that a program that runs srun again does not hand them on; and those that are
 // for one srun: by which a tool asked for a file, or a debugger for stops.
 void remove_own_variables(char **environment);
+// What tells srun of the debugger that has started it.
+void remove_debuggers_variables(char **environment);
 // Fails (limit) where Slurm refuses.
 Result<void> set_variable(char ***environment, const std::string &name, const std::string &value);
 

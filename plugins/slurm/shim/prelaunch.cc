@@ -1,9 +1,11 @@
 // See prelaunch.h.
 #include "plugins/slurm/shim/prelaunch.h"
 
+#include "common/job/debug_stops.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
 #include "common/start/task_spec.h"
+#include "plugins/kit/indirect_launch.h"
 #include "plugins/kit/launcher_start.h"
 #include "plugins/slurm/shim/app_list.h"
 #include "plugins/slurm/shim/hook_env.h"
@@ -141,6 +143,7 @@ LaunchContext srun_context() {
     context.programs = programs_of_srun();
     context.spawned = spawned_apps();
     context.launcher_file = variable(kit::launcher_file_variable);
+    context.debugger = kit::take_indirect_channel().release();
     return context;
 }
 
@@ -197,8 +200,29 @@ static Result<std::string> ask_for_launcher_file(const LaunchContext &context, R
     return file;
 }
 
+// For a debugger that has started this srun: waits until it lets go. The file by which its tool finds the job.
+static Result<std::string> await_debugger(const LaunchContext &context, const ClientInfo &info, int channel,
+                                          char ***environment) {
+    remove_debuggers_variables(*environment);
+    if (is_set(info.het_job_id))
+        return error(ErrorKind::unsupported, "a debugger cannot start a heterogeneous step by srun");
+    if (!context.secret.empty())
+        return error(ErrorKind::unsupported, "{}: without munge, debuggers do not reach a step",
+                     kit::debugger_uri_variable);
+    auto released = kit::await_release(channel);
+    if (!released)
+        return released.failure();
+    Result<void> set = set_variable(environment, std::string(launcher_file_awaited), "1");
+    if (set && !released->stops.empty())
+        set = set_variable(environment, std::string(debug_stop_variable), released->stops);
+    if (!set)
+        return set.failure();
+    return released->file;
+}
+
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment) {
+    UniqueFd debugger(context.debugger);
     auto map = describe_step(info, context);
     if (!map)
         return map.failure();
@@ -223,7 +247,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
             return set.failure();
     }
-    auto file = ask_for_launcher_file(context, map->first_rank, environment);
+    auto file = debugger ? await_debugger(context, info, debugger.get(), environment)
+                         : ask_for_launcher_file(context, map->first_rank, environment);
     if (!file)
         return file.failure();
     kit::LaunchListener::Parts parts;
@@ -274,7 +299,7 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     };
     parts.on_a_host_of_jobs = getenv("SLURMD_NODENAME") != nullptr;
     parts.complain = [](const std::string &text) { slurm_error("pmixhost: %s", text.c_str()); };
-    parts.spawn_channel = take_spawn_channel();
+    parts.spawn_channel = debugger ? std::move(debugger) : take_spawn_channel();
     parts.hosts = static_cast<std::size_t>(std::count_if(map->ranks_by_host.begin(), map->ranks_by_host.end(),
                                                          [](const auto &ranks) { return !ranks.empty(); }));
     if (parts.spawn_channel)

@@ -31,6 +31,7 @@ struct LaunchContext {
     std::string process_sets;  // PMIXHOST_PSETS, as the user wrote it
     std::vector<App> spawned;  // instead, in an srun that was started for PMIx_Spawn
     std::string launcher_file; // PMIX_LAUNCHER_RNDZ_FILE
+    int debugger = -1;         // of kit/indirect_launch.h, where a debugger has started srun; becomes the launch's
     PortRange ports;
     std::string host;   // srun's
     std::string daemon; // pmixhostd, should a launcher be wanted
@@ -43,7 +44,7 @@ LaunchContext srun_context();
 Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context);
 
 // Puts the map, the address for reports and the secret into the tasks' environment, from which the shim in slurmstepd
-// takes them out. `sealer`: of context.secret.
+// takes them out. Waits for a debugger that has started srun, as long as it likes. `sealer`: of context.secret.
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment);
 

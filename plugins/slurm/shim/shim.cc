@@ -3,7 +3,9 @@
 //
 // Slurm loads this file into srun, slurmctld, slurmd and slurmstepd, some of them load and unload
 // it again and again. So: no constructors with effects, no threads but srun's listener (which lives from
-// prelaunch to fini), no output of our own in init.
+// prelaunch to fini), and in init nothing but what a debugger wants that has started srun
+// (plugins/kit/indirect_launch.h).
+#include "plugins/kit/indirect_launch.h"
 #include "plugins/slurm/shim/prefork.h"
 #include "plugins/slurm/shim/prelaunch.h"
 #include "plugins/slurm/shim/slurm_abi.h"
@@ -57,8 +59,19 @@ void kill_step_as_user(const StepName &step) {
 
 } // namespace
 
+// In srun it comes before the allocation is asked for.
 PMIXHOST_EXPORT int init() {
-    return SLURM_SUCCESS;
+    if (!getenv(kit::debugger_uri_variable))
+        return SLURM_SUCCESS;
+    return guarded("init", SLURM_ERROR, [] {
+        if (!in_srun())
+            return SLURM_SUCCESS;
+        std::string daemon = daemon_path(plugin_directory()).path;
+        auto begun = kit::begin_indirect_launch(daemon.substr(0, daemon.rfind('/')) + "/pmixhost-indirect");
+        if (!begun)
+            slurm_error("pmixhost: %s", begun.failure().text.c_str());
+        return begun ? SLURM_SUCCESS : SLURM_ERROR;
+    });
 }
 // In slurmstepd this means that the step is over.
 PMIXHOST_EXPORT int fini() {

@@ -216,6 +216,10 @@ std::vector<CommandPart> split_command_line(std::span<const std::string> line, c
     return parts;
 }
 
+bool in_srun() {
+    return &srun_options && &srun_only_options;
+}
+
 SrunPrograms programs_of_srun() {
     SrunPrograms programs;
     if (!&srun_options || !&srun_only_options || !&slurm_option_table_create || !&slurm_option_table_destroy ||

@@ -32,6 +32,9 @@ struct SrunPrograms {
     bool multi_prog = false;
     std::string multi_prog_text; // the file's
 };
+// Does this code run in srun?
+bool in_srun();
+
 // The programs of the srun that this code runs in; empty in any other program.
 SrunPrograms programs_of_srun();
 

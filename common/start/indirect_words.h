@@ -1,0 +1,42 @@
+// What pmixhost-indirect (server-glue/indirect/) says to the starter of a job (srun) that a debugger has started, over
+// the socket between the two; one line.
+//   released FILE STOPS   go on: the job's server is to be told in FILE (PMIx standard, PMIX_LAUNCHER_RNDZ_FILE), and
+//                         processes stop as STOPS says (common/job/debug_stops.h), "-" where none do
+//   refused TEXT          there is to be no job
+// The starter says there what it would say to a launcher (common/start/spawn_channel.h); the end is the end of either.
+// Header-only, because the shims of RMs use it too.
+#pragma once
+
+#include "common/base/result.h"
+#include "common/text/printable.h"
+
+#include <string>
+#include <string_view>
+
+namespace pmixhost {
+
+struct Released {
+    std::string file;
+    std::string stops; // empty: nobody stops
+
+    std::string line() const { return fmt::format("released {} {}\n", file, stops.empty() ? "-" : stops); }
+};
+
+inline std::string refused_line(std::string_view why) {
+    return fmt::format("refused {}\n", one_line(why));
+}
+
+// `line` has no line break. Fails with what was refused (denied), and (invalid) where it is no such line.
+inline Result<Released> parse_released(std::string_view line) {
+    constexpr std::string_view released = "released ", refused = "refused ";
+    if (line.starts_with(refused))
+        return error(ErrorKind::denied, "{}", one_line(line.substr(refused.size())));
+    std::size_t space = line.rfind(' ');
+    if (!line.starts_with(released) || space < released.size() || space + 1 == line.size())
+        return error(ErrorKind::invalid, "'{}' does not say that the debugger lets go", printable(line));
+    std::string_view stops = line.substr(space + 1);
+    return Released{std::string(line.substr(released.size(), space - released.size())),
+                    stops == "-" ? std::string() : std::string(stops)};
+}
+
+} // namespace pmixhost

@@ -1,0 +1,127 @@
+// See indirect_launch.h.
+#include "plugins/kit/indirect_launch.h"
+
+#include "common/base/fd_pair.h"
+#include "common/job/debug_stops.h"
+#include "plugins/kit/clean_spawn.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+namespace pmixhost::kit {
+
+namespace {
+
+constexpr auto keepalive_variable = "PMIX_KEEPALIVE_PIPE";
+
+// The descriptor that a variable names; -1: none.
+int descriptor(const char *variable) {
+    const char *text = getenv(variable);
+    int fd = -1;
+    if (text) {
+        auto [end, code] = std::from_chars(text, text + std::strlen(text), fd);
+        if (code != std::errc() || *end != '\0' || fd <= STDERR_FILENO || fcntl(fd, F_GETFD) < 0)
+            fd = -1;
+    }
+    return fd;
+}
+
+} // namespace
+
+bool is_debuggers(std::string_view variable) {
+    static constexpr std::string_view all[] = {
+        debugger_uri_variable, "PMIX_NAMESPACE",         "PMIX_RANK",        "PMIX_SERVER_NSPACE", "PMIX_SERVER_RANK",
+        "PMIX_SECURITY_MODE",  "PMIX_BFROP_BUFFER_TYPE", "PMIX_GDS_MODULE",  "PMIX_SERVER_TMPDIR", "PMIX_SYSTEM_TMPDIR",
+        "PMIX_HOSTNAME",       "PMIX_VERSION",           keepalive_variable, indirect_fd_variable};
+    return std::find(std::begin(all), std::end(all), variable) != std::end(all) ||
+           variable.starts_with("PMIX_SERVER_URI");
+}
+
+// A terminal's input goes to who has the terminal, and is left alone.
+static Result<FdPair> input_for_debugger() {
+    struct stat what {};
+    bool is_terminal = ::fstat(STDIN_FILENO, &what) == 0 && S_ISCHR(what.st_mode) && ::isatty(STDIN_FILENO);
+    return is_terminal ? Result<FdPair>(FdPair()) : make_pipe();
+}
+
+static void forget_debuggers_variables() {
+    std::vector<std::string> names;
+    for (char **entry = environ; *entry; ++entry) {
+        std::string name(*entry, std::strcspn(*entry, "="));
+        if (is_debuggers(name))
+            names.push_back(std::move(name));
+    }
+    for (const auto &name : names)
+        unsetenv(name.c_str());
+}
+
+Result<void> begin_indirect_launch(const std::string &program) {
+    auto channel = make_socket_pair();
+    auto input = channel ? input_for_debugger() : Result<FdPair>(channel.failure());
+    if (!input)
+        return input.failure();
+    UniqueFd keepalive(descriptor(keepalive_variable)); // the end of the debugger is not this process' business
+    CleanSpawn spawn{"the debugger's launcher", {program}, {}, environ};
+    std::vector<UniqueFd> moved;
+    auto give = [&](const UniqueFd &fd) -> Result<void> {
+        auto high = moved_up(fd.get());
+        if (!high)
+            return high.failure();
+        spawn.descriptors.push_back(high->get());
+        moved.push_back(std::move(*high));
+        return {};
+    };
+    Result<void> given = give(channel->second);
+    if (given && input->second) {
+        given = give(input->second);
+        spawn.words.push_back("relay");
+    }
+    if (given && keepalive) {
+        given = give(keepalive);
+        setenv(keepalive_variable, std::to_string(STDERR_FILENO + spawn.descriptors.size()).c_str(), 1);
+    } else {
+        unsetenv(keepalive_variable);
+    }
+    auto pid = given ? spawn_clean(spawn) : Result<pid_t>(given.failure());
+    forget_debuggers_variables();
+    if (!pid)
+        return pid.failure();
+    if (input->first)
+        ::dup2(input->first.get(), STDIN_FILENO);
+    setenv(std::string(indirect_fd_variable).c_str(), std::to_string(channel->first.release()).c_str(), 1);
+    return {};
+}
+
+UniqueFd take_indirect_channel() {
+    UniqueFd fd(descriptor(std::string(indirect_fd_variable).c_str()));
+    unsetenv(std::string(indirect_fd_variable).c_str());
+    int type = 0;
+    socklen_t length = sizeof type;
+    // The user's environment may say anything.
+    if (fd && (getsockopt(fd.get(), SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM))
+        fd.release();
+    return fd;
+}
+
+Result<Released> await_release(int channel) {
+    constexpr std::size_t longest = DebugStops::max_text + 8192;
+    std::string line;
+    for (char c; line.size() < longest;) {
+        ssize_t got = ::read(channel, &c, 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return error(ErrorKind::unreachable, "the debugger that has started this job is gone");
+        if (c == '\n')
+            return parse_released(line);
+        line += c;
+    }
+    return error(ErrorKind::limit, "what shall stop for the debugger has over {} bytes", longest);
+}
+
+} // namespace pmixhost::kit

@@ -1,0 +1,31 @@
+// A starter (srun) that a debugger has started, with PMIX_LAUNCHER_RNDZ_URI in its environment: indirect launch (PMIx
+// standard, "Launching Applications with Tools"). The program pmixhost-indirect beside it speaks with the debugger
+// (server-glue/indirect/), and says when the starter may go on (common/start/indirect_words.h). The debugger waits two
+// seconds for it, and the starter perhaps hours for an allocation: so it is begun before that.
+//
+// Between the two calls there may be no memory of this process, where an RM unloads plugins: the environment has the
+// descriptor.
+#pragma once
+
+#include "common/base/unique_fd.h"
+#include "common/start/indirect_words.h"
+
+#include <string_view>
+
+namespace pmixhost::kit {
+
+inline constexpr auto debugger_uri_variable = "PMIX_LAUNCHER_RNDZ_URI";
+inline constexpr std::string_view indirect_fd_variable = "PMIXHOST_INDIRECT_FD";
+
+// One of those by which the debugger's library tells this process of itself. They are not for the job.
+bool is_debuggers(std::string_view variable);
+
+// Starts `program` and changes this process' environment; before there are threads. Fails as posix_spawn(3).
+Result<void> begin_indirect_launch(const std::string &program);
+
+// The socket, close-on-exec, once; empty: no debugger has started this process.
+UniqueFd take_indirect_channel();
+// Waits as long as the debugger does, who may be a person. Fails with what the user should know: there is to be no job.
+Result<Released> await_release(int channel);
+
+} // namespace pmixhost::kit

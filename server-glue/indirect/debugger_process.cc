@@ -1,0 +1,259 @@
+// See debugger_process.h.
+#include "server-glue/indirect/debugger_process.h"
+
+#include "common/start/indirect_words.h"
+#include "common/start/spawn_channel.h"
+#include "common/text/printable.h"
+#include "common/text/take_until.h"
+#include "server-glue/indirect/debugger_peer.h"
+#include "server-glue/indirect/packing.h"
+#include "server-glue/library/convert.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace pmixhost::indirect {
+
+namespace {
+
+constexpr std::uint32_t longest_message = 256u << 20;
+constexpr std::size_t longest_line = 64u << 10;
+constexpr auto file_name = "/job";
+
+// Ends of processes by which a job ends badly. What else the debugger wants to hear it registers for.
+constexpr std::int32_t always_heard[] = {PMIX_READY_FOR_DEBUG,        PMIX_ERR_PROC_ABORTED,
+                                         PMIX_ERR_EXIT_NONZERO_TERM,  PMIX_ERR_PROC_TERM_WO_SYNC,
+                                         PMIX_ERR_PROC_KILLED_BY_CMD, PMIX_ERR_PROC_FAILED_TO_START};
+
+void say(int channel, const std::string &line) {
+    // Short against the socket's buffer, which is empty.
+    [[maybe_unused]] ssize_t said = ::send(channel, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+} // namespace
+
+DebuggerProcess::DebuggerProcess(Start start, std::function<void()> on_end)
+    : start_(std::move(start)), on_end_(std::move(on_end)) {}
+
+Result<void> DebuggerProcess::open() {
+    DebuggerServer::Events events;
+    events.on_works = [this] { server_->tell({PMIX_LAUNCHER_READY, start_.nspace, start_.rank, {}}); };
+    events.on_released = [this](Result<LaunchWishes> wishes) { on_released(std::move(wishes)); };
+    events.on_call = [this](Call call, DebuggerServer::Reply reply) { on_call(std::move(call), std::move(reply)); };
+    events.on_notify = [this](const Notify &event) { to_tool(event); };
+    events.on_listen = [this](const Listen &codes) { to_tool(codes); };
+    events.on_input = [this](Bytes bytes, bool last, const DebuggerServer::Reply &reply) {
+        on_input(std::move(bytes), last, reply);
+    };
+    events.on_debugger_gone = [this] { debugger_gone(); };
+    auto server = DebuggerServer::start(start_.loop, start_.nspace, start_.rank, std::move(events));
+    if (!server)
+        return server.failure();
+    server_ = std::move(*server);
+    tool_ = std::make_unique<Link>(
+        start_.loop, std::move(start_.tool), Duration::zero(),
+        Link::Callbacks{[this](std::uint8_t type, const Bytes &payload) { on_tool_message(type, payload); },
+                        [this](const Error &) { on_tool_gone(); }});
+    tool_->set_limit(longest_message);
+    to_tool(Listen{{std::begin(always_heard), std::end(always_heard)}});
+    input_.emplace(start_.loop, STDIN_FILENO, std::move(start_.input));
+    launcher_watch_ =
+        start_.loop.watch(start_.launcher.get(), EventLoop::readable, [this](unsigned) { read_launcher(); });
+    if (start_.keepalive)
+        keepalive_watch_ =
+            start_.loop.watch(start_.keepalive.get(), EventLoop::readable, [this](unsigned) { debugger_gone(); });
+    return {};
+}
+
+void DebuggerProcess::on_released(Result<LaunchWishes> wishes) {
+    if (over_ || killed_)
+        return;
+    if (auto ours = check_debugger(start_.debugger_uri); wishes && !ours)
+        wishes = ours.failure();
+    if (!wishes)
+        return say(start_.launcher.get(), refused_line(wishes.failure().text));
+    released_ = true;
+    stops_ = !wishes->stops.empty();
+    say(start_.launcher.get(), Released{start_.directory + file_name, wishes->stops.text()}.line());
+}
+
+// --- the launcher
+
+void DebuggerProcess::read_launcher() {
+    char bytes[4096];
+    ssize_t got = ::recv(start_.launcher.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got <= 0)
+        return launcher_over();
+    said_.append(bytes, static_cast<std::size_t>(got));
+    while (said_.find('\n') != said_.npos) {
+        std::string_view rest = said_, line = take_until(rest, '\n');
+        launcher_says(line);
+        said_ = std::string(rest);
+    }
+    if (said_.size() > longest_line)
+        launcher_over();
+}
+
+void DebuggerProcess::launcher_says(std::string_view line) {
+    auto event = parse_spawn_event(line);
+    if (!event || event->kind != SpawnEvent::Kind::created || !nspace_.empty())
+        return;
+    nspace_ = std::move(event->text);
+    to_tool(AwaitJob{start_.directory + file_name, nspace_});
+}
+
+void DebuggerProcess::launcher_over() {
+    if (std::exchange(over_, true))
+        return;
+    launcher_watch_.reset();
+    keepalive_watch_.reset();
+    fail_calls(PMIX_ERR_UNREACH);
+    if (!nspace_.empty()) {
+        tell_start();
+        tell_end();
+    }
+    server_->end([this] { on_end_(); });
+}
+
+void DebuggerProcess::debugger_gone() {
+    keepalive_watch_.reset();
+    if (over_ || std::exchange(killed_, true))
+        return;
+    end_launcher();
+    if (!released_)
+        say(start_.launcher.get(), refused_line("the debugger that has started this job is gone"));
+}
+
+// --- what the debugger asks for
+
+void DebuggerProcess::on_call(Call call, DebuggerServer::Reply reply) {
+    if (!released_ || over_ || !tool_)
+        return reply({0, over_ || !tool_ ? PMIX_ERR_UNREACH : PMIX_ERR_NOT_AVAILABLE, {}, {}});
+    call.id = next_call_++;
+    calls_.emplace(call.id, std::move(reply));
+    to_tool(call);
+}
+
+void DebuggerProcess::on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply) {
+    auto taken = over_ ? InputRelay::Taken::closed : input_->push(std::move(bytes), last);
+    reply({0,
+           taken == InputRelay::Taken::yes    ? PMIX_SUCCESS
+           : taken == InputRelay::Taken::full ? PMIX_ERR_OUT_OF_RESOURCE
+                                              : PMIX_ERR_IOF_COMPLETE,
+           {},
+           {}});
+}
+
+void DebuggerProcess::fail_calls(pmix_status_t status) {
+    for (auto &[id, reply] : std::exchange(calls_, {}))
+        reply({id, status, {}, {}});
+}
+
+// --- the job
+
+void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
+    auto with = [&]<typename Message>(Message, auto body) {
+        if (auto message = wire::decode<Message>(payload))
+            body(std::move(*message));
+    };
+    switch (type) {
+    case Reached::type:
+        return with(Reached(), [this](const Reached &reached) {
+            reached_ = reached.failure.empty();
+            if (!reached_)
+                not_reached(reached.failure);
+        });
+    case Answer::type:
+        return with(Answer(), [this](const Answer &answer) {
+            auto call = calls_.find(answer.id);
+            if (call == calls_.end())
+                return;
+            auto reply = std::move(call->second);
+            calls_.erase(call);
+            reply(answer);
+        });
+    case Heard::type:
+        return with(Heard(), [this](Heard event) {
+            note_end(event);
+            server_->tell(std::move(event));
+        });
+    case AllRun::type:
+        return tell_start();
+    }
+}
+
+// The job has ended. The launcher's end comes by itself.
+void DebuggerProcess::on_tool_gone() {
+    start_.loop.post([this] {
+        tool_.reset();
+        fail_calls(PMIX_ERR_UNREACH);
+    });
+}
+
+// A job that stands would stand for ever.
+void DebuggerProcess::not_reached(const Bytes &why) {
+    on_tool_gone();
+    if (over_ || !stops_)
+        return;
+    fmt::print(stderr,
+               "pmixhost: the debugger does not reach the job whose processes shall stop for it, so it is ended: {}\n",
+               one_line(why));
+    end_launcher();
+}
+
+void DebuggerProcess::end_launcher() {
+    if (start_.launcher_end)
+        syscall(SYS_pidfd_send_signal, start_.launcher_end.get(), SIGTERM, nullptr, 0);
+}
+
+void DebuggerProcess::note_end(const Heard &event) {
+    if (event.nspace == nspace_ && event.code != PMIX_READY_FOR_DEBUG && !bad_end_ &&
+        std::find(std::begin(always_heard), std::end(always_heard), event.code) != std::end(always_heard))
+        bad_end_ = event;
+}
+
+void DebuggerProcess::tell(const HostEvent &event) {
+    if (auto packed = pack_info(event.info->data(), event.info->size()))
+        server_->tell({event.code, event.source.nspace, event.source.rank, std::move(*packed)});
+}
+
+void DebuggerProcess::tell_start() {
+    if (std::exchange(told_start_, true))
+        return;
+    wire::JobEvent running;
+    running.what = wire::JobEvent::running;
+    running.nspace = nspace_;
+    running.time = static_cast<std::uint64_t>(std::time(nullptr));
+    for (const auto &event : events_of(running))
+        tell(event);
+}
+
+// Without an exit code where nobody has seen all of the job.
+void DebuggerProcess::tell_end() {
+    std::optional<int> code = reached_ ? std::optional(0) : std::nullopt;
+    std::optional<pmix_proc_t> first;
+    if (auto info = bad_end_ ? unpack_info(bad_end_->info)
+                             : Result<Unpacked<pmix_info_t>>(error(ErrorKind::not_found, "none"))) {
+        code.reset();
+        for (const auto &each : **info) {
+            if (PMIX_CHECK_KEY(&each, PMIX_EXIT_CODE))
+                if (auto number = number_of(each.value))
+                    code = static_cast<int>(*number);
+            if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC) && each.value.type == PMIX_PROC)
+                first = *each.value.data.proc;
+        }
+    }
+    HostEvent end = job_end_event(nspace_, code, static_cast<std::uint64_t>(std::time(nullptr)));
+    if (first)
+        end.info->add_process(PMIX_PROCID, *first);
+    tell(end);
+}
+
+} // namespace pmixhost::indirect

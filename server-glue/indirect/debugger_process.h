@@ -1,0 +1,71 @@
+// The process of pmixhost-indirect that the debugger has for its server. It waits for the debugger's release, lets the
+// launcher (srun) go on, has the other process do what the debugger asks of the job, and tells the debugger what
+// becomes of it. When the debugger is gone the launcher is ended; when the launcher has ended so does this.
+//
+// All in the loop's thread.
+#pragma once
+
+#include "common/transport/link.h"
+#include "server-glue/events/host_events.h"
+#include "server-glue/indirect/debugger_server.h"
+#include "server-glue/indirect/input_relay.h"
+
+#include <map>
+
+namespace pmixhost::indirect {
+
+class DebuggerProcess {
+  public:
+    struct Start {
+        EventLoop &loop;
+        UniqueFd launcher;      // common/start/indirect_words.h
+        UniqueFd launcher_end;  // a pidfd of it
+        UniqueFd input;         // of the launcher; may be empty
+        UniqueFd keepalive;     // closes when the debugger ends; may be empty
+        UniqueFd tool;          // the other process: side_messages.h
+        std::string directory;  // private, for the file that tells where the job's server is
+        std::string nspace;     // of this process, by the debugger
+        std::uint32_t rank = 0; // likewise
+        std::string debugger_uri;
+    };
+    DebuggerProcess(Start start, std::function<void()> on_end);
+    // Fails (limit, system).
+    Result<void> open();
+
+  private:
+    void on_released(Result<LaunchWishes> wishes);
+    void on_call(Call call, DebuggerServer::Reply reply);
+    void on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply);
+    void on_tool_message(std::uint8_t type, const Bytes &payload);
+    void on_tool_gone();
+    void not_reached(const Bytes &why);
+    void end_launcher();
+    void read_launcher();
+    void launcher_says(std::string_view line);
+    void launcher_over();
+    void debugger_gone();
+    void tell(const HostEvent &event);
+    void tell_start(); // once
+    void tell_end();
+    void fail_calls(pmix_status_t status);
+    void note_end(const Heard &event);
+    template <typename Message> void to_tool(const Message &message) {
+        if (tool_)
+            tool_->send(Message::type, share(wire::encode(message)));
+    }
+
+    Start start_;
+    std::function<void()> on_end_;
+    std::unique_ptr<DebuggerServer> server_;
+    std::optional<InputRelay> input_;
+    std::unique_ptr<Link> tool_;
+    EventLoop::Handle launcher_watch_, keepalive_watch_;
+    std::string said_;   // by the launcher, not yet a line
+    std::string nspace_; // of the job
+    std::map<std::uint64_t, DebuggerServer::Reply> calls_;
+    std::uint64_t next_call_ = 1;
+    bool released_ = false, stops_ = false, reached_ = false, told_start_ = false, over_ = false, killed_ = false;
+    std::optional<Heard> bad_end_; // the first one
+};
+
+} // namespace pmixhost::indirect

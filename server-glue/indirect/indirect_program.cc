@@ -1,0 +1,126 @@
+// pmixhost-indirect: stands between a debugger and the launcher (srun) that it has started with PMIX_LAUNCHER_RNDZ_URI:
+// indirect launch (PMIx standard, "Launching Applications with Tools"; contrib/doc/decisions/debug.md). The launcher
+// starts it (plugins/kit/indirect_launch.h).
+//
+// Two processes, since libpmix is either a server or a tool: the debugger has one for its server (debugger_process.h),
+// which has the other one do at the job's server what the debugger asks for (tool_process.h).
+//
+//   pmixhost-indirect [relay]    descriptor 3: the launcher; 4, with "relay": the other end of its input; and the
+//                                environment that the debugger gave
+#include "server-glue/indirect/debugger_process.h"
+#include "server-glue/indirect/tool_process.h"
+
+#include "common/base/fd_pair.h"
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+using namespace pmixhost;
+using namespace pmixhost::indirect;
+
+namespace {
+
+constexpr int launcher_fd = 3, input_fd = 4;
+
+UniqueFd given(int fd) {
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return UniqueFd(fd);
+}
+
+template <typename Number> Number number_in(const char *variable, Number otherwise) {
+    const char *text = std::getenv(variable);
+    Number number = otherwise;
+    if (text)
+        std::from_chars(text, text + std::strlen(text), number);
+    return number;
+}
+
+// A directory of this process' alone, which goes with this object.
+class OwnDirectory {
+  public:
+    OwnDirectory() {
+        std::error_code none;
+        std::string base = std::filesystem::temp_directory_path(none);
+        path_ = (base.empty() ? "/tmp" : base) + "/pmixhost-indirect.XXXXXX";
+        if (!::mkdtemp(path_.data()))
+            path_.clear();
+    }
+    ~OwnDirectory() {
+        std::error_code ignored;
+        if (!path_.empty())
+            std::filesystem::remove_all(path_, ignored);
+    }
+    OwnDirectory(const OwnDirectory &) = delete;
+    const std::string &path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+int fail(std::string_view why) {
+    fmt::print(stderr, "pmixhost-indirect: {}\n", why);
+    return 1;
+}
+
+int debugger_process(UniqueFd tool, UniqueFd keepalive, bool relays) {
+    auto loop = EventLoop::create([](const std::string &what) { fail("internal error: " + what); });
+    OwnDirectory directory;
+    if (!loop)
+        return fail(loop.failure().text);
+    if (directory.path().empty())
+        return fail(fmt::format("no directory can be made: {}", std::strerror(errno)));
+    const char *nspace = std::getenv("PMIX_NAMESPACE"), *uri = std::getenv("PMIX_LAUNCHER_RNDZ_URI");
+    DebuggerProcess process({**loop, given(launcher_fd),
+                             UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0))),
+                             relays ? given(input_fd) : UniqueFd(), std::move(keepalive), std::move(tool),
+                             directory.path(), nspace ? nspace : fmt::format("pmixhost.indirect.{}", getpid()),
+                             number_in<std::uint32_t>("PMIX_RANK", 0), uri ? uri : ""},
+                            [&loop] { (*loop)->stop(); });
+    if (auto opened = process.open(); !opened)
+        return fail(opened.failure().text);
+    auto ran = (*loop)->run();
+    return ran ? 0 : fail(ran.failure().text);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    try {
+        for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP})
+            std::signal(signal, SIG_IGN); // it ends with the launcher, for which these are
+        bool relays = argc == 2 && std::strcmp(argv[1], "relay") == 0;
+        auto sides = make_socket_pair(SOCK_STREAM, SOCK_NONBLOCK);
+        if (!sides)
+            return fail(sides.failure().text);
+        // libpmix closes its own when the debugger is gone.
+        int keepalive = number_in("PMIX_KEEPALIVE_PIPE", -1);
+        UniqueFd own_keepalive(keepalive < 0 ? -1 : ::fcntl(keepalive, F_DUPFD_CLOEXEC, launcher_fd));
+        pid_t parent = getpid(), pid = ::fork(); // there is one thread
+        if (pid < 0)
+            return fail(std::strerror(errno));
+        if (pid == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent)
+                return 1;
+            own_keepalive.reset();
+            sides->first.reset();
+            for (int fd : {STDIN_FILENO, launcher_fd, relays ? input_fd : -1, keepalive})
+                if (fd >= 0)
+                    ::close(fd);
+            ::open("/dev/null", O_RDONLY);
+            return tool_process(std::move(sides->second));
+        }
+        sides->second.reset();
+        int code = debugger_process(std::move(sides->first), std::move(own_keepalive), relays);
+        std::fflush(nullptr);
+        ::_exit(code); // libpmix' threads may be calling up
+    } catch (const std::exception &e) {
+        return fail(e.what());
+    }
+}

@@ -1,0 +1,39 @@
+// The standard input of the launcher whose debugger pushes to it: a pipe, into which goes what the launcher had as
+// input itself, and what the debugger pushes. All in the loop's thread; nothing waits.
+#pragma once
+
+#include "common/base/bytes.h"
+#include "common/base/unique_fd.h"
+#include "common/loop/event_loop.h"
+
+#include <deque>
+
+namespace pmixhost::indirect {
+
+class InputRelay {
+  public:
+    static constexpr std::size_t most_kept = 4u << 20;
+
+    // `from`: what was its input, -1 for none; stays the caller's. `to`: empty: the launcher
+    // reads its own.
+    InputRelay(EventLoop &loop, int from, UniqueFd to);
+    enum class Taken { yes, full, closed };
+    // `last`: nothing comes after it.
+    Taken push(Bytes bytes, bool last);
+
+  private:
+    void watch();
+    void read_some();
+    void write_some();
+    void close();
+
+    EventLoop &loop_;
+    int from_;
+    UniqueFd to_;
+    std::deque<Bytes> kept_;
+    std::size_t kept_bytes_ = 0, written_of_first_ = 0;
+    bool last_ = false, can_wait_ = false;
+    EventLoop::Handle reads_, writes_;
+};
+
+} // namespace pmixhost::indirect

@@ -1,0 +1,255 @@
+// See job_tool.h.
+#include "server-glue/indirect/job_tool.h"
+
+#include "server-glue/indirect/packing.h"
+#include "server-glue/library/convert.h"
+#include "server-glue/library/info_list.h"
+
+#include <pmix_tool.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace pmixhost::indirect {
+
+// What libpmix' handlers of events, which have no argument of ours, call.
+static std::atomic<JobTool *> the_tool = nullptr;
+
+// The way from libpmix' thread to the loop.
+struct ToolCalled {
+    template <typename Body> static void post(Body body) noexcept {
+        JobTool *tool = the_tool;
+        try {
+            if (tool)
+                tool->loop_.post([tool, body = std::move(body)] { body(*tool); });
+        } catch (...) {
+            // without memory an event is lost
+        }
+    }
+    static JobTool::Events &events(JobTool &tool) { return tool.events_; }
+    static void look_again(JobTool &tool, Duration longest) {
+        tool.look_ = tool.loop_.after(tool.look_again_, [&tool] { tool.look_who_runs(); });
+        tool.look_again_ = std::min(tool.look_again_ * 2, longest);
+    }
+    static void answer(std::uint64_t id, pmix_status_t status, Bytes nspace = {}, Packed info = {}) {
+        post([answer = Answer{id, status, std::move(nspace), std::move(info)}](JobTool &tool) {
+            tool.events_.on_answer(answer);
+        });
+    }
+};
+
+namespace {
+
+constexpr Duration longest_pause = std::chrono::seconds(5);
+
+// libpmix reads what it was asked until it answers.
+struct Asked {
+    std::uint64_t id;
+    std::shared_ptr<void> first = {}, second = {};
+};
+
+void spawned(pmix_status_t status, pmix_nspace_t nspace, void *data) {
+    std::unique_ptr<Asked> asked(static_cast<Asked *>(data));
+    ToolCalled::answer(asked->id, status, status == PMIX_SUCCESS && nspace ? Bytes(nspace) : Bytes());
+}
+
+void listed(pmix_status_t status, pmix_info_t *info, std::size_t count, void *data, pmix_release_cbfunc_t release,
+            void *release_data) {
+    std::unique_ptr<Asked> asked(static_cast<Asked *>(data));
+    auto packed = pack_info(info, info ? count : 0);
+    ToolCalled::answer(asked->id, packed ? status : PMIX_ERR_PACK_FAILURE, {}, packed ? std::move(*packed) : Packed());
+    if (release)
+        release(release_data);
+}
+
+void heard(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], std::size_t count,
+           pmix_info_t[], std::size_t, pmix_event_notification_cbfunc_fn_t done, void *data) {
+    if (code == PMIX_ERR_LOST_CONNECTION) {
+        ToolCalled::post([](JobTool &tool) { ToolCalled::events(tool).on_lost(); });
+    } else if (auto packed = pack_info(info, count); packed && source) {
+        Process from = process_of(*source);
+        ToolCalled::post(
+            [event = Heard{code, from.nspace, from.wildcard ? PMIX_RANK_WILDCARD : from.rank, std::move(*packed)}](
+                JobTool &tool) { ToolCalled::events(tool).on_heard(event); });
+    }
+    if (done)
+        done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, data);
+}
+
+void register_for(std::vector<pmix_status_t> codes) {
+    PMIx_Register_event_handler(
+        codes.empty() ? nullptr : codes.data(), codes.size(), nullptr, 0, heard,
+        [](pmix_status_t, std::size_t, void *) {}, nullptr);
+}
+
+void spawn(const Call &call, Asked *asked) {
+    auto info = unpack_info(call.first);
+    auto apps = unpack_apps(call.second);
+    pmix_status_t status = PMIX_ERR_UNPACK_FAILURE;
+    if (info && apps) {
+        asked->first = *info;
+        asked->second = *apps;
+        // libpmix 5.0.7 refuses a tool's request without a directive.
+        if ((*info)->empty()) {
+            (*info)->emplace_back();
+            bool no = false;
+            PMIX_INFO_LOAD(&(*info)->back(), PMIX_SPAWN_TOOL, &no, PMIX_BOOL);
+        }
+        status = PMIx_Spawn_nb((*info)->data(), (*info)->size(), (*apps)->data(), (*apps)->size(), spawned, asked);
+    }
+    if (status != PMIX_SUCCESS)
+        spawned(status, nullptr, asked);
+}
+
+void query(const Call &call, Asked *asked) {
+    auto queries = unpack_queries(call.first);
+    pmix_status_t status = PMIX_ERR_UNPACK_FAILURE;
+    if (queries) {
+        asked->first = *queries;
+        status = PMIx_Query_info_nb((*queries)->data(), (*queries)->size(), listed, asked);
+    }
+    if (status != PMIX_SUCCESS)
+        listed(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, nullptr, 0, asked, nullptr, nullptr);
+}
+
+void control(const Call &call, Asked *asked) {
+    auto targets = unpack_processes(call.first);
+    auto directives = unpack_info(call.second);
+    pmix_status_t status = PMIX_ERR_UNPACK_FAILURE;
+    if (targets && directives) {
+        asked->first = *targets;
+        asked->second = *directives;
+        status = PMIx_Job_control_nb((*targets)->empty() ? nullptr : (*targets)->data(), (*targets)->size(),
+                                     (*directives)->data(), (*directives)->size(), listed, asked);
+    }
+    if (status != PMIX_SUCCESS)
+        listed(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, nullptr, 0, asked, nullptr, nullptr);
+}
+
+// Does the table of processes have one for each, that runs or has run? An empty one is none.
+bool all_run(pmix_info_t *info, std::size_t count) {
+    for (std::size_t i = 0; info && i < count; ++i) {
+        if (info[i].value.type != PMIX_DATA_ARRAY || !info[i].value.data.darray ||
+            info[i].value.data.darray->type != PMIX_PROC_INFO)
+            continue;
+        const auto *first = static_cast<const pmix_proc_info_t *>(info[i].value.data.darray->array);
+        return std::all_of(first, first + info[i].value.data.darray->size,
+                           [](const pmix_proc_info_t &process) {
+                               return process.pid > 0 || process.state > PMIX_PROC_STATE_UNTERMINATED;
+                           }) &&
+               info[i].value.data.darray->size > 0;
+    }
+    return false;
+}
+
+} // namespace
+
+Result<std::unique_ptr<JobTool>> JobTool::create(EventLoop &loop, Events events) {
+    std::unique_ptr<JobTool> tool(new JobTool(loop, std::move(events)));
+    auto calls = LibraryThread::start(
+        [](const std::string &what) { fmt::print(stderr, "pmixhost-indirect: internal error: {}\n", what); });
+    if (!calls)
+        return calls.failure();
+    tool->calls_ = std::move(*calls);
+    the_tool = tool.get();
+    return tool;
+}
+
+JobTool::~JobTool() {
+    the_tool = nullptr;
+}
+
+void JobTool::connect(std::string uri, std::string nspace) {
+    nspace_ = std::move(nspace);
+    calls_->run("PMIx_tool_init", [this, uri = std::move(uri)] {
+        InfoList info;
+        info.add(PMIX_SERVER_URI, uri);
+        pmix_status_t status = PMIx_tool_init(&self_, info.data(), info.size());
+        if (status == PMIX_SUCCESS)
+            register_for({PMIX_ERR_LOST_CONNECTION});
+        ToolCalled::post([status](JobTool &tool) { tool.connected(status); });
+    });
+}
+
+void JobTool::connected(pmix_status_t status) {
+    if (status != PMIX_SUCCESS)
+        return events_.on_connected(error(ErrorKind::unreachable, "PMIx_tool_init: {}", PMIx_Error_string(status)));
+    connected_ = true;
+    for (auto &[name, call] : std::exchange(waiting_, {}))
+        calls_->run(name, std::move(call));
+    events_.on_connected({});
+    look_who_runs();
+}
+
+void JobTool::run(const char *name, std::function<void()> call) {
+    if (connected_)
+        calls_->run(name, std::move(call));
+    else
+        waiting_.emplace_back(name, std::move(call));
+}
+
+void JobTool::call(Call call) {
+    run("a call for the debugger", [call = std::move(call)] {
+        auto asked = std::make_unique<Asked>(Asked{call.id});
+        switch (call.kind) {
+        case CallKind::spawn:
+            return spawn(call, asked.release());
+        case CallKind::query:
+            return query(call, asked.release());
+        case CallKind::control:
+            return control(call, asked.release());
+        }
+        ToolCalled::answer(call.id, PMIX_ERR_NOT_SUPPORTED);
+    });
+}
+
+void JobTool::notify(Notify event) {
+    run("PMIx_Notify_event", [this, event = std::move(event)] {
+        if (auto info = unpack_info(event.info))
+            PMIx_Notify_event(event.code, &self_, event.range, (*info)->data(), (*info)->size(), nullptr, nullptr);
+    });
+}
+
+void JobTool::listen(const Listen &listen) {
+    std::vector<pmix_status_t> codes;
+    for (auto code : listen.codes)
+        if (code != PMIX_ERR_LOST_CONNECTION && listens_.insert(code).second)
+            codes.push_back(code);
+    if (codes.empty() && (!listen.codes.empty() || std::exchange(listens_to_all_, true)))
+        return;
+    run("PMIx_Register_event_handler", [codes] { register_for(codes); });
+}
+
+// The table is gathered anew each time, so ever more seldom.
+void JobTool::look_who_runs() {
+    calls_->run("PMIx_Query_info", [nspace = nspace_] {
+        struct Question {
+            char key[sizeof PMIX_QUERY_PROC_TABLE] = PMIX_QUERY_PROC_TABLE;
+            char *keys[2] = {key, nullptr};
+            InfoList of_job;
+            pmix_query_t query{};
+        };
+        auto question = std::make_unique<Question>();
+        question->of_job.add(PMIX_NSPACE, nspace);
+        question->query.keys = question->keys;
+        question->query.qualifiers = question->of_job.data();
+        question->query.nqual = question->of_job.size();
+        auto answered = [](pmix_status_t status, pmix_info_t *info, std::size_t count, void *data,
+                           pmix_release_cbfunc_t release, void *release_data) {
+            std::unique_ptr<Question> done(static_cast<Question *>(data));
+            ToolCalled::post([run = status == PMIX_SUCCESS && all_run(info, count)](JobTool &tool) {
+                if (run)
+                    return ToolCalled::events(tool).on_all_run();
+                ToolCalled::look_again(tool, longest_pause);
+            });
+            if (release)
+                release(release_data);
+        };
+        auto *kept = question.release();
+        pmix_status_t status = PMIx_Query_info_nb(&kept->query, 1, answered, kept);
+        if (status != PMIX_SUCCESS)
+            answered(status, nullptr, 0, kept, nullptr, nullptr);
+    });
+}
+
+} // namespace pmixhost::indirect

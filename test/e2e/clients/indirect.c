@@ -1,0 +1,320 @@
+/* A debugger that starts a launcher by PMIx_Spawn, which starts the job: indirect launch, as the standard has it with
+ * the launcher parsing its own command line.
+ * usage: indirect [WORD ...] -- LAUNCHER ARGUMENT ...
+ *        stop=exec|init|app|no [init]   for all processes
+ *        rank=N           of these alone
+ *        early            asks for something before it lets the launcher go
+ *        pause            does so when the file "go" is there, and makes "held" before
+ *        daemon=PATH      starts "PATH daemon" beside each process, which lets the job go; else this does
+ *        push=TEXT        to the launcher's standard input, which then ends
+ *        die=held|stops|runs   kills itself there
+ * Prints "launcher ready", "early STATUS", "job NS", "runs", "stops at PLACE", "table N processes on H hosts",
+ * "daemons NS", "end CODE" or "end CODE of RANK", "launcher gone". What the launcher prints is printed, too. */
+#include "events.h"
+
+#include <pmix_tool.h>
+
+static struct {
+    const char *stop, *daemon, *push, *die;
+    int rank;
+    bool early, pause;
+} ask = {.stop = "init", .rank = -1};
+
+static struct {
+    unsigned ready_launcher, start, launched, stopped, ended, lost;
+    char place[64];
+    pmix_nspace_t job;
+    int code, first;
+} heard = {.code = -1, .first = -1};
+
+/* --- events ----------------------------------------------------------------------------------------------------*/
+
+static void note_launcher(const struct event *event) {
+    (void)event;
+    heard.ready_launcher++;
+}
+EVENT_HANDLER(on_launcher, note_launcher, PMIX_SUCCESS)
+
+static void note_job(const struct event *event) {
+    const pmix_value_t *nspace = carried(event, PMIX_NSPACE, PMIX_STRING);
+    if (!nspace)
+        return note_wrong("event %d has no PMIX_NSPACE", event->code);
+    if (event->code == PMIX_EVENT_JOB_START) {
+        heard.start++;
+        PMIX_LOAD_NSPACE(heard.job, nspace->data.string);
+    } else {
+        heard.launched++;
+    }
+}
+EVENT_HANDLER(on_job, note_job, PMIX_SUCCESS)
+
+static void note_ready(const struct event *event) {
+    const pmix_value_t *nspace = carried(event, PMIX_NSPACE, PMIX_STRING),
+                       *place = carried(event, PMIX_BREAKPOINT, PMIX_STRING);
+    if (!nspace || !place)
+        return note_wrong("PMIX_READY_FOR_DEBUG lacks something");
+    snprintf(heard.place, sizeof heard.place, "%s", place->data.string);
+    PMIX_LOAD_NSPACE(heard.job, nspace->data.string);
+    heard.stopped++;
+}
+EVENT_HANDLER(on_ready, note_ready, PMIX_SUCCESS)
+
+static void note_end(const struct event *event) {
+    const pmix_value_t *of = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC),
+                       *code = carried(event, PMIX_EXIT_CODE, PMIX_INT),
+                       *first = carried(event, PMIX_PROCID, PMIX_PROC);
+    if (!of)
+        return note_wrong("PMIX_EVENT_JOB_END affects nobody");
+    if (strcmp(of->data.proc->nspace, heard.job))
+        return; /* the daemons' */
+    heard.code = code ? code->data.integer : -1;
+    heard.first = first ? (int)first->data.proc->rank : -1;
+    if (!heard.launched || (strcmp(ask.stop, "no") && !heard.stopped))
+        note_wrong("the job ended before it ran");
+    heard.ended++;
+}
+EVENT_HANDLER(on_end, note_end, PMIX_SUCCESS)
+
+static void note_lost(const struct event *event) {
+    (void)event;
+    if (!heard.ended)
+        note_wrong("the launcher is gone");
+    heard.lost++;
+}
+EVENT_HANDLER(on_lost, note_lost, PMIX_SUCCESS)
+
+/* --- the launcher ----------------------------------------------------------------------------------------------*/
+
+static void add(void *list, const char *key, const void *value, pmix_data_type_t type) {
+    pmix_status_t rc;
+    PMIX_INFO_LIST_ADD(rc, list, key, value, type);
+    if (rc != PMIX_SUCCESS)
+        fail("%s: %s", key, status_name(rc));
+}
+
+static pmix_proc_t start_launcher(char **words) {
+    pmix_status_t rc;
+    pmix_value_t *uri;
+    pmix_app_t app;
+    void *job, *launch;
+    pmix_data_array_t of_job, of_launch;
+    pmix_nspace_t nspace;
+    char cwd[1024];
+#ifdef PMIX_MYSERVER_URI
+    must(PMIx_Get(&me.proc, PMIX_MYSERVER_URI, NULL, 0, &uri));
+#else
+    must(PMIx_Get(&me.proc, PMIX_SERVER_URI, NULL, 0, &uri));
+#endif
+    PMIX_APP_CONSTRUCT(&app);
+    /* the library has all of it for its own */
+    app.cmd = strdup(words[0]);
+    for (rc = PMIX_SUCCESS; *words && rc == PMIX_SUCCESS; words++)
+        PMIX_ARGV_APPEND(rc, app.argv, *words);
+    app.cwd = getcwd(cwd, sizeof cwd) ? strdup(cwd) : NULL;
+    app.maxprocs = 1;
+    PMIX_SETENV(rc, "PMIX_LAUNCHER_RNDZ_URI", uri->data.string, &app.env);
+    if (rc != PMIX_SUCCESS)
+        fail("PMIX_SETENV: %s", status_name(rc));
+    PMIX_INFO_LIST_START(launch);
+    if (strcmp(ask.stop, "no")) {
+        const char *key = !strcmp(ask.stop, "exec")  ? PMIX_DEBUG_STOP_ON_EXEC
+                          : !strcmp(ask.stop, "app") ? PMIX_DEBUG_STOP_IN_APP
+                                                     : PMIX_DEBUG_STOP_IN_INIT;
+        pmix_rank_t rank = (pmix_rank_t)ask.rank;
+        add(launch, key, ask.rank < 0 ? NULL : &rank, ask.rank < 0 ? PMIX_BOOL : PMIX_PROC_RANK);
+    }
+    add(launch, PMIX_NOTIFY_JOB_EVENTS, NULL, PMIX_BOOL);
+    PMIX_INFO_LIST_CONVERT(rc, launch, &of_launch);
+    PMIX_INFO_LIST_START(job);
+    add(job, PMIX_SPAWN_TOOL, NULL, PMIX_BOOL);
+    add(job, PMIX_LAUNCH_DIRECTIVES, &of_launch, PMIX_DATA_ARRAY);
+    add(job, PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
+    add(job, PMIX_FWD_STDERR, NULL, PMIX_BOOL);
+    PMIX_INFO_LIST_CONVERT(rc, job, &of_job);
+    me.doing = "PMIx_Spawn of the launcher";
+    must(PMIx_Spawn(of_job.array, of_job.size, &app, 1, nspace));
+    return process(nspace, 0);
+}
+
+static void connect_to(const pmix_proc_t *launcher) {
+    pmix_info_t info[2];
+    bool yes = true;
+    int seconds = 2;
+    PMIX_INFO_LOAD(&info[0], PMIX_WAIT_FOR_CONNECTION, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    me.doing = "PMIx_tool_set_server";
+    must(PMIx_tool_set_server(launcher, info, 2));
+}
+
+static void release(const pmix_proc_t *whom) {
+    pmix_info_t info[2];
+    bool yes = true;
+    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_CUSTOM_RANGE, whom, PMIX_PROC);
+    pmix_status_t rc = PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &me.proc, PMIX_RANGE_CUSTOM, info, 2, NULL, NULL);
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+        fail("the release: %s", status_name(rc));
+}
+
+static void push(const pmix_proc_t *launcher) {
+    struct answer pushed;
+    char text[1024];
+    pmix_proc_t all = process(launcher->nspace, PMIX_RANK_WILDCARD);
+    pmix_byte_object_t bytes = {text, (size_t)snprintf(text, sizeof text, "%s\n", ask.push)};
+    pmix_info_t end;
+    bool yes = true;
+    PMIX_INFO_LOAD(&end, PMIX_IOF_COMPLETE, &yes, PMIX_BOOL);
+    for (int i = 0; i < 2; i++) { /* the words, and the end */
+        answer_init(&pushed);
+        pmix_status_t rc = PMIx_IOF_push(&all, 1, &bytes, i ? &end : NULL, i ? 1 : 0, answer_op, &pushed);
+        bytes.size = 0;
+        if (rc == PMIX_SUCCESS)
+            rc = answer_wait(&pushed, "PMIx_IOF_push");
+        if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+            fail("PMIx_IOF_push: %s", status_name(rc));
+    }
+}
+
+/* --- the job ---------------------------------------------------------------------------------------------------*/
+
+static pmix_status_t query(const char *nspace, pmix_info_t **results, size_t *count) {
+    pmix_query_t query;
+    pmix_status_t rc;
+    PMIX_QUERY_CONSTRUCT(&query);
+    PMIX_ARGV_APPEND(rc, query.keys, PMIX_QUERY_PROC_TABLE);
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+    PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_NSPACE, nspace, PMIX_STRING);
+    me.doing = "PMIX_QUERY_PROC_TABLE";
+    return PMIx_Query_info(&query, 1, results, count);
+}
+
+static void print_table(void) {
+    pmix_info_t *results = NULL;
+    size_t count = 0, hosts = 0;
+    must(query(heard.job, &results, &count));
+    if (count != 1 || results[0].value.type != PMIX_DATA_ARRAY || results[0].value.data.darray->type != PMIX_PROC_INFO)
+        fail("the table is none");
+    const pmix_data_array_t *table = results[0].value.data.darray;
+    const pmix_proc_info_t *procs = table->array;
+    for (size_t i = 0; i < table->size; i++) {
+        size_t same = 0;
+        while (strcmp(procs[same].hostname, procs[i].hostname))
+            same++;
+        hosts += same == i;
+        if (procs[i].pid <= 0 && ask.rank < 0) /* else the others have ended */
+            fail("rank %u has no process in the table", procs[i].proc.rank);
+    }
+    say("table %zu processes on %zu hosts", table->size, hosts);
+}
+
+static void start_daemons(void) {
+    pmix_status_t rc;
+    pmix_app_t app;
+    void *list;
+    pmix_data_array_t info;
+    pmix_nspace_t nspace;
+    uint16_t one = 1;
+    char *argv[] = {(char *)ask.daemon, "daemon", NULL};
+    pmix_proc_t job = process(heard.job, PMIX_RANK_WILDCARD);
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = argv[0];
+    app.argv = argv;
+    PMIX_INFO_LIST_START(list);
+    add(list, PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
+    add(list, PMIX_DEBUG_TARGET, &job, PMIX_PROC);
+    add(list, PMIX_DEBUG_DAEMONS_PER_NODE, &one, PMIX_UINT16);
+    PMIX_INFO_LIST_CONVERT(rc, list, &info);
+    me.doing = "PMIx_Spawn of the daemons";
+    rc = PMIx_Spawn(info.array, info.size, &app, 1, nspace);
+    if (rc != PMIX_SUCCESS)
+        fail("PMIx_Spawn of the daemons: %s", status_name(rc));
+    say("daemons %s", nspace);
+}
+
+static void dies(const char *where) {
+    if (ask.die && !strcmp(ask.die, where))
+        raise(SIGKILL);
+}
+
+static char **read_words(char **word) {
+    for (; *word && strcmp(*word, "--"); word++) {
+        ask.early |= !strcmp(*word, "early");
+        ask.pause |= !strcmp(*word, "pause");
+        if (!strncmp(*word, "rank=", 5))
+            ask.rank = atoi(*word + 5);
+        const char *keys[] = {"stop=", "daemon=", "push=", "die="},
+                   **values[] = {&ask.stop, &ask.daemon, &ask.push, &ask.die};
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            if (!strncmp(*word, keys[i], strlen(keys[i])))
+                *values[i] = *word + strlen(keys[i]);
+    }
+    if (!*word || !word[1])
+        exit(2);
+    return word + 1;
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    char **launcher_words = read_words(argv + 1);
+    watch(60);
+    me.rank = 0;
+    pmix_info_t info[2];
+    bool yes = true;
+    PMIX_INFO_LOAD(&info[0], PMIX_TOOL_DO_NOT_CONNECT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_LAUNCHER, &yes, PMIX_BOOL);
+    must(PMIx_tool_init(&me.proc, info, 2));
+    me.low_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION, ready = PMIX_READY_FOR_DEBUG, end = PMIX_EVENT_JOB_END,
+                  launcher_ready = PMIX_LAUNCHER_READY, job[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE};
+    register_nb(&lost, 1, on_lost);
+    pmix_proc_t launcher = start_launcher(launcher_words);
+    connect_to(&launcher);
+    register_nb(&launcher_ready, 1, on_launcher);
+    register_nb(job, 2, on_job);
+    register_nb(&ready, 1, on_ready);
+    register_nb(&end, 1, on_end);
+    wait_for_count(&heard.ready_launcher, 1, "PMIX_LAUNCHER_READY");
+    say("launcher ready");
+    if (ask.early) {
+        pmix_info_t *results = NULL;
+        size_t count = 0;
+        say("early %s", status_name(query("nobody", &results, &count)));
+    }
+    dies("held");
+    if (ask.pause) {
+        close(open("held", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+        me.doing = "waiting for a file";
+        while (access("go", F_OK) != 0)
+            nanosleep(&(struct timespec){0, 20000000}, NULL);
+    }
+    release(&launcher);
+    if (strcmp(ask.stop, "no")) {
+        wait_for_count(&heard.stopped, 1, "PMIX_READY_FOR_DEBUG");
+        say("stops at %s", heard.place);
+    }
+    wait_for_count(&heard.launched, 1, "PMIX_LAUNCH_COMPLETE");
+    say("job %s", heard.job);
+    say(heard.start == 1 && heard.launched == 1 ? "runs" : "runs, told wrongly");
+    dies(strcmp(ask.stop, "no") ? "stops" : "runs");
+    print_table();
+    if (ask.daemon)
+        start_daemons();
+    else if (strcmp(ask.stop, "no")) {
+        pmix_proc_t all = process(heard.job, PMIX_RANK_WILDCARD);
+        release(&all);
+    }
+    if (ask.push)
+        push(&launcher);
+    wait_for_count(&heard.ended, 1, "PMIX_EVENT_JOB_END");
+    if (heard.first >= 0)
+        say("end %d of %d", heard.code, heard.first);
+    else
+        say("end %d", heard.code);
+    wait_for_count(&heard.lost, 1, "the end of the launcher");
+    say("launcher gone");
+    must(PMIx_tool_finalize());
+    say("ok 0");
+    return 0;
+}

@@ -1,0 +1,77 @@
+#!/bin/bash
+# A debugger on the login host that starts srun, which starts the job (indirect launch): stops, table, daemons, input,
+# the ends of all three, and what a debugger that is killed leaves behind.
+. "$(dirname "$0")/../common/words.sh"
+
+chmod 1777 "$test_dir"
+rule='policy = ["allow everything by anyone to jobs of themselves from 10.99.0.0/16"]'
+# debugs WORD ... -- SRUN-WORD ...: on the login host; sets $output and $status
+debugs() {
+    status=0
+    rm -f "$CLIENT_DIR"/*
+    output=$(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 -- "$clients/indirect" "$@" 2>&1 </dev/null) || status=$?
+}
+well() { passed && grep -q '^ok 0$' <<<"$output" && ! grep -q '^FAIL' <<<"$output"; }
+story() { grep -E '^(launcher|early|runs|stops|table|end)' <<<"$output" | paste -sd' '; }
+nothing_runs() { [[ -z $(as_user root squeue -h -o %i) ]] && ! on_host head pgrep -f 'libexec/pmixhost/pmixhost-indirect|^srun' >/dev/null; }
+# Nothing of the debugger is left.
+is_clean() {
+    ok "$1: nothing is left" until_true 40 nothing_runs
+    is "$1: no file of it" "$(compgen -G '/tmp/pmixhost-indirect.*' | head -n 3)" ""
+}
+
+debugs -- srun "$mpi" -N2 -n4 "$clients/hello"
+like "a site whose rules let no tools of the login host in" "$output" 'the rules for tools refuse it: built in'
+like "a job that would stand for ever is ended" "$output" 'the debugger does not reach the job .*, so it is ended'
+is_clean "refused"
+
+configure '[tools]' "$rule"
+debugs -- srun "$mpi" -N2 -n4 "$clients/hello"
+ok "a job that stops in PMIx_Init" well
+is "what the debugger sees" "$(story)" \
+    "launcher ready stops at pmix-init runs table 4 processes on 2 hosts end 0 launcher gone"
+is "the job says what it always does" "$(grep -c '^rank [0-3] of 4 on' <<<"$output")" 4
+is_clean "stopped"
+
+# While the debugger holds srun. Its own port is the only one.
+(until_true 30 test -e "$test_dir/held" && on_host head ss -Hltnp | grep pmixhost-ind >"$test_dir/ports"; : >"$test_dir/go") &
+debugs pause stop=no push=words -- srun "$mpi" -n1 sh -c 'read -r word'
+wait
+ok "a debugger that takes its time" well
+is "nobody else can connect meanwhile" "$(test -e "$test_dir/ports" && cat "$test_dir/ports")" ""
+
+debugs early stop=exec -- srun "$mpi" -N2 -n2 sh -c 'env; exit $((SLURM_PROCID * 3))'
+ok "one that stops at its first instruction" well
+is "and ends badly" "$(story)" \
+    "launcher ready early PMIX_ERR_NOT_AVAILABLE stops at exec runs table 2 processes on 2 hosts end 3 of 1 launcher gone"
+is "no variable of the debugger's comes to the tasks" \
+    "$(grep -E '^(PMIX_LAUNCHER|PMIX_KEEPALIVE|PMIXHOST_INDIRECT|PMIXHOST_DEBUG_STOP|PMIX_SERVER_NSPACE)' <<<"$output")" ""
+
+debugs stop=no push=words -- srun "$mpi" -N1 -n1 sh -c 'while read -r word; do echo "read $word"; done'
+ok "one that does not stop" well
+is "the launcher's input is the debugger's" "$(grep '^read' <<<"$output")" "read words"
+is "it is told all the same" "$(story)" "launcher ready runs table 1 processes on 1 hosts end 0 launcher gone"
+
+debugs rank=1 -- srun "$mpi" -N2 -n4 "$clients/hello"
+ok "one rank stops" well
+
+debugs daemon="$clients/debugger" -- srun "$mpi" -N2 --ntasks-per-node=2 "$clients/hello"
+ok "daemons beside the job, which let it go" well
+is "one on each host" "$(sed 's/ debugs [^:]*:/:/' "$CLIENT_DIR/daemons" | sort -n | cut -d' ' -f 1,2,4- | paste -sd';')" "0 0 0 1;1 0 2 3"
+is "who hear of its end" "$(sort "$CLIENT_DIR/ended" | uniq -c | tr -s ' \n' ' ')" " 2 ended -1 "
+is_clean "daemons"
+
+for where in held stops runs; do
+    how=(stop=init)
+    [[ $where != runs ]] || how=(stop=no)
+    debugs "${how[@]}" die=$where -- srun "$mpi" -N2 -n2 sh -c "$clients/hello; exec sleep 60"
+    is_clean "the debugger is killed, $where"
+done
+
+debugs -- srun "$mpi" -N1 -n1 : -N1 -n1 "$clients/hello"
+ok "a heterogeneous step is refused" failed
+run env PMIX_LAUNCHER_RNDZ_URI='nobody.0;tcp4://127.0.0.1:1' srun "$mpi" -n2 "$clients/hello"
+ok "a debugger that is not there" failed
+like "is named" "$output" 'the debugger that has started this job is not to be reached'
+is_clean "not there"
+done_testing

@@ -1,0 +1,267 @@
+// What stands between a debugger and the launcher that it has started: what the two say to each other, what is read of
+// directives and input, and whose the debugger is.
+#include "plugins/kit/indirect_launch.h"
+#include "common/base/fd_pair.h"
+#include "server-glue/indirect/debugger_peer.h"
+#include "server-glue/indirect/input_relay.h"
+#include "server-glue/indirect/launch_wishes.h"
+#include "server-glue/library/info_list.h"
+
+#include "test/unit/check.h"
+#include "test/unit/run_until.h"
+
+#include <arpa/inet.h>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <pmix.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+using namespace pmixhost;
+using namespace pmixhost::indirect;
+
+namespace {
+
+void a_release_says_where_and_how(void **) {
+    auto released = parse_released("released /tmp/a b/job init=0-3");
+    assert_true(released.ok());
+    assert_string_equal(released->file.c_str(), "/tmp/a b/job");
+    assert_string_equal(released->stops.c_str(), "init=0-3");
+    std::string line = Released{"/x", ""}.line();
+    assert_string_equal(line.c_str(), "released /x -\n");
+    line.pop_back();
+    assert_string_equal(parse_released(line)->stops.c_str(), "");
+    auto refused = parse_released("refused no\tnot today");
+    assert_int_equal(refused.failure().kind, ErrorKind::denied);
+    assert_string_equal(refused.failure().text.c_str(), "no not today");
+    for (const char *line : {"", "released", "released ", "released x", "released /x ", "go", "releasedx y z"})
+        assert_int_equal(parse_released(line).failure().kind, ErrorKind::invalid);
+}
+
+std::string stops_of(const InfoList &info) {
+    auto wishes = read_launch_wishes(info.data(), info.size());
+    return wishes ? wishes->stops.text() : "! " + wishes.failure().text;
+}
+
+void directives_are_read(void **) {
+    InfoList none, flag, off, rank, several;
+    assert_string_equal(stops_of(none).c_str(), "");
+    flag.add(PMIX_DEBUG_STOP_IN_INIT, true);
+    flag.add(PMIX_NOTIFY_JOB_EVENTS, true);
+    assert_string_equal(stops_of(flag).c_str(), "init=all");
+    off.add(PMIX_DEBUG_STOP_IN_INIT, false);
+    assert_string_equal(stops_of(off).c_str(), "");
+    rank.add_rank(PMIX_DEBUG_STOP_ON_EXEC, 3);
+    assert_string_equal(stops_of(rank).c_str(), "exec=3");
+    pmix_proc_t process{};
+    process.rank = 1;
+    several.add_process(PMIX_DEBUG_STOP_IN_APP, process);
+    several.add_rank(PMIX_DEBUG_STOP_ON_EXEC, PMIX_RANK_WILDCARD);
+    assert_string_equal(stops_of(several).c_str(), "exec=all;app=1");
+    InfoList text, unknown, required;
+    text.add(PMIX_DEBUG_STOP_IN_INIT, "all of them");
+    assert_non_null(strstr(stops_of(text).c_str(), PMIX_DEBUG_STOP_IN_INIT));
+    unknown.add("nobody.knows", true);
+    assert_string_equal(stops_of(unknown).c_str(), "");
+    required.add("nobody.knows", true);
+    PMIX_INFO_REQUIRED(required.data());
+    assert_non_null(strstr(stops_of(required).c_str(), "nobody.knows"));
+}
+
+struct Loop {
+    Loop() {
+        auto created = EventLoop::create([](const std::string &) { fail(); });
+        assert_true(created.ok());
+        loop = std::move(*created);
+    }
+    std::unique_ptr<EventLoop> loop;
+};
+
+// All that is there, until `size` bytes have come or the other end has closed.
+std::string read_some(EventLoop &loop, int fd, std::size_t size) {
+    std::string got;
+    bool over = false;
+    run_until(loop, [&] {
+        char bytes[65536];
+        for (ssize_t n; (n = ::read(fd, bytes, sizeof bytes)) >= 0;) {
+            over = over || n == 0;
+            got.append(bytes, static_cast<std::size_t>(n));
+            if (n == 0)
+                break;
+        }
+        return over || got.size() >= size;
+    });
+    return over ? got + "|" : got;
+}
+
+void input_is_the_launchers_own_and_the_debuggers(void **) {
+    Loop with;
+    auto own = make_pipe(), to = make_pipe();
+    ::fcntl(to->first.get(), F_SETFL, O_NONBLOCK);
+    InputRelay relay(*with.loop, own->first.get(), std::move(to->second));
+    assert_int_equal(::write(own->second.get(), "own ", 4), 4);
+    assert_string_equal(read_some(*with.loop, to->first.get(), 4).c_str(), "own ");
+    own->second.reset(); // that is not the end: the debugger may have more
+    assert_int_equal(relay.push("pushed", false), InputRelay::Taken::yes);
+    assert_string_equal(read_some(*with.loop, to->first.get(), 6).c_str(), "pushed");
+    assert_int_equal(relay.push(Bytes(300'000, 'x'), false), InputRelay::Taken::yes);
+    assert_int_equal(relay.push("end", true), InputRelay::Taken::yes);
+    assert_int_equal(relay.push("more", false), InputRelay::Taken::closed);
+    std::string all = read_some(*with.loop, to->first.get(), SIZE_MAX);
+    assert_int_equal(all.size(), 300'000 + 4);
+    assert_string_equal(all.substr(300'000).c_str(), "end|");
+}
+
+void input_that_is_not_read_has_a_bound(void **) {
+    Loop with;
+    auto to = make_pipe();
+    int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    InputRelay relay(*with.loop, nothing, std::move(to->second));
+    assert_int_equal(relay.push(Bytes(InputRelay::most_kept, 'x'), false), InputRelay::Taken::yes);
+    // Some of it is in the pipe.
+    assert_int_equal(relay.push(Bytes(InputRelay::most_kept, 'x'), false), InputRelay::Taken::full);
+    to->first.reset(); // nobody ever reads it
+    run_until(*with.loop, [&] { return relay.push("x", false) == InputRelay::Taken::closed; });
+    InputRelay of_a_terminal(*with.loop, -1, {});
+    assert_int_equal(of_a_terminal.push("x", false), InputRelay::Taken::closed);
+    ::close(nothing);
+}
+
+sockaddr_in loopback() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+sockaddr *generic(sockaddr_in &address) {
+    return reinterpret_cast<sockaddr *>(&address);
+}
+std::uint16_t port_of(int fd) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    return ::getsockname(fd, generic(address), &size) == 0 ? ntohs(address.sin_port) : 0;
+}
+
+void the_debugger_is_the_users_own(void **) {
+    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = loopback();
+    assert_int_equal(::bind(listener.get(), generic(address), sizeof address) | ::listen(listener.get(), 1), 0);
+    address.sin_port = htons(port_of(listener.get()));
+    std::string uri = fmt::format("debugger.0;tcp4://127.0.0.1:{}", port_of(listener.get()));
+    assert_int_equal(check_debugger(uri).failure().kind, ErrorKind::unreachable);
+    assert_int_equal(::connect(fd.get(), generic(address), sizeof address), 0);
+    UniqueFd accepted(::accept(listener.get(), nullptr, nullptr));
+    assert_true(check_debugger(uri).ok());
+    for (const char *other : {"", "debugger.0", "debugger.0;tcp4://127.0.0.1:", "debugger.0;tcp4://127.0.0.1:port",
+                              "debugger.0;tcp4://127.0.0.1:99999"})
+        assert_int_equal(check_debugger(other).failure().kind, ErrorKind::invalid);
+}
+
+// Who has taken the address of a debugger that has ended, say.
+void another_users_is_not_obeyed(void **) {
+    if (::geteuid() != 0)
+        skip();
+    auto news = make_socket_pair();
+    pid_t other = ::fork();
+    if (other == 0) {
+        UniqueFd fd(::setuid(65534) == 0 ? ::socket(AF_INET, SOCK_STREAM, 0) : -1);
+        sockaddr_in address = loopback();
+        bool listens = ::bind(fd.get(), generic(address), sizeof address) == 0 && ::listen(fd.get(), 1) == 0;
+        std::uint16_t port = listens ? port_of(fd.get()) : 0;
+        ::send(news->second.get(), &port, sizeof port, 0);
+        UniqueFd accepted(::accept(fd.get(), nullptr, nullptr));
+        ::send(news->second.get(), &port, sizeof port, 0);
+        news->first.reset();
+        char byte;
+        [[maybe_unused]] ssize_t end = ::recv(news->second.get(), &byte, 1, 0);
+        ::_exit(0);
+    }
+    news->second.reset();
+    std::uint16_t port = 0;
+    assert_int_equal(::recv(news->first.get(), &port, sizeof port, 0), sizeof port);
+    sockaddr_in address = loopback();
+    address.sin_port = htons(port);
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    assert_int_equal(::connect(fd.get(), generic(address), sizeof address), 0);
+    assert_int_equal(::recv(news->first.get(), &port, sizeof port, 0), sizeof port);
+    auto checked = check_debugger(fmt::format("debugger.0;tcp4://127.0.0.1:{}", port));
+    news->first.reset();
+    assert_int_equal(::waitpid(other, nullptr, 0), other);
+    assert_int_equal(checked.failure().kind, ErrorKind::denied);
+    assert_non_null(strstr(checked.failure().text.c_str(), "uid 65534"));
+}
+
+// The variables and descriptors that the program gets, and what is left of them here.
+void the_program_gets_what_is_the_debuggers(void **) {
+    char directory[] = "/tmp/pmixhost-unit-indirect.XXXXXX";
+    assert_non_null(::mkdtemp(directory));
+    std::string program = std::string(directory) + "/program", said = std::string(directory) + "/said";
+    FILE *script = std::fopen(program.c_str(), "w");
+    std::fprintf(script,
+                 "#!/bin/sh\nexec >%s\necho \"$1 $PMIX_NAMESPACE $PMIX_KEEPALIVE_PIPE\"\n"
+                 "[ -S /proc/self/fd/3 ] && [ -p /proc/self/fd/4 ] && [ -p /proc/self/fd/5 ] && echo descriptors\n"
+                 "echo 'released /a init' >&3\ncat <&3 >/dev/null\n",
+                 said.c_str());
+    std::fclose(script);
+    ::chmod(program.c_str(), 0755);
+    auto keepalive = make_pipe();
+    int inherited = ::fcntl(keepalive->first.get(), F_DUPFD, 20);
+    ::setenv("PMIX_LAUNCHER_RNDZ_URI", "debugger.0;tcp4://127.0.0.1:1", 1);
+    ::setenv("PMIX_NAMESPACE", "debugger.1", 1);
+    ::setenv("PMIX_KEEPALIVE_PIPE", std::to_string(inherited).c_str(), 1);
+    ::setenv("PMIX_MCA_mine", "stays", 1);
+    int input = ::dup(STDIN_FILENO), nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::dup2(nothing, STDIN_FILENO);
+    assert_true(kit::begin_indirect_launch(program).ok());
+    struct stat what {};
+    assert_true(::fstat(STDIN_FILENO, &what) == 0 && S_ISFIFO(what.st_mode));
+    ::dup2(input, STDIN_FILENO);
+    for (const char *gone : {"PMIX_LAUNCHER_RNDZ_URI", "PMIX_NAMESPACE", "PMIX_KEEPALIVE_PIPE"})
+        assert_null(::getenv(gone));
+    assert_string_equal(::getenv("PMIX_MCA_mine"), "stays");
+    assert_int_equal(::fcntl(inherited, F_GETFD), -1);
+    UniqueFd channel = kit::take_indirect_channel();
+    assert_true(static_cast<bool>(channel));
+    assert_false(static_cast<bool>(kit::take_indirect_channel()));
+    auto released = kit::await_release(channel.get());
+    assert_true(released.ok());
+    assert_string_equal(released->file.c_str(), "/a");
+    assert_string_equal(released->stops.c_str(), "init");
+    channel.reset();
+    assert_true(::wait(nullptr) > 0);
+    char text[200] = "";
+    FILE *file = std::fopen(said.c_str(), "r");
+    text[std::fread(text, 1, sizeof text - 1, file)] = '\0';
+    std::fclose(file);
+    assert_string_equal(text, "relay debugger.1 5\ndescriptors\n");
+    ::unlink(said.c_str());
+    ::unlink(program.c_str());
+    ::rmdir(directory);
+    ::close(input);
+    ::close(nothing);
+    // A program that is not there is told at once.
+    ::setenv("PMIX_LAUNCHER_RNDZ_URI", "debugger.0;tcp4://127.0.0.1:1", 1);
+    assert_false(kit::begin_indirect_launch("/nonexistent/program").ok());
+    assert_null(::getenv("PMIX_LAUNCHER_RNDZ_URI"));
+    auto gone = make_socket_pair();
+    gone->second.reset();
+    assert_int_equal(kit::await_release(gone->first.get()).failure().kind, ErrorKind::unreachable);
+}
+
+} // namespace
+
+int main() {
+    std::signal(SIGPIPE, SIG_IGN); // as the program has it
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_release_says_where_and_how),
+        cmocka_unit_test(directives_are_read),
+        cmocka_unit_test(input_is_the_launchers_own_and_the_debuggers),
+        cmocka_unit_test(input_that_is_not_read_has_a_bound),
+        cmocka_unit_test(the_debugger_is_the_users_own),
+        cmocka_unit_test(another_users_is_not_obeyed),
+        cmocka_unit_test(the_program_gets_what_is_the_debuggers),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
