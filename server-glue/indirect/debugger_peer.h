@@ -8,8 +8,8 @@
 
 namespace pmixhost::indirect {
 
-// `uri`: PMIX_LAUNCHER_RNDZ_URI, "NAMESPACE.RANK;tcp4://ADDRESS:PORT". Each connection of this process to that port must
-// lead to a process of this user or of root on this host. Fails (invalid, denied; unreachable: there is none). Any
+// `uri`: PMIX_LAUNCHER_RNDZ_URI, "NAMESPACE.RANK;tcp4://ADDRESS:PORT". Each connection of this process to that port
+// must lead to a process of this user or of root on this host. Fails (invalid, denied; unreachable: there is none). Any
 // thread.
 Result<void> check_debugger(std::string_view uri);
 
