@@ -25,10 +25,13 @@ constexpr std::uint32_t longest_message = 256u << 20;
 constexpr std::size_t longest_line = 64u << 10;
 constexpr auto file_name = "/job";
 
-// Ends of processes by which a job ends badly. What else the debugger wants to hear it registers for.
-constexpr std::int32_t always_heard[] = {PMIX_READY_FOR_DEBUG,        PMIX_ERR_PROC_ABORTED,
-                                         PMIX_ERR_EXIT_NONZERO_TERM,  PMIX_ERR_PROC_TERM_WO_SYNC,
-                                         PMIX_ERR_PROC_KILLED_BY_CMD, PMIX_ERR_PROC_FAILED_TO_START};
+constexpr std::int32_t bad_ends[] = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_TERM_WO_SYNC};
+// What hosts report, which is not for handlers without codes. libpmix does not say which codes the debugger wants, but
+// for those of the system's events.
+constexpr std::int32_t reported[] = {PMIX_READY_FOR_DEBUG,       PMIX_EVENT_JOB_START,       PMIX_LAUNCH_COMPLETE,
+                                     PMIX_EVENT_JOB_END,         PMIX_EVENT_PROC_TERMINATED, PMIX_ERR_PROC_ABORTED,
+                                     PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_TERM_WO_SYNC, PMIX_EVENT_NODE_DOWN,
+                                     PMIX_JCTRL_PREEMPT_ALERT};
 
 void say(int channel, const std::string &line) {
     // Short against the socket's buffer, which is empty.
@@ -45,7 +48,12 @@ Result<void> DebuggerProcess::open() {
     events.on_works = [this] { server_->tell({PMIX_LAUNCHER_READY, start_.nspace, start_.rank, {}}); };
     events.on_released = [this](Result<LaunchWishes> wishes) { on_released(std::move(wishes)); };
     events.on_call = [this](Call call, DebuggerServer::Reply reply) { on_call(std::move(call), std::move(reply)); };
-    events.on_notify = [this](const Notify &event) { to_tool(event); };
+    events.on_notify = [this](const Notify &event) {
+        if (event.code == PMIX_EVENT_JOB_END)
+            debugger_gone(); // in so many words: the standard has it for launchers
+        else
+            to_tool(event);
+    };
     events.on_listen = [this](const Listen &codes) { to_tool(codes); };
     events.on_input = [this](Bytes bytes, bool last, const DebuggerServer::Reply &reply) {
         on_input(std::move(bytes), last, reply);
@@ -60,7 +68,8 @@ Result<void> DebuggerProcess::open() {
         Link::Callbacks{[this](std::uint8_t type, const Bytes &payload) { on_tool_message(type, payload); },
                         [this](const Error &) { on_tool_gone(); }});
     tool_->set_limit(longest_message);
-    to_tool(Listen{{std::begin(always_heard), std::end(always_heard)}});
+    to_tool(Listen{{std::begin(reported), std::end(reported)}});
+    to_tool(Listen()); // and what programs notify
     input_.emplace(start_.loop, STDIN_FILENO, std::move(start_.input));
     launcher_watch_ =
         start_.loop.watch(start_.launcher.get(), EventLoop::readable, [this](unsigned) { read_launcher(); });
@@ -214,8 +223,8 @@ void DebuggerProcess::end_launcher() {
 }
 
 void DebuggerProcess::note_end(const Heard &event) {
-    if (event.nspace == nspace_ && event.code != PMIX_READY_FOR_DEBUG && !bad_end_ &&
-        std::find(std::begin(always_heard), std::end(always_heard), event.code) != std::end(always_heard))
+    if (event.nspace == nspace_ && !bad_end_ &&
+        std::find(std::begin(bad_ends), std::end(bad_ends), event.code) != std::end(bad_ends))
         bad_end_ = event;
 }
 

@@ -170,8 +170,8 @@ pmix_status_t on_push(const pmix_proc_t *, const pmix_proc_t targets[], std::siz
         });
 }
 
-void on_end(std::size_t, pmix_status_t, const pmix_proc_t *, pmix_info_t[], std::size_t, pmix_info_t[], std::size_t,
-            pmix_event_notification_cbfunc_fn_t done, void *data) {
+void on_lost(std::size_t, pmix_status_t, const pmix_proc_t *, pmix_info_t[], std::size_t, pmix_info_t[], std::size_t,
+             pmix_event_notification_cbfunc_fn_t done, void *data) {
     Upcalled::post([](DebuggerServer &, const auto &events) { events.on_debugger_gone(); });
     if (done)
         done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, data);
@@ -255,8 +255,7 @@ void DebuggerServer::await_start() {
         bool works = PMIx_Initialized();
         if (works) {
             takeover_->stop_listening();
-            PmixLibrary::register_handler({PMIX_ERR_LOST_CONNECTION, PMIX_EVENT_JOB_END, PMIX_ERR_JOB_TERMINATED},
-                                          on_end, [](pmix_status_t) {});
+            PmixLibrary::register_handler({PMIX_ERR_LOST_CONNECTION}, on_lost, [](pmix_status_t) {});
         }
         loop_.post([this, works] {
             works_ = works;

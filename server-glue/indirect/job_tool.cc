@@ -72,8 +72,8 @@ void heard(std::size_t, pmix_status_t code, const pmix_proc_t *source, pmix_info
             [event = Heard{code, from.nspace, from.wildcard ? PMIX_RANK_WILDCARD : from.rank, std::move(*packed)}](
                 JobTool &tool) { ToolCalled::events(tool).on_heard(event); });
     }
-    if (done)
-        done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, data);
+    if (done) // else the handler for all others would hear it, too
+        done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
 }
 
 void register_for(std::vector<pmix_status_t> codes) {

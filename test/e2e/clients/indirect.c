@@ -5,7 +5,8 @@
  *        rank=N           of these alone
  *        early            asks for something before it lets the launcher go
  *        pause            does so when the file "go" is there, and makes "held" before
- *        daemon=PATH      starts "PATH daemon" beside each process, which lets the job go; else this does
+ *        daemon=PATH      starts "PATH daemon" on each host, which lets the job go; else this does
+ *        after            this does when the daemons have ended
  *        push=TEXT        to the launcher's standard input, which then ends
  *        die=held|stops|runs   kills itself there
  * Prints "launcher ready", "early STATUS", "job NS", "runs", "stops at PLACE", "table N processes on H hosts",
@@ -17,11 +18,11 @@
 static struct {
     const char *stop, *daemon, *push, *die;
     int rank;
-    bool early, pause;
+    bool early, pause, after;
 } ask = {.stop = "init", .rank = -1};
 
 static struct {
-    unsigned ready_launcher, start, launched, stopped, ended, lost;
+    unsigned ready_launcher, start, launched, stopped, ended, daemons_ended, lost;
     char place[64];
     pmix_nspace_t job;
     int code, first;
@@ -65,8 +66,10 @@ static void note_end(const struct event *event) {
                        *first = carried(event, PMIX_PROCID, PMIX_PROC);
     if (!of)
         return note_wrong("PMIX_EVENT_JOB_END affects nobody");
-    if (strcmp(of->data.proc->nspace, heard.job))
-        return; /* the daemons' */
+    if (strcmp(of->data.proc->nspace, heard.job)) {
+        heard.daemons_ended++;
+        return;
+    }
     heard.code = code ? code->data.integer : -1;
     heard.first = first ? (int)first->data.proc->rank : -1;
     if (!heard.launched || (strcmp(ask.stop, "no") && !heard.stopped))
@@ -225,6 +228,7 @@ static void start_daemons(void) {
     add(list, PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
     add(list, PMIX_DEBUG_TARGET, &job, PMIX_PROC);
     add(list, PMIX_DEBUG_DAEMONS_PER_NODE, &one, PMIX_UINT16);
+    add(list, PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
     PMIX_INFO_LIST_CONVERT(rc, list, &info);
     me.doing = "PMIx_Spawn of the daemons";
     rc = PMIx_Spawn(info.array, info.size, &app, 1, nspace);
@@ -241,6 +245,7 @@ static void dies(const char *where) {
 static char **read_words(char **word) {
     for (; *word && strcmp(*word, "--"); word++) {
         ask.early |= !strcmp(*word, "early");
+        ask.after |= !strcmp(*word, "after");
         ask.pause |= !strcmp(*word, "pause");
         if (!strncmp(*word, "rank=", 5))
             ask.rank = atoi(*word + 5);
@@ -301,7 +306,9 @@ int main(int argc, char **argv) {
     print_table();
     if (ask.daemon)
         start_daemons();
-    else if (strcmp(ask.stop, "no")) {
+    if (ask.after)
+        wait_for_count(&heard.daemons_ended, 1, "the end of the daemons");
+    if ((ask.after || !ask.daemon) && strcmp(ask.stop, "no")) {
         pmix_proc_t all = process(heard.job, PMIX_RANK_WILDCARD);
         release(&all);
     }

@@ -59,6 +59,8 @@ debugs daemon="$clients/debugger" -- srun "$mpi" -N2 --ntasks-per-node=2 "$clien
 ok "daemons beside the job, which let it go" well
 is "one on each host" "$(sed 's/ debugs [^:]*:/:/' "$CLIENT_DIR/daemons" | sort -n | cut -d' ' -f 1,2,4- | paste -sd';')" "0 0 0 1;1 0 2 3"
 is "who hear of its end" "$(sort "$CLIENT_DIR/ended" | uniq -c | tr -s ' \n' ' ')" " 2 ended -1 "
+debugs after daemon=/bin/true -- srun "$mpi" -N2 -n2 "$clients/hello"
+ok "the end of the daemons is that of the daemons alone" well
 is_clean "daemons"
 
 for where in held stops runs; do
