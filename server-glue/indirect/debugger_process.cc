@@ -24,6 +24,8 @@ namespace {
 constexpr std::uint32_t longest_message = 256u << 20;
 constexpr std::size_t longest_line = 64u << 10;
 constexpr auto file_name = "/job";
+// For a job's server to tell where it is, and for a launcher to end whose job has.
+constexpr Duration server_patience = std::chrono::seconds(60), launcher_patience = std::chrono::seconds(10);
 
 constexpr std::int32_t bad_ends[] = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_TERM_WO_SYNC};
 // What hosts report, which is not for handlers without codes. libpmix does not say which codes the debugger wants, but
@@ -116,6 +118,9 @@ void DebuggerProcess::launcher_says(std::string_view line) {
         return;
     nspace_ = std::move(event->text);
     to_tool(AwaitJob{start_.directory + file_name, nspace_});
+    patience_ = start_.loop.after(server_patience, [this] {
+        not_reached("its server has not told where it is; are tools switched off (tools.enabled of pmixhost.conf)?");
+    });
 }
 
 void DebuggerProcess::launcher_over() {
@@ -123,6 +128,7 @@ void DebuggerProcess::launcher_over() {
         return;
     launcher_watch_.reset();
     keepalive_watch_.reset();
+    patience_.reset();
     fail_calls(PMIX_ERR_UNREACH);
     if (!nspace_.empty()) {
         tell_start();
@@ -175,9 +181,9 @@ void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
     switch (type) {
     case Reached::type:
         return with(Reached(), [this](const Reached &reached) {
-            reached_ = reached.failure.empty();
-            if (!reached_)
-                not_reached(reached.failure);
+            patience_.reset();
+            if (!reached.failure.empty()) // posted: this is called from within the link
+                start_.loop.post([this, why = reached.failure] { not_reached(why); });
         });
     case Answer::type:
         return with(Answer(), [this](const Answer &answer) {
@@ -198,17 +204,21 @@ void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
     }
 }
 
-// The job has ended. The launcher's end comes by itself.
+// The job has ended, and the launcher's end comes by itself; or the other process came to grief.
 void DebuggerProcess::on_tool_gone() {
     start_.loop.post([this] {
         tool_.reset();
         fail_calls(PMIX_ERR_UNREACH);
+        if (!over_)
+            patience_ = start_.loop.after(launcher_patience, [this] { not_reached("the connection is lost"); });
     });
 }
 
 // A job that stands would stand for ever.
-void DebuggerProcess::not_reached(const Bytes &why) {
-    on_tool_gone();
+void DebuggerProcess::not_reached(std::string_view why) {
+    patience_.reset();
+    tool_.reset();
+    fail_calls(PMIX_ERR_UNREACH);
     if (over_ || !stops_)
         return;
     fmt::print(stderr,
@@ -244,13 +254,13 @@ void DebuggerProcess::tell_start() {
         tell(event);
 }
 
-// Without an exit code where nobody has seen all of the job.
+// Without an exit code where no bad end was heard of: the daemon that would tell leaves with its own last process. The
+// debugger, whose child it is, has the launcher's.
 void DebuggerProcess::tell_end() {
-    std::optional<int> code = reached_ ? std::optional(0) : std::nullopt;
+    std::optional<int> code;
     std::optional<pmix_proc_t> first;
     if (auto info = bad_end_ ? unpack_info(bad_end_->info)
                              : Result<Unpacked<pmix_info_t>>(error(ErrorKind::not_found, "none"))) {
-        code.reset();
         for (const auto &each : **info) {
             if (PMIX_CHECK_KEY(&each, PMIX_EXIT_CODE))
                 if (auto number = number_of(each.value))

@@ -38,7 +38,7 @@ class DebuggerProcess {
     void on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply);
     void on_tool_message(std::uint8_t type, const Bytes &payload);
     void on_tool_gone();
-    void not_reached(const Bytes &why);
+    void not_reached(std::string_view why);
     void end_launcher();
     void read_launcher();
     void launcher_says(std::string_view line);
@@ -59,12 +59,12 @@ class DebuggerProcess {
     std::unique_ptr<DebuggerServer> server_;
     std::optional<InputRelay> input_;
     std::unique_ptr<Link> tool_;
-    EventLoop::Handle launcher_watch_, keepalive_watch_;
+    EventLoop::Handle launcher_watch_, keepalive_watch_, patience_;
     std::string said_;   // by the launcher, not yet a line
     std::string nspace_; // of the job
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;
     std::uint64_t next_call_ = 1;
-    bool released_ = false, stops_ = false, reached_ = false, told_start_ = false, over_ = false, killed_ = false;
+    bool released_ = false, stops_ = false, told_start_ = false, over_ = false, killed_ = false;
     std::optional<Heard> bad_end_; // the first one
 };
 

@@ -7,7 +7,8 @@
  *        pause            does so when the file "go" is there, and makes "held" before
  *        daemon=PATH      starts "PATH daemon" on each host, which lets the job go; else this does
  *        after            this does when the daemons have ended
- *        push=TEXT        to the launcher's standard input, which then ends
+ *        bad              waits until a process has ended badly
+ *        push=TEXT        then, to the launcher's standard input, which then ends
  *        die=held|stops|runs   kills itself there
  * Prints "launcher ready", "early STATUS", "job NS", "runs", "stops at PLACE", "table N processes on H hosts",
  * "daemons NS", "end CODE" or "end CODE of RANK", "launcher gone". What the launcher prints is printed, too. */
@@ -18,11 +19,11 @@
 static struct {
     const char *stop, *daemon, *push, *die;
     int rank;
-    bool early, pause, after;
+    bool early, pause, after, bad;
 } ask = {.stop = "init", .rank = -1};
 
 static struct {
-    unsigned ready_launcher, start, launched, stopped, ended, daemons_ended, lost;
+    unsigned bad, ready_launcher, start, launched, stopped, ended, daemons_ended, lost;
     char place[64];
     pmix_nspace_t job;
     int code, first;
@@ -77,6 +78,12 @@ static void note_end(const struct event *event) {
     heard.ended++;
 }
 EVENT_HANDLER(on_end, note_end, PMIX_SUCCESS)
+
+static void note_bad(const struct event *event) {
+    (void)event;
+    heard.bad++;
+}
+EVENT_HANDLER(on_bad, note_bad, PMIX_SUCCESS)
 
 static void note_lost(const struct event *event) {
     (void)event;
@@ -245,6 +252,7 @@ static void dies(const char *where) {
 static char **read_words(char **word) {
     for (; *word && strcmp(*word, "--"); word++) {
         ask.early |= !strcmp(*word, "early");
+        ask.bad |= !strcmp(*word, "bad");
         ask.after |= !strcmp(*word, "after");
         ask.pause |= !strcmp(*word, "pause");
         if (!strncmp(*word, "rank=", 5))
@@ -272,7 +280,8 @@ int main(int argc, char **argv) {
     must(PMIx_tool_init(&me.proc, info, 2));
     me.low_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     pmix_status_t lost = PMIX_ERR_LOST_CONNECTION, ready = PMIX_READY_FOR_DEBUG, end = PMIX_EVENT_JOB_END,
-                  launcher_ready = PMIX_LAUNCHER_READY, job[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE};
+                  bad = PMIX_ERR_EXIT_NONZERO_TERM, launcher_ready = PMIX_LAUNCHER_READY,
+                  job[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE};
     register_nb(&lost, 1, on_lost);
     pmix_proc_t launcher = start_launcher(launcher_words);
     connect_to(&launcher);
@@ -280,6 +289,7 @@ int main(int argc, char **argv) {
     register_nb(job, 2, on_job);
     register_nb(&ready, 1, on_ready);
     register_nb(&end, 1, on_end);
+    register_nb(&bad, 1, on_bad);
     wait_for_count(&heard.ready_launcher, 1, "PMIX_LAUNCHER_READY");
     say("launcher ready");
     if (ask.early) {
@@ -312,6 +322,8 @@ int main(int argc, char **argv) {
         pmix_proc_t all = process(heard.job, PMIX_RANK_WILDCARD);
         release(&all);
     }
+    if (ask.bad)
+        wait_for_count(&heard.bad, 1, "a bad end");
     if (ask.push)
         push(&launcher);
     wait_for_count(&heard.ended, 1, "PMIX_EVENT_JOB_END");

@@ -29,7 +29,7 @@ configure '[tools]' "$rule"
 debugs -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "a job that stops in PMIx_Init" well
 is "what the debugger sees" "$(story)" \
-    "launcher ready stops at pmix-init runs table 4 processes on 2 hosts end 0 launcher gone"
+    "launcher ready stops at pmix-init runs table 4 processes on 2 hosts end -1 launcher gone"
 is "the job says what it always does" "$(grep -c '^rank [0-3] of 4 on' <<<"$output")" 4
 is_clean "stopped"
 
@@ -40,7 +40,7 @@ wait
 ok "a debugger that takes its time" well
 is "nobody else can connect meanwhile" "$(test -e "$test_dir/ports" && cat "$test_dir/ports")" ""
 
-debugs early stop=exec -- srun "$mpi" -N2 -n2 sh -c 'env; exit $((SLURM_PROCID * 3))'
+debugs early stop=exec bad push=go -- srun "$mpi" -N2 -n2 sh -c 'env; [ $SLURM_PROCID = 0 ] || exit 3; read -r word'
 ok "one that stops at its first instruction" well
 is "and ends badly" "$(story)" \
     "launcher ready early PMIX_ERR_NOT_AVAILABLE stops at exec runs table 2 processes on 2 hosts end 3 of 1 launcher gone"
@@ -50,7 +50,7 @@ is "no variable of the debugger's comes to the tasks" \
 debugs stop=no push=words -- srun "$mpi" -N1 -n1 sh -c 'while read -r word; do echo "read $word"; done'
 ok "one that does not stop" well
 is "the launcher's input is the debugger's" "$(grep '^read' <<<"$output")" "read words"
-is "it is told all the same" "$(story)" "launcher ready runs table 1 processes on 1 hosts end 0 launcher gone"
+is "it is told all the same" "$(story)" "launcher ready runs table 1 processes on 1 hosts end -1 launcher gone"
 
 debugs rank=1 -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "one rank stops" well
