@@ -65,7 +65,14 @@ Result<void> begin_indirect_launch(const std::string &program) {
     auto input = channel ? input_for_debugger() : Result<FdPair>(channel.failure());
     if (!input)
         return input.failure();
-    UniqueFd keepalive(descriptor(keepalive_variable)); // the end of the debugger is not this process' business
+    auto own = moved_up(channel->first.get()); // above the standard streams, which may be closed
+    if (!own)
+        return own.failure();
+    channel->first.reset();
+    struct stat what {};
+    int named = descriptor(keepalive_variable);
+    bool is_pipe = named >= 0 && ::fstat(named, &what) == 0 && S_ISFIFO(what.st_mode);
+    UniqueFd keepalive(is_pipe ? named : -1); // the end of the debugger is not this process' business
     CleanSpawn spawn{"the debugger's launcher", {program}, {}, environ};
     std::vector<UniqueFd> moved;
     auto give = [&](const UniqueFd &fd) -> Result<void> {
@@ -93,19 +100,19 @@ Result<void> begin_indirect_launch(const std::string &program) {
         return pid.failure();
     if (input->first)
         ::dup2(input->first.get(), STDIN_FILENO);
-    setenv(std::string(indirect_fd_variable).c_str(), std::to_string(channel->first.release()).c_str(), 1);
+    setenv(std::string(indirect_fd_variable).c_str(), std::to_string(own->release()).c_str(), 1);
     return {};
 }
 
 UniqueFd take_indirect_channel() {
-    UniqueFd fd(descriptor(std::string(indirect_fd_variable).c_str()));
+    int fd = descriptor(std::string(indirect_fd_variable).c_str());
     unsetenv(std::string(indirect_fd_variable).c_str());
-    int type = 0;
-    socklen_t length = sizeof type;
+    ucred made_by{};
+    socklen_t length = sizeof made_by;
     // The user's environment may say anything.
-    if (fd && (getsockopt(fd.get(), SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM))
-        fd.release();
-    return fd;
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &made_by, &length) != 0 || made_by.pid != ::getpid())
+        return {};
+    return UniqueFd(fd);
 }
 
 Result<Released> await_release(int channel) {

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <vector>
 
 namespace pmixhost::indirect {
 
@@ -25,26 +26,37 @@ std::uint16_t peer_port(int fd) {
     return address.ss_family == AF_INET6 ? ntohs(reinterpret_cast<sockaddr_in6 &>(address).sin6_port) : 0;
 }
 
-} // namespace
-
-Result<void> check_debugger(std::string_view uri) {
+std::uint16_t port_of(std::string_view uri) {
     std::uint16_t port = 0;
     std::string_view digits = uri.substr(uri.rfind(':') + 1);
     auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (code != std::errc() || end != digits.data() + digits.size() || port == 0)
-        return error(ErrorKind::invalid, "PMIX_LAUNCHER_RNDZ_URI is '{}', which ends with no port", printable(uri));
-    auto owners = SocketOwners::open();
-    if (!owners)
-        return owners.failure();
-    bool found = false;
+    return code == std::errc() && end == digits.data() + digits.size() ? port : 0;
+}
+
+std::vector<int> connections_to(std::uint16_t port) {
+    std::vector<int> all;
     std::error_code failed;
     for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd", failed)) {
         int fd = -1;
         std::string name = entry.path().filename();
         std::from_chars(name.data(), name.data() + name.size(), fd);
-        if (peer_port(fd) != port)
-            continue;
-        found = true;
+        if (peer_port(fd) == port)
+            all.push_back(fd);
+    }
+    return all;
+}
+
+} // namespace
+
+Result<void> check_debugger(std::string_view uri) {
+    std::uint16_t port = port_of(uri);
+    if (port == 0)
+        return error(ErrorKind::invalid, "PMIX_LAUNCHER_RNDZ_URI is '{}', which ends with no port", printable(uri));
+    auto owners = SocketOwners::open();
+    if (!owners)
+        return owners.failure();
+    auto connections = connections_to(port);
+    for (int fd : connections) {
         auto owner = owners->peer_of(fd);
         if (!owner)
             return error(ErrorKind::denied, "whose the debugger at {} is cannot be told: {}", printable(uri),
@@ -53,9 +65,13 @@ Result<void> check_debugger(std::string_view uri) {
             return error(ErrorKind::denied, "at {} there is a process of uid {}, and no debugger of yours",
                          printable(uri), owner->uid);
     }
-    if (!found)
+    if (connections.empty())
         return error(ErrorKind::unreachable, "there is no connection to a debugger at {}", printable(uri));
     return {};
+}
+
+bool debugger_is_connected(std::string_view uri) {
+    return !connections_to(port_of(uri)).empty();
 }
 
 } // namespace pmixhost::indirect

@@ -13,4 +13,7 @@ namespace pmixhost::indirect {
 // thread.
 Result<void> check_debugger(std::string_view uri);
 
+// Is there such a connection? libpmix tells its host of none that ended in order.
+bool debugger_is_connected(std::string_view uri);
+
 } // namespace pmixhost::indirect

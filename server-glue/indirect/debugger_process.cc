@@ -24,8 +24,10 @@ namespace {
 constexpr std::uint32_t longest_message = 256u << 20;
 constexpr std::size_t longest_line = 64u << 10;
 constexpr auto file_name = "/job";
-// For a job's server to tell where it is, and for a launcher to end whose job has.
-constexpr Duration server_patience = std::chrono::seconds(60), launcher_patience = std::chrono::seconds(10);
+// For a job's server to tell where it is, once there is a job: its hosts may have to start first. For a launcher to end
+// whose job has, or that was refused. For what the other process has still to say at the end.
+constexpr Duration server_patience = std::chrono::minutes(10), launcher_patience = std::chrono::seconds(10),
+                   last_words = std::chrono::seconds(1), look_again = std::chrono::seconds(1);
 
 constexpr std::int32_t bad_ends[] = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_TERM_WO_SYNC};
 // What hosts report, which is not for handlers without codes. libpmix does not say which codes the debugger wants, but
@@ -47,18 +49,21 @@ DebuggerProcess::DebuggerProcess(Start start, std::function<void()> on_end)
 
 Result<void> DebuggerProcess::open() {
     DebuggerServer::Events events;
-    events.on_works = [this] { server_->tell({PMIX_LAUNCHER_READY, start_.nspace, start_.rank, {}}); };
+    events.on_works = [this] {
+        server_->tell({PMIX_LAUNCHER_READY, start_.nspace, start_.rank, {}});
+        watch_debugger();
+    };
     events.on_released = [this](Result<LaunchWishes> wishes) { on_released(std::move(wishes)); };
     events.on_call = [this](Call call, DebuggerServer::Reply reply) { on_call(std::move(call), std::move(reply)); };
-    events.on_notify = [this](const Notify &event) {
-        if (event.code == PMIX_EVENT_JOB_END)
-            debugger_gone(); // in so many words: the standard has it for launchers
-        else
-            to_tool(event);
-    };
+    events.on_notify = [this](const Notify &event) { on_notify(event); };
     events.on_listen = [this](const Listen &codes) { to_tool(codes); };
     events.on_input = [this](Bytes bytes, bool last, const DebuggerServer::Reply &reply) {
         on_input(std::move(bytes), last, reply);
+    };
+    events.on_signal = [this](int signal, const DebuggerServer::Reply &reply) {
+        bool sent =
+            start_.launcher_end && syscall(SYS_pidfd_send_signal, start_.launcher_end.get(), signal, nullptr, 0) == 0;
+        reply({0, sent ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, {}, {}});
     };
     events.on_debugger_gone = [this] { debugger_gone(); };
     auto server = DebuggerServer::start(start_.loop, start_.nspace, start_.rank, std::move(events));
@@ -75,6 +80,13 @@ Result<void> DebuggerProcess::open() {
     input_.emplace(start_.loop, STDIN_FILENO, std::move(start_.input));
     launcher_watch_ =
         start_.loop.watch(start_.launcher.get(), EventLoop::readable, [this](unsigned) { read_launcher(); });
+    // The launcher does not hear of Ctrl-C while it waits for the word.
+    std::size_t next = 0;
+    for (int signal : {SIGINT, SIGTERM, SIGHUP})
+        signals_[next++] = start_.loop.on_signal(signal, [this] {
+            if (!released_)
+                say(start_.launcher.get(), refused_line("interrupted"));
+        });
     if (start_.keepalive)
         keepalive_watch_ =
             start_.loop.watch(start_.keepalive.get(), EventLoop::readable, [this](unsigned) { debugger_gone(); });
@@ -87,10 +99,48 @@ void DebuggerProcess::on_released(Result<LaunchWishes> wishes) {
     if (auto ours = check_debugger(start_.debugger_uri); wishes && !ours)
         wishes = ours.failure();
     if (!wishes)
-        return say(start_.launcher.get(), refused_line(wishes.failure().text));
+        return refuse(wishes.failure().text);
     released_ = true;
     stops_ = !wishes->stops.empty();
     say(start_.launcher.get(), Released{start_.directory + file_name, wishes->stops.text()}.line());
+}
+
+// A launcher that waits for its allocation hears of it hours later.
+void DebuggerProcess::refuse(const std::string &why) {
+    say(start_.launcher.get(), refused_line(why));
+    patience_ = start_.loop.after(launcher_patience, [this, why] {
+        fmt::print(stderr, "pmixhost: {}\n", one_line(why));
+        end_launcher();
+    });
+}
+
+// libpmix does not tell of a debugger that leaves in order.
+void DebuggerProcess::watch_debugger() {
+    bool connected = debugger_is_connected(start_.debugger_uri);
+    if (connected_ && !connected)
+        return debugger_gone();
+    connected_ = connected;
+    look_ = start_.loop.after(look_again, [this] { watch_debugger(); });
+}
+
+// Before the release nothing counts that came over the connection. The end of a job is for a launcher its own, in so
+// many words (standard, "Indirect launch"), where no other job is named.
+void DebuggerProcess::on_notify(const Notify &event) {
+    if (!released_)
+        return;
+    if (event.code == PMIX_EVENT_JOB_END) {
+        std::vector<Process> affected;
+        auto info = unpack_info(event.info);
+        for (const auto &each : info ? **info : std::vector<pmix_info_t>())
+            if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC))
+                read_processes(each.value, affected);
+        if (affected.empty() || affected.front().nspace == start_.nspace)
+            debugger_gone();
+        return;
+    }
+    if (event.code == PMIX_DEBUGGER_RELEASE)
+        stops_ = false;
+    to_tool(event);
 }
 
 // --- the launcher
@@ -128,8 +178,19 @@ void DebuggerProcess::launcher_over() {
         return;
     launcher_watch_.reset();
     keepalive_watch_.reset();
-    patience_.reset();
+    look_.reset();
     fail_calls(PMIX_ERR_UNREACH);
+    patience_.reset();
+    if (tool_ && reached_)
+        patience_ = start_.loop.after(last_words, [this] { told_end(); });
+    else
+        told_end();
+}
+
+void DebuggerProcess::told_end() {
+    if (std::exchange(told_end_, true))
+        return;
+    patience_.reset();
     if (!nspace_.empty()) {
         tell_start();
         tell_end();
@@ -139,6 +200,8 @@ void DebuggerProcess::launcher_over() {
 
 void DebuggerProcess::debugger_gone() {
     keepalive_watch_.reset();
+    if (!over_)
+        read_launcher(); // it may have ended before
     if (over_ || std::exchange(killed_, true))
         return;
     end_launcher();
@@ -152,11 +215,15 @@ void DebuggerProcess::on_call(Call call, DebuggerServer::Reply reply) {
     if (!released_ || over_ || !tool_)
         return reply({0, over_ || !tool_ ? PMIX_ERR_UNREACH : PMIX_ERR_NOT_AVAILABLE, {}, {}});
     call.id = next_call_++;
+    if (call.kind == CallKind::spawn)
+        stops_ = false; // debugger daemons let go, too
     calls_.emplace(call.id, std::move(reply));
     to_tool(call);
 }
 
 void DebuggerProcess::on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply) {
+    if (!released_)
+        return reply({0, PMIX_ERR_NOT_AVAILABLE, {}, {}});
     auto taken = over_ ? InputRelay::Taken::closed : input_->push(std::move(bytes), last);
     reply({0,
            taken == InputRelay::Taken::yes    ? PMIX_SUCCESS
@@ -182,7 +249,8 @@ void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
     case Reached::type:
         return with(Reached(), [this](const Reached &reached) {
             patience_.reset();
-            if (!reached.failure.empty()) // posted: this is called from within the link
+            reached_ = reached.failure.empty();
+            if (!reached_) // posted: this is called from within the link
                 start_.loop.post([this, why = reached.failure] { not_reached(why); });
         });
     case Answer::type:
@@ -209,7 +277,9 @@ void DebuggerProcess::on_tool_gone() {
     start_.loop.post([this] {
         tool_.reset();
         fail_calls(PMIX_ERR_UNREACH);
-        if (!over_)
+        if (over_)
+            told_end();
+        else
             patience_ = start_.loop.after(launcher_patience, [this] { not_reached("the connection is lost"); });
     });
 }
@@ -217,10 +287,10 @@ void DebuggerProcess::on_tool_gone() {
 // A job that stands would stand for ever.
 void DebuggerProcess::not_reached(std::string_view why) {
     patience_.reset();
-    tool_.reset();
-    fail_calls(PMIX_ERR_UNREACH);
     if (over_ || !stops_)
         return;
+    tool_.reset();
+    fail_calls(PMIX_ERR_UNREACH);
     fmt::print(stderr,
                "pmixhost: the debugger does not reach the job whose processes shall stop for it, so it is ended: {}\n",
                one_line(why));

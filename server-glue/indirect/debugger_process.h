@@ -34,6 +34,10 @@ class DebuggerProcess {
 
   private:
     void on_released(Result<LaunchWishes> wishes);
+    void on_notify(const Notify &event);
+    void refuse(const std::string &why);
+    void watch_debugger();
+    void told_end();
     void on_call(Call call, DebuggerServer::Reply reply);
     void on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply);
     void on_tool_message(std::uint8_t type, const Bytes &payload);
@@ -59,12 +63,14 @@ class DebuggerProcess {
     std::unique_ptr<DebuggerServer> server_;
     std::optional<InputRelay> input_;
     std::unique_ptr<Link> tool_;
-    EventLoop::Handle launcher_watch_, keepalive_watch_, patience_;
+    EventLoop::Handle launcher_watch_, keepalive_watch_, patience_, look_, signals_[3];
     std::string said_;   // by the launcher, not yet a line
     std::string nspace_; // of the job
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;
     std::uint64_t next_call_ = 1;
-    bool released_ = false, stops_ = false, told_start_ = false, over_ = false, killed_ = false;
+    // stops_: processes stand, and nobody has let them go.
+    bool released_ = false, stops_ = false, reached_ = false, connected_ = false, told_end_ = false,
+         told_start_ = false, over_ = false, killed_ = false;
     std::optional<Heard> bad_end_; // the first one
 };
 

@@ -5,6 +5,7 @@
 #include "server-glue/library/connected_server.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/info_list.h"
+#include "server-glue/library/iof_deregistration.h"
 #include "server-glue/library/library_version.h"
 #include "server-glue/library/pmix_library.h"
 
@@ -13,12 +14,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 
 namespace pmixhost::indirect {
 
 // What libpmix' table of functions, which has no argument of ours, calls.
 static std::atomic<DebuggerServer *> the_server = nullptr;
 
+static constexpr const char *stop_pulling = "pmix.iof.stop"; // PMIX_IOF_STOP, which libpmix has for itself
 static constexpr Duration end_patience = std::chrono::seconds(3);
 static constexpr Duration look_again = std::chrono::milliseconds(10);
 static constexpr int rounds_to_send = 5;
@@ -106,8 +109,30 @@ pmix_status_t on_query(pmix_proc_t *, pmix_query_t queries[], std::size_t count,
     });
 }
 
+// Of what can be done to a process, the launcher takes signals.
+pmix_status_t signal_launcher(const pmix_info_t directives[], std::size_t count, pmix_info_cbfunc_t callback,
+                              void *data) {
+    int signal = 0;
+    for (std::size_t i = 0; directives && i < count; ++i) {
+        auto number = number_of(directives[i].value);
+        if (PMIX_CHECK_KEY(&directives[i], PMIX_JOB_CTRL_KILL) && flag_of(directives[i].value))
+            signal = SIGKILL;
+        else if (PMIX_CHECK_KEY(&directives[i], PMIX_JOB_CTRL_TERMINATE) && flag_of(directives[i].value))
+            signal = SIGTERM;
+        else if (PMIX_CHECK_KEY(&directives[i], PMIX_JOB_CTRL_SIGNAL) && number && *number > 0 && *number < NSIG)
+            signal = static_cast<int>(*number);
+    }
+    if (signal == 0)
+        return PMIX_ERR_NOT_SUPPORTED;
+    return Upcalled::post([signal, callback, data](DebuggerServer &server, const auto &events) {
+        events.on_signal(signal, list_reply(server, callback, data));
+    });
+}
+
 pmix_status_t on_control(const pmix_proc_t *, const pmix_proc_t targets[], std::size_t target_count,
                          const pmix_info_t directives[], std::size_t count, pmix_info_cbfunc_t callback, void *data) {
+    if (Upcalled::is_here(targets, target_count))
+        return signal_launcher(directives, count, callback, data);
     auto first = pack(targets, target_count, PMIX_PROC);
     auto second = pack_info(directives, count);
     if (!first || !second)
@@ -148,8 +173,12 @@ pmix_status_t on_deregister(pmix_status_t *, std::size_t, pmix_op_cbfunc_t, void
 }
 
 // The launcher's output goes to who started it, without this.
-pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t[], std::size_t,
-                      pmix_iof_channel_t, pmix_op_cbfunc_t, void *) {
+pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_info_t directives[],
+                      std::size_t directive_count, pmix_iof_channel_t, pmix_op_cbfunc_t, void *data) {
+    for (std::size_t i = 0; directives && i < directive_count; ++i)
+        if (PMIX_CHECK_KEY(&directives[i], stop_pulling) && library_answers_iof_deregistrations_astray() &&
+            library_is_of_headers())
+            pmixhost_mend_iof_deregistration(data);
     return !procs || Upcalled::is_here(procs, count) ? PMIX_OPERATION_SUCCEEDED : PMIX_ERR_NOT_SUPPORTED;
 }
 

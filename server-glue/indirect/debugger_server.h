@@ -28,6 +28,7 @@ class DebuggerServer {
         std::function<void(Notify event)> on_notify;           // for processes of the job
         std::function<void(Listen codes)> on_listen;
         std::function<void(Bytes bytes, bool last, Reply reply)> on_input; // for the launcher
+        std::function<void(int signal, Reply reply)> on_signal;            // likewise
         std::function<void()> on_debugger_gone;                            // may come more than once
     };
     // `nspace` and `rank`: what the debugger calls this process. Fails (limit, system).

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <filesystem>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 using namespace pmixhost;
@@ -47,14 +48,16 @@ class OwnDirectory {
     OwnDirectory() {
         std::error_code none;
         std::string base = std::filesystem::temp_directory_path(none);
-        path_ = (base.empty() ? "/tmp" : base) + "/pmixhost-indirect.XXXXXX";
+        path_ = (base.starts_with('/') ? base : "/tmp") + "/pmixhost-indirect.XXXXXX";
         if (!::mkdtemp(path_.data()))
             path_.clear();
     }
-    ~OwnDirectory() {
+    ~OwnDirectory() { remove(); }
+    void remove() {
         std::error_code ignored;
         if (!path_.empty())
             std::filesystem::remove_all(path_, ignored);
+        path_.clear();
     }
     OwnDirectory(const OwnDirectory &) = delete;
     const std::string &path() const { return path_; }
@@ -68,6 +71,18 @@ int fail(std::string_view why) {
     return 1;
 }
 
+// A pidfd of who has made the socket, as long as that is this process' parent. Whoever else is the parent is to get no
+// signals.
+UniqueFd launcher_behind(int socket) {
+    ucred made_by{};
+    socklen_t size = sizeof made_by;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &made_by, &size) != 0 || made_by.pid <= 0)
+        return {};
+    UniqueFd launcher(static_cast<int>(syscall(SYS_pidfd_open, made_by.pid, 0)));
+    return getppid() == made_by.pid ? std::move(launcher) : UniqueFd();
+}
+
+// Ends this process, and nothing but: libpmix' threads may be calling up, and one may be in PMIx_server_init for ever.
 int debugger_process(UniqueFd tool, UniqueFd keepalive, bool relays) {
     auto loop = EventLoop::create([](const std::string &what) { fail("internal error: " + what); });
     OwnDirectory directory;
@@ -76,8 +91,7 @@ int debugger_process(UniqueFd tool, UniqueFd keepalive, bool relays) {
     if (directory.path().empty())
         return fail(fmt::format("no directory can be made: {}", std::strerror(errno)));
     const char *nspace = std::getenv("PMIX_NAMESPACE"), *uri = std::getenv("PMIX_LAUNCHER_RNDZ_URI");
-    DebuggerProcess process({**loop, given(launcher_fd),
-                             UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0))),
+    DebuggerProcess process({**loop, given(launcher_fd), launcher_behind(launcher_fd),
                              relays ? given(input_fd) : UniqueFd(), std::move(keepalive), std::move(tool),
                              directory.path(), nspace ? nspace : fmt::format("pmixhost.indirect.{}", getpid()),
                              number_in<std::uint32_t>("PMIX_RANK", 0), uri ? uri : ""},
@@ -85,15 +99,37 @@ int debugger_process(UniqueFd tool, UniqueFd keepalive, bool relays) {
     if (auto opened = process.open(); !opened)
         return fail(opened.failure().text);
     auto ran = (*loop)->run();
-    return ran ? 0 : fail(ran.failure().text);
+    int code = ran ? 0 : fail(ran.failure().text);
+    directory.remove();
+    std::fflush(nullptr);
+    ::_exit(code);
+}
+
+// It ends with the launcher, which signals are for.
+void ignore_signals() {
+    for (int signal = 1; signal < NSIG; ++signal) {
+        switch (signal) {
+        case SIGCHLD:
+        case SIGCONT:
+        case SIGSEGV:
+        case SIGBUS:
+        case SIGFPE:
+        case SIGILL:
+        case SIGABRT:
+        case SIGTRAP:
+        case SIGSYS:
+            break;
+        default:
+            std::signal(signal, SIG_IGN); // in vain for some
+        }
+    }
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
     try {
-        for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP})
-            std::signal(signal, SIG_IGN); // it ends with the launcher, for which these are
+        ignore_signals();
         bool relays = argc == 2 && std::strcmp(argv[1], "relay") == 0;
         auto sides = make_socket_pair(SOCK_STREAM, SOCK_NONBLOCK);
         if (!sides)
@@ -117,9 +153,7 @@ int main(int argc, char **argv) {
             return tool_process(std::move(sides->second));
         }
         sides->second.reset();
-        int code = debugger_process(std::move(sides->first), std::move(own_keepalive), relays);
-        std::fflush(nullptr);
-        ::_exit(code); // libpmix' threads may be calling up
+        return debugger_process(std::move(sides->first), std::move(own_keepalive), relays);
     } catch (const std::exception &e) {
         return fail(e.what());
     }

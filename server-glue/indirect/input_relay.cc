@@ -15,6 +15,7 @@ InputRelay::InputRelay(EventLoop &loop, int from, UniqueFd to) : loop_(loop), fr
         return;
     ::fcntl(to_.get(), F_SETFL, O_NONBLOCK);
     struct stat what {};
+    is_file_ = from_ >= 0 && ::fstat(from_, &what) == 0 && S_ISREG(what.st_mode);
     can_wait_ = from_ >= 0 && ::fstat(from_, &what) == 0 && (S_ISFIFO(what.st_mode) || S_ISSOCK(what.st_mode));
     watch();
 }
@@ -24,6 +25,7 @@ InputRelay::Taken InputRelay::push(Bytes bytes, bool last) {
         return Taken::closed;
     if (kept_bytes_ + bytes.size() > most_kept)
         return Taken::full;
+    pushed_ = true;
     kept_bytes_ += bytes.size();
     if (!bytes.empty())
         kept_.push_back(std::move(bytes));
@@ -55,7 +57,8 @@ void InputRelay::read_some() {
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got <= 0) {
-        from_ = -1; // the debugger may have more
+        from_ = -1; // the debugger may have more, but where the user has said what there is
+        last_ = last_ || (is_file_ && !pushed_);
     } else {
         kept_.emplace_back(bytes, static_cast<std::size_t>(got));
         kept_bytes_ += static_cast<std::size_t>(got);

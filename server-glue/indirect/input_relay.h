@@ -1,5 +1,6 @@
 // The standard input of the launcher whose debugger pushes to it: a pipe, into which goes what the launcher had as
-// input itself, and what the debugger pushes. All in the loop's thread; nothing waits.
+// input itself, and what the debugger pushes. It ends when the debugger says so, or with a file that was the input. All
+// in the loop's thread; nothing waits.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -32,7 +33,7 @@ class InputRelay {
     UniqueFd to_;
     std::deque<Bytes> kept_;
     std::size_t kept_bytes_ = 0, written_of_first_ = 0;
-    bool last_ = false, can_wait_ = false;
+    bool last_ = false, can_wait_ = false, is_file_ = false, pushed_ = false;
     EventLoop::Handle reads_, writes_;
 };
 

@@ -113,6 +113,21 @@ void input_is_the_launchers_own_and_the_debuggers(void **) {
     assert_string_equal(all.substr(300'000).c_str(), "end|");
 }
 
+// The user has said what there is.
+void a_file_ends_the_input(void **) {
+    Loop with;
+    auto to = make_pipe();
+    ::fcntl(to->first.get(), F_SETFL, O_NONBLOCK);
+    char path[] = "/tmp/pmixhost-unit-input.XXXXXX";
+    UniqueFd file(::mkstemp(path));
+    ::unlink(path);
+    assert_int_equal(::write(file.get(), "file", 4), 4);
+    assert_int_equal(::lseek(file.get(), 0, SEEK_SET), 0);
+    InputRelay relay(*with.loop, file.get(), std::move(to->second));
+    assert_string_equal(read_some(*with.loop, to->first.get(), SIZE_MAX).c_str(), "file|");
+    assert_int_equal(relay.push("more", false), InputRelay::Taken::closed);
+}
+
 void input_that_is_not_read_has_a_bound(void **) {
     Loop with;
     auto to = make_pipe();
@@ -153,7 +168,10 @@ void the_debugger_is_the_users_own(void **) {
     assert_int_equal(check_debugger(uri).failure().kind, ErrorKind::unreachable);
     assert_int_equal(::connect(fd.get(), generic(address), sizeof address), 0);
     UniqueFd accepted(::accept(listener.get(), nullptr, nullptr));
-    assert_true(check_debugger(uri).ok());
+    assert_true(check_debugger(uri).ok() && debugger_is_connected(uri));
+    fd.reset();
+    accepted.reset();
+    assert_false(debugger_is_connected(uri));
     for (const char *other : {"", "debugger.0", "debugger.0;tcp4://127.0.0.1:", "debugger.0;tcp4://127.0.0.1:port",
                               "debugger.0;tcp4://127.0.0.1:99999"})
         assert_int_equal(check_debugger(other).failure().kind, ErrorKind::invalid);
@@ -258,6 +276,7 @@ int main() {
         cmocka_unit_test(a_release_says_where_and_how),
         cmocka_unit_test(directives_are_read),
         cmocka_unit_test(input_is_the_launchers_own_and_the_debuggers),
+        cmocka_unit_test(a_file_ends_the_input),
         cmocka_unit_test(input_that_is_not_read_has_a_bound),
         cmocka_unit_test(the_debugger_is_the_users_own),
         cmocka_unit_test(another_users_is_not_obeyed),

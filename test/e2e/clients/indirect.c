@@ -10,6 +10,8 @@
  *        bad              waits until a process has ended badly
  *        push=TEXT        then, to the launcher's standard input, which then ends
  *        die=held|stops|runs   kills itself there
+ *        leave            finalizes and ends while it holds the launcher
+ *        nohup            the launcher has no keep-alive pipe (PMIX_NOHUP)
  * Prints "launcher ready", "early STATUS", "job NS", "runs", "stops at PLACE", "table N processes on H hosts",
  * "daemons NS", "end CODE" or "end CODE of RANK", "launcher gone". What the launcher prints is printed, too. */
 #include "events.h"
@@ -19,7 +21,7 @@
 static struct {
     const char *stop, *daemon, *push, *die;
     int rank;
-    bool early, pause, after, bad;
+    bool early, pause, after, bad, leave, nohup;
 } ask = {.stop = "init", .rank = -1};
 
 static struct {
@@ -137,6 +139,8 @@ static pmix_proc_t start_launcher(char **words) {
     PMIX_INFO_LIST_CONVERT(rc, launch, &of_launch);
     PMIX_INFO_LIST_START(job);
     add(job, PMIX_SPAWN_TOOL, NULL, PMIX_BOOL);
+    if (ask.nohup)
+        add(job, PMIX_NOHUP, NULL, PMIX_BOOL);
     add(job, PMIX_LAUNCH_DIRECTIVES, &of_launch, PMIX_DATA_ARRAY);
     add(job, PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
     add(job, PMIX_FWD_STDERR, NULL, PMIX_BOOL);
@@ -252,6 +256,8 @@ static void dies(const char *where) {
 static char **read_words(char **word) {
     for (; *word && strcmp(*word, "--"); word++) {
         ask.early |= !strcmp(*word, "early");
+        ask.leave |= !strcmp(*word, "leave");
+        ask.nohup |= !strcmp(*word, "nohup");
         ask.bad |= !strcmp(*word, "bad");
         ask.after |= !strcmp(*word, "after");
         ask.pause |= !strcmp(*word, "pause");
@@ -298,6 +304,11 @@ int main(int argc, char **argv) {
         say("early %s", status_name(query("nobody", &results, &count)));
     }
     dies("held");
+    if (ask.leave) {
+        must(PMIx_tool_finalize());
+        say("ok 0");
+        return 0;
+    }
     if (ask.pause) {
         close(open("held", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
         me.doing = "waiting for a file";

@@ -33,17 +33,30 @@ is "what the debugger sees" "$(story)" \
 is "the job says what it always does" "$(grep -c '^rank [0-3] of 4 on' <<<"$output")" 4
 is_clean "stopped"
 
-# While the debugger holds srun. Its own port is the only one.
-(until_true 30 test -e "$test_dir/held" && on_host head ss -Hltnp | grep pmixhost-ind >"$test_dir/ports"; : >"$test_dir/go") &
+# While the debugger holds srun: what listens, and that a signal for all of srun's group is srun's.
+held() { # COMMAND ...
+    rm -f "$test_dir/held" "$test_dir/go"
+    (until_true 30 test -e "$test_dir/held" && "$@"; : >"$test_dir/go") &
+}
+look() {
+    on_host head ss -Hltnp >"$test_dir/ports"
+    nothing_runs || : >"$test_dir/runs"
+    on_host head pkill -USR1 -f libexec/pmixhost/pmixhost-indirect
+}
+held look
 debugs pause stop=no push=words -- srun "$mpi" -n1 sh -c 'read -r word'
 wait
 ok "a debugger that takes its time" well
-is "nobody else can connect meanwhile" "$(test -e "$test_dir/ports" && cat "$test_dir/ports")" ""
+like "srun listens meanwhile" "$(cat "$test_dir/ports")" '"srun"'
+is "nobody else can connect meanwhile" "$(grep pmixhost-ind "$test_dir/ports")" ""
+ok "it would be seen if something were left" test -e "$test_dir/runs"
 
 debugs early stop=exec bad push=go -- srun "$mpi" -N2 -n2 sh -c 'env; [ $SLURM_PROCID = 0 ] || exit 3; read -r word'
 ok "one that stops at its first instruction" well
 is "and ends badly" "$(story)" \
     "launcher ready early PMIX_ERR_NOT_AVAILABLE stops at exec runs table 2 processes on 2 hosts end 3 of 1 launcher gone"
+is "the tasks' environment is seen" "$(grep -c '^SLURM_PROCID=' <<<"$output")" 2
+is "they are in their own namespace alone" "$(grep '^PMIX_NAMESPACE=' <<<"$output" | grep -vc '=slurm\.')" 0
 is "no variable of the debugger's comes to the tasks" \
     "$(grep -E '^(PMIX_LAUNCHER|PMIX_KEEPALIVE|PMIXHOST_INDIRECT|PMIXHOST_DEBUG_STOP|PMIX_SERVER_NSPACE)' <<<"$output")" ""
 
@@ -69,6 +82,17 @@ for where in held stops runs; do
     debugs "${how[@]}" die=$where -- srun "$mpi" -N2 -n2 sh -c "$clients/hello; exec sleep 60"
     is_clean "the debugger is killed, $where"
 done
+
+held on_host head pkill -INT -f libexec/pmixhost/pmixhost-indirect
+debugs pause -- srun "$mpi" -N2 -n2 "$clients/hello"
+wait
+like "Ctrl-C ends srun while it is held" "$output" 'interrupted'
+is_clean "interrupted"
+debugs nohup die=held -- srun "$mpi" -N2 -n2 "$clients/hello"
+is_clean "the debugger is killed, without a pipe"
+debugs nohup leave -- srun "$mpi" -N2 -n2 "$clients/hello"
+ok "a debugger leaves in order" well
+is_clean "it leaves"
 
 debugs -- srun "$mpi" -N1 -n1 : -N1 -n1 "$clients/hello"
 ok "a heterogeneous step is refused" failed
