@@ -24,7 +24,7 @@ static std::atomic<DebuggerServer *> the_server = nullptr;
 static constexpr const char *stop_pulling = "pmix.iof.stop"; // PMIX_IOF_STOP, which libpmix has for itself
 static constexpr Duration end_patience = std::chrono::seconds(3);
 static constexpr Duration look_again = std::chrono::milliseconds(10);
-static constexpr int rounds_to_send = 5;
+static constexpr Duration linger = std::chrono::milliseconds(300);
 
 // The way from an upcall to the loop.
 struct Upcalled {
@@ -313,22 +313,18 @@ void DebuggerServer::tell(Heard event) {
     });
 }
 
+// What was told last is in queues of libpmix, here and at the debugger, where the end of the connection that comes at
+// the same moment is heard before it. Nobody says when they are empty.
 void DebuggerServer::end(std::function<void()> done) {
-    patience_ = loop_.after(end_patience, [this] { ended(); });
     done_ = std::move(done);
-    if (works_)
-        go_round(rounds_to_send);
-    else
-        loop_.post([this] { ended(); });
-}
-
-// What was told is in libpmix' queues, which it drops when it ends. Each round lets its thread wait for sockets once.
-void DebuggerServer::go_round(int rounds) {
-    if (rounds > 0)
-        return Upcalled::in_library(*this, [this, rounds] { loop_.post([this, rounds] { go_round(rounds - 1); }); });
-    calls_->run("PMIx_server_finalize", [this] {
-        PMIx_server_finalize();
-        loop_.post([this] { ended(); });
+    if (!works_)
+        return loop_.post([this] { ended(); });
+    patience_ = loop_.after(linger, [this] {
+        patience_ = loop_.after(end_patience, [this] { ended(); });
+        calls_->run("PMIx_server_finalize", [this] {
+            PMIx_server_finalize();
+            loop_.post([this] { ended(); });
+        });
     });
 }
 

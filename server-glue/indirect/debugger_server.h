@@ -51,7 +51,6 @@ class DebuggerServer {
         : loop_(loop), nspace_(std::move(nspace)), rank_(rank), events_(std::move(events)) {}
     friend struct Upcalled;
     void await_start();
-    void go_round(int rounds);
     void ended();
 
     EventLoop &loop_;

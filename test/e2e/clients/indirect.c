@@ -89,7 +89,7 @@ EVENT_HANDLER(on_bad, note_bad, PMIX_SUCCESS)
 
 static void note_lost(const struct event *event) {
     (void)event;
-    if (!heard.ended)
+    if (!heard.job[0]) /* else the end of the job is still to come */
         note_wrong("the launcher is gone");
     heard.lost++;
 }
