@@ -13,11 +13,13 @@ kit_shim_sources = \
 	plugins/kit/indirect_launch.h plugins/kit/indirect_launch.cc \
 	plugins/kit/launcher_start.h plugins/kit/launcher_start.cc \
 	plugins/kit/sealer.h plugins/kit/sealer.cc plugins/kit/starter_address.h plugins/kit/starter_address.cc \
+	plugins/kit/starter_frame.h plugins/kit/starter_frame.cc \
 	plugins/kit/starter_listener.h plugins/kit/starter_listener.cc \
 	plugins/kit/starter_message.h plugins/kit/starter_message.cc \
 	plugins/kit/starter_sender.h plugins/kit/starter_sender.cc \
 	plugins/kit/launch_listener.h plugins/kit/launch_listener.cc \
 	plugins/kit/launcher_file.h plugins/kit/launcher_file.cc \
+	plugins/kit/unproved_note.h plugins/kit/unproved_note.cc \
 	plugins/kit/tool_door.h plugins/kit/tool_door.cc common/rendezvous/rendezvous_files.cc \
 	plugins/kit/user.h plugins/kit/user.cc
 
@@ -31,7 +33,7 @@ plugins_kit_libkit_files = \
 	plugins/kit/launcher_start.cc plugins/kit/launch_listener.cc \
 	plugins/kit/launcher_file.cc plugins/kit/sealer.cc \
 	plugins/kit/starter_address.cc plugins/kit/starter_listener.cc plugins/kit/starter_message.cc \
-	plugins/kit/starter_sender.cc plugins/kit/tool_door.cc \
+	plugins/kit/starter_frame.cc plugins/kit/starter_sender.cc plugins/kit/tool_door.cc plugins/kit/unproved_note.cc \
 	plugins/kit/step_document.h plugins/kit/step_document.cc plugins/kit/user.cc
 plugins_kit_libkit_la_CPPFLAGS = $(AM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
 plugins_kit_libkit_la_LIBADD = common/libcommon.la $(MUNGE_LIBS)

@@ -2,6 +2,7 @@
 #include "plugins/kit/launch_listener.h"
 
 #include "common/start/spawn_channel.h"
+#include "plugins/kit/unproved_note.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -181,6 +182,11 @@ void LaunchListener::drain(std::chrono::milliseconds limit) {
 
 // False when the connection has said all.
 bool LaunchListener::take(const std::string &frame) {
+    if (is_unproved_note(frame)) {
+        if (auto text = open_unproved_note(frame, listener_.cookie()))
+            note(*text);
+        return false;
+    }
     auto message = open_message(frame, listener_.cookie(), geteuid(), *parts_.sealer);
     if (!message)
         return false;
@@ -202,9 +208,7 @@ bool LaunchListener::take(const std::string &frame) {
     case StarterMessage::Kind::note:
         if (message->status != 0 && !noted_.insert(message->status).second)
             break;
-        // What concerns all hosts, each of them says.
-        if (notes_.size() < max_notes && notes_.insert(message->body).second)
-            parts_.complain(message->body);
+        note(message->body);
         break;
     case StarterMessage::Kind::invitation:
         invite(message->body);
@@ -216,6 +220,12 @@ bool LaunchListener::take(const std::string &frame) {
         return true;
     }
     return false;
+}
+
+// What concerns all hosts, each of them says.
+void LaunchListener::note(const std::string &text) {
+    if (notes_.size() < max_notes && notes_.insert(text).second)
+        parts_.complain(text);
 }
 
 void LaunchListener::invite(const std::string &invitation) {

@@ -2,7 +2,8 @@
 // (starter_message.h) while the step runs.
 //   exit report   kept until the step is over, when the starter asks for it
 //   launched      written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
-//   note          shown to the user at once, 100 of them at most, each text once, and of each subject the first
+//   note          shown to the user at once, 100 of them at most, each text once, and of each subject the first; also
+//                 one of a host that cannot prove its user (unproved_note.h)
 //   tools         opens the way for tools of this host (tool_door.h)
 //   kept          the connection may be silent from now on
 //   invitation    handed to the launcher, a pmixhostd beside the starter, which is started for the first one
@@ -73,6 +74,7 @@ class LaunchListener {
     bool hear(StrangerLimits::Id id, Visitor &visitor);
     void drain(std::chrono::milliseconds limit);
     bool take(const std::string &frame);
+    void note(const std::string &text);
     void invite(const std::string &invitation);
     void write_channel(const char *data, std::size_t size);
     void launcher_ended();

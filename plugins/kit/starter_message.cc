@@ -9,20 +9,6 @@ namespace {
 
 using Kind = StarterMessage::Kind;
 
-constexpr std::size_t header_size = 12;
-
-void put_u32(std::string &out, std::uint32_t value) {
-    for (int shift = 24; shift >= 0; shift -= 8)
-        out += static_cast<char>(value >> shift);
-}
-
-std::uint32_t get_u32(std::string_view bytes) {
-    std::uint32_t value = 0;
-    for (int i = 0; i < 4; ++i)
-        value = value << 8 | static_cast<unsigned char>(bytes[i]);
-    return value;
-}
-
 // Compares in a time that does not depend on where they differ.
 bool same_cookie(std::string_view bytes, const Cookie &cookie) {
     unsigned char difference = 0;
@@ -62,19 +48,6 @@ Result<ExitReport> ExitReport::of(StarterMessage message) {
     return ExitReport{message.status, std::move(message.body)};
 }
 
-FrameProgress frame_progress(std::string_view bytes) {
-    if (bytes.size() < header_size)
-        return FrameProgress::more;
-    std::uint32_t length = get_u32(bytes.substr(8));
-    if (get_u32(bytes) != starter_magic || get_u32(bytes.substr(4)) != starter_version || length > max_credential)
-        return FrameProgress::bad;
-    return bytes.size() >= header_size + length ? FrameProgress::whole : FrameProgress::more;
-}
-
-std::size_t frame_size(std::string_view bytes) {
-    return header_size + get_u32(bytes.substr(8));
-}
-
 Result<std::string> seal_message(const Cookie &cookie, const StarterMessage &message, Sealer &sealer) {
     bool bytes = message.kind == Kind::invitation;
     if (bytes && message.body.size() > max_invitation)
@@ -90,17 +63,13 @@ Result<std::string> seal_message(const Cookie &cookie, const StarterMessage &mes
         return sealed.failure();
     if (sealed->size() > max_credential)
         return error(ErrorKind::limit, "a message for the starter: the credential has {} bytes", sealed->size());
-    std::string frame;
-    put_u32(frame, starter_magic);
-    put_u32(frame, starter_version);
-    put_u32(frame, static_cast<std::uint32_t>(sealed->size()));
-    return frame + *sealed;
+    return make_frame(starter_magic, *sealed);
 }
 
 Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid, Sealer &sealer) {
-    if (frame_progress(frame) != FrameProgress::whole)
+    if (frame_progress(frame) != FrameProgress::whole || frame_magic(frame) != starter_magic)
         return error(ErrorKind::invalid, "a message for the starter is garbled");
-    auto opened = sealer.open(std::string(frame.substr(header_size, get_u32(frame.substr(8)))));
+    auto opened = sealer.open(std::string(frame_body(frame)));
     if (!opened)
         return opened.failure();
     std::string_view payload = opened->payload;

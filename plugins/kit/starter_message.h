@@ -1,9 +1,8 @@
 // What the daemons of a step (or a task's hook) tell the *starter*, the command with which the user started the step
 // (srun), which listens from before the launch on (starter_listener.h, launch_listener.h). Its form:
 //
-// One message per connection, then the sender closes; only a message of kind 5 is followed by others. Big-endian:
-//     u32 magic 0x504d5852 ("PMXR") | u32 version 3 | u32 length | length bytes
-// The bytes (at most max_credential) are a munge credential that only the sender's own uid may
+// One message per connection, then the sender closes; only a message of kind 5 is followed by others. The
+// bytes of its frame (starter_frame.h, big-endian) are a munge credential that only the sender's own uid may
 // open, or where the step has a secret one that is sealed with it (kit/sealer.h), whose payload is
 //     16 bytes cookie | u32 kind | i32 status | u32 length | body
 // The starter takes it when munge names its own uid or root as the sender, or it was sealed with the step's secret, and
@@ -12,14 +11,12 @@
 
 #include "plugins/kit/sealer.h"
 #include "plugins/kit/starter_address.h"
+#include "plugins/kit/starter_frame.h"
 
 namespace pmixhost::kit {
 
-inline constexpr std::uint32_t starter_magic = 0x504d5852;
-inline constexpr std::uint32_t starter_version = 3;
 inline constexpr std::size_t max_report_text = 1024;
 inline constexpr std::size_t max_invitation = 4096;
-inline constexpr std::size_t max_credential = 8192;
 
 struct StarterMessage {
     enum class Kind : std::uint32_t {
@@ -48,11 +45,5 @@ struct ExitReport {
 Result<std::string> seal_message(const Cookie &cookie, const StarterMessage &message, Sealer &sealer);
 // `frame` is a whole one. Fails (invalid, denied) when it is not, or is not for this step, and as the sealer does.
 Result<StarterMessage> open_message(std::string_view frame, const Cookie &cookie, uid_t own_uid, Sealer &sealer);
-
-// How much of the frame that begins `bytes` is there.
-enum class FrameProgress { more, whole, bad };
-FrameProgress frame_progress(std::string_view bytes);
-// The size in bytes of the frame that begins `bytes`. Precondition: it is whole.
-std::size_t frame_size(std::string_view bytes);
 
 } // namespace pmixhost::kit

@@ -3,6 +3,7 @@
 
 #include "common/base/begin_connect.h"
 #include "common/base/poll_time.h"
+#include "plugins/kit/unproved_note.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -64,10 +65,7 @@ Error unreachable(const StarterAddress &to) {
 
 } // namespace
 
-Result<void> send_to_starter(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
-                             std::chrono::milliseconds limit) {
-    auto deadline = Clock::now() + limit;
-    auto frame = seal_message(to.cookie, message, sealer);
+static Result<void> send_frame(const StarterAddress &to, const Result<std::string> &frame, Clock::time_point deadline) {
     if (!frame)
         return frame.failure();
     std::vector<std::size_t> written(max_addresses);
@@ -81,6 +79,17 @@ Result<void> send_to_starter(const StarterAddress &to, const StarterMessage &mes
     if (delivered.empty())
         return unreachable(to);
     return {};
+}
+
+Result<void> send_to_starter(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
+                             std::chrono::milliseconds limit) {
+    auto deadline = Clock::now() + limit;
+    return send_frame(to, seal_message(to.cookie, message, sealer), deadline);
+}
+
+Result<void> send_unproved_note(const StarterAddress &to, std::string_view text, std::chrono::milliseconds limit) {
+    auto deadline = Clock::now() + limit;
+    return send_frame(to, seal_unproved_note(to.cookie, text), deadline);
 }
 
 Result<ReadyMessage> ReadyMessage::prepare(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,

@@ -14,6 +14,9 @@ namespace pmixhost::kit {
 Result<void> send_to_starter(const StarterAddress &to, const StarterMessage &message, Sealer &sealer,
                              std::chrono::milliseconds limit);
 
+// The same for a host that cannot prove its user (unproved_note.h).
+Result<void> send_unproved_note(const StarterAddress &to, std::string_view text, std::chrono::milliseconds limit);
+
 // A message that is sealed and has its connections, so that sending it takes no time: for what must be out before the
 // RM ends this process. Each connection is told at once that it is kept for later.
 class ReadyMessage {

@@ -4,6 +4,7 @@
 #include "common/start/task_spec.h"
 #include "plugins/kit/launch_listener.h"
 #include "plugins/kit/starter_sender.h"
+#include "plugins/kit/unproved_note.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/steps/spawn_command.h"
 
@@ -279,6 +280,25 @@ void notes_are_shown_and_are_no_exit_reports(void **) {
     assert_string_equal(f.complaints[1].c_str(), "another one 0");
 }
 
+// It shows a line and does no more; who does not know the step's cookie does not even that.
+void a_host_without_proof_can_say_why(void **) {
+    Fixture f;
+    f.listener->begin();
+    for (int i = 0; i < 2; ++i)
+        assert_true(send_unproved_note(f.target, "n2: no\nmunge", 1s).ok());
+    StarterAddress other = f.target;
+    other.cookie[15] ^= 1;
+    assert_true(send_unproved_note(other, "n3: of another step", 1s).ok());
+    assert_false(f.listener->finish(1s).has_value());
+    assert_true(f.complaints == std::vector<std::string>{"n2: no munge"});
+    auto frame = seal_unproved_note(f.target.cookie, std::string(2000, 'x'));
+    assert_true(frame.ok());
+    assert_int_equal(open_unproved_note(*frame, f.target.cookie)->size(), max_report_text);
+    assert_true(open_message(*frame, f.target.cookie, geteuid(), f.sealer).failure().kind == ErrorKind::invalid);
+    frame->back() ^= 1;
+    assert_true(open_unproved_note(*frame, f.target.cookie).failure().kind == ErrorKind::denied);
+}
+
 void of_a_subject_one_note_is_shown(void **) {
     Fixture f;
     f.listener->begin();
@@ -433,6 +453,7 @@ int main() {
         cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
         cmocka_unit_test(one_launcher_gets_all_invitations),
         cmocka_unit_test(notes_are_shown_and_are_no_exit_reports),
+        cmocka_unit_test(a_host_without_proof_can_say_why),
         cmocka_unit_test(of_a_subject_one_note_is_shown),
         cmocka_unit_test(many_strangers_do_not_make_it_deaf),
         cmocka_unit_test(strangers_have_a_deadline),

@@ -90,8 +90,11 @@ void end_step_from_task(const Prepared &prepared, bool first_on_host, const std:
     if (!first_on_host)
         return;
     auto target = kit::StarterAddress::parse(find_variable(environment, report_variable));
-    bool told =
-        target && kit::send_to_starter(*target, kit::ExitReport{1, why}.message(), killer.sealer, report_limit).ok();
+    Result<void> told = target ? kit::can_seal(killer.sealer) : target.failure();
+    if (told)
+        told = kit::send_to_starter(*target, kit::ExitReport{1, why}.message(), killer.sealer, report_limit);
+    else if (target)
+        told = kit::send_unproved_note(*target, why, report_limit);
     if (!told)
         write_and_await_reader(killer.error_fd, "pmixhost: " + one_line(why, kit::max_report_text) + "\n");
     killer.kill(prepared.step);

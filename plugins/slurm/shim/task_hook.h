@@ -22,9 +22,9 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
 inline constexpr std::string_view start_timeout_variable = "PMIXHOST_START_TIMEOUT";
 std::chrono::milliseconds door_timeout(char *const *environment);
 
-// Ends the step because its tasks cannot be prepared: srun gets one line and the exit code 1 from
-// one task of this host. Where srun cannot be told, the line goes to the task's standard error, and is
-// read there before the step is killed.
+// Ends the step because its tasks cannot be prepared: srun gets one line and the exit code 1 from one task of this
+// host, or where this host cannot prove its user, the line alone. Where srun cannot be told, the line goes to the
+// task's standard error, and is read there before the step is killed.
 struct StepKiller {
     kit::Sealer &sealer;
     std::function<void(const StepName &)> kill;
