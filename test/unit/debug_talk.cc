@@ -7,6 +7,8 @@
 
 #include "test/unit/check.h"
 
+#include <atomic>
+#include <thread>
 #include <unistd.h>
 
 using namespace pmixhost;
@@ -220,6 +222,29 @@ void a_line_may_be_long_in_coming(void **) {
     close(ends[0]);
 }
 
+// A signal that comes between two waits is heard at the next one; with no input, it would be for ever.
+void an_interrupt_is_not_lost_between_waits(void **) {
+    int input[2], wake[2];
+    assert_int_equal(pipe(input), 0);
+    assert_int_equal(pipe(wake), 0);
+    int kept = dup(STDIN_FILENO);
+    assert_int_equal(dup2(input[0], STDIN_FILENO), STDIN_FILENO);
+    std::atomic<bool> interrupted = true;
+    auto take = [&] { return interrupted.exchange(false); };
+    LineEditor editor({[](const std::string &) { return std::vector<std::string>(); }, [] { return -1; }, [] {},
+                       [] { fail_msg("it waits"); }, std::chrono::seconds(10), take, wake[0]});
+    assert_string_equal(editor.read("")->c_str(), "");
+    std::thread signal([&] {
+        interrupted = true;
+        assert_int_equal(write(wake[1], "", 1), 1);
+    });
+    assert_string_equal(editor.read("")->c_str(), "");
+    signal.join();
+    dup2(kept, STDIN_FILENO);
+    for (int fd : {kept, input[0], input[1], wake[0], wake[1]})
+        close(fd);
+}
+
 void what_is_the_same_is_said_once(void **) {
     auto merged = merged_texts({{3, "a\n"}, {0, "b\n"}, {1, "a\n"}, {2, "a\n"}, {4, " \n"}});
     assert_string_equal(shown_texts(merged).c_str(), "[0] b\n[1-3] a\n");
@@ -281,6 +306,7 @@ int main() {
         cmocka_unit_test(commands_come_through),
         cmocka_unit_test(our_words_are_few),
         cmocka_unit_test(a_line_may_be_long_in_coming),
+        cmocka_unit_test(an_interrupt_is_not_lost_between_waits),
         cmocka_unit_test(what_is_the_same_is_said_once),
         cmocka_unit_test(the_board_follows_each_rank),
     };

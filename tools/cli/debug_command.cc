@@ -74,14 +74,16 @@ int talk(DebugLink &link, const DebugOptions &options, const std::vector<Rank> &
     await_interrupt();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGTSTP, SIG_IGN); // ranks that stand still want somebody there
-    DebugTalk debugger(link, ranks, [&] { return take_interrupt() || job_is_over(); });
+    auto interrupted = [] { return take_interrupt() || is_told_to_end(); };
+    DebugTalk debugger(link, ranks, [&] { return interrupted() || job_is_over(); });
     std::size_t count = debugger.begin(std::chrono::seconds(options.patience));
     if (count == 0) {
         std::string why = link.is_open() ? std::string() : one_line(link.complaints(), 500);
         return debug_failure(exit_failure, "no process is debugged" + (why.empty() ? why : ": " + why));
     }
     LineEditor editor({[&](const std::string &line) { return debugger.complete(line); }, [&] { return debugger.fd(); },
-                       [&] { debugger.listen(); }, [&] { debugger.stay(); }, std::chrono::seconds(5), take_interrupt});
+                       [&] { debugger.listen(); }, [&] { debugger.stay(); }, std::chrono::seconds(5), interrupted,
+                       interrupt_fd()});
     bool goes_on = true;
     for (const auto &command : options.commands) {
         goes_on = goes_on && !is_told_to_end() && debugger.is_open() && debugger.obey(command);

@@ -106,16 +106,16 @@ void DebugTalk::say(const std::string &command, bool background) {
     std::uint64_t id = next_id_++;
     board_.ask(id, asked);
     (void)link_.say(DebugCommand{id, asked, command});
-    await_answers(asked);
+    bool interrupted = !await_answers(asked);
     say_to_user(shown_texts(merged_texts(board_.take_answers()), colours_.bold, colours_.off));
     // What ran before, and still does, is not what this command has started.
     if (!background && board_.running(focus_).size() > ran.size())
-        await_stops();
+        await_stops(interrupted);
     else
         show_events();
 }
 
-void DebugTalk::await_answers(const std::vector<Rank> &asked) {
+bool DebugTalk::await_answers(const std::vector<Rank> &asked) {
     while (!board_.answered() && link_.is_open()) {
         hear(a_moment);
         if (interrupted_()) {
@@ -125,13 +125,17 @@ void DebugTalk::await_answers(const std::vector<Rank> &asked) {
                 hear(a_moment);
             if (!board_.answered())
                 say_to_user(fmt::format("[{}] no answer yet\n", text_of_ranks(board_.unanswered())));
-            return;
+            return false;
         }
     }
+    return true;
 }
 
-void DebugTalk::await_stops() {
-    bool asked = false;
+// `interrupted`: it was, before the ranks were known to run; what did not run then has not taken it.
+void DebugTalk::await_stops(bool interrupted) {
+    bool asked = interrupted;
+    if (interrupted)
+        interrupt();
     auto shown = DebugClock::now();
     while (!board_.running(focus_).empty() && link_.is_open()) {
         hear(a_moment);

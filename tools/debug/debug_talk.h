@@ -13,7 +13,7 @@ namespace pmixhost {
 
 class DebugTalk {
   public:
-    // `interrupted`: takes what Ctrl-C has left; true once for each.
+    // `interrupted`: takes what Ctrl-C has left; true once for each, and for ever when this is to end.
     DebugTalk(DebugLink &link, const std::vector<Rank> &ranks, std::function<bool()> interrupted)
         : link_(link), board_(ranks), interrupted_(std::move(interrupted)), colours_(stdout) {}
 
@@ -40,8 +40,8 @@ class DebugTalk {
     void hear(std::chrono::milliseconds patience);
     void show_events();
     void say(const std::string &command, bool background);
-    void await_answers(const std::vector<Rank> &asked);
-    void await_stops();
+    bool await_answers(const std::vector<Rank> &asked); // false: it was interrupted
+    void await_stops(bool interrupted = false);
     void interrupt();
     std::string focus_text() const;
 

@@ -15,19 +15,20 @@
 
 #ifdef PMIXHOST_HAVE_LIBEDIT
 #include <histedit.h>
+#include <termios.h>
 #endif
 
 namespace pmixhost {
 
 namespace {
 
-// Until there is something to read on standard input. False: a signal came.
+// Until there is something to read on standard input. False: it was interrupted.
 bool await_input(const LineEditor::Callbacks &callbacks, const std::function<void()> &on_other) {
-    for (;;) {
-        pollfd waits[2] = {{STDIN_FILENO, POLLIN, 0}, {callbacks.other(), POLLIN, 0}};
-        int ready = ::poll(waits, 2, static_cast<int>(callbacks.idle.count()));
+    while (!callbacks.interrupted()) {
+        pollfd waits[3] = {{STDIN_FILENO, POLLIN, 0}, {callbacks.other(), POLLIN, 0}, {callbacks.wake, POLLIN, 0}};
+        int ready = ::poll(waits, 3, static_cast<int>(callbacks.idle.count()));
         if (ready < 0)
-            return false;
+            continue;
         if (ready == 0) {
             callbacks.on_idle();
             continue;
@@ -37,6 +38,7 @@ bool await_input(const LineEditor::Callbacks &callbacks, const std::function<voi
         if (waits[0].revents != 0)
             return true;
     }
+    return false;
 }
 
 // What all begin with.
@@ -51,6 +53,31 @@ std::string common_begin(const std::vector<std::string> &words) {
 } // namespace
 
 #ifdef PMIXHOST_HAVE_LIBEDIT
+
+// A terminal that gives whole lines makes of Ctrl-D a mark that nobody finds who reads letters later. Between two lines
+// of the prompt, while an answer is on its way, this one gives letters as they are: what is typed then begins the next
+// line, and Ctrl-D ends it. Signals go on as before.
+class TypeAhead {
+  public:
+    TypeAhead() : known_(::tcgetattr(STDIN_FILENO, &before_) == 0) {}
+    ~TypeAhead() { set(before_); }
+    TypeAhead(const TypeAhead &) = delete;
+    void begin() {
+        termios letters = before_;
+        letters.c_lflag &= ~static_cast<tcflag_t>(ICANON);
+        letters.c_cc[VMIN] = 1;
+        letters.c_cc[VTIME] = 0;
+        set(letters);
+    }
+
+  private:
+    void set(const termios &mode) {
+        if (known_)
+            ::tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
+    }
+    termios before_{};
+    bool known_;
+};
 
 struct LineEditor::Terminal {
     explicit Terminal(LineEditor &of) : editor(of) {
@@ -95,9 +122,7 @@ struct LineEditor::Terminal {
                 ::el_set(edit, EL_REFRESH);
             };
             if (!await_input(editor.callbacks_, on_other)) {
-                cut = editor.callbacks_.interrupted();
-                if (!cut)
-                    continue;
+                cut = true;
                 errno = EINTR;
                 return -1;
             }
@@ -140,6 +165,7 @@ struct LineEditor::Terminal {
         int count = 0;
         cut = false;
         const char *line = ::el_gets(edit, &count);
+        type_ahead.begin();
         if (cut) {
             ::el_reset(edit);
             std::fputs("^C\n", stdout);
@@ -157,6 +183,7 @@ struct LineEditor::Terminal {
     }
 
     LineEditor &editor;
+    TypeAhead type_ahead; // before libedit looks
     EditLine *edit;
     History *past;
     std::string prompt;
@@ -198,11 +225,8 @@ std::optional<std::string> LineEditor::read_plain(const std::string &prompt) {
         }
         if (ended_)
             return begun_.empty() ? std::nullopt : std::optional(std::exchange(begun_, {}));
-        if (!await_input(callbacks_, callbacks_.on_other)) {
-            if (callbacks_.interrupted())
-                return std::string();
-            continue;
-        }
+        if (!await_input(callbacks_, callbacks_.on_other))
+            return std::string();
         char bytes[4096];
         ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
         if (got < 0 && errno == EINTR)

@@ -23,7 +23,10 @@ class LineEditor {
         // Called each time that this long nothing has come.
         std::function<void()> on_idle;
         std::chrono::milliseconds idle{5000};
-        std::function<bool()> interrupted; // takes what Ctrl-C has left: the line is thrown away
+        // Whether the line is to be thrown away: Ctrl-C has come. Asked each time that `wake` can be read, too.
+        std::function<bool()> interrupted;
+        int wake =
+            -1; // a descriptor that can be read when that has changed; -1: waits are cut short by the signal alone
     };
     explicit LineEditor(Callbacks callbacks);
     ~LineEditor();

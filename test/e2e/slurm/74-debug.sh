@@ -83,7 +83,9 @@ os.write(fd, b"\x1b[A\x1b[A\n")  # the line before the last one
 until(rb"\[0-3\][^\n]* stopped")
 print("remembers")
 until(prompt)
-os.write(fd, b"\x04")
+os.write(fd, b"info sharedlibrary\n")
+until(rb"\n")
+os.write(fd, b"\x04") # ahead of the prompt
 while True:
     try:
         if not os.read(fd, 65536):
