@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <poll.h>
+#include <spawn.h>
 #include <string>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -50,14 +51,14 @@ class Run {
         for (auto &word : words)
             argv.push_back(word.data());
         argv.push_back(nullptr);
-        pid_ = ::fork();
-        if (pid_ == 0) {
-            ::dup2(in[0], 0);
-            ::dup2(out[1], 1);
-            ::dup2(err[1], 2);
-            ::execv(pmixhost_program, argv.data());
-            ::_exit(99);
-        }
+        // Not fork(): under the thread sanitizer there are two threads, and the child may want what the other one held.
+        posix_spawn_file_actions_t files;
+        posix_spawn_file_actions_init(&files);
+        posix_spawn_file_actions_adddup2(&files, in[0], 0);
+        posix_spawn_file_actions_adddup2(&files, out[1], 1);
+        posix_spawn_file_actions_adddup2(&files, err[1], 2);
+        assert_int_equal(::posix_spawn(&pid_, pmixhost_program, &files, nullptr, argv.data(), environ), 0);
+        posix_spawn_file_actions_destroy(&files);
         ::close(in[0]);
         ::close(out[1]);
         ::close(err[1]);
@@ -96,8 +97,10 @@ class Run {
         pollfd ready[2] = {{out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
         if (!out_ && !err_)
             return false;
-        if (::poll(ready, 2, patience_ms) == 0)
-            fail_msg("nothing for too long; so far: %s%s", result_.out.c_str(), result_.err.c_str());
+        if (::poll(ready, 2, patience_ms) == 0) {
+            [[maybe_unused]] int shown = std::system("ps axfo pid,ppid,stat,wchan:20,etime,args >&2");
+            fail_msg("nothing for too long from %d; so far: %s%s", pid_, result_.out.c_str(), result_.err.c_str());
+        }
         auto take = [](UniqueFd &fd, const pollfd &poll, std::string &text) {
             char buffer[65536];
             if (!fd || poll.revents == 0)
