@@ -25,7 +25,7 @@ tools_debug_files = tools/debug/gdb_dialogue.h tools/debug/gdb_dialogue.cc tools
 	tools/debug/rank_board.cc tools/debug/prompt_words.h tools/debug/prompt_words.cc tools/debug/host_debug.h \
 	tools/debug/host_debug.cc tools/debug/debug_link.h tools/debug/debug_link.cc tools/debug/debug_talk.h \
 	tools/debug/debug_talk.cc tools/debug/debugged_launch.h tools/debug/debugged_launch.cc tools/debug/line_editor.h \
-	tools/debug/line_editor.cc
+	tools/debug/line_editor.cc tools/debug/ready_for_debug.h tools/debug/ready_for_debug.cc
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
 	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \

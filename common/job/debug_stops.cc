@@ -10,8 +10,6 @@
 
 namespace pmixhost {
 
-static constexpr std::array<std::string_view, stop_place_count> stop_place_words = {"exec", "init", "app"};
-
 bool DebugStops::empty() const {
     return std::all_of(ranks_.begin(), ranks_.end(), [](const RankRanges &ranks) { return ranks.empty(); });
 }

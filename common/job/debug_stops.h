@@ -21,6 +21,7 @@ enum class StopPlace : std::uint8_t { exec = 0, init = 1, app = 2 };
 inline constexpr std::size_t stop_place_count = 3;
 inline constexpr std::array<StopPlace, stop_place_count> stop_places = {StopPlace::exec, StopPlace::init,
                                                                         StopPlace::app};
+inline constexpr std::array<std::string_view, stop_place_count> stop_place_words = {"exec", "init", "app"};
 
 class DebugStops {
   public:

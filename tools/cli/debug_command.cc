@@ -1,6 +1,6 @@
 // `pmixhost debug`: gdb on the processes of a job, all from one prompt; the job runs already, or is started with its
-// processes stopped at their first instruction. On each host of the job the same command
-// (--here) has a gdb for each rank; it is brought there by the program of the resource manager's plugin
+// processes stopped at their first instruction, in PMIx_Init or where they say. On each host of the job the same
+// command (--here) has a gdb for each rank; it is brought there by the program of the resource manager's plugin
 // (tools/doctor/host_checks.h), whose input and output are the way to it.
 #include "common/job/debug_stops.h"
 #include "common/text/printable.h"
@@ -27,10 +27,19 @@ namespace {
 
 struct DebugOptions {
     std::string job, ranks, here;
+    std::string stop; // where the job's processes stop for this; empty: they run
     std::vector<std::string> commands;
     unsigned patience = 60;
-    bool at_exec = false; // the job's processes stop for this
 };
+
+// Nothing for what is none.
+std::optional<StopPlace> place_of(const std::string &name) {
+    for (StopPlace place : stop_places) {
+        if (name == stop_place_words[static_cast<std::size_t>(place)])
+            return place;
+    }
+    return std::nullopt;
+}
 
 int debug_failure(int code, const std::string &text) {
     std::fprintf(stderr, "pmixhost: error: %s%s\n", text.c_str(),
@@ -51,8 +60,8 @@ Result<DebugLink> link_to_hosts(const DebugOptions &options, const std::string &
                                    std::to_string(options.patience)};
     if (!options.ranks.empty())
         words.insert(words.end(), {"--ranks", options.ranks});
-    if (options.at_exec)
-        words.emplace_back("--at-exec");
+    if (!options.stop.empty())
+        words.insert(words.end(), {"--stop", options.stop});
     for (const auto &program : check_programs()) {
         std::vector<std::string> all{program, "--talk-to", nspace};
         all.insert(all.end(), words.begin(), words.end());
@@ -127,11 +136,13 @@ int debug_running(const DebugOptions &options, const std::vector<Rank> &ranks) {
 
 // The command's exit code is the launcher's, unless nothing could be debugged.
 int debug_launch(DebugOptions options, const std::vector<std::string> &command, const std::vector<Rank> &ranks) {
+    if (options.stop.empty())
+        options.stop = "exec";
     DebugStops stops;
     for (Rank rank : ranks)
-        stops.at(StopPlace::exec).add(rank, rank);
+        stops.at(*place_of(options.stop)).add(rank, rank);
     await_interrupt();
-    auto launch = DebuggedLaunch::start(command, ranks.empty() ? "exec" : stops.text());
+    auto launch = DebuggedLaunch::start(command, ranks.empty() ? options.stop : stops.text());
     if (!launch)
         return debug_failure(exit_failure, launch.failure().text);
     auto job = launch->await_job(was_interrupted);
@@ -146,7 +157,6 @@ int debug_launch(DebugOptions options, const std::vector<std::string> &command, 
     }
     std::vector<Rank> all(job->processes);
     std::iota(all.begin(), all.end(), 0);
-    options.at_exec = true;
     int code = debug_ranks(options, job->nspace, ranks.empty() ? all : ranks, [&launch] { return !launch->runs(); });
     if (code != exit_ok && code != exit_some)
         return code; // and the launcher is ended
@@ -177,7 +187,12 @@ int debug_command(const Words &words) {
     parser.add_option("--timeout", options.patience, "Seconds to wait for all hosts [60]")
         ->check(CLI::Range(1u, 3600u));
     parser.add_option("--here", options.here)->group(""); // between processes of this program
-    parser.add_flag("--at-exec", options.at_exec)->group("");
+    parser
+        .add_option("--stop", options.stop,
+                    "Where the processes of a COMMAND stop first: at their first instruction (exec), in PMIx_Init "
+                    "(init), or where the program itself waits for a debugger (app) [exec]")
+        ->type_name("PLACE")
+        ->check(CLI::IsMember({"exec", "init", "app"}));
     parser.prefix_command();
     if (auto over = parse(parser, words, true))
         return *over;
@@ -190,7 +205,7 @@ int debug_command(const Words &words) {
         ranks = std::move(*parsed);
     }
     if (!options.here.empty()) {
-        HostDebugAsk ask{options.here, std::nullopt, std::chrono::seconds(options.patience), options.at_exec};
+        HostDebugAsk ask{options.here, std::nullopt, std::chrono::seconds(options.patience), place_of(options.stop)};
         if (!options.ranks.empty())
             ask.ranks = ranks;
         debug_this_host(ask, STDIN_FILENO, STDOUT_FILENO);
@@ -201,6 +216,8 @@ int debug_command(const Words &words) {
         return debug_failure(exit_usage,
                              attaches ? "--attach is for a job that runs; next: without " + printable(command[0], 100)
                                       : "which job? next: --attach JOB, or what starts one: srun ...");
+    if (attaches && !options.stop.empty())
+        return debug_failure(exit_usage, "--stop is for a job that is started; next: without it, or srun ...");
     if (attaches)
         return debug_running(options, ranks);
     if (command[0].starts_with('-'))

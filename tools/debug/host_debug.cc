@@ -3,6 +3,7 @@
 
 #include "common/text/take_until.h"
 #include "tools/debug/debug_lines.h"
+#include "tools/debug/ready_for_debug.h"
 #include "tools/stacks/debug_rights.h"
 #include "tools/stacks/gdb_process.h"
 #include "tools/stacks/host_stacks.h"
@@ -15,13 +16,16 @@
 #include <csignal>
 #include <map>
 #include <poll.h>
+#include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace pmixhost {
 
 namespace {
 
 constexpr auto to_let_all_go = std::chrono::seconds(12); // a busy host; below to_leave of those who wait for it
+constexpr auto to_release = std::chrono::seconds(10), to_look = std::chrono::seconds(10);
 constexpr std::size_t longest_from_gdb = 16u << 20;
 
 // The gdb of one rank.
@@ -73,15 +77,63 @@ class HostDebug {
     }
 
   private:
+    bool at_exec() const { return ask_.stop == StopPlace::exec; }
+    bool for_release() const { return ask_.stop && !at_exec(); }
+
+    std::vector<ListedServer> servers_here() {
+        auto all = servers_of(servers_below(rendezvous_root()), ask_.nspace);
+        std::erase_if(all, [this](const auto &server) { return server.job != ask_.nspace; });
+        return all;
+    }
+
+    // Until all processes of the job have come to where they wait for a debugger. Fails with what to say of them.
+    Result<void> await_ready(StackClock::time_point deadline) {
+        std::optional<ReadyForDebug> ready;
+        for (; StackClock::now() < deadline && !over_;) {
+            if (auto servers = servers_here(); !ready && !servers.empty()) {
+                auto listens = ReadyForDebug::listen(servers[0]);
+                if (!listens)
+                    return listens.failure();
+                ready.emplace(std::move(*listens));
+            }
+            pollfd waits[2] = {{in_, POLLIN, 0}, {ready ? ready->fd() : -1, POLLIN, 0}};
+            if (::poll(waits, 2, 100) <= 0)
+                continue;
+            if (waits[0].revents != 0)
+                read_commands();
+            auto word = waits[1].revents != 0 ? ready->hear() : ReadyForDebug::Word::nothing;
+            if (word == ReadyForDebug::Word::ready)
+                return {};
+            if (word == ReadyForDebug::Word::ended)
+                break;
+        }
+        return error(ErrorKind::timeout,
+                     "the processes of the job have not all come to {}; next: a longer --timeout, or "
+                     "--stop exec",
+                     ask_.stop == StopPlace::init ? "PMIx_Init" : "where they wait for a debugger");
+    }
+
+    // Once a debugger holds each: what they waited for is theirs then, and they go on when the debugger says so.
+    void release() {
+        if (!for_release() || std::exchange(released_, true))
+            return;
+        if (auto servers = servers_here(); !servers.empty()) {
+            if (auto done = release_from_stop(servers[0], here_, to_release); !done) {
+                for (Rank rank : here_)
+                    tell(rank, {0, GdbEvent::Kind::error, "it waits for its release: " + done.failure().text + "\n"});
+            }
+        }
+    }
+
     // What the job's daemons of this host say. Of a job that has just been started, they may not be there yet, or not
     // have seen all of their processes.
     std::vector<ListedProcess> processes_here(StackClock::time_point deadline) {
         for (;;) {
             std::vector<ListedProcess> out;
             asked_ = ticks_now();
-            for (const auto &server : servers_of(servers_below(rendezvous_root()), ask_.nspace)) {
+            for (const auto &server : servers_here()) {
                 auto left = std::chrono::ceil<std::chrono::seconds>(deadline - StackClock::now());
-                if (server.job != ask_.nspace || left.count() <= 0)
+                if (left.count() <= 0)
                     continue;
                 auto list = processes_of(server, left, true);
                 if (list)
@@ -89,7 +141,7 @@ class HostDebug {
             }
             bool all =
                 !out.empty() && std::none_of(out.begin(), out.end(), [](const auto &one) { return one.prepared; });
-            if (all || !ask_.at_exec || StackClock::now() >= deadline || over_)
+            if (all || !at_exec() || StackClock::now() >= deadline || over_)
                 return out;
             // On a host of the allocation that has no process of the job, this is ended from outside.
             pollfd wait{in_, POLLIN, 0};
@@ -100,7 +152,11 @@ class HostDebug {
 
     void begin() {
         auto deadline = StackClock::now() + ask_.patience;
-        std::vector<Rank> here;
+        Result<void> came;
+        if (for_release()) {
+            came = await_ready(StackClock::now() + ask_.patience * 9 / 10); // the command waits as long, from before on
+            deadline = std::max(deadline, StackClock::now() + to_look);
+        }
         std::map<Rank, std::string> refused;
         auto debugger = find_debugger("gdb");
         if (auto allowed = may_debug_here(); !allowed)
@@ -109,14 +165,16 @@ class HostDebug {
             bool meant = !ask_.ranks || std::binary_search(ask_.ranks->begin(), ask_.ranks->end(), one.rank);
             if (!meant || ranks_.contains(one.rank) || refused.contains(one.rank))
                 continue;
-            here.push_back(one.rank);
-            auto begun = begin(one, debugger, deadline);
+            here_.push_back(one.rank);
+            auto begun = came ? begin(one, debugger, deadline) : came;
             if (!begun)
                 refused.emplace(one.rank, begun.failure().text);
         }
-        say(hello_line(name_of_this_host(), here));
+        say(hello_line(name_of_this_host(), here_));
         for (const auto &[rank, why] : refused)
             say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, why + "\n"}, true}));
+        if (attaching_.empty())
+            release();
     }
 
     Result<void> begin(const ListedProcess &process, const Result<Debugger> &debugger,
@@ -133,7 +191,7 @@ class HostDebug {
             LookedAt::find({ask_.nspace, process.rank, process.pid, asked_, plain(process.host) == plain(own)});
         if (!target)
             return target.failure();
-        if (!ask_.at_exec)
+        if (!at_exec())
             target->see_whether_stopped();
         else if (!target->await_own_stop(
                      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - StackClock::now())))
@@ -145,6 +203,7 @@ class HostDebug {
         auto [place, made] =
             ranks_.try_emplace(process.rank, DebuggedRank{std::move(*gdb), std::move(*target), {}, {}, {}, false});
         place->second.to_write = place->second.dialogue.begin(pid);
+        attaching_.insert(process.rank);
         return {};
     }
 
@@ -199,7 +258,8 @@ class HostDebug {
         if (got <= 0 || one.begun.size() > longest_from_gdb) {
             one.lost = true;
             one.gdb.close_input();
-            return tell(rank, {0, GdbEvent::Kind::gone, "its gdb has ended\n"});
+            tell(rank, {0, GdbEvent::Kind::gone, "its gdb has ended\n"});
+            return has_attached(rank);
         }
         one.begun.append(bytes, static_cast<std::size_t>(got));
         std::size_t begin = 0;
@@ -213,15 +273,24 @@ class HostDebug {
     }
 
     void tell(Rank rank, GdbEvent event) {
-        bool refused = event.id == GdbDialogue::attach_id && event.kind == GdbEvent::Kind::error;
-        if (event.id == GdbDialogue::attach_id && !refused) {
-            if (ask_.at_exec)
+        bool of_attach = event.id == GdbDialogue::attach_id;
+        bool refused = of_attach && event.kind == GdbEvent::Kind::error;
+        if (of_attach)
+            has_attached(rank);
+        if (of_attach && !refused) {
+            if (at_exec())
                 ranks_.at(rank).target.take_stop_back();
             return; // that it has stopped is said, too
         }
         if (refused)
             event.id = 0;
         say(lines_of(RankEvent{rank, std::move(event), refused}));
+    }
+
+    // Or never will.
+    void has_attached(Rank rank) {
+        if (attaching_.erase(rank) > 0 && attaching_.empty())
+            release();
     }
 
     void say(const std::string &text) {
@@ -239,6 +308,7 @@ class HostDebug {
 
     // gdb reads nothing while its process runs, and breakpoints that it does not take out would end the process later.
     void let_go() {
+        release();
         for (auto &[rank, one] : ranks_) {
             if (one.dialogue.runs() && !one.lost)
                 one.target.interrupt();
@@ -255,13 +325,13 @@ class HostDebug {
         ranks_.clear(); // those that hang are killed
         for (auto &[rank, target] : targets)
             target.put_right();
-        if (ask_.at_exec)
+        if (at_exec())
             let_go_of_others(targets);
     }
 
     // Those that were not debugged, for whatever reason, have stopped for this all the same.
     void let_go_of_others(const std::map<Rank, LookedAt> &debugged) {
-        ask_.at_exec = false; // one look is enough
+        ask_.stop.reset(); // one look is enough
         for (const auto &process : processes_here(StackClock::now() + std::chrono::seconds(5))) {
             if (process.pid <= 0 || debugged.contains(process.rank))
                 continue;
@@ -273,6 +343,9 @@ class HostDebug {
     HostDebugAsk ask_;
     int in_, out_;
     std::map<Rank, DebuggedRank> ranks_;
+    std::vector<Rank> here_;   // that are meant
+    std::set<Rank> attaching_; // whose gdb has not said yet whether it has them
+    bool released_ = false;
     std::string commands_;
     std::uint64_t asked_ = 0; // ticks_now() before the daemons were asked the last time
     bool over_ = false;

@@ -1,6 +1,7 @@
 // The part of `pmixhost debug` that runs on each host of the job: a gdb for each rank, and what is said to them.
 #pragma once
 
+#include "common/job/debug_stops.h"
 #include "common/job/job_map.h"
 
 #include <chrono>
@@ -17,7 +18,7 @@ struct HostDebugAsk {
     std::string nspace;
     std::optional<std::vector<Rank>> ranks; // sorted; nothing: all
     std::chrono::seconds patience{60};      // to learn who is here
-    bool at_exec = false;                   // they are about to stop for this, at their first instruction
+    std::optional<StopPlace> stop;          // they are about to stop there for this; nothing: they run
 };
 
 // Takes lines of ToHost from `in` and writes those of FromHost to `out` (debug_lines.h), until `in` ends or says so, or

@@ -46,6 +46,8 @@ void RankBoard::on(const FromHost &said) {
     } else if (what.kind == GdbEvent::Kind::gone) {
         one.state = State::gone;
         one.events += what.text;
+    } else if (what.id == 0) {
+        one.events += what.text;
     } else if (what.id == asked_) {
         if (what.kind == GdbEvent::Kind::runs)
             one.state = State::running;

@@ -182,14 +182,37 @@ launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$s
 like "a script stands at its interpreter's" "$output" $'\[0-3\] \$1 = 3\n'
 is "its exit code is the command's" "$status" 7
 is "and it has run" "$(went_past)" "past.0 past.1 past.2 past.3"
-rm -f "$test_dir"/past/*
+
+# In PMIx_Init, and where a program says: the first words of the debugger are answered from there.
+launches --stop init "${four[@]}" "$clients/hello" -- bt 'break exit' continue quit
+like "all ranks stand in PMIx_Init" "$status $output" $'^0 .*\[[0-9,-]+\]\n#0 .* in PMIx_Init '
+like "and go on from there" "$output" 'Breakpoint 1, .*exit'
+is "all of them have said what they say behind it" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
+launches --stop init --ranks 2 "${four[@]}" "$clients/hello" -- bt
+like "one rank there" "$status $output" $'^0 .*\[2\]\n#0 .* in PMIx_Init '
+is "all of them go on, when it is let go" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
+launches --stop app "${four[@]}" env CLIENT_DIR="$test_dir/past" "$clients/stops" child app -1 -- bt
+like "all ranks stand where the program waits" "$status $output" $'^0 .*\[[0-9,-]+\]\n#0 .* stop_in_app '
+is "and go on" "$(cd "$test_dir/past" && echo past.*)" "past.0 past.1 past.2 past.3"
+rm -rf "$test_dir"/past/*
+launches --stop init --timeout 8 "${four[@]}" sleep 77 -- bt
+like "a program that does not come there" "$status $output" '^1 .*have not all come to PMIx_Init; next: '
+ok "is not waited for longer, $took s" test "$took" -lt 30
+ok "and is gone" until_true 20 no_jobs
+status=0
+output=$(asks "$pmixhost" debug --stop init --attach 1.0 2>&1) || status=$?
+like "a job that runs stops nowhere first" "$status $output" '^2 .*--stop is for a job that is started'
+launches --stop main "${four[@]}" true -- bt
+like "a place that there is not" "$status $output" '^2 .*--stop: main not in '
+
+rm -rf "$test_dir"/past/*
 launches --ranks 1,2 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'print *(long *)$sp' ranks
 like "some ranks" "$output" $'\[1-2\] \$1 = 3\n.*\[1-2\] stopped'
 launches "${four[@]}" "$test_dir/past.sh" "$test_dir/past" -- 'quit kill'
 is "a job that is ended has the exit code of its tasks" "$status" 137
 ok "at once, $took s" test "$took" -lt 30
 ok "and is gone" until_true 20 no_jobs
-rm -f "$test_dir"/past/*
+rm -rf "$test_dir"/past/*
 asks "$pmixhost" debug --timeout 98 "${four[@]}" "$test_dir/past.sh" "$test_dir/past" <&7 >"$test_dir/launched" 2>&1 &
 command=$!
 ok "somebody debugs one" until_true 60 grep -q '0-3\]' "$test_dir/launched"
