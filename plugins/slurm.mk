@@ -22,7 +22,8 @@ plugins_slurm_libshim_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(MUNGE_CFL
 plugins_slurm_libshim_la_LIBADD = $(MUNGE_LIBS) $(NETTLE_LIBS)
 
 slurmplugin_LTLIBRARIES += plugins/slurm/mpi_pmixhost.la
-plugins_slurm_mpi_pmixhost_la_SOURCES = plugins/slurm/shim/shim.cc
+plugins_slurm_mpi_pmixhost_la_SOURCES = plugins/slurm/shim/shim.cc plugins/slurm/shim/held_job.h \
+	plugins/slurm/shim/held_job.cc
 plugins_slurm_mpi_pmixhost_la_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS)
 plugins_slurm_mpi_pmixhost_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/plugins/slurm/shim/shim.map

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -115,10 +116,17 @@ UniqueFd take_indirect_channel() {
     return UniqueFd(fd);
 }
 
-Result<Released> await_release(int channel) {
+Result<Released> await_release(int channel, std::chrono::milliseconds look_again,
+                               const std::function<Result<void>()> &goes_on) {
     constexpr std::size_t longest = DebugStops::max_text + 8192;
     std::string line;
     for (char c; line.size() < longest;) {
+        pollfd said{channel, POLLIN, 0};
+        int ready = ::poll(&said, 1, static_cast<int>(look_again.count()));
+        if (auto still = ready == 0 ? goes_on() : Result<void>(); !still)
+            return still.failure();
+        if (ready <= 0)
+            continue;
         ssize_t got = ::read(channel, &c, 1);
         if (got < 0 && errno == EINTR)
             continue;

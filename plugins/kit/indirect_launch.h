@@ -10,6 +10,8 @@
 #include "common/base/unique_fd.h"
 #include "common/start/indirect_words.h"
 
+#include <chrono>
+#include <functional>
 #include <string_view>
 
 namespace pmixhost::kit {
@@ -25,7 +27,9 @@ Result<void> begin_indirect_launch(const std::string &program);
 
 // The socket, close-on-exec, once; empty: no debugger has started this process.
 UniqueFd take_indirect_channel();
-// Waits as long as the debugger does, who may be a person. Fails with what the user should know: there is to be no job.
-Result<Released> await_release(int channel);
+// Waits as long as the debugger does, who may be a person, and as long as `goes_on`, asked each `look_again`, does not
+// fail. Fails with what the user should know: there is to be no job.
+Result<Released> await_release(int channel, std::chrono::milliseconds look_again,
+                               const std::function<Result<void>()> &goes_on);
 
 } // namespace pmixhost::kit

@@ -20,6 +20,7 @@
 
 using namespace pmixhost;
 using namespace pmixhost::indirect;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -243,7 +244,7 @@ void the_program_gets_what_is_the_debuggers(void **) {
     UniqueFd channel = kit::take_indirect_channel();
     assert_true(static_cast<bool>(channel));
     assert_false(static_cast<bool>(kit::take_indirect_channel()));
-    auto released = kit::await_release(channel.get());
+    auto released = kit::await_release(channel.get(), 10s, [] { return Result<void>(); });
     assert_true(released.ok());
     assert_string_equal(released->file.c_str(), "/a");
     assert_string_equal(released->stops.c_str(), "init");
@@ -265,7 +266,15 @@ void the_program_gets_what_is_the_debuggers(void **) {
     assert_null(::getenv("PMIX_LAUNCHER_RNDZ_URI"));
     auto gone = make_socket_pair();
     gone->second.reset();
-    assert_int_equal(kit::await_release(gone->first.get()).failure().kind, ErrorKind::unreachable);
+    auto yes = [] { return Result<void>(); };
+    assert_int_equal(kit::await_release(gone->first.get(), 10s, yes).failure().kind, ErrorKind::unreachable);
+    // Nor is one waited for whose job is over.
+    auto silent = make_socket_pair();
+    int looks = 0;
+    auto third = [&looks]() -> Result<void> {
+        return ++looks < 3 ? Result<void>() : Result<void>(error(ErrorKind::not_found, "over"));
+    };
+    assert_string_equal(kit::await_release(silent->first.get(), 1ms, third).failure().text.c_str(), "over");
 }
 
 } // namespace

@@ -23,6 +23,7 @@ namespace pmixhost::slurm {
 namespace {
 
 constexpr std::chrono::milliseconds collect_limit{1000};
+constexpr std::chrono::milliseconds look_at_held_job{10'000};
 
 bool is_set(std::uint32_t number) {
     return number != 0 && number != NO_VAL;
@@ -209,7 +210,8 @@ static Result<std::string> await_debugger(const LaunchContext &context, const Cl
     if (!context.secret.empty())
         return error(ErrorKind::unsupported, "{}: without munge, debuggers do not reach a step",
                      kit::debugger_uri_variable);
-    auto released = kit::await_release(channel);
+    auto goes_on = [&] { return context.job_goes_on ? context.job_goes_on(info.step_id.job_id) : Result<void>(); };
+    auto released = kit::await_release(channel, look_at_held_job, goes_on);
     if (!released)
         return released.failure();
     Result<void> set = set_variable(environment, std::string(launcher_file_awaited), "1");

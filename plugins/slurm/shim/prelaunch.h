@@ -9,6 +9,7 @@
 #include "plugins/slurm/shim/task_map.h"
 #include "plugins/slurm/steps/srun_command.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -36,6 +37,7 @@ struct LaunchContext {
     std::string host;   // srun's
     std::string daemon; // pmixhostd, should a launcher be wanted
     std::vector<std::string> daemon_arguments;
+    std::function<Result<void>(std::uint32_t job)> job_goes_on; // asked while a debugger holds srun (held_job.h)
 };
 LaunchContext srun_context();
 
@@ -44,7 +46,7 @@ LaunchContext srun_context();
 Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context);
 
 // Puts the map, the address for reports and the secret into the tasks' environment, from which the shim in slurmstepd
-// takes them out. Waits for a debugger that has started srun, as long as it likes. `sealer`: of context.secret.
+// takes them out. Waits for a debugger that has started srun, as long as the job goes on. `sealer`: of context.secret.
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment);
 

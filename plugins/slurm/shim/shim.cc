@@ -6,6 +6,7 @@
 // prelaunch to fini), and in init nothing but what a debugger wants that has started srun
 // (plugins/kit/indirect_launch.h).
 #include "plugins/kit/indirect_launch.h"
+#include "plugins/slurm/shim/held_job.h"
 #include "plugins/slurm/shim/prefork.h"
 #include "plugins/slurm/shim/prelaunch.h"
 #include "plugins/slurm/shim/slurm_abi.h"
@@ -85,6 +86,7 @@ PMIXHOST_EXPORT int fini() {
 PMIXHOST_EXPORT void *PMIXHOST_HOOK_PRELAUNCH(const void *info, char ***environment) {
     return guarded("prelaunch", static_cast<void *>(nullptr), [&]() -> void * {
         auto context = srun_context();
+        context.job_goes_on = job_goes_on;
         auto state = prepare_launch(*static_cast<const ClientInfo *>(info), context, kit::make_sealer(context.secret),
                                     environment);
         if (state)

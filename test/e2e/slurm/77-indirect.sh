@@ -88,6 +88,16 @@ debugs pause -- srun "$mpi" -N2 -n2 "$clients/hello"
 wait
 like "Ctrl-C ends srun while it is held" "$output" 'interrupted'
 is_clean "interrupted"
+cancel() { # and srun notices, though nobody lets it go
+    as_user root scancel -u pmixuser1
+    until_true 40 eval '! on_host head pgrep -f "^srun" >/dev/null' && : >"$test_dir/noticed"
+}
+held cancel
+debugs pause -- srun "$mpi" -N2 -n2 "$clients/hello"
+wait
+like "a job that is cancelled while it is held" "$output" 'job [0-9]+ was cancelled, or its time is over'
+ok "is not held any longer" test -e "$test_dir/noticed"
+is_clean "cancelled"
 debugs nohup die=held -- srun "$mpi" -N2 -n2 "$clients/hello"
 is_clean "the debugger is killed, without a pipe"
 debugs nohup leave -- srun "$mpi" -N2 -n2 "$clients/hello"
