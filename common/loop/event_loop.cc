@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <fcntl.h>
 #include <mutex>
 #include <optional>
 #include <sys/eventfd.h>
@@ -47,6 +48,17 @@ struct EventLoop::Handle::Impl {
         if (ev)
             event_free(ev);
     }
+    // Before the watch ends: with the number closed the kernel cannot be told any more, and goes on reporting what
+    // another number of the same file, or another process, holds open.
+    void tell_of_closed() const {
+        int fd = event_get_fd(ev);
+        if (!(event_get_events(ev) & (EV_READ | EV_WRITE)) || ::fcntl(fd, F_GETFD) >= 0)
+            return;
+        try {
+            (*on_exception)("descriptor " + std::to_string(fd) + " was closed while it was watched");
+        } catch (const std::exception &) { // no memory to say so; its watch must end
+        }
+    }
     // libevent counts a timer's time from when the loop woke up, and by a coarse clock: the timer is set again for what
     // is left.
     bool is_early() {
@@ -77,8 +89,10 @@ EventLoop::Handle::~Handle() {
     reset();
 }
 void EventLoop::Handle::reset() {
-    if (impl_ && impl_->ev)
+    if (impl_ && impl_->ev) {
+        impl_->tell_of_closed();
         event_del(impl_->ev);
+    }
     impl_.reset();
 }
 

@@ -39,8 +39,8 @@ class EventLoop {
         std::shared_ptr<Impl> impl_;
     };
 
-    // `on_exception` gets the text of what a callback has thrown. Any thread. Fails (system) where libevent or the
-    // kernel gives no loop.
+    // `on_exception` gets the text of what a callback has thrown, and of a watch that is ended too late. Any thread.
+    // Fails (system) where libevent or the kernel gives no loop.
     static Result<std::unique_ptr<EventLoop>> create(std::function<void(const std::string &what)> on_exception);
     ~EventLoop();
     EventLoop(const EventLoop &) = delete;
@@ -50,7 +50,8 @@ class EventLoop {
     // the loop does not run waits for the next run(); if there is none it is destroyed unrun.
     void post(Callback callback);
 
-    // Calls back each time `fd` is ready, until the handle is dropped. The fd stays the caller's.
+    // Calls back each time `fd` is ready, until the handle is dropped. The fd stays the caller's, who drops the
+    // handle before closing it or giving it away: epoll watches the open file, which a copy of it keeps (epoll(7)).
     [[nodiscard]] Handle watch(int fd, unsigned interest, FdCallback callback);
     // Calls back once, not before `delay` is over.
     [[nodiscard]] Handle after(Duration delay, Callback callback);

@@ -245,6 +245,9 @@ void ConnectionGuard::look_later(Place waiting, Duration pause) {
 }
 
 std::optional<ConnectionGuard::Given> ConnectionGuard::hand_over(Place waiting) {
+    // The connection lives on under another number: with this one closed, the loop could not end its watch any more,
+    // and would wake for whatever comes for the library.
+    waiting->watch.reset();
     set_low_water(waiting->fd.get(), 1);
     auto given = give(std::move(waiting->fd));
     if (given)

@@ -154,6 +154,20 @@ void a_whole_hello_is_handed_over_unread(void **) {
     assert_string_equal(f.logged().c_str(), "");
 }
 
+void what_the_library_has_is_not_watched_any_more(void **) {
+    Fixture f;
+    UniqueFd client = f.connect();
+    Fixture::say(client, own_hello().message());
+    assert_true(f.until([&] { return f.library_has_one(); }));
+    UniqueFd taken = f.library_takes();
+    Fixture::say(client, "what the library does not read at once");
+    int rounds = 0;
+    auto each = f.loop->before_waiting([&] { ++rounds; });
+    auto end = f.loop->after(50ms, [&] { f.loop->stop(); });
+    assert_true(f.loop->run().ok());
+    assert_in_range(rounds, 1, 20);
+}
+
 void what_a_process_says_is_known(void **) {
     Fixture f;
     HelloText text = own_hello();
@@ -454,6 +468,7 @@ void a_full_range_goes_on_beyond(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_hello_is_handed_over_unread),
+        cmocka_unit_test(what_the_library_has_is_not_watched_any_more),
         cmocka_unit_test(what_a_process_says_is_known),
         cmocka_unit_test(half_a_hello_is_not),
         cmocka_unit_test(silent_ones_hold_nobody_up),

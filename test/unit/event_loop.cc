@@ -34,6 +34,26 @@ void posts_run_in_order_from_any_thread(void **) {
         assert_int_equal(seen[i], i);
 }
 
+// The loop could not be told any more to watch it no longer, and would turn for whatever comes there.
+void a_descriptor_that_is_closed_while_watched_is_told(void **) {
+    std::string told;
+    auto made = EventLoop::create([&](const std::string &what) { told += what + "\n"; });
+    auto &loop = *made;
+    int ends[2];
+    assert_int_equal(::pipe(ends), 0);
+    {
+        auto watch = loop->watch(ends[0], EventLoop::readable, [](unsigned) {});
+        auto timer = loop->after(1h, [] {});
+    }
+    assert_string_equal(told.c_str(), "");
+    {
+        auto watch = loop->watch(ends[0], EventLoop::readable, [](unsigned) {});
+        ::close(ends[0]);
+    }
+    assert_string_equal(told.c_str(), fmt::format("descriptor {} was closed while it was watched\n", ends[0]).c_str());
+    ::close(ends[1]);
+}
+
 void a_loop_can_run_again(void **) {
     auto loop = make_loop();
     for (int round = 0; round < 3; ++round) {
@@ -162,6 +182,7 @@ void somebody_is_asked_before_each_wait(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(posts_run_in_order_from_any_thread),
+        cmocka_unit_test(a_descriptor_that_is_closed_while_watched_is_told),
         cmocka_unit_test(a_loop_can_run_again),
         cmocka_unit_test(a_stop_before_the_run_ends_it),
         cmocka_unit_test(a_handle_may_be_dropped_in_its_own_callback),
