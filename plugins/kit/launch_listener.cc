@@ -20,7 +20,7 @@ namespace {
 constexpr StrangerLimits::Bounds stranger_bounds{256, 128}; // the starter needs descriptors of its own
 constexpr auto pause_without_descriptor = std::chrono::milliseconds(100);
 constexpr int batch = 64;
-constexpr std::size_t max_notes = 100;
+constexpr std::size_t max_notes = 100, max_unproved_notes = 10;
 constexpr std::size_t stack_bytes = 256u << 10;
 
 void put_length(std::string &out, std::size_t length) {
@@ -183,8 +183,12 @@ void LaunchListener::drain(std::chrono::milliseconds limit) {
 // False when the connection has said all.
 bool LaunchListener::take(const std::string &frame) {
     if (is_unproved_note(frame)) {
-        if (auto text = open_unproved_note(frame, listener_.cookie()))
-            note(*text);
+        auto text = unproved_notes_ < max_unproved_notes ? open_unproved_note(frame, listener_.cookie())
+                                                         : Result<std::string>(error(ErrorKind::limit, "enough"));
+        if (text && notes_.size() < max_notes && notes_.insert(*text).second) {
+            ++unproved_notes_;
+            parts_.complain(*text);
+        }
         return false;
     }
     auto message = open_message(frame, listener_.cookie(), geteuid(), *parts_.sealer);
@@ -208,7 +212,9 @@ bool LaunchListener::take(const std::string &frame) {
     case StarterMessage::Kind::note:
         if (message->status != 0 && !noted_.insert(message->status).second)
             break;
-        note(message->body);
+        // What concerns all hosts, each of them says.
+        if (notes_.size() < max_notes && notes_.insert(message->body).second)
+            parts_.complain(message->body);
         break;
     case StarterMessage::Kind::invitation:
         invite(message->body);
@@ -220,12 +226,6 @@ bool LaunchListener::take(const std::string &frame) {
         return true;
     }
     return false;
-}
-
-// What concerns all hosts, each of them says.
-void LaunchListener::note(const std::string &text) {
-    if (notes_.size() < max_notes && notes_.insert(text).second)
-        parts_.complain(text);
 }
 
 void LaunchListener::invite(const std::string &invitation) {

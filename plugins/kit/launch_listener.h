@@ -3,7 +3,7 @@
 //   exit report   kept until the step is over, when the starter asks for it
 //   launched      written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
 //   note          shown to the user at once, 100 of them at most, each text once, and of each subject the first; also
-//                 one of a host that cannot prove its user (unproved_note.h)
+//                 ten of hosts that cannot prove their user (unproved_note.h)
 //   tools         opens the way for tools of this host (tool_door.h)
 //   kept          the connection may be silent from now on
 //   invitation    handed to the launcher, a pmixhostd beside the starter, which is started for the first one
@@ -74,7 +74,6 @@ class LaunchListener {
     bool hear(StrangerLimits::Id id, Visitor &visitor);
     void drain(std::chrono::milliseconds limit);
     bool take(const std::string &frame);
-    void note(const std::string &text);
     void invite(const std::string &invitation);
     void write_channel(const char *data, std::size_t size);
     void launcher_ended();
@@ -97,7 +96,8 @@ class LaunchListener {
     bool launcher_failed_ = false;
     std::optional<ToolDoor> tools_;
     std::set<std::string> notes_; // those that were shown
-    std::set<int> noted_;         // subjects
+    std::size_t unproved_notes_ = 0;
+    std::set<int> noted_; // subjects
     bool told_launched_ = false;
     std::set<std::string> launched_hosts_;
 };

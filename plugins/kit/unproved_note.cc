@@ -5,6 +5,8 @@
 #include "common/transport/secret_box.h"
 #include "plugins/kit/starter_message.h"
 
+#include <algorithm>
+
 namespace pmixhost::kit {
 
 static SecretBox box_of(const Cookie &cookie) {
@@ -26,7 +28,11 @@ Result<std::string> open_unproved_note(std::string_view frame, const Cookie &coo
     auto text = box_of(cookie).open(frame_body(frame));
     if (!text)
         return text.failure();
-    return one_line(*text, max_report_text);
+    // Bytes of other alphabets may be controls of a terminal as well.
+    std::string line = one_line(*text, max_report_text);
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char byte) { return byte >= 0x80; }, '?');
+    return line;
 }
 
 } // namespace pmixhost::kit
