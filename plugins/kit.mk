@@ -2,7 +2,7 @@
 # library of ours and no libfmt (see plugins/slurm.mk).
 kit_shim_sources = \
 	common/base/fd_pair.h common/base/result.cc common/base/small_file.cc common/start/spawn_channel.cc \
-	common/process/descriptor_message.cc common/process/exec_stop.cc \
+	common/process/descriptor_message.cc common/process/exec_stop.cc common/process/topology_file.cc \
 	common/start/start_document.cc common/start/start_fd.h common/start/start_fd.cc \
 	common/transport/secret_box.cc \
 	plugins/kit/daemon_channels.h plugins/kit/daemon_channels.cc \
@@ -21,7 +21,15 @@ kit_shim_sources = \
 	plugins/kit/launcher_file.h plugins/kit/launcher_file.cc \
 	plugins/kit/unproved_note.h plugins/kit/unproved_note.cc \
 	plugins/kit/tool_door.h plugins/kit/tool_door.cc common/rendezvous/rendezvous_files.cc \
+	plugins/kit/topology_keeper.h plugins/kit/topology_keeper.cc \
 	plugins/kit/user.h plugins/kit/user.cc
+
+# It runs as root, and so is linked with nothing that it does not need.
+pmixhostlibexec_PROGRAMS += plugins/kit/pmixhost-topology
+plugins_kit_pmixhost_topology_SOURCES = plugins/kit/topology_program.cc common/base/result.cc common/base/small_file.cc \
+	common/process/topology.cc common/process/topology_file.cc
+plugins_kit_pmixhost_topology_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(HWLOC_CFLAGS)
+plugins_kit_pmixhost_topology_LDADD = $(HWLOC_LIBS) $(FMT_LIBS)
 
 # All of the kit, for backends and for programs that are linked with libcommon.
 noinst_LTLIBRARIES += plugins/kit/libkit.la
@@ -34,6 +42,6 @@ plugins_kit_libkit_files = \
 	plugins/kit/launcher_file.cc plugins/kit/sealer.cc \
 	plugins/kit/starter_address.cc plugins/kit/starter_listener.cc plugins/kit/starter_message.cc \
 	plugins/kit/starter_frame.cc plugins/kit/starter_sender.cc plugins/kit/tool_door.cc plugins/kit/unproved_note.cc \
-	plugins/kit/step_document.h plugins/kit/step_document.cc plugins/kit/user.cc
+	plugins/kit/step_document.h plugins/kit/step_document.cc plugins/kit/topology_keeper.cc plugins/kit/user.cc
 plugins_kit_libkit_la_CPPFLAGS = $(AM_CPPFLAGS) $(MUNGE_CFLAGS) $(FMT_CFLAGS)
 plugins_kit_libkit_la_LIBADD = common/libcommon.la $(MUNGE_LIBS)

@@ -1,6 +1,7 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
 config_tests = test/unit/config_file test/unit/policy test/unit/policy_command test/unit/local_cli test/unit/local_control \
 	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines test/unit/output_lines test/unit/reach_plan test/unit/stacks test/unit/read_stacks test/unit/debug_talk \
+	test/unit/dap_session \
 	test/unit/launcher_file
 check_PROGRAMS += $(config_tests)
 TESTS += $(config_tests)
@@ -63,6 +64,13 @@ test_unit_debug_talk_SOURCES = test/unit/debug_talk.cc tools/debug/gdb_dialogue.
 	tools/stacks/shown_text.cc tools/stacks/stack_tree.cc
 test_unit_debug_talk_CPPFLAGS = $(config_test_cppflags) $(LIBEDIT_CFLAGS)
 test_unit_debug_talk_LDADD = common/libcommon.la $(CMOCKA_LIBS) $(LIBEDIT_LIBS)
+test_unit_dap_session_SOURCES = test/unit/dap_session.cc tools/dap/dap_frames.cc tools/dap/dap_client.cc \
+	tools/dap/dap_ranks.cc tools/dap/dap_references.cc tools/dap/dap_breakpoints.cc tools/dap/dap_motion.cc \
+	tools/dap/dap_look.cc tools/dap/dap_console.cc tools/dap/dap_session.cc tools/debug/debug_lines.cc \
+	tools/debug/rank_answers.cc tools/debug/prompt_words.cc tools/debug/gdb_dialogue.cc tools/stacks/gdb_text.cc \
+	tools/stacks/shown_text.cc tools/stacks/stack_tree.cc
+test_unit_dap_session_CPPFLAGS = $(config_test_cppflags)
+test_unit_dap_session_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 test_unit_read_stacks_SOURCES = test/unit/read_stacks.cc tools/stacks/read_stacks.cc tools/stacks/gdb_session.cc tools/stacks/gdb_process.cc \
 	tools/stacks/gdb_text.cc tools/stacks/eu_stack_text.cc tools/stacks/looked_at.cc tools/stacks/shown_text.cc
 test_unit_read_stacks_CPPFLAGS = $(config_test_cppflags)

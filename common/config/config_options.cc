@@ -21,6 +21,7 @@ constexpr std::string_view job_records[] = {"comment", "off"};
 constexpr std::string_view on_off[] = {"on", "off"};
 constexpr std::string_view user_policies[] = {"off", "tighten", "loosen"};
 constexpr std::string_view stores[] = {"base", "memory"};
+constexpr std::string_view topologies[] = {"kept", "look"};
 constexpr std::string_view log_levels[] = {"error", "warning", "info", "debug"};
 constexpr std::uint16_t first_user_port = 1024;
 constexpr std::size_t max_names = 64;
@@ -30,7 +31,9 @@ constexpr Option own_options[] = {
     {.key = "transport.ports", .member = &Settings::transport_ports,
      .text = "The TCP ports on which the daemons of a step listen for each other: one port or a "
              "range. Each daemon of a step on a host needs a port of its own, so a range must be "
-             "as wide as the number of steps that may run on a host at once. 0 lets the kernel "
+             "as wide as the number of steps that may run on a host at once, and lie outside of the "
+             "ports from which the kernel takes those of connections (net.ipv4.ip_local_port_range): one that a "
+             "connection has, or had a minute ago, is not free. 0 lets the kernel "
              "choose any free port; give a range where a firewall stands between the hosts."},
     {.key = "transport.interfaces", .member = &Settings::transport_interfaces,
      .text = "The network interfaces the daemons use, best first. When the list is empty, all "
@@ -140,6 +143,12 @@ constexpr Option own_options[] = {
              "message: the tasks of its host would wait for ever. The library removes the files that a task "
              "has registered for it (PMIX_REGISTER_CLEANUP) and answers nothing meanwhile: the time must "
              "cover that. Time in which the daemon is stopped does not count. 0 means never."},
+    {.key = "daemon.topology", .member = &Settings::daemon_topology, .user = true, .words = topologies,
+     .text = "Whence a daemon knows what processors, memory and devices its host has, for the PMIx library and "
+             "its clients. kept: from a file that was made once, and that is root's, which spares each step what hwloc needs to "
+             "look for it, 10 to some 100 ms; the resource manager's plugin says where, and has it "
+             "made anew after a boot and when processors, PCI devices or their drivers have changed. Where there is none, and "
+             "with look, hwloc looks each time. What processors a job may use is asked of the kernel in any case."},
     {.key = "debug.stop", .member = &Settings::debug_stop, .user = true, .path = Option::Path::debug_stops,
      .text = "Where the tasks of a job stop, for a debugger: exec, at their program's first instruction, where SIGCONT or "
              "`pmixhost resume` lets them go on; init, in PMIx_Init, or app, where the program itself waits for a "

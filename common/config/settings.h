@@ -59,6 +59,7 @@ struct Settings {
     std::chrono::milliseconds daemon_hang_timeout{30'000};    // a server that stands still; 0: none
     std::string daemon_evidence_directory;                    // empty: log_file's directory, else directory_base
     std::chrono::milliseconds daemon_library_timeout{20'000}; // libpmix gives no answer; 0: for ever
+    std::string daemon_topology = "kept";                     // "look": hwloc looks each time
     // [debug]
     std::string debug_stop; // where tasks stop for a debugger: common/job/debug_stops.h
     // [io]

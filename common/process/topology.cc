@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <hwloc.h>
+#include <link.h>
 #include <sched.h>
 #include <sys/sysinfo.h>
 #include <type_traits>
@@ -61,6 +63,81 @@ std::string CpuSet::list() const {
     std::string list(text);
     std::free(text);
     return list;
+}
+
+void Topology::Free::operator()(void *topology) const {
+    hwloc_topology_destroy(static_cast<hwloc_topology_t>(topology));
+}
+
+std::string Topology::source() {
+#ifdef HWLOC_VERSION
+    return "hwloc:" HWLOC_VERSION;
+#else
+    return "hwloc";
+#endif
+}
+
+// As libpmix looks for it.
+static hwloc_topology_t begun_topology() {
+    hwloc_topology_t topology = nullptr;
+    if (hwloc_topology_init(&topology) != 0)
+        return nullptr;
+    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    return topology;
+}
+
+Result<Topology> Topology::of_xml(const std::string &xml) {
+    Topology read(begun_topology());
+    auto topology = static_cast<hwloc_topology_t>(read.handle());
+    unsigned long flags = HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_THISSYSTEM_ALLOWED_RESOURCES;
+    if (!topology || xml.size() >= INT_MAX ||
+        hwloc_topology_set_xmlbuffer(topology, xml.c_str(), static_cast<int>(xml.size() + 1)) != 0 ||
+        hwloc_topology_set_flags(topology, flags) != 0 || hwloc_topology_load(topology) != 0)
+        return error(ErrorKind::invalid, "hwloc cannot read the topology that is kept");
+    return read;
+}
+
+// Of vendors whose libraries hwloc has plugins for.
+static bool has_their_devices(hwloc_topology_t topology) {
+    constexpr unsigned display = 0x03, accelerator = 0x12, nvidia = 0x10de, amd = 0x1002, intel = 0x8086;
+    for (hwloc_obj_t each = nullptr; (each = hwloc_get_next_pcidev(topology, each)) != nullptr;) {
+        const auto &device = each->attr->pcidev;
+        const unsigned kind = device.class_id >> 8, vendor = device.vendor_id;
+        if ((kind == display || kind == accelerator) && (vendor == nvidia || vendor == amd || vendor == intel))
+            return true;
+    }
+    return false;
+}
+
+// They are loaded by hwloc's plugins.
+static bool vendors_libraries_are_loaded() {
+    auto is_vendors = [](dl_phdr_info *object, std::size_t, void *) -> int {
+        std::string_view path(object->dlpi_name ? object->dlpi_name : ""), name = path.substr(path.rfind('/') + 1);
+        return name.starts_with("libnvidia-ml") || name.starts_with("libcudart") || name.starts_with("librocm_smi") ||
+               name.starts_with("libze_loader") || name == "hwloc_cuda.so" || name == "hwloc_nvml.so" ||
+               name == "hwloc_rsmi.so" || name == "hwloc_levelzero.so";
+    };
+    return ::dl_iterate_phdr(is_vendors, nullptr) != 0;
+}
+
+Result<std::string> Topology::whole_machine_xml() {
+    Topology found(begun_topology());
+    auto topology = static_cast<hwloc_topology_t>(found.handle());
+    char *text = nullptr;
+    int size = 0;
+    if (!topology || hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
+        hwloc_topology_load(topology) != 0 || hwloc_topology_export_xmlbuffer(topology, &text, &size, 0) != 0)
+        return system_error("hwloc cannot tell what this machine is", errno);
+    if (has_their_devices(topology) && vendors_libraries_are_loaded())
+        return error(ErrorKind::unsupported, "what vendors' libraries say depends on who asks");
+    std::string xml(text); // `size` counts its NUL
+    hwloc_free_xmlbuffer(topology, text);
+    return xml;
+}
+
+void limit_hwloc() {
+    ::setenv("HWLOC_COMPONENTS", "-gl,-opencl", 0);
+    ::setenv("HWLOC_PLUGINS_BLACKLIST", "hwloc_gl.so,hwloc_opencl.so,hwloc_xml_libxml.so", 0);
 }
 
 Result<MachineShape> look_at_machine() {

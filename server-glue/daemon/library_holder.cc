@@ -23,6 +23,8 @@ LibraryHolder::~LibraryHolder() = default;
 void LibraryHolder::start() {
     PmixLibrary::Options options{context_.step.server_nspace(), context_.self(), directory_, context_.host_name(),
                                  store_};
+    if (context_.settings.daemon_topology == "kept")
+        options.topology_file = context_.step.topology_file;
     thread_->run("PMIx_server_init", [this, options] {
         auto library = std::make_shared<Result<std::unique_ptr<PmixLibrary>>>(
             PmixLibrary::start(context_.loop, *thread_, options, module_table()));

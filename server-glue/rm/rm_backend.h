@@ -47,7 +47,7 @@ struct StepInfo {
     std::string ranking_policy;           // PMIX_RANKBY
     std::string binding_policy;           // PMIX_BINDTO
     std::string session_directory;        // PMIX_TMPDIR: scratch of the RM for the session; may be empty
-    std::string topology_file;            // hwloc XML of this host, if the RM caches one
+    std::string topology_file;            // of this host: common/process/topology_file.h; may be empty, or not there
     bool launcher_file = false;           // a tool that has started the launcher waits for where this job is
     std::vector<LinkFault> link_faults;   // for tests: what links of this host shall suffer
     struct Parent {

@@ -61,7 +61,7 @@ static Surroundings around(const std::string &mode) {
     s.daemon = std::string(directory) + "/test/unit/slurm_stand_in";
     s.daemon_args = {mode};
     s.slurm_conf_file = "/etc/slurm.conf";
-    s.spool = "/var/spool/n1";
+    s.topology_file = "/var/spool/n1/pmixhost_topology";
     return s;
 }
 
@@ -123,9 +123,10 @@ static void the_daemon_is_a_clean_process_of_the_user(void **) {
     assert_string_equal(environment.get("AT_ENV").c_str(), "PATH,HOME,USER,LOGNAME,SLURM_CONF,");
     assert_true(has(environment.get("AT_ARGS"), "/slurm_stand_in,--start-fd,"));
     std::string document = environment.get("AT_DOCUMENT");
-    for (const char *line : {"backend slurm|", "|host n1|", "|slurm.job_id 12|", "|slurm.step_id 3|", "|job 12|",
-                             "|step 3|", "|slurm.task_map pmixhost2 job=12 step=3 hosts=n1 ranks=0|",
-                             "|slurm.report 99 0011", "|slurm.spool /var/spool/n1|", "|env PMIXHOST_LOG_LEVEL=debug|"})
+    for (const char *line :
+         {"backend slurm|", "|host n1|", "|slurm.job_id 12|", "|slurm.step_id 3|", "|job 12|", "|step 3|",
+          "|slurm.task_map pmixhost2 job=12 step=3 hosts=n1 ranks=0|", "|slurm.report 99 0011",
+          "|slurm.topology /var/spool/n1/pmixhost_topology|", "|env PMIXHOST_LOG_LEVEL=debug|"})
         assert_true(has(document, line));
     assert_false(has(document, "EVIL"));
     assert_false(has(document, "backend local"));

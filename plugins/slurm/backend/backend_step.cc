@@ -15,7 +15,6 @@
 #include <unordered_map>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 namespace pmixhost::slurm {
 
@@ -56,16 +55,6 @@ std::string policy_of(const std::string &distribution) {
     if (distribution == "cyclic")
         return "node";
     return {};
-}
-
-// slurmd keeps one; it serves if root alone wrote it.
-std::string cached_topology(const StartDocument &document) {
-    auto spool = document.text("slurm.spool");
-    std::string path = spool ? *spool + "/hwloc_topo_whole.xml" : "";
-    struct stat status {};
-    bool usable = !path.empty() && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == 0 &&
-                  !(status.st_mode & (S_IWGRP | S_IWOTH)) && access(path.c_str(), R_OK) == 0;
-    return usable ? path : "";
 }
 
 Result<StepName> read_name(const StartDocument &document) {
@@ -248,7 +237,8 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     info.process_sets = std::move(map->process_sets);
     add_program_sets(info.process_sets, info.apps);
     info.mapping_policy = info.ranking_policy = policy_of(map->distribution);
-    info.topology_file = cached_topology(document);
+    if (auto file = document.text("slurm.topology"))
+        info.topology_file = *file;
     info.step_key = fmt::format("slurm:{}:{}:{}", map->cluster, info.job_id, map->start_key);
     step.node_of = std::move(*nodes);
     step.session_node = info.allocated_hosts.empty() ? step.node_of.front() : info.allocated_hosts.front();

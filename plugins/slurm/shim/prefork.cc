@@ -7,6 +7,7 @@
 #include "common/text/take_until.h"
 #include "plugins/kit/daemon_channels.h"
 #include "plugins/kit/daemon_launch.h"
+#include "plugins/kit/topology_keeper.h"
 #include "plugins/slurm/shim/hook_env.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 
@@ -73,8 +74,8 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
         add("live_on", "1");
     if (find_variable(environment, launcher_file_awaited) == "1")
         add("slurm.launcher_file", "1");
-    if (!around.spool.empty())
-        add("slurm.spool", around.spool);
+    if (!around.topology_file.empty())
+        add("slurm.topology", around.topology_file);
     if (!around.contacts.empty())
         add("slurm.contacts", around.contacts);
     add("slurm.lifeline_fd", std::to_string(channels.lifeline.get()));
@@ -146,14 +147,22 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
     if (!pid)
         return pid.failure();
     prepared.user = std::move(*user);
+    // For the steps that come; in the daemon's cgroup, or it would keep the job's. A step does without.
+    if (around.keep_topology && !around.topology_file.empty())
+        (void)around.keep_topology(around.topology_file,
+                                   [&](pid_t pid) { return !prepared.cgroup || prepared.cgroup->add(pid); });
     return {};
     // The door closes here with `channels`: if the daemon is gone, it is shut for the tasks.
 }
 
-std::string expanded(std::string path, const std::string &host) {
-    for (std::string_view name : {"%n", "%h"}) {
-        for (std::size_t at = 0; (at = path.find(name, at)) != std::string::npos; at += host.size())
-            path.replace(at, name.size(), host);
+// Slurm's own names in a path: %n is the node, %h the host, without its domain.
+std::string expanded(std::string path, const std::string &node) {
+    char name[256] = "";
+    ::gethostname(name, sizeof name - 1);
+    const std::string host(name, std::strcspn(name, "."));
+    for (const auto &[sign, text] : {std::pair<std::string_view, const std::string &>("%n", node), {"%h", host}}) {
+        for (std::size_t at = 0; (at = path.find(sign, at)) != std::string::npos; at += text.size())
+            path.replace(at, sign.size(), text);
     }
     return path;
 }
@@ -295,7 +304,7 @@ Surroundings slurmstepd_surroundings(void *step) {
         if (slurm_conf.slurm_conf)
             around.slurm_conf_file = slurm_conf.slurm_conf;
         if (slurm_conf.slurmd_spooldir)
-            around.spool = expanded(slurm_conf.slurmd_spooldir, around.host);
+            around.topology_file = expanded(slurm_conf.slurmd_spooldir, around.host) + "/pmixhost_topology";
         if (jobs_have_namespaces(slurm_conf)) {
             around.contacts = contacts_directory;
             around.mount_namespace = namespace_of_container;
@@ -304,6 +313,11 @@ Surroundings slurmstepd_surroundings(void *step) {
     if (const char *file = getenv("SLURM_CONF"); around.slurm_conf_file.empty() && file)
         around.slurm_conf_file = file;
     around.job_cgroup = own_job_cgroup();
+    const std::string beside = around.daemon.substr(0, around.daemon.rfind('/'));
+    around.keep_topology = [program = beside + "/pmixhost-topology"](const std::string &file,
+                                                                     std::function<bool(pid_t)> contain) {
+        return kit::keep_topology(file, program, std::move(contain));
+    };
     if (proctrack_g_add)
         around.contain = [step](pid_t pid) { return proctrack_g_add(step, pid) == SLURM_SUCCESS; };
     return around;

@@ -41,9 +41,11 @@ struct Surroundings {
     std::string daemon;                   // path of pmixhostd
     std::vector<std::string> daemon_args; // after --start-fd N
     std::string slurm_conf_file;          // may be empty
-    std::string spool;                    // may be empty
-    std::string job_cgroup;               // may be empty: there is none
-    std::function<bool(pid_t)> contain;   // puts it into the step's container; may be empty
+    // Of this host (common/process/topology_file.h); may be empty. The function makes it if need be; may be empty.
+    std::string topology_file;
+    std::function<Result<void>(const std::string &file, std::function<bool(pid_t)> contain)> keep_topology;
+    std::string job_cgroup;             // may be empty: there is none
+    std::function<bool(pid_t)> contain; // puts it into the step's container; may be empty
     // The mount namespace of a job that has one of its own (job_container/tmpfs); may be empty.
     std::function<UniqueFd(const StepName &)> mount_namespace;
     std::string contacts; // where all see the contact sockets; empty: directory.base
