@@ -46,7 +46,12 @@ void StepEnding::finish(Result<void> result) {
         context_.tasks->watch().running() > 0)
         return cleaned();
     stop_cleaning_ = cleaned;
-    context_.library->end_nspace(context_.step.nspace, [cleaned](pmix_status_t) { cleaned(); });
+    std::vector<Rank> clients;
+    for (Rank rank : context_.ranks_here()) {
+        if (context_.tasks->connected(rank))
+            clients.push_back(rank);
+    }
+    context_.library->end_nspace(context_.step.nspace, std::move(clients), [cleaned](pmix_status_t) { cleaned(); });
     cleaning_end_ = context_.loop.after(cleaning_patience, cleaned);
 }
 
@@ -70,7 +75,7 @@ void StepEnding::when_sent(TimePoint limit, EventLoop::Handle &timer, std::funct
     Mesh &mesh = *context_.mesh;
     // The session may have to be started first.
     std::size_t left = mesh.unsent_bytes();
-    if (services_.events.spoke_to_session())
+    if (services_.events.spoke_to_session() || services_.parent_news.spoke_to_session())
         left += mesh.queued_bytes(context_.session_peer());
     // For a moment, count also what the step's tree is told of the ends here, while that connection is being made.
     // Hosts that have been asked to come must be told farewell, or they would take this host for lost.

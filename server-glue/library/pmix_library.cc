@@ -2,6 +2,7 @@
 #include "server-glue/library/pmix_library.h"
 
 #include "common/config/config_options.h"
+#include "common/process/topology_file.h"
 #include "common/text/printable.h"
 #include "server-glue/library/connection_guard.h"
 #include "server-glue/library/convert.h"
@@ -129,6 +130,13 @@ void free_chars(char *text) {
     std::free(text);
 }
 
+// Where it fails the library looks itself.
+Result<Topology> kept_topology(const std::string &file) {
+    auto xml = file.empty() ? Result<std::string>(error(ErrorKind::not_found, "none is kept"))
+                            : read_topology_file(file, machine_state());
+    return xml ? Topology::of_xml(*xml) : Result<Topology>(xml.failure());
+}
+
 } // namespace
 
 // PMIX_DSTPATH, which is only of libraries before 5.
@@ -144,9 +152,7 @@ void PmixLibrary::set_environment(const Settings &settings) {
     setenv("PMIX_MCA_pmix_max_events", std::to_string(settings.events_keep).c_str(), 1);
     auto keep = std::chrono::ceil<std::chrono::seconds>(settings.events_keep_time);
     setenv("PMIX_MCA_pmix_event_eviction_time", std::to_string(keep.count()).c_str(), 1);
-    // hwloc would look for the graphics cards of X servers, and load what the vendors of OpenCL have installed: each
-    // start would wait for that. Devices of CUDA, NVML, ROCm and the PCI bus are found all the same.
-    setenv("HWLOC_COMPONENTS", "-gl,-opencl", 0);
+    limit_hwloc();
     // A user's wish for his clients, which would leave the server without the module that they are given.
     unsetenv("PMIX_MCA_psec");
 }
@@ -170,6 +176,17 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
     auto takeover = ListenerTakeover::create();
     if (!takeover)
         return takeover.failure();
+    auto kept = kept_topology(options.topology_file);
+    auto topology = kept ? std::make_shared<Topology>(std::move(*kept)) : nullptr;
+    const std::string source = Topology::source();
+    pmix_topology_t lent{const_cast<char *>(source.c_str()), topology ? topology->handle() : nullptr};
+    pmix_info_t *lending = topology ? info.add_empty(1) : nullptr;
+    if (lending) {
+        PMIX_LOAD_KEY(lending->key, PMIX_TOPOLOGY2);
+        lending->value.type = PMIX_TOPO;
+        lending->value.data.topo = &lent;
+    }
+
     auto listeners = listening_sockets();
     sigset_t all, before;
     sigfillset(&all);
@@ -179,6 +196,8 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
         ListenerTakeover::Scope scope(**takeover);
         status = PMIx_server_init(module, info.data(), info.size());
     }
+    if (lending)
+        lending->value = {}; // not the list's
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (status != PMIX_SUCCESS)
         return pmix_error("the PMIx server library does not start", status);
@@ -189,6 +208,9 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
         address = address_of((*takeover)->listener());
     }
     std::unique_ptr<PmixLibrary> library(new PmixLibrary(loop, thread, options.nspace, std::move(*takeover)));
+    library->topology_ = std::move(topology);
+    if (!kept && !options.topology_file.empty())
+        library->no_topology_ = kept.failure().text;
     if (!guarded)
         return guarded.failure(); // the library is ended soon
     library->address_ = std::move(address);
@@ -203,8 +225,8 @@ PmixLibrary::PmixLibrary(EventLoop &loop, LibraryThread &thread, std::string nsp
     : loop_(loop), thread_(thread), nspace_(std::move(nspace)), takeover_(std::move(takeover)) {}
 
 PmixLibrary::~PmixLibrary() {
-    // A thread that has ended was not stuck: then it can be done here.
-    if (!thread_.run("PMIx_server_finalize", [] { PMIx_server_finalize(); }))
+    // A thread that has ended was not stuck: then it can be done here. The library uses the topology until then.
+    if (!thread_.run("PMIx_server_finalize", [topology = topology_] { PMIx_server_finalize(); }))
         PMIx_server_finalize();
 }
 
@@ -222,6 +244,8 @@ void PmixLibrary::mend_failed_collectives() {
 Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
     if (!not_mended_.empty())
         log.info("{}", not_mended_);
+    if (topology_ || !no_topology_.empty())
+        log.debug("the topology of this host {}", topology_ ? "was kept" : "is looked for: " + no_topology_);
     ConnectionGuard::Names names;
     names.owner_of = [this](const std::string &nspace, Rank rank) -> std::optional<ProcessOwner> {
         auto job = registered_.find(nspace);
@@ -333,9 +357,16 @@ void PmixLibrary::register_nspace(const std::string &nspace, int local_count,
     });
 }
 
-void PmixLibrary::end_nspace(const std::string &nspace, Done done) {
+// libpmix 4.2.2 removes what a client wanted to be removed when it has noticed that its connection has ended, or at its
+// deregistration; not at that of its namespace, which may come first.
+void PmixLibrary::end_nspace(const std::string &nspace, std::vector<Rank> clients, Done done) {
     auto *waiting = new Waiting{loop_, std::move(done), {}};
-    thread_.run("PMIx_server_deregister_nspace", [nspace, waiting] {
+    thread_.run("PMIx_server_deregister_nspace", [nspace, clients = std::move(clients), waiting] {
+        for (Rank rank : clients) {
+            pmix_proc_t proc = proc_of(nspace, rank);
+            PMIx_server_deregister_client(
+                &proc, [](pmix_status_t, void *) {}, nullptr); // in order before the rest
+        }
         pmix_nspace_t name;
         PMIX_LOAD_NSPACE(name, nspace.c_str());
         PMIx_server_deregister_nspace(name, on_done, waiting);

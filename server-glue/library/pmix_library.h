@@ -32,7 +32,8 @@ class PmixLibrary {
         Rank rank = 0;         // and rank in it
         std::string directory; // for its rendezvous files and shared segments; private to the user
         std::string hostname;
-        std::string store = {}; // the directory for the segments, if it is another one
+        std::string store = {};         // the directory for the segments, if it is another one
+        std::string topology_file = {}; // of this host: common/process/topology_file.h; empty: the library looks itself
     };
     // Sets what the library takes from the process' environment alone: the size of its shared data store, how many
     // events it keeps for late registrants and for how long. To be called before the process has a second thread: a
@@ -83,8 +84,9 @@ class PmixLibrary {
     void register_nspace(const std::string &nspace, int local_count, std::function<Result<InfoList>()> describe,
                          std::function<void(Result<void>)> done);
     // The processes of the namespace on this host have all ended. Removes the files that they wanted to be removed at
-    // the end of their job (PMIX_REGISTER_CLEANUP), in libpmix' own thread.
-    void end_nspace(const std::string &nspace, Done done);
+    // the end of their job, and those that `clients`, which had connected, wanted to be removed at their own
+    // (PMIX_REGISTER_CLEANUP), in libpmix' own thread.
+    void end_nspace(const std::string &nspace, std::vector<Rank> clients, Done done);
     void register_client(const std::string &nspace, Rank rank, uid_t uid, gid_t gid, Done done);
     // Makes this daemon a client of that namespace, which has been registered without processes here, under a
     // rank that it does not have. From then on register_nspace(nspace, update, ...) with PMIX_PROC_DATA puts
@@ -140,6 +142,8 @@ class PmixLibrary {
     std::unique_ptr<ConnectionGuard> guard_;
     std::map<std::string, std::map<Rank, ProcessOwner>> registered_;    // by namespace
     std::map<std::string, std::unique_ptr<InnerClient>> inner_clients_; // by namespace
+    std::shared_ptr<Topology> topology_;                                // null: the library has found its own
+    std::string no_topology_;                                           // why
     std::string not_mended_;                                            // what to say of it, or empty
     std::string segment_size_;                                          // NAME=VALUE, or empty
     // Who waits for the answer to a request that the library has not answered, by process; the request's too.

@@ -41,6 +41,10 @@ done
 grow
 cleanup 1x2 self kill ok - file=@file
 ok "a file of a process that is killed" soon_gone file
+# Its daemon leaves right after it.
+grow
+cleanup 2x1 self kill ok - file=@file
+ok "a file of a process that is killed, the last one of its host" soon_gone file
 grow
 cleanup 1x2 job kill ok - file=@file
 ok "a file of a job of which a process is killed" soon_gone file
