@@ -26,7 +26,7 @@ struct CollectiveUp {
         field(&CollectiveUp::signature, "signature", "kind and participants, canonical");
         field(&CollectiveUp::sequence, "sequence", "how many of this signature came before");
         field(&CollectiveUp::status, "status", "0, or a PMIx status that ends it for all");
-        field(&CollectiveUp::contributions, "contributions", "of every host of the subtree");
+        field(&CollectiveUp::contributions, "contributions", "of every host of the subtree that has data");
     }
 };
 struct CollectiveDown {
@@ -41,7 +41,7 @@ struct CollectiveDown {
         field(&CollectiveDown::signature, "signature", "as in CollectiveUp");
         field(&CollectiveDown::sequence, "sequence", "as in CollectiveUp");
         field(&CollectiveDown::status, "status", "0, or the PMIx status for every participant");
-        field(&CollectiveDown::contributions, "contributions", "of every participating host");
+        field(&CollectiveDown::contributions, "contributions", "of every participating host that has data");
     }
 };
 struct CollectiveProbe {

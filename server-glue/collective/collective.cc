@@ -48,7 +48,7 @@ Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *
         if (tree.child_count(child) == 0)
             record.leaves.insert((*hosts)[child]);
     }
-    record.hosts.insert(hosts->begin(), hosts->end());
+    record.hosts = std::move(*hosts);
     return &records_.emplace(key, std::move(record)).first->second;
 }
 
@@ -81,7 +81,7 @@ void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, s
     instance.entered = true;
     instance.reply = std::move(reply);
     instance.deadline = deadline;
-    instance.contributions.push_back({self_, std::move(data)});
+    contribute(instance, std::move(data));
     if (local_status != PMIX_SUCCESS)
         return fail(*record, sequence, local_status);
     bool broken = record->parent != no_host && hosts_.host_gone(record->parent);
@@ -96,6 +96,11 @@ void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, s
     if (broken)
         return fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
     advance(*record, sequence);
+}
+
+void Collectives::contribute(Instance &instance, Bytes data) {
+    if (!data.empty())
+        instance.contributions.push_back({self_, std::move(data)});
 }
 
 void Collectives::drop_all() {
@@ -225,7 +230,7 @@ bool Collectives::ends_with_the_dead(Record &record, std::uint64_t sequence) {
         if (!part)
             return false;
         instance.entered = true;
-        instance.contributions.push_back({self_, std::move(*part)});
+        contribute(instance, std::move(*part));
         record.next_sequence = std::max(record.next_sequence, sequence + 1);
         for (HostIndex child : record.children) {
             if (hosts_.host_gone(child) && dispensable(record, child))
@@ -257,7 +262,7 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         return;
     }
     for (auto &contribution : message.contributions) {
-        if (!record->hosts.contains(contribution.host)) {
+        if (!std::binary_search(record->hosts.begin(), record->hosts.end(), contribution.host)) {
             ++dropped_;
             continue;
         }

@@ -5,7 +5,7 @@
 // not take part are not asked for anything. Each host waits for its own processes (enter) and its children
 // (CollectiveUp), then sends what it has up; the root sends everything down (CollectiveDown), and each host hands it
 // to its processes and on to its children. It is 2*log(N) messages deep, and each host gets each byte once on the way
-// down.
+// down. A host that has no data adds no bytes: a barrier is as small on ten thousand hosts as on two.
 //
 // The n-th collective of a signature on one host meets the n-th on every other, so signatures may be
 // used again and again, and several of different signatures may be under way in any order.
@@ -42,7 +42,7 @@
 namespace pmixhost {
 
 using Contributions = std::shared_ptr<const std::vector<wire::Contribution>>;
-// 0 or a PMIx status; without the contributions unless it is 0.
+// 0 or a PMIx status; without the contributions unless it is 0. Who has contributed nothing is not among them.
 using CollectiveReply = OneShot<std::int32_t, Contributions>;
 
 // What a collective needs from its surroundings, beside the other hosts.
@@ -127,8 +127,8 @@ class Collectives {
         Bytes key;
         HostIndex parent = no_host;
         std::vector<HostIndex> children;
-        std::set<HostIndex> leaves; // children that have none
-        std::set<HostIndex> hosts;
+        std::set<HostIndex> leaves;      // children that have none
+        std::vector<HostIndex> hosts;    // ascending; as many as the job may have, so no tree of nodes
         std::uint64_t next_sequence = 0; // of the next enter()
         std::map<std::uint64_t, Instance> instances;
         std::map<std::uint64_t, std::int32_t> failed_early; // not yet entered here
@@ -140,6 +140,7 @@ class Collectives {
     Instance &instance_for(TimePoint now, Record &record, std::uint64_t sequence);
     void advance(Record &record, std::uint64_t sequence);
     void fail(Record &record, std::uint64_t sequence, std::int32_t status);
+    void contribute(Instance &instance, Bytes data);
     void complete_all(Record &record, std::uint64_t sequence, std::vector<wire::Contribution> contributions);
     void finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions);
     // Deals with local members that have gone; true when the instance is no longer as it was.

@@ -39,6 +39,15 @@ void StepCollectives::fence(FenceAsk request) {
                                [this](const Bytes &nspace) { return jobs_.size_of(nspace); });
     if (!signature)
         return request.reply(PMIX_ERR_NOT_FOUND, {});
+    // Some versions of libpmix give a blob all the same, which says that there is no data. What others collect they are
+    // not given either, because not all versions leave it unread (_mdxcbfunc, pmix_server.c).
+    if (!request.collects) {
+        request.data.clear();
+        request.reply = {[reply = std::make_shared<DataReply>(std::move(request.reply))](pmix_status_t status, Bytes) {
+                             (*reply)(status, {});
+                         },
+                         PMIX_ERROR, Bytes()};
+    }
     Part part{std::move(request.data), request.refused, request.local_status, request.timeout};
     bool of_all = signature->members.size() == 1 && signature->members[0].all &&
                   signature->members[0].nspace == context_.step.nspace;
@@ -46,10 +55,12 @@ void StepCollectives::fence(FenceAsk request) {
         return enter(*signature, std::move(part), std::move(request.reply));
     auto reply = std::make_shared<DataReply>(std::move(request.reply));
     auto digests = request.collects ? handing_over_.digest_posted() : nullptr;
+    auto all = digests ? std::make_shared<bool>(false) : nullptr;
+    part.all_have_data = all;
     enter(*signature, std::move(part),
-          {[this, reply, digests](pmix_status_t status, Bytes data) {
+          {[this, reply, digests, all](pmix_status_t status, Bytes data) {
                if (status == PMIX_SUCCESS)
-                   handing_over_.on_fence_of_all(digests);
+                   handing_over_.on_fence_of_all(all && *all ? digests : nullptr);
                (*reply)(status, std::move(data));
            },
            PMIX_ERROR, Bytes()});
@@ -66,11 +77,16 @@ void StepCollectives::enter(const Signature &signature, Part part, DataReply rep
         status = PMIX_ERR_PROC_TERM_WO_SYNC;
     auto shared = std::make_shared<DataReply>(std::move(reply));
     collectives_.enter(now, signature, std::move(part.data), status, deadline,
-                       {[this, shared, signature](std::int32_t result, Contributions contributions) {
+                       {[this, shared, signature, all = std::move(part.all_have_data)](std::int32_t result,
+                                                                                       Contributions contributions) {
                             if (result == PMIX_ERR_TIMEOUT && jobs_.has_unknown(signature))
                                 context_.explain_not_found();
                             if (result != PMIX_SUCCESS || !contributions)
                                 return (*shared)(result, {});
+                            if (all) {
+                                auto hosts = hosts_of(signature);
+                                *all = hosts && hosts->size() == contributions->size();
+                            }
                             complete(signature, contributions, std::move(*shared));
                         },
                         PMIX_ERROR, Contributions()});

@@ -24,6 +24,7 @@ class StepCollectives final : public StepService, private CollectivePort {
         pmix_status_t refused = PMIX_SUCCESS;      // why this host cannot take part
         pmix_status_t local_status = PMIX_SUCCESS; // PMIX_LOCAL_COLLECTIVE_STATUS
         std::optional<std::chrono::milliseconds> timeout;
+        std::shared_ptr<bool> all_have_data = nullptr; // where somebody asks: is set before the reply
     };
     // Enters a collective in which processes of this host take part. `reply` gets what all hosts have brought, one
     // behind the other, after the library knows what is new of other jobs.

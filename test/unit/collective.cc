@@ -177,10 +177,37 @@ static wire::CollectiveUp up_of(HostIndex host, const Signature &signature) {
     return up;
 }
 
+// A barrier is as small on many hosts as on few.
+static void who_has_no_data_adds_no_bytes(void **) {
+    auto bytes_down = [](HostIndex hosts, const Bytes &data) {
+        Port port;
+        port.hosts.clear();
+        for (HostIndex h = 0; h < hosts; ++h)
+            port.hosts.push_back(h);
+        Collectives c(port, port, 0, hosts);
+        c.enter(start, wildcard(), data, PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+        for (HostIndex h = 1; h < hosts; ++h) {
+            auto up = up_of(h, wildcard());
+            if (data.empty())
+                up.contributions.clear();
+            c.on_up(start, h, up);
+        }
+        assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
+        assert_int_equal(port.contributors.size(), data.empty() ? 0 : hosts);
+        return port.sent.back().bytes.size();
+    };
+    assert_int_equal(bytes_down(3, ""), bytes_down(300, ""));
+    assert_true(bytes_down(300, "part") > 297 * 4);
+    Port port;
+    Collectives leaf(port, port, 2, 2);
+    leaf.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    assert_true(port.sent_as<wire::CollectiveUp>(0).contributions.empty());
+}
+
 static void a_tolerant_one_does_without_a_lost_leaf(void **) {
     Port port;
     Collectives c(port, port, 0, 2);
-    c.enter(start, group(1), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    c.enter(start, group(1), "own", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     c.on_up(start, 1, up_of(1, group(1)));
     assert_true(port.completed.empty());
     c.on_host_gone(2);
@@ -259,6 +286,7 @@ int main() {
         cmocka_unit_test(a_dead_participant_answers_a_probe),
         cmocka_unit_test(the_deadline_is_for_all),
         cmocka_unit_test(groups_of_other_names_are_others),
+        cmocka_unit_test(who_has_no_data_adds_no_bytes),
         cmocka_unit_test(a_tolerant_one_does_without_a_lost_leaf),
         cmocka_unit_test(a_tolerant_one_fails_with_a_host_in_between),
         cmocka_unit_test(a_host_enters_for_its_dead),
