@@ -10,8 +10,8 @@ static constexpr auto patience = std::chrono::seconds(5); // for the library and
 // When the ancestors leave too, probably everybody does; then many hosts do not go on asking each other.
 static constexpr unsigned max_heirs_asked = 4;
 
-HandingOver::HandingOver(StepContext &context, std::function<void(Rank)> on_kept)
-    : context_(context), on_kept_(std::move(on_kept)),
+HandingOver::HandingOver(StepContext &context, Callbacks callbacks)
+    : context_(context), callbacks_(std::move(callbacks)),
       heirs_(context.step.map, context.self(), context.settings.transport_radix) {}
 
 void HandingOver::take_messages(StepMessages &messages) {
@@ -109,19 +109,29 @@ void HandingOver::on_posted(HostIndex from, const wire::PostedByEnded &message) 
     context_.send(from, answer);
     wire::Reader reader(message.posted);
     std::size_t dropped = 0;
-    while (answer.kept && reader.ok() && !reader.at_end()) {
+    while (reader.ok() && !reader.at_end()) {
         wire::PostedData posted;
         reader.get(posted);
         if (!reader.ok())
             break;
-        if (heirs_.keep(posted.rank, std::move(posted.data)))
-            on_kept_(posted.rank);
+        if (!answer.kept)
+            refuse(posted.rank);
+        else if (heirs_.keep(posted.rank, std::move(posted.data)))
+            callbacks_.on_kept(posted.rank);
         else
             ++dropped;
     }
     if (dropped > 0)
         context_.log.warning("what {} processes of {} had posted is not kept: it would be too much", dropped,
                              context_.step.map.hosts()[from]);
+}
+
+void HandingOver::refuse(Rank rank) {
+    HostIndex home = context_.step.map.host_of(rank);
+    if (home == no_host || home == context_.self())
+        return;
+    refused_.insert(rank);
+    callbacks_.on_refused(rank);
 }
 
 // What is known of others, which says who the heir is.

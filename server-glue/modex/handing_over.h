@@ -11,8 +11,11 @@ namespace pmixhost {
 
 class HandingOver final : public StepService {
   public:
-    // `on_kept`: another host has handed over what that process had posted.
-    HandingOver(StepContext &context, std::function<void(Rank)> on_kept);
+    // Another host has handed over what that process had posted, or will try the next heir.
+    struct Callbacks {
+        std::function<void(Rank)> on_kept, on_refused;
+    };
+    HandingOver(StepContext &context, Callbacks callbacks);
 
     // Hands over what the other hosts do not have, and then calls `then`, within a few seconds. Only the first call
     // does anything.
@@ -26,12 +29,15 @@ class HandingOver final : public StepService {
     // every host has it. To be asked for before this host's part of the fence is out, so that nobody has gone on and
     // posted more. Null: not worth its cost, since they were made a moment ago (between_digests).
     std::shared_ptr<const PostedDigests> digest_posted();
-    // Such a fence is over, and with it the time when a daemon might not have begun. `collected` may be null.
+    // Such a fence is over, and with it the time when a daemon might not have begun. `collected` is null where no
+    // digests were made, or not every host has collected.
     void on_fence_of_all(std::shared_ptr<const PostedDigests> collected);
     // Has the daemon of that host certainly been there?
     bool has_begun(HostIndex host) const { return all_have_begun_ || heirs_.has_left(host); }
 
     const PostedHeirs &heirs() const { return heirs_; }
+    // Has what that process had posted gone on to the next heir, because this host leaves itself?
+    bool has_refused(Rank rank) const { return refused_.contains(rank); }
     // What is kept here of that process; null: nothing.
     const std::string *kept(Rank rank) const { return heirs_.kept(rank); }
 
@@ -44,12 +50,14 @@ class HandingOver final : public StepService {
     // over, although the others have it.
     static constexpr Duration between_digests = std::chrono::seconds(1);
     void ask_heir();
+    void refuse(Rank rank);
     void on_posted(HostIndex from, const wire::PostedByEnded &message);
     void on_answer(HostIndex from, bool kept);
 
     StepContext &context_;
-    std::function<void(Rank)> on_kept_;
+    Callbacks callbacks_;
     PostedHeirs heirs_;
+    std::set<Rank> refused_;
     bool all_have_begun_ = false;                     // every daemon of the step
     std::shared_ptr<const PostedDigests> everywhere_; // by a fence that collected; may be null
     std::optional<TimePoint> digested_;               // when that was last asked for

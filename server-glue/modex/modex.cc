@@ -26,7 +26,12 @@ void Modex::drop_all() {
 
 void Modex::ask(TimePoint now, Asked asked) {
     const auto &[nspace, rank] = asked.owner;
-    asked.host = port_.holder_of(nspace, rank);
+    auto kept = port_.kept(nspace, rank);
+    if (kept.refused)
+        asked.not_there.insert(self_);
+    asked.host = port_.holder_of(nspace, rank, asked.not_there);
+    if (kept.data && asked.host != port_.host_of(nspace, rank)) // which may have come again, with more
+        return asked.reply(PMIX_SUCCESS, Bytes(*kept.data));
     if (asked.host == no_host || asked.tries++ == max_tries)
         return asked.reply(PMIX_ERR_NOT_FOUND, {});
     wire::ModexRequest message;
@@ -49,13 +54,13 @@ void Modex::ask(TimePoint now, Asked asked) {
         node.mapped().reply(PMIX_ERR_LOST_CONNECTION, {});
 }
 
-void Modex::reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data) {
+void Modex::reply(TimePoint now, HostIndex to, std::uint64_t id, std::int32_t status, Bytes data) {
     wire::ModexReply message;
     message.id = id;
     message.status = status;
     message.data = std::move(data);
     if (to == self_)
-        return on_reply(self_, std::move(message));
+        return on_reply(now, self_, std::move(message));
     hosts_.send(to, wire::ModexReply::type, share(wire::encode(message)));
 }
 
@@ -64,17 +69,19 @@ void Modex::on_request(TimePoint now, HostIndex from, const wire::ModexRequest &
     if (home != self_) {
         auto kept = port_.kept(message.nspace, message.rank);
         if (kept.data)
-            return reply(from, message.id, PMIX_SUCCESS, *kept.data);
+            return reply(now, from, message.id, PMIX_SUCCESS, *kept.data);
+        if (home != no_host && kept.refused)
+            return reply(now, from, message.id, PMIX_ERR_NOT_AVAILABLE, {});
         if (home == no_host || !kept.may_still_come)
-            return reply(from, message.id, PMIX_ERR_NOT_FOUND, {});
+            return reply(now, from, message.id, PMIX_ERR_NOT_FOUND, {});
     }
     if (served_ >= max_served)
-        return reply(from, message.id, PMIX_ERR_OUT_OF_RESOURCE, {});
+        return reply(now, from, message.id, PMIX_ERR_OUT_OF_RESOURCE, {});
     TimePoint deadline = TimePoint::max();
     if (message.timeout_ms != UINT32_MAX)
         deadline = now + std::chrono::milliseconds(message.timeout_ms);
     if (message.key.size() > PMIX_MAX_KEYLEN)
-        return reply(from, message.id, PMIX_ERR_BAD_PARAM, {});
+        return reply(now, from, message.id, PMIX_ERR_BAD_PARAM, {});
     auto [question, fresh] = questions_.try_emplace({message.nspace, message.rank});
     Served served{from, message.id, deadline, {message.key, std::chrono::milliseconds(message.key_ms)}};
     if (question->second.posted)
@@ -96,11 +103,11 @@ void Modex::look(Place question, ModexPort::Wait wait) {
     port_.ask_library(it.token, question->first.first, question->first.second, wait);
 }
 
-void Modex::reply_all(Place question, std::int32_t status, const Bytes &data) {
+void Modex::reply_all(TimePoint now, Place question, std::int32_t status, const Bytes &data) {
     auto node = questions_.extract(question);
     served_ -= node.mapped().waiting.size();
     for (const auto &served : node.mapped().waiting)
-        reply(served.from, served.id, status, data);
+        reply(now, served.from, served.id, status, data);
 }
 
 // The library may say at once that a process has committed nothing for other hosts yet, instead of waiting for it.
@@ -112,7 +119,7 @@ void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t statu
     Question &question = found->second;
     bool may_come = status == PMIX_SUCCESS || status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
     if (question.last || !may_come)
-        return reply_all(found, status, data);
+        return reply_all(now, found, status, data);
     question.posted = true;
     for (auto &served : question.waiting) {
         if (served.key_deadline == TimePoint::max())
@@ -134,7 +141,7 @@ void Modex::on_local_data(TimePoint now, std::uint64_t token, std::int32_t statu
         question.interval = std::min(2 * question.interval, last_look);
     }
     for (const auto &served : answered)
-        reply(served.from, served.id, status, data);
+        reply(now, served.from, served.id, status, data);
 }
 
 // Askers who meet the condition wait no longer. The questions stay.
@@ -143,12 +150,17 @@ template <typename Condition> void Modex::forget(Condition condition) {
         served_ -= std::erase_if(question.waiting, condition);
 }
 
-void Modex::on_reply(HostIndex from, wire::ModexReply message) {
+void Modex::on_reply(TimePoint now, HostIndex from, wire::ModexReply message) {
     auto found = asked_.find(message.id);
     if (found == asked_.end() || found->second.host != from)
         return;
+    const auto &[nspace, rank] = found->second.owner;
+    bool goes_on = message.status == PMIX_ERR_NOT_AVAILABLE && port_.host_of(nspace, rank) != from;
     auto node = asked_.extract(found);
-    node.mapped().reply(message.status, std::move(message.data));
+    if (!goes_on)
+        return node.mapped().reply(message.status, std::move(message.data));
+    node.mapped().not_there.insert(from);
+    ask(now, std::move(node.mapped()));
 }
 
 void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
@@ -159,11 +171,16 @@ void Modex::on_local_process_gone(const Bytes &nspace, Rank rank) {
     look(found, ModexPort::Wait::if_there); // what it has committed may just be on its way here
 }
 
-void Modex::on_kept(const Bytes &nspace, Rank rank) {
+void Modex::on_kept(TimePoint now, const Bytes &nspace, Rank rank) {
     auto found = questions_.find({nspace, rank});
     auto kept = port_.kept(nspace, rank);
     if (found != questions_.end() && kept.data)
-        reply_all(found, PMIX_SUCCESS, Bytes(*kept.data));
+        reply_all(now, found, PMIX_SUCCESS, Bytes(*kept.data));
+}
+
+void Modex::on_refused(TimePoint now, const Bytes &nspace, Rank rank) {
+    if (auto found = questions_.find({nspace, rank}); found != questions_.end())
+        reply_all(now, found, PMIX_ERR_NOT_AVAILABLE, {});
 }
 
 void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
@@ -191,7 +208,7 @@ void Modex::on_host_gone(TimePoint now, HostIndex host, bool orderly) {
     }
     for (const auto &owner : waiting) {
         if (auto found = questions_.find(owner); found != questions_.end())
-            reply_all(found, PMIX_ERR_NOT_FOUND, {});
+            reply_all(now, found, PMIX_ERR_NOT_FOUND, {});
     }
 }
 

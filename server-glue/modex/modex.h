@@ -4,8 +4,10 @@
 // The asked daemon waits until the process has committed something; the asker's deadline bounds the wait on both
 // sides. The library is asked about a process once at a time, for all who wait, because it keeps a question that
 // nobody waits for any more until it has an answer. What a process had committed is there also when it has ended;
-// without that, it is NOT_FOUND. When its host has left in order, its heir is asked (posted_heirs.h); the answer is
-// NOT_FOUND when nobody has the data, and LOST_CONNECTION when the host was lost.
+// without that, it is NOT_FOUND. When its host has left in order, its heir is asked (posted_heirs.h), which says
+// NOT_AVAILABLE when it has refused the data because it leaves itself: then the next one is asked. What is kept here of
+// such a host is not asked for. The answer is NOT_FOUND when nobody has the data, and LOST_CONNECTION when the host was
+// lost.
 //
 // A question for a certain key (PMIX_REQUIRED_KEY) is answered when the process has posted it, or will post nothing
 // more, or the asker's patience for it is over. The library tells nobody of a commit, so it is asked again, at
@@ -37,12 +39,14 @@ class ModexPort {
     virtual void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) = 0;
     // Where the process lives or lived. no_host when there is no such process.
     virtual HostIndex host_of(const Bytes &nspace, Rank rank) = 0;
-    // Who is to be asked for what it has posted: its host, or that host's heir. no_host: nobody has it.
-    virtual HostIndex holder_of(const Bytes &nspace, Rank rank) = 0;
+    // Who is to be asked for what it has posted: its host, or that host's heir, but not one of those. no_host: nobody
+    // has it.
+    virtual HostIndex holder_of(const Bytes &nspace, Rank rank, const std::set<HostIndex> &but) = 0;
     // What is kept here for a host that has left.
     struct Kept {
-        const Bytes *data;   // null: nothing
-        bool may_still_come; // from that host or another heir of it
+        const Bytes *data;    // null: nothing
+        bool may_still_come;  // from that host or another heir of it
+        bool refused = false; // since this host hands over itself: the next heir has it
     };
     virtual Kept kept(const Bytes &nspace, Rank rank) = 0;
     virtual bool local_process_gone(const Bytes &nspace, Rank rank) = 0;
@@ -77,11 +81,13 @@ class Modex {
     // At the end: forgets all questions and tells no other host. Whoever waits here gets the default of its reply.
     void drop_all();
     void on_request(TimePoint now, HostIndex from, const wire::ModexRequest &message);
-    void on_reply(HostIndex from, wire::ModexReply message);
+    void on_reply(TimePoint now, HostIndex from, wire::ModexReply message);
     void on_local_data(TimePoint now, std::uint64_t token, std::int32_t status, Bytes data);
     void on_local_process_gone(const Bytes &nspace, Rank rank);
     // Another host has handed over what this process, which is not of this host, had posted.
-    void on_kept(const Bytes &nspace, Rank rank);
+    void on_kept(TimePoint now, const Bytes &nspace, Rank rank);
+    // Another host wanted to, and goes to the next heir with it.
+    void on_refused(TimePoint now, const Bytes &nspace, Rank rank);
     // `orderly`: it has left, and its heir is asked instead.
     void on_host_gone(TimePoint now, HostIndex host, bool orderly);
     TimePoint next_time() const;
@@ -96,6 +102,7 @@ class Modex {
         ModexKey key;
         HostIndex host = no_host;
         unsigned tries = 0;
+        std::set<HostIndex> not_there{}; // heirs that have refused it
     };
     struct Served { // asked by another host, waiting for the library here
         HostIndex from;
@@ -116,8 +123,8 @@ class Modex {
     using Place = std::map<Owner, Question>::iterator;
     void look(Place question, ModexPort::Wait wait);
     void ask(TimePoint now, Asked asked);
-    void reply(HostIndex to, std::uint64_t id, std::int32_t status, Bytes data);
-    void reply_all(Place question, std::int32_t status, const Bytes &data);
+    void reply(TimePoint now, HostIndex to, std::uint64_t id, std::int32_t status, Bytes data);
+    void reply_all(TimePoint now, Place question, std::int32_t status, const Bytes &data);
     template <typename Condition> void forget(Condition condition);
 
     HostPort &hosts_;

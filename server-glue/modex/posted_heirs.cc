@@ -13,15 +13,15 @@ bool PostedHeirs::has_left(HostIndex host) const {
            std::all_of(ranks.begin(), ranks.end(), [this](Rank rank) { return ended_.contains(rank); });
 }
 
-HostIndex PostedHeirs::heir_of(HostIndex host) const {
+HostIndex PostedHeirs::heir_of(HostIndex host, const std::set<HostIndex> &but) const {
     for (HostIndex up = tree_.parent(host); up != no_host; up = tree_.parent(up)) {
-        if (!is_gone(up))
+        if (!is_gone(up) && !but.contains(up))
             return up;
     }
     while (lowest_ < map_.host_count() && is_gone(lowest_))
         ++lowest_;
     HostIndex heir = lowest_;
-    while (heir < map_.host_count() && (heir == host || is_gone(heir)))
+    while (heir < map_.host_count() && (heir == host || is_gone(heir) || but.contains(heir)))
         ++heir;
     return heir < map_.host_count() ? heir : no_host;
 }

@@ -45,8 +45,9 @@ class PostedHeirs {
     bool has_left(HostIndex host) const;
     bool is_gone(HostIndex host) const { return lost_.contains(host) || has_left(host); }
 
-    // The first of the line of `host` that is not gone, perhaps this one; no_host when nobody is there.
-    HostIndex heir_of(HostIndex host) const;
+    // The first of the line of `host` that is not gone, and not among those, perhaps this one; no_host when nobody is
+    // there.
+    HostIndex heir_of(HostIndex host, const std::set<HostIndex> &but = {}) const;
     // May what was posted on `home` still be on its way to us? `connected` says whose farewell would be heard.
     bool may_still_come(HostIndex home, const std::function<bool(HostIndex)> &connected) const;
 

@@ -29,8 +29,9 @@ void StepModex::take_messages(StepMessages &messages) {
     messages.on<wire::ModexRequest>(
         Peer::session, [this](HostIndex, const auto &message, const auto &) { on_cross_job_request(message); });
     for (Peer peer : {Peer::host, Peer::session})
-        messages.on<wire::ModexReply>(
-            peer, [this](HostIndex from, auto &&message, const auto &) { modex_.on_reply(from, std::move(message)); });
+        messages.on<wire::ModexReply>(peer, [this](HostIndex from, auto &&message, const auto &) {
+            modex_.on_reply(context_.now(), from, std::move(message));
+        });
 }
 
 void StepModex::get(ModexAsk request) {
@@ -112,11 +113,11 @@ HostIndex StepModex::host_of(const Bytes &nspace, Rank rank) {
     return rank < jobs_.size_of(nspace) ? context_.session_peer() : no_host; // which knows the way
 }
 
-HostIndex StepModex::holder_of(const Bytes &nspace, Rank rank) {
+HostIndex StepModex::holder_of(const Bytes &nspace, Rank rank, const std::set<HostIndex> &but) {
     HostIndex home = host_of(nspace, rank);
     bool of_another_host = nspace == context_.step.nspace && home != no_host && home != context_.self();
     const PostedHeirs &heirs = handing_over_.heirs();
-    return of_another_host && heirs.has_left(home) && !context_.mesh->connected(home) ? heirs.heir_of(home) : home;
+    return of_another_host && heirs.has_left(home) && !context_.mesh->connected(home) ? heirs.heir_of(home, but) : home;
 }
 
 ModexPort::Kept StepModex::kept(const Bytes &nspace, Rank rank) {
@@ -124,7 +125,8 @@ ModexPort::Kept StepModex::kept(const Bytes &nspace, Rank rank) {
     if (nspace != context_.step.nspace || home == no_host)
         return {nullptr, false};
     auto connected = [this](HostIndex host) { return context_.mesh->connected(host); };
-    return {handing_over_.kept(rank), handing_over_.heirs().may_still_come(home, connected)};
+    return {handing_over_.kept(rank), handing_over_.heirs().may_still_come(home, connected),
+            handing_over_.has_refused(rank)};
 }
 
 } // namespace pmixhost

@@ -16,7 +16,8 @@ class StepModex final : public StepService, private ModexPort {
 
     void get(ModexAsk request);
     // Another host has handed over to this one what that process had posted.
-    void on_kept(Rank rank) { modex_.on_kept(context_.step.nspace, rank); }
+    void on_kept(Rank rank) { modex_.on_kept(context_.now(), context_.step.nspace, rank); }
+    void on_refused(Rank rank) { modex_.on_refused(context_.now(), context_.step.nspace, rank); }
     // Answers what is under way: the end of the process is near.
     void drop_all() { modex_.drop_all(); }
 
@@ -35,7 +36,7 @@ class StepModex final : public StepService, private ModexPort {
     // ModexPort
     void ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) override;
     HostIndex host_of(const Bytes &nspace, Rank rank) override;
-    HostIndex holder_of(const Bytes &nspace, Rank rank) override;
+    HostIndex holder_of(const Bytes &nspace, Rank rank, const std::set<HostIndex> &but) override;
     Kept kept(const Bytes &nspace, Rank rank) override;
     bool local_process_gone(const Bytes &nspace, Rank rank) override {
         return nspace == context_.step.nspace && context_.tasks->gone(rank);

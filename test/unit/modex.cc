@@ -1,6 +1,7 @@
 // Direct modex: who is asked, who answers, and what comes when nobody can.
 #include "server-glue/modex/modex.h"
 
+#include <algorithm>
 #include <pmix_common.h>
 #include <set>
 
@@ -19,9 +20,11 @@ struct Port final : FakeHosts, ModexPort {
     std::vector<std::uint64_t> asked;
     std::set<Rank> gone_ranks;
     std::vector<std::uint64_t> asked_now;
-    std::map<Rank, HostIndex> heirs; // of those whose host has left
+    std::map<Rank, std::vector<HostIndex>> heirs; // of those whose host has left
     std::map<Rank, Bytes> kept_here;
     std::set<Rank> on_its_way;
+    std::set<Rank> refused;
+    std::set<HostIndex> no_heirs; // as was asked last
     PostedReply reply(std::uint64_t id) {
         return {[this, id](std::int32_t status, Bytes data) {
                     bool first = answers.emplace(id, std::pair{status, std::move(data)}).second;
@@ -32,13 +35,18 @@ struct Port final : FakeHosts, ModexPort {
     void ask_library(std::uint64_t token, const Bytes &, Rank, Wait wait) override {
         (wait == Wait::if_there ? asked_now : asked).push_back(token);
     }
-    HostIndex holder_of(const Bytes &nspace, Rank rank) override {
+    HostIndex holder_of(const Bytes &nspace, Rank rank, const std::set<HostIndex> &but) override {
         auto heir = heirs.find(rank);
-        return heir == heirs.end() ? host_of(nspace, rank) : heir->second;
+        if (heir == heirs.end())
+            return host_of(nspace, rank);
+        no_heirs = but;
+        auto next =
+            std::find_if(heir->second.begin(), heir->second.end(), [&](auto one) { return !but.contains(one); });
+        return next == heir->second.end() ? no_host : *next;
     }
     Kept kept(const Bytes &, Rank rank) override {
         auto found = kept_here.find(rank);
-        return {found == kept_here.end() ? nullptr : &found->second, on_its_way.contains(rank)};
+        return {found == kept_here.end() ? nullptr : &found->second, on_its_way.contains(rank), refused.contains(rank)};
     }
     HostIndex host_of(const Bytes &nspace, Rank rank) override { return nspace == "job" && rank < 4 ? rank : no_host; }
     bool local_process_gone(const Bytes &, Rank rank) override { return gone_ranks.contains(rank); }
@@ -54,7 +62,7 @@ void asked_and_answered(void **) {
     server.on_request(start, 0, request);
     assert_true(there.sent.empty()); // nothing is posted yet: it waits
     server.on_local_data(start, there.asked.at(0), PMIX_SUCCESS, "blob");
-    asker.on_reply(2, there.sent_as<wire::ModexReply>(0));
+    asker.on_reply(start, 2, there.sent_as<wire::ModexReply>(0));
     assert_int_equal(here.answers.at(7).first, PMIX_SUCCESS);
     assert_true(here.answers.at(7).second == "blob");
     assert_true(asker.next_time() == TimePoint::max() && server.next_time() == TimePoint::max());
@@ -146,7 +154,7 @@ void only_the_asked_host_may_answer(void **) {
     Modex modex(port, port, 0);
     modex.request("job", 1, start, TimePoint::max(), port.reply(1));
     auto id = port.sent_as<wire::ModexRequest>(0).id;
-    modex.on_reply(3, {id, PMIX_SUCCESS, "forged"});
+    modex.on_reply(start, 3, {id, PMIX_SUCCESS, "forged"});
     assert_true(port.answers.empty());
     modex.on_request(start, 3, {1, "job", 2, UINT32_MAX}); // rank 2 is not here
     assert_int_equal(port.sent_as<wire::ModexReply>(1).status, PMIX_ERR_NOT_FOUND);
@@ -162,21 +170,21 @@ void a_host_that_leaves_has_an_heir(void **) {
     Modex modex(port, port, 3);
     modex.request("job", 2, start, start + 5s, port.reply(1));
     auto first = request_in(port, 0, 2);
-    port.heirs[2] = 1;
+    port.heirs[2] = {1};
     modex.on_host_gone(start + 1s, 2, true);
     auto second = request_in(port, 1, 1);
     assert_int_equal(second.rank, 2);
     assert_int_equal(second.timeout_ms, 4000);
-    modex.on_reply(2, {first.id, PMIX_SUCCESS, "too late"});
+    modex.on_reply(start, 2, {first.id, PMIX_SUCCESS, "too late"});
     assert_true(port.answers.empty());
-    modex.on_reply(1, {second.id, PMIX_SUCCESS, "blob"});
+    modex.on_reply(start, 1, {second.id, PMIX_SUCCESS, "blob"});
     assert_true(port.answers.at(1).second == "blob");
     modex.request("job", 2, start, start + 5s, port.reply(2)); // the next one at once
     request_in(port, 2, 1);
     // The heir crashes; then nobody is left.
     modex.on_host_gone(start, 1, false);
     assert_int_equal(port.answers.at(2).first, PMIX_ERR_LOST_CONNECTION);
-    port.heirs[2] = no_host;
+    port.heirs[2] = {};
     modex.request("job", 2, start, start + 5s, port.reply(3));
     assert_int_equal(port.answers.at(3).first, PMIX_ERR_NOT_FOUND);
 }
@@ -189,7 +197,7 @@ void a_host_that_leaves_while_it_is_asked_has_an_heir(void **) {
     modex.request("job", 1, start, start + 5s, port.reply(1));
     modex.request("job", 2, start, start + 5s, port.reply(2));
     assert_true(port.answers.empty() && port.sent.empty());
-    port.heirs[1] = 0;
+    port.heirs[1] = {0};
     modex.on_host_gone(start, 1, true);
     request_in(port, 0, 0);
     modex.on_host_gone(start, 2, false);
@@ -206,10 +214,10 @@ void the_heir_answers_and_waits_for_what_may_come(void **) {
     port.on_its_way.insert(2);
     modex.on_request(start, 3, {2, "job", 2, UINT32_MAX});
     assert_int_equal(port.sent.size(), 1);
-    port.heirs[2] = 0;
+    port.heirs[2] = {0};
     modex.request("job", 2, start, start + 5s, port.reply(9)); // this host's own processes ask too
     port.kept_here[2] = "handed over";
-    modex.on_kept("job", 2);
+    modex.on_kept(start, "job", 2);
     assert_true(port.sent_as<wire::ModexReply>(1).data == "handed over");
     assert_true(port.answers.at(9).second == "handed over");
     assert_true(port.asked.empty() && port.asked_now.empty());
@@ -219,6 +227,64 @@ void the_heir_answers_and_waits_for_what_may_come(void **) {
     port.on_its_way.clear();
     modex.on_host_gone(start, 3, true);
     assert_int_equal(port.sent_as<wire::ModexReply>(2).status, PMIX_ERR_NOT_FOUND);
+}
+
+// Several hosts leave together: one of them is asked that has already refused what others bring.
+void an_heir_that_has_refused_it_sends_on_to_the_next(void **) {
+    Port there;
+    Modex heir(there, there, 2);
+    heir.on_request(start, 3, {1, "job", 0, UINT32_MAX}); // nobody has handed that over
+    assert_int_equal(there.sent_as<wire::ModexReply>(0).status, PMIX_ERR_NOT_FOUND);
+    there.on_its_way = {1};
+    heir.on_request(start, 3, {2, "job", 1, UINT32_MAX});
+    assert_int_equal(there.sent.size(), 1);
+    there.refused = {1};
+    heir.on_refused(start, "job", 1);
+    assert_int_equal(there.sent_as<wire::ModexReply>(1).status, PMIX_ERR_NOT_AVAILABLE);
+    heir.on_request(start, 3, {3, "job", 1, UINT32_MAX});
+    assert_int_equal(there.sent_as<wire::ModexReply>(2).status, PMIX_ERR_NOT_AVAILABLE);
+    there.kept_here[1] = "taken before";
+    heir.on_request(start, 3, {4, "job", 1, UINT32_MAX});
+    assert_true(there.sent_as<wire::ModexReply>(3).data == "taken before");
+
+    Port port;
+    Modex modex(port, port, 3);
+    port.heirs[1] = {2, 0};
+    modex.request("job", 1, start, TimePoint::max(), port.reply(1));
+    modex.on_reply(start, 2, {request_in(port, 0, 2).id, PMIX_ERR_NOT_AVAILABLE, {}});
+    modex.on_reply(start, 0, {request_in(port, 1, 0).id, PMIX_ERR_NOT_AVAILABLE, {}});
+    assert_true(port.no_heirs == (std::set<HostIndex>{0, 2}));
+    assert_int_equal(port.answers.at(1).first, PMIX_ERR_NOT_FOUND);
+    // What the host of the process itself says is the answer.
+    modex.request("job", 0, start, TimePoint::max(), port.reply(2));
+    modex.on_reply(start, 0, {request_in(port, 2, 0).id, PMIX_ERR_NOT_AVAILABLE, {}});
+    assert_int_equal(port.answers.at(2).first, PMIX_ERR_NOT_AVAILABLE);
+}
+
+void who_has_refused_it_asks_the_next_itself(void **) {
+    Port port;
+    Modex modex(port, port, 3);
+    port.heirs[1] = {3, 0};
+    port.on_its_way = {1};
+    modex.request("job", 1, start, TimePoint::max(), port.reply(1)); // waits for what may come here
+    port.refused = {1};
+    modex.on_refused(start, "job", 1);
+    modex.on_reply(start, 0, {request_in(port, 0, 0).id, PMIX_SUCCESS, "there"});
+    assert_true(port.answers.at(1).second == "there");
+    modex.request("job", 1, start, TimePoint::max(), port.reply(2));
+    request_in(port, 1, 0);
+}
+
+void what_is_kept_here_is_not_asked_for(void **) {
+    Port port;
+    Modex modex(port, port, 3);
+    port.kept_here[1] = "kept";
+    port.heirs[1] = {2};
+    modex.request("job", 1, start, TimePoint::max(), port.reply(1));
+    assert_true(port.answers.at(1).second == "kept");
+    port.heirs.clear(); // its host has come again, and may have more
+    modex.request("job", 1, start, TimePoint::max(), port.reply(2));
+    request_in(port, 0, 1);
 }
 
 void hosts_that_have_all_left_are_not_asked_for_ever(void **) {
@@ -242,7 +308,7 @@ void who_waits_at_the_end_is_answered(void **) {
         modex.drop_all();
         assert_int_equal(port.answers.at(1).first, PMIX_ERROR);
         assert_true(modex.next_time() == TimePoint::max());
-        modex.on_reply(1, {port.sent_as<wire::ModexRequest>(0).id, PMIX_SUCCESS, "too late"});
+        modex.on_reply(start, 1, {port.sent_as<wire::ModexRequest>(0).id, PMIX_SUCCESS, "too late"});
         modex.on_local_data(start, port.asked.at(0), PMIX_SUCCESS, "too late");
         modex.request("job", 1, start, TimePoint::max(), port.reply(2));
         assert_int_equal(port.sent.size(), 2); // the questions
@@ -352,6 +418,9 @@ int main() {
         cmocka_unit_test(a_host_that_leaves_has_an_heir),
         cmocka_unit_test(a_host_that_leaves_while_it_is_asked_has_an_heir),
         cmocka_unit_test(the_heir_answers_and_waits_for_what_may_come),
+        cmocka_unit_test(an_heir_that_has_refused_it_sends_on_to_the_next),
+        cmocka_unit_test(who_has_refused_it_asks_the_next_itself),
+        cmocka_unit_test(what_is_kept_here_is_not_asked_for),
         cmocka_unit_test(hosts_that_have_all_left_are_not_asked_for_ever),
         cmocka_unit_test(who_waits_at_the_end_is_answered),
         cmocka_unit_test(a_key_is_waited_for),
