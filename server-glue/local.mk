@@ -113,6 +113,8 @@ server_glue_libglue_files = \
 	server-glue/spawn/spawn_request.cc server-glue/spawn/spawn_service.h server-glue/spawn/spawn_service.cc \
 	server-glue/spawn/step_fate.h server-glue/spawn/step_fate.cc server-glue/spawn/step_spawn.h \
 	server-glue/spawn/step_spawn.cc \
+	server-glue/spawn/children_ends.h server-glue/spawn/children_ends.cc \
+	server-glue/spawn/first_failures.h server-glue/spawn/first_failures.cc \
 	server-glue/spawn/spawn_refusal.h server-glue/spawn/spawn_wishes.h server-glue/spawn/spawn_wishes.cc \
 	server-glue/spawn/tool_children.h server-glue/spawn/tool_children.cc \
 	server-glue/step/client_libraries.h server-glue/step/client_libraries.cc \

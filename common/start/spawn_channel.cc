@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -41,14 +42,14 @@ void say(int fd, std::string line) {
 
 static constexpr std::string_view fate_word = " fate", stops_word = " stops ", debugs_word = " debugs ",
                                   tells_word = " tells ", forwards_word = " forwards ";
-static constexpr std::uint8_t known_ends = ParentWord::all_ends | ParentWord::bad_ends;
+static constexpr std::uint8_t known_ends = 2 * ParentWord::log_bad - 1;
 static constexpr std::uint8_t all_channels = 7; // standard input, output and error
 
 std::string ParentWord::text() const {
     std::string streams = forwards ? fmt::format("{}{} {}", forwards_word, forwards, host) : std::string();
     std::string target = debugs.empty() ? "" : fmt::format("{}{} {}", debugs_word, debugs, debugged_rank);
     if (tells)
-        target += fmt::format("{}{}", tells_word, tells);
+        target += fmt::format("{}{} {}", tells_word, tells, host);
     return fmt::format("{} {}{}{}{}{}{}", nspace, rank, target, streams, shares_fate ? fate_word : "",
                        stops.empty() ? "" : stops_word, stops);
 }
@@ -76,17 +77,15 @@ std::optional<ParentWord> ParentWord::parse(std::string_view text) {
         word.shares_fate = true;
         text.remove_suffix(fate_word.size());
     }
-    if (auto at = text.find(forwards_word); at != text.npos) {
-        auto how = text.substr(at + forwards_word.size());
+    for (auto [name, bits, most] :
+         {std::tuple(forwards_word, &word.forwards, all_channels), std::tuple(tells_word, &word.tells, known_ends)}) {
+        auto at = text.find(name);
+        if (at == text.npos)
+            continue;
+        auto how = text.substr(at + name.size());
         auto host = how.find(' ');
-        if (host == how.npos || !parse_number(how.substr(0, host), word.forwards) ||
-            !parse_number(how.substr(host + 1), word.host) || word.forwards == 0 || word.forwards > all_channels)
-            return std::nullopt;
-        text = text.substr(0, at);
-    }
-    if (auto at = text.find(tells_word); at != text.npos) {
-        if (!parse_number(text.substr(at + tells_word.size()), word.tells) || word.tells == 0 ||
-            word.tells > known_ends)
+        if (host == how.npos || !parse_number(how.substr(0, host), *bits) ||
+            !parse_number(how.substr(host + 1), word.host) || *bits == 0 || *bits > most)
             return std::nullopt;
         text = text.substr(0, at);
     }

@@ -39,8 +39,10 @@ struct ParentWord {
     std::uint32_t host = 0;
     std::string debugs = {}; // namespace of what they debug; empty: nothing
     std::uint32_t debugged_rank = 0;
-    std::uint8_t tells = 0; // whose ends the parent is to hear of: bits
-    static constexpr std::uint8_t all_ends = 1, bad_ends = 2;
+    std::uint8_t tells = 0;                                   // of whose ends the parent is to hear: bits
+    static constexpr std::uint8_t all_ends = 1, bad_ends = 2; // as events
+    static constexpr std::uint8_t first_bad = 4;              // with the end of the job
+    static constexpr std::uint8_t log_all = 8, log_bad = 16;  // as lines for the user
 
     std::string text() const;
     // Nothing when `text` is no such word. A namespace has 1 to 255 bytes.

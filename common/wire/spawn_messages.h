@@ -4,6 +4,7 @@
 
 #include "common/wire/codec.h"
 #include "common/wire/cross_job_messages.h"
+#include "common/wire/event_messages.h"
 
 namespace pmixhost::wire {
 
@@ -107,6 +108,41 @@ struct EndChild {
     static constexpr const char *text = "to the launcher: end this job, which was spawned for a process of this host";
     Bytes nspace;
     static constexpr void fields(auto &&field) { field(&EndChild::nspace, "nspace", "of the job"); }
+};
+// From a host of a spawned job to the job that spawned it, through the session, which says from whom it is.
+struct ChildEnds {
+    static constexpr std::uint8_t type = 52;
+    static constexpr const char *name = "ChildEnds";
+    static constexpr const char *text = "processes of a spawned job have ended, for the host that spawned it";
+    std::uint64_t id = 0;
+    Bytes nspace;
+    std::uint32_t host = 0;
+    Bytes source;
+    std::uint64_t time = 0;
+    std::vector<EndedProcess> bad;
+    std::vector<RankRange> well;
+    std::uint8_t logs = 0;
+    static constexpr void fields(auto &&field) {
+        field(&ChildEnds::id, "id", "chosen by the asking daemon; the session puts its own");
+        field(&ChildEnds::nspace, "nspace", "of the job that spawned it");
+        field(&ChildEnds::host, "host", "the one of that job by which it was spawned");
+        field(&ChildEnds::source, "source", "namespace of the spawned job; the session fills it in");
+        field(&ChildEnds::time, "time", "when the first of these was seen, in microseconds of the epoch");
+        field(&ChildEnds::bad, "bad", "which have ended badly, in the order in which they did");
+        field(&ChildEnds::well, "well", "which have ended, with 0");
+        field(&ChildEnds::logs, "logs", "1: the user wants lines of them");
+    }
+};
+struct ChildEndsTaken {
+    static constexpr std::uint8_t type = 53;
+    static constexpr const char *name = "ChildEndsTaken";
+    static constexpr const char *text = "the answer to ChildEnds";
+    std::uint64_t id = 0;
+    std::int32_t status = 0;
+    static constexpr void fields(auto &&field) {
+        field(&ChildEndsTaken::id, "id", "as in ChildEnds");
+        field(&ChildEndsTaken::status, "status", "0 or a PMIx status");
+    }
 };
 // News from the launcher (server-glue/daemon/launcher_server.h).
 struct JobEvent {

@@ -4,6 +4,7 @@
 #include "common/text/printable.h"
 #include "common/wire/debug_messages.h"
 #include "common/wire/iof_messages.h"
+#include "common/wire/spawn_messages.h"
 
 #include <algorithm>
 #include <pmix_common.h>
@@ -82,13 +83,14 @@ template <> struct ReplyOf<wire::NamespaceRequest> { using Type = wire::Namespac
 template <> struct ReplyOf<wire::JobTableRequest> { using Type = wire::JobTableReply; };
 template <> struct ReplyOf<wire::JobEndRequest> { using Type = wire::JobEndReply; };
 template <> struct ReplyOf<wire::ForwardedOutput> { using Type = wire::ForwardedOutputTaken; };
+template <> struct ReplyOf<wire::ChildEnds> { using Type = wire::ChildEndsTaken; };
 template <> struct ReplyOf<wire::ForwardedInput> { using Type = wire::ForwardedInputTaken; };
 
 // What is forwarded waits for people and programs, and so does who waits for the end of a job; they may take any time.
 template <typename Request>
-constexpr bool waits_for_any_time = std::is_same_v<Request, wire::JobEndRequest> || requires(Request r) {
-    r.source;
-};
+constexpr bool waits_for_any_time =
+    std::is_same_v<Request, wire::JobEndRequest> || std::is_same_v<Request, wire::ForwardedOutput> ||
+    std::is_same_v<Request, wire::ForwardedInput>;
 
 template <typename Message, typename Body> static void with(Log &log, const Bytes &payload, Body body) {
     if (auto message = wire::decode<Message>(payload))
@@ -187,6 +189,12 @@ void SessionServer::on_message(StepId step, HostIndex from, std::uint8_t type, c
         break;
     case wire::ForwardedInputTaken::type:
         with<wire::ForwardedInputTaken>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
+        break;
+    case wire::ChildEnds::type:
+        with<wire::ChildEnds>(log_, payload, [&](auto &m) { relay(step, from, std::move(m)); });
+        break;
+    case wire::ChildEndsTaken::type:
+        with<wire::ChildEndsTaken>(log_, payload, [&](auto &m) { relay_back(step, std::move(m)); });
         break;
     case wire::CrossJobEvent::type:
         with<wire::CrossJobEvent>(log_, payload, [&](const auto &m) { events_.on_event(now, step, m); });

@@ -28,8 +28,9 @@ namespace pmixhost {
 struct StepServices {
     explicit StepServices(StepContext &context)
         : session(context), sets(context), fate(context, children.running), jobs(context, sets, fate),
-          handing_over(context, [this](Rank rank) { modex.on_kept(rank); }), modex(context, jobs, handing_over),
-          collectives(context, jobs, handing_over),
+          handing_over(context,
+                       {[this](Rank rank) { modex.on_kept(rank); }, [this](Rank rank) { modex.on_refused(rank); }}),
+          modex(context, jobs, handing_over), collectives(context, jobs, handing_over),
           connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
           publish(context, session), queries(context, sets.sets(), groups, jobs), tools(context), desks(context, tools),
           events(
@@ -38,14 +39,16 @@ struct StepServices {
           group_calls(context, groups, jobs, collectives, connect, events.to_library()),
           control(context, groups, jobs, children, events),
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
-          children_io(context, tools, session), tool_children(context, tools),
-          spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children), log(context),
-          abort(context, groups), credentials(context.loop, context.log), iof(context, tools, children_io),
-          debug(context, events), job_end(context, events), parent_news(context, events) {
-        context.services = {&session, &sets,        &fate,    &jobs,          &handing_over, &modex,       &collectives,
-                            &connect, &publish,     &queries, &tools,         &desks,        &events,      &group_calls,
-                            &control, &allocations, &spawn,   &log,           &abort,        &credentials, &children_io,
-                            &iof,     &debug,       &job_end, &tool_children, &parent_news};
+          children_io(context, tools, session), tool_children(context, tools), children_ends(context, children),
+          spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends),
+          log(context), abort(context, groups), credentials(context.loop, context.log),
+          iof(context, tools, children_io), debug(context, events), job_end(context, events),
+          parent_news(context, events) {
+        context.services = {&session,       &sets,        &fate,         &jobs,        &handing_over, &modex,
+                            &collectives,   &connect,     &publish,      &queries,     &tools,        &desks,
+                            &events,        &group_calls, &control,      &allocations, &spawn,        &log,
+                            &abort,         &credentials, &children_io,  &iof,         &debug,        &job_end,
+                            &tool_children, &parent_news, &children_ends};
     }
 
     Children children;
@@ -68,6 +71,7 @@ struct StepServices {
     StepAllocations allocations;
     ChildrenIo children_io;
     ToolChildren tool_children;
+    ChildrenEnds children_ends;
     StepSpawn spawn;
     StepLog log;
     StepAbort abort;

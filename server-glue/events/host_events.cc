@@ -84,22 +84,27 @@ static HostEvent job_event(pmix_status_t code, const std::string &nspace, std::u
     return {code, proc_of(nspace, PMIX_RANK_UNDEF), PMIX_RANGE_SESSION, std::move(info)};
 }
 
-HostEvent job_end_event(const std::string &nspace, std::optional<int> exit_code, std::uint64_t time) {
+HostEvent job_end_event(const std::string &nspace, std::optional<int> exit_code, std::uint64_t time,
+                        std::optional<FirstFailure> first) {
     HostEvent event = job_event(PMIX_EVENT_JOB_END, nspace, time);
-    if (exit_code) {
+    if (exit_code)
         event.info->add_status(PMIX_JOB_TERM_STATUS, term_status(*exit_code));
+    if (first)
+        event.info->add_process(PMIX_PROCID, proc_of(nspace, first->rank));
+    if (first && first->exit_code >= 0)
+        event.info->add(PMIX_EXIT_CODE, first->exit_code);
+    else if (exit_code)
         event.info->add(PMIX_EXIT_CODE, *exit_code);
-    }
     return event;
 }
 
-std::vector<HostEvent> events_of(const wire::JobEvent &message) {
+std::vector<HostEvent> events_of(const wire::JobEvent &message, std::optional<FirstFailure> first) {
     switch (message.what) {
     case wire::JobEvent::running:
         return {job_event(PMIX_EVENT_JOB_START, message.nspace, message.time),
                 job_event(PMIX_LAUNCH_COMPLETE, message.nspace, message.time)};
     case wire::JobEvent::ended:
-        return {job_end_event(message.nspace, message.exit_code, message.time)};
+        return {job_end_event(message.nspace, message.exit_code, message.time, first)};
     default:
         return {};
     }

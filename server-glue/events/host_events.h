@@ -6,6 +6,7 @@
 #include "common/wire/event_messages.h"
 #include "common/wire/spawn_messages.h"
 #include "server-glue/library/info_list.h"
+#include "server-glue/spawn/first_failures.h"
 
 #include <memory>
 #include <optional>
@@ -27,11 +28,14 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
 HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how, std::uint64_t time,
                            const JobMap &map, const std::string &nspace);
 
-// The events of a job that a process of this one has spawned: in that job's name, for all of the spawning one.
-std::vector<HostEvent> events_of(const wire::JobEvent &message);
+// The events of a job that a process of this one has spawned: in that job's name, for all of the spawning one. `first`:
+// for its end, who failed first.
+std::vector<HostEvent> events_of(const wire::JobEvent &message, std::optional<FirstFailure> first = std::nullopt);
 
-// PMIX_EVENT_JOB_END; without an exit code where nobody knows it.
-HostEvent job_end_event(const std::string &nspace, std::optional<int> exit_code, std::uint64_t time);
+// PMIX_EVENT_JOB_END; without an exit code where nobody knows it. PMIX_EXIT_CODE is that of who failed first, where
+// that is known (standard, "Tracking the job lifecycle").
+HostEvent job_end_event(const std::string &nspace, std::optional<int> exit_code, std::uint64_t time,
+                        std::optional<FirstFailure> first = std::nullopt);
 
 // The allocation's time is nearly up, for the processes of this job: by the code that newer headers have for
 // it, and by the one for preemption, which says the same in effect.

@@ -1,6 +1,8 @@
-// What a spawned job's daemons tell who spawned it, where the request asked for it: the ends of its processes
-// (PMIX_NOTIFY_PROC_TERMINATION, PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION; standard, "Tracking the job lifecycle"). Each
-// host tells of its own processes, several in one event. Of the whole job the launcher tells.
+// What a spawned job's daemons tell who spawned it, where the request asked for it: the ends of its processes, as
+// events (PMIX_NOTIFY_PROC_TERMINATION, PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION; standard, "Tracking the job
+// lifecycle"), for lines to the user (PMIX_LOG_PROC_TERMINATION and its abnormal kind), and who failed first, which
+// the end of the job names (spawn/children_ends.h). Each host tells of its own processes, several at once. Of the
+// whole job the launcher tells.
 //
 // All in the loop's thread.
 #pragma once
@@ -13,7 +15,10 @@ class ParentNews final : public StepService {
   public:
     ParentNews(StepContext &context, StepEvents &events);
 
+    void take_messages(StepMessages &messages) override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override;
+    // What was said has to leave before this daemon does.
+    bool spoke_to_session() const { return next_id_ > 1; }
     TimePoint next_time() const override { return due_; }
     void on_time(TimePoint now) override;
 
@@ -22,13 +27,17 @@ class ParentNews final : public StepService {
     static constexpr std::size_t max_in_event = 1000;
 
     void tell();
-    void tell(const std::vector<Rank> &ranks, const wire::EndedProcess &how);
+    void tell_event(const std::vector<Rank> &ranks, const wire::EndedProcess &how);
+    void tell_host(const std::vector<wire::EndedProcess> &bad, const std::vector<Rank> &well);
 
     StepContext &context_;
     StepEvents &events_;
     const std::uint8_t wanted_; // ParentWord::tells
     std::vector<Rank> in_order_;
     std::vector<wire::EndedProcess> bad_;
+    std::uint64_t first_bad_ = 0; // of those when the first ended, in microseconds of the epoch
+    bool said_first_ = false;
+    std::uint64_t next_id_ = 1;
     std::size_t gone_ = 0;
     TimePoint due_ = TimePoint::max();
 };

@@ -36,11 +36,17 @@ static bool says_nohup(const wire::SpawnRequest &request) {
            std::any_of(request.apps.begin(), request.apps.end(), [&](const auto &app) { return in(app.directives); });
 }
 
+static bool asks_for_ends(const wire::SpawnDirective &directive) {
+    static constexpr std::string_view keys[] = {PMIX_NOTIFY_COMPLETION, PMIX_NOTIFY_JOB_EVENTS,
+                                                PMIX_LOG_PROC_TERMINATION, PMIX_LOG_PROC_ABNORMAL_TERMINATION};
+    return directive.number != 0 && std::find(std::begin(keys), std::end(keys), directive.key) != std::end(keys);
+}
+
 StepSpawn::StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
                      StepEvents &events, const StepCollectives &collectives, SessionLink &session,
-                     ToolChildren &of_tools)
+                     ToolChildren &of_tools, ChildrenEnds &ends)
     : context_(context), children_(children), io_(io), jobs_(jobs), fate_(fate), events_(events),
-      collectives_(collectives), session_(session), of_tools_(of_tools),
+      collectives_(collectives), session_(session), of_tools_(of_tools), ends_(ends),
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return context_.send(context_.launcher_peer(), type, std::move(payload));
       }) {}
@@ -70,6 +76,9 @@ void StepSpawn::spawn(SpawnAsk ask) {
     if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(),
                     [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
         context_.mesh->invite(context_.session_peer());
+    // The children's hosts tell this one of ends through the session.
+    if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(), asks_for_ends))
+        session_.come();
     if (auto daemons = take_daemons(ask.request)) {
         if (!context_.may(ask.caller, policy::Action::debug)) // before the job has started for nothing
             return ask.reply(PMIX_ERR_NO_PERMISSIONS, {});
@@ -189,15 +198,26 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
     jobs_.learn_child(info, [this, message = std::move(message)]() mutable { spawn_.on_reply(std::move(message)); });
 }
 
-// As if the other namespace had sent it: to every host of this step.
+// The end of a job that has failed names who failed first, which its own hosts tell.
 void StepSpawn::on_job_event(const wire::JobEvent &job) {
-    if (job.what == wire::JobEvent::ended) {
-        on_child_ended(job);
-        tell_debuggers(job);
+    if (job.what != wire::JobEvent::ended)
+        return tell_of(job, std::nullopt);
+    on_child_ended(job);
+    if (job.asked == 0 || job.exit_code == 0) {
+        ends_.forget(job.nspace);
+        return tell_of(job, std::nullopt);
     }
+    ends_.take_first(job.nspace, [this, job](std::optional<FirstFailure> first) { tell_of(job, first); });
+}
+
+// As if the other namespace had sent it: to every host of this step.
+void StepSpawn::tell_of(const wire::JobEvent &job, std::optional<FirstFailure> first) {
+    auto events = events_of(job, first);
+    if (job.what == wire::JobEvent::ended)
+        tell_debuggers(job, events);
     if (job.asked == 0)
         return;
-    for (const auto &event : events_of(job)) {
+    for (const auto &event : events) {
         if (auto message = cross_job_event(event))
             events_.tell_step(std::move(*message));
         else
@@ -206,7 +226,7 @@ void StepSpawn::on_job_event(const wire::JobEvent &job) {
 }
 
 // They would hear of the end in any case (debug/job_end.h), but not always how it came.
-void StepSpawn::tell_debuggers(const wire::JobEvent &job) {
+void StepSpawn::tell_debuggers(const wire::JobEvent &job, const std::vector<HostEvent> &events) {
     std::erase_if(debuggers_, [&](const auto &entry) { return entry.second == job.nspace; });
     auto [first, last] = debuggers_.equal_range(job.nspace);
     std::vector<Bytes> daemons;
@@ -215,7 +235,7 @@ void StepSpawn::tell_debuggers(const wire::JobEvent &job) {
     debuggers_.erase(first, last);
     if (daemons.empty())
         return;
-    for (const auto &event : events_of(job)) {
+    for (const auto &event : events) {
         auto message = cross_job_event(event);
         if (!message)
             return context_.log.warning("{}", message.failure().text);
@@ -237,6 +257,7 @@ void StepSpawn::on_child_ended(const wire::JobEvent &job) {
 }
 
 void StepSpawn::on_step_over(bool badly) {
+    ends_.finish();
     if (!spawn_.used() || !context_.mesh->connected(context_.launcher_peer()))
         return;
     wire::StepOver over;

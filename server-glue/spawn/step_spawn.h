@@ -4,9 +4,11 @@
 #include "common/wire/spawn_messages.h"
 #include "server-glue/collective/step_collectives.h"
 #include "server-glue/cross_job/cross_jobs.h"
+#include "server-glue/events/host_events.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/iof/children_io.h"
 #include "server-glue/spawn/children.h"
+#include "server-glue/spawn/children_ends.h"
 #include "server-glue/spawn/spawn_ask.h"
 #include "server-glue/spawn/spawn_service.h"
 #include "server-glue/spawn/tool_children.h"
@@ -17,7 +19,8 @@ namespace pmixhost {
 class StepSpawn final : public StepService {
   public:
     StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
-              StepEvents &events, const StepCollectives &collectives, SessionLink &session, ToolChildren &of_tools);
+              StepEvents &events, const StepCollectives &collectives, SessionLink &session, ToolChildren &of_tools,
+              ChildrenEnds &ends);
 
     void spawn(SpawnAsk ask);
     // This daemon leaves. `badly`: children that share its fate shall end too.
@@ -38,7 +41,8 @@ class StepSpawn final : public StepService {
     void on_spawned(wire::SpawnReply message);
     void on_job_event(const wire::JobEvent &job);
     void on_child_ended(const wire::JobEvent &job);
-    void tell_debuggers(const wire::JobEvent &job);
+    void tell_of(const wire::JobEvent &job, std::optional<FirstFailure> first);
+    void tell_debuggers(const wire::JobEvent &job, const std::vector<HostEvent> &events);
 
     StepContext &context_;
     Children &children_;
@@ -49,6 +53,7 @@ class StepSpawn final : public StepService {
     const StepCollectives &collectives_;
     SessionLink &session_;
     ToolChildren &of_tools_;
+    ChildrenEnds &ends_;
     std::multimap<Bytes, Bytes> debuggers_; // by what they debug, jobs that processes of this host have spawned
     SpawnService spawn_;
 };

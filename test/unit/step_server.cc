@@ -295,11 +295,14 @@ struct World {
         run_until([&] { return connected == 2; });
     }
     std::atomic<int> connected = 0;
-    void fence(FenceAnswer &answer) {
+    void fence(FenceAnswer &answer, bool collects = false) {
         pmix_proc_t all;
         PMIX_LOAD_PROCID(&all, "job", PMIX_RANK_WILDCARD);
         char *data = strdup("ours"); // the module's from now on
-        assert_int_equal(fake.module->fence_nb(&all, 1, nullptr, 0, data, 4, FenceAnswer::take, &answer), PMIX_SUCCESS);
+        pmix_info_t collect;
+        PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &collects, PMIX_BOOL);
+        assert_int_equal(fake.module->fence_nb(&all, 1, &collect, 1, data, 4, FenceAnswer::take, &answer),
+                         PMIX_SUCCESS);
     }
     void end_task(Rank rank, int signal) {
         kill(tasks[rank], signal);
@@ -318,11 +321,13 @@ struct World {
 void a_step_begins_and_ends(void **) {
     World world(1);
     world.start_tasks();
-    FenceAnswer answer;
-    world.fence(answer);
-    world.run_until([&] { return answer.is_there(); });
-    assert_int_equal(answer.status, PMIX_SUCCESS);
-    assert_string_equal(answer.data.c_str(), "ours");
+    for (bool collects : {true, false}) {
+        FenceAnswer answer;
+        world.fence(answer, collects);
+        world.run_until([&] { return answer.is_there(); });
+        assert_int_equal(answer.status, PMIX_SUCCESS);
+        assert_string_equal(answer.data.c_str(), collects ? "ours" : "");
+    }
     for (Rank rank : {0, 1}) {
         pmix_proc_t process;
         PMIX_LOAD_PROCID(&process, "job", rank);

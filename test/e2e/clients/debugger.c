@@ -10,8 +10,10 @@
  *        cospawn             they are started with the job, in one request
  *        status=NAME         what the start of the daemons shall end with [PMIX_SUCCESS]
  *        tells=all|bad       of the job's processes: their ends are told, "gone RANK:CODE ..."
+ *        logs=all|bad        and are lines for the user
  *        die                 kills itself as soon as the job has stopped
- * Prints "job NS", "stops at PLACE", "table N processes on H hosts", "daemons NS", "end job|daemons CODE". A daemon
+ * Prints "job NS", "stops at PLACE", "table N processes on H hosts", "daemons NS", "end job|daemons CODE", and behind
+ * the end of a job that failed "first RANK" where it is told. A daemon
  * writes "RANK LOCAL-RANK HOST debugs NS: RANKS" to $CLIENT_DIR/daemons and "ended CODE" to $CLIENT_DIR/ended. */
 #include "events.h"
 
@@ -20,7 +22,7 @@
 enum { MAX_HOSTS = 16 };
 
 static struct {
-    const char *stop, *target, *program, *daemon, *status, *tells;
+    const char *stop, *target, *program, *daemon, *status, *tells, *logs;
     char *self;
     int np, rank, node, proc, ppr, cospawn, die;
 } ask = {.stop = "init", .status = "PMIX_SUCCESS", .np = 4, .rank = -1};
@@ -32,7 +34,7 @@ static struct {
     int job_code, daemons_code;
     struct {
         pmix_nspace_t nspace;
-        int code;
+        int code, first; /* a rank; -1: nobody is named */
     } ends[64];
     unsigned ended;
 } heard;
@@ -54,10 +56,14 @@ EVENT_HANDLER(on_ready, note_ready, PMIX_SUCCESS)
 
 static void note_end(const struct event *event) {
     const pmix_value_t *of = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC),
-                       *code = carried(event, PMIX_EXIT_CODE, PMIX_INT);
+                       *code = carried(event, PMIX_EXIT_CODE, PMIX_INT),
+                       *first = carried(event, PMIX_PROCID, PMIX_PROC);
     if (!of || heard.ended >= sizeof heard.ends / sizeof *heard.ends)
         return note_wrong("PMIX_EVENT_JOB_END lacks something");
     PMIX_LOAD_NSPACE(heard.ends[heard.ended].nspace, of->data.proc->nspace);
+    if (first && strcmp(first->data.proc->nspace, of->data.proc->nspace))
+        return note_wrong("PMIX_EVENT_JOB_END names a process of another job");
+    heard.ends[heard.ended].first = first ? (int)first->data.proc->rank : -1;
     heard.ends[heard.ended++].code = code ? code->data.integer : -1;
 }
 EVENT_HANDLER(on_end, note_end, PMIX_SUCCESS)
@@ -108,11 +114,12 @@ static void print_gone(void) {
 }
 
 static pmix_nspace_t awaited;
-static int awaited_code;
+static int awaited_code, awaited_first;
 static bool has_ended(void) {
     for (unsigned i = 0; i < heard.ended; i++) {
         if (!strcmp(heard.ends[i].nspace, awaited)) {
             awaited_code = heard.ends[i].code;
+            awaited_first = heard.ends[i].first;
             return true;
         }
     }
@@ -277,6 +284,9 @@ static void start_job(void) {
         add(list, all ? PMIX_NOTIFY_PROC_TERMINATION : PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, NULL, PMIX_BOOL);
         add(list, all ? PMIX_LOG_JOB_EVENTS : PMIX_LOG_COMPLETION, NULL, PMIX_BOOL);
     }
+    if (ask.logs)
+        add(list, !strcmp(ask.logs, "all") ? PMIX_LOG_PROC_TERMINATION : PMIX_LOG_PROC_ABNORMAL_TERMINATION, NULL,
+            PMIX_BOOL);
     add(list, PMIX_RANKBY, "slot", PMIX_STRING);
     if (!ask.cospawn)
         add(list, PMIX_MAPBY, "node", PMIX_STRING);
@@ -322,8 +332,8 @@ static bool start_daemons(const char *target) {
 static void read_word(const char *word) {
     int *numbers[] = {&ask.np, &ask.rank, &ask.node, &ask.proc};
     const char *names[] = {"np=", "rank=", "node=", "proc="};
-    const char **texts[] = {&ask.stop, &ask.target, &ask.program, &ask.daemon, &ask.status, &ask.tells};
-    const char *keys[] = {"stop=", "target=", "program=", "daemon=", "status=", "tells="};
+    const char **texts[] = {&ask.stop, &ask.target, &ask.program, &ask.daemon, &ask.status, &ask.tells, &ask.logs};
+    const char *keys[] = {"stop=", "target=", "program=", "daemon=", "status=", "tells=", "logs="};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(word, names[i], strlen(names[i])))
             *numbers[i] = atoi(word + strlen(names[i]));
@@ -371,6 +381,8 @@ int main(int argc, char **argv) {
     bool runs = ask.cospawn || start_daemons(target);
     if (runs && !ask.target)
         say("end job %d", await_end(target));
+    if (runs && !ask.target && awaited_first >= 0)
+        say("first %d", awaited_first);
     if (ask.tells) /* they come on another way than the end of the job */
         wait_until(all_gone, "the ends of its processes");
     if (ask.tells)

@@ -15,12 +15,13 @@ host_pid=$!
 up() { (($(ls "$test_dir/$1".* 2>/dev/null | wc -l) == $2)); } # NAME TIMES
 ok "a job runs" until_true 40 up up 3
 job=$(as_user root squeue -h -u pmixuser1 -o %i)
-# debugs WORD ...: the debugger, on the job's first host; sets $output and $status
+# debugs WORD ...: the debugger, on the job's first host, or $debugger_host; sets $output and $status
+debugger_host=$(host_name 1)
 debugs() {
     local word
     rm -f "$CLIENT_DIR"/*
     status=0
-    output=$(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 --host "$(host_name 1)" -- \
+    output=$(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 --host "$debugger_host" -- \
         "$pmixhost" with "$job.0" -- "$clients/debugger" "$@" 2>&1 </dev/null) || status=$?
 }
 well() { passed && grep -q '^ok 0$' <<<"$output" && ! grep -q '^FAIL' <<<"$output"; }
@@ -77,6 +78,33 @@ is "only that one is told" "$(grep ^gone <<<"$output")" "gone 2:5"
 nspace=$(sed -n 's/^job //p' <<<"$output")
 is "the log has the job's end alone" "$(grep -F "pmixhost: $nspace" "$test_dir/host.out")" \
     "pmixhost: $nspace has ended with exit code 5"
+is "the end of the job names who failed first" "$(grep -E '^(end job|first)' <<<"$output" | paste -sd' ')" "end job 5 first 2"
+
+# Rank 1 fails when srun has said that rank 3 has, which is on another host; the exit code of the job is the greatest.
+cat >"$test_dir/two-fail.sh" <<SH
+#!/bin/sh
+case \$PMIX_RANK in
+3) exit 5 ;;
+1) until [ -e "$test_dir/three-failed" ]; do sleep 0.1; done; exit 9 ;;
+esac
+SH
+chmod 755 "$test_dir/two-fail.sh"
+three_failed() { grep -q 'task 3: Exited with exit code 5' "$test_dir/host.out"; }
+(until_true 60 three_failed && touch "$test_dir/three-failed") &
+debugger_host=$h2 # which has no other reason to be in the session
+debugs logs=bad stop=exec node=1 program="$test_dir/two-fail.sh"
+debugger_host=$h1
+ok "bad ends are to be logged" well
+is "the exit code is that of the first" "$(grep -E '^(end job|first)' <<<"$output" | paste -sd' ')" "end job 5 first 3"
+nspace=$(sed -n 's/^job //p' <<<"$output")
+# logged TEXT: these lines of the job are at srun's terminal, in whatever order
+logged() { [[ $(grep -F "pmixhost: $nspace" "$test_dir/host.out" | sed "s/.*$nspace: //" | sort | paste -sd';') == "$1" ]]; }
+ok "there is a line for each" until_true 10 logged "rank 1 has ended with exit code 9;rank 3 has ended with exit code 5"
+debugs logs=all node=1
+ok "all ends are to be logged" well
+nspace=$(sed -n 's/^job //p' <<<"$output")
+ok "there is a line for each host" until_true 10 logged \
+    "rank 2 has ended with exit code 0;rank 3 has ended with exit code 0;ranks 0-1 have ended with exit code 0"
 
 # ------------------------------------------------------------------------------------------- what is refused
 
@@ -135,4 +163,5 @@ ok "and both in one request" well
 is "nothing was started" "$(steps)" ""
 touch "$test_dir/over"
 wait "$host_pid" || true
+configure
 done_testing
