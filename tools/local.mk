@@ -25,13 +25,20 @@ tools_debug_files = tools/debug/gdb_dialogue.h tools/debug/gdb_dialogue.cc tools
 	tools/debug/rank_board.cc tools/debug/prompt_words.h tools/debug/prompt_words.cc tools/debug/host_debug.h \
 	tools/debug/host_debug.cc tools/debug/debug_link.h tools/debug/debug_link.cc tools/debug/debug_talk.h \
 	tools/debug/debug_talk.cc tools/debug/debugged_launch.h tools/debug/debugged_launch.cc tools/debug/line_editor.h \
-	tools/debug/line_editor.cc tools/debug/ready_for_debug.h tools/debug/ready_for_debug.cc
+	tools/debug/line_editor.cc tools/debug/ready_for_debug.h tools/debug/ready_for_debug.cc tools/debug/debug_target.h \
+	tools/debug/debug_target.cc
+tools_dap_files = tools/dap/dap_frames.h tools/dap/dap_frames.cc tools/dap/dap_client.h tools/dap/dap_client.cc \
+	tools/dap/dap_ranks.h tools/dap/dap_ranks.cc tools/dap/dap_references.h tools/dap/dap_references.cc \
+	tools/dap/dap_breakpoints.h tools/dap/dap_breakpoints.cc tools/dap/dap_motion.h tools/dap/dap_motion.cc \
+	tools/dap/dap_look.h tools/dap/dap_look.cc tools/dap/dap_console.h tools/dap/dap_console.cc \
+	tools/dap/dap_session.h tools/dap/dap_session.cc tools/dap/dap_server.h tools/dap/dap_server.cc
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
 	tools/cli/policy_command.cc tools/run/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
 	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) $(tools_stacks_files) \
-	tools/cli/stacks_command.cc tools/cli/rank_list.h $(tools_debug_files) tools/cli/debug_command.cc \
+	tools/cli/stacks_command.cc tools/cli/rank_list.h $(tools_debug_files) $(tools_dap_files) \
+	tools/cli/debug_command.cc \
 	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
 	tools/cli/interrupt.h tools/cli/interrupt.cc tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
 	tools/view/output_lines.h tools/view/output_lines.cc \

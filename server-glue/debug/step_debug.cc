@@ -14,8 +14,11 @@
 
 namespace pmixhost {
 
-// An event that names more would be too long; it then names the whole job.
-static constexpr std::size_t most_named = 4096;
+// An event that names more would be too long, or too long for the library to keep it for tools that come later; it then
+// names nobody. Of a process, some bytes are not its namespace.
+static std::size_t most_named(const std::string &nspace, std::uint32_t events_keep) {
+    return std::min<std::size_t>(4096, most_kept_bytes(events_keep) / 2 / (nspace.size() + 8));
+}
 
 StepDebug::StepDebug(StepContext &context, StepEvents &events)
     : context_(context), events_(events), stops_(context.stops),
@@ -115,9 +118,10 @@ void StepDebug::on_event(pmix_status_t, const Process &, const InfoList &info) {
 // The tools of this job hear it, and a spawner, as an event of the other job, with all of its job and its tools.
 void StepDebug::all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) {
     const std::string &nspace = context_.step.nspace;
+    std::size_t most = most_named(nspace, context_.settings.events_keep);
     std::vector<pmix_proc_t> named;
     for (auto [first, last] : ranks.ranges()) {
-        for (Rank rank = first; rank <= last && named.size() <= most_named; ++rank)
+        for (Rank rank = first; rank <= last && named.size() <= most; ++rank)
             named.push_back(proc_of(nspace, rank));
     }
     HostEvent event;
@@ -129,7 +133,7 @@ void StepDebug::all_stopped(StopPlace place, const Bytes &breakpoint, const Rank
     event.info->add(PMIX_NSPACE, nspace);
     event.info->add(PMIX_BREAKPOINT, breakpoint);
     // Not as those whom the event affects: a debugger may listen to what affects its server alone.
-    if (named.size() <= most_named)
+    if (named.size() <= most)
         event.info->add_processes(PMIX_DEBUG_TARGET, named);
     event.info->add_time(PMIX_EVENT_TIMESTAMP, std::time(nullptr));
     auto message = cross_job_event(event);

@@ -7,6 +7,8 @@
 
 #include "test/unit/check.h"
 
+#include <nlohmann/json.hpp>
+
 #include <atomic>
 #include <thread>
 #include <unistd.h>
@@ -68,6 +70,35 @@ void an_answer_is_what_was_said_meanwhile(void **) {
     // What a program makes gdb say does not answer.
     assert_true(gdb.on_line("8^done", write).empty());
     assert_true(gdb.on_line("^done", write).empty());
+}
+
+// Values come in lines that go through whatever carries text for a terminal.
+void values_of_the_machine_interface_come_whole(void **) {
+    GdbDialogue gdb = stopped();
+    assert_string_equal(gdb.ask(5, "-stack-list-variables", GdbLanguage::machine).c_str(), "7-stack-list-variables\n");
+    std::string write;
+    (void)gdb.on_line("~\"for people\\n\"", write);
+    auto events = gdb.on_line("7^done,variables=[{name=\"x\",value=\"\\\"\\t\\177\\303\\244\\033\\\\\"}]", write);
+    assert_int_equal(events.size(), 1);
+    DebugAssembly assembly;
+    std::optional<FromHost> said;
+    std::string all = lines_of(RankEvent{3, events[0]});
+    for (std::string_view rest = all; !rest.empty();) {
+        auto end = rest.find('\n');
+        assert_true(end < 1024);
+        said = assembly.add(rest.substr(0, end));
+        rest.remove_prefix(end + 1);
+    }
+    auto values = nlohmann::json::parse(std::get<RankEvent>(*said).event.text, nullptr, false);
+    assert_true(values["variables"][0]["value"] == "\"\t\x7f\u00e4\033\\");
+    // A breakpoint in several places has them behind it without names.
+    gdb.ask(6, "-break-insert f", GdbLanguage::machine);
+    events = gdb.on_line("7^done,bkpt={number=\"1\",addr=\"<MULTIPLE>\"},{number=\"1.1\"},{number=\"1.2\"}", write);
+    assert_int_equal(events.size(), 1);
+    assert_true(nlohmann::json::parse(events[0].text)["bkpt"]["number"] == "1");
+    events = gdb.on_line("*stopped,reason=\"breakpoint-hit\",bkptno=\"4\",thread-id=\"2\",frame={func=\"f\"}", write);
+    assert_string_equal(events[0].reason.c_str(), "breakpoint-hit 4");
+    assert_string_equal(events[0].thread.c_str(), "2");
 }
 
 void a_process_runs_and_stops(void **) {
@@ -297,6 +328,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(attaching_comes_behind_the_settings),
         cmocka_unit_test(an_answer_is_what_was_said_meanwhile),
+        cmocka_unit_test(values_of_the_machine_interface_come_whole),
         cmocka_unit_test(a_process_runs_and_stops),
         cmocka_unit_test(an_end_is_told_once),
         cmocka_unit_test(what_is_no_line_of_gdb_changes_nothing),

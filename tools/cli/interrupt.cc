@@ -61,9 +61,10 @@ int interrupt_fd() {
 bool take_interrupt() {
     for (char bytes[64]; ::read(wake[0], bytes, sizeof bytes) > 0;)
         ;
-    bool was = interrupted != 0;
+    if (interrupted == 0)
+        return false; // one that comes now has a byte of its own
     interrupted = 0;
-    return was;
+    return true;
 }
 
 } // namespace pmixhost

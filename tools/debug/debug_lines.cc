@@ -89,6 +89,8 @@ std::string line_of(const ToHost &message) {
     if (const auto *command = std::get_if<DebugCommand>(&message)) {
         json["id"] = command->id;
         json["say"] = command->text;
+        if (command->language == GdbLanguage::machine)
+            json["machine"] = true;
         add_ranks(json, command->ranks);
     } else if (const auto *interrupt = std::get_if<DebugInterrupt>(&message)) {
         json["interrupt"] = true;
@@ -109,7 +111,8 @@ Result<ToHost> parse_to_host(std::string_view line) {
     if (!ranks)
         return ranks.failure();
     if (json.contains("say")) {
-        DebugCommand command{json_number(json, "id"), std::move(*ranks), json_string(json, "say")};
+        DebugCommand command{json_number(json, "id"), std::move(*ranks), json_string(json, "say"),
+                             json.contains("machine") ? GdbLanguage::machine : GdbLanguage::console};
         if (command.id <= GdbDialogue::attach_id || command.text.size() > longest_debug_command ||
             command.text.find('\n') != command.text.npos)
             return error(ErrorKind::invalid, "not a command of pmixhost debug");
@@ -127,8 +130,12 @@ std::string lines_of(const RankEvent &event) {
     for (std::string_view rest = event.event.text; !rest.empty();)
         add_pieces(out, event.rank, event.event.id, take_until(rest, '\n'));
     const char *kind = event.refused ? "refused" : kind_names[static_cast<std::size_t>(event.event.kind)];
-    out += in_line({{"rank", event.rank}, {"id", event.event.id}, {"end", kind}});
-    return out;
+    DebugJson end{{"rank", event.rank}, {"id", event.event.id}, {"end", kind}};
+    if (!event.event.reason.empty())
+        end["reason"] = shown_text(event.event.reason, 100);
+    if (!event.event.thread.empty())
+        end["thread"] = shown_text(event.event.thread, 20);
+    return out + in_line(end);
 }
 
 std::string hello_line(const std::string &host, const std::vector<Rank> &ranks) {
@@ -173,7 +180,10 @@ std::optional<FromHost> DebugAssembly::add(std::string_view line) {
         }
         return std::nullopt;
     }
-    RankEvent out{rank, {id, GdbEvent::Kind::done, std::move(text)}, false};
+    RankEvent out{rank,
+                  {id, GdbEvent::Kind::done, std::move(text), shown_text(json_string(json, "reason"), 200),
+                   shown_text(json_string(json, "thread"), 40)},
+                  false};
     begun_.erase({rank, id});
     std::string kind = json_string(json, "end");
     auto found = std::find(std::begin(kind_names), std::end(kind_names), kind);

@@ -6,17 +6,24 @@
 #include "common/job/job_map.h"
 #include "tools/debug/gdb_dialogue.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <variant>
 
 namespace pmixhost {
 
+// Is it among these? They are sorted; nothing: all are.
+inline bool is_among(const std::optional<std::vector<Rank>> &ranks, Rank rank) {
+    return !ranks || std::binary_search(ranks->begin(), ranks->end(), rank);
+}
+
 // To a host. Each host takes what is for its ranks.
 struct DebugCommand {
     std::uint64_t id = 0;
     std::optional<std::vector<Rank>> ranks; // sorted; nothing: all
     std::string text;
+    GdbLanguage language = GdbLanguage::console;
 };
 struct DebugInterrupt {
     std::optional<std::vector<Rank>> ranks;

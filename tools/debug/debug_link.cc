@@ -17,7 +17,9 @@ namespace pmixhost {
 
 namespace {
 
-constexpr std::size_t longest_from_host = 1u << 20;
+constexpr std::size_t longest_from_host = 1u << 20; // a line
+constexpr std::size_t most_unheard = 64u << 20;     // while something is said
+constexpr auto to_be_taken = std::chrono::seconds(30);
 constexpr auto between_signs_of_life = std::chrono::seconds(10);
 
 } // namespace
@@ -60,6 +62,7 @@ Result<DebugLink> DebugLink::open(const std::vector<std::string> &words) {
     if (failed != 0)
         return system_error("cannot run " + printable(words[0], 200), failed);
     ::fcntl(err_from.get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(in_to.get(), F_SETFL, O_NONBLOCK);
     return DebugLink(pid, std::move(in_to), std::move(out_from), std::move(err_from));
 }
 
@@ -81,14 +84,22 @@ DebugLink::~DebugLink() {
 bool DebugLink::say(const ToHost &message) {
     said_ = std::chrono::steady_clock::now();
     std::string text = line_of(message);
+    auto until = said_ + to_be_taken;
     for (std::string_view rest = text; !rest.empty() && to_;) {
         ssize_t done = ::write(to_.get(), rest.data(), rest.size());
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            to_.reset();
-        else
+        if (done > 0) {
             rest.remove_prefix(static_cast<std::size_t>(done));
+            continue;
+        }
+        bool full = done < 0 && errno == EAGAIN;
+        if ((!full && errno != EINTR) || std::chrono::steady_clock::now() >= until || begun_.size() > most_unheard) {
+            to_.reset();
+        } else if (full) {
+            // The other side may be waiting to be heard before it hears.
+            pollfd waits[2] = {{to_.get(), POLLOUT, 0}, {from_.get(), POLLIN, 0}};
+            if (::poll(waits, 2, 100) > 0 && waits[1].revents != 0)
+                take_answers();
+        }
     }
     return static_cast<bool>(to_);
 }
@@ -113,13 +124,17 @@ void DebugLink::take(std::chrono::milliseconds patience) {
         return;
     if (waits[1].revents != 0)
         take_complaints();
-    if (waits[0].revents == 0)
-        return;
+    if (waits[0].revents != 0)
+        take_answers();
+}
+
+void DebugLink::take_answers() {
     char bytes[65536];
     ssize_t got = ::read(from_.get(), bytes, sizeof bytes);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (got <= 0 || begun_.size() > longest_from_host)
+    bool endless = begun_.size() > longest_from_host && begun_.find('\n') == begun_.npos;
+    if (got <= 0 || endless)
         from_.reset();
     else
         begun_.append(bytes, static_cast<std::size_t>(got));

@@ -37,6 +37,7 @@ class DebugLink {
     DebugLink(pid_t pid, UniqueFd to, UniqueFd from, UniqueFd errors)
         : pid_(pid), to_(std::move(to)), from_(std::move(from)), errors_(std::move(errors)) {}
     void take_complaints();
+    void take_answers(); // what there is to read
     void take(std::chrono::milliseconds patience);
     pid_t pid_ = -1;
     int code_ = -1;

@@ -1,5 +1,5 @@
-// A launcher (srun) that `pmixhost debug` starts, for a job whose processes stop at their programs' first
-// instruction (common/process/exec_stop.h). It has no standard input, which is the prompt's, and writes where this
+// A launcher (srun) that `pmixhost debug` starts, for a job whose processes stop for it
+// (common/job/debug_stops.h). It has no standard input, which is the prompt's, and writes where this
 // process does, as a program under gdb. It ends when this process is killed.
 #pragma once
 

@@ -14,33 +14,44 @@ constexpr std::uint64_t setting_id = 0; // nobody hears of these
 constexpr std::string_view noise_begins[] = {"[Thread debugging using libthread_db", "Using host libthread_db",
                                              "[Thread 0x", "[New Thread 0x"};
 
-std::string word_in(const nlohmann::json &values, const char *key) {
-    if (!values.is_object())
-        return {};
-    auto found = values.find(key);
-    return found != values.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // Where a process has stopped, if gdb has not said so for people.
 std::string frame_text(const nlohmann::json &values) {
     auto frame = values.is_object() ? values.find("frame") : values.end();
     if (!values.is_object() || frame == values.end())
         return {};
-    std::string function = word_in(*frame, "func"), file = word_in(*frame, "file");
+    std::string function = gdb_word(*frame, "func"), file = gdb_word(*frame, "file");
     if (function.empty())
-        function = word_in(*frame, "addr");
+        function = gdb_word(*frame, "addr");
     if (file.empty())
-        file = word_in(*frame, "from");
-    std::string line = word_in(*frame, "line");
+        file = gdb_word(*frame, "from");
+    std::string line = gdb_word(*frame, "line");
     return fmt::format("{} (){}{}{}{}", function, file.empty() ? "" : " at ", file, line.empty() ? "" : ":", line);
 }
 
 // Why it has stopped, where gdb's words for people do not say it.
 std::string stop_text(const nlohmann::json &values, const std::string &said) {
-    std::string signal = word_in(values, "signal-name");
+    std::string signal = gdb_word(values, "signal-name");
     if (!signal.empty() && signal != "0" && signal != "SIGINT" && said.find(signal) == said.npos)
-        return fmt::format("received signal {} ({})\n", signal, word_in(values, "signal-meaning"));
+        return fmt::format("received signal {} ({})\n", signal, gdb_word(values, "signal-meaning"));
     return {};
+}
+
+// In lines that go through whatever shows text: ASCII without control characters.
+std::string values_text(const nlohmann::json &values) {
+    std::string out;
+    for (char c : values.dump(0, ' ', true, nlohmann::json::error_handler_t::replace))
+        out += c == '\x7f' ? std::string("\\u007f") : std::string(1, c);
+    return out + "\n";
+}
+
+// The machine interface's word for why it has stopped, with what belongs to it.
+std::string stop_reason(const nlohmann::json &values) {
+    std::string out = gdb_word(values, "reason");
+    for (const char *more : {"signal-name", "bkptno"}) {
+        if (std::string word = gdb_word(values, more); !word.empty())
+            out += " " + word;
+    }
+    return out;
 }
 
 // Without lines of which there is one for each thread, or that say nothing of the program.
@@ -70,8 +81,10 @@ std::string GdbDialogue::begin(pid_t process) {
     return next();
 }
 
-std::string GdbDialogue::ask(std::uint64_t id, std::string_view command) {
-    waiting_.push_back({id, "-interpreter-exec console " + gdb_quoted(command)});
+std::string GdbDialogue::ask(std::uint64_t id, std::string_view command, GdbLanguage language) {
+    bool machine = language == GdbLanguage::machine;
+    waiting_.push_back(
+        {id, machine ? std::string(command) : "-interpreter-exec console " + gdb_quoted(command), machine});
     return next();
 }
 
@@ -121,8 +134,9 @@ std::vector<GdbEvent> GdbDialogue::on_line(std::string_view line, std::string &w
             gone_ = asked_;
             if (asked_)
                 out.push_back({0, GdbEvent::Kind::gone,
-                               word_in(record->values, "exit-code").empty() ? "it was killed, or gdb has let go of it\n"
-                                                                            : "it has ended\n"});
+                               gdb_word(record->values, "exit-code").empty()
+                                   ? "it was killed, or gdb has let go of it\n"
+                                   : "it has ended\n"});
         } else if (record->word == "thread-group-started") {
             gone_ = false;
         }
@@ -139,22 +153,24 @@ void GdbDialogue::on_result(const GdbRecord &record, std::vector<GdbEvent> &out)
     waiting_.pop_front();
     asked_ = false;
     GdbEvent event{question.id, GdbEvent::Kind::done, std::exchange(answer_, {})};
+    if (question.wants_values)
+        event.text.clear();
     std::string complaints = std::exchange(complaints_, {});
     if (record.word == "error") {
         event.kind = GdbEvent::Kind::error;
-        event.text += word_in(record.values, "msg") + "\n";
+        event.text += gdb_word(record.values, "msg") + "\n";
     } else if (record.word == "running" || (runs_ && !ran_before_ && question.id != attach_id)) {
         event.kind = GdbEvent::Kind::runs;
         runs_ = true;
     }
     if (event.kind != GdbEvent::Kind::error)
-        event.text += complaints;
+        event.text += question.wants_values ? values_text(record.values) : complaints;
     if (question.id != setting_id)
         out.push_back(std::move(event));
 }
 
 void GdbDialogue::on_stop(const GdbRecord &record, std::vector<GdbEvent> &out) {
-    std::string reason = word_in(record.values, "reason"), text = for_people(std::exchange(by_itself_, {}));
+    std::string reason = gdb_word(record.values, "reason"), text = for_people(std::exchange(by_itself_, {}));
     if (reason.starts_with("exited")) {
         if (!gone_)
             out.push_back({0, GdbEvent::Kind::gone, std::move(text)});
@@ -166,7 +182,8 @@ void GdbDialogue::on_stop(const GdbRecord &record, std::vector<GdbEvent> &out) {
     std::string why = stop_text(record.values, text);
     if (text.empty())
         text = frame_text(record.values) + "\n";
-    out.push_back({0, GdbEvent::Kind::stopped, why + text});
+    out.push_back(
+        {0, GdbEvent::Kind::stopped, why + text, stop_reason(record.values), gdb_word(record.values, "thread-id")});
 }
 
 } // namespace pmixhost

@@ -23,7 +23,16 @@ struct GdbEvent {
     };
     std::uint64_t id = 0;
     Kind kind = Kind::done;
-    std::string text; // for people, in lines; as gdb said it: names in it are the program's
+    std::string text;     // for people, in lines; as gdb said it: names in it are the program's
+    std::string reason{}; // of `stopped`, in the machine interface's word ("breakpoint-hit"), with a signal's name or a
+                          // breakpoint's number behind it; empty: it says none
+    std::string thread{}; // of `stopped`: gdb's number of the thread that did; may be empty
+};
+
+// How a command is said, and what the text of its answer is.
+enum class GdbLanguage : std::uint8_t {
+    console, // gdb's ordinary language; text for people
+    machine, // GDB/MI; the result's values as JSON in ASCII, a line for each, or gdb's reason for people
 };
 
 class GdbDialogue {
@@ -32,9 +41,9 @@ class GdbDialogue {
     // `attach_id`: done, or error with gdb's reason.
     std::string begin(pid_t process);
     static constexpr std::uint64_t attach_id = 1;
-    // A command in gdb's ordinary language; `id` is above attach_id. Commands wait for each other. What is returned has
-    // to be written now.
-    std::string ask(std::uint64_t id, std::string_view command);
+    // A command of one line; `id` is above attach_id. Commands wait for each other. What is returned has to be written
+    // now.
+    std::string ask(std::uint64_t id, std::string_view command, GdbLanguage language = GdbLanguage::console);
     // One line of gdb's, without its end; `write` gets what has to be written now.
     std::vector<GdbEvent> on_line(std::string_view line, std::string &write);
     bool runs() const { return runs_; }
@@ -45,6 +54,7 @@ class GdbDialogue {
     struct Question {
         std::uint64_t id;
         std::string command; // of the machine interface
+        bool wants_values{};
     };
     std::string next();
     void on_result(const GdbRecord &record, std::vector<GdbEvent> &out);

@@ -35,6 +35,7 @@ struct DebuggedRank {
     GdbDialogue dialogue;
     std::string begun, to_write; // a line that has not ended; what the pipe has not taken yet
     bool lost = false;
+    bool told_to_stop = false; // by a signal, and it has not stopped yet
 };
 
 class HostDebug {
@@ -72,6 +73,7 @@ class HostDebug {
             }
             if (StackClock::now() - heard > longest_silence)
                 over_ = true; // whoever asked is gone, and nobody has said so
+            release_when_held();
         }
         let_go();
     }
@@ -89,46 +91,75 @@ class HostDebug {
     // Until all processes of the job have come to where they wait for a debugger. Fails with what to say of them.
     Result<void> await_ready(StackClock::time_point deadline) {
         std::optional<ReadyForDebug> ready;
+        std::string why;
         for (; StackClock::now() < deadline && !over_;) {
-            if (auto servers = servers_here(); !ready && !servers.empty()) {
+            if (auto servers = ready ? std::vector<ListedServer>() : servers_here(); !servers.empty()) {
                 auto listens = ReadyForDebug::listen(servers[0]);
                 if (!listens)
                     return listens.failure();
                 ready.emplace(std::move(*listens));
             }
+            // On a host of the allocation that has no process of the job, this is ended from outside.
             pollfd waits[2] = {{in_, POLLIN, 0}, {ready ? ready->fd() : -1, POLLIN, 0}};
-            if (::poll(waits, 2, 100) <= 0)
+            if (::poll(waits, 2, 500) <= 0)
                 continue;
             if (waits[0].revents != 0)
                 read_commands();
             auto word = waits[1].revents != 0 ? ready->hear() : ReadyForDebug::Word::nothing;
             if (word == ReadyForDebug::Word::ready)
                 return {};
-            if (word == ReadyForDebug::Word::ended)
-                break;
+            if (word != ReadyForDebug::Word::ended)
+                continue;
+            why = ready->why();
+            ready.reset(); // a busy host; and the rules for tools are the daemon's
+            pollfd pause{in_, POLLIN, 0};
+            ::poll(&pause, 1, 1000);
         }
+        if (!why.empty())
+            return error(ErrorKind::unreachable, "nobody could hear whether it has come to where it stops: {}", why);
         return error(ErrorKind::timeout,
                      "the processes of the job have not all come to {}; next: a longer --timeout, or "
                      "--stop exec",
                      ask_.stop == StopPlace::init ? "PMIx_Init" : "where they wait for a debugger");
     }
 
-    // Once a debugger holds each: what they waited for is theirs then, and they go on when the debugger says so.
+    // What the processes of this host have waited for is theirs once a debugger holds each: they go on when it says so.
+    // One whose gdb does not answer must not hold the others that somebody wants to run.
+    void release_when_held() {
+        bool held = attaching_.empty() || commanded_ || StackClock::now() >= attach_by_;
+        if (for_release() && !released_ && held && release_tries_ > 0)
+            release();
+    }
+
     void release() {
-        if (!for_release() || std::exchange(released_, true))
+        --release_tries_;
+        auto servers = servers_here();
+        Result<void> done = servers.empty() ? Result<void>(error(ErrorKind::not_found, "the job has no server here"))
+                                            : release_from_stop(servers[0], here_, to_release);
+        released_ = done.ok();
+        if (released_ || release_tries_ > 0)
             return;
-        if (auto servers = servers_here(); !servers.empty()) {
-            if (auto done = release_from_stop(servers[0], here_, to_release); !done) {
-                for (Rank rank : here_)
-                    tell(rank, {0, GdbEvent::Kind::error, "it waits for its release: " + done.failure().text + "\n"});
-            }
+        for (Rank rank : here_)
+            tell(rank, {0, GdbEvent::Kind::error, "it waits for its release: " + done.failure().text + "\n"});
+    }
+
+    // At the end, whatever was tried before; also those of which nobody could say before that they are here.
+    void release_at_the_end() {
+        if (!for_release() || (released_ && !here_.empty()))
+            return;
+        for (const auto &one :
+             here_.empty() ? processes_here(StackClock::now() + to_release) : std::vector<ListedProcess>()) {
+            if (is_among(ask_.ranks, one.rank))
+                here_.push_back(one.rank);
         }
+        release_tries_ = 1;
+        release();
     }
 
     // What the job's daemons of this host say. Of a job that has just been started, they may not be there yet, or not
     // have seen all of their processes.
     std::vector<ListedProcess> processes_here(StackClock::time_point deadline) {
-        for (;;) {
+        for (bool were_there = false;;) {
             std::vector<ListedProcess> out;
             asked_ = ticks_now();
             for (const auto &server : servers_here()) {
@@ -141,8 +172,12 @@ class HostDebug {
             }
             bool all =
                 !out.empty() && std::none_of(out.begin(), out.end(), [](const auto &one) { return one.prepared; });
-            if (all || !at_exec() || StackClock::now() >= deadline || over_)
+            // One that has begun since they were asked would be taken for another that has its number now. So of a job
+            // that has just been started they are asked once more, when all of them are there.
+            if ((all && were_there) || !ask_.stop || StackClock::now() >= deadline || over_)
                 return out;
+            if (std::exchange(were_there, all) != all)
+                continue;
             // On a host of the allocation that has no process of the job, this is ended from outside.
             pollfd wait{in_, POLLIN, 0};
             if (::poll(&wait, 1, 100) > 0)
@@ -152,17 +187,17 @@ class HostDebug {
 
     void begin() {
         auto deadline = StackClock::now() + ask_.patience;
-        Result<void> came;
-        if (for_release()) {
-            came = await_ready(StackClock::now() + ask_.patience * 9 / 10); // the command waits as long, from before on
-            deadline = std::max(deadline, StackClock::now() + to_look);
-        }
         std::map<Rank, std::string> refused;
         auto debugger = find_debugger("gdb");
         if (auto allowed = may_debug_here(); !allowed)
             debugger = allowed.failure();
+        Result<void> came;
+        if (for_release() && debugger) {
+            came = await_ready(deadline);
+            deadline = std::max(deadline, StackClock::now() + to_look);
+        }
         for (const auto &one : processes_here(deadline)) {
-            bool meant = !ask_.ranks || std::binary_search(ask_.ranks->begin(), ask_.ranks->end(), one.rank);
+            bool meant = is_among(ask_.ranks, one.rank);
             if (!meant || ranks_.contains(one.rank) || refused.contains(one.rank))
                 continue;
             here_.push_back(one.rank);
@@ -173,8 +208,8 @@ class HostDebug {
         say(hello_line(name_of_this_host(), here_));
         for (const auto &[rank, why] : refused)
             say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, why + "\n"}, true}));
-        if (attaching_.empty())
-            release();
+        attach_by_ = deadline;
+        release_when_held();
     }
 
     Result<void> begin(const ListedProcess &process, const Result<Debugger> &debugger,
@@ -228,19 +263,19 @@ class HostDebug {
     void obey(const ToHost &message) {
         if (std::holds_alternative<DebugLeave>(message))
             over_ = true;
-        auto is_meant = [](const auto &ranks, Rank rank) {
-            return !ranks || std::binary_search(ranks->begin(), ranks->end(), rank);
-        };
+        commanded_ = commanded_ || std::holds_alternative<DebugCommand>(message);
         for (auto &[rank, one] : ranks_) {
-            if (const auto *command = std::get_if<DebugCommand>(&message); command && is_meant(command->ranks, rank)) {
+            if (const auto *command = std::get_if<DebugCommand>(&message); command && is_among(command->ranks, rank)) {
                 if (one.lost)
                     tell(rank, {command->id, GdbEvent::Kind::error, "its gdb has ended\n"});
                 else
-                    one.to_write += one.dialogue.ask(command->id, command->text);
+                    one.to_write += one.dialogue.ask(command->id, command->text, command->language);
             }
             if (const auto *stop = std::get_if<DebugInterrupt>(&message);
-                stop && !one.lost && one.dialogue.runs() && is_meant(stop->ranks, rank))
-                one.target.interrupt();
+                stop && !one.lost && one.dialogue.runs() && !one.told_to_stop && is_among(stop->ranks, rank)) {
+                one.target.interrupt(); // once: what is left of two would stop it when it runs again
+                one.told_to_stop = true;
+            }
         }
     }
 
@@ -270,6 +305,7 @@ class HostDebug {
             begin = end + 1;
         }
         one.begun.erase(0, begin);
+        one.told_to_stop = one.told_to_stop && one.dialogue.runs();
     }
 
     void tell(Rank rank, GdbEvent event) {
@@ -289,8 +325,8 @@ class HostDebug {
 
     // Or never will.
     void has_attached(Rank rank) {
-        if (attaching_.erase(rank) > 0 && attaching_.empty())
-            release();
+        if (attaching_.erase(rank) > 0)
+            release_when_held();
     }
 
     void say(const std::string &text) {
@@ -308,7 +344,7 @@ class HostDebug {
 
     // gdb reads nothing while its process runs, and breakpoints that it does not take out would end the process later.
     void let_go() {
-        release();
+        release_at_the_end();
         for (auto &[rank, one] : ranks_) {
             if (one.dialogue.runs() && !one.lost)
                 one.target.interrupt();
@@ -346,6 +382,9 @@ class HostDebug {
     std::vector<Rank> here_;   // that are meant
     std::set<Rank> attaching_; // whose gdb has not said yet whether it has them
     bool released_ = false;
+    bool commanded_ = false; // somebody has said something to a gdb
+    int release_tries_ = 3;
+    StackClock::time_point attach_by_;
     std::string commands_;
     std::uint64_t asked_ = 0; // ticks_now() before the daemons were asked the last time
     bool over_ = false;

@@ -67,6 +67,7 @@ class TypeAhead {
         letters.c_lflag &= ~static_cast<tcflag_t>(ICANON);
         letters.c_cc[VMIN] = 1;
         letters.c_cc[VTIME] = 0;
+        letters.c_cc[VQUIT] = _POSIX_VDISABLE; // it would leave the terminal so
         set(letters);
     }
 
@@ -99,6 +100,7 @@ struct LineEditor::Terminal {
             edit, EL_ADDFN, "pmixhost-complete", "what the word could be",
             +[](EditLine *of_line, int) -> unsigned char { return self(of_line).complete(); });
         ::el_set(edit, EL_BIND, "\t", "pmixhost-complete", nullptr);
+        type_ahead.begin();
     }
     ~Terminal() {
         ::history_end(past);

@@ -24,10 +24,6 @@ const char *name_of_state(RankBoard::State state) {
     return "";
 }
 
-bool is_in(const std::optional<std::vector<Rank>> &focus, Rank rank) {
-    return !focus || std::binary_search(focus->begin(), focus->end(), rank);
-}
-
 } // namespace
 
 void RankBoard::on(const FromHost &said) {
@@ -106,7 +102,7 @@ bool RankBoard::all_known() const {
 std::vector<Rank> RankBoard::alive(const std::optional<std::vector<Rank>> &focus) const {
     std::vector<Rank> out;
     for (const auto &[rank, one] : ranks_) {
-        if ((one.state == State::stopped || one.state == State::running) && is_in(focus, rank))
+        if ((one.state == State::stopped || one.state == State::running) && is_among(focus, rank))
             out.push_back(rank);
     }
     return out;
@@ -115,7 +111,7 @@ std::vector<Rank> RankBoard::alive(const std::optional<std::vector<Rank>> &focus
 std::vector<Rank> RankBoard::running(const std::optional<std::vector<Rank>> &focus) const {
     std::vector<Rank> out;
     for (const auto &[rank, one] : ranks_) {
-        if (one.state == State::running && is_in(focus, rank))
+        if (one.state == State::running && is_among(focus, rank))
             out.push_back(rank);
     }
     return out;

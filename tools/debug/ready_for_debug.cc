@@ -1,6 +1,7 @@
 // See ready_for_debug.h.
 #include "tools/debug/ready_for_debug.h"
 
+#include "common/text/printable.h"
 #include "tools/view/event_lines.h"
 
 #include <fmt/format.h>
@@ -16,16 +17,18 @@ Result<ReadyForDebug> ReadyForDebug::listen(const ListedServer &server) {
     return ReadyForDebug(std::move(*tool), server.job);
 }
 
-// A job that this one has spawned may have come to its places, too.
+// The daemon says so in the name of the whole job. A process that notifies it of itself is one, and a job that this one
+// has spawned has a name of its own.
 ReadyForDebug::Word ReadyForDebug::hear() {
     auto lines = tool_.read_lines();
     if (!lines)
         return Word::ended;
     for (const auto &line : *lines) {
         auto event = parse_event_line(line);
-        if (event && event->code == PMIX_READY_FOR_DEBUG &&
-            (event->affected.empty() || event->affected[0].starts_with(job_ + ":")))
+        if (event && event->code == PMIX_READY_FOR_DEBUG && event->source == job_ + ":")
             return Word::ready;
+        if (line.starts_with('!'))
+            why_ = one_line(line.substr(1), 300);
     }
     return Word::nothing;
 }

@@ -21,11 +21,13 @@ class ReadyForDebug {
     // Blocks until something was said. `ready`: all processes of the job that are to stop have come to their places;
     // `ended`: nobody will say so any more.
     Word hear();
+    const std::string &why() const { return why_; } // it has ended; may be empty
 
   private:
     ReadyForDebug(ListeningTool tool, std::string job) : tool_(std::move(tool)), job_(std::move(job)) {}
     ListeningTool tool_;
     std::string job_; // a namespace
+    std::string why_;
 };
 
 // PMIX_DEBUGGER_RELEASE to these ranks of the server's job. Blocks, and fails, as as_tool() does.

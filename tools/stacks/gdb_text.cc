@@ -47,6 +47,13 @@ class GdbParser {
     GdbJson results(char end, unsigned depth) {
         GdbJson out = GdbJson::object();
         while (!at_end() && rest_[0] != end) {
+            // gdb's mi2 has the places of a breakpoint that has several behind it, without names.
+            if (rest_[0] == '{') {
+                value(depth);
+                if (!take(','))
+                    break;
+                continue;
+            }
             std::string name = word("=,{}[]\"");
             if (!take('='))
                 throw Malformed{};
@@ -121,12 +128,6 @@ class GdbParser {
     std::string_view rest_;
 };
 
-std::string gdb_string(const GdbJson &object, const char *key) {
-    auto found = object.is_object() ? object.find(key) : object.end();
-    return object.is_object() && found != object.end() && found->is_string() ? found->get<std::string>()
-                                                                             : std::string();
-}
-
 template <typename Number> Number number_in(std::string_view text) {
     Number number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
@@ -140,12 +141,6 @@ long kernel_id(std::string_view target) {
             return number_in<long>(target.substr(at + word.size()));
     }
     return 0;
-}
-
-const GdbJson &array_in(const GdbJson &values, const char *key) {
-    static const GdbJson none = GdbJson::array();
-    auto found = values.is_object() ? values.find(key) : values.end();
-    return values.is_object() && found != values.end() && found->is_array() ? *found : none;
 }
 
 } // namespace
@@ -178,15 +173,30 @@ Result<GdbRecord> parse_gdb_line(std::string_view line) {
     return record;
 }
 
+std::string gdb_word(const nlohmann::json &values, const char *name) {
+    if (!values.is_object())
+        return {};
+    auto found = values.find(name);
+    return found != values.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+const nlohmann::json &gdb_list(const nlohmann::json &values, const char *name) {
+    static const GdbJson none = GdbJson::array();
+    if (!values.is_object())
+        return none;
+    auto found = values.find(name);
+    return found != values.end() && found->is_array() ? *found : none;
+}
+
 std::vector<GdbThread> threads_of_gdb(const nlohmann::json &values) {
     std::vector<GdbThread> out;
-    for (const auto &thread : array_in(values, "threads")) {
+    for (const auto &thread : gdb_list(values, "threads")) {
         GdbThread one;
-        one.gdb_id = gdb_string(thread, "id");
+        one.gdb_id = gdb_word(thread, "id");
         if (one.gdb_id.empty() || one.gdb_id.find_first_not_of("0123456789.") != std::string::npos)
             continue;
-        one.id = kernel_id(gdb_string(thread, "target-id"));
-        one.name = shown_text(gdb_string(thread, "name"), 64);
+        one.id = kernel_id(gdb_word(thread, "target-id"));
+        one.name = shown_text(gdb_word(thread, "name"), 64);
         out.push_back(std::move(one));
     }
     return out;
@@ -194,16 +204,16 @@ std::vector<GdbThread> threads_of_gdb(const nlohmann::json &values) {
 
 std::vector<StackFrame> frames_of_gdb(const nlohmann::json &values) {
     std::vector<StackFrame> out;
-    for (const auto &frame : array_in(values, "stack")) {
+    for (const auto &frame : gdb_list(values, "stack")) {
         if (out.size() > max_frames)
             break;
         StackFrame one;
-        one.function = shown_text(gdb_string(frame, "func"), max_frame_text);
+        one.function = shown_text(gdb_word(frame, "func"), max_frame_text);
         if (one.function == "??")
             one.function.clear();
-        one.file = shown_text(gdb_string(frame, "file"), max_frame_text);
-        one.line = number_in<unsigned>(gdb_string(frame, "line"));
-        one.module = shown_text(gdb_string(frame, "from"), max_frame_text);
+        one.file = shown_text(gdb_word(frame, "file"), max_frame_text);
+        one.line = number_in<unsigned>(gdb_word(frame, "line"));
+        one.module = shown_text(gdb_word(frame, "from"), max_frame_text);
         out.push_back(std::move(one));
     }
     return out;

@@ -21,6 +21,11 @@ struct GdbRecord {
 // One line without its end. Fails (invalid) where it is none of these, or nested more than 32 deep.
 Result<GdbRecord> parse_gdb_line(std::string_view line);
 
+// The text of that name in an object of values; empty where there is none.
+std::string gdb_word(const nlohmann::json &values, const char *name);
+// The list of that name; empty where there is none.
+const nlohmann::json &gdb_list(const nlohmann::json &values, const char *name);
+
 struct GdbThread {
     std::string gdb_id; // digits
     long id = 0;        // the kernel's; 0: unknown

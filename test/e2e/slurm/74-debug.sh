@@ -84,9 +84,9 @@ until(rb"\[0-3\][^\n]* stopped")
 print("remembers")
 until(prompt)
 os.write(fd, b"info sharedlibrary\n")
-until(rb"\n")
+until(rb"\nFrom ")
 os.write(fd, b"\x04") # ahead of the prompt
-while True:
+while select.select([fd], [], [], 60)[0]:
     try:
         if not os.read(fd, 65536):
             break

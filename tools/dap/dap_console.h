@@ -1,0 +1,30 @@
+// The debug console of a client of the Debug Adapter Protocol: the prompt of `pmixhost debug` in an editor, with its
+// words (tools/debug/prompt_words.h), and gdb's for all ranks of the focus. Pure.
+#pragma once
+
+#include "tools/dap/dap_look.h"
+#include "tools/dap/dap_motion.h"
+
+namespace pmixhost {
+
+class DapConsole {
+  public:
+    // `quit`: what `quit` and `quit kill` (true) do.
+    DapConsole(DapRanks &ranks, DapMotion &motion, DapLook &look, std::function<void(bool)> quit)
+        : ranks_(&ranks), motion_(&motion), look_(&look), quit_(std::move(quit)) {}
+    // evaluate, completions.
+    void add_to(DapHandlers &handlers);
+
+  private:
+    void obey(const DapRequest &request);
+    void say(const DapRequest &request, const std::string &command);
+    void complete(const DapRequest &request);
+    std::string states() const;
+
+    DapRanks *ranks_;
+    DapMotion *motion_;
+    DapLook *look_;
+    std::function<void(bool)> quit_;
+};
+
+} // namespace pmixhost

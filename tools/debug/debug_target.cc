@@ -1,0 +1,107 @@
+// See debug_target.h.
+#include "tools/debug/debug_target.h"
+
+#include "common/text/printable.h"
+#include "tools/doctor/host_checks.h"
+#include "tools/view/desk.h"
+#include "tools/view/process_list.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+namespace pmixhost {
+
+std::optional<StopPlace> stop_place_of(const std::string &name) {
+    for (StopPlace place : stop_places) {
+        if (name == stop_place_words[static_cast<std::size_t>(place)])
+            return place;
+    }
+    return std::nullopt;
+}
+
+Result<DebugTarget> running_target(const std::string &job, const std::vector<Rank> &ranks, unsigned patience) {
+    auto found = find_server(job, std::chrono::seconds(patience));
+    if (!found)
+        return found.failure();
+    auto list = processes_of(found->server, std::chrono::seconds(patience));
+    if (!list)
+        return error(list.failure().kind, "job {}: {}", printable(found->server.job), list.failure().text);
+    DebugTarget out{found->server.job, {}};
+    for (const auto &process : *list) {
+        if (process.pid > 0 && (ranks.empty() || std::binary_search(ranks.begin(), ranks.end(), process.rank)))
+            out.ranks.push_back(process.rank);
+    }
+    if (out.ranks.empty())
+        return error(ErrorKind::not_found, "job {} has none of these ranks, or none runs",
+                     printable(found->server.job));
+    std::sort(out.ranks.begin(), out.ranks.end());
+    return out;
+}
+
+Result<void> may_be_launched(const std::vector<std::string> &command) {
+    // What starts several would have all of them stop, and one debugged.
+    if (command[0].substr(command[0].rfind('/') + 1) != "srun")
+        return error(ErrorKind::invalid, "{} is not srun; next: srun ...", printable(command[0], 100));
+    if (std::find(command.begin(), command.end(), ":") != command.end())
+        return error(ErrorKind::invalid,
+                     "a heterogeneous job is not started for this; next: start it, and --attach JOB");
+    if (std::any_of(command.begin(), command.end(),
+                    [](std::string_view word) { return word == "--pty" || word.starts_with("--pty="); }))
+        return error(ErrorKind::invalid, "--pty takes the terminal, which is the prompt's; next: without it");
+    return {};
+}
+
+Result<DebuggedLaunch> launch_for_debug(const std::vector<std::string> &command, StopPlace stop,
+                                        const std::vector<Rank> &ranks) {
+    DebugStops stops;
+    for (Rank rank : ranks)
+        stops.at(stop).add(rank, rank);
+    return DebuggedLaunch::start(command, ranks.empty() ? std::string(stop_place_words[static_cast<std::size_t>(stop)])
+                                                        : stops.text());
+}
+
+Result<DebugTarget> launched_target(DebuggedLaunch &launch, const std::vector<Rank> &ranks,
+                                    const std::function<bool()> &over) {
+    auto job = launch.await_job(over);
+    if (!job)
+        return error(ErrorKind::not_found, "has started no job that pmixhost serves; next: srun --mpi=pmixhost, or the "
+                                           "words of srun above");
+    DebugTarget out{job->nspace, ranks};
+    if (ranks.empty()) {
+        out.ranks.resize(job->processes);
+        std::iota(out.ranks.begin(), out.ranks.end(), 0);
+    }
+    return out;
+}
+
+Result<DebugLink> link_to_hosts(const DebugWish &wish, const std::string &nspace, const std::function<bool()> &over) {
+    std::error_code failed;
+    std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe", failed).string(),
+                                   "debug",
+                                   "--here",
+                                   nspace,
+                                   "--timeout",
+                                   std::to_string(wish.patience)};
+    if (!wish.ranks.empty())
+        words.insert(words.end(), {"--ranks", wish.ranks});
+    if (!wish.stop.empty())
+        words.insert(words.end(), {"--stop", wish.stop});
+    for (const auto &program : check_programs()) {
+        std::vector<std::string> all{program, "--talk-to", nspace};
+        all.insert(all.end(), words.begin(), words.end());
+        auto link = DebugLink::open(all);
+        if (!link)
+            return link;
+        // Who does not know the job ends at once, and says nothing.
+        auto until = std::chrono::steady_clock::now() + std::chrono::seconds(wish.patience);
+        while (link->is_open() && !link->has_spoken() && !over() && std::chrono::steady_clock::now() < until)
+            link->await_first_word(std::chrono::milliseconds(100));
+        constexpr int no_such_job_there = 3;
+        if (link->is_open() || link->exit_code() != no_such_job_there)
+            return link;
+    }
+    return DebugLink::open(words);
+}
+
+} // namespace pmixhost
