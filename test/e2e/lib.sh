@@ -100,13 +100,16 @@ test_result() { # STATUS DESCRIPTION
     return "$1"
 }
 
-# ok DESCRIPTION COMMAND ...: COMMAND succeeds. When not, shows the last output too.
+# ok DESCRIPTION COMMAND ...: COMMAND succeeds. When not, shows what it put into $why, and the last output.
+why=
 ok() {
     local description=$1 result=0
     shift
+    why=
     "$@" || result=1
     test_result "$result" "$description" && return
     diag "failed: $*"
+    [[ -z $why ]] || diag "$(head -n 40 <<<"$why")"
     diag "the last command on the cluster: exit code $status, output:"
     diag "$(head -n 60 <<<"$output")"
     return 1
@@ -206,6 +209,8 @@ end_jobs() {
 passed() { ((status == 0)); }
 failed() { [[ $status != 0 && -z $too_late ]]; }
 
+clears_up() { as_user root timeout -k 5 30 sinfo -h -N -t comp -o %N </dev/null; }
+none_clears_up() { [[ -z $(clears_up) ]]; }
 hosts_of_cluster() { as_user root sinfo -h -N -o %N | sort -Vu; }
 
 # Prints everything of ours on a host: processes, files in the places that each host has of its own, and abstract
@@ -259,12 +264,32 @@ no_litter_now() {
     for host in head $(hosts_of_cluster); do [[ -z $(litter "$host") ]] || return 1; done
 }
 
-# no_litter SECONDS: nothing of ours is left on any host, now or in at most so many seconds.
+# no_litter SECONDS: nothing of ours is left on any host, now or in at most so many seconds. What is left is told, and
+# cleared away: it is the failure of this test, not of each one after it.
 no_litter() {
     until_true "$1" no_litter_now && return
     local host
-    for host in head $(hosts_of_cluster); do litter "$host" | sed "s/^/#   left on $host: /"; done
+    why=
+    for host in head $(hosts_of_cluster); do why+=$(litter "$host" | sed "s/^/left on $host: /")$'\n'; done
+    why=${why//$'\n\n'/$'\n'}
+    sweep
     return 1
+}
+
+# Ends the processes and removes the files that "litter" prints. Whose directories all hosts share are not among them.
+sweep() {
+    local host kind what
+    no_litter_now && return
+    for host in head $(hosts_of_cluster); do
+        while read -r kind what; do
+            case $kind in
+                process) on_host "$host" kill -KILL "$(awk '{print $2}' <<<"$what")" ;;
+                /*) on_host "$host" rm -df -- "$kind${what:+ $what}" ;;
+            esac </dev/null
+        done < <(litter "$host")
+    done 2>/dev/null
+    # A directory is litter only once it is empty.
+    ((${1:-0} >= 5)) || sweep $((${1:-0} + 1))
 }
 
 # A directory that all hosts see and all users may write to, for this script; gone at its end with
@@ -272,4 +297,6 @@ no_litter() {
 if [[ -n ${PMIXHOST_CLUSTER_DIR:-} ]]; then
     test_dir=$(mktemp -d "$PMIXHOST_CLUSTER_DIR/work/${0##*/}.XXXXXX")
     chmod 1777 "$test_dir"
+    # Those which still clear up after the last script's jobs are not given to this one's, that take the first for theirs.
+    until_true 30 none_clears_up || diag "these hosts still clear up: $(clears_up)"
 fi

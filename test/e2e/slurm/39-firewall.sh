@@ -21,12 +21,12 @@ if ! command -v iptables >/dev/null || ! said=$(let_in head 6817 42000:42199 2>&
     done_testing
     exit
 fi
-for host in n1 n2; do let_in "$host" 6818 41000:41015; done
+for host in n1 n2; do let_in "$host" 6818 21000:21015; done
 
-configure '[transport]' 'ports = "41000-41015"' 'connect_timeout = "10s"'
+configure '[transport]' 'ports = "21000-21015"' 'connect_timeout = "10s"'
 each_way
 
-configure '[transport]' 'ports = "41020-41030"' 'connect_timeout = "5s"'
+configure '[transport]' 'ports = "21020-21030"' 'connect_timeout = "5s"'
 run_srun -N2 -n4 "$clients/fence_data"
 ok "with ports that the firewall does not let through a fence fails" failed
 like "and the user is told once what to look at" "$output" 'pmixhost: n1 and n2: no connection .*firewall.*transport\.ports'

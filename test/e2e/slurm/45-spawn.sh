@@ -4,11 +4,15 @@
 
 spawn=$PMIXHOST_CLIENTS/spawn
 
+# The tests name hosts of three; Slurm would give others while one of these still clears up after the last job.
+first_three=$(hosts_of_cluster | head -n 3 | paste -sd,)
+
 # in_allocation SALLOC-OPTIONS -- COMMAND-LINE: a shell line on the login host, inside an allocation.
 in_allocation() {
     local options=()
     while [[ $1 != -- ]]; do options+=("$1"); shift; done
     shift
+    [[ ${options[0]} != -N3 ]] || options+=(-w "$first_three")
     run salloc -Q "${options[@]}" bash -c "S=$spawn; R='srun $mpi'; $*"
 }
 children() { grep -c '^child ' <<<"$output"; }

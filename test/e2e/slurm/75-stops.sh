@@ -3,12 +3,13 @@
 . "$(dirname "$0")/../common/words.sh"
 
 pmixhost=$PMIXHOST_BUILD/tools/pmixhost
-on_first() { "${on_cluster[@]}" --user "$TEST_USER" --host "$(host_name 1)" -- timeout -k 5 60 "$@" 2>&1; }
+h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3)
+on_first() { "${on_cluster[@]}" --user "$TEST_USER" --host "$h1" -- timeout -k 5 60 "$@" 2>&1; }
 
 # stops ARGUMENT ...: the spawner on the first of three hosts, its children on all of them.
 stops() {
     rm -f "$CLIENT_DIR"/*
-    run salloc -Q -N3 --ntasks-per-node=4 srun "$mpi" -N1 -n1 "$clients/stops" "$@"
+    run salloc -Q -N3 -w "$h1,$h2,$h3" --ntasks-per-node=4 srun "$mpi" -N1 -n1 "$clients/stops" "$@"
 }
 well() { passed && grep -q '^ok 0$' <<<"$output" && ! grep -q '^FAIL' <<<"$output"; }
 stopped_well() { # DESCRIPTION READY ARGUMENT ...
@@ -63,7 +64,7 @@ ok "one is killed while all stand there: the job comes to its end" well
 # What the kernel says of them, while they are stopped.
 look_at_them() {
     until_true 40 test -e "$CLIENT_DIR/stopped" || return
-    for host in $(hosts_of_cluster | head -n 3); do
+    for host in "$h1" "$h2" "$h3"; do
         on_host "$host" sh -c 'for p in $(pgrep -x past.sh); do sed -n "s/^State:[[:space:]]*\(.\).*/state \1/p; s/^TracerPid:[[:space:]]*/tracer /p" /proc/$p/status; done'
     done >"$test_dir/states"
     on_first "$pmixhost" ps "$(cat "$CLIENT_DIR/stopped")" >"$test_dir/table"
@@ -111,7 +112,7 @@ refused "a program that is not there" PMIX_ERR_JOB_EXE_NOT_FOUND 'no program /no
 
 rm -f "$CLIENT_DIR"/*
 (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user "$TEST_USER" -- \
-    salloc -Q -N3 --ntasks-per-node=4 srun "$mpi" -N2 -n2 "$clients/visited") >"$test_dir/visited" 2>&1 </dev/null &
+    salloc -Q -N3 -w "$h1,$h2,$h3" --ntasks-per-node=4 srun "$mpi" -N2 -n2 -w "$h1,$h2" "$clients/visited") >"$test_dir/visited" 2>&1 </dev/null &
 visited=$!
 both_there() { (($(grep -c '^there' "$test_dir/visited") == 2)); }
 ok "a job runs, for a tool" until_true 30 both_there
@@ -133,14 +134,14 @@ wait "$visited"
 stands() {
     rm -f "$CLIENT_DIR"/*
     (cd "$test_dir" && PMIXHOST_DEBUG_STOP=$1 exec timeout -k 5 120 "${on_cluster[@]}" --user "$TEST_USER" -- \
-        srun "$mpi" -O -N2 -n4 --ntasks-per-node=2 "${@:2}") >"$test_dir/own" 2>&1 </dev/null &
+        srun "$mpi" -O -N2 -w "$h1,$h2" -n4 --ntasks-per-node=2 "${@:2}") >"$test_dir/own" 2>&1 </dev/null &
     own=$!
     until_true 30 eval '[[ -n $(as_user root squeue -h -s -u "$TEST_USER" -o %i | grep "\.0$") ]]'
     job=$(as_user root squeue -h -u "$TEST_USER" -o %i)
 }
 states_of() { # NAME
     local host
-    for host in $(hosts_of_cluster | head -n 2); do
+    for host in "$h1" "$h2"; do
         on_host "$host" sh -c "for p in \$(pgrep -x $1); do sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' /proc/\$p/status; done"
     done | sort | uniq -c | tr -s ' \n' ' '
 }
