@@ -12,7 +12,8 @@ EXTRA_DIST += \
 	contrib/quickstart \
 	contrib/release \
 	contrib/spack/package.py \
-	test/e2e/lib.sh test/e2e/hanging_job.sh \
+	contrib/editors/vscode/package.json contrib/editors/vscode/adapter.sh \
+	test/e2e/lib.sh test/e2e/hanging_job.sh test/e2e/dap_client.py \
 	test/e2e/run-slurm \
 	test/e2e/tap-merge \
 	test/package/deb.sh \
