@@ -147,7 +147,9 @@ unlike "it cannot tell the other hosts that the job has ended" "$(cat "$out")" '
 like "it publishes nothing" "$(tool nspace "$nspace" publish test.key)" '^publish: PMIX_ERR_NOT_SUPPORTED'
 tool nspace "$nspace" abort >/dev/null
 is "a tool that aborts nobody in particular ends nothing" "$(tool nspace "$nspace" table "$nspace" | grep -c ^process)" 4
-like "it spawns" "$(tool nspace "$nspace" spawn /bin/true)" "^spawned $backend\\.[0-9]+\\.[1-9a-f]"
+spawned=$(tool nspace "$nspace" spawn /bin/true)
+like "it spawns" "$spawned" "^spawned $backend\\.[0-9]+\\.[0-9a-f]+\$"
+unlike "a job of its own" "$spawned" "^spawned $nspace\$"
 like "a job of no name is not there" "$(tool nspace "$nspace" signal 10 "$backend.999999.0")" '^signal: PMIX_ERR_NOT_FOUND'
 
 # ------------------------------------------------------------------------------- several, and others

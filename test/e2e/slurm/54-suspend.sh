@@ -1,11 +1,12 @@
 #!/bin/bash
 # A job that is suspended and resumed goes on as if nothing had been, however long that took.
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../common/words.sh"
 
-# Shorter than the suspension.
-mkdir -p "${PMIXHOST_CONFIG_FILE%/*}"
-printf '[transport]\ndead_after = "2s"\n[daemon]\nhang_timeout = "2s"\n' >"$PMIXHOST_CONFIG_FILE"
-trap 'rm -f "$PMIXHOST_CONFIG_FILE"; test_end' EXIT
+# Shorter than the suspension, and longer than a busy machine of several guests stands still.
+patience=6 suspension=10
+log=$test_dir/log
+configure_logged '[transport]' "dead_after = \"${patience}s\"" '[daemon]' "hang_timeout = \"${patience}s\""
+trap 'configure; test_end' EXIT
 hosts=$(hosts_of_cluster)
 count=$(wc -l <<<"$hosts")
 
@@ -21,7 +22,9 @@ end_job() {
     wait "$job"
     output=$(cat "$test_dir/out")
 }
-all_of_them_ok() { (($(grep -c '^ok ' <<<"$output") == count)); }
+all_of_them_ok() {
+    (($(grep -c '^ok ' <<<"$output") == count)) || { diag "what the daemons say:" "$(cat "$log" 2>&1)" && false; }
+}
 state_is() { [[ $(as_user root squeue -h -j "$1" -o %T) == "$2" ]]; }
 tasks_are() { # REGEX
     local host
@@ -32,7 +35,7 @@ begin_job
 number=$(as_user root squeue -h -o %i)
 as_user root scontrol suspend "$number"
 ok "a job is suspended" until_true 20 eval 'state_is "$number" SUSPENDED && tasks_are T'
-sleep 6 # longer than both timeouts
+sleep $suspension
 ok "it is not ended" state_is "$number" SUSPENDED
 as_user root scontrol resume "$number"
 ok "it is resumed" until_true 20 eval 'state_is "$number" RUNNING && tasks_are [SR]'
@@ -44,7 +47,7 @@ unlike "and nobody noticed" "$output" 'pmixhost'
 # the other.
 begin_job
 for host in $hosts; do on_host "$host" pkill -STOP pmixhostd; done
-sleep 6
+sleep $suspension
 for host in $hosts; do
     on_host "$host" pkill -CONT pmixhostd
     sleep 0.5
