@@ -40,9 +40,15 @@ Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *
     record.order = records_.size();
     record.signature = std::move(signature);
     record.key = key;
-    if (self != 0)
+    const bool in_pairs = hosts->size() == 2 && record.signature.kind == CollectiveKind::fence &&
+                          record.signature.tolerant == 0 && !port_.spans_jobs(record.signature);
+    if (in_pairs) {
+        record.partner = (*hosts)[1 - self];
+        record.children = {record.partner};
+    } else if (self != 0) {
         record.parent = (*hosts)[tree.parent(self)];
-    for (std::uint32_t i = 0; i < tree.child_count(self); ++i) {
+    }
+    for (std::uint32_t i = 0; !in_pairs && i < tree.child_count(self); ++i) {
         HostIndex child = tree.first_child(self) + i;
         record.children.push_back((*hosts)[child]);
         if (tree.child_count(child) == 0)
@@ -83,7 +89,7 @@ void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, s
     instance.deadline = deadline;
     contribute(instance, std::move(data));
     if (local_status != PMIX_SUCCESS)
-        return fail(*record, sequence, local_status);
+        return fail(now, *record, sequence, local_status);
     bool broken = record->parent != no_host && hosts_.host_gone(record->parent);
     for (HostIndex child : record->children) {
         if (!hosts_.host_gone(child))
@@ -94,8 +100,8 @@ void Collectives::enter(TimePoint now, const Signature &signature, Bytes data, s
             broken = true;
     }
     if (broken)
-        return fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
-    advance(*record, sequence);
+        return fail(now, *record, sequence, PMIX_ERR_LOST_CONNECTION);
+    advance(now, *record, sequence);
 }
 
 void Collectives::contribute(Instance &instance, Bytes data) {
@@ -109,7 +115,9 @@ void Collectives::drop_all() {
         dropped.push_back(std::exchange(record->instances, {}));
 }
 
-void Collectives::advance(Record &record, std::uint64_t sequence) {
+void Collectives::advance(TimePoint now, Record &record, std::uint64_t sequence) {
+    if (record.partner != no_host)
+        return advance_with_partner(record, sequence);
     Instance &instance = record.instances.at(sequence);
     if (!instance.entered || instance.up_sent || instance.arrived.size() < record.children.size())
         return;
@@ -118,7 +126,7 @@ void Collectives::advance(Record &record, std::uint64_t sequence) {
     for (const auto &contribution : instance.contributions)
         total += contribution.data.size() + 8;
     if (total > wire::frame_limit)
-        return fail(record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
+        return fail(now, record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
     if (record.parent == no_host) {
         if (!port_.spans_jobs(record.signature))
             return complete_all(record, sequence, std::move(instance.contributions));
@@ -126,13 +134,18 @@ void Collectives::advance(Record &record, std::uint64_t sequence) {
             port_.join_cross_job(record.key, sequence, instance.contributions);
         return;
     }
+    instance.up_sent = true;
+    send_up(record.parent, record, sequence, PMIX_SUCCESS, std::exchange(instance.contributions, {}));
+}
+
+void Collectives::send_up(HostIndex to, const Record &record, std::uint64_t sequence, std::int32_t status,
+                          std::vector<wire::Contribution> contributions) {
     wire::CollectiveUp up;
     up.signature = record.key;
     up.sequence = sequence;
-    up.contributions = std::move(instance.contributions);
-    instance.contributions.clear();
-    instance.up_sent = true;
-    hosts_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
+    up.status = status;
+    up.contributions = std::move(contributions);
+    hosts_.send(to, wire::CollectiveUp::type, share(wire::encode(up)));
 }
 
 void Collectives::complete_all(Record &record, std::uint64_t sequence, std::vector<wire::Contribution> contributions) {
@@ -179,21 +192,18 @@ void Collectives::on_cross_job_gone() {
     }
 }
 
-void Collectives::fail(Record &record, std::uint64_t sequence, std::int32_t status) {
+void Collectives::fail(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status) {
+    if (record.partner != no_host)
+        return fail_with_partner(now, record, sequence, status);
     if (record.parent == no_host && port_.spans_jobs(record.signature))
         port_.leave_cross_job(record.key, sequence, status);
-    if (record.parent != no_host) {
-        wire::CollectiveUp up;
-        up.signature = record.key;
-        up.sequence = sequence;
-        up.status = status;
-        hosts_.send(record.parent, wire::CollectiveUp::type, share(wire::encode(up)));
-    }
+    if (record.parent != no_host)
+        send_up(record.parent, record, sequence, status);
     finish(record, sequence, status, nullptr);
 }
 
 void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions) {
-    if (!record.children.empty()) {
+    if (!record.children.empty() && record.partner == no_host) {
         wire::CollectiveDown down;
         down.signature = record.key;
         down.sequence = sequence;
@@ -221,7 +231,7 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
 }
 
 // Ends the collective if a local participant has gone, before it entered or while it was inside.
-bool Collectives::ends_with_the_dead(Record &record, std::uint64_t sequence) {
+bool Collectives::ends_with_the_dead(TimePoint now, Record &record, std::uint64_t sequence) {
     if (!port_.local_member_gone(record.signature))
         return false;
     if (record.signature.tolerant != 0) {
@@ -236,12 +246,66 @@ bool Collectives::ends_with_the_dead(Record &record, std::uint64_t sequence) {
             if (hosts_.host_gone(child) && dispensable(record, child))
                 instance.arrived.insert(child);
         }
-        advance(record, sequence);
+        advance(now, record, sequence);
         return true;
     }
-    fail(record, sequence, PMIX_ERR_PROC_TERM_WO_SYNC);
+    fail(now, record, sequence, PMIX_ERR_PROC_TERM_WO_SYNC);
     return true;
 }
+
+// --- two hosts that tell each other -----------------------------------------------------------------
+
+void Collectives::advance_with_partner(Record &record, std::uint64_t sequence) {
+    Instance &instance = record.instances.at(sequence);
+    if (!instance.entered)
+        return;
+    auto &parts = instance.contributions;
+    if (!std::exchange(instance.up_sent, true)) {
+        std::vector<wire::Contribution> own;
+        std::copy_if(parts.begin(), parts.end(), std::back_inserter(own),
+                     [this](const auto &part) { return part.host == self_; });
+        send_up(record.partner, record, sequence, PMIX_SUCCESS, std::move(own));
+    }
+    if (instance.arrived.empty())
+        return;
+    // On both hosts in the same order.
+    std::sort(parts.begin(), parts.end(), [](const auto &a, const auto &b) { return a.host < b.host; });
+    complete_all(record, sequence, std::move(parts));
+}
+
+void Collectives::fail_with_partner(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status) {
+    auto at = record.instances.find(sequence);
+    bool has_told = at != record.instances.end() && at->second.up_sent;
+    if (hosts_.host_gone(record.partner))
+        return finish(record, sequence, status, nullptr);
+    if (!has_told) {
+        send_up(record.partner, record, sequence, status);
+        return finish(record, sequence, status, nullptr);
+    }
+    Instance &instance = at->second;
+    if (instance.wants_to_fail) {
+        if (instance.deadline <= now)
+            finish(record, sequence, *instance.wants_to_fail, nullptr);
+        return;
+    }
+    send_up(record.partner, record, sequence, status);
+    instance.wants_to_fail = status;
+    instance.deadline = now + verdict_patience;
+    instance.probe_at = TimePoint::max();
+}
+
+// It fails, or answers who wants to. What both want at once is what the lower host says.
+void Collectives::on_partner_failed(Record &record, const wire::CollectiveUp &message) {
+    const Instance &instance = record.instances.at(message.sequence);
+    std::int32_t status = message.status;
+    if (instance.wants_to_fail && self_ < record.partner)
+        status = *instance.wants_to_fail;
+    if (!instance.wants_to_fail && !instance.arrived.empty())
+        send_up(record.partner, record, message.sequence, status);
+    finish(record, message.sequence, status, nullptr);
+}
+
+// ----------------------------------------------------------------------------------------------------
 
 bool Collectives::dispensable(const Record &record, HostIndex host) {
     return record.signature.tolerant != 0 && record.leaves.contains(host);
@@ -255,8 +319,10 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         return;
     }
     Instance &instance = instance_for(now, *record, message.sequence);
+    if (message.status != PMIX_SUCCESS && record->partner != no_host)
+        return on_partner_failed(*record, message);
     if (message.status != PMIX_SUCCESS)
-        return fail(*record, message.sequence, message.status);
+        return fail(now, *record, message.sequence, message.status);
     if (!instance.arrived.insert(from).second) {
         ++dropped_;
         return;
@@ -268,8 +334,10 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         }
         instance.contributions.push_back(std::move(contribution));
     }
-    if (!ends_with_the_dead(*record, message.sequence))
-        advance(*record, message.sequence);
+    // Of two, who has told and hears the other is as complete as that one is.
+    bool decided = record->partner != no_host && instance.up_sent;
+    if (decided || !ends_with_the_dead(now, *record, message.sequence))
+        advance(now, *record, message.sequence);
 }
 
 void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload) {
@@ -297,19 +365,19 @@ void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBy
 
 void Collectives::on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message) {
     Record *record = record_for(message.signature, nullptr);
-    if (!record || from != record->parent || message.sequence >= record->next_sequence + max_ahead ||
-        finished(*record, message.sequence)) {
+    if (!record || from != (record->partner != no_host ? record->partner : record->parent) ||
+        message.sequence >= record->next_sequence + max_ahead || finished(*record, message.sequence)) {
         ++dropped_;
         return;
     }
     Instance &instance = instance_for(now, *record, message.sequence);
-    if (instance.probed_by_parent || ends_with_the_dead(*record, message.sequence))
+    if (instance.probed_by_parent || ends_with_the_dead(now, *record, message.sequence))
         return;
     instance.probed_by_parent = true;
     // Its own missing children are asked at its own probe time, which instance_for has set.
 }
 
-void Collectives::on_host_gone(HostIndex host) {
+void Collectives::on_host_gone(TimePoint now, HostIndex host) {
     for (auto [order, record] : std::map(busy_)) {
         bool is_child = std::find(record->children.begin(), record->children.end(), host) != record->children.end();
         if (host != record->parent && !is_child)
@@ -321,23 +389,25 @@ void Collectives::on_host_gone(HostIndex host) {
             auto at = record->instances.find(sequence);
             if (at == record->instances.end())
                 continue;
-            if (!dispensable(*record, host)) {
-                fail(*record, sequence, PMIX_ERR_LOST_CONNECTION);
+            if (record->partner == host) {
+                finish(*record, sequence, PMIX_ERR_LOST_CONNECTION, nullptr);
+            } else if (!dispensable(*record, host)) {
+                fail(now, *record, sequence, PMIX_ERR_LOST_CONNECTION);
             } else if (at->second.arrived.insert(host).second) {
-                advance(*record, sequence);
+                advance(now, *record, sequence);
             }
         }
     }
 }
 
-void Collectives::on_local_process_gone() {
+void Collectives::on_local_process_gone(TimePoint now) {
     for (auto [order, record] : std::map(busy_)) {
         std::vector<std::uint64_t> under_way;
         for (const auto &[sequence, instance] : record->instances)
             under_way.push_back(sequence);
         for (std::uint64_t sequence : under_way) {
             if (record->instances.contains(sequence))
-                ends_with_the_dead(*record, sequence);
+                ends_with_the_dead(now, *record, sequence);
         }
     }
 }
@@ -368,7 +438,7 @@ void Collectives::on_time(TimePoint now) {
         }
         for (std::uint64_t sequence : late) {
             if (record->instances.contains(sequence))
-                fail(*record, sequence, PMIX_ERR_TIMEOUT);
+                fail(now, *record, sequence, PMIX_ERR_TIMEOUT);
         }
     }
 }

@@ -7,6 +7,10 @@
 // to its processes and on to its children. It is 2*log(N) messages deep, and each host gets each byte once on the way
 // down. A host that has no data adds no bytes: a barrier is as small on ten thousand hosts as on two.
 //
+// Two hosts of a fence need no root: each tells the other what it has (CollectiveUp), and is complete with what it hears,
+// one message deep instead of two. Both must come to the same verdict, so who has told cannot fail alone: it says that
+// it wants to, and hears of the other's failure or of what the other had told before, which makes it a success.
+//
 // The n-th collective of a signature on one host meets the n-th on every other, so signatures may be
 // used again and again, and several of different signatures may be under way in any order.
 //
@@ -68,6 +72,8 @@ class CollectivePort {
 class Collectives {
   public:
     static constexpr Duration probe_after = std::chrono::milliseconds(250);
+    // Who wants to fail waits so long for its partner's word; a partner that is gone is noticed earlier.
+    static constexpr Duration verdict_patience = std::chrono::seconds(5);
     // Signatures that are remembered (their counters must be); beyond that enter() refuses.
     static constexpr std::size_t max_signatures = 100'000;
 
@@ -96,9 +102,9 @@ class Collectives {
                         std::vector<wire::Contribution> parts);
     // Nothing that waits for other jobs will be answered any more.
     void on_cross_job_gone();
-    void on_host_gone(HostIndex host);
+    void on_host_gone(TimePoint now, HostIndex host);
     // A local process ended; asks the port which signatures that breaks.
-    void on_local_process_gone();
+    void on_local_process_gone(TimePoint now);
 
     // When on_time() must be called next; TimePoint::max() for never.
     TimePoint next_time() const;
@@ -117,8 +123,9 @@ class Collectives {
         TimePoint probe_at = TimePoint::max();
         bool probed_by_parent = false;
         bool up_sent = false;
-        bool cross_job = false;      // joined with the other namespaces
-        std::set<HostIndex> arrived; // children
+        bool cross_job = false;                    // joined with the other namespaces
+        std::optional<std::int32_t> wants_to_fail; // and why; the partner has not answered yet
+        std::set<HostIndex> arrived;               // children
         std::vector<wire::Contribution> contributions;
     };
     struct Record {              // of one signature
@@ -127,6 +134,7 @@ class Collectives {
         Bytes key;
         HostIndex parent = no_host;
         std::vector<HostIndex> children;
+        HostIndex partner = no_host;     // the one child, where two hosts tell each other
         std::set<HostIndex> leaves;      // children that have none
         std::vector<HostIndex> hosts;    // ascending; as many as the job may have, so no tree of nodes
         std::uint64_t next_sequence = 0; // of the next enter()
@@ -138,13 +146,18 @@ class Collectives {
     Record *record_for(const Bytes &key, const Signature *known);
     bool finished(const Record &record, std::uint64_t sequence) const;
     Instance &instance_for(TimePoint now, Record &record, std::uint64_t sequence);
-    void advance(Record &record, std::uint64_t sequence);
-    void fail(Record &record, std::uint64_t sequence, std::int32_t status);
+    void advance(TimePoint now, Record &record, std::uint64_t sequence);
+    void fail(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status);
+    void send_up(HostIndex to, const Record &record, std::uint64_t sequence, std::int32_t status,
+                 std::vector<wire::Contribution> contributions = {});
+    void advance_with_partner(Record &record, std::uint64_t sequence);
+    void fail_with_partner(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status);
+    void on_partner_failed(Record &record, const wire::CollectiveUp &message);
     void contribute(Instance &instance, Bytes data);
     void complete_all(Record &record, std::uint64_t sequence, std::vector<wire::Contribution> contributions);
     void finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions);
     // Deals with local members that have gone; true when the instance is no longer as it was.
-    bool ends_with_the_dead(Record &record, std::uint64_t sequence);
+    bool ends_with_the_dead(TimePoint now, Record &record, std::uint64_t sequence);
     // May a tolerant collective go on without this host, which has gone?
     static bool dispensable(const Record &record, HostIndex host);
 

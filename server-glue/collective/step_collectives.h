@@ -40,8 +40,8 @@ class StepCollectives final : public StepService, private CollectivePort {
     void take_messages(StepMessages &messages) override;
     TimePoint next_time() const override { return collectives_.next_time(); }
     void on_time(TimePoint now) override { collectives_.on_time(now); }
-    void on_process_gone(Rank, std::optional<int>) override { collectives_.on_local_process_gone(); }
-    void on_host_gone(HostIndex host, bool) override { collectives_.on_host_gone(host); }
+    void on_process_gone(Rank, std::optional<int>) override { collectives_.on_local_process_gone(context_.now()); }
+    void on_host_gone(HostIndex host, bool) override { collectives_.on_host_gone(context_.now(), host); }
     void on_session_gone() override { collectives_.on_cross_job_gone(); }
 
   private:

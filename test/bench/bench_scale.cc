@@ -178,7 +178,7 @@ Costs run(const Case &one, HostIndex hosts) {
             if (host.self == victim)
                 continue;
             host.gone.insert(victim);
-            host.collectives->on_host_gone(victim);
+            host.collectives->on_host_gone({}, victim);
         }
     }
     world.run();

@@ -204,13 +204,93 @@ static void who_has_no_data_adds_no_bytes(void **) {
     assert_true(port.sent_as<wire::CollectiveUp>(0).contributions.empty());
 }
 
+static wire::CollectiveUp failed_up(std::uint64_t sequence, std::int32_t status) {
+    wire::CollectiveUp up;
+    up.signature = wire::encode(wildcard());
+    up.sequence = sequence;
+    up.status = status;
+    return up;
+}
+
+static void two_hosts_tell_each_other(void **) {
+    Port port;
+    port.hosts = {3, 5};
+    Collectives c(port, port, 5, 32);
+    c.enter(start, wildcard(), "own", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    auto up = port.sent_as<wire::CollectiveUp>(0);
+    assert_int_equal(port.sent.at(0).to, 3);
+    assert_int_equal(up.contributions.size(), 1);
+    c.on_up(start, 3, up_of(3, wildcard()));
+    assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
+    assert_true(port.contributors == (std::vector<HostIndex>{3, 5})); // as on the other one
+    auto early = up_of(3, wildcard());
+    early.sequence = 1;
+    c.on_up(start, 3, early);
+    c.enter(start, wildcard(), "own", PMIX_SUCCESS, TimePoint::max(), port.reply(2));
+    assert_int_equal(port.completed.at(2), PMIX_SUCCESS);
+    assert_int_equal(port.sent.size(), 2); // one for each fence
+    c.on_up(start, 3, early);              // twice
+    c.on_up(start, 5, early);              // from itself
+    assert_int_equal(c.dropped_messages(), 2);
+}
+
+static void of_two_nobody_fails_alone(void **) {
+    Port port;
+    port.hosts = {0, 1};
+    Collectives c(port, port, 0, 32);
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, start + std::chrono::seconds(2), port.reply(1));
+    port.member_gone = true;
+    c.on_local_process_gone(start);
+    assert_int_equal(port.sent_as<wire::CollectiveUp>(1).status, PMIX_ERR_PROC_TERM_WO_SYNC);
+    assert_true(port.completed.empty());
+    c.on_up(start, 1, up_of(1, wildcard())); // was complete before it heard
+    assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
+
+    port.member_gone = false;
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, start + std::chrono::seconds(2), port.reply(2));
+    c.on_time(start + std::chrono::seconds(2));
+    assert_int_equal(port.sent_as<wire::CollectiveUp>(3).status, PMIX_ERR_TIMEOUT);
+    assert_false(port.completed.contains(2));
+    c.on_up(start, 1, failed_up(1, PMIX_ERR_PROC_TERM_WO_SYNC)); // wants to, too
+    assert_int_equal(port.completed.at(2), PMIX_ERR_TIMEOUT);
+    assert_int_equal(port.sent.size(), 4); // it need not be answered
+
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, start + std::chrono::seconds(2), port.reply(3));
+    c.on_time(start + std::chrono::seconds(2));
+    c.on_time(start + std::chrono::seconds(2) + Collectives::verdict_patience); // not a word
+    assert_int_equal(port.completed.at(3), PMIX_ERR_TIMEOUT);
+    assert_int_equal(c.active(), 0);
+
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(4));
+    c.on_host_gone(start, 1);
+    assert_int_equal(port.completed.at(4), PMIX_ERR_LOST_CONNECTION);
+}
+
+static void of_two_who_has_not_entered_answers(void **) {
+    Port port;
+    port.hosts = {0, 1};
+    Collectives c(port, port, 1, 32);
+    c.on_up(start, 0, up_of(0, wildcard()));
+    c.on_up(start, 0, failed_up(0, PMIX_ERR_PROC_TERM_WO_SYNC));
+    assert_int_equal(port.sent_as<wire::CollectiveUp>(0).status, PMIX_ERR_PROC_TERM_WO_SYNC);
+    c.enter(start, wildcard(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    assert_int_equal(port.completed.at(1), PMIX_ERR_PROC_TERM_WO_SYNC);
+    // Who could not enter in the first place waits for no answer.
+    c.on_up(start, 0, failed_up(1, PMIX_ERR_PROC_TERM_WO_SYNC));
+    assert_int_equal(port.sent.size(), 1);
+    // The dead answer a probe.
+    port.member_gone = true;
+    c.on_probe(start, 0, {wire::encode(wildcard()), 2});
+    assert_int_equal(port.sent_as<wire::CollectiveUp>(1).status, PMIX_ERR_PROC_TERM_WO_SYNC);
+}
+
 static void a_tolerant_one_does_without_a_lost_leaf(void **) {
     Port port;
     Collectives c(port, port, 0, 2);
     c.enter(start, group(1), "own", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     c.on_up(start, 1, up_of(1, group(1)));
     assert_true(port.completed.empty());
-    c.on_host_gone(2);
+    c.on_host_gone(start, 2);
     assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
     assert_true(port.contributors == (std::vector<HostIndex>{0, 1}));
     port.gone = {2}; // known before
@@ -228,11 +308,11 @@ static void a_tolerant_one_fails_with_a_host_in_between(void **) {
     port.hosts = {0, 1, 2, 3}; // 3 is behind 1
     Collectives c(port, port, 0, 2);
     c.enter(start, group(1), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
-    c.on_host_gone(1);
+    c.on_host_gone(start, 1);
     assert_int_equal(port.completed.at(1), PMIX_ERR_LOST_CONNECTION);
     Collectives below(port, port, 3, 2);
     below.enter(start, group(1), "", PMIX_SUCCESS, TimePoint::max(), port.reply(2));
-    below.on_host_gone(1); // its way to the root
+    below.on_host_gone(start, 1); // its way to the root
     assert_int_equal(port.completed.at(2), PMIX_ERR_LOST_CONNECTION);
 }
 
@@ -243,13 +323,13 @@ static void a_host_enters_for_its_dead(void **) {
     c.on_probe(start, 0, {wire::encode(group(1)), 0}); // some of its members are left: they will enter
     assert_true(port.sent.empty());
     port.part_of_dead = "all gone";
-    c.on_local_process_gone();
+    c.on_local_process_gone(start);
     assert_int_equal(port.sent.size(), 1);
     auto up = port.sent_as<wire::CollectiveUp>(0);
     assert_int_equal(up.status, PMIX_SUCCESS);
     assert_string_equal(up.contributions.at(0).data.c_str(), "all gone");
     c.on_probe(start, 0, {wire::encode(group(1)), 0}); // once is enough
-    c.on_local_process_gone();
+    c.on_local_process_gone(start);
     assert_int_equal(port.sent.size(), 1);
 }
 
@@ -287,6 +367,9 @@ int main() {
         cmocka_unit_test(the_deadline_is_for_all),
         cmocka_unit_test(groups_of_other_names_are_others),
         cmocka_unit_test(who_has_no_data_adds_no_bytes),
+        cmocka_unit_test(two_hosts_tell_each_other),
+        cmocka_unit_test(of_two_nobody_fails_alone),
+        cmocka_unit_test(of_two_who_has_not_entered_answers),
         cmocka_unit_test(a_tolerant_one_does_without_a_lost_leaf),
         cmocka_unit_test(a_tolerant_one_fails_with_a_host_in_between),
         cmocka_unit_test(a_host_enters_for_its_dead),
