@@ -221,7 +221,6 @@ class Heart {
 };
 
 int serve(Begin b, Log &log, TaskTable *table) {
-    PmixLibrary::set_environment(b.settings); // no other thread yet
     set_remedies_of_daemon(b.settings);
     DescriptorRange::of_process().prepare();
     auto refuse = [&](const Error &why) {
@@ -238,6 +237,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
     auto backend = create_backend({**loop, log, b.document});
     if (!backend)
         return refuse(backend.failure());
+    PmixLibrary::set_environment(b.settings, (*backend)->step().map.rank_count()); // no other thread yet
     auto directory = b.document.text("directory");
 
     // A task that finds the door shut reads the page at once, so the reason must be there before.

@@ -142,11 +142,20 @@ Result<Topology> kept_topology(const std::string &file) {
 // PMIX_DSTPATH, which is only of libraries before 5.
 static constexpr const char *store_attribute = "pmix.dstpath";
 // The store takes its sizes from the environment, which must say the same to every client.
-static constexpr const char *segment_variable = "NS_DATA_SEG_SIZE";
+static constexpr const char *data_size_variable = "NS_DATA_SEG_SIZE", *index_size_variable = "NS_META_SEG_SIZE";
 
-void PmixLibrary::set_environment(const Settings &settings) {
+std::size_t PmixLibrary::index_bytes(Rank ranks) {
+    constexpr std::size_t page = 4096, least = 16 * page, entry = 3 * sizeof(std::size_t);
+    std::size_t needed = sizeof(std::size_t) + entry * (std::size_t{ranks} + 1); // and the job's own
+    return std::max(least, (needed + page - 1) / page * page);
+}
+
+void PmixLibrary::set_environment(const Settings &settings, Rank ranks) {
+    constexpr std::size_t own_choice = 4u << 20;
     if (settings.modex_segment_bytes > 0)
-        setenv(segment_variable, std::to_string(settings.modex_segment_bytes).c_str(), 1);
+        setenv(data_size_variable, std::to_string(settings.modex_segment_bytes).c_str(), 1);
+    if (auto bytes = index_bytes(ranks); bytes < own_choice)
+        setenv(index_size_variable, std::to_string(bytes).c_str(), 1);
     // Of output that nobody pulls. 0 would be no bound; the host keeps what shall be kept.
     setenv("PMIX_MCA_pmix_max_iof_cache", "1", 1);
     setenv("PMIX_MCA_pmix_max_events", std::to_string(settings.events_keep).c_str(), 1);
@@ -215,8 +224,10 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
         return guarded.failure(); // the library is ended soon
     library->address_ = std::move(address);
     library->mend_failed_collectives();
-    if (const char *size = getenv(segment_variable))
-        library->segment_size_ = fmt::format("{}={}", segment_variable, size);
+    for (const char *variable : {data_size_variable, index_size_variable}) {
+        if (const char *size = getenv(variable))
+            library->store_sizes_.push_back(fmt::format("{}={}", variable, size));
+    }
     return library;
 }
 
@@ -429,10 +440,10 @@ static Result<std::vector<std::string>> environment_of(const std::string &nspace
 void PmixLibrary::environment(const std::string &nspace, Rank rank, EnvironmentDone done) {
     auto shared = std::make_shared<EnvironmentDone>(std::move(done));
     thread_.run("PMIx_server_setup_fork",
-                [&loop = loop_, size = segment_size_, nspace, rank, shared = std::move(shared)]() mutable {
+                [&loop = loop_, sizes = store_sizes_, nspace, rank, shared = std::move(shared)]() mutable {
                     auto entries = environment_of(nspace, rank);
-                    if (entries && !size.empty())
-                        entries->push_back(size);
+                    if (entries)
+                        entries->insert(entries->end(), sizes.begin(), sizes.end());
                     loop.post([shared = std::move(shared), entries] { (*shared)(entries); });
                 });
 }

@@ -35,10 +35,13 @@ class PmixLibrary {
         std::string store = {};         // the directory for the segments, if it is another one
         std::string topology_file = {}; // of this host: common/process/topology_file.h; empty: the library looks itself
     };
-    // Sets what the library takes from the process' environment alone: the size of its shared data store, how many
-    // events it keeps for late registrants and for how long. To be called before the process has a second thread: a
-    // change of the environment while another thread reads it crashes that thread.
-    static void set_environment(const Settings &settings);
+    // Sets what the library takes from the process' environment alone: the sizes of its shared data store for a job of
+    // so many processes, how many events it keeps for late registrants and for how long. To be called before the process
+    // has a second thread: a change of the environment while another thread reads it crashes that thread.
+    static void set_environment(const Settings &settings, Rank ranks);
+    // What the store's index of so many processes takes, in bytes (rank_meta_info, dstore_base.h). Clients that do not
+    // know of it may assume more: there is no second segment of it.
+    static std::size_t index_bytes(Rank ranks);
     // Starts the library (20 to 40 ms). To be called in the library thread, which outlives it. libpmix' own threads
     // have all signals blocked. There can be one per process. Fails when the library would hear of connections that
     // do not come through the guard (library/connection_guard.h), as in a program without its interposition.
@@ -145,7 +148,7 @@ class PmixLibrary {
     std::shared_ptr<Topology> topology_;                                // null: the library has found its own
     std::string no_topology_;                                           // why
     std::string not_mended_;                                            // what to say of it, or empty
-    std::string segment_size_;                                          // NAME=VALUE, or empty
+    std::vector<std::string> store_sizes_;                              // NAME=VALUE
     // Who waits for the answer to a request that the library has not answered, by process; the request's too.
     using Unanswered = std::map<std::pair<std::string, Rank>, std::vector<std::weak_ptr<Found>>>;
     std::shared_ptr<Unanswered> unanswered_ = std::make_shared<Unanswered>();

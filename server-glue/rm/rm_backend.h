@@ -114,7 +114,8 @@ class RmBackend {
 
     virtual const StepInfo &step() const = 0;
 
-    // Called once, after the server library is up and before any other call below.
+    // Called once, after the server library is up and before any other call below. Until then a backend has no thread,
+    // because the daemon changes its environment.
     virtual Result<void> start(BackendListener &listener) = 0;
 
     // Hands `message` (at most 4 KiB) to the daemon on `host`, which may not be up yet: the

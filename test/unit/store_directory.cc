@@ -1,8 +1,9 @@
-// Where libpmix' store is: in memory, unless that cannot be.
+// Where libpmix' store is: in memory, unless that cannot be; and how large its index.
 #include "server-glue/daemon/store_directory.h"
 
 #include "common/start/status_page.h"
 #include "server-glue/library/library_version.h"
+#include "server-glue/library/pmix_library.h"
 
 #include <cstdlib>
 #include <fmt/format.h>
@@ -54,12 +55,23 @@ void there_is_none_unless_the_site_wants_it(void **) {
     assert_false(create_store(Settings(), *beside).has_value());
 }
 
+// Or the library would make a second segment, and clients that take it for as large as by default look into the first.
+void the_index_has_room_for_all_ranks(void **) {
+    assert_int_equal(PmixLibrary::index_bytes(1), 65536);
+    for (Rank ranks : {1u, 2'729u, 2'730u, 2'731u, 100'000u, 1'280'000u}) {
+        std::size_t bytes = PmixLibrary::index_bytes(ranks);
+        assert_int_equal(bytes % 4096, 0);
+        assert_true((bytes - sizeof(std::size_t)) / 24 > ranks); // and the job's own
+    }
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(it_has_the_name_of_the_private_directory),
         cmocka_unit_test(there_is_none_unless_the_site_wants_it),
+        cmocka_unit_test(the_index_has_room_for_all_ranks),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

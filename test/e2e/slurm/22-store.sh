@@ -7,6 +7,12 @@ wanted="in memory"
 [[ $("$PMIXHOST_BUILD/tools/pmixhost" version) != *"PMIx library "[5-9]* ]] || wanted=elsewhere
 run_srun -N1 -n1 sh -c "$looks"
 is "libpmix' files are where the daemon's are" "$output" elsewhere
+if [[ $wanted != elsewhere ]]; then
+    # shellcheck disable=SC2016 # of the task
+    run_srun -N1 -n1 sh -c '"$0" >/dev/null && stat -c %s "$PMIX_DSTORE_21_BASE_PATH"/smseg-* "$PMIX_DSTORE_21_BASE_PATH"/smdataseg-*' \
+        "$clients/hello"
+    is "the index is as large as the job needs, and all that is posted has room" "$(paste -sd' ' <<<"$output")" "65536 4194304"
+fi
 configure '[directory]' 'store = "memory"'
 run_srun -N1 -n1 sh -c "$looks"
 is "unless the site wants them in memory" "$output" "$wanted"
