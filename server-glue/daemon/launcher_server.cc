@@ -149,6 +149,8 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     child.id = request.id;
     child.tell_start = plan.tell_start;
     child.tell_end = plan.tell_end;
+    child.silent_end = plan.silent_end;
+    child.job_timeout = plan.job_timeout;
     child.logs_start = plan.logs_start;
     child.logs_end = plan.logs_end;
     child.plan = std::make_shared<const SpawnPlan>(std::move(plan));
@@ -161,7 +163,7 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
             std::string why = fmt::format("the spawned job did not start within {} s; it is ended",
                                           static_cast<double>(limit.count()) / 1000.0);
             tell_user(why);
-            answer(found->second, PMIX_ERR_TIMEOUT, why);
+            answer(number, found->second, PMIX_ERR_TIMEOUT, why);
             found->second.job->signal(SIGTERM);
         });
 }
@@ -176,7 +178,7 @@ void LauncherServer::on_event(std::uint64_t number, SpawnEvent event) {
         child.nspace = event.text;
         break;
     case SpawnEvent::Kind::launched:
-        answer(child, event.status, event.text);
+        answer(number, child, event.status, event.text);
         break;
     case SpawnEvent::Kind::over:
         break; // its exit code says more
@@ -193,12 +195,12 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
         // Programs that were so quick that nobody saw them run.
         bool well = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 && !child.nspace.empty();
         if (well) {
-            answer(child, PMIX_SUCCESS, {});
+            answer(number, child, PMIX_SUCCESS, {});
         } else if (child.nspace.empty()) {
             Error why = starter_->explain(said);
-            answer(child, spawn_status_of(why.kind), why.text);
+            answer(number, child, spawn_status_of(why.kind), why.text);
         } else {
-            answer(child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");
+            answer(number, child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");
         }
     }
     if (child.ran && child.logs_end)
@@ -210,7 +212,7 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
     loop_.post([keep, this] { end_if_done(); });
 }
 
-void LauncherServer::answer(Child &child, int status, const std::string &reason) {
+void LauncherServer::answer(std::uint64_t number, Child &child, int status, const std::string &reason) {
     if (std::exchange(child.answered, true))
         return;
     child.timer.reset();
@@ -222,10 +224,25 @@ void LauncherServer::answer(Child &child, int status, const std::string &reason)
         tell_user(fmt::format("{}: all of its processes run", printable(child.nspace)));
     if (child.ran)
         tell(child, wire::JobEvent::running);
+    if (child.ran && child.job_timeout.count() > 0)
+        limit_time(number, child);
+}
+
+void LauncherServer::limit_time(std::uint64_t number, Child &child) {
+    child.timer = loop_.after(child.job_timeout, [this, number] {
+        auto found = children_.find(number);
+        if (found == children_.end())
+            return;
+        const Child &late = found->second;
+        tell_user(fmt::format("{}: its time of {} s is over (PMIX_JOB_TIMEOUT); it is ended", printable(late.nspace),
+                              late.job_timeout.count()));
+        late.job->signal(SIGTERM);
+    });
 }
 
 void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status) {
-    bool asked = what == wire::JobEvent::ended ? child.tell_end : child.tell_start;
+    bool silent = child.silent_end && exit_code_of(wait_status) == 0;
+    bool asked = what == wire::JobEvent::ended ? child.tell_end && !silent : child.tell_start;
     if (!asked && what != wire::JobEvent::ended)
         return;
     wire::JobEvent message;

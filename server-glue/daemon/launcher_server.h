@@ -47,8 +47,10 @@ class LauncherServer {
         std::shared_ptr<const SpawnPlan> plan; // until it is answered
         bool answered = false, ran = false;
         bool tell_start = false, tell_end = false; // as in SpawnPlan
+        bool silent_end = false;
         bool logs_start = false, logs_end = false;
-        EventLoop::Handle timer;
+        std::chrono::seconds job_timeout{0};
+        EventLoop::Handle timer; // until it runs, then until its time is over
     };
     // A request that came before there was a starter.
     struct Early {
@@ -64,7 +66,8 @@ class LauncherServer {
     void on_event(std::uint64_t child, SpawnEvent event);
     void on_end(std::uint64_t child, int wait_status, const std::string &said);
     void tell(const Child &child, std::uint8_t what, int wait_status = 0);
-    void answer(Child &child, int status, const std::string &reason);
+    void answer(std::uint64_t number, Child &child, int status, const std::string &reason);
+    void limit_time(std::uint64_t number, Child &child);
     wire::NamespaceInfo describe(const Child &child) const;
     void reply(StepId step, HostIndex host, std::uint64_t id, int status, const std::string &nspace,
                const std::string &reason, wire::NamespaceInfo info = {});

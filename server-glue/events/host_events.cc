@@ -118,6 +118,9 @@ std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint
     auto info = about({}, {}, time);
     info->add(PMIX_NSPACE, nspace);
     info->add(PMIX_TIME_REMAINING, seconds_left);
+    info->add(PMIX_EVENT_TERMINATE_SESSION, true);
+    info->add(PMIX_EVENT_ACTION_TIMEOUT, static_cast<int>(seconds_left));
+    info->add(PMIX_EVENT_TEXT_MESSAGE, fmt::format("the time of the allocation is over in {} s", seconds_left));
     pmix_proc_t job = proc_of(nspace, PMIX_RANK_UNDEF);
     return {{PMIX_ALLOC_TIMEOUT_WARNING, job, PMIX_RANGE_SESSION, info},
             {PMIX_JCTRL_PREEMPT_ALERT, job, PMIX_RANGE_SESSION, info}};

@@ -41,7 +41,9 @@ struct SpawnPlan {
     bool label_output = false;
     std::optional<bool> end_on_bad_exit;
     bool tell_start = false, tell_end = false;   // PMIX_EVENT_JOB_START and kin, PMIX_EVENT_JOB_END
+    bool silent_end = false;                     // PMIX_EVENT_SILENT_TERMINATION: not if it has ended well
     std::optional<std::chrono::seconds> timeout; // of the start; zero: no limit
+    std::chrono::seconds job_timeout{0};         // PMIX_JOB_TIMEOUT, from when its processes run; zero: no limit
     std::string parent_nspace;
     std::uint32_t parent_rank = 0;
     std::uint32_t parent_host = 0; // of its job

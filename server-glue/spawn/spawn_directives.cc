@@ -92,7 +92,7 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_SETUP_APP_ENVARS, library),
     PMIXHOST_SPAWN(PMIX_NON_PMI, honoured),       // whoever never calls PMIx_Init is fine
     PMIXHOST_SPAWN(PMIX_DEBUGGER_DAEMONS, honoured),
-    PMIXHOST_SPAWN(PMIX_SPAWN_TOOL, missing),
+    PMIXHOST_SPAWN(PMIX_SPAWN_TOOL, library),     // all processes may be tools, too
     PMIXHOST_SPAWN(PMIX_COSPAWN_APP, honoured),
     PMIXHOST_SPAWN(PMIX_FORKEXEC_AGENT, missing),
     PMIXHOST_SPAWN(PMIX_EXEC_AGENT, honoured),
@@ -142,7 +142,7 @@ constexpr SpawnAttribute attributes[] = {
     // While it runs, and when it ends.
     PMIXHOST_SPAWN(PMIX_TIMEOUT, honoured),
     PMIXHOST_SPAWN(PMIX_SPAWN_TIMEOUT, honoured),
-    PMIXHOST_SPAWN(PMIX_JOB_TIMEOUT, missing),
+    PMIXHOST_SPAWN(PMIX_JOB_TIMEOUT, honoured),
     PMIXHOST_SPAWN(PMIX_TIMEOUT_STACKTRACES, missing),
     PMIXHOST_SPAWN(PMIX_TIMEOUT_REPORT_STATE, missing),
     PMIXHOST_SPAWN(PMIX_JOB_RECOVERABLE, missing),
@@ -153,6 +153,7 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_NOHUP, honoured),
     PMIXHOST_SPAWN(PMIX_NOTIFY_COMPLETION, honoured),
     PMIXHOST_SPAWN(PMIX_NOTIFY_JOB_EVENTS, honoured),
+    PMIXHOST_SPAWN(PMIX_EVENT_SILENT_TERMINATION, honoured),
     PMIXHOST_SPAWN(PMIX_NOTIFY_PROC_TERMINATION, honoured),
     PMIXHOST_SPAWN(PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, honoured),
     PMIXHOST_SPAWN(PMIX_LOG_PROC_TERMINATION, honoured),

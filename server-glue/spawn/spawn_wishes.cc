@@ -175,11 +175,14 @@ Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &
         if (!is_text(d) || !check_process_set_name(d.text))
             return malformed(d);
         wishes.process_set = d.text;
-    } else if (key == PMIX_TIMEOUT || key == PMIX_SPAWN_TIMEOUT) {
+    } else if (key == PMIX_TIMEOUT || key == PMIX_SPAWN_TIMEOUT || key == PMIX_JOB_TIMEOUT) {
         if (!is_number(d))
             return malformed(d);
-        auto seconds = std::clamp<std::int64_t>(static_cast<std::int64_t>(d.number), 0, INT32_MAX);
-        plan_.timeout = std::chrono::seconds(seconds);
+        std::chrono::seconds time(std::clamp<std::int64_t>(static_cast<std::int64_t>(d.number), 0, INT32_MAX));
+        if (key == PMIX_JOB_TIMEOUT)
+            plan_.job_timeout = time;
+        else
+            plan_.timeout = time;
     } else if (key == PMIX_STDIN_TGT) {
         return standard_input(d);
     } else if (forwarded_channel(key) != 0 && !site_.forwards_streams) {
@@ -201,7 +204,9 @@ Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &
             plan_.tell_end = true;
             plan_.tell_start = plan_.tell_start || key == PMIX_NOTIFY_JOB_EVENTS;
             plan_.tells_ends |= ParentWord::first_bad; // whom the end of the job names
-        } else if (key == PMIX_NOTIFY_PROC_TERMINATION && d.number)
+        } else if (key == PMIX_EVENT_SILENT_TERMINATION)
+            plan_.silent_end = d.number != 0;
+        else if (key == PMIX_NOTIFY_PROC_TERMINATION && d.number)
             plan_.tells_ends |= ParentWord::all_ends;
         else if (key == PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION && d.number)
             plan_.tells_ends |= ParentWord::bad_ends;

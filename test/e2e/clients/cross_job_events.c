@@ -196,21 +196,24 @@ static bool job_over(void) {
     return heard_count && heard[heard_count - 1].code == PMIX_EVENT_JOB_END;
 }
 
-static void spawn_shell(const char *script, const char *directive, pmix_nspace_t nspace) {
+/* Directives are required ones; `also` without `directive` is none. */
+static void spawn_shell(const char *script, const char *directive, const char *also, pmix_nspace_t nspace) {
     char shell[] = "/bin/sh", flag[] = "-c", *argv[] = {shell, flag, strdup(script), NULL};
     pmix_app_t app;
     PMIX_APP_CONSTRUCT(&app);
     app.cmd = shell;
     app.argv = argv;
     app.maxprocs = 1;
-    pmix_info_t info[2];
+    pmix_info_t info[3];
+    size_t count = 1;
     bool yes = true;
     PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, "node:oversubscribe", PMIX_STRING);
-    if (directive)
-        PMIX_INFO_LOAD(&info[1], directive, &yes, PMIX_BOOL);
-    if (directive)
-        PMIX_INFO_REQUIRED(&info[1]);
-    must(PMIx_Spawn(info, directive ? 2 : 1, &app, 1, nspace));
+    for (const char *key = directive; key; key = key == directive ? also : NULL) {
+        PMIX_INFO_LOAD(&info[count], key, &yes, PMIX_BOOL);
+        PMIX_INFO_REQUIRED(&info[count]);
+        count++;
+    }
+    must(PMIx_Spawn(info, count, &app, 1, nspace));
 }
 
 static void child(const char *what, int code) {
@@ -222,9 +225,12 @@ static void child(const char *what, int code) {
     if (me.rank == 0) {
         char script[64];
         /* Nobody asked for this one. */
-        spawn_shell("exit 0", NULL, nspace);
+        spawn_shell("exit 0", NULL, NULL, nspace);
+        /* Nor for the good end of this one. */
+        spawn_shell("exit 0", PMIX_NOTIFY_COMPLETION, PMIX_EVENT_SILENT_TERMINATION, nspace);
         snprintf(script, sizeof script, code >= 128 ? "kill -%d $$" : "exit %d", code % 128);
-        spawn_shell(script, all ? PMIX_NOTIFY_JOB_EVENTS : PMIX_NOTIFY_COMPLETION, nspace);
+        spawn_shell(script, all ? PMIX_NOTIFY_JOB_EVENTS : PMIX_NOTIFY_COMPLETION,
+                    code ? PMIX_EVENT_SILENT_TERMINATION : NULL, nspace);
     }
     wait_until(job_over, "the end of the child");
     if (me.rank == 0 && strcmp(heard[heard_count - 1].nspace, nspace))
