@@ -17,7 +17,7 @@ struct Contribution {
 struct CollectiveUp {
     static constexpr std::uint8_t type = 16;
     static constexpr const char *name = "CollectiveUp";
-    static constexpr const char *text = "a subtree, or one of two hosts, has entered a collective, or cannot complete it";
+    static constexpr const char *text = "a subtree, or one of two hosts, has entered a collective, or cannot end it";
     Bytes signature;
     std::uint64_t sequence = 0;
     std::int32_t status = 0;

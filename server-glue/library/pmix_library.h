@@ -36,8 +36,8 @@ class PmixLibrary {
         std::string topology_file = {}; // of this host: common/process/topology_file.h; empty: the library looks itself
     };
     // Sets what the library takes from the process' environment alone: the sizes of its shared data store for a job of
-    // so many processes, how many events it keeps for late registrants and for how long. To be called before the process
-    // has a second thread: a change of the environment while another thread reads it crashes that thread.
+    // so many processes, how many events it keeps for late registrants and for how long. To be called before the
+    // process has a second thread: a change of the environment while another thread reads it crashes that thread.
     static void set_environment(const Settings &settings, Rank ranks);
     // What the store's index of so many processes takes, in bytes (rank_meta_info, dstore_base.h). Clients that do not
     // know of it may assume more: there is no second segment of it.
