@@ -8,8 +8,9 @@
 // down. A host that has no data adds no bytes: a barrier is as small on ten thousand hosts as on two.
 //
 // Two hosts of a fence need no root: each tells the other what it has (CollectiveUp), and is complete with what it
-// hears, one message deep instead of two. Both must come to the same verdict, so who has told cannot fail alone: it says that
-// it wants to, and hears of the other's failure or of what the other had told before, which makes it a success.
+// hears, one message deep instead of two. Both must come to the same verdict, so who has told cannot fail alone: it
+// says that it wants to, and hears of the other's failure or of what the other had told before, which makes it a
+// success.
 //
 // The n-th collective of a signature on one host meets the n-th on every other, so signatures may be
 // used again and again, and several of different signatures may be under way in any order.
