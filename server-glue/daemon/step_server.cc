@@ -125,6 +125,10 @@ void StepServer::begin() {
         page_->note_directory(directory_.path());
     if (door_)
         tasks_.open_door(std::move(door_));
+    // The connection that a collective of the whole job will need is made while libpmix starts.
+    Tree tree(context_.step.map.host_count(), context_.settings.transport_radix);
+    if (HostIndex parent = tree.parent(context_.self()); parent != no_host)
+        context_.mesh->invite(parent);
     idle_ = context_.loop.after(no_task_patience, [this] {
         if (!tasks_.any_started())
             ending_.end(error(ErrorKind::timeout, "no task came for its environment within {} minutes",
@@ -145,10 +149,8 @@ void StepServer::leave() {
 
 void StepServer::take_asks_of_clients() {
     upcalls_.handlers.on<ClientConnectedAsk>([this](ClientConnectedAsk ask) {
-        if (ask.client.nspace == context_.step.nspace) {
+        if (ask.client.nspace == context_.step.nspace)
             tasks_.client_connected(ask.client.rank);
-            join_tree();
-        }
         ask.reply(PMIX_SUCCESS);
     });
     upcalls_.handlers.on<ClientFinalizedAsk>([this](ClientFinalizedAsk ask) {
@@ -156,14 +158,6 @@ void StepServer::take_asks_of_clients() {
             return ask.reply(PMIX_SUCCESS);
         ending_.last_client_finalized(std::move(ask.reply));
     });
-}
-
-// The connection that a collective of the whole job will need is made while the processes are in PMIx_Init. A job of
-// which none ever is there needs none: it would pay for each host's invitation.
-void StepServer::join_tree() {
-    Tree tree(context_.step.map.host_count(), context_.settings.transport_radix);
-    if (HostIndex parent = tree.parent(context_.self()); parent != no_host)
-        context_.mesh->invite(parent);
 }
 
 // --- what the RM says -------------------------------------------------------------------------------

@@ -44,7 +44,6 @@ class StepServer final : private BackendListener {
     LocalTasks::Callbacks task_callbacks();
 
     void take_asks_of_clients();
-    void join_tree();
 
     // BackendListener
     void on_contact(std::string message) override { peers_.on_contact(message); }
