@@ -115,17 +115,21 @@ void Collectives::drop_all() {
         dropped.push_back(std::exchange(record->instances, {}));
 }
 
+// What does not fit into one message cannot be sent on to anyone.
+bool Collectives::fits(const Record &record, const std::vector<wire::Contribution> &contributions) {
+    std::size_t total = record.key.size() + 64;
+    for (const auto &contribution : contributions)
+        total += contribution.data.size() + 8;
+    return total <= wire::frame_limit;
+}
+
 void Collectives::advance(TimePoint now, Record &record, std::uint64_t sequence) {
     if (record.partner != no_host)
-        return advance_with_partner(record, sequence);
+        return advance_with_partner(now, record, sequence);
     Instance &instance = record.instances.at(sequence);
     if (!instance.entered || instance.up_sent || instance.arrived.size() < record.children.size())
         return;
-    // What does not fit into one message cannot be sent on to anyone.
-    std::size_t total = record.key.size() + 64;
-    for (const auto &contribution : instance.contributions)
-        total += contribution.data.size() + 8;
-    if (total > wire::frame_limit)
+    if (!fits(record, instance.contributions))
         return fail(now, record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
     if (record.parent == no_host) {
         if (!port_.spans_jobs(record.signature))
@@ -255,15 +259,18 @@ bool Collectives::ends_with_the_dead(TimePoint now, Record &record, std::uint64_
 
 // --- two hosts that tell each other -----------------------------------------------------------------
 
-void Collectives::advance_with_partner(Record &record, std::uint64_t sequence) {
+void Collectives::advance_with_partner(TimePoint now, Record &record, std::uint64_t sequence) {
     Instance &instance = record.instances.at(sequence);
     if (!instance.entered)
         return;
     auto &parts = instance.contributions;
-    if (!std::exchange(instance.up_sent, true)) {
+    if (!instance.up_sent) {
         std::vector<wire::Contribution> own;
         std::copy_if(parts.begin(), parts.end(), std::back_inserter(own),
                      [this](const auto &part) { return part.host == self_; });
+        if (!fits(record, own))
+            return fail_with_partner(now, record, sequence, PMIX_ERR_OUT_OF_RESOURCE);
+        instance.up_sent = true;
         send_up(record.partner, record, sequence, PMIX_SUCCESS, std::move(own));
     }
     if (instance.arrived.empty())
@@ -294,15 +301,13 @@ void Collectives::fail_with_partner(TimePoint now, Record &record, std::uint64_t
     instance.probe_at = TimePoint::max();
 }
 
-// It fails, or answers who wants to. What both want at once is what the lower host says.
+// It fails, or says so to one who wants to. Who wants to hears of it, or of what the other had told before: never of
+// another's wish, since both have told then, and that comes first.
 void Collectives::on_partner_failed(Record &record, const wire::CollectiveUp &message) {
     const Instance &instance = record.instances.at(message.sequence);
-    std::int32_t status = message.status;
-    if (instance.wants_to_fail && self_ < record.partner)
-        status = *instance.wants_to_fail;
     if (!instance.wants_to_fail && !instance.arrived.empty())
-        send_up(record.partner, record, message.sequence, status);
-    finish(record, message.sequence, status, nullptr);
+        send_up(record.partner, record, message.sequence, message.status);
+    finish(record, message.sequence, message.status, nullptr);
 }
 
 // ----------------------------------------------------------------------------------------------------
@@ -328,7 +333,10 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         return;
     }
     for (auto &contribution : message.contributions) {
-        if (!std::binary_search(record->hosts.begin(), record->hosts.end(), contribution.host)) {
+        bool may_be = record->partner != no_host
+                          ? contribution.host == from
+                          : std::binary_search(record->hosts.begin(), record->hosts.end(), contribution.host);
+        if (!may_be) {
             ++dropped_;
             continue;
         }

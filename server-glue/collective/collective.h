@@ -151,7 +151,8 @@ class Collectives {
     void fail(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status);
     void send_up(HostIndex to, const Record &record, std::uint64_t sequence, std::int32_t status,
                  std::vector<wire::Contribution> contributions = {});
-    void advance_with_partner(Record &record, std::uint64_t sequence);
+    static bool fits(const Record &record, const std::vector<wire::Contribution> &contributions);
+    void advance_with_partner(TimePoint now, Record &record, std::uint64_t sequence);
     void fail_with_partner(TimePoint now, Record &record, std::uint64_t sequence, std::int32_t status);
     void on_partner_failed(Record &record, const wire::CollectiveUp &message);
     void contribute(Instance &instance, Bytes data);

@@ -237,7 +237,9 @@ int serve(Begin b, Log &log, TaskTable *table) {
     auto backend = create_backend({**loop, log, b.document});
     if (!backend)
         return refuse(backend.failure());
-    PmixLibrary::set_environment(b.settings, (*backend)->step().map.rank_count()); // no other thread yet
+    const StepInfo &step = (*backend)->step();
+    PmixLibrary::set_environment(b.settings,
+                                 std::max(step.map.rank_count(), step.universe_size)); // no other thread yet
     auto directory = b.document.text("directory");
 
     // A task that finds the door shut reads the page at once, so the reason must be there before.

@@ -145,17 +145,17 @@ static constexpr const char *store_attribute = "pmix.dstpath";
 static constexpr const char *data_size_variable = "NS_DATA_SEG_SIZE", *index_size_variable = "NS_META_SEG_SIZE";
 
 std::size_t PmixLibrary::index_bytes(Rank ranks) {
-    constexpr std::size_t page = 4096, least = 16 * page, entry = 3 * sizeof(std::size_t);
+    constexpr std::size_t page = 4096, least = 16 * page, by_default = 4u << 20, entry = 3 * sizeof(std::size_t);
     std::size_t needed = sizeof(std::size_t) + entry * (std::size_t{ranks} + 1); // and the job's own
-    return std::max(least, (needed + page - 1) / page * page);
+    return std::clamp((needed + page - 1) / page * page, least, by_default);
 }
 
 void PmixLibrary::set_environment(const Settings &settings, Rank ranks) {
-    constexpr std::size_t own_choice = 4u << 20;
+    constexpr int first_without_store = 5;
     if (settings.modex_segment_bytes > 0)
         setenv(data_size_variable, std::to_string(settings.modex_segment_bytes).c_str(), 1);
-    if (auto bytes = index_bytes(ranks); bytes < own_choice)
-        setenv(index_size_variable, std::to_string(bytes).c_str(), 1);
+    if (library_version().major < first_without_store)
+        setenv(index_size_variable, std::to_string(index_bytes(ranks)).c_str(), 1);
     // Of output that nobody pulls. 0 would be no bound; the host keeps what shall be kept.
     setenv("PMIX_MCA_pmix_max_iof_cache", "1", 1);
     setenv("PMIX_MCA_pmix_max_events", std::to_string(settings.events_keep).c_str(), 1);

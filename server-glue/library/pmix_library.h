@@ -35,12 +35,12 @@ class PmixLibrary {
         std::string store = {};         // the directory for the segments, if it is another one
         std::string topology_file = {}; // of this host: common/process/topology_file.h; empty: the library looks itself
     };
-    // Sets what the library takes from the process' environment alone: the sizes of its shared data store for a job of
-    // so many processes, how many events it keeps for late registrants and for how long. To be called before the
-    // process has a second thread: a change of the environment while another thread reads it crashes that thread.
+    // Sets what the library takes from the process' environment alone: the sizes of its shared data store for jobs of
+    // up to so many processes, how many events it keeps for late registrants and for how long. To be called before
+    // the process has a second thread: a change of the environment while another thread reads it crashes that thread.
     static void set_environment(const Settings &settings, Rank ranks);
-    // What the store's index of so many processes takes, in bytes (rank_meta_info, dstore_base.h). Clients that do not
-    // know of it may assume more: there is no second segment of it.
+    // What the store's index of so many processes takes, in bytes (rank_meta_info, dstore_base.h), at most as many as
+    // by default. Clients that do not know of it assume those, and must find nobody beyond it.
     static std::size_t index_bytes(Rank ranks);
     // Starts the library (20 to 40 ms). To be called in the library thread, which outlives it. libpmix' own threads
     // have all signals blocked. There can be one per process. Fails when the library would hear of connections that

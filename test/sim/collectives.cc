@@ -305,6 +305,8 @@ void two_hosts_come_to_the_same_verdict(void **) {
         auto signature = signature_of(world, {0, 1});
         for (std::uint64_t id = 0; id < 3; ++id) {
             for (HostIndex h = 0; h < 2; ++h) {
+                if (id == 2 && h == 1 && world.pick(4) == 0)
+                    continue; // the last one without it
                 TimePoint begin = TimePoint{} + std::chrono::microseconds(8000 * id),
                           when = begin + std::chrono::microseconds(world.pick(8000));
                 // Who has not entered when the other's time is over counts differently (collective.cc, finish()).
