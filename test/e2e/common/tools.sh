@@ -148,8 +148,8 @@ like "it publishes nothing" "$(tool nspace "$nspace" publish test.key)" '^publis
 tool nspace "$nspace" abort >/dev/null
 is "a tool that aborts nobody in particular ends nothing" "$(tool nspace "$nspace" table "$nspace" | grep -c ^process)" 4
 spawned=$(tool nspace "$nspace" spawn /bin/true)
-like "it spawns" "$spawned" "^spawned $backend\\.[0-9]+\\.[0-9a-f]+\$"
-unlike "a job of its own" "$spawned" "^spawned $nspace\$"
+like "it spawns" "$spawned" "^spawned $backend\\.[0-9]+\\.[0-9a-f]+"
+unlike "a job of its own" "$spawned" "^spawned $nspace"$'\n'
 like "a job of no name is not there" "$(tool nspace "$nspace" signal 10 "$backend.999999.0")" '^signal: PMIX_ERR_NOT_FOUND'
 
 # ------------------------------------------------------------------------------- several, and others
