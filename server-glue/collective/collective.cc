@@ -45,14 +45,15 @@ Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *
     if (in_pairs) {
         record.partner = (*hosts)[1 - self];
         record.children = {record.partner};
-    } else if (self != 0) {
-        record.parent = (*hosts)[tree.parent(self)];
-    }
-    for (std::uint32_t i = 0; !in_pairs && i < tree.child_count(self); ++i) {
-        HostIndex child = tree.first_child(self) + i;
-        record.children.push_back((*hosts)[child]);
-        if (tree.child_count(child) == 0)
-            record.leaves.insert((*hosts)[child]);
+    } else {
+        if (self != 0)
+            record.parent = (*hosts)[tree.parent(self)];
+        for (std::uint32_t i = 0; i < tree.child_count(self); ++i) {
+            HostIndex child = tree.first_child(self) + i;
+            record.children.push_back((*hosts)[child]);
+            if (tree.child_count(child) == 0)
+                record.leaves.insert((*hosts)[child]);
+        }
     }
     record.hosts = std::move(*hosts);
     return &records_.emplace(key, std::move(record)).first->second;

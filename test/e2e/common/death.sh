@@ -23,6 +23,13 @@ client 3 1 die kill inside
 ok "the only rank of a host: kill, inside the fence" eval "ended_in_time && so_many_ok 2"
 client 3 2 die kill before 0
 ok "the first rank: kill, before the fence" eval "ended_in_time && so_many_ok 5"
+# Two hosts have no root (server-glue/collective/collective.h): each may be the one whose rank ends.
+for rank in 0 3; do
+    for when in before inside after; do
+        client 2 2 die kill $when $rank
+        ok "of two hosts, rank $rank: kill, $when the fence" eval "ended_in_time && so_many_ok 3"
+    done
+done
 client 2 2 die kill first
 ok "a rank is killed before any other of its host enters the fence" eval "ended_in_time && so_many_ok 3"
 what="a rank leaves before any other of its host enters the fence"
