@@ -37,10 +37,12 @@ common_libcommon_files = \
 	common/text/shell_words.h \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \
-	common/start/exec_words.h common/start/exec_words.cc common/start/task_spec.h common/start/task_spec.cc \
+	common/start/exec_words.h common/start/exec_words.cc common/start/task_output.h common/start/task_output.cc \
+	common/start/task_spec.h common/start/task_spec.cc \
 	common/process/captured_command.h common/process/captured_command.cc \
 	common/process/descriptor_message.h common/process/descriptor_message.cc \
 	common/process/exec_stop.h common/process/exec_stop.cc \
+	common/process/output_file.h common/process/output_file.cc \
 	common/process/process_stat.h common/process/process_stat.cc \
 	common/process/memory_use.h common/process/memory_use.cc common/process/topology.h common/process/topology.cc \
 	common/process/topology_file.h common/process/topology_file.cc \

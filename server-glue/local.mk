@@ -196,8 +196,8 @@ server_glue_pmixhost_evidence_LDADD = server-glue/libevidence.la $(FMT_LIBS)
 # Every process that PMIx_Spawn makes waits for this program, so it is linked with nothing that it could wait for.
 pmixhostlibexec_PROGRAMS += server-glue/pmixhost-task
 server_glue_pmixhost_task_files = server-glue/pmixhost_task.cc \
-	common/process/descriptor_message.cc common/process/exec_stop.cc \
-	common/base/result.cc common/start/start_document.cc common/start/task_spec.cc
+	common/process/descriptor_message.cc common/process/exec_stop.cc common/process/output_file.cc \
+	common/base/result.cc common/start/start_document.cc common/start/task_output.cc common/start/task_spec.cc
 server_glue_pmixhost_task_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) -DFMT_HEADER_ONLY
 server_glue_pmixhost_task_LDFLAGS = $(AM_LDFLAGS) -static-libstdc++ -static-libgcc
 

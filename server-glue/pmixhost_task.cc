@@ -3,6 +3,7 @@
 // went well. Small, because it is on the way of every spawned process: no library but libc's.
 #include "common/process/descriptor_message.h"
 #include "common/process/exec_stop.h"
+#include "common/process/output_file.h"
 #include "common/start/task_spec.h"
 
 #include <algorithm>
@@ -95,6 +96,21 @@ void enter_directory(int fd, const TaskApp &app) {
                          std::strerror(error_number)));
 }
 
+// Relative names are of the directory that it is in.
+void lead_output(int fd, const TaskApp &app, std::uint32_t rank) {
+    const char *nspace = getenv("PMIX_NAMESPACE");
+    for (auto [stream, channel] : {std::pair(STDOUT_FILENO, "stdout"), std::pair(STDERR_FILENO, "stderr")}) {
+        if (app.output.place == TaskOutput::Place::nowhere || (app.merge && stream == STDERR_FILENO))
+            continue;
+        std::string file = output_file(app.output, nspace ? nspace : "", rank, channel);
+        if (auto led = lead_to_file(stream, file, !app.output.only); !led)
+            fail(fd, 'o', led.failure().kind == ErrorKind::denied ? EACCES : EIO,
+                 fmt::format("the output of {} cannot go to a file: {}", app.program, led.failure().text));
+    }
+    if (app.merge)
+        ::dup2(STDOUT_FILENO, STDERR_FILENO);
+}
+
 // The command line that is executed, and its program's file. `outside`: the environment without what the spawn changes
 // for its own program.
 std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &environment,
@@ -152,8 +168,7 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
         apply_changes({{EnvironmentChange::Kind::set, spawn_directory_variable, app->directory}}, environment);
     if (app->index_argv && !app->argv.empty())
         app->argv.front() += fmt::format("-{}", rank);
-    if (app->merge)
-        ::dup2(STDOUT_FILENO, STDERR_FILENO);
+    lead_output(fd, *app, rank);
     std::string file = find_command(fd, *app, environment, outside);
     bool stops = std::any_of(app->stop_on_exec.begin(), app->stop_on_exec.end(),
                              [rank](const auto &range) { return range.first <= rank && rank <= range.second; });

@@ -19,6 +19,12 @@ constexpr std::pair<std::string_view, EnvironmentChange::Kind> change_words[] = 
     {"append", EnvironmentChange::Kind::append}, {"first", EnvironmentChange::Kind::first},
 };
 
+constexpr std::pair<std::string_view, TaskOutput::Place> output_words[] = {
+    {"output_file", TaskOutput::Place::file},
+    {"output_pattern", TaskOutput::Place::pattern},
+    {"output_directory", TaskOutput::Place::directory},
+};
+
 bool has_separator(EnvironmentChange::Kind kind) {
     return kind == EnvironmentChange::Kind::prepend || kind == EnvironmentChange::Kind::append ||
            kind == EnvironmentChange::Kind::first;
@@ -81,6 +87,12 @@ Result<std::string> encode_task_spec(const std::vector<TaskApp> &apps) {
             add("index_argv", "1");
         if (app.merge)
             add("merge", "1");
+        for (const auto &[word, place] : output_words) {
+            if (app.output.place == place)
+                text(word, app.output.path);
+        }
+        if (app.output.only)
+            add("output_only", "1");
         for (auto [first, last] : app.stop_on_exec)
             add("stop", fmt::format("{} {}", first, last));
         for (const auto &change : app.changes) {
@@ -133,6 +145,16 @@ Result<std::vector<TaskApp>> decode_task_spec(std::string_view text) {
             app.changes.push_back(std::move(*change));
             continue;
         }
+        if (auto output = std::find_if(std::begin(output_words), std::end(output_words),
+                                       [&key = key](const auto &entry) { return entry.first == key; });
+            output != std::end(output_words)) {
+            auto path = local::unescape_line(value);
+            if (!path)
+                return path.failure();
+            app.output.place = output->second;
+            app.output.path = std::move(*path);
+            continue;
+        }
         if (key == "stop") {
             std::string_view rest = value;
             std::uint32_t first = 0, last = 0;
@@ -158,6 +180,8 @@ Result<std::vector<TaskApp>> decode_task_spec(std::string_view text) {
             app.index_argv = true;
         else if (key == "merge")
             app.merge = true;
+        else if (key == "output_only")
+            app.output.only = true;
         else
             return garbled(key);
     }

@@ -6,12 +6,14 @@
 // `app FIRST COUNT` is followed by the lines that belong to it:
 //   program P    arg A (argv, from the name on)    cwd D    index_argv 1    merge 1    prefix W (word by word)
 //   stop FIRST LAST (ranks that are stopped at their first instruction)
+//   output_file P    output_pattern P    output_directory P    output_only 1 (task_output.h)
 //   set NAME=VALUE    add NAME=VALUE    unset NAME
 //   prepend SEP NAME=VALUE    append SEP NAME=VALUE    first SEP NAME=VALUE
 // It travels in the step's environment: PMIXHOST_TASK_SPEC_0, PMIXHOST_TASK_SPEC_1, ...
 #pragma once
 
 #include "common/base/result.h"
+#include "common/start/task_output.h"
 
 #include <cstdint>
 #include <string>
@@ -40,6 +42,7 @@ struct TaskApp {
     std::vector<std::string> prefix;        // is executed instead, with the program and its arguments behind it
     bool index_argv = false;                // "-RANK" is added to the name
     bool merge = false;                     // standard error goes where standard output goes
+    TaskOutput output;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> stop_on_exec; // ranks, first to last
     bool operator==(const TaskApp &) const = default;
 };
@@ -66,7 +69,8 @@ inline constexpr const char *spawn_directory_variable = "PMIXHOST_SPAWN_DIRECTOR
 //   "+"                  it is about to execute the program
 //   "="                  behind that, with the descriptor of common/process/exec_stop.h: it stops at the program's
 //                        first instruction
-//   "-STAGE ERRNO TEXT"  it could not (STAGE is d (directory), p (program) or s (itself)); it ends when
+//   "-STAGE ERRNO TEXT"  it could not (STAGE is d (directory), o (file of its output), p (program)
+//                        or s (itself)); it ends when
 //                        the other side closes
 inline constexpr std::string_view task_fd_variable = "PMIXHOST_TASK_FD";
 struct TaskStartFailure {

@@ -156,6 +156,9 @@ class Planner {
         out.changes.insert(out.changes.end(), wishes.changes.begin(), wishes.changes.end());
         out.index_argv = wishes.index_argv;
         out.merge = wishes.merge;
+        out.output = wishes.output;
+        if (wishes.output_pattern && out.output.place == TaskOutput::Place::file)
+            out.output.place = TaskOutput::Place::pattern;
         out.first = tasks_;
         out.count = static_cast<std::uint32_t>(count);
         for (StopPlace place : wishes.stops)

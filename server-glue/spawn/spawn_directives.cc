@@ -118,13 +118,13 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_TIMESTAMP_OUTPUT, missing),
     PMIXHOST_SPAWN(PMIX_IOF_TIMESTAMP_OUTPUT, missing),
     PMIXHOST_SPAWN(PMIX_IOF_XML_OUTPUT, missing),
-    PMIXHOST_SPAWN(PMIX_OUTPUT_TO_FILE, missing),
-    PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_TO_FILE, missing),
-    PMIXHOST_SPAWN(PMIX_OUTPUT_TO_DIRECTORY, missing),
-    PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_TO_DIRECTORY, missing),
-    PMIXHOST_SPAWN(PMIX_OUTPUT_NOCOPY, missing),
-    PMIXHOST_SPAWN(PMIX_IOF_FILE_ONLY, missing),
-    PMIXHOST_SPAWN(PMIX_IOF_FILE_PATTERN, missing),
+    PMIXHOST_SPAWN(PMIX_OUTPUT_TO_FILE, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_TO_FILE, honoured),
+    PMIXHOST_SPAWN(PMIX_OUTPUT_TO_DIRECTORY, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_TO_DIRECTORY, honoured),
+    PMIXHOST_SPAWN(PMIX_OUTPUT_NOCOPY, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_FILE_ONLY, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_FILE_PATTERN, honoured),
     PMIXHOST_SPAWN(PMIX_SPAWN_PTY, missing),
     PMIXHOST_SPAWN(PMIX_PTY_TERMIO, missing),
     PMIXHOST_SPAWN(PMIX_PTY_WSIZE, missing),
@@ -193,6 +193,18 @@ std::uint8_t forwarded_channels(std::span<const wire::SpawnDirective> directives
             channels |= forwarded_channel(directive.key);
     }
     return channels;
+}
+
+void leave_formats_to_library(wire::SpawnRequest &of_tool) {
+    if ((forwarded_channels(of_tool.directives) & (PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL)) == 0)
+        return;
+    static constexpr std::string_view formats[] = {
+        PMIX_TAG_OUTPUT,      PMIX_IOF_TAG_OUTPUT,   PMIX_IOF_TAG_DETAILED_OUTPUT, PMIX_IOF_TAG_FULLNAME_OUTPUT,
+        PMIX_IOF_RANK_OUTPUT, PMIX_TIMESTAMP_OUTPUT, PMIX_IOF_TIMESTAMP_OUTPUT,    PMIX_IOF_XML_OUTPUT,
+    };
+    std::erase_if(of_tool.directives, [](const auto &directive) {
+        return std::find(std::begin(formats), std::end(formats), directive.key) != std::end(formats);
+    });
 }
 
 std::span<const SpawnAttribute> spawn_attributes() {

@@ -30,4 +30,8 @@ std::uint8_t forwarded_channel(std::string_view key);
 // All that are asked for.
 std::uint8_t forwarded_channels(std::span<const wire::SpawnDirective> directives);
 
+// What is forwarded to a tool its library prints, with the marks that the tool's request names (tag, rank, time, XML):
+// takes these directives from such a request. Nobody else does that where a process is the caller, or the RM prints.
+void leave_formats_to_library(wire::SpawnRequest &of_tool);
+
 } // namespace pmixhost

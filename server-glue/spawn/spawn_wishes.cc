@@ -85,6 +85,8 @@ Verdict WishReader::read(const wire::SpawnDirective &d, Wishes &wishes, bool of_
         return no;
     if (auto no = read_debugger(key, d, wishes); no || handled_)
         return no;
+    if (auto no = read_output(key, d, wishes); no || handled_)
+        return no;
     return read_rest(key, d, wishes);
 }
 
@@ -160,6 +162,33 @@ Verdict WishReader::read_placement(std::string_view key, const wire::SpawnDirect
             job_.not_on_head = d.number;
         else if (d.number)
             job_.oversubscribe = false;
+        return {};
+    }
+    handled_ = false;
+    return {};
+}
+
+Verdict WishReader::read_output(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes) {
+    using Place = TaskOutput::Place;
+    handled_ = true;
+    bool file = key == PMIX_IOF_OUTPUT_TO_FILE || key == PMIX_OUTPUT_TO_FILE;
+    if (file || key == PMIX_IOF_OUTPUT_TO_DIRECTORY || key == PMIX_OUTPUT_TO_DIRECTORY) {
+        if (!is_text(d) || d.text.empty())
+            return malformed(d);
+        Place place = file ? Place::file : Place::directory;
+        if (wishes.output.place != Place::nowhere && wishes.output_of_job == of_job_ &&
+            (wishes.output.place != place || wishes.output.path != d.text))
+            return refuse_spawn(PMIX_ERR_BAD_PARAM, "output cannot go both to {} and to {}", wishes.output.path,
+                                d.text);
+        wishes.output.place = place;
+        wishes.output.path = d.text;
+        wishes.output_of_job = of_job_;
+        return {};
+    }
+    if (key == PMIX_IOF_FILE_PATTERN || key == PMIX_IOF_FILE_ONLY || key == PMIX_OUTPUT_NOCOPY) {
+        if (!is_flag(d))
+            return malformed(d);
+        (key == PMIX_IOF_FILE_PATTERN ? wishes.output_pattern : wishes.output.only) = d.number != 0;
         return {};
     }
     handled_ = false;

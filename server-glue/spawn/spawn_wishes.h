@@ -21,6 +21,8 @@ struct Wishes {
     std::string directory, prefix, process_set, exec_agent;
     std::vector<EnvironmentChange> changes;
     bool index_argv = false, merge = false;
+    TaskOutput output; // never Place::pattern: `output_pattern`, which may be said first
+    bool output_pattern = false, output_of_job = false;          // where the place was said
     std::uint32_t daemons_per_host = 0, daemons_per_process = 0; // of PMIX_DEBUG_TARGET
     std::vector<StopPlace> stops;                                // of all of one program's processes
     bool beside_target() const { return daemons_per_host != 0 || daemons_per_process != 0; }
@@ -52,6 +54,7 @@ class WishReader {
     Verdict missing(const wire::SpawnDirective &d, std::string_view what) const;
     Verdict read_environment(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_placement(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
+    Verdict read_output(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_rest(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_debugger(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_stop(StopPlace place, const wire::SpawnDirective &d);

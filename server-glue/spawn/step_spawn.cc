@@ -79,6 +79,8 @@ void StepSpawn::spawn(SpawnAsk ask) {
     // The children's hosts tell this one of ends through the session.
     if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(), asks_for_ends))
         session_.come();
+    if (of_tools_.connection_of(ask.caller))
+        leave_formats_to_library(ask.request);
     if (auto daemons = take_daemons(ask.request)) {
         if (!context_.may(ask.caller, policy::Action::debug)) // before the job has started for nothing
             return ask.reply(PMIX_ERR_NO_PERMISSIONS, {});

@@ -313,6 +313,7 @@ void a_task_finds_its_program_again(void **) {
     app.directory = "/d";
     app.merge = true;
     app.prefix = {"enter", "", "a b"};
+    app.output = {TaskOutput::Place::pattern, "/a b/%n\\n", true};
     app.changes = {{EnvironmentChange::Kind::set, "A", "1=2\n3", ':'},
                    {EnvironmentChange::Kind::unset, "B", "", ':'},
                    {EnvironmentChange::Kind::first, "C", "c", ';'}};
@@ -338,6 +339,54 @@ void a_task_finds_its_program_again(void **) {
     assert_false(decode_task_spec("app 1 1\nprepend x A=1\n").ok());
     app.argv.push_back(std::string(max_task_spec, 'z'));
     assert_false(encode_task_spec({app}).ok());
+}
+
+// What the program's own directives say replaces what the job's do.
+void output_goes_to_files(void **) {
+    using Place = TaskOutput::Place;
+    auto outputs = [](const wire::SpawnRequest &request) {
+        auto result = plan_spawn(request, three_hosts());
+        std::string out;
+        if (auto *no = std::get_if<SpawnRefusal>(&result))
+            return std::string(PMIx_Error_string(no->status));
+        for (const auto &app : std::get<SpawnPlan>(result).apps)
+            out += fmt::format("{} {}{} ", static_cast<int>(app.output.place), app.output.path,
+                               app.output.only ? " only" : "");
+        return out;
+    };
+    auto line = [](Place place, const char *rest) { return fmt::format("{} {} ", static_cast<int>(place), rest); };
+    check(outputs(ask(1)), line(Place::nowhere, "").c_str());
+    check(outputs(ask(1, {text(PMIX_IOF_OUTPUT_TO_FILE, "f", true)})), line(Place::file, "f").c_str());
+    check(
+        outputs(ask(1, {flag(PMIX_IOF_FILE_PATTERN, true), text(PMIX_OUTPUT_TO_FILE, "f"), flag(PMIX_OUTPUT_NOCOPY)})),
+        line(Place::pattern, "f only").c_str());
+    check(outputs(ask(1, {text(PMIX_IOF_OUTPUT_TO_DIRECTORY, "d"), flag(PMIX_IOF_FILE_ONLY, true)})),
+          line(Place::directory, "d only").c_str());
+    check(outputs(ask(1, {text(PMIX_OUTPUT_TO_DIRECTORY, "d"), text(PMIX_IOF_OUTPUT_TO_DIRECTORY, "d")})),
+          line(Place::directory, "d").c_str());
+    const char *bad = PMIx_Error_string(PMIX_ERR_BAD_PARAM);
+    check(outputs(ask(1, {text(PMIX_IOF_OUTPUT_TO_DIRECTORY, "d"), text(PMIX_IOF_OUTPUT_TO_FILE, "d")})), bad);
+    check(outputs(ask(1, {text(PMIX_IOF_OUTPUT_TO_FILE, "")})), bad);
+    check(outputs(ask(1, {flag(PMIX_IOF_OUTPUT_TO_FILE)})), bad);
+    check(outputs(ask(1, {text(PMIX_IOF_FILE_ONLY, "f")})), bad);
+    auto two = ask(1, {text(PMIX_IOF_OUTPUT_TO_FILE, "f")});
+    two.apps.push_back(two.apps[0]);
+    two.apps[1].directives = {text(PMIX_IOF_OUTPUT_TO_DIRECTORY, "d")};
+    check(outputs(two), (line(Place::file, "f") + line(Place::directory, "d")).c_str());
+}
+
+void a_tools_library_formats_what_is_forwarded_to_it(void **) {
+    auto request = ask(1, {flag(PMIX_IOF_TIMESTAMP_OUTPUT, true), flag(PMIX_IOF_XML_OUTPUT, true)});
+    const char *no = PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED);
+    check(placed(request), no);
+    leave_formats_to_library(request);
+    check(placed(request), no);
+    request.directives.push_back(flag(PMIX_FWD_STDIN));
+    leave_formats_to_library(request);
+    assert_int_equal(request.directives.size(), 3);
+    request.directives.push_back(flag(PMIX_FWD_STDERR));
+    leave_formats_to_library(request);
+    assert_int_equal(request.directives.size(), 2);
 }
 
 void a_start_is_told_from_a_failure(void **) {
@@ -385,6 +434,8 @@ int main() {
         cmocka_unit_test(stops_for_debuggers_are_in_the_plan),
         cmocka_unit_test(the_callers_structures_are_copied_with_bounds),
         cmocka_unit_test(a_task_finds_its_program_again),
+        cmocka_unit_test(output_goes_to_files),
+        cmocka_unit_test(a_tools_library_formats_what_is_forwarded_to_it),
         cmocka_unit_test(a_start_is_told_from_a_failure),
         cmocka_unit_test(what_mpi_spawns_shares_its_parents_fate),
     };

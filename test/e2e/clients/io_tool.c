@@ -18,7 +18,9 @@
  *        make FILE              makes it
  *        of OTHER-NS            what follows is about the processes of that one
  *        spawn N CHANNELS COMMAND  starts so many shells with it, whose streams CHANNELS (of "ioe") are forwarded:
- *                               "spawn: STATUS"; what follows is about these */
+ *                               "spawn: STATUS"; what follows is about these. CHANNELS with "t": with
+ *                               PMIX_IOF_TIMESTAMP_OUTPUT, required; "g": PMIX_IOF_TAG_OUTPUT, required; "f":
+ *                               PMIX_IOF_OUTPUT_TO_FILE "kept", required */
 #include "client.h"
 
 #include <pmix_tool.h>
@@ -141,7 +143,7 @@ static void did(const char *what, pmix_status_t rc) {
 static pmix_status_t spawn_shells(int count, const char *channels, char *command, pmix_nspace_t nspace) {
     static char shell[] = "/bin/sh", option[] = "-c", directory[4096];
     char *arguments[] = {shell, option, command, NULL};
-    pmix_info_t info[3];
+    pmix_info_t info[6];
     size_t given = 0;
     bool yes = true;
     pmix_rank_t all = PMIX_RANK_WILDCARD;
@@ -157,6 +159,15 @@ static pmix_status_t spawn_shells(int count, const char *channels, char *command
         PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDOUT, &yes, PMIX_BOOL);
     if (strchr(channels, 'e'))
         PMIX_INFO_LOAD(&info[given++], PMIX_FWD_STDERR, &yes, PMIX_BOOL);
+    size_t plain = given;
+    if (strchr(channels, 't'))
+        PMIX_INFO_LOAD(&info[given++], PMIX_IOF_TIMESTAMP_OUTPUT, &yes, PMIX_BOOL);
+    if (strchr(channels, 'g'))
+        PMIX_INFO_LOAD(&info[given++], PMIX_IOF_TAG_OUTPUT, &yes, PMIX_BOOL);
+    if (strchr(channels, 'f'))
+        PMIX_INFO_LOAD(&info[given++], PMIX_IOF_OUTPUT_TO_FILE, "kept", PMIX_STRING);
+    for (size_t i = plain; i < given; i++)
+        PMIX_INFO_REQUIRED(&info[i]);
     /* libpmix 5.0.7 fails with PMIX_ERR_EMPTY where a tool gives none. */
     bool no = false;
     if (given == 0)

@@ -55,6 +55,21 @@ ok "without a word all is srun's" until_true 20 eval '(($(grep -c "^plain" "$tes
 touch "$test_dir/seen"
 is "there is nothing to pull or to push" "$(said pull) $(said push)" "pull: PMIX_ERR_NOT_SUPPORTED push: PMIX_ERR_NOT_SUPPORTED"
 
+tool "$h2" spawn 2 oetg "until [ -e marks ]; do sleep 0.05; done; echo marked; echo error >&2" make marks hold "$test_dir/marked" &
+marker=$!
+# libpmix writes "TIME[NAMESPACE,RANK]<stdout>: TEXT".
+ok "the tool's library marks what it prints with time and source" \
+    until_true 30 eval '(($(grep -Ec "^.*[0-9]:[0-9].*[01]\]<stdout>: marked" "$test_dir/tool.out") == 2))' ||
+    diag "$(cat "$test_dir/tool.out" "$test_dir/tool.err")"
+touch "$test_dir/marked"
+wait "$marker"
+tool "$h2" spawn 2 oef "until [ -e files ]; do sleep 0.05; done; $both" pull filed all both make files ends 4
+for rank in 0 1; do
+    ok "what rank $rank writes is in its file" eval 'cmp "$test_dir"/kept.*.$rank.stdout "$test_dir/out.$rank"'
+    ok "and on its other stream, rank $rank" eval 'cmp "$test_dir"/kept.*.$rank.stderr "$test_dir/err.$rank"'
+    ok "and comes to the tool, rank $rank" cmp "$test_dir/filed/$rank.out" "$test_dir/out.$rank"
+done
+
 # A process of a job spawns, and the children's output is its own.
 (cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" -N2 -n2 -c2 -J spawner sh -c \
     "$clients/spawn keep pull count=3 pmix.fwd.stdout=yes -- /bin/sh -c 'until [ -e listens ]; do sleep 0.05; done; echo child \$SLURM_PROCID' >spawner.\$SLURM_PROCID &
