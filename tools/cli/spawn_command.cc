@@ -17,6 +17,7 @@ struct Wish {
     Words program; // with its arguments
     int processes = 1;
     std::string directory;
+    std::string output; // a file's name, or empty
 };
 
 std::string spawn(Wish wish) {
@@ -31,9 +32,20 @@ std::string spawn(Wish wish) {
     app.cwd = wish.directory.data();
     app.maxprocs = wish.processes;
     pmix_nspace_t nspace = "";
-    pmix_info_t goes_on; // without this tool
-    PMIX_INFO_LOAD(&goes_on, PMIX_NOHUP, nullptr, PMIX_BOOL);
-    if (pmix_status_t status = PMIx_Spawn(&goes_on, 1, &app, 1, nspace); status != PMIX_SUCCESS)
+    pmix_info_t directives[4];
+    std::size_t count = 0;
+    auto yes = [&](const char *key) { PMIX_INFO_LOAD(&directives[count++], key, nullptr, PMIX_BOOL); };
+    yes(PMIX_NOHUP); // it goes on without this tool
+    if (!wish.output.empty()) {
+        PMIX_INFO_LOAD(&directives[count++], PMIX_IOF_OUTPUT_TO_FILE, wish.output.data(), PMIX_STRING);
+        yes(PMIX_IOF_FILE_ONLY);
+        if (wish.output.find("%r") != std::string::npos || wish.output.find("%n") != std::string::npos)
+            yes(PMIX_IOF_FILE_PATTERN);
+    }
+    pmix_status_t status = PMIx_Spawn(directives, count, &app, 1, nspace);
+    for (std::size_t i = 0; i < count; ++i)
+        PMIX_INFO_DESTRUCT(&directives[i]);
+    if (status != PMIX_SUCCESS)
         return fmt::format("!PMIx_Spawn: {}{}", PMIx_Error_string(status),
                            status == PMIX_ERR_NO_PERMISSIONS ? "; next: pmixhost policy explain --action spawn"
                                                              : "; next: what it was is on the job's own terminal");
@@ -59,6 +71,11 @@ int spawn_command(const Words &words) {
     parser.add_option("-n,--ntasks", wish.processes, "How many processes [1]")->check(CLI::Range(1, 1 << 20));
     parser.add_option("--wdir", wish.directory, "Where they begin [the directory that this is run in]")
         ->type_name("DIR");
+    parser
+        .add_option("-o,--output", wish.output,
+                    "What they write goes to FILE.NAMESPACE.RANK.stdout and .stderr, or where FILE has %n for the "
+                    "namespace or %r for the rank, to FILE.stdout and .stderr [where the job's output goes]")
+        ->type_name("FILE");
     parser.add_option("--timeout", patience, "Seconds to wait until they run [150]")->check(CLI::Range(1u, 3600u));
     auto dashes = std::find(words.begin(), words.end(), "--");
     if (auto over = parse(parser, Words(words.begin(), dashes), true))

@@ -91,6 +91,9 @@ ask spawn -n 2 "$nspace" -- /bin/sh -c "echo \"spawned in \$PWD\" >>'$test_dir/s
 like "a program is spawned" "$status $output" '^0 [a-z]+\.[^ ]+$'
 spawned() { [[ -f $test_dir/spawned && $(wc -l <"$test_dir/spawned") == 2 ]]; }
 ok "and runs, twice" until_true 20 spawned
+ask spawn -o "$test_dir/out-%r" "$nspace" -- echo kept
+kept() { [[ -f $test_dir/out-0.stdout && $(<"$test_dir/out-0.stdout") == kept ]]; }
+ok "its output is in a file" until_true 20 kept
 ask spawn "$nspace" -- /no/such/program
 like "one that is not there fails" "$status $output" "^1 pmixhost: error: job $nspace: PMIx_Spawn: .*next: "
 ask spawn "$nspace"
