@@ -20,7 +20,7 @@ constexpr std::uint64_t kib = 1u << 10, gib = 1u << 30;
 constexpr std::string_view job_records[] = {"comment", "off"};
 constexpr std::string_view on_off[] = {"on", "off"};
 constexpr std::string_view user_policies[] = {"off", "tighten", "loosen"};
-constexpr std::string_view stores[] = {"base", "memory"};
+constexpr std::string_view stores[] = {"memory", "base"};
 constexpr std::string_view topologies[] = {"kept", "look"};
 constexpr std::string_view log_levels[] = {"error", "warning", "info", "debug"};
 constexpr std::uint16_t first_user_port = 1024;
@@ -194,10 +194,10 @@ constexpr Option own_options[] = {
              "the step's end). Must be on a local file system."},
     {.key = "directory.store", .member = &Settings::directory_store, .words = stores,
      .text = "Where the PMIx library, before version 5, keeps posted data and what it tells of jobs, in files that tasks "
-             "map. base: in directory.base; on a disk each PMIx_Init takes a quarter longer. memory: in /dev/shm, if that "
-             "is a file system in memory with 1 GiB free, but not under the local backend. With memory and library 4.2.2 "
-             "a task that starts one MPI program of Open MPI 4.1 after another fails in the second MPI_Init, and tasks in "
-             "a container with a /dev/shm of its own go on with messages. What is posted takes memory in either case."},
+             "map. memory: in /dev/shm, if that is a file system in memory with 1 GiB free, and not under the local "
+             "backend; otherwise, and with base, in directory.base, where on a disk each PMIx_Init takes longer. Tasks in "
+             "a container that has the host's /tmp and a /dev/shm of its own need base, or go on with messages. What is "
+             "posted takes memory in either case."},
     {.key = "log.level", .member = &Settings::log_level, .user = true, .words = log_levels,
      .text = "How much the daemon says."},
     {.key = "log.mail", .member = &Settings::log_mail, .path = Option::Path::program,

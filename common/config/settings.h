@@ -77,8 +77,8 @@ struct Settings {
     std::uint32_t gate_max_waiting = 16;          // connections of a user
     std::chrono::milliseconds gate_idle{600'000}; // a desk without tools
     // [directory]
-    std::string directory_base = "/tmp";  // where private per-step directories are made
-    std::string directory_store = "base"; // of libpmix' posted data; "memory"
+    std::string directory_base = "/tmp";    // where private per-step directories are made
+    std::string directory_store = "memory"; // of libpmix' posted data; "base"
     // [log]
     std::string log_level = "warning";
     std::string log_mail;                   // the program for PMIX_LOG_EMAIL; empty: refused

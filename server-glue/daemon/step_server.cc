@@ -51,7 +51,7 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
                        PrivateDirectory directory, std::function<void(Result<void>)> on_end)
     : context_(start.loop, start.log, start.settings, start.backend, start.live_on, std::move(stops)),
       page_(start.page), door_(std::move(start.door)), directory_(std::move(directory)),
-      store_(start.directory.empty() ? create_store(context_.settings, directory_) : std::nullopt),
+      store_(start.directory.empty() ? StoreDirectory::create(context_.settings, directory_) : std::nullopt),
       library_(context_, std::move(library_thread), directory_.path(), store_ ? store_->path() : std::string(),
                std::move(start.evidence),
                {[this] {

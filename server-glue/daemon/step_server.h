@@ -58,7 +58,7 @@ class StepServer final : private BackendListener {
     StatusPage *page_;
     UniqueFd door_;
     PrivateDirectory directory_;
-    std::optional<PrivateDirectory> store_; // of the library
+    std::optional<StoreDirectory> store_; // of the library
     LibraryHolder library_;                 // early: what follows may hold answers
     Upcalls upcalls_;
     StepPeers peers_;

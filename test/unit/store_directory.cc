@@ -6,7 +6,9 @@
 #include "server-glue/library/pmix_library.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -21,13 +23,7 @@ namespace {
 bool has_room() {
     struct statfs found {};
     return ::statfs("/dev/shm", &found) == 0 && found.f_type == TMPFS_MAGIC &&
-           found.f_bavail * static_cast<std::uint64_t>(found.f_bsize) >= least_store_room;
-}
-
-Settings wanted() {
-    Settings settings;
-    settings.directory_store = "memory";
-    return settings;
+           found.f_bavail * static_cast<std::uint64_t>(found.f_bsize) >= StoreDirectory::least_room;
 }
 
 void it_has_the_name_of_the_private_directory(void **) {
@@ -35,24 +31,36 @@ void it_has_the_name_of_the_private_directory(void **) {
         skip();
     auto beside = PrivateDirectory::create_in("/tmp");
     assert_true(beside.ok());
-    std::string path;
+    std::string path = "/dev/shm" + beside->path().substr(4);
     {
-        auto store = create_store(wanted(), *beside);
+        auto store = StoreDirectory::create(Settings(), *beside);
         assert_true(store.has_value());
-        path = store->path();
-        assert_string_equal(path.c_str(), ("/dev/shm" + beside->path().substr(4)).c_str());
+        assert_string_equal(store->path().c_str(), (beside->path() + "/store").c_str());
+        assert_true(std::filesystem::read_symlink(store->path()) == path);
         struct stat status {};
         assert_int_equal(::stat(path.c_str(), &status), 0);
         assert_int_equal(status.st_mode & 07777, 0700);
-        assert_false(create_store(wanted(), *beside).has_value()); // the name is taken
+        assert_false(StoreDirectory::create(Settings(), *beside).has_value()); // the name is taken
         assert_int_equal(::access(path.c_str(), F_OK), 0);
+        std::ofstream(store->path() + "/segment") << "x";
     }
+    assert_int_equal(::access(path.c_str(), F_OK), -1);
+    assert_true(beside->remove());
+}
+
+void where_there_can_be_no_link_there_is_none(void **) {
+    auto beside = PrivateDirectory::create_in("/tmp");
+    std::string path = "/dev/shm" + beside->path().substr(4);
+    std::ofstream(beside->path() + "/store") << "x";
+    assert_false(StoreDirectory::create(Settings(), *beside).has_value());
     assert_int_equal(::access(path.c_str(), F_OK), -1);
 }
 
-void there_is_none_unless_the_site_wants_it(void **) {
+void there_is_none_where_the_site_does_not_want_it(void **) {
     auto beside = PrivateDirectory::create_in("/tmp");
-    assert_false(create_store(Settings(), *beside).has_value());
+    Settings settings;
+    settings.directory_store = "base";
+    assert_false(StoreDirectory::create(settings, *beside).has_value());
 }
 
 // Or the library would make a second segment, and clients that take it for as large as by default look into the first.
@@ -71,7 +79,8 @@ void the_index_has_room_for_all_ranks(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(it_has_the_name_of_the_private_directory),
-        cmocka_unit_test(there_is_none_unless_the_site_wants_it),
+        cmocka_unit_test(where_there_can_be_no_link_there_is_none),
+        cmocka_unit_test(there_is_none_where_the_site_does_not_want_it),
         cmocka_unit_test(the_index_has_room_for_all_ranks),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
