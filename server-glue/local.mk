@@ -8,6 +8,8 @@ server_glue_libglue_files = \
 	server-glue/collective/fence_ask.h server-glue/collective/fence_upcall.cc \
 	server-glue/collective/connect_ask.h server-glue/collective/connect_upcall.cc \
 	server-glue/collective/collective.h server-glue/collective/collective.cc \
+	server-glue/collective/collective_pieces.cc \
+	server-glue/collective/result_pieces.h server-glue/collective/result_pieces.cc \
 	server-glue/collective/session_collective.h server-glue/collective/session_collective.cc \
 	server-glue/collective/step_collectives.h server-glue/collective/step_collectives.cc \
 	server-glue/collective/step_connect.h server-glue/collective/step_connect.cc \

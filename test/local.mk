@@ -13,7 +13,7 @@ include test/e2e.mk
 include test/fuzz.mk
 include test/fault.mk
 
-GLUE_TESTS = test/unit/wire test/unit/collective test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
+GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/debug_stops test/unit/time_warning \
 	test/unit/spawn_plan \
@@ -54,6 +54,9 @@ test_unit_wire_LDADD = $(GLUE_TEST_LDADD)
 test_unit_collective_SOURCES = test/unit/collective.cc
 test_unit_collective_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_collective_LDADD = $(GLUE_TEST_LDADD)
+test_unit_collective_pieces_SOURCES = test/unit/collective_pieces.cc
+test_unit_collective_pieces_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_collective_pieces_LDADD = $(GLUE_TEST_LDADD)
 test_sim_collectives_SOURCES = test/sim/collectives.cc
 test_sim_collectives_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_sim_collectives_LDADD = $(GLUE_TEST_LDADD)

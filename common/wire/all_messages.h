@@ -23,15 +23,15 @@
 namespace pmixhost::wire {
 
 using AllMessages =
-    std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe, ModexRequest, ModexReply,
-               PostedByEnded, PostedKept, KillRanks, SignalRanks, SignalReply, PublishRequest, LookupRequest,
-               UnpublishRequest, DataReply, ProcessesEnded, WantSession, SessionCollectiveJoin, SessionCollectiveDone,
-               SpawnRequest, SpawnReply, StepOver, EndChild, ChildEnds, ChildEndsTaken, EventNotice, HostReport,
-               NormalExits, CrossJobEvent, SubscribeEvents, JobEvent, TableRequest, TableReply, JobTableRequest,
-               JobTableReply, NamespaceEnded, NamespaceRequest, NamespaceReply, ControlRequest, ControlReply,
-               ControlCancel, ControlPart, ControlPartReply, StepDelegate, DeskHello, DeskGreeting, RelayOpen,
-               RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces, OutputTaken, InputPush, InputTaken,
-               ForwardedOutput, ForwardedOutputTaken, ForwardedInput, ForwardedInputTaken, RanksStopped, JobEndRequest,
-               JobEndReply>;
+    std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe, CollectiveComplete,
+               CollectivePiece, CollectiveTaken, ModexRequest, ModexReply, PostedByEnded, PostedKept, KillRanks,
+               SignalRanks, SignalReply, PublishRequest, LookupRequest, UnpublishRequest, DataReply, ProcessesEnded,
+               WantSession, SessionCollectiveJoin, SessionCollectiveDone, SpawnRequest, SpawnReply, StepOver, EndChild,
+               ChildEnds, ChildEndsTaken, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
+               JobEvent, TableRequest, TableReply, JobTableRequest, JobTableReply, NamespaceEnded, NamespaceRequest,
+               NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate,
+               DeskHello, DeskGreeting, RelayOpen, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces,
+               OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput,
+               ForwardedInputTaken, RanksStopped, JobEndRequest, JobEndReply>;
 
 } // namespace pmixhost::wire

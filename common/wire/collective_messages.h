@@ -55,5 +55,46 @@ struct CollectiveProbe {
         field(&CollectiveProbe::sequence, "sequence", "as in CollectiveUp");
     }
 };
+struct CollectiveComplete {
+    static constexpr std::uint8_t type = 19;
+    static constexpr const char *name = "CollectiveComplete";
+    static constexpr const char *text = "a collective is complete, and its CollectiveDown comes in pieces";
+    Bytes signature;
+    std::uint64_t sequence = 0;
+    std::uint32_t count = 0;
+    static constexpr void fields(auto &&field) {
+        field(&CollectiveComplete::signature, "signature", "as in CollectiveUp");
+        field(&CollectiveComplete::sequence, "sequence", "as in CollectiveUp");
+        field(&CollectiveComplete::count, "count", "how many pieces there are");
+    }
+};
+struct CollectivePiece {
+    static constexpr std::uint8_t type = 24;
+    static constexpr const char *name = "CollectivePiece";
+    static constexpr const char *text = "a piece of a large CollectiveDown, from the parent or a child of the same one";
+    Bytes signature;
+    std::uint64_t sequence = 0;
+    std::uint32_t index = 0;
+    std::uint32_t count = 0;
+    Bytes bytes;
+    static constexpr void fields(auto &&field) {
+        field(&CollectivePiece::signature, "signature", "as in CollectiveUp");
+        field(&CollectivePiece::sequence, "sequence", "as in CollectiveUp");
+        field(&CollectivePiece::index, "index", "which piece, from 0");
+        field(&CollectivePiece::count, "count", "how many pieces there are");
+        field(&CollectivePiece::bytes, "bytes", "of the encoded CollectiveDown");
+    }
+};
+struct CollectiveTaken {
+    static constexpr std::uint8_t type = 25;
+    static constexpr const char *name = "CollectiveTaken";
+    static constexpr const char *text = "to the parent: all pieces are here";
+    Bytes signature;
+    std::uint64_t sequence = 0;
+    static constexpr void fields(auto &&field) {
+        field(&CollectiveTaken::signature, "signature", "as in CollectiveUp");
+        field(&CollectiveTaken::sequence, "sequence", "as in CollectiveUp");
+    }
+};
 
 } // namespace pmixhost::wire

@@ -46,8 +46,16 @@ Collectives::Record *Collectives::record_for(const Bytes &key, const Signature *
         record.partner = (*hosts)[1 - self];
         record.children = {record.partner};
     } else {
-        if (self != 0)
+        if (self != 0) {
             record.parent = (*hosts)[tree.parent(self)];
+            HostIndex first = tree.first_child(tree.parent(self)), count = tree.child_count(tree.parent(self));
+            for (HostIndex i = first; count >= least_chain && i < first + count; ++i) {
+                if (i < self)
+                    record.elders.insert((*hosts)[i]);
+                else if (i > self)
+                    record.siblings.push_back((*hosts)[i]);
+            }
+        }
         for (std::uint32_t i = 0; i < tree.child_count(self); ++i) {
             HostIndex child = tree.first_child(self) + i;
             record.children.push_back((*hosts)[child]);
@@ -216,9 +224,17 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
         if (contributions)
             down.contributions = *contributions;
         auto payload = share(wire::encode(down));
-        for (HostIndex child : record.children)
-            hosts_.send(child, wire::CollectiveDown::type, payload);
+        if (status == PMIX_SUCCESS && payload->size() >= piece_sizes_.from) {
+            hand_down(
+                record, sequence,
+                std::make_shared<ResultPieces>(ResultPieces::cut(record.key, sequence, *payload, piece_sizes_.each)));
+        } else {
+            for (HostIndex child : record.children)
+                hosts_.send(child, wire::CollectiveDown::type, payload);
+        }
     }
+    if (status != PMIX_SUCCESS && record.handed_down.erase(sequence) != 0 && record.handed_down.empty())
+        handing_down_.erase(record.order); // the children have just been told that it has failed
     auto node = record.instances.extract(sequence);
     if (record.instances.empty())
         busy_.erase(record.order);
@@ -237,7 +253,7 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
 
 // Ends the collective if a local participant has gone, before it entered or while it was inside.
 bool Collectives::ends_with_the_dead(TimePoint now, Record &record, std::uint64_t sequence) {
-    if (!port_.local_member_gone(record.signature))
+    if (record.instances.at(sequence).pieces || !port_.local_member_gone(record.signature))
         return false;
     if (record.signature.tolerant != 0) {
         Instance &instance = record.instances.at(sequence);
@@ -319,6 +335,8 @@ bool Collectives::dispensable(const Record &record, HostIndex host) {
 
 void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp message) {
     Record *record = record_for(message.signature, nullptr);
+    if (record && record->handed_down.contains(message.sequence))
+        return skip(*record, message.sequence, from); // it has failed there, and waits for nothing
     if (!record || std::find(record->children.begin(), record->children.end(), from) == record->children.end() ||
         message.sequence >= record->next_sequence + max_ahead || finished(*record, message.sequence)) {
         ++dropped_;
@@ -387,6 +405,13 @@ void Collectives::on_probe(TimePoint now, HostIndex from, const wire::Collective
 }
 
 void Collectives::on_host_gone(TimePoint now, HostIndex host) {
+    for (auto [order, record] : std::map(handing_down_)) {
+        std::vector<std::uint64_t> handed_down;
+        for (const auto &[sequence, handed] : record->handed_down)
+            handed_down.push_back(sequence);
+        for (std::uint64_t sequence : handed_down)
+            skip(*record, sequence, host);
+    }
     for (auto [order, record] : std::map(busy_)) {
         bool is_child = std::find(record->children.begin(), record->children.end(), host) != record->children.end();
         if (host != record->parent && !is_child)
@@ -398,7 +423,12 @@ void Collectives::on_host_gone(TimePoint now, HostIndex host) {
             auto at = record->instances.find(sequence);
             if (at == record->instances.end())
                 continue;
-            if (record->partner == host) {
+            if (at->second.pieces) {
+                if (host == record->parent) { // the others have their pieces, or get them from it no more
+                    at->second.deadline = std::min(at->second.deadline, now + verdict_patience);
+                    at->second.late = PMIX_ERR_LOST_CONNECTION;
+                }
+            } else if (record->partner == host) {
                 finish(*record, sequence, PMIX_ERR_LOST_CONNECTION, nullptr);
             } else if (!dispensable(*record, host)) {
                 fail(now, *record, sequence, PMIX_ERR_LOST_CONNECTION);
@@ -432,10 +462,10 @@ TimePoint Collectives::next_time() const {
 
 void Collectives::on_time(TimePoint now) {
     for (auto [order, record] : std::map(busy_)) {
-        std::vector<std::uint64_t> late;
+        std::vector<std::pair<std::uint64_t, std::int32_t>> late;
         for (auto &[sequence, instance] : record->instances) {
             if (instance.deadline <= now) {
-                late.push_back(sequence);
+                late.emplace_back(sequence, instance.late);
             } else if (instance.probe_at <= now) {
                 instance.probe_at = TimePoint::max();
                 auto probe = share(wire::encode(wire::CollectiveProbe{record->key, sequence}));
@@ -445,9 +475,9 @@ void Collectives::on_time(TimePoint now) {
                 }
             }
         }
-        for (std::uint64_t sequence : late) {
+        for (auto [sequence, status] : late) {
             if (record->instances.contains(sequence))
-                fail(now, *record, sequence, PMIX_ERR_TIMEOUT);
+                fail(now, *record, sequence, status);
         }
     }
 }

@@ -7,6 +7,13 @@
 // to its processes and on to its children. It is 2*log(N) messages deep, and each host gets each byte once on the way
 // down. A host that has no data adds no bytes: a barrier is as small on ten thousand hosts as on two.
 //
+// A result of many bytes goes down in pieces, so that the root does not send all of it to each of its children: a host
+// tells its children that the collective is complete (CollectiveComplete), gives the pieces (CollectivePiece) to the
+// first one, and each hands them on to the next and to its own first one as they come. So nobody sends much more than
+// twice the result. Who has all of them says so to its parent (CollectiveTaken), which keeps them until all children have
+// said so; a child that goes, or fails, is skipped: its parent gives the pieces to the next one itself. Who knows that it is
+// complete does not fail any more because somebody goes.
+//
 // Two hosts of a fence need no root: each tells the other what it has (CollectiveUp), and is complete with what it
 // hears, one message deep instead of two. Both must come to the same verdict, so who has told cannot fail alone: it
 // says that it wants to, and hears of the other's failure or of what the other had told before, which makes it a
@@ -35,12 +42,14 @@
 #include "common/loop/event_loop.h"
 #include "common/transport/tree.h"
 #include "common/wire/collective_messages.h"
+#include "server-glue/collective/result_pieces.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/core/one_shot.h"
 #include "server-glue/core/signature.h"
 
 #include <map>
 #include <optional>
+#include <pmix_common.h>
 #include <set>
 #include <unordered_map>
 
@@ -78,8 +87,16 @@ class Collectives {
     // Signatures that are remembered (their counters must be); beyond that enter() refuses.
     static constexpr std::size_t max_signatures = 100'000;
 
+    // So many children hand a large result on to one another; to fewer it is sent as often.
+    static constexpr std::uint32_t least_chain = 3;
+    // Results of so many bytes go down in pieces of so many; smaller ones wait less in one message.
+    struct PieceSizes {
+        std::size_t from = 256u << 10, each = 64u << 10;
+    };
     Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix)
-        : hosts_(hosts), port_(port), self_(self), radix_(radix) {}
+        : Collectives(hosts, port, self, radix, PieceSizes()) {}
+    Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix, PieceSizes pieces)
+        : hosts_(hosts), port_(port), self_(self), radix_(radix), piece_sizes_(pieces) {}
     ~Collectives() { drop_all(); }
     Collectives(const Collectives &) = delete;
     Collectives &operator=(const Collectives &) = delete;
@@ -97,6 +114,9 @@ class Collectives {
     void on_up(TimePoint now, HostIndex from, wire::CollectiveUp message);
     void on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload);
     void on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message);
+    void on_complete(HostIndex from, const wire::CollectiveComplete &message);
+    void on_piece(HostIndex from, const wire::CollectivePiece &message, SharedBytes payload);
+    void on_taken(HostIndex from, const wire::CollectiveTaken &message);
 
     // The other namespaces' part of what join_cross_job() was called for, or why there is none.
     void cross_job_done(const Bytes &key, std::uint64_t sequence, std::int32_t status,
@@ -112,6 +132,8 @@ class Collectives {
     void on_time(TimePoint now);
 
     std::size_t active() const; // collectives that are under way here
+    // Signatures of which children have yet to take a result.
+    std::size_t handing_down() const { return handing_down_.size(); }
     // Is one of them with that namespace?
     bool waits_for(const Bytes &nspace) const;
     std::uint64_t dropped_messages() const { return dropped_; }
@@ -126,8 +148,16 @@ class Collectives {
         bool up_sent = false;
         bool cross_job = false;                    // joined with the other namespaces
         std::optional<std::int32_t> wants_to_fail; // and why; the partner has not answered yet
+        std::int32_t late = PMIX_ERR_TIMEOUT;      // what passing the deadline means
+        std::shared_ptr<ResultPieces> pieces;      // of its result: it is complete
         std::set<HostIndex> arrived;               // children
         std::vector<wire::Contribution> contributions;
+    };
+    // A result that children take in pieces.
+    struct HandedDown {
+        std::shared_ptr<ResultPieces> pieces;
+        std::set<HostIndex> awaited; // have not taken all of it
+        std::set<HostIndex> fed;     // get the pieces from here, and not from a sibling
     };
     struct Record {              // of one signature
         std::uint64_t order = 0; // of creation: work goes in this order, so that runs replay
@@ -137,10 +167,13 @@ class Collectives {
         std::vector<HostIndex> children;
         HostIndex partner = no_host;     // the one child, where two hosts tell each other
         std::set<HostIndex> leaves;      // children that have none
+        std::vector<HostIndex> siblings; // the parent's children behind this host, if they hand pieces on
+        std::set<HostIndex> elders;      // those before it
         std::vector<HostIndex> hosts;    // ascending; as many as the job may have, so no tree of nodes
         std::uint64_t next_sequence = 0; // of the next enter()
         std::map<std::uint64_t, Instance> instances;
         std::map<std::uint64_t, std::int32_t> failed_early; // not yet entered here
+        std::map<std::uint64_t, HandedDown> handed_down;
     };
 
     // nullptr when the signature is malformed or this host has no part in it.
@@ -160,6 +193,14 @@ class Collectives {
     void finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions);
     // Deals with local members that have gone; true when the instance is no longer as it was.
     bool ends_with_the_dead(TimePoint now, Record &record, std::uint64_t sequence);
+    // The instance that a message of a result is for; null, and counted, where it is for none.
+    Instance *waiting_for_result(Record *record, std::uint64_t sequence);
+    void begin_pieces(Record &record, std::uint64_t sequence, Instance &instance, std::uint32_t count);
+    void hand_down(Record &record, std::uint64_t sequence, std::shared_ptr<ResultPieces> pieces);
+    void feed(HandedDown &handed, HostIndex child);
+    void skip(Record &record, std::uint64_t sequence, HostIndex child);
+    void taken_by(Record &record, std::uint64_t sequence, HostIndex child);
+    void complete_with_pieces(Record &record, std::uint64_t sequence);
     // May a tolerant collective go on without this host, which has gone?
     static bool dispensable(const Record &record, HostIndex host);
 
@@ -170,6 +211,8 @@ class Collectives {
     std::unordered_map<Bytes, Record> records_;
     // Records with an instance under way, so that time and losses cost nothing when idle.
     std::map<std::uint64_t, Record *> busy_;
+    std::map<std::uint64_t, Record *> handing_down_; // likewise, with a result that children take in pieces
+    PieceSizes piece_sizes_;
     std::uint64_t dropped_ = 0;
 };
 

@@ -29,6 +29,16 @@ void StepCollectives::take_messages(StepMessages &messages) {
     messages.on<wire::CollectiveProbe>(Peer::host, [this](HostIndex from, const auto &message, const SharedBytes &) {
         collectives_.on_probe(context_.now(), from, message);
     });
+    messages.on<wire::CollectiveComplete>(Peer::host, [this](HostIndex from, const auto &message, const SharedBytes &) {
+        collectives_.on_complete(from, message);
+    });
+    messages.on<wire::CollectivePiece>(Peer::host,
+                                       [this](HostIndex from, const auto &message, const SharedBytes &payload) {
+                                           collectives_.on_piece(from, message, payload);
+                                       });
+    messages.on<wire::CollectiveTaken>(Peer::host, [this](HostIndex from, const auto &message, const SharedBytes &) {
+        collectives_.on_taken(from, message);
+    });
     messages.on<wire::SessionCollectiveDone>(Peer::session, [this](HostIndex, auto &&message, const SharedBytes &) {
         on_session_collective_done(std::move(message));
     });

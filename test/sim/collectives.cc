@@ -45,11 +45,12 @@ struct Answer {
 // One rank on each host; rank number = host index.
 class World {
   public:
-    World(HostIndex size, std::uint32_t radix, std::uint64_t seed) : random_(seed), hosts_(size) {
+    World(HostIndex size, std::uint32_t radix, std::uint64_t seed, Collectives::PieceSizes pieces = {})
+        : random_(seed), hosts_(size) {
         for (HostIndex h = 0; h < size; ++h) {
             hosts_[h].world = this;
             hosts_[h].self = h;
-            hosts_[h].collectives = std::make_unique<Collectives>(hosts_[h], hosts_[h], h, radix);
+            hosts_[h].collectives = std::make_unique<Collectives>(hosts_[h], hosts_[h], h, radix, pieces);
         }
     }
     HostIndex size() const { return static_cast<HostIndex>(hosts_.size()); }
@@ -71,6 +72,12 @@ class World {
                 host.collectives->on_up(now_, from, *wire::decode<wire::CollectiveUp>(*payload));
             else if (type == wire::CollectiveDown::type)
                 host.collectives->on_down(from, *wire::decode<wire::CollectiveDown>(*payload), payload);
+            else if (type == wire::CollectiveComplete::type)
+                host.collectives->on_complete(from, *wire::decode<wire::CollectiveComplete>(*payload));
+            else if (type == wire::CollectivePiece::type)
+                host.collectives->on_piece(from, *wire::decode<wire::CollectivePiece>(*payload), payload);
+            else if (type == wire::CollectiveTaken::type)
+                host.collectives->on_taken(from, *wire::decode<wire::CollectiveTaken>(*payload));
             else
                 host.collectives->on_probe(now_, from, *wire::decode<wire::CollectiveProbe>(*payload));
         });
@@ -82,6 +89,19 @@ class World {
         entered.insert({h, id});
         hosts_[h].collectives->enter(now_, signature, Bytes(1 + h % 7, static_cast<char>('a' + h % 26)), PMIX_SUCCESS,
                                      deadline, hosts_[h].reply(id));
+    }
+    void enter_at(TimePoint when, HostIndex h, std::uint64_t id, const Signature &signature) {
+        at(when, [this, h, id, signature] { enter(h, id, signature, TimePoint::max()); });
+    }
+    // What happens as soon as that host is answered.
+    void when_answered(std::pair<HostIndex, std::uint64_t> which, std::function<void()> then) {
+        on_answer_ = {which, std::move(then)};
+    }
+    void answered(HostIndex h, std::uint64_t id, Answer answer) {
+        bool first = answers.emplace(std::pair{h, id}, std::move(answer)).second;
+        assert_true(first);
+        if (on_answer_.second && on_answer_.first == std::pair{h, id})
+            std::exchange(on_answer_.second, nullptr)();
     }
     void kill_process(HostIndex h) {
         if (hosts_[h].lost)
@@ -144,6 +164,7 @@ class World {
     std::vector<Host> hosts_;
     std::priority_queue<Event> events_;
     std::map<std::pair<HostIndex, HostIndex>, TimePoint> link_;
+    std::pair<std::pair<HostIndex, std::uint64_t>, std::function<void()>> on_answer_;
     std::uint64_t order_ = 0;
     TimePoint now_{};
 };
@@ -161,8 +182,7 @@ CollectiveReply Host::reply(std::uint64_t id) {
                     for (const auto &c : *contributions)
                         answer.from.push_back(c.host);
                 }
-                bool first = world->answers.emplace(std::pair{self, id}, std::move(answer)).second;
-                assert_true(first);
+                world->answered(self, id, std::move(answer));
             },
             PMIX_ERROR, nullptr};
 }
@@ -271,6 +291,55 @@ void nobody_hangs_when_hosts_and_processes_die(void **) {
     }
 }
 
+// Each result is a large one.
+constexpr Collectives::PieceSizes small_pieces{1, 16};
+
+void large_results_reach_all(void **) {
+    for (std::uint64_t seed = base_seed(); seed < base_seed() + 100; ++seed) {
+        World world(static_cast<HostIndex>(1 + seed % 40), 2 + seed % 9, seed, small_pieces);
+        exchange(world, 4, 5, false);
+    }
+}
+
+void large_results_reach_all_but_the_dead(void **) {
+    for (std::uint64_t seed = base_seed(); seed < base_seed() + 1000; ++seed) {
+        World world(static_cast<HostIndex>(2 + seed % 40), 2 + seed % 9, seed, small_pieces);
+        exchange(world, 3, 4, true);
+        for (const auto &[who, answer] : world.answers) {
+            if (answer.status == PMIX_ERR_TIMEOUT)
+                fail_msg("seed %lu: host %u only got a timeout", static_cast<unsigned long>(seed), who.first);
+        }
+        for (HostIndex h = 0; h < world.size(); ++h) {
+            if (!world.host(h).lost)
+                assert_int_equal(world.host(h).collectives->handing_down(), 0); // nothing is kept for ever
+        }
+    }
+}
+
+// A host is lost while a large result goes down a chain of eight, when all of it has been decided: everybody else has it.
+void a_chain_goes_on_behind_a_lost_host(void **) {
+    std::set<HostIndex> lost_before_all_had_it;
+    for (std::uint64_t seed = base_seed(); seed < base_seed() + 200; ++seed) {
+        World world(9, 8, seed, small_pieces);
+        std::vector<HostIndex> ranks;
+        for (HostIndex h = 0; h < world.size(); ++h)
+            ranks.push_back(h);
+        auto signature = signature_of(world, ranks);
+        for (HostIndex h : ranks)
+            world.enter_at(TimePoint{}, h, 1, signature);
+        auto victim = static_cast<HostIndex>(1 + seed % 8);
+        world.when_answered({0, 1}, [&world, victim] { world.lose_host(victim); });
+        world.run();
+        for (HostIndex h : ranks) {
+            if (h != victim)
+                assert_int_equal(world.answers.at({h, 1}).status, PMIX_SUCCESS);
+        }
+        if (!world.answers.contains({victim, 1}))
+            lost_before_all_had_it.insert(victim);
+    }
+    assert_int_equal(lost_before_all_had_it.size(), 8);
+}
+
 void the_same_seed_is_the_same_run(void **) {
     auto trace = [](std::uint64_t seed) {
         World world(17, 3, seed);
@@ -356,6 +425,9 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(concurrent_collectives_succeed),
         cmocka_unit_test(nobody_hangs_when_hosts_and_processes_die),
+        cmocka_unit_test(large_results_reach_all),
+        cmocka_unit_test(large_results_reach_all_but_the_dead),
+        cmocka_unit_test(a_chain_goes_on_behind_a_lost_host),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(a_thousand_hosts),
         cmocka_unit_test(two_hosts_come_to_the_same_verdict),

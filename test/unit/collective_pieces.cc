@@ -1,0 +1,235 @@
+// A large result of a collective goes down in pieces, from child to child. What happens in whole networks is in
+// test/sim/collectives.cc; here are one host's rules.
+#include "server-glue/collective/collective.h"
+
+#include <pmix_common.h>
+
+#include "test/unit/fake_hosts.h"
+
+using namespace pmixhost;
+
+namespace {
+
+const TimePoint start{};
+// Hosts 0 to 6 with radix 5: 0 has 1 to 5, and 1 has 6.
+constexpr std::uint32_t radix = 5;
+constexpr Collectives::PieceSizes sizes{1, 8};
+
+struct Port final : FakeHosts, CollectivePort {
+    std::map<std::uint64_t, std::int32_t> completed;
+    std::size_t contributors = 0;
+    bool member_gone = false;
+    CollectiveReply reply(std::uint64_t id) {
+        return {[this, id](std::int32_t status, Contributions contributions) {
+                    assert_false(completed.contains(id)); // exactly once
+                    completed[id] = status;
+                    contributors = contributions ? contributions->size() : 0;
+                },
+                PMIX_ERROR, nullptr};
+    }
+    Result<std::vector<HostIndex>> hosts_of(const Signature &) override {
+        return std::vector<HostIndex>{0, 1, 2, 3, 4, 5, 6};
+    }
+    bool local_member_gone(const Signature &) override { return member_gone; }
+    std::size_t pieces_to(HostIndex host) const {
+        return static_cast<std::size_t>(std::count_if(sent.begin(), sent.end(), [&](const Sent &one) {
+            return one.to == host && one.type == wire::CollectivePiece::type;
+        }));
+    }
+};
+
+Signature everybody() {
+    return *canonical(CollectiveKind::fence, {{"job", 0, true}}, [](const Bytes &) { return Rank{7}; });
+}
+Bytes key() {
+    return wire::encode(everybody());
+}
+
+// The result of the first fence, as the root would cut it.
+ResultPieces result() {
+    wire::CollectiveDown down{key(), 0, PMIX_SUCCESS, {{0, Bytes(40, 'a')}, {3, Bytes(40, 'b')}}};
+    return ResultPieces::cut(key(), 0, wire::encode(down), sizes.each);
+}
+
+// A host that has told its parent what it has, and waits.
+struct Waiting {
+    Port port;
+    Collectives c;
+    explicit Waiting(HostIndex self) : c(port, port, self, radix, sizes) {
+        c.enter(start, everybody(), "x", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+        if (self == 1)
+            c.on_up(start, 6, {key(), 0, PMIX_SUCCESS, {}});
+        assert_int_equal(port.sent.size(), 1);
+        port.sent.clear();
+    }
+    void piece(HostIndex from, const SharedBytes &bytes) {
+        c.on_piece(from, *wire::decode<wire::CollectivePiece>(*bytes), bytes);
+    }
+};
+
+void the_root_gives_pieces_to_one_child(void **) {
+    Port port;
+    Collectives c(port, port, 0, radix, sizes);
+    c.enter(start, everybody(), Bytes(50, 'x'), PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    for (HostIndex child = 1; child <= 5; ++child)
+        c.on_up(start, child, {key(), 0, PMIX_SUCCESS, {}});
+    assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
+    assert_int_equal(port.all<wire::CollectiveComplete>().size(), 5);
+    assert_true(port.pieces_to(1) > 10);
+    assert_int_equal(port.all<wire::CollectivePiece>().size(), port.pieces_to(1));
+    assert_true(port.all<wire::CollectiveDown>().empty());
+    // One that goes, and one that fails, before all behind them have it.
+    std::size_t count = port.pieces_to(1);
+    c.on_taken(1, {key(), 0});
+    port.gone = {2};
+    c.on_host_gone(start, 2);
+    assert_int_equal(port.pieces_to(3), count);
+    c.on_up(start, 4, {key(), 0, PMIX_ERR_TIMEOUT, {}});
+    assert_int_equal(port.pieces_to(5), count);
+    assert_int_equal(c.handing_down(), 1);
+    c.on_taken(3, {key(), 0});
+    c.on_taken(3, {key(), 0});
+    c.on_taken(5, {key(), 0});
+    assert_int_equal(c.handing_down(), 0);
+    c.on_taken(5, {key(), 0});
+    assert_int_equal(c.dropped_messages(), 1);
+    assert_int_equal(port.completed.size(), 1);
+}
+
+void a_small_result_is_one_message(void **) {
+    Port port;
+    Collectives c(port, port, 0, radix);
+    c.enter(start, everybody(), Bytes(1000, 'x'), PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    for (HostIndex child = 1; child <= 5; ++child)
+        c.on_up(start, child, {key(), 0, PMIX_SUCCESS, {}});
+    assert_int_equal(port.all<wire::CollectiveDown>().size(), 5);
+    assert_int_equal(port.sent.size(), 5);
+}
+
+void pieces_go_on_as_they_come(void **) {
+    Waiting host(1);
+    auto pieces = result();
+    host.c.on_complete(0, {key(), 0, pieces.count()});
+    assert_int_equal(host.port.last_to<wire::CollectiveComplete>(6).count, pieces.count());
+    std::size_t sent = 0;
+    for (const auto &piece : pieces.all()) {
+        host.piece(0, piece);
+        ++sent;
+        assert_int_equal(host.port.pieces_to(2), sent);
+        assert_int_equal(host.port.pieces_to(6), sent);
+    }
+    assert_int_equal(host.port.completed.at(1), PMIX_SUCCESS);
+    assert_int_equal(host.port.contributors, 2);
+    assert_int_equal(host.port.last_to<wire::CollectiveTaken>(0).sequence, 0);
+    assert_int_equal(host.c.active(), 0);
+    host.c.on_taken(6, {key(), 0});
+    assert_int_equal(host.c.handing_down(), 0);
+}
+
+void the_order_and_who_sends_do_not_matter(void **) {
+    Waiting host(4);
+    auto pieces = result();
+    host.port.gone = {5};
+    auto all = pieces.all();
+    for (std::size_t i = all.size(); i-- > 0;)
+        host.piece(i % 2 ? 3 : 1, all[i]); // an elder that has skipped others
+    assert_int_equal(host.port.completed.at(1), PMIX_SUCCESS);
+    assert_int_equal(host.port.sent.size(), 1); // it has taken all; there is nobody behind it
+    host.piece(0, all[0]);
+    assert_int_equal(host.c.dropped_messages(), 1);
+}
+
+void who_knows_that_it_is_complete_waits_on(void **) {
+    Waiting host(3);
+    auto pieces = result();
+    host.c.on_complete(0, {key(), 0, pieces.count()});
+    host.port.member_gone = true;
+    host.c.on_local_process_gone(start);
+    host.c.on_host_gone(start, 2);
+    assert_true(host.port.completed.empty());
+    host.port.gone = {0};
+    host.c.on_host_gone(start, 0);
+    assert_true(host.c.next_time() == start + Collectives::verdict_patience);
+    host.c.on_time(start + Collectives::verdict_patience);
+    assert_int_equal(host.port.completed.at(1), PMIX_ERR_LOST_CONNECTION);
+}
+
+void who_fails_all_the_same_says_so_and_keeps_nothing(void **) {
+    Waiting host(1);
+    auto pieces = result();
+    host.c.on_complete(0, {key(), 0, pieces.count()});
+    host.piece(0, pieces.all().front());
+    host.c.on_down(0, {key(), 0, PMIX_ERR_TIMEOUT, {}}, share(""));
+    assert_int_equal(host.port.completed.at(1), PMIX_ERR_TIMEOUT);
+    assert_int_equal(host.port.last_to<wire::CollectiveDown>(6).status, PMIX_ERR_TIMEOUT);
+    assert_int_equal(host.c.handing_down(), 0);
+}
+
+void lies_are_dropped(void **) {
+    Waiting host(3);
+    auto pieces = result();
+    auto first = pieces.all().front();
+    auto second = *wire::decode<wire::CollectivePiece>(*pieces.all()[1]);
+    std::uint64_t lies = 0;
+    auto lie = [&](HostIndex from, const wire::CollectivePiece &piece) {
+        host.c.on_piece(from, piece, share(wire::encode(piece)));
+        assert_int_equal(host.c.dropped_messages(), ++lies);
+    };
+    lie(4, second); // behind this one
+    lie(6, second); // another one's child
+    for (auto [index, count] : {std::pair(0u, 0u), {7u, 7u}, {0u, ResultPieces::most + 1}, {0u, UINT32_MAX}}) {
+        auto absurd = second;
+        absurd.index = index;
+        absurd.count = count;
+        lie(2, absurd);
+    }
+    auto unknown = second;
+    unknown.signature = "garbage";
+    lie(2, unknown);
+    auto later = second;
+    later.sequence = 1; // which this host has not entered
+    lie(2, later);
+    host.piece(2, first);
+    auto other = second;
+    other.count += 1;
+    lie(2, other);
+    host.c.on_complete(2, {key(), 0, pieces.count()}); // not its parent
+    host.c.on_complete(0, {key(), 0, 0});
+    host.c.on_complete(0, {key(), 3, pieces.count()});
+    host.c.on_taken(2, {key(), 0}); // hands nothing down
+    assert_int_equal(host.c.dropped_messages(), lies + 4);
+    assert_true(host.port.completed.empty());
+    // What is no result at all ends the collective with an error, and nothing else.
+    Waiting deceived(3);
+    auto no_result = ResultPieces::cut(key(), 0, "no message", 4);
+    for (const auto &piece : no_result.all())
+        deceived.piece(2, piece);
+    assert_int_equal(deceived.port.completed.at(1), PMIX_ERROR);
+}
+
+void a_result_is_cut_and_put_together(void **) {
+    wire::CollectiveDown down{key(), 7, PMIX_SUCCESS, {{2, Bytes(1'000'000, 'z')}}};
+    Bytes bytes = wire::encode(down);
+    for (std::size_t each : {std::size_t{1}, std::size_t{999}, bytes.size(), bytes.size() + 1}) {
+        auto pieces = ResultPieces::cut(key(), 7, bytes, each);
+        assert_true(pieces.whole() && pieces.count() <= ResultPieces::most);
+        auto again = pieces.result();
+        assert_true(again && again->sequence == 7 && again->contributions.at(0).data == down.contributions[0].data);
+    }
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(the_root_gives_pieces_to_one_child),
+        cmocka_unit_test(a_small_result_is_one_message),
+        cmocka_unit_test(pieces_go_on_as_they_come),
+        cmocka_unit_test(the_order_and_who_sends_do_not_matter),
+        cmocka_unit_test(who_knows_that_it_is_complete_waits_on),
+        cmocka_unit_test(who_fails_all_the_same_says_so_and_keeps_nothing),
+        cmocka_unit_test(lies_are_dropped),
+        cmocka_unit_test(a_result_is_cut_and_put_together),
+    };
+    return cmocka_run_group_tests_name("collective in pieces", tests, nullptr, nullptr);
+}
