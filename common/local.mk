@@ -42,7 +42,7 @@ common_libcommon_files = \
 	common/process/captured_command.h common/process/captured_command.cc \
 	common/process/descriptor_message.h common/process/descriptor_message.cc \
 	common/process/exec_stop.h common/process/exec_stop.cc \
-	common/process/output_file.h common/process/output_file.cc \
+	common/process/output_file.h common/process/output_file.cc common/process/posix_spawn.h \
 	common/process/process_stat.h common/process/process_stat.cc \
 	common/process/memory_use.h common/process/memory_use.cc common/process/topology.h common/process/topology.cc \
 	common/process/topology_file.h common/process/topology_file.cc \

@@ -1,10 +1,10 @@
 // See clean_spawn.h.
 #include "plugins/kit/clean_spawn.h"
 
+#include "common/process/posix_spawn.h"
+
 #include <cerrno>
-#include <csignal>
 #include <fcntl.h>
-#include <spawn.h>
 #include <unistd.h>
 
 namespace pmixhost::kit {
@@ -12,19 +12,6 @@ namespace pmixhost::kit {
 namespace {
 
 constexpr int first_free = 10;
-
-struct FileActions {
-    posix_spawn_file_actions_t actions;
-    FileActions() { posix_spawn_file_actions_init(&actions); }
-    FileActions(const FileActions &) = delete;
-    ~FileActions() { posix_spawn_file_actions_destroy(&actions); }
-};
-struct Attributes {
-    posix_spawnattr_t attributes;
-    Attributes() { posix_spawnattr_init(&attributes); }
-    Attributes(const Attributes &) = delete;
-    ~Attributes() { posix_spawnattr_destroy(&attributes); }
-};
 
 } // namespace
 
@@ -36,19 +23,12 @@ Result<UniqueFd> moved_up(int fd) {
 }
 
 Result<pid_t> spawn_clean(const CleanSpawn &spawn) {
-    FileActions files;
+    SpawnFiles files;
     int next = STDERR_FILENO + 1;
     for (int fd : spawn.descriptors)
         posix_spawn_file_actions_adddup2(&files.actions, fd, next++);
     posix_spawn_file_actions_addclosefrom_np(&files.actions, next);
-    Attributes how;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&how.attributes, &none);
-    posix_spawnattr_setsigdefault(&how.attributes, &all);
-    posix_spawnattr_setflags(&how.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-
+    SpawnAttributes how;
     std::vector<char *> argv;
     for (const auto &word : spawn.words)
         argv.push_back(const_cast<char *>(word.c_str()));

@@ -3,16 +3,15 @@
 
 #include "common/base/poll_time.h"
 #include "common/base/unique_fd.h"
+#include "common/process/posix_spawn.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,19 +22,6 @@ namespace {
 bool is_control(char c) {
     return static_cast<unsigned char>(c) < ' ' || c == 0x7f;
 }
-
-struct SpawnFiles {
-    posix_spawn_file_actions_t actions;
-    SpawnFiles() { posix_spawn_file_actions_init(&actions); }
-    ~SpawnFiles() { posix_spawn_file_actions_destroy(&actions); }
-    SpawnFiles(const SpawnFiles &) = delete;
-};
-struct SpawnAttributes {
-    posix_spawnattr_t attributes;
-    SpawnAttributes() { posix_spawnattr_init(&attributes); }
-    ~SpawnAttributes() { posix_spawnattr_destroy(&attributes); }
-    SpawnAttributes(const SpawnAttributes &) = delete;
-};
 
 // The daemon ignores SIGCHLD, so that the kernel keeps no exit status for it: a shell tells it. Nothing of
 // the message is in the shell's words.
@@ -51,14 +37,8 @@ Result<pid_t> start(const std::string &program, const Mail &mail, int input, int
     posix_spawn_file_actions_addopen(&files.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&files.actions, told, told_at);
     posix_spawn_file_actions_addclosefrom_np(&files.actions, told_at + 1);
-    SpawnAttributes how;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&how.attributes, &none);
-    posix_spawnattr_setsigdefault(&how.attributes, &all);
+    SpawnAttributes how(POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&how.attributes, 0);
-    posix_spawnattr_setflags(&how.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     std::vector<std::string> words = {shell, "-c", script, shell, program};
     words.insert(words.end(), mail.recipients.begin(), mail.recipients.end());
     std::vector<char *> arguments;

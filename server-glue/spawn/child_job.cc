@@ -1,10 +1,11 @@
 // See child_job.h.
 #include "server-glue/spawn/child_job.h"
 
+#include "common/process/posix_spawn.h"
+
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -56,30 +57,20 @@ Result<std::unique_ptr<ChildJob>> ChildJob::start(EventLoop &loop, const JobComm
             return high->failure();
     }
 
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&how);
+    SpawnFiles files;
     if (!with_input)
-        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, (*high_words).get(), STDERR_FILENO);
-    posix_spawn_file_actions_adddup2(&files, (*high_channel).get(), spawn_fd);
-    posix_spawn_file_actions_adddup2(&files, (*high_stderr).get(), stderr_fd);
-    posix_spawn_file_actions_addclosefrom_np(&files, stderr_fd + 1);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setsigdefault(&how, &all);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files.actions, (*high_words).get(), STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&files.actions, (*high_channel).get(), spawn_fd);
+    posix_spawn_file_actions_adddup2(&files.actions, (*high_stderr).get(), stderr_fd);
+    posix_spawn_file_actions_addclosefrom_np(&files.actions, stderr_fd + 1);
+    SpawnAttributes how;
 
     std::vector<std::string> argv = command.argv, environment = command.environment;
     environment.push_back(fmt::format("{}={}", spawn_fd_variable, spawn_fd));
     environment.push_back(fmt::format("{}={}", spawn_stderr_variable, stderr_fd));
-    int code = posix_spawn(&job->pid_, argv.front().c_str(), &files, &how, pointers(argv).data(),
+    int code = posix_spawn(&job->pid_, argv.front().c_str(), &files.actions, &how.attributes, pointers(argv).data(),
                            pointers(environment).data());
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&how);
     if (code != 0)
         return system_error(argv.front() + " cannot be started", code);
     job->pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, job->pid_, 0)));

@@ -1,10 +1,10 @@
 // See proxy_client.h.
 #include "server-glue/tasks/proxy_client.h"
 
+#include "common/process/posix_spawn.h"
+
 #include <cerrno>
-#include <csignal>
 #include <pmix.h>
-#include <spawn.h>
 #include <unistd.h>
 
 namespace pmixhost {
@@ -17,17 +17,9 @@ Result<void> send_proxy_client(const std::vector<std::string> &environment) {
     std::string name = "pmixhostd", option = "--proxy-client";
     char *arguments[] = {name.data(), option.data(), nullptr};
 
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    SpawnAttributes how;
     pid_t pid = 0;
-    int code = posix_spawn(&pid, "/proc/self/exe", nullptr, &attributes, arguments, entries.data());
-    posix_spawnattr_destroy(&attributes);
+    int code = posix_spawn(&pid, "/proc/self/exe", nullptr, &how.attributes, arguments, entries.data());
     if (code != 0)
         return system_error("cannot start it", code);
     return {};

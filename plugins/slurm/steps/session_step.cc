@@ -1,12 +1,13 @@
 // See session_step.h.
 #include "plugins/slurm/steps/session_step.h"
 
+#include "common/process/posix_spawn.h"
+
 #include "common/start/step_secret.h"
 
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,18 +67,10 @@ Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
 
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
+    SpawnFiles files;
     for (int fd = 0; fd <= 2; ++fd)
-        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        posix_spawn_file_actions_addopen(&files.actions, fd, "/dev/null", O_RDWR, 0);
+    SpawnAttributes how(POSIX_SPAWN_SETSID);
     std::string secret = fmt::format("{}={}", step_secret_variable, step.secret);
     std::vector<char *> environment;
     for (char **variable = environ; *variable; ++variable)
@@ -86,9 +79,7 @@ Result<UniqueFd> start_session(const SessionStep &step, const Settings &settings
         environment.push_back(secret.data());
     environment.push_back(nullptr);
     pid_t pid = 0;
-    int code = posix_spawn(&pid, srun->c_str(), &files, &attributes, arguments.data(), environment.data());
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
+    int code = posix_spawn(&pid, srun->c_str(), &files.actions, &how.attributes, arguments.data(), environment.data());
     if (code != 0)
         return system_error(fmt::format("cannot run {}", *srun), code);
     // It may have ended, and its number may be another's: at worst one more is started later.
