@@ -75,8 +75,8 @@ constexpr Option own_options[] = {
      .min = 1024 * kib, .max = 1 * gib, .zero = true,
      .text = "The size of the shared-memory segments in which the PMIx library keeps posted data. What "
              "one task posts must fit into one segment, or the library ends the daemon and the step "
-             "with it. The file system of directory.base must have room for it on each host. 0 means "
-             "the library's own size, 4 MiB."},
+             "with it. Memory (directory.store) or the file system of directory.base must have room for it on each host. 0 "
+             "means the library's own size, 4 MiB."},
     {.key = "mpi.remedies", .member = &Settings::mpi_remedies, .user = true, .words = remedy_names,
      .text = "Which faults of other libraries are kept away from tasks, where the host and the PMIx library have "
              "them, by a variable that a task gets unless it has it already. openmpi-han: in jobs that "
@@ -194,10 +194,11 @@ constexpr Option own_options[] = {
              "the step's end). Must be on a local file system."},
     {.key = "directory.store", .member = &Settings::directory_store, .words = stores,
      .text = "Where the PMIx library, before version 5, keeps posted data and what it tells of jobs, in files that tasks "
-             "map. memory: in /dev/shm, if that is a file system in memory with 1 GiB free, and not under the local "
-             "backend; otherwise, and with base, in directory.base, where on a disk each PMIx_Init takes longer. Tasks in "
-             "a container that has the host's /tmp and a /dev/shm of its own need base, or go on with messages. What is "
-             "posted takes memory in either case."},
+             "map. memory: in /dev/shm, if that is a file system in memory with 1 GiB free beside two segments "
+             "(modex.segment_bytes), and not under the local backend; otherwise, and with base, in directory.base, where "
+             "on a disk each PMIx_Init takes longer. In memory each step takes 4 MiB on each host, and segments as they "
+             "fill. Tasks in a container that has the host's /tmp and a /dev/shm of its own need base, or go on with "
+             "messages; so do hosts where systemd-logind removes what users who log out have in /dev/shm (RemoveIPC)."},
     {.key = "log.level", .member = &Settings::log_level, .user = true, .words = log_levels,
      .text = "How much the daemon says."},
     {.key = "log.mail", .member = &Settings::log_mail, .path = Option::Path::program,

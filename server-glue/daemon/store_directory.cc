@@ -19,7 +19,7 @@ std::optional<StoreDirectory> StoreDirectory::create(const Settings &settings, c
     std::string base(StatusPage::store_base);
     struct statfs found {};
     if (::statfs(base.c_str(), &found) != 0 || found.f_type != TMPFS_MAGIC ||
-        found.f_bavail * static_cast<std::uint64_t>(found.f_bsize) < least_room)
+        found.f_bavail * static_cast<std::uint64_t>(found.f_bsize) < least_room + 2 * settings.modex_segment_bytes)
         return std::nullopt;
     auto made = PrivateDirectory::create(base + beside.path().substr(beside.path().rfind('/')));
     std::string link = beside.path() + "/store";

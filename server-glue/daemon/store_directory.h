@@ -1,6 +1,6 @@
 // The directory for libpmix' store of what is posted, in memory: on a disk each PMIx_Init, and the end of each step,
-// waits for the file system (contrib/doc/decisions/modex.md). It has the name of the daemon's private directory, so that
-// whoever removes that one of a daemon that was killed finds it, too (common/start/status_page.h).
+// waits for the file system (contrib/doc/decisions/modex.md). It has the name of the daemon's private directory, so
+// that whoever removes that one of a daemon that was killed finds it, too (common/start/status_page.h).
 //
 // The library and its clients know it by a link in the private directory. Programs may remove all that is in there (the
 // MPI_Finalize of Open MPI 4.1 does), and whoever comes behind them must not find a store of which a part is missing.
@@ -15,7 +15,7 @@ namespace pmixhost {
 
 class StoreDirectory {
   public:
-    // What must be free, in bytes.
+    // What must be free, in bytes, beside two segments (modex.segment_bytes), which take all of their memory at once.
     static constexpr std::uint64_t least_room = 1ull << 30;
 
     // For daemons whose private directory has a name of their own; `pmixhost run` chooses those of its daemons. None

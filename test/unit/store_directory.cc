@@ -49,11 +49,20 @@ void it_has_the_name_of_the_private_directory(void **) {
 }
 
 void where_there_can_be_no_link_there_is_none(void **) {
+    if (!has_room() || library_version().major >= 5)
+        skip();
     auto beside = PrivateDirectory::create_in("/tmp");
     std::string path = "/dev/shm" + beside->path().substr(4);
     std::ofstream(beside->path() + "/store") << "x";
     assert_false(StoreDirectory::create(Settings(), *beside).has_value());
     assert_int_equal(::access(path.c_str(), F_OK), -1);
+}
+
+void there_must_be_room_for_segments(void **) {
+    auto beside = PrivateDirectory::create_in("/tmp");
+    Settings settings;
+    settings.modex_segment_bytes = std::uint64_t{1} << 50;
+    assert_false(StoreDirectory::create(settings, *beside).has_value());
 }
 
 void there_is_none_where_the_site_does_not_want_it(void **) {
@@ -80,6 +89,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(it_has_the_name_of_the_private_directory),
         cmocka_unit_test(where_there_can_be_no_link_there_is_none),
+        cmocka_unit_test(there_must_be_room_for_segments),
         cmocka_unit_test(there_is_none_where_the_site_does_not_want_it),
         cmocka_unit_test(the_index_has_room_for_all_ranks),
     };
