@@ -10,9 +10,9 @@
 // A result of many bytes goes down in pieces, so that the root does not send all of it to each of its children: a host
 // tells its children that the collective is complete (CollectiveComplete), gives the pieces (CollectivePiece) to the
 // first one, and each hands them on to the next and to its own first one as they come. So nobody sends much more than
-// twice the result. Who has all of them says so to its parent (CollectiveTaken), which keeps them until all children have
-// said so; a child that goes, or fails, is skipped: its parent gives the pieces to the next one itself. Who knows that it is
-// complete does not fail any more because somebody goes.
+// twice the result. Who has all of them says so to its parent (CollectiveTaken), which keeps them until all children
+// have said so; a child that goes, or fails, is skipped: its parent gives the pieces to the next one itself. Who knows
+// that it is complete does not fail any more because somebody goes.
 //
 // Two hosts of a fence need no root: each tells the other what it has (CollectiveUp), and is complete with what it
 // hears, one message deep instead of two. Both must come to the same verdict, so who has told cannot fail alone: it

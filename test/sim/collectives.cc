@@ -316,7 +316,7 @@ void large_results_reach_all_but_the_dead(void **) {
     }
 }
 
-// A host is lost while a large result goes down a chain of eight, when all of it has been decided: everybody else has it.
+// A host is lost while a large result goes down a chain of eight, when all has been decided: everybody else has it.
 void a_chain_goes_on_behind_a_lost_host(void **) {
     std::set<HostIndex> lost_before_all_had_it;
     for (std::uint64_t seed = base_seed(); seed < base_seed() + 200; ++seed) {
