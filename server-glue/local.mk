@@ -59,6 +59,7 @@ server_glue_libglue_files = \
 	server-glue/iof/output_forward.h server-glue/iof/output_forward.cc \
 	server-glue/iof/iof_ask.h server-glue/iof/iof_upcall.cc \
 	server-glue/iof/input_flow.h server-glue/iof/input_flow.cc \
+	server-glue/iof/output_copies.h server-glue/iof/output_copies.cc \
 	server-glue/iof/output_flow.h server-glue/iof/output_flow.cc \
 	server-glue/iof/output_queue.h server-glue/iof/output_queue.cc \
 	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \

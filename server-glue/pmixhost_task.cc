@@ -86,24 +86,46 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
 }
 
 // A directory of a container is not there outside of it: then its prefix goes there.
-void enter_directory(int fd, const TaskApp &app) {
+// False: it is not in it.
+bool enter_directory(int fd, const TaskApp &app) {
     if (app.directory.empty() || ::chdir(app.directory.c_str()) == 0)
-        return;
+        return true;
     int error_number = errno;
     if (app.prefix.empty() || (error_number != ENOENT && error_number != ENOTDIR))
         fail(fd, 'd', error_number,
              fmt::format("cannot enter the directory {} for {}: {}", app.directory, app.program,
                          std::strerror(error_number)));
+    return false;
+}
+
+// A copy is the daemon's to make: a process of the step's would be killed with its last task, with what it has not yet
+// written.
+Result<void> lead_to(int fd, int stream, const std::string &file, bool only) {
+    if (only)
+        return lead_to_file(stream, file);
+    auto copy = lead_to_copy(stream, file);
+    if (!copy)
+        return copy.failure();
+    for (const UniqueFd *each : {&copy->writers, &copy->old_destination, &copy->file}) {
+        if (auto sent = send_descriptor(fd, "c", each->get()); !sent)
+            return sent;
+    }
+    return {};
 }
 
 // Relative names are of the directory that it is in.
-void lead_output(int fd, const TaskApp &app, std::uint32_t rank) {
+void lead_output(int fd, const TaskApp &app, std::uint32_t rank, bool entered) {
+    if (!entered && app.output.place != TaskOutput::Place::nowhere && !app.output.path.starts_with('/'))
+        fail(fd, 'o', ENOENT,
+             fmt::format("the output of {} cannot go to {}: its directory {} is not there outside of the container; "
+                         "give the file's whole path",
+                         app.program, app.output.path, app.directory));
     const char *nspace = getenv("PMIX_NAMESPACE");
     for (auto [stream, channel] : {std::pair(STDOUT_FILENO, "stdout"), std::pair(STDERR_FILENO, "stderr")}) {
         if (app.output.place == TaskOutput::Place::nowhere || (app.merge && stream == STDERR_FILENO))
             continue;
-        std::string file = output_file(app.output, nspace ? nspace : "", rank, channel);
-        if (auto led = lead_to_file(stream, file, !app.output.only); !led)
+        auto led = lead_to(fd, stream, output_file(app.output, nspace ? nspace : "", rank, channel), app.output.only);
+        if (!led)
             fail(fd, 'o', led.failure().kind == ErrorKind::denied ? EACCES : EIO,
                  fmt::format("the output of {} cannot go to a file: {}", app.program, led.failure().text));
     }
@@ -163,12 +185,11 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
     }
     const std::vector<std::string> outside = environment;
     apply_changes(app->changes, environment);
-    enter_directory(fd, *app);
+    bool entered = enter_directory(fd, *app);
     if (!app->prefix.empty() && !app->directory.empty())
         apply_changes({{EnvironmentChange::Kind::set, spawn_directory_variable, app->directory}}, environment);
     if (app->index_argv && !app->argv.empty())
         app->argv.front() += fmt::format("-{}", rank);
-    lead_output(fd, *app, rank);
     std::string file = find_command(fd, *app, environment, outside);
     bool stops = std::any_of(app->stop_on_exec.begin(), app->stop_on_exec.end(),
                              [rank](const auto &range) { return range.first <= rank && rank <= range.second; });
@@ -177,6 +198,7 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
              fmt::format("{} cannot be stopped at its first instruction: it is started with {} (the setting "
                          "spawn_prefix)",
                          app->program, app->prefix.front()));
+    lead_output(fd, *app, rank, entered);
     if (stops) {
         auto armed = arm_exec_stop();
         auto sent = armed ? send_descriptor(fd, "=", armed->get()) : Result<void>(armed.failure());
@@ -192,7 +214,12 @@ std::string find_command(int fd, TaskApp &app, const std::vector<std::string> &e
 } // namespace
 } // namespace pmixhost
 
-int main() {
+// Without arguments it becomes a program; with one it copies output, for the daemon (common/process/output_file.h).
+int main(int argc, char **argv) {
+    if (argc == 2 && !std::strcmp(argv[1], pmixhost::copy_argument)) {
+        pmixhost::copy_output();
+        return 0;
+    }
     try {
         pmixhost::become();
     } catch (const std::exception &) {

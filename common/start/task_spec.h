@@ -69,9 +69,13 @@ inline constexpr const char *spawn_directory_variable = "PMIXHOST_SPAWN_DIRECTOR
 //   "+"                  it is about to execute the program
 //   "="                  behind that, with the descriptor of common/process/exec_stop.h: it stops at the program's
 //                        first instruction
+//   "c"                  with a descriptor, three times for each stream that is to be copied: those of OutputCopy
+//                        (common/process/output_file.h), in their order
 //   "-STAGE ERRNO TEXT"  it could not (STAGE is d (directory), o (file of its output), p (program)
 //                        or s (itself)); it ends when
 //                        the other side closes
+// With this argument pmixhost-task does nothing but copy_output().
+inline constexpr const char *copy_argument = "--copy-output";
 inline constexpr std::string_view task_fd_variable = "PMIXHOST_TASK_FD";
 struct TaskStartFailure {
     char stage = 's';

@@ -28,7 +28,7 @@ void StepEnding::end(Result<void> result) {
 }
 
 void StepEnding::end_after_output(TimePoint ended) {
-    if (!services_.iof.holds_end(ended))
+    if (!services_.iof.holds_end(ended) && !services_.output_copies.holds_end(ended))
         return end({});
     output_end_ = context_.loop.after(std::chrono::milliseconds(5), [this, ended] { end_after_output(ended); });
 }

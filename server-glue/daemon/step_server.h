@@ -59,7 +59,7 @@ class StepServer final : private BackendListener {
     UniqueFd door_;
     PrivateDirectory directory_;
     std::optional<StoreDirectory> store_; // of the library
-    LibraryHolder library_;                 // early: what follows may hold answers
+    LibraryHolder library_;               // early: what follows may hold answers
     Upcalls upcalls_;
     StepPeers peers_;
     LaunchOutcome launch_outcome_;

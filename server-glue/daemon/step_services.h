@@ -12,6 +12,7 @@
 #include "server-glue/events/parent_news.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/step_groups.h"
+#include "server-glue/iof/output_copies.h"
 #include "server-glue/iof/step_iof.h"
 #include "server-glue/log/step_log.h"
 #include "server-glue/modex/step_modex.h"
@@ -42,7 +43,7 @@ struct StepServices {
           children_io(context, tools, session), tool_children(context, tools), children_ends(context, children),
           spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends),
           log(context), abort(context, groups), credentials(context.loop, context.log),
-          iof(context, tools, children_io), debug(context, events), job_end(context, events),
+          iof(context, tools, children_io), output_copies(context), debug(context, events), job_end(context, events),
           parent_news(context, events) {
         context.services = {&session,       &sets,        &fate,         &jobs,        &handing_over, &modex,
                             &collectives,   &connect,     &publish,      &queries,     &tools,        &desks,
@@ -77,6 +78,7 @@ struct StepServices {
     StepAbort abort;
     CredentialService credentials;
     StepIof iof;
+    OutputCopies output_copies; // hears of nothing
     StepDebug debug;
     JobEnd job_end;
     ParentNews parent_news;

@@ -74,6 +74,11 @@ bool library_limits_messages() {
     return library_version() >= LibraryVersion{6, 1, 0};
 }
 
+// pmix_iof_process_iof of src/common/pmix_iof.c
+bool library_marks_forwarded_output_twice() {
+    return is_in({5, 0, 4}, {5, 0, 11}) || is_in({6, 0, 0}, {6, 1, 0});
+}
+
 // _grpcbfunc, there
 bool library_drops_members_of_partial_groups() {
     return library_version() >= LibraryVersion{4, 2, 4};

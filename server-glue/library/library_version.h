@@ -37,6 +37,9 @@ bool library_drops_refusals_of_connected_servers();
 bool library_hides_refused_events();
 // A message of more than 32 MiB ends the connection that it came on.
 bool library_limits_messages();
+// The server, too, marks what goes to a tool as the tool's spawn said (tag, time, XML), by the tool's name and often by
+// the other channel.
+bool library_marks_forwarded_output_twice();
 // Clients hear of a group's members only together with PMIX_SUCCESS.
 bool library_drops_members_of_partial_groups();
 

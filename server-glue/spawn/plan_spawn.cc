@@ -159,6 +159,8 @@ class Planner {
         out.output = wishes.output;
         if (wishes.output_pattern && out.output.place == TaskOutput::Place::file)
             out.output.place = TaskOutput::Place::pattern;
+        if (auto no = check_output(out.output, static_cast<std::uint64_t>(count)))
+            return no;
         out.first = tasks_;
         out.count = static_cast<std::uint32_t>(count);
         for (StopPlace place : wishes.stops)
@@ -168,6 +170,20 @@ class Planner {
         tasks_ += out.count;
         plan_.apps.push_back(std::move(out));
         wishes_of_app_.push_back(std::move(wishes));
+        return {};
+    }
+
+    // Of several processes each needs files of its own.
+    Verdict check_output(const TaskOutput &output, std::uint64_t count) const {
+        bool is_one_name = output.place == TaskOutput::Place::pattern && output.path.find("%r") == std::string::npos;
+        bool is_taken = std::any_of(plan_.apps.begin(), plan_.apps.end(), [&](const TaskApp &other) {
+            return other.output.place == TaskOutput::Place::pattern && other.output.path == output.path;
+        });
+        if (is_one_name && (count > 1 || is_taken))
+            return refuse_spawn(PMIX_ERR_BAD_PARAM,
+                                "the output of several processes cannot go to one file, {}: %r in its name becomes the "
+                                "rank",
+                                output.path);
         return {};
     }
 

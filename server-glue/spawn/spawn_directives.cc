@@ -113,11 +113,13 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_TAG_OUTPUT, honoured),
     PMIXHOST_SPAWN(PMIX_IOF_TAG_OUTPUT, honoured),
     PMIXHOST_SPAWN(PMIX_IOF_RANK_OUTPUT, honoured),
-    PMIXHOST_SPAWN(PMIX_IOF_TAG_DETAILED_OUTPUT, missing),
-    PMIXHOST_SPAWN(PMIX_IOF_TAG_FULLNAME_OUTPUT, missing),
-    PMIXHOST_SPAWN(PMIX_TIMESTAMP_OUTPUT, missing),
-    PMIXHOST_SPAWN(PMIX_IOF_TIMESTAMP_OUTPUT, missing),
-    PMIXHOST_SPAWN(PMIX_IOF_XML_OUTPUT, missing),
+    PMIXHOST_SPAWN(PMIX_IOF_TAG_DETAILED_OUTPUT, tools_library),
+    PMIXHOST_SPAWN(PMIX_IOF_TAG_FULLNAME_OUTPUT, tools_library),
+    PMIXHOST_SPAWN(PMIX_TIMESTAMP_OUTPUT, tools_library),
+    PMIXHOST_SPAWN(PMIX_IOF_TIMESTAMP_OUTPUT, tools_library),
+    PMIXHOST_SPAWN(PMIX_IOF_XML_OUTPUT, tools_library),
+    PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_RAW, tools_library),
+    PMIXHOST_SPAWN(PMIX_IOF_LOCAL_OUTPUT, tools_library),
     PMIXHOST_SPAWN(PMIX_OUTPUT_TO_FILE, honoured),
     PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_TO_FILE, honoured),
     PMIXHOST_SPAWN(PMIX_OUTPUT_TO_DIRECTORY, honoured),
@@ -195,12 +197,22 @@ std::uint8_t forwarded_channels(std::span<const wire::SpawnDirective> directives
     return channels;
 }
 
+bool is_about_output_files(std::string_view key) {
+    static constexpr std::string_view keys[] = {
+        PMIX_OUTPUT_TO_FILE, PMIX_IOF_OUTPUT_TO_FILE, PMIX_OUTPUT_TO_DIRECTORY, PMIX_IOF_OUTPUT_TO_DIRECTORY,
+        PMIX_OUTPUT_NOCOPY,  PMIX_IOF_FILE_ONLY,      PMIX_IOF_FILE_PATTERN,
+    };
+    return std::find(std::begin(keys), std::end(keys), key) != std::end(keys);
+}
+
 void leave_formats_to_library(wire::SpawnRequest &of_tool) {
-    if ((forwarded_channels(of_tool.directives) & (PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL)) == 0)
+    constexpr std::uint8_t output = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL;
+    if ((forwarded_channels(of_tool.directives) & output) != output)
         return;
     static constexpr std::string_view formats[] = {
         PMIX_TAG_OUTPUT,      PMIX_IOF_TAG_OUTPUT,   PMIX_IOF_TAG_DETAILED_OUTPUT, PMIX_IOF_TAG_FULLNAME_OUTPUT,
         PMIX_IOF_RANK_OUTPUT, PMIX_TIMESTAMP_OUTPUT, PMIX_IOF_TIMESTAMP_OUTPUT,    PMIX_IOF_XML_OUTPUT,
+        PMIX_IOF_OUTPUT_RAW,  PMIX_IOF_LOCAL_OUTPUT,
     };
     std::erase_if(of_tool.directives, [](const auto &directive) {
         return std::find(std::begin(formats), std::end(formats), directive.key) != std::end(formats);

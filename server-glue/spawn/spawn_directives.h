@@ -13,6 +13,7 @@ struct SpawnAttribute {
     enum class Treatment {
         honoured,       // it has its effect
         library,        // the PMIx library does it, or it tells the host nothing
+        tools_library,  // done by the library of a tool that the output is forwarded to; otherwise missing
         missing,        // refused when required, without effect otherwise
         always_refused, // without it something else would be run than was asked for
     };
@@ -30,8 +31,12 @@ std::uint8_t forwarded_channel(std::string_view key);
 // All that are asked for.
 std::uint8_t forwarded_channels(std::span<const wire::SpawnDirective> directives);
 
+// Is it PMIX_IOF_OUTPUT_TO_FILE or of its kin?
+bool is_about_output_files(std::string_view key);
+
 // What is forwarded to a tool its library prints, with the marks that the tool's request names (tag, rank, time, XML):
-// takes these directives from such a request. Nobody else does that where a process is the caller, or the RM prints.
+// takes these directives from such a request, if both streams are forwarded. Nobody else makes such marks where a
+// process is the caller, or the RM prints.
 void leave_formats_to_library(wire::SpawnRequest &of_tool);
 
 } // namespace pmixhost

@@ -71,7 +71,8 @@ Verdict WishReader::missing(const wire::SpawnDirective &d, std::string_view what
 Verdict WishReader::read(const wire::SpawnDirective &d, Wishes &wishes, bool of_job) {
     of_job_ = of_job;
     const SpawnAttribute *known = find_spawn_attribute(d.key);
-    if (!known || known->treatment == SpawnAttribute::Treatment::missing)
+    if (!known || known->treatment == SpawnAttribute::Treatment::missing ||
+        known->treatment == SpawnAttribute::Treatment::tools_library)
         return missing(d, known ? known->name : "");
     if (known->treatment == SpawnAttribute::Treatment::library)
         return {};

@@ -4,6 +4,7 @@
 #include "common/wire/session_messages.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/library/inner_client.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/spawn/debugger_daemons.h"
 #include "server-glue/spawn/spawn_directives.h"
@@ -79,7 +80,7 @@ void StepSpawn::spawn(SpawnAsk ask) {
     // The children's hosts tell this one of ends through the session.
     if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(), asks_for_ends))
         session_.come();
-    if (of_tools_.connection_of(ask.caller))
+    if (of_tools_.connection_of(ask.caller) && !library_marks_forwarded_output_twice())
         leave_formats_to_library(ask.request);
     if (auto daemons = take_daemons(ask.request)) {
         if (!context_.may(ask.caller, policy::Action::debug)) // before the job has started for nothing

@@ -44,6 +44,8 @@ class LocalTasks {
         std::function<void(Rank, UniqueFd armed, std::function<void(bool)> stands)> await_exec_stop;
         // Likewise: a task could not execute its program. It waits until `task` is dropped.
         std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
+        // Only in a spawned step: what the task writes is to be copied from now on (common/process/output_file.h).
+        std::function<void(Rank, OutputCopy)> copy_output;
         // Empty: tasks keep their standard streams.
         TaskDoor::TakeStreams take_streams;
     };

@@ -1,8 +1,8 @@
 // What a process writes to its standard output goes to a file, and on to where it went as well if that is wanted.
 #include "common/process/output_file.h"
-#include "common/base/fd_pair.h"
 #include "common/start/task_output.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
@@ -32,7 +32,8 @@ struct Done {
     int code = -1;
 };
 
-// A process whose standard output leads to `path`; it then does `work`, whose result is its exit code.
+// A process whose standard output leads to `path`; it then does `work`, whose result is its exit code. With a copy this
+// process has a second one make it, as a daemon does.
 Done run(const std::string &path, bool copy, const std::function<int()> &work) {
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -41,8 +42,23 @@ Done run(const std::string &path, bool copy, const std::function<int()> &work) {
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        auto led = lead_to_file(STDOUT_FILENO, path, copy);
-        _exit(led ? work() : led.failure().kind == ErrorKind::denied ? 77 : 78);
+        if (!copy) {
+            auto led = lead_to_file(STDOUT_FILENO, path);
+            _exit(led ? work() : 78);
+        }
+        auto led = lead_to_copy(STDOUT_FILENO, path);
+        if (!led)
+            _exit(78);
+        if (fork() == 0) {
+            dup2(led->writers.get(), copy_writers);
+            dup2(led->old_destination.get(), copy_old_destination);
+            dup2(led->file.get(), copy_file);
+            closefrom(copy_file + 1);
+            copy_output();
+            _exit(0);
+        }
+        *led = {};
+        _exit(work());
     }
     close(ends[1]);
     Done done;
@@ -93,38 +109,18 @@ void a_copy_goes_on(void **) {
     assert_true(content(path) == bytes);
 }
 
-// The program that is executed next may wait for any child, and its daemon for the end of other descriptors.
-void who_copies_is_no_child_and_holds_nothing(void **) {
+// A script's `echo >/dev/stderr` opens it anew.
+void who_opens_it_again_leaves_no_hole(void **) {
     Directory directory;
-    auto done = run(directory.path + "/out", true, [] {
-        if (waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD)
-            return 1;
-        return write_out("good");
-    });
-    assert_int_equal(done.code, 0);
-    assert_string_equal(done.printed.c_str(), "good");
-
-    int held[2], old[2];
-    assert_int_equal(pipe(held), 0);
-    assert_int_equal(pipe2(old, O_CLOEXEC), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        dup2(old[1], STDOUT_FILENO);
-        if (!lead_to_file(STDOUT_FILENO, directory.path + "/out", true))
-            _exit(1);
-        close(held[1]); // as its execve(2) would
-        while (true)
-            pause();
-    }
-    close(held[1]);
-    close(old[1]);
-    char byte;
-    assert_int_equal(read(held[0], &byte, 1), 0); // though the process, and so whoever copies, lives
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-    assert_int_equal(read(old[0], &byte, 1), 0);
-    close(held[0]);
-    close(old[0]);
+    std::string path = directory.path + "/out";
+    assert_int_equal(run(path, false,
+                         [&path] {
+                             int again = open(path.c_str(), O_WRONLY | O_APPEND);
+                             return write_out("one ") + (write(again, "two ", 4) != 4) + write_out("three");
+                         })
+                         .code,
+                     0);
+    assert_string_equal(content(path).c_str(), "one two three");
 }
 
 void a_full_disk_is_told_once(void **) {
@@ -143,7 +139,7 @@ void what_cannot_be_opened_is_refused(void **) {
     Directory directory;
     std::ofstream(directory.path + "/file") << "x";
     assert_int_equal(run(directory.path + "/file/out", false, [] { return 0; }).code, 78);
-    auto refused = lead_to_file(STDOUT_FILENO, directory.path + "/file/out", false);
+    auto refused = lead_to_file(STDOUT_FILENO, directory.path + "/file/out");
     assert_string_equal(refused.failure().text.c_str(), (directory.path + "/file/out: Not a directory").c_str());
 }
 
@@ -164,7 +160,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(all_goes_to_the_file),
         cmocka_unit_test(a_copy_goes_on),
-        cmocka_unit_test(who_copies_is_no_child_and_holds_nothing),
+        cmocka_unit_test(who_opens_it_again_leaves_no_hole),
         cmocka_unit_test(a_full_disk_is_told_once),
         cmocka_unit_test(what_cannot_be_opened_is_refused),
         cmocka_unit_test(files_have_the_standards_names),

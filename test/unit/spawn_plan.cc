@@ -369,6 +369,14 @@ void output_goes_to_files(void **) {
     check(outputs(ask(1, {text(PMIX_IOF_OUTPUT_TO_FILE, "")})), bad);
     check(outputs(ask(1, {flag(PMIX_IOF_OUTPUT_TO_FILE)})), bad);
     check(outputs(ask(1, {text(PMIX_IOF_FILE_ONLY, "f")})), bad);
+    auto pattern = [](int count, const char *name) {
+        return ask(count, {text(PMIX_IOF_OUTPUT_TO_FILE, name), flag(PMIX_IOF_FILE_PATTERN)});
+    };
+    check(outputs(pattern(2, "f-%n")), bad); // one file of both
+    check(outputs(pattern(2, "f-%r")), line(Place::pattern, "f-%r").c_str());
+    auto same = pattern(1, "f-%n");
+    same.apps.push_back(same.apps[0]);
+    check(outputs(same), bad);
     auto two = ask(1, {text(PMIX_IOF_OUTPUT_TO_FILE, "f")});
     two.apps.push_back(two.apps[0]);
     two.apps[1].directives = {text(PMIX_IOF_OUTPUT_TO_DIRECTORY, "d")};
@@ -383,10 +391,13 @@ void a_tools_library_formats_what_is_forwarded_to_it(void **) {
     check(placed(request), no);
     request.directives.push_back(flag(PMIX_FWD_STDIN));
     leave_formats_to_library(request);
-    assert_int_equal(request.directives.size(), 3);
     request.directives.push_back(flag(PMIX_FWD_STDERR));
+    leave_formats_to_library(request); // of standard output srun prints lines, and may label them
+    assert_int_equal(request.directives.size(), 4);
+    request.directives.push_back(flag(PMIX_FWD_STDOUT));
+    request.directives.push_back(flag(PMIX_IOF_OUTPUT_RAW, true));
     leave_formats_to_library(request);
-    assert_int_equal(request.directives.size(), 2);
+    assert_int_equal(request.directives.size(), 3);
 }
 
 void a_start_is_told_from_a_failure(void **) {

@@ -20,6 +20,10 @@ struct Wish {
     std::string output; // a file's name, or empty
 };
 
+bool is_pattern(const std::string &file) {
+    return file.find("%r") != std::string::npos || file.find("%n") != std::string::npos;
+}
+
 std::string spawn(Wish wish) {
     std::vector<char *> argv;
     for (auto &word : wish.program)
@@ -39,9 +43,11 @@ std::string spawn(Wish wish) {
     if (!wish.output.empty()) {
         PMIX_INFO_LOAD(&directives[count++], PMIX_IOF_OUTPUT_TO_FILE, wish.output.data(), PMIX_STRING);
         yes(PMIX_IOF_FILE_ONLY);
-        if (wish.output.find("%r") != std::string::npos || wish.output.find("%n") != std::string::npos)
+        if (is_pattern(wish.output))
             yes(PMIX_IOF_FILE_PATTERN);
     }
+    for (std::size_t i = 1; i < count; ++i)
+        PMIX_INFO_REQUIRED(&directives[i]); // a daemon that is older refuses them then, instead of doing without
     pmix_status_t status = PMIx_Spawn(directives, count, &app, 1, nspace);
     for (std::size_t i = 0; i < count; ++i)
         PMIX_INFO_DESTRUCT(&directives[i]);
@@ -83,6 +89,11 @@ int spawn_command(const Words &words) {
     if (dashes == words.end() || dashes + 1 == words.end())
         return refuse_spawn(exit_usage, "which program? It stands behind --");
     wish.program.assign(dashes + 1, words.end());
+    if (wish.processes > 1 && is_pattern(wish.output) && wish.output.find("%r") == std::string::npos)
+        return refuse_spawn(exit_usage,
+                            fmt::format("--output {}: several processes cannot write to one file; %r in its "
+                                        "name becomes the rank",
+                                        printable(wish.output)));
     std::error_code failed;
     if (wish.directory.empty())
         wish.directory = std::filesystem::current_path(failed);

@@ -30,6 +30,7 @@ refused() { # DESCRIPTION STATUS ARGUMENT ...
 }
 refused "a file that cannot be made" PMIX_ERR_JOB_FAILED_TO_LAUNCH pmix.iof.file=/proc/none/out
 like "and why" "$output" 'cannot go to a file: /proc/none/out.*: No such file or directory'
+refused "one file for two" PMIX_ERR_BAD_PARAM count=2 pmix.iof.file=one-%n pmix.iof.fpt=yes
 refused "a file and a directory at once" PMIX_ERR_BAD_PARAM pmix.iof.file=one pmix.iof.dir=other
 [[ $backend == local ]] || ok "nothing is left" no_litter 30
 done_testing

@@ -36,6 +36,16 @@ run_srun -N2 -n2 "$PMIXHOST_CLIENTS/cleanup" job exit ok "$test_dir/file" file="
 ok "the daemon comes to its end: a file goes that was to go with the job" \
     eval 'all_ok 2 && until_true 15 [ ! -e "$test_dir/file" ]'
 
+# What is left in its pipes when a spawned process ends is not killed with it.
+mkdir -m 1777 "$test_dir/kept"
+for i in 1 2 3; do
+    # shellcheck disable=SC2016 # for the child's shell
+    run salloc -Q -N1 -n4 srun "$mpi" -N1 -n1 "$PMIXHOST_CLIENTS/spawn" cwd="$test_dir/kept" "pmix.iof.file!=$i" -- \
+        /bin/sh -c 'head -c 300000 /dev/zero | tr "\\0" x; exec head -c 50000 /dev/zero'
+    all_kept() { [[ $(cat "$test_dir/kept/$i".*.0.stdout | wc -c) == 350000 ]]; }
+    ok "all that it wrote is in its file, $i" until_true 20 all_kept
+done
+
 run_srun -N2 -n2 sh -c 'kill -KILL $$'
 ok "a step that fails" failed
 ok "nothing is left of it either" no_litter 30
