@@ -62,10 +62,12 @@ struct CollectiveComplete {
     Bytes signature;
     std::uint64_t sequence = 0;
     std::uint32_t count = 0;
+    std::uint32_t total = 0;
     static constexpr void fields(auto &&field) {
         field(&CollectiveComplete::signature, "signature", "as in CollectiveUp");
         field(&CollectiveComplete::sequence, "sequence", "as in CollectiveUp");
         field(&CollectiveComplete::count, "count", "how many pieces there are");
+        field(&CollectiveComplete::total, "total", "bytes of all of them");
     }
 };
 struct CollectivePiece {
@@ -76,13 +78,15 @@ struct CollectivePiece {
     std::uint64_t sequence = 0;
     std::uint32_t index = 0;
     std::uint32_t count = 0;
+    std::uint32_t total = 0;
     Bytes bytes;
     static constexpr void fields(auto &&field) {
         field(&CollectivePiece::signature, "signature", "as in CollectiveUp");
         field(&CollectivePiece::sequence, "sequence", "as in CollectiveUp");
         field(&CollectivePiece::index, "index", "which piece, from 0");
-        field(&CollectivePiece::count, "count", "how many pieces there are");
-        field(&CollectivePiece::bytes, "bytes", "of the encoded CollectiveDown");
+        field(&CollectivePiece::count, "count", "as in CollectiveComplete");
+        field(&CollectivePiece::total, "total", "as in CollectiveComplete");
+        field(&CollectivePiece::bytes, "bytes", "of the encoded CollectiveDown; all but the last have as many");
     }
 };
 struct CollectiveTaken {

@@ -195,7 +195,8 @@ class Collectives {
     bool ends_with_the_dead(TimePoint now, Record &record, std::uint64_t sequence);
     // The instance that a message of a result is for; null, and counted, where it is for none.
     Instance *waiting_for_result(Record *record, std::uint64_t sequence);
-    void begin_pieces(Record &record, std::uint64_t sequence, Instance &instance, std::uint32_t count);
+    bool begin_pieces(Record &record, std::uint64_t sequence, Instance &instance, std::uint32_t count,
+                      std::uint32_t total);
     void hand_down(Record &record, std::uint64_t sequence, std::shared_ptr<ResultPieces> pieces);
     void feed(HandedDown &handed, HostIndex child);
     void skip(Record &record, std::uint64_t sequence, HostIndex child);

@@ -18,13 +18,9 @@ Collectives::Instance *Collectives::waiting_for_result(Record *record, std::uint
 void Collectives::on_complete(HostIndex from, const wire::CollectiveComplete &message) {
     Record *record = record_for(message.signature, nullptr);
     Instance *instance = waiting_for_result(record, message.sequence);
-    if (!instance)
-        return;
-    if (from != record->parent || message.count == 0 || message.count > ResultPieces::most) {
+    if (instance &&
+        (from != record->parent || !begin_pieces(*record, message.sequence, *instance, message.count, message.total)))
         ++dropped_;
-        return;
-    }
-    begin_pieces(*record, message.sequence, *instance, message.count);
 }
 
 void Collectives::on_piece(HostIndex from, const wire::CollectivePiece &message, SharedBytes payload) {
@@ -33,12 +29,8 @@ void Collectives::on_piece(HostIndex from, const wire::CollectivePiece &message,
     if (!instance)
         return;
     bool from_above = from == record->parent || record->elders.contains(from);
-    if (!from_above || message.count == 0 || message.count > ResultPieces::most || message.index >= message.count) {
-        ++dropped_;
-        return;
-    }
-    begin_pieces(*record, message.sequence, *instance, message.count);
-    if (message.count != instance->pieces->count() || !instance->pieces->add(message.index, payload)) {
+    if (!from_above || !begin_pieces(*record, message.sequence, *instance, message.count, message.total) ||
+        !instance->pieces->add(message, payload)) {
         ++dropped_;
         return;
     }
@@ -60,7 +52,7 @@ void Collectives::complete_with_pieces(Record &record, std::uint64_t sequence) {
         busy_.erase(record.order);
     hosts_.send(record.parent, wire::CollectiveTaken::type,
                 share(wire::encode(wire::CollectiveTaken{record.key, sequence})));
-    auto down = node.mapped().pieces->result();
+    auto down = node.mapped().pieces->take_result();
     if (!down || down->signature != record.key || down->sequence != sequence || down->status != PMIX_SUCCESS)
         return node.mapped().reply(PMIX_ERROR, nullptr); // what a daemon of ours never sends
     node.mapped().reply(PMIX_SUCCESS,
@@ -76,19 +68,25 @@ void Collectives::on_taken(HostIndex from, const wire::CollectiveTaken &message)
     taken_by(*record, message.sequence, from);
 }
 
-// What comes goes on from now on.
-void Collectives::begin_pieces(Record &record, std::uint64_t sequence, Instance &instance, std::uint32_t count) {
+// What comes goes on from now on. False: there is no such result.
+bool Collectives::begin_pieces(Record &record, std::uint64_t sequence, Instance &instance, std::uint32_t count,
+                               std::uint32_t total) {
     if (instance.pieces)
-        return;
-    instance.pieces = std::make_shared<ResultPieces>(count);
+        return true;
+    auto expected = ResultPieces::expect(count, total);
+    if (!expected)
+        return false;
+    instance.pieces = std::make_shared<ResultPieces>(std::move(*expected));
     instance.probe_at = TimePoint::max();
     hand_down(record, sequence, instance.pieces);
+    return true;
 }
 
 void Collectives::hand_down(Record &record, std::uint64_t sequence, std::shared_ptr<ResultPieces> pieces) {
     HandedDown handed;
     handed.pieces = std::move(pieces);
-    auto complete = share(wire::encode(wire::CollectiveComplete{record.key, sequence, handed.pieces->count()}));
+    auto complete = share(
+        wire::encode(wire::CollectiveComplete{record.key, sequence, handed.pieces->count(), handed.pieces->total()}));
     for (HostIndex child : record.children) {
         if (hosts_.send(child, wire::CollectiveComplete::type, complete))
             handed.awaited.insert(child);

@@ -1,9 +1,10 @@
 /* How long a fence takes with what belongs to it, and what the servers of rank 0's host work for it. All ranks do the
  * same in turn, so that the time from one fence's end to the next one's is that of all, however they share the waiting.
- * usage: bench_fence COUNT
+ * usage: bench_fence COUNT [BYTES ...]
  * Prints one line for each kind: "fence KIND MEDIAN_US LOWEST_US CPU_US".
  *   nodata   without data         empty    collecting, nothing to collect
- *   64, 4096 put, commit and fence, collecting so many bytes of each rank */
+ *   64, 4096 put, commit and fence, collecting so many bytes of each rank; with BYTES these alone, of which nothing can
+ *            be compressed */
 #include "client.h"
 
 #include <ctype.h>
@@ -59,6 +60,9 @@ static void measure(const char *kind, unsigned count, bool collect, size_t bytes
     double last = now();
     for (unsigned i = 0; i < count; i++) {
         if (bytes) {
+            if (bytes > 4096 && i == 0)
+                for (size_t at = 1; at < bytes; at++)
+                    data[at] = (char)random();
             /* the same key, because a collecting fence carries all that was ever committed */
             data[0] = (char)i;
             put_bytes("bench", data, bytes);
@@ -80,7 +84,12 @@ int main(int argc, char **argv) {
     begin(300);
     if (count < 1 || count > 10000)
         fail("COUNT is 1 to 10000");
+    srandom(me.rank + 1);
     measure("warm", 5, true, 0);
+    for (int i = 2; i < argc; i++)
+        measure(argv[i], count, true, (size_t)atol(argv[i]));
+    if (argc > 2)
+        pass();
     measure("nodata", count, false, 0);
     measure("empty", count, true, 0);
     measure("64", count, true, 64);

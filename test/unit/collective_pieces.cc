@@ -109,7 +109,7 @@ void a_small_result_is_one_message(void **) {
 void pieces_go_on_as_they_come(void **) {
     Waiting host(1);
     auto pieces = result();
-    host.c.on_complete(0, {key(), 0, pieces.count()});
+    host.c.on_complete(0, {key(), 0, pieces.count(), pieces.total()});
     assert_int_equal(host.port.last_to<wire::CollectiveComplete>(6).count, pieces.count());
     std::size_t sent = 0;
     for (const auto &piece : pieces.all()) {
@@ -142,7 +142,7 @@ void the_order_and_who_sends_do_not_matter(void **) {
 void who_knows_that_it_is_complete_waits_on(void **) {
     Waiting host(3);
     auto pieces = result();
-    host.c.on_complete(0, {key(), 0, pieces.count()});
+    host.c.on_complete(0, {key(), 0, pieces.count(), pieces.total()});
     host.port.member_gone = true;
     host.c.on_local_process_gone(start);
     host.c.on_host_gone(start, 2);
@@ -157,7 +157,7 @@ void who_knows_that_it_is_complete_waits_on(void **) {
 void who_fails_all_the_same_says_so_and_keeps_nothing(void **) {
     Waiting host(1);
     auto pieces = result();
-    host.c.on_complete(0, {key(), 0, pieces.count()});
+    host.c.on_complete(0, {key(), 0, pieces.count(), pieces.total()});
     host.piece(0, pieces.all().front());
     host.c.on_down(0, {key(), 0, PMIX_ERR_TIMEOUT, {}}, share(""));
     assert_int_equal(host.port.completed.at(1), PMIX_ERR_TIMEOUT);
@@ -177,7 +177,8 @@ void lies_are_dropped(void **) {
     };
     lie(4, second); // behind this one
     lie(6, second); // another one's child
-    for (auto [index, count] : {std::pair(0u, 0u), {7u, 7u}, {0u, ResultPieces::most + 1}, {0u, UINT32_MAX}}) {
+    for (auto [index, count] :
+         {std::pair(0u, 0u), {second.count, second.count}, {0u, second.total + 1}, {0u, UINT32_MAX}}) {
         auto absurd = second;
         absurd.index = index;
         absurd.count = count;
@@ -193,12 +194,21 @@ void lies_are_dropped(void **) {
     auto other = second;
     other.count += 1;
     lie(2, other);
-    host.c.on_complete(2, {key(), 0, pieces.count()}); // not its parent
-    host.c.on_complete(0, {key(), 0, 0});
-    host.c.on_complete(0, {key(), 3, pieces.count()});
+    other = second;
+    other.total -= 1;
+    lie(2, other);
+    other = second;
+    other.bytes += 'x';
+    lie(2, other);
+    host.c.on_complete(2, {key(), 0, pieces.count(), pieces.total()}); // not its parent
+    host.c.on_complete(0, {key(), 3, pieces.count(), pieces.total()});
     host.c.on_taken(2, {key(), 0}); // hands nothing down
-    assert_int_equal(host.c.dropped_messages(), lies + 4);
+    assert_int_equal(host.c.dropped_messages(), lies + 3);
     assert_true(host.port.completed.empty());
+    Waiting other_host(3);
+    other_host.c.on_complete(0, {key(), 0, 0, 0});
+    other_host.c.on_complete(0, {key(), 0, pieces.total() + 1, pieces.total()});
+    assert_int_equal(other_host.c.dropped_messages(), 2);
     // What is no result at all ends the collective with an error, and nothing else.
     Waiting deceived(3);
     auto no_result = ResultPieces::cut(key(), 0, "no message", 4);
@@ -208,14 +218,28 @@ void lies_are_dropped(void **) {
 }
 
 void a_result_is_cut_and_put_together(void **) {
-    wire::CollectiveDown down{key(), 7, PMIX_SUCCESS, {{2, Bytes(1'000'000, 'z')}}};
+    wire::CollectiveDown down{key(), 7, PMIX_SUCCESS, {{2, Bytes(100'003, 'z')}}};
     Bytes bytes = wire::encode(down);
-    for (std::size_t each : {std::size_t{1}, std::size_t{999}, bytes.size(), bytes.size() + 1}) {
+    for (std::size_t each :
+         {std::size_t{1}, std::size_t{7}, std::size_t{999}, bytes.size() / 2, bytes.size(), bytes.size() + 1}) {
         auto pieces = ResultPieces::cut(key(), 7, bytes, each);
-        assert_true(pieces.whole() && pieces.count() <= ResultPieces::most);
-        auto again = pieces.result();
+        assert_true(pieces.whole() && pieces.count() <= ResultPieces::most && pieces.total() == bytes.size());
+        auto taken = ResultPieces::expect(pieces.count(), pieces.total());
+        assert_true(taken.has_value());
+        // From both ends.
+        auto all = pieces.all();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const auto &one = i % 2 ? all[all.size() - 1 - i / 2] : all[i / 2];
+            assert_true(taken->add(*wire::decode<wire::CollectivePiece>(*one), one));
+            assert_false(taken->add(*wire::decode<wire::CollectivePiece>(*one), one));
+        }
+        assert_true(taken->whole());
+        auto again = taken->take_result();
         assert_true(again && again->sequence == 7 && again->contributions.at(0).data == down.contributions[0].data);
     }
+    for (auto [count, total] :
+         {std::pair(0u, 0u), {1u, 0u}, {5u, 4u}, {4u, 5u}, {ResultPieces::most + 1, 1u << 20}, {1u, UINT32_MAX}})
+        assert_false(ResultPieces::expect(count, total).has_value());
 }
 
 } // namespace
