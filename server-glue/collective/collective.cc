@@ -183,12 +183,9 @@ void Collectives::cross_job_done(const Bytes &key, std::uint64_t sequence, std::
     std::vector<wire::Contribution> all;
     if (record.signature.kind != CollectiveKind::connect)
         all = std::move(at->second.contributions);
-    std::size_t total = key.size();
     for (auto &part : parts)
         all.push_back(std::move(part));
-    for (const auto &part : all)
-        total += part.data.size() + 8;
-    if (total > wire::frame_limit) // the others have theirs, and that is all they need
+    if (!fits(record, all)) // the others have theirs, and that is all they need
         return finish(record, sequence, PMIX_ERR_OUT_OF_RESOURCE, nullptr);
     complete_all(record, sequence, std::move(all));
 }
@@ -224,17 +221,18 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
         if (contributions)
             down.contributions = *contributions;
         auto payload = share(wire::encode(down));
-        if (status == PMIX_SUCCESS && payload->size() >= piece_sizes_.from) {
-            hand_down(
-                record, sequence,
-                std::make_shared<ResultPieces>(ResultPieces::cut(record.key, sequence, *payload, piece_sizes_.each)));
+        // The key is in each piece, and may be long.
+        if (status == PMIX_SUCCESS && payload->size() - record.key.size() >= piece_sizes_.from) {
+            std::size_t each = std::max(piece_sizes_.each, 8 * record.key.size());
+            hand_down(record, sequence,
+                      std::make_shared<ResultPieces>(ResultPieces::cut(record.key, sequence, *payload, each)));
         } else {
             for (HostIndex child : record.children)
                 hosts_.send(child, wire::CollectiveDown::type, payload);
         }
     }
-    if (status != PMIX_SUCCESS && record.handed_down.erase(sequence) != 0 && record.handed_down.empty())
-        handing_down_.erase(record.order); // the children have just been told that it has failed
+    if (status != PMIX_SUCCESS)
+        forget_handed_down(record, sequence); // the children have just been told that it has failed
     auto node = record.instances.extract(sequence);
     if (record.instances.empty())
         busy_.erase(record.order);
@@ -343,6 +341,10 @@ void Collectives::on_up(TimePoint now, HostIndex from, wire::CollectiveUp messag
         return;
     }
     Instance &instance = instance_for(now, *record, message.sequence);
+    if (instance.pieces) {
+        ++dropped_; // it is complete
+        return;
+    }
     if (message.status != PMIX_SUCCESS && record->partner != no_host)
         return on_partner_failed(*record, message);
     if (message.status != PMIX_SUCCESS)
@@ -383,6 +385,7 @@ void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBy
     }
     for (HostIndex child : record->children)
         hosts_.send(child, wire::CollectiveDown::type, payload);
+    forget_handed_down(*record, message.sequence);
     auto node = record->instances.extract(found);
     if (record->instances.empty())
         busy_.erase(record->order);
@@ -392,6 +395,8 @@ void Collectives::on_down(HostIndex from, wire::CollectiveDown message, SharedBy
 
 void Collectives::on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message) {
     Record *record = record_for(message.signature, nullptr);
+    if (record && record->handed_down.contains(message.sequence))
+        return feed_who_waits(now, *record, message.sequence);
     if (!record || from != (record->partner != no_host ? record->partner : record->parent) ||
         message.sequence >= record->next_sequence + max_ahead || finished(*record, message.sequence)) {
         ++dropped_;
@@ -425,8 +430,7 @@ void Collectives::on_host_gone(TimePoint now, HostIndex host) {
                 continue;
             if (at->second.pieces) {
                 if (host == record->parent) { // the others have their pieces, or get them from it no more
-                    at->second.deadline = std::min(at->second.deadline, now + verdict_patience);
-                    at->second.late = PMIX_ERR_LOST_CONNECTION;
+                    at->second.pieces_by = now + verdict_patience;
                 }
             } else if (record->partner == host) {
                 finish(*record, sequence, PMIX_ERR_LOST_CONNECTION, nullptr);
@@ -455,7 +459,7 @@ TimePoint Collectives::next_time() const {
     TimePoint next = TimePoint::max();
     for (const auto &[order, record] : busy_) {
         for (const auto &[sequence, instance] : record->instances)
-            next = std::min({next, instance.deadline, instance.probe_at});
+            next = std::min({next, instance.deadline, instance.pieces_by, instance.probe_at});
     }
     return next;
 }
@@ -465,10 +469,16 @@ void Collectives::on_time(TimePoint now) {
         std::vector<std::pair<std::uint64_t, std::int32_t>> late;
         for (auto &[sequence, instance] : record->instances) {
             if (instance.deadline <= now) {
-                late.emplace_back(sequence, instance.late);
+                late.emplace_back(sequence, PMIX_ERR_TIMEOUT);
+            } else if (instance.pieces_by <= now) {
+                late.emplace_back(sequence, PMIX_ERR_LOST_CONNECTION);
             } else if (instance.probe_at <= now) {
-                instance.probe_at = TimePoint::max();
                 auto probe = share(wire::encode(wire::CollectiveProbe{record->key, sequence}));
+                instance.probe_at = instance.pieces ? now + piece_patience : TimePoint::max();
+                if (instance.pieces) {
+                    hosts_.send(record->parent, wire::CollectiveProbe::type, probe);
+                    continue;
+                }
                 for (HostIndex child : record->children) {
                     if (!instance.arrived.contains(child))
                         hosts_.send(child, wire::CollectiveProbe::type, probe);

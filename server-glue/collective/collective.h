@@ -11,8 +11,9 @@
 // tells its children that the collective is complete (CollectiveComplete), gives the pieces (CollectivePiece) to the
 // first one, and each hands them on to the next and to its own first one as they come. So nobody sends much more than
 // twice the result. Who has all of them says so to its parent (CollectiveTaken), which keeps them until all children
-// have said so; a child that goes, or fails, is skipped: its parent gives the pieces to the next one itself. Who knows
-// that it is complete does not fail any more because somebody goes.
+// have said so; a child that goes, or fails, is skipped: its parent gives the pieces to the next one itself. So it does
+// for one to which no piece has come for `piece_patience`, and which says so (CollectiveProbe): two children cannot
+// reach each other, say. Who knows that it is complete does not fail any more because somebody goes.
 //
 // Two hosts of a fence need no root: each tells the other what it has (CollectiveUp), and is complete with what it
 // hears, one message deep instead of two. Both must come to the same verdict, so who has told cannot fail alone: it
@@ -84,6 +85,7 @@ class Collectives {
     static constexpr Duration probe_after = std::chrono::milliseconds(250);
     // Who wants to fail waits so long for its partner's word; a partner that is gone is noticed earlier.
     static constexpr Duration verdict_patience = std::chrono::seconds(5);
+    static constexpr Duration piece_patience = std::chrono::seconds(2);
     // Signatures that are remembered (their counters must be); beyond that enter() refuses.
     static constexpr std::size_t max_signatures = 100'000;
 
@@ -114,8 +116,8 @@ class Collectives {
     void on_up(TimePoint now, HostIndex from, wire::CollectiveUp message);
     void on_down(HostIndex from, wire::CollectiveDown message, SharedBytes payload);
     void on_probe(TimePoint now, HostIndex from, const wire::CollectiveProbe &message);
-    void on_complete(HostIndex from, const wire::CollectiveComplete &message);
-    void on_piece(HostIndex from, const wire::CollectivePiece &message, SharedBytes payload);
+    void on_complete(TimePoint now, HostIndex from, const wire::CollectiveComplete &message);
+    void on_piece(TimePoint now, HostIndex from, const wire::CollectivePiece &message, SharedBytes payload);
     void on_taken(HostIndex from, const wire::CollectiveTaken &message);
 
     // The other namespaces' part of what join_cross_job() was called for, or why there is none.
@@ -148,7 +150,7 @@ class Collectives {
         bool up_sent = false;
         bool cross_job = false;                    // joined with the other namespaces
         std::optional<std::int32_t> wants_to_fail; // and why; the partner has not answered yet
-        std::int32_t late = PMIX_ERR_TIMEOUT;      // what passing the deadline means
+        TimePoint pieces_by = TimePoint::max();    // the parent has gone, and somebody must hand the next piece on
         std::shared_ptr<ResultPieces> pieces;      // of its result: it is complete
         std::set<HostIndex> arrived;               // children
         std::vector<wire::Contribution> contributions;
@@ -158,6 +160,7 @@ class Collectives {
         std::shared_ptr<ResultPieces> pieces;
         std::set<HostIndex> awaited; // have not taken all of it
         std::set<HostIndex> fed;     // get the pieces from here, and not from a sibling
+        TimePoint heeds_probes_at{}; // who gets them next hands them on to others who wait
     };
     struct Record {              // of one signature
         std::uint64_t order = 0; // of creation: work goes in this order, so that runs replay
@@ -173,7 +176,7 @@ class Collectives {
         std::uint64_t next_sequence = 0; // of the next enter()
         std::map<std::uint64_t, Instance> instances;
         std::map<std::uint64_t, std::int32_t> failed_early; // not yet entered here
-        std::map<std::uint64_t, HandedDown> handed_down;
+        std::map<std::uint64_t, HandedDown> handed_down;    // by sequence
     };
 
     // nullptr when the signature is malformed or this host has no part in it.
@@ -193,12 +196,15 @@ class Collectives {
     void finish(Record &record, std::uint64_t sequence, std::int32_t status, Contributions contributions);
     // Deals with local members that have gone; true when the instance is no longer as it was.
     bool ends_with_the_dead(TimePoint now, Record &record, std::uint64_t sequence);
+    HostIndex next_sibling(const Record &record);
+    void forget_handed_down(Record &record, std::uint64_t sequence);
     // The instance that a message of a result is for; null, and counted, where it is for none.
     Instance *waiting_for_result(Record *record, std::uint64_t sequence);
-    bool begin_pieces(Record &record, std::uint64_t sequence, Instance &instance, std::uint32_t count,
+    bool begin_pieces(TimePoint now, Record &record, std::uint64_t sequence, Instance &instance, std::uint32_t count,
                       std::uint32_t total);
     void hand_down(Record &record, std::uint64_t sequence, std::shared_ptr<ResultPieces> pieces);
     void feed(HandedDown &handed, HostIndex child);
+    void feed_who_waits(TimePoint now, Record &record, std::uint64_t sequence);
     void skip(Record &record, std::uint64_t sequence, HostIndex child);
     void taken_by(Record &record, std::uint64_t sequence, HostIndex child);
     void complete_with_pieces(Record &record, std::uint64_t sequence);

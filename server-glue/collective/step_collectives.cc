@@ -30,11 +30,11 @@ void StepCollectives::take_messages(StepMessages &messages) {
         collectives_.on_probe(context_.now(), from, message);
     });
     messages.on<wire::CollectiveComplete>(Peer::host, [this](HostIndex from, const auto &message, const SharedBytes &) {
-        collectives_.on_complete(from, message);
+        collectives_.on_complete(context_.now(), from, message);
     });
     messages.on<wire::CollectivePiece>(Peer::host,
                                        [this](HostIndex from, const auto &message, const SharedBytes &payload) {
-                                           collectives_.on_piece(from, message, payload);
+                                           collectives_.on_piece(context_.now(), from, message, payload);
                                        });
     messages.on<wire::CollectiveTaken>(Peer::host, [this](HostIndex from, const auto &message, const SharedBytes &) {
         collectives_.on_taken(from, message);

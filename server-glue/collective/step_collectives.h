@@ -33,6 +33,8 @@ class StepCollectives final : public StepService, private CollectivePort {
     void set_part_of_the_dead(std::function<Bytes(const Signature &)> make) { part_of_the_dead_ = std::move(make); }
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool waits_for(const Bytes &nspace) const { return collectives_.waits_for(nspace); }
+    // Signatures of which children have yet to take a result.
+    std::size_t handing_down() const { return collectives_.handing_down(); }
     // Answers what is under way: the end of the process is near.
     void drop_all() { collectives_.drop_all(); }
 

@@ -23,6 +23,8 @@ class HostPort {
     // is that of the message (common/wire). False when the host is gone: nothing was sent. The session's number as a
     // peer (central_roles.h) is a host here, for processes of other namespaces.
     virtual bool send(HostIndex to, std::uint8_t type, SharedBytes payload) = 0;
+    // Something will be sent to the host soon: the connection is made meanwhile.
+    virtual void prepare(HostIndex to) = 0;
     // The host has left or was lost, and does not come again.
     virtual bool host_gone(HostIndex host) = 0;
     // Is there a connection, or one that is being made and worth waiting for?

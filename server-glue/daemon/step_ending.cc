@@ -77,6 +77,8 @@ void StepEnding::when_sent(TimePoint limit, EventLoop::Handle &timer, std::funct
     std::size_t left = mesh.unsent_bytes();
     if (services_.events.spoke_to_session() || services_.parent_news.spoke_to_session())
         left += mesh.queued_bytes(context_.session_peer());
+    // Children that have yet to get pieces of a large result from each other need this host where one of them goes.
+    left += services_.collectives.handing_down();
     // For a moment, count also what the step's tree is told of the ends here, while that connection is being made.
     // Hosts that have been asked to come must be told farewell, or they would take this host for lost.
     if (context_.now() < limit - sending_patience + connecting_patience) {

@@ -75,6 +75,7 @@ class StepContext final : public HostPort {
     bool connected(HostIndex host) override {
         return mesh->connected(host) || (tasks->any_finalized() && mesh->connecting(host));
     }
+    void prepare(HostIndex to) override { mesh->invite(to); }
     std::size_t queued_bytes(HostIndex to) override { return mesh->queued_bytes(to); }
     bool send_to_session(std::uint8_t type, SharedBytes payload) override {
         if (!backend.roles())

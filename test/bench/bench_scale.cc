@@ -153,9 +153,9 @@ void Host::take(TimePoint now, HostIndex from, std::uint8_t type, const SharedBy
     else if (type == wire::CollectiveDown::type)
         collectives->on_down(from, *wire::decode<wire::CollectiveDown>(*payload), payload);
     else if (type == wire::CollectiveComplete::type)
-        collectives->on_complete(from, *wire::decode<wire::CollectiveComplete>(*payload));
+        collectives->on_complete(now, from, *wire::decode<wire::CollectiveComplete>(*payload));
     else if (type == wire::CollectivePiece::type)
-        collectives->on_piece(from, *wire::decode<wire::CollectivePiece>(*payload), payload);
+        collectives->on_piece(now, from, *wire::decode<wire::CollectivePiece>(*payload), payload);
     else if (type == wire::CollectiveTaken::type)
         collectives->on_taken(from, *wire::decode<wire::CollectiveTaken>(*payload));
     else

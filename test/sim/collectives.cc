@@ -66,16 +66,16 @@ class World {
         link = std::max(link, now_ + std::chrono::microseconds(20 + pick(5000)));
         at(link, [this, from, to, type, payload] {
             Host &host = hosts_[to];
-            if (host.lost || host.gone.contains(from))
+            if (host.lost || host.gone.contains(from) || cut_.contains({from, to}))
                 return;
             if (type == wire::CollectiveUp::type)
                 host.collectives->on_up(now_, from, *wire::decode<wire::CollectiveUp>(*payload));
             else if (type == wire::CollectiveDown::type)
                 host.collectives->on_down(from, *wire::decode<wire::CollectiveDown>(*payload), payload);
             else if (type == wire::CollectiveComplete::type)
-                host.collectives->on_complete(from, *wire::decode<wire::CollectiveComplete>(*payload));
+                host.collectives->on_complete(now_, from, *wire::decode<wire::CollectiveComplete>(*payload));
             else if (type == wire::CollectivePiece::type)
-                host.collectives->on_piece(from, *wire::decode<wire::CollectivePiece>(*payload), payload);
+                host.collectives->on_piece(now_, from, *wire::decode<wire::CollectivePiece>(*payload), payload);
             else if (type == wire::CollectiveTaken::type)
                 host.collectives->on_taken(from, *wire::decode<wire::CollectiveTaken>(*payload));
             else
@@ -91,7 +91,7 @@ class World {
                                      deadline, hosts_[h].reply(id));
     }
     void enter_at(TimePoint when, HostIndex h, std::uint64_t id, const Signature &signature) {
-        at(when, [this, h, id, signature] { enter(h, id, signature, TimePoint::max()); });
+        at(when, [this, h, id, signature] { enter(h, id, signature, TimePoint{} + 60s); });
     }
     // What happens as soon as that host is answered.
     void when_answered(std::pair<HostIndex, std::uint64_t> which, std::function<void()> then) {
@@ -108,6 +108,15 @@ class World {
             return;
         hosts_[h].process_dead = true;
         hosts_[h].collectives->on_local_process_gone(now_);
+    }
+    // Nothing comes from one to the other any more, not even what is under way.
+    void cut(HostIndex a, HostIndex b) {
+        cut_.insert({a, b});
+        cut_.insert({b, a});
+    }
+    void notice(HostIndex h, HostIndex other) {
+        hosts_[h].gone.insert(other);
+        hosts_[h].collectives->on_host_gone(now_, other);
     }
     // Everyone who has or wants a connection notices, some time later.
     void lose_host(HostIndex h) {
@@ -164,6 +173,7 @@ class World {
     std::vector<Host> hosts_;
     std::priority_queue<Event> events_;
     std::map<std::pair<HostIndex, HostIndex>, TimePoint> link_;
+    std::set<std::pair<HostIndex, HostIndex>> cut_;
     std::pair<std::pair<HostIndex, std::uint64_t>, std::function<void()>> on_answer_;
     std::uint64_t order_ = 0;
     TimePoint now_{};
@@ -340,6 +350,30 @@ void a_chain_goes_on_behind_a_lost_host(void **) {
     assert_int_equal(lost_before_all_had_it.size(), 8);
 }
 
+// Two children of one parent lose their connection, or never get one, and nobody else notices.
+void a_chain_goes_on_where_two_cannot_reach_each_other(void **) {
+    for (std::uint64_t seed = base_seed(); seed < base_seed() + 200; ++seed) {
+        World world(9, 8, seed, small_pieces);
+        std::vector<HostIndex> ranks;
+        for (HostIndex h = 0; h < world.size(); ++h)
+            ranks.push_back(h);
+        auto signature = signature_of(world, ranks);
+        for (HostIndex h : ranks)
+            world.enter_at(TimePoint{}, h, 1, signature);
+        auto first = static_cast<HostIndex>(1 + seed % 7);
+        bool only_one_knows = world.pick(2);
+        world.at(TimePoint{} + std::chrono::microseconds(world.pick(20'000)), [&world, first, only_one_knows] {
+            world.cut(first, first + 1);
+            world.notice(first, first + 1);
+            if (!only_one_knows)
+                world.notice(first + 1, first);
+        });
+        world.run();
+        for (HostIndex h : ranks)
+            assert_int_equal(world.answers.at({h, 1}).status, PMIX_SUCCESS);
+    }
+}
+
 void the_same_seed_is_the_same_run(void **) {
     auto trace = [](std::uint64_t seed) {
         World world(17, 3, seed);
@@ -428,6 +462,7 @@ int main() {
         cmocka_unit_test(large_results_reach_all),
         cmocka_unit_test(large_results_reach_all_but_the_dead),
         cmocka_unit_test(a_chain_goes_on_behind_a_lost_host),
+        cmocka_unit_test(a_chain_goes_on_where_two_cannot_reach_each_other),
         cmocka_unit_test(the_same_seed_is_the_same_run),
         cmocka_unit_test(a_thousand_hosts),
         cmocka_unit_test(two_hosts_come_to_the_same_verdict),

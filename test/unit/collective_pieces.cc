@@ -63,14 +63,14 @@ struct Waiting {
         port.sent.clear();
     }
     void piece(HostIndex from, const SharedBytes &bytes) {
-        c.on_piece(from, *wire::decode<wire::CollectivePiece>(*bytes), bytes);
+        c.on_piece(start, from, *wire::decode<wire::CollectivePiece>(*bytes), bytes);
     }
 };
 
 void the_root_gives_pieces_to_one_child(void **) {
     Port port;
     Collectives c(port, port, 0, radix, sizes);
-    c.enter(start, everybody(), Bytes(50, 'x'), PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    c.enter(start, everybody(), Bytes(5000, 'x'), PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     for (HostIndex child = 1; child <= 5; ++child)
         c.on_up(start, child, {key(), 0, PMIX_SUCCESS, {}});
     assert_int_equal(port.completed.at(1), PMIX_SUCCESS);
@@ -87,8 +87,13 @@ void the_root_gives_pieces_to_one_child(void **) {
     c.on_up(start, 4, {key(), 0, PMIX_ERR_TIMEOUT, {}});
     assert_int_equal(port.pieces_to(5), count);
     assert_int_equal(c.handing_down(), 1);
+    c.on_probe(start, 3, {key(), 0}); // all get them already
+    assert_int_equal(port.pieces_to(3), count);
+    assert_int_equal(port.pieces_to(4), 0);
     c.on_taken(3, {key(), 0});
     c.on_taken(3, {key(), 0});
+    c.on_probe(start, 3, {key(), 0});
+    assert_int_equal(port.pieces_to(3), count);
     c.on_taken(5, {key(), 0});
     assert_int_equal(c.handing_down(), 0);
     c.on_taken(5, {key(), 0});
@@ -109,8 +114,9 @@ void a_small_result_is_one_message(void **) {
 void pieces_go_on_as_they_come(void **) {
     Waiting host(1);
     auto pieces = result();
-    host.c.on_complete(0, {key(), 0, pieces.count(), pieces.total()});
+    host.c.on_complete(start, 0, {key(), 0, pieces.count(), pieces.total()});
     assert_int_equal(host.port.last_to<wire::CollectiveComplete>(6).count, pieces.count());
+    assert_true(host.port.prepared == std::set<HostIndex>{2});
     std::size_t sent = 0;
     for (const auto &piece : pieces.all()) {
         host.piece(0, piece);
@@ -142,27 +148,93 @@ void the_order_and_who_sends_do_not_matter(void **) {
 void who_knows_that_it_is_complete_waits_on(void **) {
     Waiting host(3);
     auto pieces = result();
-    host.c.on_complete(0, {key(), 0, pieces.count(), pieces.total()});
+    host.c.on_complete(start, 0, {key(), 0, pieces.count(), pieces.total()});
     host.port.member_gone = true;
     host.c.on_local_process_gone(start);
     host.c.on_host_gone(start, 2);
     assert_true(host.port.completed.empty());
     host.port.gone = {0};
     host.c.on_host_gone(start, 0);
-    assert_true(host.c.next_time() == start + Collectives::verdict_patience);
+    assert_true(host.c.next_time() == start + Collectives::piece_patience);
     host.c.on_time(start + Collectives::verdict_patience);
     assert_int_equal(host.port.completed.at(1), PMIX_ERR_LOST_CONNECTION);
+}
+
+void who_waits_for_long_asks_its_parent(void **) {
+    Waiting host(3);
+    auto pieces = result();
+    host.c.on_complete(start, 0, {key(), 0, pieces.count(), pieces.total()});
+    host.c.on_time(start + Collectives::piece_patience / 2);
+    assert_true(host.port.sent.empty());
+    TimePoint later = start + Collectives::piece_patience;
+    host.c.on_time(later);
+    assert_int_equal(host.port.last_to<wire::CollectiveProbe>(0).sequence, 0);
+    assert_true(host.c.next_time() == later + Collectives::piece_patience); // once more, if need be
+
+    Port port;
+    Collectives parent(port, port, 0, radix, sizes);
+    parent.enter(start, everybody(), Bytes(5000, 'x'), PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    for (HostIndex child = 1; child <= 5; ++child)
+        parent.on_up(start, child, {key(), 0, PMIX_SUCCESS, {}});
+    // The first one that waits hands on to the others.
+    for (HostIndex child : {5u, 2u, 3u})
+        parent.on_probe(start, child, {key(), 0});
+    assert_int_equal(port.pieces_to(2), port.pieces_to(1));
+    assert_int_equal(port.pieces_to(3) + port.pieces_to(4) + port.pieces_to(5), 0);
+    parent.on_probe(later, 5, {key(), 0});
+    assert_int_equal(port.pieces_to(3), port.pieces_to(1));
 }
 
 void who_fails_all_the_same_says_so_and_keeps_nothing(void **) {
     Waiting host(1);
     auto pieces = result();
-    host.c.on_complete(0, {key(), 0, pieces.count(), pieces.total()});
+    host.c.on_complete(start, 0, {key(), 0, pieces.count(), pieces.total()});
     host.piece(0, pieces.all().front());
     host.c.on_down(0, {key(), 0, PMIX_ERR_TIMEOUT, {}}, share(""));
     assert_int_equal(host.port.completed.at(1), PMIX_ERR_TIMEOUT);
     assert_int_equal(host.port.last_to<wire::CollectiveDown>(6).status, PMIX_ERR_TIMEOUT);
     assert_int_equal(host.c.handing_down(), 0);
+}
+
+// A piece that comes before, of another result: the parent's word counts.
+void a_siblings_lie_does_not_last(void **) {
+    Waiting host(3);
+    auto pieces = result();
+    auto lie = *wire::decode<wire::CollectivePiece>(*pieces.all()[0]);
+    lie.count = lie.total = 5;
+    lie.bytes = "x";
+    host.c.on_piece(start, 2, lie, share(wire::encode(lie)));
+    host.c.on_complete(start, 0, {key(), 0, pieces.count(), pieces.total()});
+    for (const auto &piece : pieces.all())
+        host.piece(2, piece);
+    assert_int_equal(host.port.completed.at(1), PMIX_SUCCESS);
+}
+
+// Not after so long, but when nothing comes for so long.
+void pieces_may_take_their_time_when_the_parent_has_gone(void **) {
+    Waiting host(3);
+    auto pieces = result();
+    TimePoint now = start;
+    host.c.on_complete(now, 0, {key(), 0, pieces.count(), pieces.total()});
+    host.port.gone = {0};
+    host.c.on_host_gone(now, 0);
+    for (const auto &piece : pieces.all()) {
+        now += Collectives::verdict_patience - std::chrono::seconds(1);
+        host.c.on_time(now);
+        host.c.on_piece(now, 2, *wire::decode<wire::CollectivePiece>(*piece), piece);
+    }
+    assert_int_equal(host.port.completed.at(1), PMIX_SUCCESS);
+}
+
+void a_long_key_is_not_data(void **) {
+    Port port;
+    Collectives c(port, port, 0, radix, {30, 8}); // the key has as many, and all else of the message 24
+    assert_true(key().size() > 6);
+    c.enter(start, everybody(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+    for (HostIndex child = 1; child <= 5; ++child)
+        c.on_up(start, child, {key(), 0, PMIX_SUCCESS, {}});
+    assert_int_equal(port.all<wire::CollectiveDown>().size(), 5);
+    assert_true(port.sent.front().bytes.size() >= 30);
 }
 
 void lies_are_dropped(void **) {
@@ -172,7 +244,7 @@ void lies_are_dropped(void **) {
     auto second = *wire::decode<wire::CollectivePiece>(*pieces.all()[1]);
     std::uint64_t lies = 0;
     auto lie = [&](HostIndex from, const wire::CollectivePiece &piece) {
-        host.c.on_piece(from, piece, share(wire::encode(piece)));
+        host.c.on_piece(start, from, piece, share(wire::encode(piece)));
         assert_int_equal(host.c.dropped_messages(), ++lies);
     };
     lie(4, second); // behind this one
@@ -200,14 +272,14 @@ void lies_are_dropped(void **) {
     other = second;
     other.bytes += 'x';
     lie(2, other);
-    host.c.on_complete(2, {key(), 0, pieces.count(), pieces.total()}); // not its parent
-    host.c.on_complete(0, {key(), 3, pieces.count(), pieces.total()});
+    host.c.on_complete(start, 2, {key(), 0, pieces.count(), pieces.total()}); // not its parent
+    host.c.on_complete(start, 0, {key(), 3, pieces.count(), pieces.total()});
     host.c.on_taken(2, {key(), 0}); // hands nothing down
     assert_int_equal(host.c.dropped_messages(), lies + 3);
     assert_true(host.port.completed.empty());
     Waiting other_host(3);
-    other_host.c.on_complete(0, {key(), 0, 0, 0});
-    other_host.c.on_complete(0, {key(), 0, pieces.total() + 1, pieces.total()});
+    other_host.c.on_complete(start, 0, {key(), 0, 0, 0});
+    other_host.c.on_complete(start, 0, {key(), 0, pieces.total() + 1, pieces.total()});
     assert_int_equal(other_host.c.dropped_messages(), 2);
     // What is no result at all ends the collective with an error, and nothing else.
     Waiting deceived(3);
@@ -251,7 +323,11 @@ int main() {
         cmocka_unit_test(pieces_go_on_as_they_come),
         cmocka_unit_test(the_order_and_who_sends_do_not_matter),
         cmocka_unit_test(who_knows_that_it_is_complete_waits_on),
+        cmocka_unit_test(who_waits_for_long_asks_its_parent),
         cmocka_unit_test(who_fails_all_the_same_says_so_and_keeps_nothing),
+        cmocka_unit_test(a_siblings_lie_does_not_last),
+        cmocka_unit_test(pieces_may_take_their_time_when_the_parent_has_gone),
+        cmocka_unit_test(a_long_key_is_not_data),
         cmocka_unit_test(lies_are_dropped),
         cmocka_unit_test(a_result_is_cut_and_put_together),
     };

@@ -27,6 +27,7 @@ struct FakeHosts : HostPort {
     std::vector<Sent> sent;
     std::deque<std::pair<std::uint8_t, Bytes>> to_session; // type and bytes
     std::set<HostIndex> gone;                              // nothing goes to them
+    std::set<HostIndex> prepared;                          // for
     std::set<HostIndex> unconnected;                       // they are there, without a connection
     std::map<HostIndex, std::size_t> queued;
     bool session_reachable = true;
@@ -55,6 +56,7 @@ struct FakeHosts : HostPort {
         return sent_as<Message>(place - 1);
     }
 
+    void prepare(HostIndex to) override { prepared.insert(to); }
     bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
         if (gone.contains(to))
             return false;
