@@ -79,7 +79,9 @@ Result<OutputCopy> lead_to_copy(int fd, const std::string &path) {
 }
 
 void copy_output() {
-    std::signal(SIGPIPE, SIG_IGN);
+    sigset_t all; // what ends the writers ends this; SIGPIPE and SIGXFSZ become errors of write(2)
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
     std::array<char, 64u << 10> buffer;
     bool goes_on = true, is_kept = true;
     auto lost = [&](int error_number) {

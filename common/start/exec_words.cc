@@ -17,26 +17,29 @@ bool ExecWords::take_copy(UniqueFd fd) {
     return true;
 }
 
+// All that is there, since the end of a task is heard elsewhere.
 bool ExecWords::take() {
-    auto got = receive_descriptor(task.get(), MSG_DONTWAIT);
-    if (!got)
-        return true;
-    if (!got->has_value())
-        return false;
-    // What was said before may come with it.
-    if ((*got)->bytes.ends_with('c') && (*got)->fd) {
-        (*got)->bytes.pop_back();
-        if (!take_copy(std::move((*got)->fd)))
+    while (true) {
+        auto got = receive_descriptor(task.get(), MSG_DONTWAIT);
+        if (!got)
             return true;
-        said += (*got)->bytes;
-        return said.size() > longest;
+        if (!got->has_value())
+            return false;
+        std::string bytes = std::move((*got)->bytes);
+        UniqueFd fd = std::move((*got)->fd);
+        bool is_end = bytes.empty();
+        // What was said before may come with a descriptor's letter.
+        if (fd && bytes.ends_with('c')) {
+            bytes.pop_back();
+            if (!take_copy(std::move(fd)))
+                return true;
+        } else if (fd) {
+            armed = std::move(fd);
+        }
+        if (is_end || said.size() + bytes.size() > longest)
+            return true;
+        said += bytes;
     }
-    if ((*got)->fd)
-        armed = std::move((*got)->fd);
-    if ((*got)->bytes.empty() || said.size() + (*got)->bytes.size() > longest)
-        return true;
-    said += (*got)->bytes;
-    return false;
 }
 
 } // namespace pmixhost

@@ -28,7 +28,9 @@ void StepEnding::end(Result<void> result) {
 }
 
 void StepEnding::end_after_output(TimePoint ended) {
-    if (!services_.iof.holds_end(ended) && !services_.output_copies.holds_end(ended))
+    // At its end a task's words are there: it takes no time to hear them.
+    bool is_unheard = context_.tasks->awaits_exec_report() && context_.now() < ended + sending_patience;
+    if (!is_unheard && !services_.iof.holds_end(ended) && !services_.output_copies.holds_end(ended))
         return end({});
     output_end_ = context_.loop.after(std::chrono::milliseconds(5), [this, ended] { end_after_output(ended); });
 }

@@ -114,7 +114,9 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
     out.await_exec_stop = [this](Rank rank, UniqueFd armed, std::function<void(bool)> stands) {
         services_.debug.await_exec_stop(rank, std::move(armed), std::move(stands));
     };
-    out.copy_output = [this](Rank rank, OutputCopy copy) { services_.output_copies.start(rank, std::move(copy)); };
+    out.copy_output = [this](Rank rank, OutputCopy copy) {
+        return services_.output_copies.start(rank, std::move(copy));
+    };
     out.on_launch_failed = [this](const TaskStartFailure &failure, UniqueFd task) {
         launch_outcome_.failed(failure, std::move(task));
     };

@@ -40,17 +40,19 @@ Result<UniqueFd> start_program(const OutputCopy &copy) {
 
 } // namespace
 
-void OutputCopies::start(Rank rank, OutputCopy copy) {
+Result<void> OutputCopies::start(Rank rank, OutputCopy copy) {
     auto process = start_program(copy);
     if (!process)
-        return context_.log.error("nobody copies what rank {} writes to its file: {}", rank, process.failure().text);
+        return error(process.failure().kind, "nobody can copy what rank {} writes to its file: {}", rank,
+                     process.failure().text);
     if (!*process)
-        return;
+        return {};
     Running &running = running_[next_];
     running.process = std::move(*process);
     running.watch = context_.loop.watch(running.process.get(), EventLoop::readable,
                                         [this, id = next_](unsigned) { running_.erase(id); });
     ++next_;
+    return {};
 }
 
 } // namespace pmixhost

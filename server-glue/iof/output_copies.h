@@ -17,7 +17,8 @@ class OutputCopies {
 
     explicit OutputCopies(StepContext &context) : context_(context) {}
 
-    void start(Rank rank, OutputCopy copy);
+    // Fails as posix_spawn(3): then nobody reads what the task writes.
+    Result<void> start(Rank rank, OutputCopy copy);
     // All tasks of this host have ended at that time: does one still copy?
     bool holds_end(TimePoint ended) const { return !running_.empty() && context_.now() < ended + patience; }
 

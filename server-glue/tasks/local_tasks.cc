@@ -44,8 +44,10 @@ void LocalTasks::exec_report(Rank rank, ExecWords words) {
     auto report = parse_start_report(words.said);
     if (!report.running)
         return callbacks_.on_launch_failed(report.failure, std::move(words.task));
-    for (auto &copy : words.copies)
-        callbacks_.copy_output(rank, std::move(copy));
+    for (auto &copy : words.copies) {
+        if (auto copies = callbacks_.copy_output(rank, std::move(copy)); !copies)
+            return callbacks_.on_launch_failed({'o', EIO, copies.failure().text}, UniqueFd());
+    }
     if (!stops_.at(StopPlace::exec).contains(rank))
         return task_runs(rank);
     auto stands = [this, rank](bool stands) {

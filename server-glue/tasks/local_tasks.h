@@ -45,7 +45,7 @@ class LocalTasks {
         // Likewise: a task could not execute its program. It waits until `task` is dropped.
         std::function<void(const TaskStartFailure &, UniqueFd task)> on_launch_failed;
         // Only in a spawned step: what the task writes is to be copied from now on (common/process/output_file.h).
-        std::function<void(Rank, OutputCopy)> copy_output;
+        std::function<Result<void>(Rank, OutputCopy)> copy_output;
         // Empty: tasks keep their standard streams.
         TaskDoor::TakeStreams take_streams;
     };
@@ -65,6 +65,9 @@ class LocalTasks {
     void ended(Rank rank, std::optional<int> wait_status);
     // What a spawned task said until its program was executed.
     void exec_report(Rank rank, ExecWords words);
+
+    // Is one to come? Its end may be heard before what it had said.
+    bool awaits_exec_report() const { return door_ && door_->awaits_exec_report(); }
 
     void client_connected(Rank rank);
     // A client is in PMIx_Finalize. True when it is the last of this host that had not been.

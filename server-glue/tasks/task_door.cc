@@ -279,6 +279,11 @@ void TaskDoor::await_stop(std::uint64_t id) {
     });
 }
 
+bool TaskDoor::awaits_exec_report() const {
+    return std::any_of(visitors_.begin(), visitors_.end(),
+                       [](const auto &visitor) { return static_cast<bool>(visitor.second->words.task); });
+}
+
 void TaskDoor::listen_on(std::uint64_t id) {
     Visitor &visitor = *visitors_.at(id);
     visitor.timer.reset(); // a task prolog may take its time

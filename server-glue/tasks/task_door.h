@@ -45,6 +45,8 @@ class TaskDoor {
     // the daemon closes first; without `take_streams` tasks keep their streams.
     TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
              ExecReport on_exec_report = nullptr, TakeStreams take_streams = nullptr, ExecStops exec_stops = {});
+    // Has a task that was answered yet to say whether its program runs?
+    bool awaits_exec_report() const;
     ~TaskDoor();
 
   private:
