@@ -326,17 +326,23 @@ void large_results_reach_all_but_the_dead(void **) {
     }
 }
 
+// All hosts, in the fence 1.
+std::vector<HostIndex> all_enter(World &world) {
+    std::vector<HostIndex> ranks;
+    for (HostIndex h = 0; h < world.size(); ++h)
+        ranks.push_back(h);
+    auto signature = signature_of(world, ranks);
+    for (HostIndex h : ranks)
+        world.enter_at(TimePoint{}, h, 1, signature);
+    return ranks;
+}
+
 // A host is lost while a large result goes down a chain of eight, when all has been decided: everybody else has it.
 void a_chain_goes_on_behind_a_lost_host(void **) {
     std::set<HostIndex> lost_before_all_had_it;
     for (std::uint64_t seed = base_seed(); seed < base_seed() + 200; ++seed) {
         World world(9, 8, seed, small_pieces);
-        std::vector<HostIndex> ranks;
-        for (HostIndex h = 0; h < world.size(); ++h)
-            ranks.push_back(h);
-        auto signature = signature_of(world, ranks);
-        for (HostIndex h : ranks)
-            world.enter_at(TimePoint{}, h, 1, signature);
+        auto ranks = all_enter(world);
         auto victim = static_cast<HostIndex>(1 + seed % 8);
         world.when_answered({0, 1}, [&world, victim] { world.lose_host(victim); });
         world.run();
@@ -354,12 +360,7 @@ void a_chain_goes_on_behind_a_lost_host(void **) {
 void a_chain_goes_on_where_two_cannot_reach_each_other(void **) {
     for (std::uint64_t seed = base_seed(); seed < base_seed() + 200; ++seed) {
         World world(9, 8, seed, small_pieces);
-        std::vector<HostIndex> ranks;
-        for (HostIndex h = 0; h < world.size(); ++h)
-            ranks.push_back(h);
-        auto signature = signature_of(world, ranks);
-        for (HostIndex h : ranks)
-            world.enter_at(TimePoint{}, h, 1, signature);
+        auto ranks = all_enter(world);
         auto first = static_cast<HostIndex>(1 + seed % 7);
         bool only_one_knows = world.pick(2);
         world.at(TimePoint{} + std::chrono::microseconds(world.pick(20'000)), [&world, first, only_one_knows] {
