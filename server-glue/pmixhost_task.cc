@@ -85,8 +85,7 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
     return out;
 }
 
-// A directory of a container is not there outside of it: then its prefix goes there.
-// False: it is not in it.
+// A directory of a container is not there outside of it: then its prefix goes there. False: it is not in the directory.
 bool enter_directory(int fd, const TaskApp &app) {
     if (app.directory.empty() || ::chdir(app.directory.c_str()) == 0)
         return true;
