@@ -12,6 +12,13 @@ for when in "" ,messages=1; do
     ok "the same, dropped by the other host: link-drop,host=2,peer=0$when" all_ok 3
 done
 
+# The result is a large one, which hosts 1 to 3 hand on to one another.
+for spec in host=1,peer=2 host=2,peer=1,messages=5 host=2,peer=3; do
+    job_options=(--fault "link-drop,$spec")
+    client 4 1 fence_data -500000
+    ok "a large result reaches those behind a dropped link: $spec" all_ok 4
+done
+
 job_options=(--fault link-delay,host=0,peer=2,by=200ms)
 client 3 2 fence_data 1000 2 2
 ok "a collecting fence brings all data over a slow link" all_ok 6
