@@ -32,7 +32,7 @@ ok "nothing is left of them" no_litter 15
 ok "and no cgroup of theirs" until_true 15 no_cgroups
 
 as_user "$TEST_USER" touch "$test_dir/file"
-run_srun -N2 -n2 "$PMIXHOST_CLIENTS/cleanup" job exit ok "$test_dir/file" file="$test_dir/file"
+run_srun -N2 -n2 "$PMIXHOST_CLIENTS/cleanup" job exit ok - file="$test_dir/file"
 ok "the daemon comes to its end: a file goes that was to go with the job" \
     eval 'all_ok 2 && until_true 15 [ ! -e "$test_dir/file" ]'
 
