@@ -60,8 +60,8 @@ class InputTerminal {
 class Follower {
   public:
     Follower(const FollowOptions &options, ListeningTool tool, UniqueFd input, bool types, std::size_t ranks)
-        : options_(options), tool_(std::move(tool)), input_(std::move(input)), types_(types), wanted_(ranks),
-          lines_(0, false) {}
+        : options_(options), tool_(std::move(tool)), input_(std::move(input)), types_(types), reads_(types),
+          wanted_(ranks), lines_(0, false) {}
 
     int run() {
         deadline_ = std::chrono::steady_clock::now() + tool_connects_in;
@@ -71,7 +71,7 @@ class Follower {
                     break;
                 leave();
             }
-            bool takes_more = types_ && !input_ended_ && !leaving_ && typed_.size() < most_typed;
+            bool takes_more = reads_ && !input_ended_ && !leaving_ && typed_.size() < most_typed;
             pollfd polls[] = {{tool_.fd(), POLLIN, 0},
                               {takes_more ? STDIN_FILENO : -1, POLLIN, 0},
                               {has_more_to_say() ? input_.get() : -1, POLLOUT, 0}};
@@ -183,6 +183,8 @@ class Follower {
                 return leave();
             }
         }
+        if (!types_)
+            return;
         typed_ += text;
         pass_on_input();
     }
@@ -225,12 +227,14 @@ class Follower {
     void end_input() {
         typed_.clear();
         types_ = false;
+        reads_ = static_cast<bool>(terminal_); // there somebody may still want to leave
     }
 
     const FollowOptions &options_;
     ListeningTool tool_;
     UniqueFd input_; // see InputRequest
     bool types_;     // what is typed is for the processes
+    bool reads_;     // it is read
     std::string typed_;
     bool input_ended_ = false;
     InputTerminal terminal_;
