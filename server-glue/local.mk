@@ -62,6 +62,7 @@ server_glue_libglue_files = \
 	server-glue/iof/output_copies.h server-glue/iof/output_copies.cc \
 	server-glue/iof/output_flow.h server-glue/iof/output_flow.cc \
 	server-glue/iof/output_queue.h server-glue/iof/output_queue.cc \
+	server-glue/iof/rm_output_copy.h server-glue/iof/rm_output_copy.cc \
 	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \
 	server-glue/iof/task_streams.h server-glue/iof/task_streams.cc \
 	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
@@ -104,7 +105,7 @@ server_glue_libglue_files = \
 	server-glue/rm/facets.h server-glue/rm/invitation_stream.h server-glue/rm/invitation_stream.cc \
 	server-glue/rm/job_record.h server-glue/rm/job_starter.h server-glue/rm/questions.h \
 	server-glue/rm/rm_backend.h server-glue/rm/roles.h server-glue/rm/spawn_plan.h \
-	server-glue/rm/spawned_step.h server-glue/rm/user_notes.h \
+	server-glue/rm/spawned_step.h server-glue/rm/step_output.h server-glue/rm/user_notes.h \
 	server-glue/security/credential_service.h server-glue/security/credential_service.cc \
 	server-glue/spawn/spawn_ask.h server-glue/spawn/spawn_upcall.cc \
 	server-glue/spawn/child_job.h server-glue/spawn/child_job.cc server-glue/spawn/children.h \

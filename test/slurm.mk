@@ -6,7 +6,7 @@ if HAVE_SLURM
 SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_exit_report test/unit/slurm_prefork \
 	test/unit/slurm_backend test/unit/slurm_plugin test/unit/slurm_spawn \
 	test/unit/slurm_check
-SLURM_TESTS += test/unit/slurm_allocations test/unit/slurm_job_record
+SLURM_TESTS += test/unit/slurm_allocations test/unit/slurm_job_record test/unit/slurm_output
 check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
 TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
 SLURM_TEST_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS) $(CMOCKA_CFLAGS)
@@ -37,6 +37,12 @@ test_unit_slurm_backend_SOURCES = test/unit/slurm_backend.cc \
 test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_backend_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
+
+test_unit_slurm_output_SOURCES = test/unit/slurm_output.cc \
+	plugins/slurm/backend/output_frames.cc plugins/slurm/backend/step_output.cc \
+	plugins/slurm/shim/attach_output.cc plugins/slurm/shim/identity.cc plugins/slurm/shim/output_offer.cc
+test_unit_slurm_output_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
+test_unit_slurm_output_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) $(CMOCKA_LIBS)
 
 test_unit_slurm_allocations_SOURCES = test/unit/slurm_allocations.cc \
 	plugins/slurm/backend/allocations.cc plugins/slurm/backend/allocation_calls.cc plugins/slurm/backend/rm_answers.cc \

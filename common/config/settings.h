@@ -64,6 +64,7 @@ struct Settings {
     std::string debug_stop; // where tasks stop for a debugger: common/job/debug_stops.h
     // [io]
     std::string io_capture = "off";
+    std::string io_copy = "on";
     std::uint64_t io_cache = 1u << 20; // bytes that a daemon holds back for tools that are slow
     // [tools]
     std::string tools_enabled = "on";

@@ -22,6 +22,7 @@ struct PullGate {
     std::string nspace;
     Rank ranks = 0;
     std::uint8_t channels = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL; // that there are to pull
+    bool can_be_taken_over = true; // else PMIX_IOF_REDIRECT gives a copy, or nothing where it is required
     // Or of a job whose output is forwarded to this one (children_io.h). Any thread.
     void note_child(const Bytes &child) {
         std::lock_guard guard(lock_);
@@ -45,7 +46,8 @@ struct PullAsk {
     std::optional<std::uint64_t> cache; // bytes
     bool drop_oldest = false;
     bool take_over = false; // it goes nowhere else (PMIX_IOF_REDIRECT)
-    bool of_child = false;  // of a job whose output is forwarded here: it comes in any case
+    bool must_take_over = false;
+    bool of_child = false; // of a job whose output is forwarded here: it comes in any case
 };
 // One pull is over; libpmix does not say which.
 struct PullEndAsk {};

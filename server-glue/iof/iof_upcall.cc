@@ -43,6 +43,7 @@ pmix_status_t read(const pmix_info_t &info, PullAsk &ask) {
         ask.drop_oldest = ask.drop_oldest && !flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_REDIRECT)) {
         ask.take_over = flag_of(info.value);
+        ask.must_take_over = ask.take_over && PMIX_INFO_IS_REQUIRED(&info);
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_COPY) || is_for_the_tools_library(info)) {
         return PMIX_SUCCESS; // a copy is what there is without a word
     } else if (PMIX_INFO_IS_REQUIRED(&info)) {
@@ -79,6 +80,11 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
             return verdict;
         if (!ask.of_child && (ask.channels & ~gate->channels) != 0)
             return PMIX_ERR_NOT_SUPPORTED;
+        if (!ask.of_child && !gate->can_be_taken_over) {
+            if (ask.must_take_over)
+                return PMIX_ERR_NOT_SUPPORTED;
+            ask.take_over = false;
+        }
         for (const auto &source : ask.sources) {
             if (ask.of_child)
                 break;

@@ -46,6 +46,8 @@ StepIof::StepIof(StepContext &context, StepTools &tools, ChildrenIo &children)
                                   output_.output(rank, channel, bytes, end);
                               },
                               [this](Rank rank, std::uint8_t channel) { return output_.room(rank, channel); }}),
+      copy_(context, [this](Rank rank, std::uint8_t channel, std::string_view bytes,
+                            bool end) { output_.output(rank, channel, bytes, end); }),
       output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
       input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
     streams_.hold_input(forwards_ & wire::stdin_channel);
@@ -57,6 +59,7 @@ void StepIof::take_asks(UpcallHandlers &handlers) {
     gate_ = handlers.shared<PullGate>();
     gate_->nspace = context_.step.nspace;
     gate_->ranks = context_.step.map.rank_count();
+    gate_->can_be_taken_over = captures(context_);
     if (context_.step.parent)
         gate_->channels = forwards_;
     tools_.when_one_comes([this] { judge(); });
@@ -75,6 +78,7 @@ void StepIof::take_messages(StepMessages &messages) {
     using Peer = StepMessages::Peer;
     messages.on<wire::OutputDemand>(Peer::host, [this](HostIndex from, wire::OutputDemand message, SharedBytes) {
         output_.on_demand(from, message);
+        read_copy_if_wanted();
     });
     messages.on<wire::OutputPieces>(Peer::host, [this](HostIndex from, wire::OutputPieces message, SharedBytes) {
         output_.on_pieces(from, std::move(message));
@@ -112,9 +116,13 @@ bool StepIof::holds_end(TimePoint ended) {
         return true;
     if (streams_.rm_waits())
         return true; // the RM waits as well, and says when that is enough
+    // An RM whose launcher is slow gives the copy slowly, too.
+    if (copy_.comes(context_.now()) && copy_is_wanted() && context_.now() < ended + forward_patience)
+        return true;
     if (context_.now() >= ended + left_open_patience)
         return false;
-    return streams_.any_open() || output_.anything_waits() || !tools_have_all();
+    return streams_.any_open() || (copy_.any_open() && copy_is_wanted()) || output_.anything_waits() ||
+           !tools_have_all();
 }
 
 // Those of other hosts may still run: what they write comes through here.
@@ -166,6 +174,19 @@ void StepIof::restore() {
 void StepIof::want() {
     // They can pull only what is forwarded (PullGate::channels).
     output_.pull(forward_ ? forwarded(forwards_, context_.settings.io_cache) : wish_);
+    read_copy_if_wanted();
+}
+
+void StepIof::read_copy_if_wanted() {
+    if (RmOutputCopy::offered(context_) && !captures(context_) && copy_is_wanted())
+        copy_.read();
+}
+
+bool StepIof::copy_is_wanted() const {
+    auto ranks = context_.ranks_here();
+    return std::any_of(ranks.begin(), ranks.end(), [this](Rank rank) {
+        return output_.wanted(rank, wire::stdout_channel) || output_.wanted(rank, wire::stderr_channel);
+    });
 }
 
 // A tool has come or gone, or perhaps. libpmix cannot keep what one tool pulls from another that was refused the same.
@@ -175,7 +196,7 @@ void StepIof::judge() {
         child_pulls_ = 0;
     bool may = tools_.all_may(policy::Action::output, false);
     gate_->of_children = may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
-    if (!captures(context_))
+    if (!may_be_pulled())
         return;
     pmix_status_t verdict = present == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
     if (gate_->verdict.exchange(verdict) != verdict && present > 0)
@@ -220,6 +241,7 @@ void StepIof::on_time(TimePoint now) {
         judge();
     if (now >= pace_.next_time())
         go_on();
+    copy_.on_time(now);
     if (forward_)
         forward_->on_time(now);
 }
@@ -228,7 +250,11 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
     std::vector<wire::OutputPiece> pieces;
     for (Rank rank : context_.ranks_here()) {
         for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
-            auto kept = wish.pulled.has(rank, channel) ? streams_.kept(rank, channel) : std::nullopt;
+            if (!wish.pulled.has(rank, channel))
+                continue;
+            auto kept = streams_.kept(rank, channel);
+            if (auto copied = copy_.kept(rank, channel))
+                kept = {copied->bytes, copied->end};
             if (kept && (!kept->bytes.empty() || kept->end))
                 pieces.push_back({rank, channel, kept->end, 0, Bytes(kept->bytes)});
         }

@@ -1,6 +1,6 @@
-// What the processes of a job write and read, for tools: PMIx_IOF_pull and PMIx_IOF_push, where the daemon has taken
-// the tasks' standard streams (io.capture). From each host to those of the tools (output_flow.h, input_flow.h), and
-// there to libpmix.
+// What the processes of a job write and read, for tools: PMIx_IOF_pull and PMIx_IOF_push, where the daemon has
+// taken the tasks' standard streams (io.capture); else PMIx_IOF_pull of the copy that the RM gives (io.copy). From
+// each host to those of the tools (output_flow.h, input_flow.h), and there to libpmix.
 //
 // What libpmix does not let a host know decides much of this (contrib/doc/decisions/io.md): who pulls, which pull has
 // ended, what a tool has taken. So all that the tools of a daemon want is one wish; it ends when the last pull or the
@@ -16,6 +16,7 @@
 #include "server-glue/iof/iof_ask.h"
 #include "server-glue/iof/output_flow.h"
 #include "server-glue/iof/output_forward.h"
+#include "server-glue/iof/rm_output_copy.h"
 #include "server-glue/iof/task_streams.h"
 #include "server-glue/iof/tool_pace.h"
 #include "server-glue/step/step_context.h"
@@ -39,10 +40,14 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void take_messages(StepMessages &messages) override;
     void on_library() override;
     TimePoint next_time() const override {
-        return std::min({look_at_tools_, pace_.next_time(), forward_ ? forward_->next_time() : TimePoint::max()});
+        return std::min({look_at_tools_, pace_.next_time(), copy_.next_time(),
+                         forward_ ? forward_->next_time() : TimePoint::max()});
     }
     void on_time(TimePoint now) override;
-    void on_process_gone(Rank rank, std::optional<int>) override { streams_.task_gone(rank); }
+    void on_process_gone(Rank rank, std::optional<int>) override {
+        streams_.task_gone(rank);
+        copy_.process_gone(rank);
+    }
     void on_host_gone(HostIndex host, bool) override;
     void on_session_gone() override {
         if (forward_)
@@ -76,6 +81,9 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void begin_forwarding();
     void end_forwarding(std::uint64_t lost);
     void want();
+    void read_copy_if_wanted();
+    bool copy_is_wanted() const;
+    bool may_be_pulled() const { return captures(context_) || RmOutputCopy::offered(context_); }
     void on_forwarded_input(wire::ForwardedInput message);
 
     StepContext &context_;
@@ -84,6 +92,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     std::uint8_t forwards_; // to and from the job's parent
     std::shared_ptr<PullGate> gate_;
     TaskStreams streams_;
+    RmOutputCopy copy_; // read where streams_ has none
     OutputFlow output_;
     InputFlow input_;
     OutputWish wish_;             // of this host's tools

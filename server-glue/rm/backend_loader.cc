@@ -76,7 +76,8 @@ Facets facets_of(RmBackend &backend) {
     auto one = [](const void *facet, Facet which) { return facet ? facets(which) : 0u; };
     return one(backend.questions(), Facet::questions) | one(backend.allocations(), Facet::allocations) |
            one(backend.job_record(), Facet::job_record) | one(backend.user_notes(), Facet::user_notes) |
-           one(backend.roles(), Facet::roles) | one(backend.spawned_step(), Facet::spawned_step);
+           one(backend.roles(), Facet::roles) | one(backend.spawned_step(), Facet::spawned_step) |
+           one(backend.step_output(), Facet::step_output);
 }
 
 static std::string names_of(Facets facets) {

@@ -16,6 +16,7 @@ enum class Facet : std::uint32_t {
     user_notes = 1u << 3,
     roles = 1u << 4,
     spawned_step = 1u << 5,
+    step_output = 1u << 6,
 };
 
 // A set of facets, one bit for each.
@@ -39,6 +40,7 @@ inline constexpr FacetRow facet_table[] = {
     {Facet::user_notes, "user-notes", "lines for the user while the job goes on"},
     {Facet::roles, "session", "PMIx_Publish and _Lookup, PMIx_Connect between jobs"},
     {Facet::spawned_step, "spawn", "PMIx_Spawn"},
+    {Facet::step_output, "output", "PMIx_IOF_pull of jobs without io.capture"},
 };
 
 // The facets that `backend` gives a pointer to.

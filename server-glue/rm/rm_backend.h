@@ -83,6 +83,7 @@ class RmJobRecord;
 class RmQuestions;
 class RmRoles;
 class RmSpawnedStep;
+class RmStepOutput;
 class RmUserNotes;
 
 // What the daemon hears from the backend. None of these blocks.
@@ -141,6 +142,7 @@ class RmBackend {
     virtual RmUserNotes *user_notes() { return nullptr; }
     virtual RmRoles *roles() { return nullptr; }
     virtual RmSpawnedStep *spawned_step() { return nullptr; }
+    virtual RmStepOutput *step_output() { return nullptr; }
 };
 
 // The module's only export: `extern "C" const BackendModule pmixhost_backend`.
@@ -150,7 +152,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 13;
+    static constexpr std::uint32_t current_abi = 14;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     Facets facets; // of each backend that create() makes

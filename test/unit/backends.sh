@@ -20,7 +20,7 @@ expect() { # NUMBER NAME FACETS
 }
 expect 2 local "session, spawn"
 if [ -f "$top/plugins/slurm/.libs/backend_slurm.so" ]; then
-	expect 3 slurm "questions, allocations, job-record, user-notes, session, spawn"
+	expect 3 slurm "questions, allocations, job-record, user-notes, session, spawn, output"
 else
 	echo "ok 3 - the facets of the backend slurm # SKIP it was not built"
 fi

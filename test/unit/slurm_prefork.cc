@@ -54,7 +54,7 @@ static Surroundings around(const std::string &mode) {
     Surroundings s;
     s.host = "n1";
     s.step_name = [] { return Result<std::optional<StepName>>(the_step); };
-    s.step_uid = [](const StepName &, const std::string &) { return Result<uid_t>(some_user().uid); };
+    s.own_step = [](const StepName &, const std::string &) { return Result<OwnStep>(OwnStep{some_user().uid, 0, {}}); };
     s.user = [](uid_t) { return Result<User>(some_user()); };
     char directory[4096];
     assert_non_null(getcwd(directory, sizeof directory));

@@ -93,7 +93,13 @@ std::uint32_t size_of(const std::string &job) {
     return value->data.uint32;
 }
 
-std::string why_not(pmix_status_t status) {
+constexpr const char *capture_it = "start the job with PMIXHOST_IO_CAPTURE=on in the environment";
+
+std::string why_not(pmix_status_t status, bool take_over) {
+    if (status == PMIX_ERR_NOT_SUPPORTED && take_over)
+        return fmt::format("!its output is the resource manager's and cannot be taken over; next: {}, or leave "
+                           "--take-over out for a copy",
+                           capture_it);
     if (status == PMIX_ERR_NOT_SUPPORTED)
         return "!the output and input of this job stay with the resource manager; next: start it with "
                "PMIXHOST_IO_CAPTURE=on in the environment, or ask the administrator for io.capture";
@@ -114,7 +120,10 @@ bool push(const std::vector<pmix_proc_t> &targets, std::string_view bytes) {
         PMIx_IOF_push(targets.data(), targets.size(), &object, &end, bytes.empty() ? 1 : 0, on_answer, nullptr));
     if (status == PMIX_SUCCESS)
         return true;
-    std::string why = status == PMIX_ERR_IOF_COMPLETE ? "their standard input is closed" : why_not(status).substr(1);
+    std::string why = status == PMIX_ERR_IOF_COMPLETE ? "their standard input is closed"
+                      : status == PMIX_ERR_NOT_SUPPORTED
+                          ? fmt::format("the input of this job stays with the resource manager; next: {}", capture_it)
+                          : why_not(status, false).substr(1);
     write_frame({OutputFrame::Kind::input_closed, false, 0, why});
     return false;
 }
@@ -169,10 +178,12 @@ std::string follow_output(int to, const OutputRequest &request, const InputReque
     pmix_info_t how;
     bool yes = true;
     PMIX_INFO_LOAD(&how, request.take_over ? PMIX_IOF_REDIRECT : PMIX_IOF_COPY, &yes, PMIX_BOOL);
+    if (request.take_over)
+        PMIX_INFO_REQUIRED(&how); // or whoever may not have it alone would get a copy
     auto pulled =
         answer_to(PMIx_IOF_pull(sources.data(), sources.size(), &how, 1, channels, on_output, on_pull_answer, nullptr));
     if (pulled != PMIX_SUCCESS) {
-        write_frame({OutputFrame::Kind::error, false, 0, why_not(pulled).substr(1)});
+        write_frame({OutputFrame::Kind::error, false, 0, why_not(pulled, request.take_over).substr(1)});
         return {};
     }
     write_frame({OutputFrame::Kind::listening, false, 0, {}});

@@ -18,6 +18,7 @@
 #include "plugins/slurm/backend/own_steps.h"
 #include "plugins/slurm/backend/rm_answers.h"
 #include "plugins/slurm/backend/step_caller.h"
+#include "plugins/slurm/backend/step_output.h"
 #include "plugins/slurm/shim/prefork.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 #include "plugins/slurm/shim/task_map.h"
@@ -159,7 +160,7 @@ class SlurmBackend final : public RmBackend,
   public:
     SlurmBackend(BackendContext context, SlurmStep step)
         : loop_(context.loop), log_(context.log), step_(std::move(step)), family_(family_of(step_.info.shared_secret)),
-          lifeline_(step_.lifeline_fd) {}
+          lifeline_(step_.lifeline_fd), output_(loop_, UniqueFd(step_.output_fd)) {}
 
     const StepInfo &step() const override { return step_.info; }
     RmQuestions *questions() override { return this; }
@@ -168,6 +169,7 @@ class SlurmBackend final : public RmBackend,
     RmUserNotes *user_notes() override { return this; }
     RmRoles *roles() override { return this; }
     RmSpawnedStep *spawned_step() override { return this; }
+    RmStepOutput *step_output() override { return &output_; }
 
     Result<void> start(BackendListener &listener) override {
         listener_ = &listener;
@@ -322,6 +324,7 @@ class SlurmBackend final : public RmBackend,
         alive_.reset();
         allocations_.reset();
         lifeline_watch_.reset();
+        output_.stop();
         again_.reset();
         contacts_.reset();
         sender_.reset();
@@ -416,6 +419,7 @@ class SlurmBackend final : public RmBackend,
     BackendListener *listener_ = nullptr;
     UniqueFd lifeline_;
     EventLoop::Handle lifeline_watch_, again_;
+    StepOutput output_;
     std::unique_ptr<ContactSocket> contacts_;
     std::optional<Worker> ender_, reporter_;
     std::optional<kit::ContactSender> sender_;
@@ -596,7 +600,8 @@ extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule 
     pmixhost::BackendModule::current_abi,
     "slurm",
     pmixhost::facets(pmixhost::Facet::questions, pmixhost::Facet::allocations, pmixhost::Facet::job_record,
-                     pmixhost::Facet::user_notes, pmixhost::Facet::roles, pmixhost::Facet::spawned_step),
+                     pmixhost::Facet::user_notes, pmixhost::Facet::roles, pmixhost::Facet::spawned_step,
+                     pmixhost::Facet::step_output),
     pmixhost::slurm::create,
     pmixhost::slurm::session_invitations,
     pmixhost::slurm::create_starter,

@@ -199,13 +199,15 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
             "and "
             "what they publish, are not found. To let them meet, start munged on all hosts, with one key";
     }
-    if (document.has("slurm.lifeline_fd")) {
-        auto fd = document.number("slurm.lifeline_fd", INT32_MAX);
+    for (auto [key, to] : {std::pair("slurm.lifeline_fd", &step.lifeline_fd), {"slurm.output_fd", &step.output_fd}}) {
+        if (!document.has(key))
+            continue;
+        auto fd = document.number(key, INT32_MAX);
         if (!fd)
             return fd.failure();
-        step.lifeline_fd = static_cast<int>(*fd);
-        if (fcntl(step.lifeline_fd, F_SETFD, FD_CLOEXEC) != 0)
-            return system_error(fmt::format("start document: slurm.lifeline_fd {}", *fd), errno);
+        *to = static_cast<int>(*fd);
+        if (fcntl(*to, F_SETFD, FD_CLOEXEC) != 0)
+            return system_error(fmt::format("start document: {} {}", key, *fd), errno);
     }
 
     StepInfo &info = step.info;

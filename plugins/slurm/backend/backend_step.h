@@ -24,10 +24,11 @@ struct SlurmStep {
     std::string contacts;     // the directory in which contact sockets are made, on all hosts of the site
     std::string session_node; // where the allocation's session runs
     int lifeline_fd = -1;     // ends with slurmstepd; -1: none
+    int output_fd = -1;       // plugins/slurm/shim/output_offer.h; -1: none
 };
 
-// Makes the descriptor of the lifeline close-on-exec. Fails (invalid, not_found) with a text that names the key, and
-// (system) where that descriptor is not there.
+// Makes the descriptors close-on-exec. Fails (invalid, not_found) with a text that names the key, and (system) where a
+// descriptor is not there.
 Result<SlurmStep> read_start_document(const StartDocument &document);
 
 // Expands Slurm's host list, in order. Fails (invalid, limit).

@@ -1,15 +1,16 @@
 // See identity.h.
 #include "plugins/slurm/shim/identity.h"
 
-#include "common/base/unique_fd.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 namespace pmixhost::slurm {
 
@@ -72,29 +73,57 @@ Result<std::optional<StepName>> own_step_name() {
     return parse_step_title(std::string_view(buffer, static_cast<std::size_t>(length)));
 }
 
-Result<uid_t> own_step_uid(const StepName &step, const std::string &node) {
+static Result<void> is_this_process(const UniqueFd &connection) {
+    ucred peer{};
+    socklen_t length = sizeof peer;
+    if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+        return system_error("slurmstepd's socket", errno);
+    if (peer.pid != getpid() || peer.uid != geteuid())
+        return error(ErrorKind::denied, "slurmstepd's socket belongs to process {}", peer.pid);
+    return {};
+}
+
+Result<OwnStep> look_up_own_step(const StepName &step, const std::string &node) {
     if (!stepd_connect || !stepd_get_uid)
         return error(ErrorKind::unsupported, "this slurmstepd cannot be asked for the step's user");
     slurm_step_id_t id{};
     id.job_id = step.job_id;
     id.step_id = step.step_id;
     id.step_het_comp = step.het_component.value_or(NO_VAL);
-    std::uint16_t protocol = 0;
-    UniqueFd fd(stepd_connect(nullptr, node.c_str(), &id, &protocol));
+    OwnStep own;
+    UniqueFd fd(stepd_connect(nullptr, node.c_str(), &id, &own.protocol));
     if (!fd)
         return error(ErrorKind::unreachable, "slurmstepd's socket for step {} on {}: no connection", to_text(step),
                      node);
-    ucred peer{};
-    socklen_t length = sizeof peer;
-    if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-        return system_error("slurmstepd's socket", errno);
-    if (peer.pid != getpid() || peer.uid != geteuid())
-        return error(ErrorKind::denied, "slurmstepd's socket for step {} belongs to process {}", to_text(step),
-                     peer.pid);
-    uid_t uid = stepd_get_uid(fd.get(), protocol);
-    if (uid == static_cast<uid_t>(-1))
+    if (auto ours = is_this_process(fd); !ours)
+        return error(ours.failure().kind, "step {}: {}", to_text(step), ours.failure().text);
+    own.uid = stepd_get_uid(fd.get(), own.protocol);
+    if (own.uid == static_cast<uid_t>(-1))
         return error(ErrorKind::unreachable, "slurmstepd did not tell the user of step {}", to_text(step));
-    return uid;
+    sockaddr_un address{};
+    socklen_t length = sizeof address;
+    if (::getpeername(fd.get(), reinterpret_cast<sockaddr *>(&address), &length) == 0)
+        own.socket.assign(address.sun_path, ::strnlen(address.sun_path, sizeof address.sun_path));
+    return own;
+}
+
+Result<UniqueFd> connect_to_own_step(const OwnStep &step) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (step.socket.empty() || step.socket.size() >= sizeof address.sun_path)
+        return error(ErrorKind::unreachable, "slurmstepd's socket has no path");
+    step.socket.copy(address.sun_path, step.socket.size());
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
+        return error(ErrorKind::unreachable, "slurmstepd's socket: {}", std::strerror(errno));
+    if (auto ours = is_this_process(fd); !ours)
+        return ours.failure();
+    // Each side says which version it speaks, in its own order of bytes.
+    int version = step.protocol;
+    if (::send(fd.get(), &version, sizeof version, MSG_NOSIGNAL) != sizeof version ||
+        ::recv(fd.get(), &version, sizeof version, MSG_WAITALL) != sizeof version || version < 0)
+        return error(ErrorKind::unreachable, "slurmstepd's socket lets nobody in now");
+    return fd;
 }
 
 } // namespace pmixhost::slurm

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/base/unique_fd.h"
 #include "plugins/kit/user.h"
 
 #include <cstdint>
@@ -36,8 +37,17 @@ Result<std::optional<StepName>> parse_step_title(std::string_view title);
 // The same of this process (/proc/self/cmdline).
 Result<std::optional<StepName>> own_step_name();
 
-// The uid of the step's user. slurmstepd's own socket is asked for it, and the kernel says that its listener is this
-// very process. Takes one round trip to another thread of this process.
-Result<uid_t> own_step_uid(const StepName &step, const std::string &node);
+// What slurmstepd's own socket is asked for, of which the kernel says that its listener is this very process.
+struct OwnStep {
+    uid_t uid = 0;              // of the step's user
+    std::uint16_t protocol = 0; // that slurmstepd speaks on it
+    std::string socket;         // its path
+};
+// Takes one round trip to another thread of this process. Only while there is one thread that forks: what Slurm's call
+// opens is not close-on-exec, and whoever gets it speaks to slurmstepd as root. Fails (unsupported, unreachable,
+// denied).
+Result<OwnStep> look_up_own_step(const StepName &step, const std::string &node);
+// Another connection to it, close-on-exec; any thread, any time. Fails (unreachable, denied).
+Result<UniqueFd> connect_to_own_step(const OwnStep &step);
 
 } // namespace pmixhost::slurm

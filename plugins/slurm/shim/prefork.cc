@@ -8,6 +8,7 @@
 #include "plugins/kit/daemon_channels.h"
 #include "plugins/kit/daemon_launch.h"
 #include "plugins/kit/topology_keeper.h"
+#include "plugins/slurm/shim/attach_output.h"
 #include "plugins/slurm/shim/hook_env.h"
 #include "plugins/slurm/shim/slurm_abi.h"
 
@@ -35,7 +36,7 @@ constexpr auto removing_patience = std::chrono::seconds(5), killing_patience = s
 
 // What the daemon is given besides the document.
 struct Channels {
-    UniqueFd door, page, document, lifeline;
+    UniqueFd door, page, document, lifeline, output;
 };
 
 UniqueFd hold(pid_t pid) {
@@ -79,6 +80,8 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
     if (!around.contacts.empty())
         add("slurm.contacts", around.contacts);
     add("slurm.lifeline_fd", std::to_string(channels.lifeline.get()));
+    if (channels.output)
+        add("slurm.output_fd", std::to_string(channels.output.get()));
     for (const auto &variable : user_variables(environment))
         add("env", variable);
     if (!added)
@@ -87,11 +90,11 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
 }
 
 Result<void> start(const Surroundings &around, char *const *environment, Prepared &prepared) {
-    auto uid = around.step_uid(prepared.step, prepared.host);
-    if (!uid)
-        return uid.failure();
-    prepared.uid = *uid;
-    auto user = around.user(*uid);
+    auto own = around.own_step(prepared.step, prepared.host);
+    if (!own)
+        return own.failure();
+    prepared.uid = own->uid;
+    auto user = around.user(own->uid);
     if (!user)
         return user.failure();
     if (!around.contacts.empty()) {
@@ -115,6 +118,8 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
         return line.failure();
     channels.lifeline = std::move(line->first);
     prepared.lifeline = std::move(line->second);
+    if (auto source = around.output_source ? around.output_source(*own) : nullptr)
+        prepared.output = OutputOffer::make(std::move(source), channels.output);
     auto document = start_document(around, prepared, channels, environment);
     if (!document)
         return document.failure();
@@ -132,6 +137,8 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
     if (!around.slurm_conf_file.empty())
         launch.environment.push_back("SLURM_CONF=" + around.slurm_conf_file);
     launch.descriptors = {channels.door.get(), channels.page.get(), channels.document.get(), channels.lifeline.get()};
+    if (channels.output)
+        launch.descriptors.push_back(channels.output.get());
     launch.door = channels.door.get();
     launch.host = prepared.host;
     launch.page = prepared.page;
@@ -270,6 +277,7 @@ static UniqueFd remove_directory(const Prepared &prepared) {
 }
 
 bool clean_up(Prepared &prepared, std::chrono::milliseconds daemon_patience) {
+    prepared.output.reset();
     prepared.lifeline.reset();
     if (!prepared.cgroup) {
         remove_directory(prepared);
@@ -295,7 +303,7 @@ Surroundings slurmstepd_surroundings(void *step) {
     if (const char *node = getenv("SLURMD_NODENAME"))
         around.host = node;
     around.step_name = own_step_name;
-    around.step_uid = own_step_uid;
+    around.own_step = look_up_own_step;
     around.user = kit::look_up_user;
     DaemonPath daemon = daemon_path(plugin_directory());
     around.daemon = std::move(daemon.path);
@@ -318,6 +326,7 @@ Surroundings slurmstepd_surroundings(void *step) {
                                                                      std::function<bool(pid_t)> contain) {
         return kit::keep_topology(file, program, std::move(contain));
     };
+    around.output_source = output_of_slurmstepd;
     if (proctrack_g_add)
         around.contain = [step](pid_t pid) { return proctrack_g_add(step, pid) == SLURM_SUCCESS; };
     return around;

@@ -8,6 +8,7 @@
 #include "common/start/status_page.h"
 #include "plugins/slurm/shim/daemon_cgroup.h"
 #include "plugins/slurm/shim/identity.h"
+#include "plugins/slurm/shim/output_offer.h"
 
 #include <functional>
 #include <optional>
@@ -25,18 +26,19 @@ struct Prepared {
     std::string secret; // the step's; empty: its hosts prove with munge
     std::string door;   // abstract name with its leading NUL
     std::optional<kit::User> user;
-    StatusPage *page = nullptr;         // mapped for as long as the process lives
-    UniqueFd lifeline;                  // the daemon hears it close when slurmstepd ends
-    UniqueFd daemon;                    // its pidfd
-    UniqueFd mount_namespace;           // the job's, in which the daemon is; none: slurmstepd's own
-    std::optional<DaemonCgroup> cgroup; // the daemon's own; none: it is in the step's container
+    StatusPage *page = nullptr;          // mapped for as long as the process lives
+    UniqueFd lifeline;                   // the daemon hears it close when slurmstepd ends
+    UniqueFd daemon;                     // its pidfd
+    UniqueFd mount_namespace;            // the job's, in which the daemon is; none: slurmstepd's own
+    std::optional<DaemonCgroup> cgroup;  // the daemon's own; none: it is in the step's container
+    std::unique_ptr<OutputOffer> output; // of this process alone, not of the tasks; null: the daemon gets none
 };
 
 // What prefork asks its surroundings; a test gives other answers.
 struct Surroundings {
     std::string host; // Slurm's name of this node, from slurmstepd's own environment
     std::function<Result<std::optional<StepName>>()> step_name;
-    std::function<Result<uid_t>(const StepName &, const std::string &host)> step_uid;
+    std::function<Result<OwnStep>(const StepName &, const std::string &host)> own_step;
     std::function<Result<kit::User>(uid_t)> user;
     std::string daemon;                   // path of pmixhostd
     std::vector<std::string> daemon_args; // after --start-fd N
@@ -48,6 +50,8 @@ struct Surroundings {
     std::function<bool(pid_t)> contain; // puts it into the step's container; may be empty
     // The mount namespace of a job that has one of its own (job_container/tmpfs); may be empty.
     std::function<UniqueFd(const StepName &)> mount_namespace;
+    // See attach_output.h; may be empty, or give null: the daemon gets no copy of the output.
+    std::function<std::unique_ptr<OutputSource>(const OwnStep &)> output_source;
     std::string contacts; // where all see the contact sockets; empty: directory.base
 };
 

@@ -3,8 +3,8 @@
 //
 // Slurm loads this file into srun, slurmctld, slurmd and slurmstepd, some of them load and unload
 // it again and again. So: no constructors with effects, no threads but srun's listener (which lives from
-// prelaunch to fini), and in init nothing but what a debugger wants that has started srun
-// (plugins/kit/indirect_launch.h).
+// prelaunch to fini) and slurmstepd's offer of the output (from prefork to fini), and in init nothing but
+// what a debugger wants that has started srun (plugins/kit/indirect_launch.h).
 #include "plugins/kit/indirect_launch.h"
 #include "plugins/slurm/shim/held_job.h"
 #include "plugins/slurm/shim/prefork.h"

@@ -8,6 +8,7 @@
 //   client and task info      src/interfaces/mpi.h, before 23.02 src/common/slurm_mpi.h
 //   step layout, step id      slurm/slurm.h (public, compiled against)
 //   stepd_connect & friends   src/common/stepd_api.h
+//   what slurmstepd sends to readers of output   src/common/io_hdr.c
 //   environment arrays        src/common/env.h
 //   forward_data              src/common/slurm_protocol_api.h
 //   srun's options            src/srun/libsrun/opt.h, src/common/slurm_opt.h
@@ -21,7 +22,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include <sys/socket.h>
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(20, 11, 0) || SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 6, 0)
 #error "this Slurm version is not known: check every fact in this file, then extend the range"
@@ -195,6 +199,25 @@ int slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int stepd_connect(const char *directory, const char *nodename, slurm_step_id_t *step_id,
                   std::uint16_t *protocol_version) __attribute__((weak));
 uid_t stepd_get_uid(int fd, std::uint16_t protocol_version) __attribute__((weak));
+// Makes slurmstepd connect to `io` and send there what the tasks write, as to an sattach, with `key` in front.
+// `response` has no address family: then slurmstepd sends its messages of ended tasks to nobody. `answer` is a
+// structure of Slurm's that this fills.
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 1)
+int stepd_attach(int fd, std::uint16_t protocol_version, std::uint16_t reader_protocol_version, sockaddr_storage *io,
+                 sockaddr_storage *response, char *certificate, char *key, uid_t uid, void *answer)
+    __attribute__((weak));
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+int stepd_attach(int fd, std::uint16_t protocol_version, sockaddr_storage *io, sockaddr_storage *response,
+                 char *certificate, char *key, uid_t uid, void *answer) __attribute__((weak));
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+int stepd_attach(int fd, std::uint16_t protocol_version, sockaddr_storage *io, sockaddr_storage *response, char *key,
+                 uid_t uid, void *answer) __attribute__((weak));
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
+int stepd_attach(int fd, std::uint16_t protocol_version, sockaddr_storage *io, sockaddr_storage *response, void *key,
+                 std::uint32_t key_length, uid_t uid, void *answer) __attribute__((weak));
+#endif
+// Of the answer, which is Slurm's memory.
+void slurm_free_reattach_tasks_response_msg(void *answer) __attribute__((weak));
 // Puts a process into the step's container; `step` is the opaque record that prefork got.
 int proctrack_g_add(void *step, pid_t pid) __attribute__((weak));
 // A descriptor of the job's mount namespace, which stays Slurm's; 0 or less: there is none.
@@ -223,5 +246,46 @@ int slurm_forward_data(char **nodelist, char *address, std::uint32_t length, con
 // `item` is the address of the pointer, which becomes null.
 void slurm_xfree(void **item) __attribute__((weak));
 void *slurm_xcalloc(std::size_t count, std::size_t size, bool clear, bool try_only, const char *file, int line,
-                    const char *function);
+                    const char *function) __attribute__((weak));
 }
+
+namespace pmixhost::slurm {
+
+// Can this slurmstepd be asked for what its tasks write? Not where Slurm speaks TLS, which the reader would have to speak
+// within the call that asks. And the asking, as stepd_attach: Slurm's error code.
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
+inline bool has_stepd_attach() {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+    if (!&slurm_conf || (slurm_conf.tls_type && !std::string_view(slurm_conf.tls_type).ends_with("none")))
+        return false;
+#endif
+    return stepd_attach && slurm_xcalloc && slurm_free_reattach_tasks_response_msg;
+}
+
+inline int attach_to_step(int fd, std::uint16_t protocol, sockaddr_storage &io, std::string key, uid_t uid) {
+    constexpr std::size_t enough = 256; // six words in all versions
+    sockaddr_storage nobody{};
+    void *answer = slurm_xcalloc(1, enough, true, false, __FILE__, __LINE__, __func__);
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 1)
+    int code = stepd_attach(fd, protocol, protocol, &io, &nobody, nullptr, key.data(), uid, answer);
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+    int code = stepd_attach(fd, protocol, &io, &nobody, nullptr, key.data(), uid, answer);
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+    int code = stepd_attach(fd, protocol, &io, &nobody, key.data(), uid, answer);
+#else
+    int code =
+        stepd_attach(fd, protocol, &io, &nobody, key.data(), static_cast<std::uint32_t>(key.size() + 1), uid, answer);
+#endif
+    slurm_free_reattach_tasks_response_msg(answer);
+    return code;
+}
+#else
+inline bool has_stepd_attach() {
+    return false;
+}
+inline int attach_to_step(int, std::uint16_t, sockaddr_storage &, std::string, uid_t) {
+    return SLURM_ERROR;
+}
+#endif
+
+} // namespace pmixhost::slurm

@@ -46,6 +46,26 @@ for i in 1 2 3; do
     ok "all that it wrote is in its file, $i" until_true 20 all_kept
 done
 
+# The copy of a plain job's output: slurmstepd waits for the daemon, which waits for the last of it from slurmstepd.
+# shellcheck disable=SC2016 # for the tasks' shell
+(cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user "$TEST_USER" -- srun "$mpi" -N2 -n2 -J followed \
+    sh -c 'until [ -e kept/go ]; do sleep 0.1; done; seq 20000 | sed "s/^/$SLURM_PROCID /"') \
+    >"$test_dir/printed" 2>&1 </dev/null &
+job_pid=$! job=''
+until_true 20 eval 'job=$(as_user root squeue -h -t R -n followed -o %i); [[ -n $job ]]'
+"${on_cluster[@]}" --user "$TEST_USER" --host n1 -- timeout -k 5 60 "$PMIXHOST_BUILD/tools/pmixhost" output "$job" >"$test_dir/seen" 2>&1 &
+seen=$!
+run_seen() { [[ -n $(on_host n2 ss -Htnp src 127.0.0.1 | grep slurmstepd) ]]; }
+ok "a tool follows a job's output on both hosts" until_true 20 run_seen
+touch "$test_dir/kept/go"
+wait "$job_pid"
+is "which ends as ever" "$?" 0
+wait "$seen"
+is "and so does the tool" "$?" 0
+is "with all of it" "$(sort "$test_dir/seen" | uniq | wc -l)" 40000
+ok "nothing is left of that" no_litter 15
+ok "and no cgroup of it" until_true 15 no_cgroups
+
 run_srun -N2 -n2 sh -c 'kill -KILL $$'
 ok "a step that fails" failed
 ok "nothing is left of it either" no_litter 30

@@ -119,7 +119,26 @@ wait "$later"
 is "and ends with the job" "$?" 0
 is "for so long" "$(at_host "$pmixhost" output --wait 1 999999 >/dev/null 2>&1; echo $?)" 1
 
-configure
+# A job whose streams are Slurm's own is seen in a copy; its input is srun's.
+configure_logged
+start -N1 -n1 cat
+attach
+echo mark >&9
+ok "a plain job shows what it writes" until_true 20 said screen mark
+printf 'typed\n' >&8
+ok "and says that it takes no input" until_true 20 said screen 'input goes nowhere: the input of this job stays with the resource manager'
+echo more >&9
+ok "which is no end" until_true 20 said screen more
+printf '~.\n' >&8
+detached "it is left in the same way"
+is "its output cannot be taken over" "$(at_host "$pmixhost" output --take-over "$job" 2>&1; echo $?)" \
+    "pmixhost: error: job $job: its output is the resource manager's and cannot be taken over; next: start the job with PMIXHOST_IO_CAPTURE=on in the environment, or leave --take-over out for a copy
+1"
+echo the end >&9
+ok "the job goes on" until_true 20 said out 'the end'
+unlike "without what was typed elsewhere" "$(cat "$test_dir/out")" typed
+end
+configure '[io]' 'copy = "off"'
 start -N1 -n1 cat
 is "a job whose streams are its own says how they are had" \
     "$(at_host "$pmixhost" output "$job" 2>&1; echo $?)" \

@@ -1,0 +1,162 @@
+#!/bin/bash
+# Tools that follow the output of a job whose streams are Slurm's own (io.copy): slurmstepd gives pmixhostd a copy.
+. "$(dirname "$0")/../common/words.sh"
+. "$(dirname "$0")/../output_jobs.sh"
+
+# slurmstepd has its readers of copies on the loopback.
+copies_on() { on_host "$1" ss -Htnp src 127.0.0.1 | grep -c slurmstepd; }
+has_copies() { (($(copies_on "$1") == $2)); } # HOST COUNT
+
+# --- what a tool gets --------------------------------------------------------------------------------
+
+configure "${logged[@]}"
+# Two on each host, as Slurm would not have it: five on one write more than its daemon holds back for tools (io.cache).
+early=$(size_of "$data"/early.*)
+start pulls -N4 -n8 --ntasks-per-node=2 -m cyclic "$task" write="$data/early" there await=go write="$data/bytes" await=go2 \
+    write="$data/early" await=end </dev/null
+running 8
+for host in "$h1" "$h3"; do ok "nobody looks: no copy on $host" has_copies "$host" 0; done
+follow first "$h1" pull first all both bytes "$early" ends 16
+follow other "$h3" pull other all both bytes "$early" ends 16
+follow some "$h2" pull some 1,3 err bytes "$(size_of "$data"/early.err.1 "$data"/early.err.3)" ends 2
+follow leaves "$h4" pull leaves all both bytes "$early" drop hold "$dir/end"
+for name in first other some leaves; do
+    ok "$name: what was written before it came" has_said "$name" got
+done
+ok "one drops it" has_said leaves 'drop: PMIX_SUCCESS'
+ok "and stays" has_said leaves held
+is "each host has one copy, for all" "$(for host in "$h1" "$h2" "$h3" "$h4"; do copies_on "$host"; done | xargs)" "1 1 1 1"
+make_file go
+ok "srun has all of it" until_true 30 srun_has "$(size_of "$data"/bytes.out.* "$data"/early.out.*)"
+follow late "$h2" pull late all both ends 16
+ok "one comes late" has_said late 'pull: PMIX_SUCCESS'
+make_file go2
+ok "srun has that" until_true 30 srun_has "$(size_of "$data"/bytes.out.* "$data"/early.out.* "$data"/early.out.*)"
+end
+is "the job ends as ever" "$code" 0
+for name in first other some late; do
+    ok "$name: the streams end" has_said "$name" ended
+    over "$name"
+    ok "$name: finalizes" said "$name" 'finalize: PMIX_SUCCESS'
+done
+over leaves
+ok "a tool on the job's first host has every byte" same first early bytes early
+ok "one on another host as well" same other early bytes early
+is "ranks and a channel alone are what a tool gets" "$(ls "$dir/some" | tr '\n' ' ')" "1.err 3.err "
+for rank in 1 3; do
+    ok "in full, of rank $rank" cmp "$dir/some/$rank.err" \
+        <(cat "$data/early.err.$rank" "$data/bytes.err.$rank" "$data/early.err.$rank")
+done
+is "after a drop nothing more comes" "$(size_of "$dir"/leaves/*)" "$early"
+ok "a late one has what was written last, and all that comes" eval '
+    for rank in "${ranks[@]}"; do
+        cmp <(tail -c "$(size_of "$data/early.out.$rank")" "$dir/late/$rank.out") "$data/early.out.$rank" || exit 1
+    done'
+
+start killed -N2 -n4 "$task" write="$data/early" there await=go write="$data/bytes" await=end </dev/null
+running 4
+follow tool "$h2" pull pulled all both bytes 1 hold "$dir/never"
+ok "a tool pulls" has_said tool got
+on_host "$h2" pkill -KILL -x io_tool
+over tool 2>/dev/null
+make_file go
+ok "srun has all of a job whose tool was killed" until_true 30 srun_has "$(size_of "$data"/bytes.out.[0-3] "$data"/early.out.[0-3])"
+end
+is "and it ends as ever" "$code" 0
+
+# Rank 1 writes nothing more when it is looked at, and has closed a stream before; rank 3 has ended, the only one there.
+start some -N2 -n4 --ntasks-per-node=2 -m cyclic "$task" write="$data/early" there await=go.%t lines=words await=end.%t </dev/null
+running 4
+for rank in 1 3; do make_file "go.$rank"; make_file "end.$rank"; done
+ok "the tasks of a host end" until_true 20 eval '(($(on_host "$h2" pgrep -c -x task) == 0))'
+follow tool "$h1" pull pulled all both ends 8
+ok "a tool comes" has_said tool 'pull: PMIX_SUCCESS'
+for rank in 0 2; do make_file "go.$rank"; make_file "end.$rank"; done
+end
+is "a job ends that outlived one of its hosts" "$code" 0
+for rank in 0 2; do ok "of rank $rank all is there" grep -q "words $rank 49" "$dir/pulled/$rank.out"; done
+on_host "$h1" pkill -KILL -x io_tool
+over tool 2>/dev/null
+
+# --- what it cannot get ------------------------------------------------------------------------------
+
+start limits -N2 -n2 "$task" there await=go lines=words await=end </dev/null
+running 2
+is "it cannot be taken over" "$(tool "$h1" with redirect with required pull pulled all out | head -n 1)" \
+    "pull: PMIX_ERR_NOT_SUPPORTED"
+is "nor is it pushed to" "$(tool "$h1" push 0 words | head -n 1)" "push: PMIX_ERR_NOT_SUPPORTED"
+is "a rank that is not there cannot be pulled" "$(tool "$h1" pull pulled 99 out | head -n 1)" "pull: PMIX_ERR_NOT_FOUND"
+follow tool "$h1" with redirect pull copied all out hold "$dir/end"
+ok "who would rather take it over gets a copy" has_said tool held
+make_file go
+ok "so srun has it as well" until_true 20 eval '(($(grep -c "^words [01] " "$dir/out") == 100))'
+ok "and the tool" until_true 20 eval '(($(cat "$dir"/copied/*.out | grep -c "^words [01] ") == 100))'
+end
+over tool
+
+start files -N2 -n2 -o "$test_dir/files/of%t" "$task" there await=go lines=words await=end </dev/null
+running 2
+follow tool "$h1" pull pulled all out ends 2
+ok "a tool pulls from files" has_said tool 'pull: PMIX_SUCCESS'
+make_file go
+ok "they get what is theirs" until_true 20 grep -q 'words 1 49' "$dir/of1"
+end
+ok "the tool hears that they have ended" has_said tool ended
+over tool
+is "which slurmstepd does not see" "$(size_of "$dir"/pulled/* 2>/dev/null)" 0
+
+configure "${logged[@]}" '[tools]' 'policy = ["allow observe, output by anyone to jobs of themselves from 10.99.0.0/16"]'
+start desk -N2 -n2 "$task" there await=go lines=words await=end </dev/null
+running 2
+at head "$pmixhost" output -l "$job" >"$dir/seen" 2>&1 &
+seen=$!
+ok "the command on the login host asks" until_true 20 eval '[[ $(cat "$log") == *"is pulled"* ]]'
+make_file go
+ok "and sees both hosts" until_true 20 eval '(($(grep -c "^[01]: words [01] " "$dir/seen") == 100))'
+end
+wait "$seen"
+is "to the end" "$?" 0
+
+configure "${logged[@]}" '[io]' 'copy = "off"'
+start none -N1 -n1 "$task" there await=end </dev/null
+running 1
+is "where the site wants no copies there are none" "$(tool "$h1" pull pulled all out | head -n 1)" \
+    "pull: PMIX_ERR_NOT_SUPPORTED"
+end
+configure '[tools]' 'enabled = "off"'
+start off -N1 -n1 "$task" there await=end </dev/null
+running 1
+ok "nor where it wants no tools" eval '[[ $(tool "$h1" pull pulled all out) != *PMIX_SUCCESS* ]] && has_copies "$h1" 0'
+end
+configure "${logged[@]}"
+
+# --- a tool that does not read -----------------------------------------------------------------------
+
+begin=$SECONDS
+start deaf -N2 -n2 "$task" there await=go much=15000000 wrote await=end </dev/null
+running 2
+follow tool "$h1" stop "$dir/on" pull pulled all out hold "$dir/leave"
+ok "a tool does not read" has_said tool held
+make_file go
+ok "the job writes all the same" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 2))'
+ok "srun has all" until_true 30 srun_has 30000000
+most=0
+for host in "$h1" "$h2"; do
+    # shellcheck disable=SC2016
+    for kib in $(on_host "$host" bash -c 'for pid in $(pgrep -x pmixhostd); do cat /proc/$pid/status; done' |
+        awk '$1 == "VmHWM:" {print $2}'); do
+        ((most >= kib)) || most=$kib
+    done
+done
+diag "the largest daemon had $most KiB"
+ok "no daemon grew" eval '((most > 1000 && most < 100000))'
+begin=$SECONDS
+end
+is "the job with such a tool ends as ever" "$code" 0
+ok "in time" eval '((SECONDS - begin < 20))'
+diag "after $((SECONDS - begin)) s"
+make_file on
+make_file leave
+over tool
+ok "nothing is left" no_litter 30
+done_testing
