@@ -5,8 +5,8 @@
 
 namespace pmixhost::slurm {
 
-// One message each: the daemon wants the stream; the answer with its descriptor, or another one, which is the reason why
-// there is none; the daemon has it.
+// One message each: the daemon wants the stream; the answer with its descriptor, or another one, which is the
+// reason why there is none; the daemon has it.
 inline constexpr std::string_view output_wanted = "o", output_granted = "o", output_taken = "t";
 
 } // namespace pmixhost::slurm

@@ -251,8 +251,8 @@ void *slurm_xcalloc(std::size_t count, std::size_t size, bool clear, bool try_on
 
 namespace pmixhost::slurm {
 
-// Can this slurmstepd be asked for what its tasks write? Not where Slurm speaks TLS, which the reader would have to speak
-// within the call that asks. And the asking, as stepd_attach: Slurm's error code.
+// Can this slurmstepd be asked for what its tasks write? Not where Slurm speaks TLS, which the reader would have to
+// speak within the call that asks. And the asking, as stepd_attach: Slurm's error code.
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(22, 5, 0)
 inline bool has_stepd_attach() {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
