@@ -13,8 +13,6 @@ namespace pmixhost {
 
 // What ends at about the same time is told together.
 static constexpr auto ends_together = std::chrono::milliseconds(5);
-// A job ends within some of these, and each is a message.
-static constexpr auto normal_exits_together = std::chrono::milliseconds(20);
 // Processes in one event; each takes some 300 bytes.
 static constexpr std::size_t max_in_event = 256;
 

@@ -17,6 +17,9 @@ std::optional<wire::EndedProcess> bad_end_of(const LocalTasks &tasks, Rank rank,
 
 class ProcessEnds {
   public:
+    // Ends in order that come in this time are told together: a job ends within some of these, and each is a message.
+    static constexpr Duration normal_exits_together = std::chrono::milliseconds(20);
+
     // `tell_others` tells what lies beyond the step's own hosts of this host's ends in disorder.
     ProcessEnds(StepContext &context, EventService &events, LibraryEvents &to_library,
                 std::function<void(const wire::HostReport &)> tell_others)

@@ -1,0 +1,55 @@
+// What bench_scale asks of each kind of service: what it costs on so many hosts.
+#pragma once
+
+#include "test/bench/simulated_network.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <string>
+
+namespace pmixhost {
+
+struct ScaleCosts {
+    double us = 0; // until the last host has it
+    std::uint32_t rounds = 0;
+    std::size_t all_messages = 0, messages = 0, bytes_out = 0, bytes_in = 0; // the latter three of the worst host
+    std::string wrong;                                                       // empty: all is as it should be
+
+    void count(const SimulatedNetwork &network, TimePoint last) {
+        us = std::chrono::duration<double, std::micro>(last.time_since_epoch()).count();
+        for (const auto &host : network.hosts) {
+            rounds = std::max(rounds, host.depth);
+            all_messages += host.messages;
+            messages = std::max(messages, host.messages);
+            bytes_out = std::max(bytes_out, host.bytes_out);
+            bytes_in = std::max(bytes_in, host.bytes_in);
+        }
+    }
+};
+
+// Of a tree, its root among them.
+inline std::uint32_t tree_levels(HostIndex hosts, std::uint32_t radix) {
+    return static_cast<std::uint32_t>(std::ceil(std::log(hosts * (radix - 1.0) + 1) / std::log(radix) - 1e-9));
+}
+
+struct CollectiveCase {
+    const char *name;
+    std::uint32_t radix;
+    std::size_t bytes;    // of a host
+    HostIndex most;       // hosts, for what this program can hold
+    bool slow, lost_host; // 1 % of the hosts work 100 times as long; one has been lost
+    bool dead;            // a process has ended without having come, and nobody was told
+    std::int32_t status;
+};
+ScaleCosts run_collective(const CollectiveCase &one, HostIndex hosts);
+
+struct EventCase {
+    const char *name;
+    enum class What { notice, ends, loss } what; // one process notifies; all end in order; a host is lost
+    std::uint32_t radix;
+    std::size_t bytes; // of the notice
+    bool slow;
+};
+ScaleCosts run_event(const EventCase &one, HostIndex hosts);
+
+} // namespace pmixhost
