@@ -42,6 +42,22 @@ void read(const pmix_info_t &directive, FenceAsk &ask) {
     }
 }
 
+// No way of doing it has a name here, so whoever insists on one is refused. Newer libraries do not know these keys.
+bool insists_on_an_algorithm(const pmix_info_t info[], std::size_t count) {
+#ifdef PMIX_COLLECTIVE_ALGO_REQD
+    bool named = false, required = false;
+    for (std::size_t i = 0; info && i < count; ++i) {
+        named = named || PMIX_CHECK_KEY(&info[i], PMIX_COLLECTIVE_ALGO);
+        required = required || (PMIX_CHECK_KEY(&info[i], PMIX_COLLECTIVE_ALGO_REQD) && flag_of(info[i].value));
+    }
+    return named && required;
+#else
+    (void)info;
+    (void)count;
+    return false;
+#endif
+}
+
 pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_info_t info[], std::size_t ninfo,
                        char *blob, std::size_t size, pmix_modex_cbfunc_t callback, void *data) {
     // The blob is the host's to free, whatever the upcall returns (libpmix 4.2.2 and 5.0.7 never do).
@@ -50,6 +66,8 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t count, const pmix_
         FenceAsk ask;
         for (std::size_t i = 0; info && i < ninfo; ++i)
             read(info[i], ask);
+        if (insists_on_an_algorithm(info, ninfo))
+            ask.refused = PMIX_ERR_NOT_SUPPORTED;
         ask.participants = processes_of(procs, count);
         if (ask.refused == PMIX_SUCCESS && size > upcalls.limits.fence_bytes)
             ask.refused = PMIX_ERR_OUT_OF_RESOURCE;

@@ -13,6 +13,18 @@ static pmix_status_t fence_directive(const char *key, const char *text, bool req
     return rc;
 }
 
+#ifdef PMIX_COLLECTIVE_ALGO_REQD
+static pmix_status_t fence_algorithm(bool mandatory) {
+    pmix_info_t info[2];
+    PMIX_INFO_LOAD(&info[0], PMIX_COLLECTIVE_ALGO, "nosuch", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_COLLECTIVE_ALGO_REQD, &mandatory, PMIX_BOOL);
+    me.doing = PMIX_COLLECTIVE_ALGO_REQD;
+    pmix_status_t rc = PMIx_Fence(NULL, 0, info, 2);
+    PMIX_INFO_DESTRUCT(&info[0]);
+    return rc;
+}
+#endif
+
 static void expect(pmix_status_t got, pmix_status_t want, const char *what) {
     if (got != want)
         fail("%s: %s instead of %s", what, status_name(got), status_name(want));
@@ -24,6 +36,10 @@ int main(void) {
     expect(fence_directive("test.no.such", "x", true), PMIX_ERR_NOT_SUPPORTED, "required unknown");
     expect(fence_directive(PMIX_COLLECTIVE_ALGO, "nosuch", false), PMIX_SUCCESS, "optional algo");
     expect(fence_directive(PMIX_COLLECTIVE_ALGO, "nosuch", true), PMIX_ERR_NOT_SUPPORTED, "required algo");
+#ifdef PMIX_COLLECTIVE_ALGO_REQD
+    expect(fence_algorithm(false), PMIX_SUCCESS, "an algorithm that is no must");
+    expect(fence_algorithm(true), PMIX_ERR_NOT_SUPPORTED, "one that is a must");
+#endif
     put_u64("reqd", me.rank);
     must(PMIx_Commit());
     expect(fence_with(NULL, 0, COLLECT | REQUIRED, 0), PMIX_SUCCESS, "required collect");
