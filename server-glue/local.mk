@@ -62,6 +62,7 @@ server_glue_libglue_files = \
 	server-glue/iof/output_copies.h server-glue/iof/output_copies.cc \
 	server-glue/iof/output_flow.h server-glue/iof/output_flow.cc \
 	server-glue/iof/output_queue.h server-glue/iof/output_queue.cc \
+	server-glue/iof/copied_streams.h server-glue/iof/copied_streams.cc \
 	server-glue/iof/rm_output_copy.h server-glue/iof/rm_output_copy.cc \
 	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \
 	server-glue/iof/task_streams.h server-glue/iof/task_streams.cc \

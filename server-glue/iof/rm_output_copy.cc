@@ -1,10 +1,9 @@
 // See rm_output_copy.h.
 #include "server-glue/iof/rm_output_copy.h"
 
-#include "common/wire/iof_messages.h"
 #include "server-glue/rm/step_output.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace pmixhost {
 
@@ -14,26 +13,16 @@ bool RmOutputCopy::offered(const StepContext &context) {
 }
 
 void RmOutputCopy::read() {
-    if (state_ != State::idle)
+    if (std::exchange(asked_, true))
         return;
-    state_ = State::reading;
-    last_read_ = context_.now(); // a moment for what there is
-    context_.backend.step_output()->read_output({[this](std::size_t task, std::uint8_t channel, std::string_view bytes,
-                                                        bool ends) { take(task, channel, bytes, ends); },
+    reads_ = true;
+    context_.backend.step_output()->read_output({[this] { streams_.begin(context_.now()); },
+                                                 [this](std::size_t task, std::uint8_t channel, std::string_view bytes,
+                                                        bool end) { take(task, channel, bytes, end); },
                                                  [this](const Result<void> &why) { on_end(why); }});
 }
 
-std::optional<RmOutputCopy::Kept> RmOutputCopy::kept(Rank rank, std::uint8_t channel) const {
-    auto found = streams_.find({rank, channel});
-    if (found == streams_.end())
-        return std::nullopt;
-    std::string_view bytes = found->second.kept;
-    if (bytes.size() > kept_bytes)
-        bytes.remove_prefix(bytes.size() - kept_bytes);
-    return Kept{bytes, found->second.ended};
-}
-
-void RmOutputCopy::take(std::size_t task, std::uint8_t channel, std::string_view bytes, bool ends) {
+void RmOutputCopy::take(std::size_t task, std::uint8_t channel, std::string_view bytes, bool end) {
     auto ranks = context_.ranks_here();
     if (task >= ranks.size()) {
         if (auto others = strange_lines_.admit(context_.now()))
@@ -41,62 +30,23 @@ void RmOutputCopy::take(std::size_t task, std::uint8_t channel, std::string_view
                                  context_.host_name(), ranks.size(), not_logged(*others));
         return;
     }
-    last_read_ = context_.now();
-    Stream &stream = streams_[{ranks[task], channel}];
-    if (stream.ended)
+    const std::uint64_t lost = streams_.lost();
+    streams_.take(context_.now(), ranks[task], channel, bytes, end);
+    if (streams_.lost() == lost)
         return;
-    stream.ended = ends;
-    stream.kept += bytes;
-    if (stream.kept.size() > 2 * kept_bytes)
-        stream.kept.erase(0, stream.kept.size() - kept_bytes);
-    on_output_(ranks[task], channel, bytes, ends);
+    if (auto others = lost_lines_.admit(context_.now()))
+        context_.log.warning("output of rank {} came when it was taken to have ended: {} bytes of job {} are missing "
+                             "for tools so far{}",
+                             ranks[task], streams_.lost(), context_.step.job_id, not_logged(*others));
 }
 
-bool RmOutputCopy::ended(Rank rank) const {
-    for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
-        auto stream = streams_.find({rank, channel});
-        if (stream == streams_.end() || !stream->second.ended)
-            return false;
-    }
-    return true;
-}
-
-bool RmOutputCopy::all_ended() const {
-    auto ranks = context_.ranks_here();
-    return std::all_of(ranks.begin(), ranks.end(), [this](Rank rank) { return ended(rank); });
-}
-
-TimePoint RmOutputCopy::next_time() const {
-    TimePoint next = TimePoint::max();
-    for (const auto &[rank, since] : gone_) {
-        if (state_ != State::idle && !ended(rank))
-            next = std::min(next, std::max(since, last_read_) + quiet);
-    }
-    return next;
-}
-
-void RmOutputCopy::on_time(TimePoint now) {
-    for (const auto &[rank, since] : gone_) {
-        if (state_ != State::idle && now >= std::max(since, last_read_) + quiet)
-            end(rank);
-    }
-}
-
-void RmOutputCopy::end(Rank rank) {
-    for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
-        if (!std::exchange(streams_[{rank, channel}].ended, true))
-            on_output_(rank, channel, {}, true);
-    }
-}
-
-// Where there is none, or no more, while processes run, tools wait for their ends as ever.
 void RmOutputCopy::on_end(const Result<void> &why) {
-    state_ = State::over;
-    if (!why)
-        return context_.log.warning("the output of job {} on {} is not to be had: {}", context_.step.job_id,
-                                    context_.host_name(), why.failure().text);
-    for (Rank rank : context_.ranks_here())
-        end(rank);
+    reads_ = false;
+    bool in_order = streams_.end(context_.now());
+    if (!why || !in_order)
+        context_.log.warning("the output of job {} on {} is not to be had {}: {}", context_.step.job_id,
+                             context_.host_name(), why ? "any longer" : "for tools",
+                             why ? "the resource manager has ended the copy" : why.failure().text);
 }
 
 } // namespace pmixhost

@@ -117,7 +117,7 @@ bool StepIof::holds_end(TimePoint ended) {
     if (streams_.rm_waits())
         return true; // the RM waits as well, and says when that is enough
     // An RM whose launcher is slow gives the copy slowly, too.
-    if (copy_.comes(context_.now()) && copy_is_wanted() && context_.now() < ended + forward_patience)
+    if (copy_.streams().comes(context_.now()) && copy_is_wanted() && context_.now() < ended + forward_patience)
         return true;
     if (context_.now() >= ended + left_open_patience)
         return false;
@@ -253,7 +253,7 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
             if (!wish.pulled.has(rank, channel))
                 continue;
             auto kept = streams_.kept(rank, channel);
-            if (auto copied = copy_.kept(rank, channel))
+            if (auto copied = copy_.streams().kept(rank, channel))
                 kept = {copied->bytes, copied->end};
             if (kept && (!kept->bytes.empty() || kept->end))
                 pieces.push_back({rank, channel, kept->end, 0, Bytes(kept->bytes)});

@@ -16,6 +16,8 @@ class RmStepOutput {
   public:
     virtual ~RmStepOutput() = default;
     struct Reader {
+        // Once, before anything else: there is a copy.
+        std::function<void()> on_begin;
         // `task` counts this host's tasks as JobMap::ranks_on() does; `channel` is wire::stdout_channel or
         // stderr_channel. `end`: the task has closed it. What was written last before it was asked for comes first,
         // as far as the RM has it.

@@ -5,12 +5,15 @@
 #include "plugins/slurm/backend/step_output.h"
 #include "plugins/slurm/shim/attach_output.h"
 #include "plugins/slurm/shim/output_offer.h"
+#include "plugins/slurm/shim/slurm_abi.h"
 
 #include <arpa/inet.h>
 #include <atomic>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
 
 #include "test/unit/check.h"
 #include "test/unit/run_until.h"
@@ -83,7 +86,7 @@ struct Listener {
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t size = sizeof address;
         assert_int_equal(::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), size), 0);
-        assert_int_equal(::listen(fd.get(), 16), 0);
+        assert_int_equal(::listen(fd.get(), SOMAXCONN), 0);
         assert_int_equal(::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &size), 0);
     }
     void visit(const std::string &bytes) {
@@ -111,6 +114,29 @@ static void strangers_before_slurmstepd_are_turned_away(void **) {
     assert_string_equal(rest, "what follows");
 }
 
+static void a_crowd_of_strangers_does_not_hide_slurmstepd(void **) {
+    Listener listener;
+    for (int i = 0; i < 300; ++i)
+        listener.visit("x"); // and nothing more
+    listener.visit(greeting(the_key));
+    for (int i = 0; i < 300; ++i)
+        listener.visit(number(60, 4));
+    assert_true(accept_greeting(listener.fd.get(), the_key, 10s).ok());
+}
+
+static void a_greeting_in_pieces_is_one(void **) {
+    Listener listener;
+    std::string whole = greeting(the_key);
+    listener.visit(whole.substr(0, 3));
+    std::thread rest([&] {
+        for (std::size_t at = 3; at < whole.size(); at += 9)
+            ::send(listener.visitors.back().get(), whole.data() + at, std::min<std::size_t>(9, whole.size() - at),
+                   MSG_NOSIGNAL);
+    });
+    assert_true(accept_greeting(listener.fd.get(), the_key, 10s).ok());
+    rest.join();
+}
+
 static void a_slurmstepd_that_does_not_come_is_not_waited_for(void **) {
     Listener listener;
     listener.visit(greeting("stranger"));
@@ -118,6 +144,136 @@ static void a_slurmstepd_that_does_not_come_is_not_waited_for(void **) {
     assert_false(stream.ok());
     assert_string_equal(stream.failure().text.c_str(), "slurmstepd did not connect to who reads its tasks' output");
 }
+
+// --- what slurmstepd is asked ------------------------------------------------------------------------
+
+// slurmstepd's socket, and Slurm's call on a connection to it.
+struct FakeStepd {
+    enum class Does { attach, refuse, wait, let_nobody_in } does = Does::attach;
+    std::atomic<int> asked = 0;
+    std::string key; // that was given
+    std::string directory, path;
+    UniqueFd listener{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    std::vector<UniqueFd> connections, readers; // the former of the thread, the latter of who asks
+    std::thread thread;
+
+    explicit FakeStepd(Does what) : does(what) {
+        char name[] = "/tmp/pmixhost-test.XXXXXX";
+        directory = mkdtemp(name);
+        path = directory + "/n1_12.0";
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, path.size());
+        assert_int_equal(::bind(listener.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+        assert_int_equal(::listen(listener.get(), 16), 0);
+        thread = std::thread([this] { serve(); });
+    }
+    ~FakeStepd() {
+        ::shutdown(listener.get(), SHUT_RDWR);
+        thread.join();
+        ::unlink(path.c_str());
+        ::rmdir(directory.c_str());
+    }
+    void serve() {
+        for (;;) {
+            connections.emplace_back(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            if (!connections.back())
+                return;
+            int version = 0;
+            if (does == Does::let_nobody_in ||
+                ::recv(connections.back().get(), &version, sizeof version, MSG_WAITALL) != sizeof version)
+                continue;
+            ::send(connections.back().get(), &version, sizeof version, MSG_NOSIGNAL);
+        }
+    }
+    int attach(int fd, const sockaddr_storage &io, std::string its_key) {
+        ++asked;
+        key = std::move(its_key);
+        if (does == Does::refuse)
+            return -1;
+        if (does == Does::wait) {
+            int code;
+            return ::recv(fd, &code, sizeof code, MSG_WAITALL) == sizeof code ? code : -1;
+        }
+        UniqueFd &io_fd = readers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        if (::connect(io_fd.get(), reinterpret_cast<const sockaddr *>(&io), sizeof(sockaddr_in)) != 0)
+            return -1;
+        std::string hello = greeting(key) + "output";
+        return ::send(io_fd.get(), hello.data(), hello.size(), MSG_NOSIGNAL) < 0 ? -1 : 0;
+    }
+    std::unique_ptr<OutputSource> source() { return output_of_slurmstepd({geteuid(), 0x2600, path}); }
+};
+static FakeStepd *fake_stepd = nullptr;
+
+// In place of Slurm's; what it takes differs by version (slurm_abi.h).
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+#define PMIXHOST_TEST_STEPD_ATTACH 0
+#else
+#define PMIXHOST_TEST_STEPD_ATTACH 1
+#endif
+#if PMIXHOST_TEST_STEPD_ATTACH
+extern "C" {
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+__attribute__((visibility("default"))) int stepd_attach(int fd, std::uint16_t, sockaddr_storage *io, sockaddr_storage *,
+                                                        char *key, uid_t, void *) {
+    return fake_stepd->attach(fd, *io, key);
+}
+#else
+__attribute__((visibility("default"))) int stepd_attach(int fd, std::uint16_t, sockaddr_storage *io, sockaddr_storage *,
+                                                        void *key, std::uint32_t, uid_t, void *) {
+    return fake_stepd->attach(fd, *io, static_cast<char *>(key));
+}
+#endif
+__attribute__((visibility("default"))) void slurm_free_reattach_tasks_response_msg(void *answer) {
+    slurm_xfree(&answer);
+}
+}
+
+static void slurmstepd_gives_a_stream(void **) {
+    FakeStepd stepd(FakeStepd::Does::attach);
+    fake_stepd = &stepd;
+    auto stream = stepd.source()->attach();
+    if (!stream)
+        fail_msg("%s", stream.failure().text.c_str());
+    assert_int_equal(stepd.key.size(), 32);
+    char bytes[7] = "";
+    assert_int_equal(::recv(stream->get(), bytes, 6, MSG_WAITALL), 6);
+    assert_string_equal(bytes, "output");
+}
+
+static void a_slurmstepd_that_refuses_is_not_asked_for_ever(void **) {
+    FakeStepd stepd(FakeStepd::Does::refuse);
+    fake_stepd = &stepd;
+    auto source = stepd.source();
+    int tries = 1;
+    while (source->attach().failure().kind != ErrorKind::limit)
+        ++tries;
+    assert_int_equal(tries, 10);
+}
+
+// cancel() ends the call wherever it waits.
+static void is_cancelled(FakeStepd::Does does) {
+    FakeStepd stepd(does);
+    fake_stepd = &stepd;
+    auto source = stepd.source();
+    auto begin = std::chrono::steady_clock::now();
+    std::thread canceller([&] {
+        while (does == FakeStepd::Does::wait && stepd.asked == 0)
+            std::this_thread::yield();
+        source->cancel();
+    });
+    assert_false(source->attach().ok());
+    canceller.join();
+    assert_true(std::chrono::steady_clock::now() - begin < 20s);
+    assert_string_equal(source->attach().failure().text.c_str(), "the step has ended");
+}
+static void who_waits_for_slurmstepd_is_woken(void **) {
+    is_cancelled(FakeStepd::Does::wait);
+}
+static void who_is_not_let_in_waits_for_a_moment(void **) {
+    is_cancelled(FakeStepd::Does::let_nobody_in);
+}
+#endif
 
 // --- from the shim to the daemon ---------------------------------------------------------------------
 
@@ -138,6 +294,7 @@ struct Reading {
     UniqueFd channel;
     std::optional<StepOutput> output;
     std::string said;
+    bool begun = false;
     std::optional<Result<void>> ended;
 
     explicit Reading(FakeSource::Attach attach, OutputOffer::Patience patience = {5ms, 10ms, 10s}) {
@@ -150,7 +307,8 @@ struct Reading {
     void read() {
         output.emplace(*loop, std::move(channel));
         assert_true(output->can_be_read());
-        output->read_output({[this](std::size_t task, std::uint8_t channel, std::string_view bytes, bool end) {
+        output->read_output({[this] { begun = true; },
+                             [this](std::size_t task, std::uint8_t channel, std::string_view bytes, bool end) {
                                  said += fmt::format("{}.{}:{}{};", task, channel, bytes, end ? "$" : "");
                              },
                              [this](Result<void> why) { ended = std::move(why); }});
@@ -183,6 +341,7 @@ static void the_daemon_reads_to_the_end(void **) {
     stepd.write(frame(1, 0, "out") + frame(2, 1, "err") + frame(1, 0, " and more") + frame(1, 0, ""));
     run_until(*reading.loop, [&] { return reading.said.size() >= 24; });
     assert_string_equal(reading.said.c_str(), "0.2:out and more$;1.4:err;");
+    assert_true(reading.begun);
     assert_false(reading.ended.has_value());
     stepd.own.reset();
     reading.run_to_end();
@@ -283,11 +442,20 @@ static void a_stream_of_nonsense_is_ended(void **) {
 }
 
 int main() {
+    slurm_strerror(0); // or nothing here needs libslurm, whose other symbols are weak
     const CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_read_however_they_come),
         cmocka_unit_test(what_is_no_frame_is_refused),
         cmocka_unit_test(strangers_before_slurmstepd_are_turned_away),
         cmocka_unit_test(a_slurmstepd_that_does_not_come_is_not_waited_for),
+        cmocka_unit_test(a_crowd_of_strangers_does_not_hide_slurmstepd),
+        cmocka_unit_test(a_greeting_in_pieces_is_one),
+#if PMIXHOST_TEST_STEPD_ATTACH
+        cmocka_unit_test(slurmstepd_gives_a_stream),
+        cmocka_unit_test(a_slurmstepd_that_refuses_is_not_asked_for_ever),
+        cmocka_unit_test(who_waits_for_slurmstepd_is_woken),
+        cmocka_unit_test(who_is_not_let_in_waits_for_a_moment),
+#endif
         cmocka_unit_test(the_daemon_reads_to_the_end),
         cmocka_unit_test(what_came_at_once_is_passed_on_in_bounded_pieces),
         cmocka_unit_test(nothing_can_be_written_to_slurmstepd),

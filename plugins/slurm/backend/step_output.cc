@@ -53,6 +53,8 @@ void StepOutput::on_answer() {
     say(output_taken);
     channel_.reset();
     fcntl(stream_.get(), F_SETFL, O_NONBLOCK);
+    if (reader_.on_begin)
+        reader_.on_begin();
     await_stream();
 }
 
@@ -80,7 +82,10 @@ void StepOutput::read_stream() {
     if (static_cast<std::size_t>(got) == sizeof bytes)
         return;
     watch_.reset();
-    later_ = loop_.after(gathering, [this] { await_stream(); });
+    later_ = loop_.after(gathering, [this] {
+        await_stream();
+        read_stream();
+    });
 }
 
 void StepOutput::pass_on() {

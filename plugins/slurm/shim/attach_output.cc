@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,39 +22,13 @@ namespace pmixhost::slurm {
 
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 // The greeting (io_init_msg_pack in Slurm's src/common/io_hdr.c): its length, version, node, two counts of streams, the
 // key's length, the key, which a NUL may end.
 constexpr std::size_t length_bytes = 4, before_key = 2 + 4 + 4 + 4 + 4;
-// All of slurmstepd's is there when it is heard of; the rest is for a kernel that is slow.
-constexpr std::chrono::milliseconds greeting_patience{2000}, one_greeting_patience{20};
+constexpr std::size_t longest_greeting = 512;
+constexpr std::chrono::milliseconds greeting_patience{2000};
+constexpr std::size_t most_visitors = 64; // that have not said enough; of more the oldest goes
 constexpr unsigned most_lost = 10;
-
-bool readable(int fd, SteadyClock::time_point deadline) {
-    for (;;) {
-        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
-        pollfd one{fd, POLLIN, 0};
-        int ready = ::poll(&one, 1, static_cast<int>(std::max<long long>(left.count(), 0)));
-        if (ready >= 0 || errno != EINTR)
-            return ready > 0;
-    }
-}
-
-bool read_all(int fd, char *bytes, std::size_t size, SteadyClock::time_point deadline) {
-    while (size > 0) {
-        if (!readable(fd, deadline))
-            return false;
-        ssize_t got = ::recv(fd, bytes, size, MSG_DONTWAIT);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (got <= 0)
-            return false;
-        bytes += got;
-        size -= static_cast<std::size_t>(got);
-    }
-    return true;
-}
 
 std::size_t number_at(const char *bytes) {
     std::uint32_t number;
@@ -59,23 +36,41 @@ std::size_t number_at(const char *bytes) {
     return ntohl(number);
 }
 
-bool greets(int fd, std::string_view key, SteadyClock::time_point deadline) {
-    char greeting[length_bytes + before_key + 256];
-    if (!read_all(fd, greeting, length_bytes, deadline))
-        return false;
-    std::size_t length = number_at(greeting);
-    char *body = greeting + length_bytes;
-    if (length < before_key + key.size() || length > sizeof greeting - length_bytes ||
-        !read_all(fd, body, length, deadline))
-        return false;
-    std::size_t key_length = number_at(body + before_key - length_bytes);
-    if (before_key + key_length != length)
-        return false;
-    std::string_view said(body + before_key, key_length);
-    if (said.ends_with('\0'))
-        said.remove_suffix(1);
-    return said == key;
-}
+// Somebody who has connected. The greeting alone is read, since what follows is the daemon's.
+struct Visitor {
+    UniqueFd fd;
+    std::string said;
+    std::size_t wanted = length_bytes;
+
+    enum class Is { slurmstepd, stranger, unknown };
+    Is look(std::string_view key) {
+        for (;;) {
+            char bytes[longest_greeting];
+            ssize_t got = ::recv(fd.get(), bytes, wanted - said.size(), MSG_DONTWAIT);
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got <= 0)
+                return got < 0 && errno == EAGAIN ? Is::unknown : Is::stranger;
+            said.append(bytes, static_cast<std::size_t>(got));
+            if (said.size() < wanted)
+                continue;
+            if (wanted > length_bytes)
+                return greets(key) ? Is::slurmstepd : Is::stranger;
+            std::size_t length = number_at(said.data());
+            if (length < before_key + key.size() || length > longest_greeting - length_bytes)
+                return Is::stranger;
+            wanted += length;
+        }
+    }
+    bool greets(std::string_view key) const {
+        std::string_view its_key = std::string_view(said).substr(length_bytes + before_key);
+        if (number_at(said.data() + before_key) != its_key.size())
+            return false;
+        if (its_key.ends_with('\0'))
+            its_key.remove_suffix(1);
+        return its_key == key;
+    }
+};
 
 class OutputOfSlurmstepd final : public OutputSource {
   public:
@@ -84,19 +79,16 @@ class OutputOfSlurmstepd final : public OutputSource {
     Result<UniqueFd> attach() override {
         sockaddr_storage where{};
         auto listener = open_listener(where);
-        auto stepd = connect_to_own_step(step_);
-        if (!listener || !stepd)
-            return listener ? stepd.failure() : listener.failure();
-        Held held(*this, listener->get(), stepd->get());
-        if (!held.ok())
-            return error(ErrorKind::unreachable, "the step has ended");
+        if (!listener)
+            return listener.failure();
         const std::string key = new_step_secret().substr(0, 32);
-        if (int code = attach_to_step(stepd->get(), step_.protocol, where, key, step_.uid); code != SLURM_SUCCESS)
-            return error(ErrorKind::unreachable, "slurmstepd gives its tasks' output to no other reader ({})", code);
+        if (auto asked = ask(*listener, where, key); !asked)
+            return asked.failure();
+        Held held(*this, listener->get(), -1);
+        if (!held.ok())
+            return the_end();
         auto stream = accept_greeting(listener->get(), key, greeting_patience);
-        if (!stream && ++lost_ >= most_lost)
-            return error(ErrorKind::limit, "{}, {} times", stream.failure().text, lost_);
-        return stream;
+        return stream ? std::move(stream) : lose(stream.failure());
     }
 
     void cancel() override {
@@ -109,6 +101,31 @@ class OutputOfSlurmstepd final : public OutputSource {
     }
 
   private:
+    static Error the_end() { return error(ErrorKind::unreachable, "the step has ended"); }
+    // What cost slurmstepd something and came to nothing.
+    Error lose(Error why) {
+        if (++lost_ >= most_lost)
+            return error(ErrorKind::limit, "{}, {} times", why.text, lost_);
+        return why;
+    }
+
+    // slurmstepd has connected to the listener when this is done.
+    Result<void> ask(const UniqueFd &listener, sockaddr_storage &where, const std::string &key) {
+        UniqueFd stepd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        if (!stepd)
+            return error(ErrorKind::unreachable, "a socket: {}", std::strerror(errno));
+        Held held(*this, listener.get(), stepd.get());
+        if (!held.ok())
+            return the_end();
+        if (auto connected = connect_to_own_step(step_, stepd); !connected)
+            return connected;
+        int code = attach_to_step(stepd.get(), step_.protocol, where, key, step_.uid);
+        if (code == SLURM_SUCCESS)
+            return {};
+        Error why = error(ErrorKind::unreachable, "slurmstepd gives its tasks' output to no other reader ({})", code);
+        return code == ESLURMD_JOB_NOTRUNNING ? why : lose(std::move(why));
+    }
+
     // What attach() waits at, for cancel() to shut down.
     class Held {
       public:
@@ -156,13 +173,37 @@ class OutputOfSlurmstepd final : public OutputSource {
 } // namespace
 
 Result<UniqueFd> accept_greeting(int listener, std::string_view key, std::chrono::milliseconds patience) {
+    using SteadyClock = std::chrono::steady_clock;
     const SteadyClock::time_point deadline = SteadyClock::now() + patience;
-    while (readable(listener, deadline)) {
-        UniqueFd visitor(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-        if (!visitor && errno != EINTR && errno != ECONNABORTED && errno != EAGAIN)
+    std::deque<Visitor> visitors;
+    bool listens = true;
+    while (listens) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+        std::vector<pollfd> polls{{listener, POLLIN, 0}};
+        for (const auto &visitor : visitors)
+            polls.push_back({visitor.fd.get(), POLLIN, 0});
+        int ready = ::poll(polls.data(), polls.size(), static_cast<int>(std::max<long long>(left.count(), 0)));
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
             break;
-        if (visitor && greets(visitor.get(), key, std::min(deadline, SteadyClock::now() + one_greeting_patience)))
-            return visitor;
+        while (listens && visitors.size() < 2 * most_visitors) {
+            UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+            if (fd)
+                visitors.push_back({std::move(fd), {}});
+            else if (errno == EAGAIN)
+                break;
+            else
+                listens = errno == EINTR || errno == ECONNABORTED;
+        }
+        for (auto visitor = visitors.begin(); visitor != visitors.end();) {
+            auto is = visitor->look(key);
+            if (is == Visitor::Is::slurmstepd)
+                return std::move(visitor->fd);
+            visitor = is == Visitor::Is::stranger ? visitors.erase(visitor) : std::next(visitor);
+        }
+        while (visitors.size() > most_visitors)
+            visitors.pop_front();
     }
     return error(ErrorKind::unreachable, "slurmstepd did not connect to who reads its tasks' output");
 }

@@ -9,12 +9,15 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 namespace pmixhost::slurm {
 
 namespace {
+
+constexpr int handshake_limit = 2000; // ms
 
 bool take_number(std::string_view &text, std::uint32_t &value) {
     auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -107,23 +110,26 @@ Result<OwnStep> look_up_own_step(const StepName &step, const std::string &node) 
     return own;
 }
 
-Result<UniqueFd> connect_to_own_step(const OwnStep &step) {
+Result<void> connect_to_own_step(const OwnStep &step, const UniqueFd &fd) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (step.socket.empty() || step.socket.size() >= sizeof address.sun_path)
         return error(ErrorKind::unreachable, "slurmstepd's socket has no path");
     step.socket.copy(address.sun_path, step.socket.size());
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
+    // One whose queue is full is not waited for.
+    if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
         return error(ErrorKind::unreachable, "slurmstepd's socket: {}", std::strerror(errno));
     if (auto ours = is_this_process(fd); !ours)
-        return ours.failure();
+        return ours;
     // Each side says which version it speaks, in its own order of bytes.
     int version = step.protocol;
-    if (::send(fd.get(), &version, sizeof version, MSG_NOSIGNAL) != sizeof version ||
-        ::recv(fd.get(), &version, sizeof version, MSG_WAITALL) != sizeof version || version < 0)
+    pollfd answer{fd.get(), POLLIN, 0};
+    bool said = ::send(fd.get(), &version, sizeof version, MSG_NOSIGNAL) == sizeof version;
+    if (!said || ::poll(&answer, 1, handshake_limit) != 1 ||
+        ::recv(fd.get(), &version, sizeof version, 0) != sizeof version || version < 0)
         return error(ErrorKind::unreachable, "slurmstepd's socket lets nobody in now");
-    return fd;
+    ::fcntl(fd.get(), F_SETFL, 0); // Slurm's calls wait
+    return {};
 }
 
 } // namespace pmixhost::slurm

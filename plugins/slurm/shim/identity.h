@@ -47,7 +47,8 @@ struct OwnStep {
 // opens is not close-on-exec, and whoever gets it speaks to slurmstepd as root. Fails (unsupported, unreachable,
 // denied).
 Result<OwnStep> look_up_own_step(const StepName &step, const std::string &node);
-// Another connection to it, close-on-exec; any thread, any time. Fails (unreachable, denied).
-Result<UniqueFd> connect_to_own_step(const OwnStep &step);
+// Another connection to it, on `fd`, an AF_UNIX stream socket that does not block; then it does. Any thread, any
+// time; a shutdown of `fd` ends it. Fails (unreachable, denied).
+Result<void> connect_to_own_step(const OwnStep &step, const UniqueFd &fd);
 
 } // namespace pmixhost::slurm

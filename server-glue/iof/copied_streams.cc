@@ -1,0 +1,101 @@
+// See copied_streams.h.
+#include "server-glue/iof/copied_streams.h"
+
+#include "common/wire/iof_messages.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+static constexpr std::uint8_t both_channels[] = {wire::stdout_channel, wire::stderr_channel};
+
+void CopiedStreams::take(TimePoint now, Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
+    Stream &stream = streams_[{rank, channel}];
+    if (stream.ended) {
+        lost_ += bytes.size();
+        return;
+    }
+    last_ = last_of_[rank] = now;
+    stream.seen = true;
+    stream.ended = end;
+    stream.kept += bytes;
+    if (stream.kept.size() > 2 * kept_bytes)
+        stream.kept.erase(0, stream.kept.size() - kept_bytes);
+    on_output_(rank, channel, bytes, end);
+}
+
+std::optional<CopiedStreams::Kept> CopiedStreams::kept(Rank rank, std::uint8_t channel) const {
+    auto found = streams_.find({rank, channel});
+    if (found == streams_.end())
+        return std::nullopt;
+    std::string_view bytes = found->second.kept;
+    if (bytes.size() > kept_bytes)
+        bytes.remove_prefix(bytes.size() - kept_bytes);
+    return Kept{bytes, found->second.ended};
+}
+
+template <typename Body> void CopiedStreams::each_open(Body body) {
+    for (Rank rank : ranks_) {
+        for (std::uint8_t channel : both_channels) {
+            auto found = streams_.find({rank, channel});
+            if (found == streams_.end() || !found->second.ended)
+                body(rank, channel);
+        }
+    }
+}
+
+bool CopiedStreams::all_ended() const {
+    return std::all_of(ranks_.begin(), ranks_.end(), [this](Rank rank) {
+        return std::all_of(std::begin(both_channels), std::end(both_channels), [&](std::uint8_t channel) {
+            auto found = streams_.find({rank, channel});
+            return found != streams_.end() && found->second.ended;
+        });
+    });
+}
+
+void CopiedStreams::end_stream(Rank rank, std::uint8_t channel) {
+    streams_[{rank, channel}].ended = true;
+    on_output_(rank, channel, {}, true);
+}
+
+bool CopiedStreams::end(TimePoint now) {
+    over_ = true;
+    on_time(now);
+    return all_ended();
+}
+
+TimePoint CopiedStreams::ends_at(Rank rank, std::uint8_t channel) const {
+    auto gone = gone_.find(rank);
+    if (gone == gone_.end())
+        return TimePoint::max();
+    if (over_)
+        return gone->second;
+    auto stream = streams_.find({rank, channel});
+    bool seen = stream != streams_.end() && stream->second.seen;
+    if (!begun_ || (seen && gone->second >= *begun_))
+        return TimePoint::max();
+    auto last = last_of_.find(rank);
+    TimePoint since = std::max(gone->second, *begun_);
+    return (last == last_of_.end() ? since : std::max(since, last->second)) + quiet;
+}
+
+TimePoint CopiedStreams::next_time() const {
+    TimePoint next = TimePoint::max();
+    for (const auto &[rank, since] : gone_) {
+        for (std::uint8_t channel : both_channels) {
+            auto stream = streams_.find({rank, channel});
+            if (stream == streams_.end() || !stream->second.ended)
+                next = std::min(next, ends_at(rank, channel));
+        }
+    }
+    return next;
+}
+
+void CopiedStreams::on_time(TimePoint now) {
+    each_open([&](Rank rank, std::uint8_t channel) {
+        if (ends_at(rank, channel) <= now)
+            end_stream(rank, channel);
+    });
+}
+
+} // namespace pmixhost
