@@ -197,8 +197,11 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         listener_->on_task_ended(rank, status); // others may be waiting for this rank
         if (left_ > 0)
             return;
-        // What the tasks left behind does not outlive the step, as under an RM.
-        for (pid_t pid : sweep_children(sweep_limit))
+        // What the tasks left behind does not outlive the step, as under an RM. Tasks lead groups of their own; what is
+        // in the daemon's is its own, and still has something to do (output_copies.h).
+        std::vector<pid_t> own = children_of_this_process();
+        std::erase_if(own, [](pid_t pid) { return ::getpgid(pid) != ::getpgrp(); });
+        for (pid_t pid : sweep_children(sweep_limit, own))
             log_.error("process {}, left behind by a task, does not end", pid);
         if (ending_)
             finish();

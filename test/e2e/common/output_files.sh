@@ -12,9 +12,19 @@ written() { grep -Eo "(line|error) of [0-9]+" <<<"$output" | sort; }
 both='echo "line of $PMIX_RANK"; echo "error of $PMIX_RANK" >&2'
 
 spawn count=2 'pmix.iof.file!=plain' -- /bin/sh -c "$both"
-is "what children write is in files" "$(in_file 'plain.*.[01].stdout') $(in_file 'plain.*.[01].stderr')" \
-    $'line of 0\nline of 1 error of 0\nerror of 1'
+ok "two children are started" all_ok 2
+in_files() {
+    [[ $(in_file 'plain.*.[01].stdout') == $'line of 0\nline of 1' ]] &&
+        [[ $(in_file 'plain.*.[01].stderr') == $'error of 0\nerror of 1' ]]
+}
+ok "what children write is in files" until_true 20 in_files # the daemon may still be at it
 is "and printed as well" "$(written)" $'error of 0\nerror of 1\nline of 0\nline of 1'
+# What is left in its pipe when a process ends.
+all_kept() { [[ $(in_file "end$1.*.0.stdout" | wc -c) == 350000 ]]; }
+for i in 1 2 3; do
+    spawn "pmix.iof.file!=end$i" -- /bin/sh -c 'yes | head -c 300000; yes | exec head -c 50000'
+    ok "all that a process wrote before its end is in its file, $i" until_true 20 all_kept "$i"
+done
 spawn count=2 'pmix.iof.dir!=a/b' 'pmix.iof.fonly!=yes' 'pmix.iof.mrg!=yes' -- /bin/sh -c "$both"
 is "both streams in one, in directories" "$(in_file 'a/b/*/rank.1/stdout')" $'line of 1\nerror of 1'
 is "there is no other file" "$(find "$files/a" -type f | wc -l)" 2
