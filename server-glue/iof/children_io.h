@@ -21,6 +21,8 @@ class ChildrenIo final : public StepService {
     void begins();
     void runs(const Bytes &nspace, const Process &spawner, std::uint8_t channels);
     void answered();
+    // A job runs of which nothing is forwarded.
+    void runs_unforwarded(const Bytes &nspace) { gate_->note_unforwarded_child(nspace); }
     // It is one of them, and this is what is forwarded of it; 0: it is none.
     std::uint8_t channels_of(const Bytes &nspace) const;
     void push(PushAsk ask);

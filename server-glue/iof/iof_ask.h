@@ -33,9 +33,19 @@ struct PullGate {
         return children_.contains(child);
     }
 
+    // Or of one of which nothing is forwarded: there is nothing to pull.
+    void note_unforwarded_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        unforwarded_.insert(child);
+    }
+    bool has_unforwarded_child(const Bytes &child) {
+        std::lock_guard guard(lock_);
+        return unforwarded_.contains(child);
+    }
+
   private:
     std::mutex lock_;
-    std::set<Bytes> children_;
+    std::set<Bytes> children_, unforwarded_;
 };
 
 // One that has been granted. Who pulls libpmix does not say.

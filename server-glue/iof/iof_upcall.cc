@@ -88,6 +88,8 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
         for (const auto &source : ask.sources) {
             if (ask.of_child)
                 break;
+            if (source.nspace != gate->nspace && gate->has_unforwarded_child(source.nspace))
+                return PMIX_ERR_NOT_SUPPORTED;
             if (source.nspace != gate->nspace || (source.rank >= gate->ranks && source.rank != PMIX_RANK_WILDCARD))
                 return PMIX_ERR_NOT_FOUND;
         }

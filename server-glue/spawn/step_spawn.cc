@@ -168,10 +168,15 @@ void StepSpawn::spawn_with_daemons(const Process &caller, wire::SpawnRequest req
 // Whoever waits for the answer hears it before anything is delivered: libpmix notes then who gets it.
 SpawnAnswer StepSpawn::with_forwarding(const Process &caller, const wire::SpawnRequest &request, SpawnAnswer reply) {
     std::uint8_t channels = forwarded_channels(request.directives);
-    if (channels == 0)
-        return reply;
-    io_.begins();
     auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
+    if (channels == 0)
+        return {[this, waiting](pmix_status_t status, const std::string &nspace) {
+                    if (status == PMIX_SUCCESS)
+                        io_.runs_unforwarded(nspace);
+                    (*waiting)(status, nspace);
+                },
+                PMIX_ERROR, std::string()};
+    io_.begins();
     return {[this, caller, channels, waiting](pmix_status_t status, const std::string &nspace) {
                 if (status == PMIX_SUCCESS)
                     io_.runs(nspace, caller, channels); // it may pull as soon as it has the answer
