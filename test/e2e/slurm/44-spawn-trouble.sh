@@ -33,12 +33,21 @@ lives_on() {
     return 1
 }
 
+# A host that did not answer, or that nobody asked for too long, may be drained or taken for dead, and Slurm may take its
+# time to end what was there.
+all_idle() { [[ $(as_user root sinfo -h -N -o %t | sort -u) == idle ]]; }
+all_free() {
+    free_the_nodes
+    ok "$1: then all hosts are free again" until_true 60 all_idle || diag "$(as_user root sinfo -N -l)"
+}
+
 deaf_host() { on_host n2 pkill -STOP -x slurmd; }
 in_job "a host does not answer" deaf_host pmix.host=n2 again:pmix.timeout=#3 -- /bin/true
 like "a host does not answer: the time of PMIX_TIMEOUT is kept" "$output" 'refused PMIX_ERR_TIMEOUT .* after ([3-9]|[12][0-9])\.'
 ok "a host does not answer: the caller lives on" lives_on
 on_host n2 pkill -CONT -x slurmd
 wait "$job"
+all_free "a host does not answer"
 
 deaf_controller() { on_host head pkill -STOP -x slurmctld; }
 in_job "the controller does not answer" deaf_controller -- /bin/true
@@ -47,6 +56,7 @@ like "the controller does not answer: the user is told" "$output" 'Socket timed 
 ok "the controller does not answer: the caller lives on" lives_on
 on_host head pkill -CONT -x slurmctld
 wait "$job"
+all_free "the controller does not answer"
 
 no_controller() { on_host head pkill -KILL -x slurmctld; }
 in_job "the controller is down" no_controller -- /bin/true
