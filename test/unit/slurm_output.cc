@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <thread>
 
 #include "test/unit/check.h"
@@ -415,6 +416,22 @@ static void the_offer_ends_while_nobody_has_asked(void **) {
     assert_false(reading.ended->ok());
 }
 
+static void a_fork_does_not_wait_for_a_thread_that_it_has_not(void **) {
+    Reading reading([] { return Result<UniqueFd>(error(ErrorKind::unsupported, "never")); });
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        reading.offer.reset();
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    reading.read(); // the parent's goes on
+    reading.run_to_end();
+    assert_string_equal(reading.ended->failure().text.c_str(), "never");
+}
+
 static void the_offer_ends_between_two_tries(void **) {
     std::atomic<int> tries = 0;
     Reading reading(
@@ -463,6 +480,7 @@ int main() {
         cmocka_unit_test(what_will_never_be_is_asked_for_once),
         cmocka_unit_test(a_stream_that_the_daemon_does_not_take_is_ended),
         cmocka_unit_test(the_offer_ends_while_nobody_has_asked),
+        cmocka_unit_test(a_fork_does_not_wait_for_a_thread_that_it_has_not),
         cmocka_unit_test(the_offer_ends_between_two_tries),
         cmocka_unit_test(a_stream_of_nonsense_is_ended),
     };

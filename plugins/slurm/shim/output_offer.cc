@@ -11,6 +11,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace pmixhost::slurm {
 
@@ -30,17 +31,18 @@ std::unique_ptr<OutputOffer> OutputOffer::make(std::unique_ptr<OutputSource> sou
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    offer->has_thread_ = pthread_create(&offer->thread_, &attributes, thread_main, offer.get()) == 0;
+    bool created = pthread_create(&offer->thread_, &attributes, thread_main, offer.get()) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
-    if (!offer->has_thread_)
+    if (!created)
         return nullptr;
+    offer->thread_of_ = ::getpid();
     daemons_end = std::move(ends->second);
     return offer;
 }
 
 OutputOffer::~OutputOffer() {
-    if (!has_thread_)
+    if (thread_of_ != ::getpid())
         return;
     source_->cancel();
     ::shutdown(channel_.get(), SHUT_RDWR); // wakes the thread

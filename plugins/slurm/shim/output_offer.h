@@ -40,7 +40,8 @@ class OutputOffer {
     static std::unique_ptr<OutputOffer> make(std::unique_ptr<OutputSource> source, UniqueFd &daemons_end) {
         return make(std::move(source), daemons_end, Patience{});
     }
-    // Waits for the thread, which hears of it wherever it waits.
+    // Waits for the thread, which hears of it wherever it waits. In a fork of its process, where there is none, it does
+    // nothing.
     ~OutputOffer();
     OutputOffer(const OutputOffer &) = delete;
 
@@ -56,7 +57,7 @@ class OutputOffer {
     const UniqueFd channel_;
     const Patience patience_;
     pthread_t thread_{};
-    bool has_thread_ = false;
+    pid_t thread_of_ = 0; // the process that has it
 };
 
 } // namespace pmixhost::slurm
