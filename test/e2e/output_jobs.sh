@@ -118,3 +118,11 @@ same() {
 }
 srun_has() { (($(size_of "$dir/out") == $1)); } # BYTES
 h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3) h4=$(host_name 4)
+# largest_daemon HOST ...: the most KiB that a daemon of theirs has had
+largest_daemon() {
+    local host
+    for host; do
+        # shellcheck disable=SC2016 # for the shell there
+        on_host "$host" bash -c 'for pid in $(pgrep -x pmixhostd); do cat /proc/$pid/status; done' || true
+    done | awk '$1 == "VmHWM:" && $2 > most {most = $2} END {print most + 0}'
+}

@@ -140,14 +140,7 @@ ok "a tool does not read" has_said tool held
 make_file go
 ok "the job writes all the same" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 2))'
 ok "srun has all" until_true 30 srun_has 30000000
-most=0
-for host in "$h1" "$h2"; do
-    # shellcheck disable=SC2016
-    for kib in $(on_host "$host" bash -c 'for pid in $(pgrep -x pmixhostd); do cat /proc/$pid/status; done' |
-        awk '$1 == "VmHWM:" {print $2}'); do
-        ((most >= kib)) || most=$kib
-    done
-done
+most=$(largest_daemon "$h1" "$h2")
 diag "the largest daemon had $most KiB"
 ok "no daemon grew" eval '((most > 1000 && most < 100000))'
 begin=$SECONDS

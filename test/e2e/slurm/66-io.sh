@@ -214,14 +214,7 @@ begin=$SECONDS
 make_file go
 ok "the job writes all the same" until_true 60 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 4))'
 diag "60 MB took $((SECONDS - begin)) s"
-most=0
-for host in "$h1" "$h2" "$h3" "$h4"; do
-    # shellcheck disable=SC2016
-    for kib in $(on_host "$host" bash -c 'for pid in $(pgrep -x pmixhostd); do cat /proc/$pid/status; done' |
-        awk '$1 == "VmHWM:" {print $2}'); do
-        ((most >= kib)) || most=$kib
-    done
-done
+most=$(largest_daemon "$h1" "$h2" "$h3" "$h4")
 diag "the largest daemon had $most KiB"
 ok "no daemon grew" eval '((most > 1000 && most < 100000))'
 make_file on
