@@ -162,8 +162,8 @@ constexpr Option own_options[] = {
              "(--output=FILE%t) stay the task's own."},
     {.key = "io.copy", .member = &Settings::io_copy, .user = true, .words = on_off,
      .text = "Whether tools can follow what the tasks of a job without io.capture write, from a copy that the resource manager "
-             "gives of it as it does to its own tools (sattach). A job that no tool follows pays nothing; one that is followed "
-             "once is copied until it ends. Such output cannot be taken over, such input not written, and output "
+             "gives of it as it does to its own tools (sattach). A job that no tool follows pays next to nothing; one that is "
+             "followed once is copied until it ends. Such output cannot be taken over, such input not written, and output "
              "comes as the resource manager passes it on: srun by whole lines, unless it has -u."},
     {.key = "io.cache", .member = &Settings::io_cache, .min = 64 * kib, .max = gib,
      .text = "How many bytes of output a daemon holds back for tools that read more slowly than tasks write. What "
