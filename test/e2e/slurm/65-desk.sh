@@ -95,7 +95,8 @@ end_job
 
 rule='policy = ["allow everything by anyone to jobs of themselves from 10.99.0.0/16"]'
 starters=/tmp/pmixhost-starters-60001
-# start USER NAME OPTION ... PROGRAM ...: a job in the background; sets $started to its number.
+# start USER NAME OPTION ... PROGRAM ...: a job in the background, with a name that no other has; sets $started to its
+# number.
 start() {
     (cd "$test_dir" && exec timeout -k 5 200 "${on_cluster[@]}" --user "$1" -- srun -O -J "$2" "${@:3}") \
         >"$test_dir/of-$2" 2>&1 </dev/null &
@@ -169,8 +170,8 @@ end_jobs
 
 job_pids=()
 under "without a rule for others"
-start pmixuser1 beside "$mpi" -N1 -n1 -w "$third" "$clients/visited"
-until_true 30 grep -q '^there 0' "$test_dir/of-beside"
+start pmixuser1 closed "$mpi" -N1 -n1 -w "$third" "$clients/visited"
+until_true 30 grep -q '^there 0' "$test_dir/of-closed"
 ps_all head
 is "jobs that let no tools in are named together" "$code $(grep -c . <<<"$said_else")" "1 1"
 like "with what to do about it" "$said_else" \
