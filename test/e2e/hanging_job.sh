@@ -14,7 +14,7 @@ export NO_COLOR= LC_ALL=C
 out=$test_dir/hangs go=$test_dir/go path=$PATH
 if [[ $backend == slurm ]]; then
     pmixhost=$(sed -n 's/^PluginDir=\([^:]*\).*/\1/p' "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf")/../../bin/pmixhost
-    asks_as() { (cd "$test_dir" && "${on_cluster[@]}" --user "$1" --host "$(host_name 1)" -- env PATH="$path" timeout -k 5 150 "${@:2}"); }
+    asks_as() { (cd "$test_dir" && "${on_cluster[@]}" --user "$1" --host "$(host_name 1)" -- env PATH="$path" timeout -k 5 400 "${@:2}"); }
     starts() { (cd "$test_dir" && exec timeout -k 5 300 "${on_cluster[@]}" --user pmixuser1 -- srun -O -N"$1" -n"$2" "$mpi" "${@:3}"); }
     at() { on_host "$@"; }
 else
@@ -29,12 +29,17 @@ asks() { asks_as pmixuser1 "$@"; }
 said() { (($(grep -c "^$1" "$out") == $2)); }                                                # TEXT TIMES
 # begin HOSTS RANKS PROGRAM ...: a job that hangs; sets $job.
 begin() {
+    [[ $backend != slurm ]] || until_true 30 none_clears_up # or the job gets other hosts, and its last one is still listed
     : >"$out"
     rm -f "$go"
     starts "$@" >"$out" 2>&1 </dev/null &
     job_pid=$!
     until_true 60 said there "$2" || diag "$(<"$out")"
-    job=$(asks "$pmixhost" servers --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["job"])')
+    if [[ $backend == slurm ]]; then
+        job=slurm.$(as_user root squeue -h -t R -u pmixuser1 -o %i).0
+    else
+        job=$(asks "$pmixhost" servers --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["job"])')
+    fi
 }
 ends_well() { # RANKS
     touch "$go"

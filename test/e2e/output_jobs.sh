@@ -69,6 +69,7 @@ size_of() { cat "$@" | wc -c; }
 # start NAME SRUN-ARGUMENT ...: a job in the background, in a directory of its own ($dir), its output in out and err
 # there and its standard input that of the caller; $job, $nspace and $job_pid are set.
 start() {
+    until_true 30 none_clears_up # what still clears up is not given to this job
     dir=$test_dir/$1
     mkdir -m 1777 "$dir"
     : >"$log"

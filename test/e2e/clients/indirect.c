@@ -153,7 +153,7 @@ static pmix_proc_t start_launcher(char **words) {
 static void connect_to(const pmix_proc_t *launcher) {
     pmix_info_t info[2];
     bool yes = true;
-    int seconds = 2;
+    int seconds = 30;
     PMIX_INFO_LOAD(&info[0], PMIX_WAIT_FOR_CONNECTION, &yes, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
     me.doing = "PMIx_tool_set_server";

@@ -139,7 +139,7 @@ int main(int argc, char **argv) {
             put_u64("asked", 1);
             must(PMIx_Commit());
             pmix_status_t rc = answer_wait(&asked, "PMIx_Get_nb");
-            expect_gone(rc, now() - start, 10);
+            expect_gone(rc, now() - start, 30);
         } else if (me.rank == owner) {
             get_u64(0, "asked");
             pass();

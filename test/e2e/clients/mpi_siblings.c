@@ -99,7 +99,7 @@ int main(int argc, char **argv) {
     MPI_Comm parent;
     const char *what = argc > 1 ? argv[1] : "";
     int n = argc > 2 ? atoi(argv[2]) : 0;
-    alarm(50);
+    alarm(140);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -293,8 +293,10 @@ int main(int argc, char **argv) {
         show_job();
         await_file(path_of("go", MAX));
     }
-    if (ask.die)
+    if (ask.die) {
+        make_file("ready", MAX); /* srun may lose what a task that is killed has said */
         end_by("kill");
+    }
     if (ask.kill >= 0) {
         pmix_proc_t target = process(nspace, (uint32_t)ask.kill);
         pmix_info_t how;

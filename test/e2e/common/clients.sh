@@ -2,6 +2,7 @@
 # Fences and direct modex, as programs meet them that use PMIx directly: one client each
 # (test/e2e/clients), the same on Slurm and on the local backend.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
+TEST_LIMIT=150 # more than the clients give themselves
 
 # hosts x ranks per host
 for shape in 1x1 1x4 2x1 3x2 4x4; do

@@ -16,13 +16,13 @@ nobody_lives() { ! grep -q 'lives on$' <<<"$output"; }
 ends_with() { # DESCRIPTION EXIT-CODE [ARGUMENT ...]
     local description=$1 code=$2
     shift 2
-    TEST_LIMIT=40 dynamic 2 2 "$family" "$@"
+    TEST_LIMIT=90 dynamic 2 2 "$family" "$@"
     ok "$description: all end" eval 'ended_in_time && nobody_lives'
     is "$description: the exit code" "$status" "$code"
 }
 
 # --- one job alone: it is Slurm's rule what a rank's end does to the others
-TEST_LIMIT=40
+TEST_LIMIT=90
 for how in exit segv kill; do
     dynamic 3 3 "$family" $how alone aloof
     ok "one job, a rank ends: $how, and the others go on" eval 'ended_in_time && [[ $(lives parent) == 2 ]]'
@@ -63,10 +63,10 @@ for how in abort exit kill; do
         eval 'passed && [[ $(lives parent) == 2 ]]'
 done
 
-TEST_LIMIT=40 dynamic 2 2 "$family" kill aloof
+TEST_LIMIT=90 dynamic 2 2 "$family" kill aloof
 ok "who does not wait is ended too" eval 'ended_in_time && nobody_lives'
 job_options=(--kill-on-bad-exit=0)
-TEST_LIMIT=60 dynamic 2 2 "$family" kill aloof
+TEST_LIMIT=90 dynamic 2 2 "$family" kill aloof
 ok "with -K0 the parents live on" eval 'ended_in_time && [[ $(lives parent) == 2 ]]'
 job_options=()
 

@@ -53,7 +53,7 @@ c=$1 out=$2
 first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) # -r0 is another one with Slurm 24.11
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" put color blue
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" hold color blue >"$out" & waiting=$!
-for ((i = 0; i < 200; i++)); do grep -q there "$out" && break; sleep 0.1; done
+for ((i = 0; i < 300; i++)); do grep -q there "$out" && { sleep 2; break; }; sleep 0.1; done # it looks up after it says so
 srun --overlap --mpi=none -N1 -n1 -w "$first" pkill -KILL -f 'pmixhostd --session'
 wait $waiting
 cat "$out"

@@ -70,7 +70,7 @@ for _ in {1..20}; do
     ((took <= slowest)) || slowest=$took
 done
 is "twenty tools one after the other get their answers meanwhile" "$answered" 20
-ok "in time" test "$slowest" -lt 5000
+ok "in time" test "$slowest" -lt 20000
 diag "the slowest after $slowest ms"
 ok "the connections are still there" kill -0 "$flood"
 there kill -KILL "$(sed -n 's/^pid //p' "$test_dir/flood")"

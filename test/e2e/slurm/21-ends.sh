@@ -6,7 +6,7 @@ TEST_LIMIT=40
 # shellcheck disable=SC2016 # for the tasks' shell
 run_srun -N2 -n2 -W 2 sh -c 'test $SLURM_PROCID = 1 || exec sleep 300'
 ok "--wait: the first end ends all a little later" eval 'failed && [[ $status == 137 ]]'
-run bash -c "echo one | srun $mpi -N2 -n2 -l cat | sort"
+run bash -c "echo one | srun -Q $mpi -N2 -n2 -l cat | sort"
 is "standard input reaches all tasks" "$output" $'0: one\n1: one'
 # shellcheck disable=SC2016 # for the tasks' shell
 told='trap "echo told; touch '$test_dir'/told.$SLURM_PROCID" USR1; touch '$test_dir'/ready.$SLURM_PROCID; until [ -e '$test_dir'/over ]; do sleep 0.1; done'

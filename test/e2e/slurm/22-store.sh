@@ -22,7 +22,7 @@ job 2 2 "$clients/hello"
 ok "where they are found, too" says_ok 4
 configure
 (cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user "$TEST_USER" -- \
-    srun "$mpi" -N1 -n1 sh -c 'echo there; exec sleep 50') >"$test_dir/out" 2>&1 </dev/null &
+    srun "$mpi" -w "$(host_name 1)" -N1 -n1 sh -c 'echo there; exec sleep 50') >"$test_dir/out" 2>&1 </dev/null &
 ok "a job runs" until_true 30 grep -q there "$test_dir/out"
 on_host "$(host_name 1)" pkill -KILL -n -x pmixhostd
 wait $!
@@ -30,6 +30,8 @@ ok "and ends with it" test $? -ne 0
 no_store() { on_host "$(host_name 1)" sh -c '! ls -d /dev/shm/pmixhost-* 2>/dev/null'; }
 ok "when its daemon is killed they are removed" until_true 20 no_store
 configure
+job_options=(-w "$(host_name 1)")
 job 1 1 "$clients/hello" # which removes what else a killed daemon has left
+job_options=()
 ok "and nothing is left" no_litter 20
 done_testing

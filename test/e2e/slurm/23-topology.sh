@@ -12,7 +12,7 @@ step() {
     rm -f "$log"
     exec 9>"$file.new"
     flock 9
-    run env PMIXHOST_DAEMON_TOPOLOGY="${1:-kept}" srun "$mpi" -w "$host" -N1 -n1 "$clients/topology"
+    run env PMIXHOST_DAEMON_TOPOLOGY="${1:-kept}" srun -Q "$mpi" -w "$host" -N1 -n1 "$clients/topology"
     exec 9>&-
     [[ ${1:-kept} == look ]] || until_true 20 grep -q 'the topology of this host' "$log"
     finds="$(grep -c 'loaded hwloc' <<<"$output") $(sed -n 's/.*the topology of this host //p' "$log")"

@@ -18,6 +18,7 @@ there() { (($(grep -c '^there' "$out") == 6)); }
 end() {
     end_jobs
     wait "$step" 2>/dev/null
+    until_true 40 eval '[[ -z $(listening) ]]' # a daemon may outlive its job a little, with its port
 }
 
 # Prints the local addresses, without the port, of the daemons on all hosts. libpmix' own port for the tasks of its

@@ -16,7 +16,7 @@ run_srun -N4 -n8 --ntasks-per-node=2 -m block "$clients/jobinfo" --hosts "$all" 
 ok "the job's maps name them" says_ok 8
 run_srun -w zeta,gpu-9,x1y2 -N3 -n6 -m cyclic "$clients/modex" all
 ok "some of them" says_ok 6
-run_srun -w x1y2,gpu-010 -N2 -n2 hostname
+run_srun -Q -w x1y2,gpu-010 -N2 -n2 hostname
 is "tasks are where Slurm says" "$(sort <<<"$output" | paste -sd ' ')" "gpu-010 x1y2"
 # A list in which hosts stand in no order of Slurm's, with another number of tasks for each.
 printf '%s\n' x1y2 zeta x1y2 gpu-9 x1y2 zeta >"$test_dir/hostfile"

@@ -13,7 +13,7 @@ for shape in 1x4 3x1 4x2; do
     h=${shape%x*} p=${shape#*x}
     client "$h" "$p" group all
     ok "groups with context ids of their own, and data of all members, $shape" all_ok $((h * p))
-    limited 15 "fences by a group's name, $shape" "$h" "$p" group fences
+    limited 60 "fences by a group's name, $shape" "$h" "$p" group fences
 done
 client 3 2 group parts
 ok "two groups at once, beside a fence of the same processes" all_ok 6
@@ -48,7 +48,7 @@ ok "the end of a member is told to the others, who destruct the group without it
 
 for shape in 1x4 3x1 3x2; do
     h=${shape%x*} p=${shape#*x}
-    limited 15 "invited and joined, fences by name, $shape" "$h" "$p" group_invite accept
+    limited 60 "invited and joined, fences by name, $shape" "$h" "$p" group_invite accept
 done
 client 3 2 group_invite decline
 ok "the inviter hears who declines" all_ok 6
@@ -60,16 +60,16 @@ for how in kill exit leave; do
 done
 client 3 2 group_invite leader
 ok "the inviter is killed: the invited hear of it" eval "ended_in_time && so_many_ok 5"
-limited 10 "a member leaves a group" 3 1 group_invite leave
+limited 60 "a member leaves a group" 3 1 group_invite leave
 
 # What libpmix 4.2.2 does not do (contrib/doc/decisions/libpmix.md).
 what="a member is killed while all others of its host wait"
-CLIENT_LIMIT=$(patience "$what" 10) client 1 3 group_ends die kill inside
+CLIENT_LIMIT=$(patience "$what" 60) client 1 3 group_ends die kill inside
 ok "$what" eval "ended_in_time && so_many_ok 2"
-limited 10 "a member that does not come, and others of its host" 1 3 group lonely 2
+limited 60 "a member that does not come, and others of its host" 1 3 group lonely 2
 client 3 1 group wildcard
 ok "a group of all ranks by the wildcard has the data of all members" all_ok 3
-limited 10 "an invitation with a timeout ends with it" 3 1 group_invite timeout
+limited 60 "an invitation with a timeout ends with it" 3 1 group_invite timeout
 
 # pair SCRIPT: two steps at once in an allocation of three hosts
 pair() {
@@ -81,7 +81,7 @@ pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 3 &
 ok "a group of the processes of two steps, three times" so_many_ok 7
 is "everybody has the same context ids" "$(grep -c '^context' <<<"$verdicts") $(grep '^context' <<<"$verdicts" | sort -u | wc -l)" "21 3"
 what="which fence by the group's name"
-CLIENT_LIMIT=$(patience "$what" 15)
+CLIENT_LIMIT=$(patience "$what" 60)
 export CLIENT_LIMIT
 pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 1 fence &
     srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 1 fence & wait"

@@ -49,10 +49,11 @@ done
 # The copy of a plain job's output: slurmstepd waits for the daemon, which waits for the last of it from slurmstepd.
 # shellcheck disable=SC2016 # for the tasks' shell
 (cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user "$TEST_USER" -- srun "$mpi" -N2 -n2 -J followed \
-    sh -c 'until [ -e kept/go ]; do sleep 0.1; done; seq 20000 | sed "s/^/$SLURM_PROCID /"') \
+    sh -c ': >kept/up.$SLURM_PROCID; until [ -e kept/go ]; do sleep 0.1; done; seq 20000 | sed "s/^/$SLURM_PROCID /"') \
     >"$test_dir/printed" 2>&1 </dev/null &
-job_pid=$! job=''
-until_true 20 eval 'job=$(as_user root squeue -h -t R -n followed -o %i); [[ -n $job ]]'
+job_pid=$!
+until_true 40 eval '(($(ls "$test_dir"/kept/up.* 2>/dev/null | wc -l) == 2))'
+job=$(as_user root squeue -h -t R -n followed -o %i)
 "${on_cluster[@]}" --user "$TEST_USER" --host n1 -- timeout -k 5 60 "$PMIXHOST_BUILD/tools/pmixhost" output "$job" >"$test_dir/seen" 2>&1 &
 seen=$!
 run_seen() { [[ -n $(on_host n2 ss -Htnp src 127.0.0.1 | grep slurmstepd) ]]; }

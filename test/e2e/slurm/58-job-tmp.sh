@@ -11,7 +11,7 @@ unset CLIENT_DIR
 # Slurm takes the allocation back, or leaves it waiting. Where that is so time after time nothing can be shown.
 job=
 start_job() { # sets $job
-    local try started='' TEST_LIMIT=10
+    local try started='' TEST_LIMIT=30
     for try in 1 2 3; do
         run salloc --no-shell -N2 --ntasks-per-node=4
         job=$(sed -n 's/.*Granted job allocation //p' <<<"$output")

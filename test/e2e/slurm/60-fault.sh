@@ -76,7 +76,7 @@ evidence_is_there() { # WHAT THREADS
     like "$1: the line names a file beside the log" "$path" "^$test_dir/pmixhost-evidence-[0-9]+-$victim-.*\.txt$"
     is "$1: it is the user's alone" "$(on_host "$victim" stat -c '%U %a' "$path")" "$TEST_USER 600"
     text=$(on_host "$victim" cat "$path")
-    like "$1: it says how that was found" "$text" 'found: .*stood still for 3 s'
+    like "$1: it says how that was found" "$text" 'found: .*stood still for 6 s'
     for thread in $2; do
         grep -qE "^thread $thread \"[^\"]+\" " <<<"$text" || missing+=" $thread"
         # Of a stripped library not every step has a name.
@@ -127,14 +127,14 @@ end_jobs
 end_of_job 30
 well_again "server and supervisor are killed"
 
-export PMIXHOST_DAEMON_HANG_TIMEOUT=3s
+export PMIXHOST_DAEMON_HANG_TIMEOUT=6s
 mkdir -p "${PMIXHOST_CONFIG_FILE%/*}"
 printf '[log]\nfile = "%s/%%n.log"\n' "$test_dir" >"$PMIXHOST_CONFIG_FILE"
 begin_job
 hung=$(server)
 threads=$(threads_of "$hung")
 on_host "$victim" kill -STOP "$hung"
-ended "the server hangs" 25 "pmixhost:.*$victim hung for 3 s"
+ended "the server hangs" 40 "pmixhost:.*$victim hung for 6 s"
 evidence_is_there "the server hangs" "$threads"
 rm -f "$PMIXHOST_CONFIG_FILE"
 well_again "the server hangs"
@@ -144,10 +144,10 @@ well_again "the server hangs"
 begin_job
 # shellcheck disable=SC2046 # both
 on_host "$victim" kill -STOP $(processes)
-sleep 5
+sleep 9
 # shellcheck disable=SC2046
 on_host "$victim" kill -CONT $(processes)
-sleep 5
+sleep 9
 ok "server and supervisor are stopped and continued: the step goes on" eval '! job_ended'
 output=$(cat "$out")
 unlike "server and supervisor are stopped and continued: nobody noticed" "$output" 'told|pmixhost'

@@ -171,7 +171,7 @@ for site in example observers support looking-alone; do
             explain "$PMIXHOST_CONFIG_FILE" pmixuser1 pmixuser1 "$where" "$asked"
             is "$site: a tool of the job's user, from $where: $action" "$tried" "$decision"
             place=$(sed -n 's/^ *by \(built in\|[^ ]*\.conf:[0-9]*\): .*/\1/p' <<<"$output")
-            ok "$site: $where, $action: the log names the same rule" logged || diag "$output" "$(cat "$log")"
+            ok "$site: $where, $action: the log names the same rule" until_true 10 logged || diag "$output" "$(cat "$log")"
         done
     done
     unlike "$site: a tool of another user is not let in yet" \

@@ -74,7 +74,7 @@ ok "a tool comes" has_said tool 'pull: PMIX_SUCCESS'
 for rank in 0 2; do make_file "go.$rank"; make_file "end.$rank"; done
 end
 is "a job ends that outlived one of its hosts" "$code" 0
-for rank in 0 2; do ok "of rank $rank all is there" grep -q "words $rank 49" "$dir/pulled/$rank.out"; done
+for rank in 0 2; do ok "of rank $rank all is there" until_true 20 grep -qs "words $rank 49" "$dir/pulled/$rank.out"; done
 on_host "$h1" pkill -KILL -x io_tool
 over tool 2>/dev/null
 
@@ -146,7 +146,7 @@ ok "no daemon grew" eval '((most > 1000 && most < 100000))'
 begin=$SECONDS
 end
 is "the job with such a tool ends as ever" "$code" 0
-ok "in time" eval '((SECONDS - begin < 20))'
+ok "in time" eval '((SECONDS - begin < 60))'
 diag "after $((SECONDS - begin)) s"
 make_file on
 make_file leave

@@ -55,6 +55,7 @@ ok "without a word all is srun's" until_true 20 eval '(($(grep -c "^plain" "$tes
 touch "$test_dir/seen"
 is "there is nothing to pull or to push" "$(said pull) $(said push)" "pull: PMIX_ERR_NOT_SUPPORTED push: PMIX_ERR_NOT_SUPPORTED"
 
+: >"$test_dir/tool.out"
 tool "$h2" spawn 2 oetg "until [ -e marks ]; do sleep 0.05; done; echo marked; echo error >&2" make marks hold "$test_dir/marked" &
 marker=$!
 # marked TEXT CHANNEL FILE: each process' line has one mark, "[TIME][NAMESPACE,RANK]<CHANNEL>: ".
@@ -72,8 +73,8 @@ touch "$test_dir/marked"
 wait "$marker"
 tool "$h2" spawn 2 oef "until [ -e files ]; do sleep 0.05; done; $both" pull filed all both make files ends 4
 for rank in 0 1; do
-    ok "what rank $rank writes is in its file" eval 'cmp "$test_dir"/kept.*.$rank.stdout "$test_dir/out.$rank"'
-    ok "and on its other stream, rank $rank" eval 'cmp "$test_dir"/kept.*.$rank.stderr "$test_dir/err.$rank"'
+    ok "what rank $rank writes is in its file" until_true 20 eval 'cmp -s "$test_dir"/kept.*.$rank.stdout "$test_dir/out.$rank"'
+    ok "and on its other stream, rank $rank" until_true 20 eval 'cmp -s "$test_dir"/kept.*.$rank.stderr "$test_dir/err.$rank"'
     ok "and comes to the tool, rank $rank" cmp "$test_dir/filed/$rank.out" "$test_dir/out.$rank"
 done
 

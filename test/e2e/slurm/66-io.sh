@@ -189,7 +189,7 @@ like "well" "$(tail -n 20 "$dir/tool.said")" 'drop: PMIX_SUCCESS'
 ok "the tasks write again" stage go2
 make_file leave
 over tool
-until_true 5 eval '(($(count dropped "$dir"/pulled/*.out "$dir/out") >= 200))'
+until_true 30 eval '(($(lines_of dropped "$dir"/pulled/*.out "$dir/out") == 200))'
 is "and srun has it again: no line is lost" "$(lines_of dropped "$dir"/pulled/*.out "$dir/out")" 200
 follow again "$h3" with redirect pull again all out bytes 1 hold "$dir/leave2"
 ok "another takes it over" has_said again held
@@ -236,7 +236,7 @@ ok "srun has all of a job with a tool that never reads" until_true 30 srun_has 1
 begin=$SECONDS
 end
 is "that job ends" "$code" 0
-ok "in time" eval '((SECONDS - begin < 20))'
+ok "in time" eval '((SECONDS - begin < 60))'
 diag "after $((SECONDS - begin)) s"
 make_file on
 make_file leave

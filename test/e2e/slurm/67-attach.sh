@@ -9,14 +9,15 @@ at_host() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 6
 
 # start OPTION ... PROGRAM: sets $job; standard input is a pipe that stays open, descriptor 9 writes to it.
 start() {
+    until_true 30 none_clears_up # else the job gets other hosts than $host
     rm -f "$test_dir/typed"
     mkfifo "$test_dir/typed"
     exec 9<>"$test_dir/typed"
     (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" "$@") \
         >"$test_dir/out" 2>"$test_dir/err" <"$test_dir/typed" 9>&- &
     job_pid=$!
-    until_true 20 eval '[[ -n $(as_user root squeue -h -s -u pmixuser1 -o %i | grep "\.0$") ]]'
-    job=$(as_user root squeue -h -u pmixuser1 -o %i)
+    until_true 30 eval 'job=$(as_user root squeue -h -t R -u pmixuser1 -o %i); [[ -n $job ]]'
+    until_true 30 eval 'at_host "$pmixhost" servers 2>/dev/null | grep -q "^slurm\.$job\.0 "'
 }
 end() {
     exec 9>&-
@@ -105,6 +106,7 @@ detached "it ends when the job's daemon does"
 end
 
 # A job that has not begun.
+until_true 30 none_clears_up
 printf '#!/bin/sh\nsrun %s sh -c "echo begun; %s"\n' "$mpi" "$(waits_for go_later)" >"$test_dir/later.sh"
 job=$(cd "$test_dir" && as_user pmixuser1 sbatch --parsable --hold -N1 -n1 -o "$test_dir/later.out" "$test_dir/later.sh" 2>&1)
 at_host "$pmixhost" output --wait 50 "$job" >"$test_dir/later" 2>&1 9>&- &

@@ -88,10 +88,10 @@ ok "it was in the middle" test -s "$test_dir/reached"
 ok "and nothing is left stopped" until_true 10 all_run
 : >"$test_dir/reached"
 touch "$test_dir/slow"
-asks setsid "$pmixhost" stacks --timeout 10 "$job" >/dev/null 2>&1 &
+asks setsid "$pmixhost" stacks --timeout 60 "$job" >/dev/null 2>&1 &
 command=$!
 ok "another one hangs" until_true 60 test -s "$test_dir/reached"
-at "$(host_name 1)" pkill -KILL -f "^$pmixhost stacks --timeout 10 "
+at "$(host_name 1)" pkill -KILL -f "^$pmixhost stacks --timeout 60 "
 wait "$command"
 for host in $(hosts); do
     for pid in $(looks_of "$host"); do
@@ -116,7 +116,7 @@ printf '#!/bin/sh\n[ "$(hostname -s)" != %s ] || kill -STOP $PPID\nexec %s "$@"\
     "$silent" "$(type -P gdb)" >"$test_dir/bin/gdb"
 chmod 755 "$test_dir/bin/gdb"
 status=0
-output=$(asks "$pmixhost" stacks --timeout 12 "$job" 2>&1) || status=$?
+output=$(asks "$pmixhost" stacks --timeout 40 "$job" 2>&1) || status=$?
 like "a host that does not answer hides no other" "$status $output" \
     $'^3 job [^\n]*: 4 of 6 ranks on 2 hosts.*\nnot shown: [^\n]*has not answered'
 ok "and all run on" until_true 40 all_run

@@ -136,8 +136,8 @@ stands() {
     (cd "$test_dir" && PMIXHOST_DEBUG_STOP=$1 exec timeout -k 5 120 "${on_cluster[@]}" --user "$TEST_USER" -- \
         srun "$mpi" -O -N2 -w "$h1,$h2" -n4 --ntasks-per-node=2 "${@:2}") >"$test_dir/own" 2>&1 </dev/null &
     own=$!
-    until_true 30 eval '[[ -n $(as_user root squeue -h -s -u "$TEST_USER" -o %i | grep "\.0$") ]]'
-    job=$(as_user root squeue -h -u "$TEST_USER" -o %i)
+    until_true 30 eval 'job=$(as_user root squeue -h -t R -u "$TEST_USER" -o %i); [[ -n $job ]]'
+    until_true 30 eval 'as_user root squeue -h -s -o %i | grep -qx "$job\.0"'
 }
 states_of() { # NAME
     local host
@@ -181,7 +181,7 @@ no_stops exec=9 'there is no rank 9 to stop; the job has 2 processes'
 # The spawner is killed, and its srun goes; the children must not stand there for ever.
 dies() { # PLACE
     stops "$1" all 4 die
-    like "$1: they were stopped when the spawner was killed" "$output" "ready 4 of 4"
+    ok "$1: they were stopped when the spawner was killed" test -e "$CLIENT_DIR/ready"
     ok "$1: none of them is left" until_true 30 no_jobs
     ok "$1: no process of theirs either" until_true 20 none_left
 }

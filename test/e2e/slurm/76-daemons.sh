@@ -6,7 +6,7 @@
 pmixhost=$PMIXHOST_BUILD/tools/pmixhost
 chmod 1777 "$test_dir"
 h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3)
-(cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 sh -c "
+(cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 sh -c "
     srun $mpi -N3 -n3 sh -c ': >up.\$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done' &
     until [ -e attach ]; do sleep 0.1; done
     srun $mpi --overlap -N2 -n4 sh -c ': >second.\$SLURM_PROCID; until [ -e end ]; do sleep 0.1; done; exit 3'
@@ -70,14 +70,14 @@ debugs tells=all node=1
 ok "the ends of all processes are asked for" well
 is "each is told once" "$(grep ^gone <<<"$output")" "gone 0:0 1:0 2:0 3:0"
 nspace=$(sed -n 's/^job //p' <<<"$output")
-is "the log has the job's start and end" "$(grep -F "pmixhost: $nspace" "$test_dir/host.out" | paste -sd';')" \
+has_logged() { [[ $(grep -F "pmixhost: $nspace" "$test_dir/host.out" | paste -sd';') == "$1" ]]; }
+ok "the log has the job's start and end" until_true 10 has_logged \
     "pmixhost: $nspace: all of its processes run;pmixhost: $nspace has ended with exit code 0"
 debugs tells=bad stop=exec node=1 program="$test_dir/one-fails.sh"
 ok "bad ends are asked for" well
 is "only that one is told" "$(grep ^gone <<<"$output")" "gone 2:5"
 nspace=$(sed -n 's/^job //p' <<<"$output")
-is "the log has the job's end alone" "$(grep -F "pmixhost: $nspace" "$test_dir/host.out")" \
-    "pmixhost: $nspace has ended with exit code 5"
+ok "the log has the job's end alone" until_true 10 has_logged "pmixhost: $nspace has ended with exit code 5"
 is "the end of the job names who failed first" "$(grep -E '^(end job|first)' <<<"$output" | paste -sd' ')" "end job 5 first 2"
 
 # Rank 1 fails when srun has said that rank 3 has, which is on another host; the exit code of the job is the greatest.
@@ -114,7 +114,7 @@ debugs node=1 rank=77 status=PMIX_ERR_NOT_FOUND
 ok "a rank that is not there" well
 debugs node=1 proc=1 status=PMIX_ERR_BAD_PARAM
 ok "daemons per host and per process" well
-like "the user reads why" "$(cat "$test_dir/host.out")" 'both per host and per process'
+ok "the user reads why" until_true 10 grep -q 'both per host and per process' "$test_dir/host.out"
 debugs cospawn node=1 daemon=/no/such/daemon status=PMIX_ERR_JOB_EXE_NOT_FOUND
 ok "a daemon that cannot be started with the job" well
 ok "leaves no job" until_true 30 nothing_else || diag "left: $(steps)"
@@ -151,7 +151,7 @@ wait "$host_pid" || true
 
 rm -f "$test_dir"/{over,up.*}
 configure '[tools]' 'policy = ["deny debug by anyone to jobs of anyone from anywhere"]'
-(cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 \
+(cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 \
     srun "$mpi" -N3 -n3 sh -c ': >up.$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done') >"$test_dir/host.out" 2>&1 </dev/null &
 host_pid=$!
 ok "a job where nobody debugs" until_true 40 up up 3

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../common/words.sh"
 TEST_LIMIT=180
 
-client 4 32 hello
+CLIENT_LIMIT=150 client 4 32 hello
 ok "128 ranks on 4 hosts" all_ok 128
 client 4 16 barrier 2 200
 ok "a barrier of 64 ranks" all_ok 64
