@@ -157,10 +157,24 @@ start printed -N2 -n2 "$task" there await=go lines=words await=end </dev/null
 running 2
 follow tool "$h1" print all out hold "$dir/end"
 ok "a tool has no callback" has_said tool held
+formats=(tag rank timestamp xml "file=$dir/filed")
+for each in "${formats[@]}"; do
+    follow "${each%%=*}" "$h1" as "$each" print all out hold "$dir/end"
+    ok "nor has one that wants: ${each%%=*}" has_said "${each%%=*}" held
+done
 make_file go
 ok "its library prints what comes" until_true 20 eval '(($(grep -c "^words [01] " "$dir/tool.said") == 100))'
+prints() { (($(grep -Ec "$2" "$dir/$1.said") == 100)); } # NAME LINE
+marks() { ok "as it was told: $1" until_true "$(patience "as it was told: $1" 20)" prints "$@"; }
+marks tag "^\[$nspace,[01]\]<stdout>: *words"
+marks rank "^\[?[01]\]?<stdout>: *words"
+marks timestamp '^[^<]*[0-9]:[0-9][^<]*<stdout>: *words'
+marks xml '^<stdout [^>]*rank="[01]"[^>]*>words'
+filed() { (($(cat "$dir"/filed* 2>/dev/null | grep -c '^words [01] ') == 100)); }
+ok "as it was told: file" until_true "$(patience "as it was told: file" 20)" filed
 end
 over tool
+for each in "${formats[@]}"; do over "${each%%=*}"; done
 
 # --- redirected --------------------------------------------------------------------------------------
 
