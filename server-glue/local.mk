@@ -137,10 +137,12 @@ server_glue_libglue_files = \
 	server-glue/tool_access/step_desks.cc server-glue/tool_access/tool_origins.h \
 	server-glue/tool_access/tool_origins.cc server-glue/library/tool_visitor.h \
 	server-glue/daemon/desk_server.h server-glue/daemon/desk_server.cc \
+	server-glue/daemon/desk_visits.h server-glue/daemon/desk_visits.cc \
 	server-glue/daemon/gate_desk.h server-glue/daemon/gate_desk.cc \
 	server-glue/daemon/store_directory.h server-glue/daemon/store_directory.cc \
 	server-glue/gate/desk_channel.h server-glue/gate/desk_channel.cc \
 	server-glue/gate/tool_gate.h server-glue/gate/tool_gate.cc \
+	server-glue/gate/visit_door.h server-glue/gate/visit_door.cc \
 	server-glue/tool_access/step_choice.h server-glue/tool_access/step_choice.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
 	server-glue/tool_access/tool_names.h server-glue/tool_access/tool_names.cc \
@@ -173,7 +175,8 @@ server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc server-glue
 	server-glue/gate/desk_channel.cc server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc \
 	server-glue/gate/gate_server.h server-glue/gate/gate_server.cc \
 	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
-	server-glue/gate/starter.h server-glue/gate/starter.cc server-glue/gate/tool_gate.cc
+	server-glue/gate/starter.h server-glue/gate/starter.cc server-glue/gate/tool_gate.cc \
+	server-glue/gate/visit_door.cc
 server_glue_pmixhost_gate_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 server_glue_pmixhost_gate_LDADD = common/libcommon.la $(FMT_LIBS)
 

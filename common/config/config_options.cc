@@ -188,6 +188,11 @@ constexpr Option own_options[] = {
     {.key = "gate.directory", .member = &Settings::gate_directory, .path = Option::Path::directory,
      .text = "Where the gate, the system's server for tools of a host (pmixhost-gate), writes the file by which they "
              "find it, pmix.sys.HOST. Tools look in PMIX_SYSTEM_TMPDIR, or TMPDIR, or /tmp. Read when it starts."},
+    {.key = "gate.door", .member = &Settings::gate_door, .path = Option::Path::directory_or_empty,
+     .text = "The directory in which the gate makes the socket where users come who may do everything with jobs of others "
+             "(tools.policy says who), and where the pmixhost command looks for it. It has to be there when the gate "
+             "starts, and nobody but root and the gate's user should be able to write in it. Empty: nobody is served "
+             "that way."},
     {.key = "gate.max_desks", .member = &Settings::gate_max_desks, .min = 1, .max = 4096,
      .text = "Of how many users the gate serves tools at a time; for each there is a process, the user's desk."},
     {.key = "gate.max_waiting", .member = &Settings::gate_max_waiting, .min = 1, .max = 1024,

@@ -73,7 +73,8 @@ struct Settings {
     std::string tools_launchers = "off";
     std::uint32_t tools_max_connections = 64; // of a daemon
     // [gate]
-    std::string gate_directory = "/tmp"; // of the file by which tools find the gate
+    std::string gate_directory = "/tmp";          // of the file by which tools find the gate
+    std::string gate_door = "/run/pmixhost-gate"; // the directory of its door for visitors; empty: there is none
     std::uint32_t gate_max_desks = 64;
     std::uint32_t gate_max_waiting = 16;          // connections of a user
     std::chrono::milliseconds gate_idle{600'000}; // a desk without tools

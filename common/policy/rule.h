@@ -25,7 +25,10 @@
 namespace pmixhost::policy {
 
 enum class Action : std::uint8_t { observe, output, input, control, spawn, debug };
+inline constexpr Action all_actions[] = {Action::observe, Action::output, Action::input,
+                                         Action::control, Action::spawn,  Action::debug};
 inline constexpr std::string_view action_names[] = {"observe", "output", "input", "control", "spawn", "debug"};
+static_assert(std::size(all_actions) == std::size(action_names));
 inline constexpr std::uint8_t every_action = (1u << std::size(action_names)) - 1;
 constexpr std::uint8_t bit_of(Action action) {
     return static_cast<std::uint8_t>(1u << static_cast<unsigned>(action));

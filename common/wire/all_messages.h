@@ -30,8 +30,8 @@ using AllMessages =
                ChildEnds, ChildEndsTaken, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
                JobEvent, TableRequest, TableReply, JobTableRequest, JobTableReply, NamespaceEnded, NamespaceRequest,
                NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate,
-               DeskHello, DeskGreeting, RelayOpen, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces,
-               OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput,
+               DeskHello, DeskHelloFor, DeskGreeting, RelayOpen, RelayBytes, RelayTaken, RelayEnd, OutputDemand,
+               OutputPieces, OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput,
                ForwardedInputTaken, RanksStopped, JobEndRequest, JobEndReply>;
 
 } // namespace pmixhost::wire

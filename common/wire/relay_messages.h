@@ -44,10 +44,19 @@ struct DeskHello {
     std::uint8_t reserved = 0;
     static constexpr void fields(auto &&field) { field(&DeskHello::reserved, "reserved", "0"); }
 };
+struct DeskHelloFor {
+    static constexpr std::uint8_t type = 198;
+    static constexpr const char *name = "DeskHelloFor";
+    static constexpr const char *text = "in place of DeskHello: may tools of another user come?";
+    std::uint32_t user = 0;
+    static constexpr void fields(auto &&field) {
+        field(&DeskHelloFor::user, "user", "whose tools they are, by number");
+    }
+};
 struct RelayOpen {
     static constexpr std::uint8_t type = 193;
     static constexpr const char *name = "RelayOpen";
-    static constexpr const char *text = "from a desk: a tool of the same user has connected to it";
+    static constexpr const char *text = "from a desk: a tool has connected to it";
     std::uint64_t id = 0;
     static constexpr void fields(auto &&field) { field(&RelayOpen::id, "id", "of the connection, new for each"); }
 };

@@ -330,5 +330,6 @@ constinit const pmixhost::BackendModule pmixhost_backend{
     nullptr,
     pmixhost::local::create_starter,
     nullptr, // all hosts are this one
+    nullptr,
     nullptr};
 }

@@ -106,4 +106,5 @@ const pmixhost::BackendModule pmixhost_backend = {pmixhost::BackendModule::curre
                                                   nullptr,
                                                   nullptr,
                                                   nullptr,
+                                                  nullptr,
                                                   nullptr};

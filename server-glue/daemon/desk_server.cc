@@ -74,7 +74,10 @@ Result<std::unique_ptr<DeskServer>> DeskServer::open(Start start) {
             if (mesh->connected(daemon_host))
                 mesh->send(daemon_host, type, std::move(payload));
         });
-    desk->mesh_->send(daemon_host, wire::DeskHello::type, share(wire::encode(wire::DeskHello())));
+    if (auto asker = desk->start_.asker)
+        desk->mesh_->send(daemon_host, wire::DeskHelloFor::type, share(wire::encode(wire::DeskHelloFor{*asker})));
+    else
+        desk->mesh_->send(daemon_host, wire::DeskHello::type, share(wire::encode(wire::DeskHello())));
     return desk;
 }
 
@@ -137,7 +140,7 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
                      one_line(greeting.refusal));
     if (serves_)
         return {};
-    if (start_.listener || start_.directory.empty())
+    if (start_.listener || !start_.tell)
         return take_tools(std::move(start_.listener), greeting.nspace);
     auto listening = listen_on_loopback();
     if (!listening)
@@ -155,9 +158,8 @@ Result<void> DeskServer::serve(const wire::DeskGreeting &greeting) {
         if (text->empty() || text->find_first_of(std::string_view("/\n\0;", 4)) != text->npos)
             return error(ErrorKind::invalid, "the job's daemon says that its name is '{}'", printable(*text));
     }
-    auto written = write_rendezvous_files(start_.directory, {desk_file}, rendezvous_text(server));
-    if (!written)
-        return written;
+    if (auto told = start_.tell(rendezvous_text(server)); !told)
+        return told;
     return take_tools(std::move(listening->fd), greeting.nspace);
 }
 
@@ -168,6 +170,10 @@ Result<void> DeskServer::take_tools(UniqueFd listener, const std::string &nspace
         watch_tools();
     start_.on_serving(nspace);
     return {};
+}
+
+uid_t DeskServer::tools_user() const {
+    return start_.asker.value_or(::geteuid());
 }
 
 void DeskServer::watch_tools() {
@@ -186,8 +192,8 @@ void DeskServer::accept() {
         std::string refusal;
         if (!owner)
             refusal = owner.failure().text;
-        else if (owner->uid != ::geteuid())
-            refusal = fmt::format("a process of uid {}; only uid {} may connect here", owner->uid, ::geteuid());
+        else if (owner->uid != tools_user())
+            refusal = fmt::format("a process of uid {}; only uid {} may connect here", owner->uid, tools_user());
         else if (is_full())
             refusal = fmt::format("{} tools are connected already", relay_->size());
         if (!refusal.empty()) {

@@ -2,7 +2,7 @@
 // one running step to the user's tools there. It contains no libpmix: it calls a daemon of the step through the RM,
 // proves to be of the same user, writes a rendezvous file, and relays what tools and that daemon's server say to each
 // other (tool_access/step_desks.h). What tools may do, the daemon decides.
-// Its file has no name that tools search for: it is the starter's alone.
+// Where it is for tools of another user (`asker`), the daemon asks the rules for that one.
 //
 // All in the loop's thread but `call_step`.
 #pragma once
@@ -13,6 +13,8 @@
 #include "common/transport/mesh.h"
 #include "server-glue/tool_access/relay.h"
 
+#include <optional>
+
 namespace pmixhost {
 
 class DeskServer {
@@ -22,18 +24,20 @@ class DeskServer {
         Log &log;
         const Settings &settings;
         std::unique_ptr<Authenticator> authenticator;
-        std::string
-            directory;     // of the user alone; a file is written into it (desk_file). Empty: there are some already
-        UniqueFd listener; // which these name; empty: a new one; without a directory none: tools are handed over
+        // Tells those who may know where tools find it, in the text of a rendezvous file. Empty: they know, or tools
+        // are handed over.
+        std::function<Result<void>(const std::string &rendezvous)> tell;
+        UniqueFd listener; // that they know; empty: a new one; without `tell` none
         // Brings a message to a daemon of the step. Blocks, in a thread, and owns all that it uses.
         std::function<Result<void>(const std::string &message)> call_step;
-        std::function<void(const std::string &nspace)> on_serving; // the files are there
+        std::function<void(const std::string &nspace)> on_serving; // they have been told
         // Once, never from within: what keeps it from serving, or does not let it go on. The object may be destroyed.
         std::function<void(Error)> on_end;
+        std::optional<uid_t> asker = std::nullopt; // whose tools they are; nothing: this process' user's
     };
     static Result<std::unique_ptr<DeskServer>> open(Start start);
     DeskServer(const DeskServer &) = delete;
-    // A connection of this user's, once it serves. False: too many are connected, and this one is closed.
+    // A connection of such a tool, once it serves. False: too many are connected, and this one is closed.
     bool take_tool(UniqueFd fd);
     std::size_t tools() const { return relay_->size(); } // that are connected
 
@@ -44,6 +48,7 @@ class DeskServer {
     void on_message(std::uint8_t type, const Bytes &payload);
     Result<void> serve(const wire::DeskGreeting &greeting);
     Result<void> take_tools(UniqueFd listener, const std::string &nspace);
+    uid_t tools_user() const;
     bool is_full() const { return relay_->size() >= start_.settings.tools_max_connections; }
     void await_greeting();
     void watch_tools();

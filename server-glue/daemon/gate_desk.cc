@@ -34,7 +34,8 @@ Result<std::unique_ptr<GateDesk>> GateDesk::open(Start start) {
 }
 
 GateDesk::GateDesk(Start start, SocketOwners owners)
-    : start_(std::move(start)), owners_(std::move(owners)), calls_(start_.loop, 4) {
+    : start_(std::move(start)), owners_(std::move(owners)),
+      visits_(start_.loop, start_.log, start_.settings, start_.module), calls_(start_.loop, 4) {
     watch_ = start_.loop.watch(start_.channel.get(), EventLoop::readable, [this](unsigned) { on_gate(); });
     before_waiting_ = start_.loop.before_waiting([this] { before_waiting(); });
     say(start_.channel.get(), "ready");
@@ -49,8 +50,12 @@ void GateDesk::on_gate() {
         return start_.on_end();
     }
     ++given_;
-    if ((*got)->fd)
+    if (!(*got)->fd)
+        return;
+    if ((*got)->bytes == tool_word)
         take(std::move((*got)->fd));
+    else
+        visits_.take(std::move((*got)->fd), (*got)->bytes);
 }
 
 void GateDesk::take(UniqueFd tool) {
@@ -114,7 +119,7 @@ void GateDesk::call_steps() {
 
 void GateDesk::open_step(const std::string &step) {
     auto desk = DeskServer::open({start_.loop, start_.log, start_.settings,
-                                  make_munge_authenticator(start_.loop, ::getuid()), "", UniqueFd(),
+                                  make_munge_authenticator(start_.loop, ::getuid()), nullptr, UniqueFd(),
                                   [call = start_.module.call_step, settings = start_.settings,
                                    step](const std::string &message) { return call(settings, step, message); },
                                   [this, step](const std::string &) {
@@ -167,7 +172,7 @@ void GateDesk::before_waiting() {
     // What is not told makes the gate take this process for one that hangs, or that is busy.
     if (taken_told_ != given_ && say(start_.channel.get(), fmt::format("took {}", given_)))
         taken_told_ = given_;
-    std::size_t relayed = 0;
+    std::size_t relayed = visits_.size();
     for (const auto &[step, server] : servers_)
         relayed += server->tools();
     bool quiet = tools_.empty() && relayed == 0;

@@ -2,12 +2,14 @@
 // of the user's tools. It finds the step that they are for (tool_access/step_choice.h), and relays each to a daemon of
 // it, as a desk that was started for one step does (desk_server.h). It contains no libpmix.
 //
-// A connection for which no step is found is closed, and the gate is told why. All in the loop's thread.
+// A connection for which no step is found is closed, and the gate is told why. Other users who may look at a job of
+// this one come to visit (desk_visits.h). All in the loop's thread.
 #pragma once
 
 #include "common/loop/slow_calls.h"
 #include "common/peer/socket_owner.h"
 #include "server-glue/daemon/desk_server.h"
+#include "server-glue/daemon/desk_visits.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/tool_access/step_choice.h"
 
@@ -53,6 +55,7 @@ class GateDesk {
     std::deque<Tool> tools_; // that wait
     StepChoice choice_;
     std::map<std::string, std::unique_ptr<DeskServer>> servers_;
+    DeskVisits visits_;
     bool listing_ = false;
     TimePoint listed_{};                                        // when the list came, or could not be had
     std::uint64_t given_ = 0, taken_told_ = 0, quiet_told_ = 0; // connections

@@ -4,6 +4,7 @@
 //   pmixhostd --start-fd N    serve; N: the start document (contrib/doc/start-document.md)
 //   pmixhostd --session BACKEND [KEY=VALUE ...]
 //                             the session of an allocation; the keys of its start document
+//   pmixhostd --owner JOB     internal, for the command line: the number of the job's user
 //   pmixhostd --desk JOB DIRECTORY FD
 //                             internal, for the command line: see desk_server.h and serve_desk()
 //   pmixhostd --gate-desk FD  internal, for the gate: see gate_desk.h
@@ -371,6 +372,20 @@ int run(Result<StartDocument> document) {
     _exit(steps ? 0 : 1); // the RM's library may have threads
 }
 
+[[noreturn]] void show_owner(const std::string &job) {
+    auto module = backend_that_calls_steps();
+    auto owner = !module ? Result<uid_t>(module.failure())
+                 : (*module)->owner_of
+                     ? (*module)->owner_of(job)
+                     : error(ErrorKind::unsupported, "the backend {} does not tell whose jobs are", (*module)->name);
+    if (owner)
+        fmt::print("{}\n", *owner);
+    else
+        fmt::print(stderr, "{}\n", owner.failure().text);
+    std::fflush(stdout);
+    _exit(owner ? 0 : 1); // the RM's library may have threads
+}
+
 } // namespace
 } // namespace pmixhost
 
@@ -389,6 +404,8 @@ int main(int argc, char **argv) {
         }
         if (argc == 2 && std::strcmp(argv[1], "--steps") == 0)
             show_own_steps();
+        if (argc == 3 && std::strcmp(argv[1], "--owner") == 0)
+            show_owner(argv[2]);
         if (argc >= 3 && std::strcmp(argv[1], "--session") == 0)
             return run(session_document(argc, argv));
         if (argc == 5 && std::strcmp(argv[1], "--desk") == 0)

@@ -117,11 +117,17 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
     auto tell = [&starter](const std::string &line) {
         [[maybe_unused]] auto sent = ::send(starter.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     };
+    // Its file has no name that tools search for: it is the starter's alone.
+    std::function<Result<void>(const std::string &)> tell_tools;
+    if (directory)
+        tell_tools = [&directory](const std::string &rendezvous) {
+            return write_rendezvous_files(*directory, {desk_file}, rendezvous);
+        };
     Result<void> result;
     auto module = backend_that_calls_steps();
     auto desk = !module ? Result<std::unique_ptr<DeskServer>>(module.failure())
-                        : DeskServer::open({loop, log, settings, make_munge_authenticator(loop, ::getuid()),
-                                            directory ? *directory : std::string(), std::move(listener),
+                        : DeskServer::open({loop, log, settings, make_munge_authenticator(loop, ::getuid()), tell_tools,
+                                            std::move(listener),
                                             [call = (*module)->call_step, settings, job = *job](
                                                 const std::string &message) { return call(settings, job, message); },
                                             [&tell](const std::string &nspace) { tell(desk_serves(nspace)); },

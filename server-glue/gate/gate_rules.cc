@@ -5,6 +5,10 @@
 #include "common/policy/policy_load.h"
 #include "server-glue/gate/tool_gate.h"
 
+#include "common/peer/peer_address.h"
+
+#include <ifaddrs.h>
+#include <memory>
 #include <optional>
 #include <unistd.h>
 
@@ -18,8 +22,29 @@ static constexpr std::size_t most_known = 4096;
 static constexpr std::size_t most_asked = 256;
 static constexpr Duration reading_patience = 60s;
 
+// Without those of the loopback network.
+static std::vector<policy::Network> addresses_of_host() {
+    ifaddrs *list = nullptr;
+    if (::getifaddrs(&list) != 0)
+        return {};
+    std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, ::freeifaddrs);
+    std::vector<policy::Network> out;
+    for (const ifaddrs *each = list; each; each = each->ifa_next) {
+        if (!each->ifa_addr || (each->ifa_addr->sa_family != AF_INET && each->ifa_addr->sa_family != AF_INET6))
+            continue;
+        sockaddr_storage address{};
+        std::memcpy(&address, each->ifa_addr,
+                    each->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+        auto network = policy::parse_address(PeerAddress(address).numeric());
+        if (network && !network->is_loopback())
+            out.push_back(*network);
+    }
+    return out;
+}
+
 GateRules::Read GateRules::read(const std::string &config) {
     Read out;
+    out.addresses = addresses_of_host();
     auto loaded = load_config(config, {});
     if (!loaded) {
         out.wrong.push_back(loaded.failure().text);
@@ -45,6 +70,7 @@ void GateRules::use(Read read) {
     for (const auto &each : read.wrong)
         log_.error("tools: {}", each);
     policy_ = std::move(read.policy);
+    addresses_ = std::move(read.addresses);
     known_.clear();
 }
 
@@ -63,10 +89,27 @@ void GateRules::reload(const std::string &config, std::function<void(const Setti
     });
 }
 
-Result<void> GateRules::decide(const policy::Person &person, pid_t pid) {
-    policy::Request request{person, pid, policy::Location::here(), person, "", policy::Action::observe};
-    auto decision = policy_.decide(request);
-    if (auto missed = lines_.admit(person.uid, loop_.now())) {
+// Allowed, or the first action that is not, which `request` names then.
+policy::Decision GateRules::all_of(policy::Request &request) const {
+    policy::Decision decision;
+    for (policy::Action action : policy::all_actions) {
+        request.action = action;
+        if (decision = policy_.decide(request); !decision.allowed)
+            break;
+    }
+    return decision;
+}
+
+Result<void> GateRules::decide(const policy::Person &asker, const policy::Person &owner, pid_t pid) {
+    policy::Request request{asker, pid, policy::Location::here(), owner, "", policy::Action::observe};
+    auto decision = asker.uid == owner.uid ? policy_.decide(request) : all_of(request);
+    for (const auto &address : asker.uid == owner.uid ? std::vector<policy::Network>() : addresses_) {
+        if (decision.allowed)
+            break;
+        request.from = policy::Location::at(address);
+        decision = all_of(request);
+    }
+    if (auto missed = lines_.admit(asker.uid, loop_.now())) {
         std::string line = policy::log_line(request, decision) + not_logged(*missed);
         if (decision.allowed)
             log_.info("{}", line);
@@ -78,11 +121,11 @@ Result<void> GateRules::decide(const policy::Person &person, pid_t pid) {
     return error(ErrorKind::denied, "");
 }
 
-void GateRules::judge(uid_t user, pid_t pid, std::function<void(Result<void>)> done) {
+void GateRules::find(uid_t user, Found found) {
     if (auto known = known_.find(user); known != known_.end() && loop_.now() < known->second.until)
-        return done(decide(known->second.person, pid));
+        return found(policy::Person(known->second.person));
     auto &asked = asked_[user];
-    asked.push_back({pid, std::move(done)});
+    asked.push_back(std::move(found));
     if (asked.size() > 1)
         return; // one look is enough for all
     accounts_.run(
@@ -94,9 +137,22 @@ void GateRules::judge(uid_t user, pid_t pid, std::function<void(Result<void>)> d
                     known_.clear();
                 known_[user] = {account->person, loop_.now() + account_lasts};
             }
+            Result<policy::Person> person = account ? Result<policy::Person>(account->person) : account.failure();
             for (auto &each : answered.mapped())
-                each.done(account ? decide(account->person, each.pid) : Result<void>(account.failure()));
+                each(person);
         });
+}
+
+void GateRules::judge(Question question, std::function<void(Result<void>)> done) {
+    find(question.asker, [this, question, done = std::move(done)](const Result<policy::Person> &asker) {
+        if (!asker)
+            return done(asker.failure());
+        if (question.asker == question.owner)
+            return done(decide(*asker, *asker, question.pid));
+        find(question.owner, [this, question, asker = *asker, done](const Result<policy::Person> &owner) {
+            done(owner ? decide(asker, *owner, question.pid) : Result<void>(owner.failure()));
+        });
+    });
 }
 
 } // namespace pmixhost

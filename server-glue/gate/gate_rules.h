@@ -1,6 +1,9 @@
-// The site's rules, as the gate asks them: may this user, on this host, look at the user's own jobs? Without that a
-// tool has nothing to come for; what it may do beyond, each job's daemon decides (common/policy/policy.h). Users' own
-// files are not read: those concern their own jobs, whose daemons read them.
+// The site's rules, as the gate asks them: may this user, on this host, look at jobs of that one? Without that a
+// tool has nothing to come for; what it may do beyond, each job's daemon decides (common/policy/policy.h). Users'
+// own files are not read: those concern their own jobs, whose daemons read them.
+//
+// Who comes to others' jobs needs every right there (decisions/gate.md), from one of this host's addresses, as they
+// were when the rules were read: the daemon sees such an address.
 //
 // Rules, and accounts with their groups, are read in threads. All else in the loop's thread.
 #pragma once
@@ -20,8 +23,9 @@ class GateRules {
     struct Read {
         Settings settings;
         policy::Policy policy;
-        std::vector<std::string> wrong; // closes the policy
-        bool has_settings = false;      // else these are the defaults
+        std::vector<std::string> wrong;         // closes the policy
+        bool has_settings = false;              // else these are the defaults
+        std::vector<policy::Network> addresses; // of this host
     };
     // Reads the configuration, and may wait for a directory service. What is wrong with it refuses every tool.
     static Read read(const std::string &config);
@@ -30,27 +34,32 @@ class GateRules {
     // From now on as the configuration says now. `done` gets the settings, once the rules are in force; where the
     // configuration is so wrong that it has none, it is not called.
     void reload(const std::string &config, std::function<void(const Settings &)> done);
+    struct Question {
+        uid_t asker = 0;
+        uid_t owner = 0; // of the jobs
+        pid_t pid = 0;   // for the log
+    };
     // With a line in the log for what the rules say; a refusal of theirs has no text. `done` comes later, or at once;
-    // no later than tools wait (tool_gate.h).
-    void judge(uid_t user, pid_t pid, std::function<void(Result<void>)> done);
+    // no later than tools wait (tool_gate.h), of somebody else's jobs than the asker's twice as late.
+    void judge(Question question, std::function<void(Result<void>)> done);
 
   private:
-    struct Asked {
-        pid_t pid;
-        std::function<void(Result<void>)> done;
-    };
+    using Found = std::function<void(const Result<policy::Person> &)>;
     struct Known {
         policy::Person person;
         TimePoint until;
     };
-    Result<void> decide(const policy::Person &person, pid_t pid);
+    void find(uid_t user, Found found);
+    Result<void> decide(const policy::Person &asker, const policy::Person &owner, pid_t pid);
+    policy::Decision all_of(policy::Request &request) const;
     void use(Read read);
 
     EventLoop &loop_;
     Log &log_;
     policy::Policy policy_;
     std::map<uid_t, Known> known_;
-    std::map<uid_t, std::vector<Asked>> asked_; // of whom the account is looked up
+    std::vector<policy::Network> addresses_;
+    std::map<uid_t, std::vector<Found>> asked_; // of whom the account is looked up
     UserLines lines_;
     SlowCalls accounts_, files_;
 };

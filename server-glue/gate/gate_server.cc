@@ -2,6 +2,7 @@
 #include "server-glue/gate/gate_server.h"
 
 #include "common/base/fd_pair.h"
+#include "common/rendezvous/desk_word.h"
 #include "common/text/printable.h"
 #include "server-glue/gate/desk_channel.h"
 #include "server-glue/gate/starter.h"
@@ -41,6 +42,7 @@ GateServer::GateServer(Start start, SocketOwners owners)
              [this](ToolGate::Id id, uid_t user) { return hand_over(id, user); },
              [this](ToolGate::Id id, uid_t user, const std::string &why) { refuse(id, user, why); }}) {
     watch_tools();
+    open_door();
     before_waiting_ = start_.loop.before_waiting([this] {
         TimePoint next = gate_.next_time();
         if (next == armed_)
@@ -57,6 +59,50 @@ GateServer::GateServer(Start start, SocketOwners owners)
         starter_watch_.reset();
         start_.on_end(error(ErrorKind::system, "the process that starts desks has ended"));
     });
+}
+
+void GateServer::open_door() {
+    const std::string &directory = start_.rules.settings.gate_door;
+    if (directory.empty())
+        return;
+    auto door =
+        VisitDoor::open(start_.loop, directory, [this](VisitDoor::Visitor visitor) { on_visitor(std::move(visitor)); });
+    if (door)
+        door_ = std::move(*door);
+    else
+        start_.log.warning("who may do everything with jobs of others is not served (gate.door): {}",
+                           door.failure().text);
+}
+
+void GateServer::on_visitor(VisitDoor::Visitor visitor) {
+    uid_t asker = visitor.asker;
+    if (judged_.contains(asker) || !visits_.admit(asker, start_.loop.now())) {
+        say(visitor.connection.get(),
+            desk_failed(error(ErrorKind::limit, "you come too often; next: once more, in a minute")));
+        return;
+    }
+    judged_.insert(asker);
+    GateRules::Question question{asker, visitor.wish.user, visitor.pid};
+    auto kept = std::make_shared<VisitDoor::Visitor>(std::move(visitor));
+    rules_.judge(question, [this, kept, asker](const Result<void> &verdict) {
+        judged_.erase(asker);
+        if (verdict)
+            return take_visitor(std::move(*kept));
+        std::string why = verdict.failure().text;
+        if (why.empty())
+            why = fmt::format("the site's rules (tools.policy) do not give uid {} everything on jobs of uid {} from "
+                              "this host; next: pmixhost policy explain --user {} --owner {} --action spawn",
+                              asker, kept->wish.user, asker, kept->wish.user);
+        say(kept->connection.get(), desk_failed(error(ErrorKind::denied, "{}", why)));
+    });
+}
+
+void GateServer::take_visitor(VisitDoor::Visitor visitor) {
+    ToolGate::Id id = next_id_++;
+    uid_t owner = visitor.wish.user;
+    waiting_[id] = {std::move(visitor.connection), visit_word({visitor.asker, visitor.wish.job}), visitor.asker};
+    if (gate_.arrived(id, owner, start_.loop.now()))
+        gate_.judged(id, owner, {}, start_.loop.now());
 }
 
 void GateServer::reload() {
@@ -85,16 +131,20 @@ void GateServer::accept() {
         }
         ToolGate::Id id = next_id_++;
         uid_t user = owner->uid;
-        tools_[id] = std::move(fd);
+        waiting_[id] = {std::move(fd), tool_word, std::nullopt};
         if (gate_.arrived(id, user, start_.loop.now()))
-            rules_.judge(user, 0, [this, id, user](const Result<void> &verdict) {
+            rules_.judge({user, user, 0}, [this, id, user](const Result<void> &verdict) {
                 gate_.judged(id, user, verdict, start_.loop.now());
             });
     }
 }
 
 void GateServer::refuse(ToolGate::Id id, uid_t user, const std::string &why) {
-    tools_.erase(id);
+    auto refused = waiting_.extract(id);
+    if (refused && refused.mapped().visitor) {
+        say(refused.mapped().fd.get(), desk_failed(error(ErrorKind::limit, "of uid {}: {}", user, why)));
+        user = *refused.mapped().visitor;
+    }
     if (why.empty())
         return; // the rules, which have said so
     if (auto missed = refused_.admit(user, start_.loop.now()))
@@ -103,11 +153,11 @@ void GateServer::refuse(ToolGate::Id id, uid_t user, const std::string &why) {
 
 bool GateServer::hand_over(ToolGate::Id id, uid_t user) {
     auto desk = desks_.find(user);
-    auto tool = tools_.find(id);
-    if (desk == desks_.end() || tool == tools_.end() ||
-        !send_descriptor(desk->second.channel.get(), "t", tool->second.get()))
+    auto tool = waiting_.find(id);
+    if (desk == desks_.end() || tool == waiting_.end() ||
+        !send_descriptor(desk->second.channel.get(), tool->second.word, tool->second.fd.get()))
         return false;
-    tools_.erase(tool);
+    waiting_.erase(tool);
     return true;
 }
 

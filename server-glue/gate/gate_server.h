@@ -3,6 +3,9 @@
 // site's rules, and hands the connection to a desk of that user (desk_channel.h), which finds the user's job. It
 // reads no byte of what tools say, contains no libpmix, and runs as a user that owns nothing else.
 //
+// Users to whom the rules give everything on jobs of others come by a door of their own (visit_door.h), and are
+// handed to the desk of the job's user.
+//
 // Who decides what: tool_gate.h. All in the loop's thread.
 #pragma once
 
@@ -11,8 +14,12 @@
 #include "common/peer/socket_owner.h"
 #include "server-glue/gate/gate_rules.h"
 #include "server-glue/gate/tool_gate.h"
+#include "server-glue/gate/visit_door.h"
 
 #include <map>
+#include <memory>
+#include <optional>
+#include <set>
 
 namespace pmixhost {
 
@@ -33,13 +40,21 @@ class GateServer {
     void reload();
 
   private:
+    struct Waiting { // a tool, or a visitor
+        UniqueFd fd;
+        std::string word;             // to the desk
+        std::optional<uid_t> visitor; // who it is
+    };
     struct Desk {
         UniqueFd channel;
         EventLoop::Handle watch;
     };
     GateServer(Start start, SocketOwners owners);
+    void open_door();
     void watch_tools();
     void accept();
+    void on_visitor(VisitDoor::Visitor visitor);
+    void take_visitor(VisitDoor::Visitor visitor);
     void start_desk(uid_t user);
     void end_desk(uid_t user);
     bool hand_over(ToolGate::Id id, uid_t user);
@@ -51,12 +66,15 @@ class GateServer {
     SocketOwners owners_;
     GateRules rules_;
     ToolGate gate_;
-    std::map<ToolGate::Id, UniqueFd> tools_; // that wait
+    std::map<ToolGate::Id, Waiting> waiting_;
+    std::set<uid_t> judged_; // visitors of whom the rules are being asked
     std::map<uid_t, Desk> desks_;
     ToolGate::Id next_id_ = 1;
     UserLines refused_, said_;
+    UserLines visits_;          // of which each user may have as many as lines
     RateLimit roots_, nobodys_; // lines of the log
     EventLoop::Handle watch_, timer_, before_waiting_, starter_watch_;
+    std::unique_ptr<VisitDoor> door_; // null: none could be made, or is wanted
     TimePoint armed_ = TimePoint::max();
 };
 

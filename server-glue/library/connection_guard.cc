@@ -99,11 +99,12 @@ void ConnectionGuard::judge(UniqueFd fd) {
     take_in(std::move(newcomer));
 }
 
-void ConnectionGuard::admit_relayed(UniqueFd connection, std::string from) {
+void ConnectionGuard::admit_relayed(UniqueFd connection, ToolOrigin origin) {
     SocketOwner peer;
-    peer.uid = geteuid();
-    Waiting newcomer{std::move(connection), peer, 0, std::move(from), {}, {}};
-    auto relayed = std::count_if(waiting_.begin(), waiting_.end(), [](const auto &one) { return !one.from.empty(); });
+    peer.uid = origin.asker.value_or(geteuid());
+    Waiting newcomer{std::move(connection), peer, 0, std::move(origin), {}, {}};
+    auto relayed =
+        std::count_if(waiting_.begin(), waiting_.end(), [](const auto &one) { return one.origin.is_relayed(); });
     if (static_cast<std::size_t>(relayed) >= limits_.relayed_waiting)
         return refuse(newcomer, fmt::format("{} relayed connections wait already that say nothing", relayed));
     take_in(std::move(newcomer));
@@ -159,10 +160,10 @@ void ConnectionGuard::look(Place waiting) {
         return look_later(waiting, leaving_look);
     if (verdict && !registered)
         verdict = room_for_tool({hello->nspace, hello->rank});
-    if (verdict && registered && !waiting->from.empty())
+    if (verdict && registered && waiting->origin.is_relayed())
         verdict = error(ErrorKind::denied, "it says that it is a process of the job, and is on another host");
-    ToolVisitor visitor{[&] { return waiting->from.empty() ? holder_of(waiting->peer).value_or(0) : 0; }, waiting->from,
-                        hello ? hello->nspace : std::string(), hello ? hello->rank : 0};
+    ToolVisitor visitor{[&] { return waiting->origin.is_relayed() ? 0 : holder_of(waiting->peer).value_or(0); },
+                        waiting->origin, hello ? hello->nspace : std::string(), hello ? hello->rank : 0};
     if (verdict && !registered && names_.tool_may_come) {
         auto allowed = names_.tool_may_come(visitor);
         if (!allowed)
@@ -296,9 +297,9 @@ void ConnectionGuard::refuse(const Waiting &waiting, const std::string &why) {
     auto missed = refusals_.admit(loop_.now());
     if (!missed)
         return;
-    if (!waiting.from.empty())
+    if (waiting.origin.is_relayed())
         return log_.warning("a tool of uid {} that is relayed from {} was refused: {}{}", waiting.peer.uid,
-                            waiting.from, why, not_logged(*missed));
+                            waiting.origin.from, why, not_logged(*missed));
     auto pid = holder_of(waiting.peer);
     log_.warning("a connection of uid {}, {}, from port {} to the PMIx server was refused: {}{}", waiting.peer.uid,
                  pid ? fmt::format("process {}", *pid) : "whose process the kernel does not show", waiting.port, why,

@@ -70,17 +70,16 @@ class ConnectionGuard {
 
     // Hands over a connection of this process itself (inner_client.h): at once, without being judged.
     Result<void> hand_over(UniqueFd own);
-    // Precondition: `from` is not empty. A tool that is on another host, whose connection this process relays; `from`
-    // is that host's numeric address. That it is one of the daemon's own user has been proved. It is judged as any
-    // tool, by what it says and by the rules.
-    void admit_relayed(UniqueFd connection, std::string from);
+    // Precondition: the origin is relayed. A tool that is on another host, whose connection this process relays.
+    // Whose it is has been proved. It is judged as any tool, by what it says and by the rules.
+    void admit_relayed(UniqueFd connection, ToolOrigin origin);
 
   private:
     struct Waiting {
         UniqueFd fd;
         SocketOwner peer;
         std::uint16_t port;
-        std::string from; // of one that is relayed
+        ToolOrigin origin;
         EventLoop::Handle watch, timer;
         std::optional<TimePoint> since = std::nullopt; // waits for the end of an earlier connection
     };

@@ -289,9 +289,9 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
     return {};
 }
 
-void PmixLibrary::admit_relayed(UniqueFd connection, std::string from) {
+void PmixLibrary::admit_relayed(UniqueFd connection, ToolOrigin origin) {
     if (guard_)
-        guard_->admit_relayed(std::move(connection), std::move(from));
+        guard_->admit_relayed(std::move(connection), std::move(origin));
 }
 
 Result<PmixLibrary::CString> PmixLibrary::node_regex(const std::vector<std::string> &hosts) {

@@ -62,7 +62,7 @@ class PmixLibrary {
     // once if it does not take them. `log` outlives this.
     Result<void> admit_clients(Log &log, Door door);
     // After admit_clients(): as ConnectionGuard::admit_relayed().
-    void admit_relayed(UniqueFd connection, std::string from);
+    void admit_relayed(UniqueFd connection, ToolOrigin origin);
     // Where its clients and tools reach it, as PMIx writes it: tcp4://127.0.0.1:PORT. Empty if it cannot be told.
     const std::string &address() const { return address_; }
     // Has PMIx_server_finalize called after what has been asked for. It does not wait for that: LibraryThread::end()

@@ -5,6 +5,7 @@
 #include "common/base/result.h"
 #include "common/job/job_map.h"
 
+#include <compare>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,10 +13,19 @@
 
 namespace pmixhost {
 
+// Where it is, and whose.
+struct ToolOrigin {
+    std::string from;           // the numeric address of the host that it is relayed from; empty: this host
+    std::optional<uid_t> asker; // of one that is relayed: another user than the job's, whose tool it is
+
+    bool is_relayed() const { return !from.empty(); }
+    auto operator<=>(const ToolOrigin &) const = default;
+};
+
 struct ToolVisitor {
     std::function<pid_t()> pid; // 0: not known. Of one that is relayed, it is not
-    std::string from;           // the numeric address of the host that it is relayed from; empty: this host
-    std::string nspace;         // the name that it brings; empty: it gets one
+    ToolOrigin origin;
+    std::string nspace; // the name that it brings; empty: it gets one
     Rank rank = 0;
 };
 

@@ -152,7 +152,7 @@ struct BackendContext {
     const StartDocument &document; // lives as long as the backend
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 14;
+    static constexpr std::uint32_t current_abi = 15;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     Facets facets; // of each backend that create() makes
@@ -175,6 +175,9 @@ struct BackendModule {
     // serves them or not; without those that are pmixhost's own, and what is no parallel program. Null: this RM has no
     // such list. Called on a host that need not be one of a job; may wait for the RM. Fails (unreachable).
     Result<std::vector<std::string>> (*own_steps)();
+    // Whose job that is, in the words of call_step; null: this RM does not say. Called as own_steps. Fails (invalid,
+    // not_found, unreachable).
+    Result<uid_t> (*owner_of)(const std::string &job);
 };
 
 } // namespace pmixhost

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace pmixhost {
 
@@ -68,16 +69,16 @@ void StepDesks::drop(Id id, const std::string &why) {
     context_.loop.post([this, id, why] {
         if (auto gone = desks_.find(id); gone != desks_.end()) {
             if (auto missed = refused_.admit(context_.now()))
-                context_.log.info("the desk on {} is gone: {}{}", gone->second.from, why, not_logged(*missed));
+                context_.log.info("the desk on {} is gone: {}{}", gone->second.tools.from, why, not_logged(*missed));
             desks_.erase(gone);
         }
     });
 }
 
-std::size_t StepDesks::relayed() const {
+std::size_t StepDesks::relayed(bool of_others) const {
     std::size_t count = 0;
     for (const auto &[id, desk] : desks_)
-        count += desk.relay->size();
+        count += !of_others || desk.tools.asker ? desk.relay->size() : 0;
     return count;
 }
 
@@ -94,6 +95,25 @@ void StepDesks::on_message(Id id, std::uint8_t type, const Bytes &payload) {
     drop(id, reads ? fmt::format("its message of type {} makes no sense now", type) : "it does not read");
 }
 
+bool StepDesks::ask(Desk &desk, std::uint8_t type, const Bytes &payload) {
+    // Where the connection has ended already, nobody can say where it led to.
+    desk.tools.from = desk.mesh->address_of(desk_host);
+    desk.state = Desk::State::asked;
+    if (type == wire::DeskHelloFor::type) {
+        auto hello = wire::decode<wire::DeskHelloFor>(payload);
+        if (!hello)
+            return false;
+        if (hello->user != ::geteuid())
+            desk.tools.asker = hello->user;
+        auto is_of_others = [](const auto &entry) { return entry.second.tools.asker.has_value(); };
+        if (std::count_if(desks_.begin(), desks_.end(), is_of_others) > static_cast<std::ptrdiff_t>(most_of_others))
+            return false;
+    } else if (type != wire::DeskHello::type) {
+        return false;
+    }
+    return desk.tools.is_relayed();
+}
+
 // False where it does not keep to the form.
 bool StepDesks::take(Desk &desk, std::uint8_t type, const Bytes &payload) {
     auto with = [&]<typename Message>(Message, auto body) {
@@ -101,11 +121,8 @@ bool StepDesks::take(Desk &desk, std::uint8_t type, const Bytes &payload) {
         return message && body(std::move(*message));
     };
     if (desk.state == Desk::State::called) {
-        // Where the connection has ended already, nobody can say where it led to.
-        desk.from = desk.mesh->address_of(desk_host);
-        desk.state = Desk::State::asked;
         next_look_ = context_.now();
-        return type == wire::DeskHello::type && !desk.from.empty();
+        return ask(desk, type, payload);
     }
     if (desk.state != Desk::State::welcome)
         return false;
@@ -152,7 +169,7 @@ void StepDesks::on_time(TimePoint now) {
 }
 
 void StepDesks::greet(Desk &desk) {
-    auto may = tools_.may_come_from(desk.from);
+    auto may = tools_.may_come_from(desk.tools);
     if (!may || (*may && !context_.library))
         return;
     desk.state = may->ok() ? Desk::State::welcome : Desk::State::refused;
@@ -167,7 +184,8 @@ void StepDesks::greet(Desk &desk) {
     greeting.version = text_of(library_version());
     desk.mesh->send(desk_host, wire::DeskGreeting::type, share(wire::encode(greeting)));
     if (auto missed = refused_.admit(context_.now()))
-        context_.log.info("the desk on {} {}{}", desk.from,
+        context_.log.info("the desk on {}{} {}{}", desk.tools.from,
+                          desk.tools.asker ? fmt::format(", for uid {},", *desk.tools.asker) : std::string(),
                           may->ok() ? "relays tools" : "is refused: " + greeting.refusal, not_logged(*missed));
 }
 
@@ -175,10 +193,11 @@ bool StepDesks::open(Desk &desk, std::uint64_t connection) {
     if (desk.relay->has(connection))
         return false;
     std::size_t most_relayed = std::max<std::size_t>(1, context_.settings.tools_max_connections / 2);
+    bool has_room = relayed(false) < most_relayed && (!desk.tools.asker || relayed(true) < (most_relayed + 1) / 2);
     int ends[2];
-    if (relayed() < most_relayed && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
+    if (has_room && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
         desk.relay->add(connection, UniqueFd(ends[0]));
-        context_.library->admit_relayed(UniqueFd(ends[1]), desk.from);
+        context_.library->admit_relayed(UniqueFd(ends[1]), desk.tools);
     } else {
         desk.mesh->send(desk_host, wire::RelayEnd::type, share(wire::encode(wire::RelayEnd{connection})));
     }

@@ -1,6 +1,7 @@
-// Tools on other hosts, of this step's user. A desk (daemon/desk_server.h) takes their connections on its host and
-// relays them over a link of its own to this daemon, which hands them to libpmix as those of this host are: so tools
-// have here what they have there, and libpmix' server hears nothing of other hosts.
+// Tools on other hosts, of this step's user, or of another one to whom the site gives everything on this job. A
+// desk (daemon/desk_server.h) takes their connections on its host and relays them over a link of its own to this
+// daemon, which hands them to libpmix as those of this host are: so tools have here what they have there, and
+// libpmix' server hears nothing of other hosts.
 //
 // The desk has the RM bring its call; this daemon dials, and both prove to be of the same user, as the daemons of a
 // step do. A desk that the rules refuse, that does not keep to the form or does not read what it is sent is closed. Of
@@ -18,7 +19,8 @@ namespace pmixhost {
 
 class StepDesks final : public StepService {
   public:
-    static constexpr std::size_t most = 16; // desks at once
+    static constexpr std::size_t most = 16;          // desks at once
+    static constexpr std::size_t most_of_others = 4; // of them for tools of other users
     StepDesks(StepContext &context, StepTools &tools) : context_(context), tools_(tools) {}
 
     // An encoded wire::DeskCall. One that is malformed, or one too many, is logged and dropped.
@@ -31,7 +33,7 @@ class StepDesks final : public StepService {
     struct Desk {
         std::unique_ptr<Mesh> mesh;
         std::unique_ptr<Relay> relay;
-        std::string from; // its host's address, once it has asked
+        ToolOrigin tools; // of its tools, once it has asked
         Bytes key;
         enum class State { called, asked, welcome, refused } state = State::called;
         TimePoint deadline; // until it must be welcome, or have gone
@@ -40,8 +42,9 @@ class StepDesks final : public StepService {
     bool take(Desk &desk, std::uint8_t type, const Bytes &payload);
     void on_message(Id id, std::uint8_t type, const Bytes &payload);
     void drop(Id id, const std::string &why);
-    std::size_t relayed() const;
+    std::size_t relayed(bool of_others) const;
     void on_gone(Id id);
+    bool ask(Desk &desk, std::uint8_t type, const Bytes &payload);
     void greet(Desk &desk);
     bool open(Desk &desk, std::uint64_t connection);
 

@@ -45,7 +45,7 @@ pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
 }
 
 std::optional<Result<void>> StepTools::may_come(const ToolVisitor &visitor) {
-    switch (origins_.may_come(context_.now(), {visitor.nspace, visitor.rank, visitor.from})) {
+    switch (origins_.may_come(context_.now(), {visitor.nspace, visitor.rank, visitor.origin})) {
     case ToolOrigins::Verdict::may:
         break;
     case ToolOrigins::Verdict::later:
@@ -53,27 +53,39 @@ std::optional<Result<void>> StepTools::may_come(const ToolVisitor &visitor) {
     case ToolOrigins::Verdict::too_many:
         return error(ErrorKind::limit, "too many tools of other hosts have been here lately");
     }
-    return may_observe(visitor.from, visitor.pid);
+    return may_observe(visitor.origin, visitor.pid);
 }
 
-std::optional<Result<void>> StepTools::may_come_from(const std::string &address) {
-    return may_observe(address, [] { return 0; });
+std::optional<Result<void>> StepTools::may_come_from(const ToolOrigin &origin) {
+    auto may = may_observe(origin, [] { return 0; });
+    if (!may || !*may || !origin.asker)
+        return may;
+    for (auto action : policy::all_actions) {
+        policy::Action needed = action;
+        if (!rights_.may({needed, origin, 0, context_.step.job_id}))
+            return error(ErrorKind::denied,
+                         "the rules for tools do not give uid {} everything ({} is missing), and libpmix does much for "
+                         "a tool that no rule is asked for",
+                         *origin.asker, policy::name_of(needed));
+    }
+    return may;
 }
 
-std::optional<Result<void>> StepTools::may_observe(const std::string &from, const std::function<pid_t()> &pid) {
+std::optional<Result<void>> StepTools::may_observe(const ToolOrigin &origin, const std::function<pid_t()> &pid) {
     if (rights_.switched_off())
         return error(ErrorKind::denied, "tools are switched off here (tools.enabled)");
     // Who may look may come: of a query libpmix does not say whose it is.
-    auto decision = rights_.decide({policy::Action::observe, from});
+    auto decision = rights_.decide({policy::Action::observe, origin});
     if (!decision)
         return std::nullopt;
-    if (rights_.may({policy::Action::observe, from, pid(), context_.step.job_id}))
+    if (rights_.may({policy::Action::observe, origin, pid(), context_.step.job_id}))
         return Result<void>();
     std::string cure;
-    if (!from.empty())
+    if (origin.is_relayed())
         cure = fmt::format("; what may come from {} a rule of the site's tools.policy says, such as \"allow observe by "
-                           "anyone to jobs of themselves from {}\"",
-                           from, from);
+                           "{} to jobs of {} from {}\"",
+                           origin.from, origin.asker ? std::to_string(*origin.asker) : "anyone",
+                           origin.asker ? std::to_string(::geteuid()) : "themselves", origin.from);
     return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"{}", decision->by.place, decision->by.text,
                  cure);
 }
@@ -83,12 +95,12 @@ bool StepTools::may(const Process &process, policy::Action action) {
 }
 
 void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connection) {
-    origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.from}, connection.is_here);
+    origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.origin}, connection.is_here);
     std::erase_if(named_, [](const auto &tool) { return !tool.second(); });
     if (!visitor.nspace.empty())
         named_[{visitor.nspace, visitor.rank}] = connection.is_here;
     how_many();
-    present_.push_back({visitor.from, connection});
+    present_.push_back({visitor.origin, connection});
     if (on_coming_)
         on_coming_();
 }
@@ -104,11 +116,11 @@ std::size_t StepTools::how_many() {
 }
 
 bool StepTools::all_may(policy::Action action, bool log) {
-    std::set<std::string> places;
+    std::set<ToolOrigin> origins;
     for (const auto &tool : present_)
-        places.insert(tool.from);
-    return std::all_of(places.begin(), places.end(), [&](const std::string &from) {
-        ToolRights::Question question{action, from, 0, context_.step.job_id};
+        origins.insert(tool.origin);
+    return std::all_of(origins.begin(), origins.end(), [&](const ToolOrigin &origin) {
+        ToolRights::Question question{action, origin, 0, context_.step.job_id};
         if (log)
             return rights_.may(question);
         auto decision = rights_.decide(question);

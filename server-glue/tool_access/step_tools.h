@@ -23,13 +23,14 @@ class StepTools final : public StepService {
         : context_(context), rights_(context.loop, context.log, context.settings),
           names_(context.step.nspace, context.self()) {}
 
-    // May a tool of this step's user come at all? Nothing: it is not known yet, or another one that is on another host
-    // has not got its name yet (Origins).
+    // May this tool come at all? Nothing: it is not known yet, or another one that is on another host has not got its
+    // name yet (tool_origins.h).
     std::optional<Result<void>> may_come(const ToolVisitor &visitor);
     // It has been handed to the library.
     void came(const ToolVisitor &visitor, const ToolConnection &connection);
-    // May tools come by way of that host? Nothing: it is not known yet.
-    std::optional<Result<void>> may_come_from(const std::string &address);
+    // May tools come from there? Nothing: it is not known yet. Those of another user than the job's only with every
+    // right: much of what a tool asks libpmix does as the job's user without asking anybody.
+    std::optional<Result<void>> may_come_from(const ToolOrigin &origin);
     // May a tool say that this is its name, although it begins like a job's?
     bool may_be_called(const std::string &name) const { return names_.may_be_said(name); }
     // May that process do this here? Processes of the job may; any other one is a tool.
@@ -58,14 +59,14 @@ class StepTools final : public StepService {
     void offer_to_launcher(const RendezvousServer &server);
     pmix_status_t judge(std::type_index ask, const Process &caller);
 
-    std::optional<Result<void>> may_observe(const std::string &from, const std::function<pid_t()> &pid);
+    std::optional<Result<void>> may_observe(const ToolOrigin &origin, const std::function<pid_t()> &pid);
 
     StepContext &context_;
     ToolRights rights_;
     ToolOrigins origins_;
     ToolNames names_;
     struct Present {
-        std::string from; // the numeric address of its host; empty: this one
+        ToolOrigin origin;
         ToolConnection connection;
     };
     std::list<Present> present_; // when last looked at

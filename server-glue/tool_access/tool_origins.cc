@@ -22,22 +22,23 @@ void ToolOrigins::settle(TimePoint now) {
 
 ToolOrigins::Verdict ToolOrigins::may_come(TimePoint now, const Coming &tool) {
     settle(now);
-    if (!tool.from.empty() && relayed_.size() >= most)
+    if (tool.origin.is_relayed() && relayed_.size() >= most)
         return Verdict::too_many;
     if (!tool.nspace.empty()) {
         auto earlier = relayed_.find({tool.nspace, tool.rank});
-        return earlier == relayed_.end() || earlier->second.from == tool.from ? Verdict::may : Verdict::later;
+        return earlier == relayed_.end() || earlier->second.origin == tool.origin ? Verdict::may : Verdict::later;
     }
-    bool all_here = tool.from.empty() && std::all_of(nameless_.begin(), nameless_.end(),
-                                                     [](const Nameless &one) { return one.from.empty(); });
+    bool all_here =
+        !tool.origin.is_relayed() &&
+        std::none_of(nameless_.begin(), nameless_.end(), [](const Nameless &one) { return one.origin.is_relayed(); });
     return nameless_.empty() || all_here ? Verdict::may : Verdict::later;
 }
 
 void ToolOrigins::came(TimePoint now, const Coming &tool, IsHere is_here) {
     if (tool.nspace.empty())
-        nameless_.push_back({tool.from, std::move(is_here), now});
-    else if (!tool.from.empty())
-        relayed_[{tool.nspace, tool.rank}] = {tool.from, std::move(is_here)};
+        nameless_.push_back({tool.origin, std::move(is_here), now});
+    else if (tool.origin.is_relayed())
+        relayed_[{tool.nspace, tool.rank}] = {tool.origin, std::move(is_here)};
 }
 
 ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
@@ -47,19 +48,19 @@ ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
         nameless_.pop_front();
     }
     auto doubt = std::find_if(doubtful_.begin(), doubtful_.end(),
-                              [](const Nameless &other) { return !other.from.empty() && other.is_here(); });
-    if (one.from.empty() && doubt != doubtful_.end())
-        one.from = doubt->from;
-    if (!one.from.empty())
-        relayed_[{name.nspace, name.rank}] = {one.from, one.is_here ? one.is_here : doubt->is_here};
+                              [](const Nameless &other) { return other.origin.is_relayed() && other.is_here(); });
+    if (!one.origin.is_relayed() && doubt != doubtful_.end())
+        one.origin = doubt->origin;
+    if (one.origin.is_relayed())
+        relayed_[{name.nspace, name.rank}] = {one.origin, one.is_here ? one.is_here : doubt->is_here};
     bool sure =
         doubtful_.empty() && one.is_here && one.is_here(); // else it may be that of one that left without a name
     return sure ? one.is_here : nullptr;
 }
 
-std::string ToolOrigins::of(const Process &name) const {
+ToolOrigin ToolOrigins::of(const Process &name) const {
     auto found = relayed_.find({name.nspace, name.rank});
-    return found == relayed_.end() ? std::string() : found->second.from;
+    return found == relayed_.end() ? ToolOrigin() : found->second.origin;
 }
 
 } // namespace pmixhost

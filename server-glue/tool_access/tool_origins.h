@@ -1,14 +1,15 @@
-// From which host each tool comes. libpmix tells of a tool that it asks a name for not which connection it has; but it
-// asks in the order in which connections were handed to it. So where one of them is relayed from another host, one
-// nameless tool after the other is handed over, each when the one before has got its name or is gone. Should libpmix
-// keep a relayed one without a name, nobody knows any more, and as long as it is there every name counts as one of that
-// host, which may do less.
+// From which host each tool comes, and whose it is. libpmix tells of a tool that it asks a name for not which
+// connection it has; but it asks in the order in which connections were handed to it. So where one of them is
+// relayed from another host, one nameless tool after the other is handed over, each when the one before has got its
+// name or is gone. Should libpmix keep a relayed one without a name, nobody knows any more, and as long as it is
+// there every name counts as one of that host, which may do less.
 //
 // Pure.
 #pragma once
 
 #include "common/loop/event_loop.h"
 #include "server-glue/core/signature.h"
+#include "server-glue/library/tool_visitor.h"
 
 #include <list>
 #include <map>
@@ -28,7 +29,7 @@ class ToolOrigins {
     struct Coming {
         std::string nspace; // empty: it has no name yet
         Rank rank = 0;
-        std::string from; // the numeric address of its host; empty: this host
+        ToolOrigin origin;
     };
     enum class Verdict { may, later, too_many };
     // May it be handed over now?
@@ -36,25 +37,24 @@ class ToolOrigins {
     void came(TimePoint now, const Coming &tool, IsHere is_here); // it was
     // libpmix has asked for its name. Whether it is still there; null where nobody knows which one it is.
     IsHere got_name(const Process &name);
-    // The numeric address; empty: this host.
-    std::string of(const Process &name) const;
+    ToolOrigin of(const Process &name) const;
 
   private:
     using Name = std::pair<Bytes, Rank>;
     struct Nameless {
-        std::string from;
+        ToolOrigin origin;
         IsHere is_here;
         TimePoint since;
     };
     struct Relayed {
-        std::string from;
+        ToolOrigin origin;
         IsHere is_here;
         TimePoint seen_gone = TimePoint::max();
     };
     void settle(TimePoint now);
 
     std::list<Nameless> nameless_, doubtful_; // without a name still; since too long
-    std::map<Name, Relayed> relayed_;         // the others are of this host
+    std::map<Name, Relayed> relayed_;         // the others are of this host, and the job's user's
 };
 
 } // namespace pmixhost

@@ -1,26 +1,35 @@
 // See tool_rights.h.
 #include "server-glue/tool_access/tool_rights.h"
 
+#include "common/policy/accounts.h"
+
 #include <utility>
 
 namespace pmixhost {
 
 using namespace policy;
 
+// Groups change.
+static constexpr Duration account_lasts = std::chrono::hours(1);
+static constexpr Duration failure_lasts = std::chrono::seconds(30);
+static constexpr std::size_t most_askers = 256;
+
 Request ToolRights::request_of(const Question &question) const {
     Location from = Location::here();
-    if (!question.from.empty()) {
-        auto address = parse_address(question.from);
+    if (question.origin.is_relayed()) {
+        auto address = parse_address(question.origin.from);
         from = address ? Location::at(*address) : Location{};
     }
-    return {rules_->user, question.pid, from, rules_->user, question.job, question.action};
+    Person asker = rules_->user;
+    if (question.origin.asker) {
+        auto known = askers_.find(*question.origin.asker);
+        bool has_groups = known != askers_.end() && known->second.person && *known->second.person;
+        asker = has_groups ? **known->second.person : Person{*question.origin.asker, {}};
+    }
+    return {asker, question.pid, from, rules_->user, question.job, question.action};
 }
 
-std::optional<Decision> ToolRights::decide(const Question &question) {
-    if (rules_)
-        return rules_->policy.decide(request_of(question));
-    if (std::exchange(reading_, true))
-        return std::nullopt;
+void ToolRights::read_rules() {
     worker_.emplace(loop_);
     worker_->run([settings = settings_] { return Result<OwnRules>(read_own_rules(settings)); },
                  [this](Result<OwnRules> read) {
@@ -31,7 +40,34 @@ std::optional<Decision> ToolRights::decide(const Question &question) {
                          log_.error("tools: {}", each);
                      rules_ = std::move(*read);
                  });
-    return std::nullopt;
+}
+
+// Without the groups, a rule that refuses one of them would be passed over.
+void ToolRights::look_up(uid_t user) {
+    if (askers_.size() >= most_askers)
+        std::erase_if(askers_, [](const auto &other) { return other.second.again != TimePoint::max(); });
+    askers_[user].again = TimePoint::max();
+    worker_->run([user] { return find_account(user); },
+                 [this, user](Result<Account> account) {
+                     askers_[user] = {account ? Result<Person>(std::move(account->person)) : account.failure(),
+                                      loop_.now() + (account ? account_lasts : failure_lasts)};
+                 });
+}
+
+std::optional<Decision> ToolRights::decide(const Question &question) {
+    if (!std::exchange(reading_, true))
+        read_rules();
+    if (auto asker = question.origin.asker) {
+        auto found = askers_.find(*asker);
+        if (found == askers_.end() || loop_.now() >= found->second.again)
+            look_up(*asker);
+        const auto &person = askers_.at(*asker).person;
+        if (!person)
+            return std::nullopt;
+        if (!*person)
+            return Decision{false, {person->failure().text, "the system's users"}, {}};
+    }
+    return rules_ ? std::optional(rules_->policy.decide(request_of(question))) : std::nullopt;
 }
 
 bool ToolRights::may(const Question &question) {

@@ -1,16 +1,19 @@
-// What the rules for tools (common/policy) give the tools of a step's daemon. They are all the job's own user's: the
-// guard lets nobody else in. They are on this host, or on that of a desk (step_desks.h). So there is one decision for
-// each action and place.
+// What the rules for tools (common/policy) give the tools of a step's daemon. Those of this host are the job's own
+// user's: the guard lets nobody else in. Those that a desk relays (step_desks.h) may be another user's, to whom the
+// site gives everything on this job. So there is one decision for each action, place and user.
 //
 // The rules are read when the first tool comes, in a thread of its own, because names of users and groups and the
-// user's file may take their time; a job that no tool visits pays nothing. All else in the loop's thread.
+// user's file may take their time; a job that no tool visits pays nothing. So are the groups of another user, who is
+// asked for again when an hour has passed. All else in the loop's thread.
 #pragma once
 
 #include "common/base/log.h"
 #include "common/base/rate_limit.h"
 #include "common/loop/worker.h"
 #include "common/policy/own_rules.h"
+#include "server-glue/library/tool_visitor.h"
 
+#include <map>
 #include <optional>
 
 namespace pmixhost {
@@ -21,17 +24,23 @@ class ToolRights {
 
     struct Question {
         policy::Action action;
-        std::string from;     // the numeric address of the host that the tool is on; empty: this host
+        ToolOrigin origin;
         pid_t pid = 0;        // for the log; 0: not known
         std::string job = ""; // likewise
     };
     bool switched_off() const { return settings_.tools_enabled != "on"; }
-    // Nothing: the rules are being read, ask again soon.
+    // Nothing: the rules are being read, or who asks is looked up; ask again soon.
     std::optional<policy::Decision> decide(const Question &question);
     // The same as a word, with a line in the log, of which there are only so many a minute. Not known is no.
     bool may(const Question &question);
 
   private:
+    struct Asker {
+        std::optional<Result<policy::Person>> person; // nothing: it is being looked up
+        TimePoint again = TimePoint::max();           // when it is looked up again
+    };
+    void read_rules();
+    void look_up(uid_t user);
     policy::Request request_of(const Question &question) const;
 
     EventLoop &loop_;
@@ -40,6 +49,7 @@ class ToolRights {
     bool reading_ = false;
     RateLimit lines_{60};
     std::optional<policy::OwnRules> rules_;
+    std::map<uid_t, Asker> askers_;
     std::optional<Worker> worker_; // last, so that it ends first
 };
 

@@ -69,7 +69,7 @@ struct Fixture {
         };
         names.tool_came = [this](const ToolVisitor &visitor, const ToolConnection &connection) {
             assert_true(connection.is_here() && connection.unsent() == 0);
-            visits.push_back(fmt::format("'{}' {} from '{}'", visitor.nspace, visitor.rank, visitor.from));
+            visits.push_back(fmt::format("'{}' {} from '{}'", visitor.nspace, visitor.rank, visitor.origin.from));
         };
         auto on_broken = [this](Error why) {
             broken = why.text;
@@ -262,7 +262,7 @@ void a_stranger_gets_no_byte(void **) {
 UniqueFd relayed(Fixture &f, const std::string &message) {
     int ends[2];
     assert_int_equal(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
-    f.guard->admit_relayed(UniqueFd(ends[1]), "10.1.2.3");
+    f.guard->admit_relayed(UniqueFd(ends[1]), {"10.1.2.3", {}});
     Fixture::say(UniqueFd(::dup(ends[0])), message);
     return UniqueFd(ends[0]);
 }

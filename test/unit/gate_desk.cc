@@ -1,6 +1,7 @@
 // A desk of the gate: what it tells the gate, and how often it asks the resource manager.
 #include "server-glue/daemon/gate_desk.h"
 #include "common/base/fd_pair.h"
+#include "common/rendezvous/gate_door.h"
 #include "server-glue/gate/desk_channel.h"
 
 #include "test/unit/check.h"
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <thread>
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -98,6 +100,59 @@ void a_list_that_fails_is_asked_for_once_a_second(void **) {
     assert_true(f.loop->now() - refused >= 900ms);
 }
 
+// Whose end of a connection, and what the gate says of it.
+std::string told(Fixture &f, const Visit &visit) {
+    auto ends = make_socket_pair(SOCK_SEQPACKET);
+    assert_true(ends.ok());
+    assert_true(send_descriptor(f.gate.get(), visit_word(visit), ends->second.get()).ok());
+    ends->second.reset();
+    std::string said;
+    run_until(*f.loop, [&] {
+        auto word = receive_word(ends->first.get());
+        if (word && *word)
+            said = **word;
+        return word && word->has_value();
+    });
+    return said;
+}
+
+void a_visitor_is_who_the_kernel_says(void **) {
+    Fixture f;
+    auto desk = f.open();
+    assert_true(desk.ok());
+    f.await_word("ready");
+    assert_string_equal(told(f, {::geteuid() + 1, "12"}).c_str(), ""); // whatever the gate says
+    assert_true(told(f, {::geteuid(), "12"}).starts_with("failed unsupported no pmixhost serves it"));
+    f.await_word("quiet 2");
+}
+
+std::atomic<bool> calls_end;
+Result<void> called_in_vain(const Settings &, const std::string &, const std::string &) {
+    while (!calls_end)
+        std::this_thread::sleep_for(1ms);
+    return error(ErrorKind::not_found, "there is no such job");
+}
+
+void a_visitor_may_leave_while_the_job_is_looked_for(void **) {
+    Fixture f;
+    f.module.call_step = called_in_vain;
+    auto desk = f.open();
+    assert_true(desk.ok());
+    for (int delay = 0; delay < 12; ++delay) {
+        calls_end = false;
+        auto ends = make_socket_pair(SOCK_SEQPACKET);
+        assert_true(ends.ok());
+        assert_true(send_descriptor(f.gate.get(), visit_word({::geteuid(), "12"}), ends->second.get()).ok());
+        ends->second.reset();
+        f.await_word(fmt::format("took {}", delay + 1));
+        calls_end = true;
+        // What the call gives is posted, and the end of the connection comes: in either order.
+        std::this_thread::sleep_for(std::chrono::milliseconds(delay % 3));
+        ends->first.reset();
+        f.await_word(fmt::format("quiet {}", delay + 1));
+    }
+}
+
 void it_ends_with_its_channel(void **) {
     Fixture f;
     auto desk = f.open();
@@ -112,6 +167,8 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_keeps_it_from_serving_reaches_the_gate),
         cmocka_unit_test(a_list_that_fails_is_asked_for_once_a_second),
+        cmocka_unit_test(a_visitor_is_who_the_kernel_says),
+        cmocka_unit_test(a_visitor_may_leave_while_the_job_is_looked_for),
         cmocka_unit_test(it_ends_with_its_channel),
     };
     return cmocka_run_group_tests_name("a desk of the gate", tests, nullptr, nullptr);

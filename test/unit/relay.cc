@@ -179,7 +179,7 @@ void what_is_of_no_connection_is_dropped(void **) {
 }
 
 const Process one{"t", 1}, two{"t", 2}, three{"t", 3};
-const ToolOrigins::Coming nameless_here{}, nameless_there{"", 0, "10.0.0.1"};
+const ToolOrigins::Coming nameless_here{}, nameless_there{"", 0, {"10.0.0.1", {}}};
 using Verdict = ToolOrigins::Verdict;
 
 ToolOrigins::IsHere as_long_as(const bool &here) {
@@ -193,9 +193,9 @@ void a_name_belongs_to_the_connection_before_it(void **) {
     assert_true(origins.may_come(now, nameless_there) == Verdict::may);
     origins.came(now, nameless_there, as_long_as(here));
     assert_true(origins.may_come(now, nameless_here) == Verdict::later); // which would have the name?
-    assert_true(origins.may_come(now, {"", 0, "10.0.0.2"}) == Verdict::later);
+    assert_true(origins.may_come(now, {"", 0, {"10.0.0.2", {}}}) == Verdict::later);
     origins.got_name(one);
-    assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
+    assert_string_equal(origins.of(one).from.c_str(), "10.0.0.1");
     assert_true(origins.may_come(now, nameless_here) == Verdict::may);
     origins.came(now, nameless_here, as_long_as(here));
     assert_true(origins.may_come(now, nameless_here) == Verdict::may); // all of this host
@@ -205,24 +205,40 @@ void a_name_belongs_to_the_connection_before_it(void **) {
     assert_true(origins.may_come(now, nameless_there) == Verdict::later);
     origins.got_name(three);
     assert_true(origins.may_come(now, nameless_there) == Verdict::may);
-    assert_string_equal(origins.of(two).c_str(), "");
-    assert_string_equal(origins.of(three).c_str(), "");
+    assert_string_equal(origins.of(two).from.c_str(), "");
+    assert_string_equal(origins.of(three).from.c_str(), "");
 }
 
 void one_that_brings_a_name_is_known_by_it(void **) {
     ToolOrigins origins;
     TimePoint now{};
     bool here = true;
-    const ToolOrigins::Coming there{"t", 1, "10.0.0.1"}, local{"t", 1, ""};
+    const ToolOrigins::Coming there{"t", 1, {"10.0.0.1", {}}}, local{"t", 1, {"", {}}};
     origins.came(now, there, as_long_as(here));
-    assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
+    assert_string_equal(origins.of(one).from.c_str(), "10.0.0.1");
     // The same name on this host has to wait: what the other one asked may still be on its way.
     assert_true(origins.may_come(now, local) == Verdict::later);
     here = false;
     assert_true(origins.may_come(now, local) == Verdict::later);
     assert_true(origins.may_come(now, there) == Verdict::may);
     assert_true(origins.may_come(now + ToolOrigins::aftermath, local) == Verdict::may);
-    assert_string_equal(origins.of(one).c_str(), "");
+    assert_string_equal(origins.of(one).from.c_str(), "");
+}
+
+void whose_it_is_is_known_with_where_it_is(void **) {
+    ToolOrigins origins;
+    TimePoint now{};
+    bool here = true;
+    const ToolOrigins::Coming others{"", 0, {"10.0.0.1", 1001}}, own{"t", 1, {"10.0.0.1", {}}};
+    origins.came(now, others, as_long_as(here));
+    assert_true(origins.may_come(now, nameless_there) == Verdict::later);
+    origins.got_name(one);
+    assert_true(origins.of(one) == others.origin);
+    // The same name of the job's user, from the same host.
+    assert_true(origins.may_come(now, own) == Verdict::later);
+    here = false;
+    assert_true(origins.may_come(now, own) == Verdict::later);
+    assert_true(origins.may_come(now + ToolOrigins::aftermath, own) == Verdict::may);
 }
 
 void one_that_the_library_drops_holds_up_nobody(void **) {
@@ -234,7 +250,7 @@ void one_that_the_library_drops_holds_up_nobody(void **) {
     assert_true(origins.may_come(now, nameless_here) == Verdict::may);
     origins.came(now, nameless_here, as_long_as(other_here));
     origins.got_name(one);
-    assert_string_equal(origins.of(one).c_str(), "");
+    assert_string_equal(origins.of(one).from.c_str(), "");
 }
 
 void in_doubt_it_is_of_the_other_host(void **) {
@@ -247,12 +263,12 @@ void in_doubt_it_is_of_the_other_host(void **) {
     assert_true(origins.may_come(now, nameless_here) == Verdict::may);
     origins.came(now, nameless_here, as_long_as(other_here));
     origins.got_name(one);
-    assert_string_equal(origins.of(one).c_str(), "10.0.0.1");
+    assert_string_equal(origins.of(one).from.c_str(), "10.0.0.1");
     here = false; // the doubt ends with it
     assert_true(origins.may_come(now, nameless_here) == Verdict::may);
     origins.came(now, nameless_here, as_long_as(other_here));
     origins.got_name(two);
-    assert_string_equal(origins.of(two).c_str(), "");
+    assert_string_equal(origins.of(two).from.c_str(), "");
 }
 
 void relayed_ones_are_bounded_and_forgotten(void **) {
@@ -260,13 +276,13 @@ void relayed_ones_are_bounded_and_forgotten(void **) {
     TimePoint now{};
     bool here = true;
     for (std::size_t i = 0; i < ToolOrigins::most; ++i)
-        origins.came(now, {"many", static_cast<Rank>(i), "10.0.0.1"}, as_long_as(here));
-    assert_true(origins.may_come(now, {"more", 0, "10.0.0.1"}) == Verdict::too_many);
-    assert_true(origins.may_come(now, {"local", 0, ""}) == Verdict::may);
+        origins.came(now, {"many", static_cast<Rank>(i), {"10.0.0.1", {}}}, as_long_as(here));
+    assert_true(origins.may_come(now, {"more", 0, {"10.0.0.1", {}}}) == Verdict::too_many);
+    assert_true(origins.may_come(now, {"local", 0, {"", {}}}) == Verdict::may);
     here = false;
-    assert_true(origins.may_come(now, {"more", 0, "10.0.0.1"}) == Verdict::too_many);
-    assert_true(origins.may_come(now + ToolOrigins::aftermath, {"more", 0, "10.0.0.1"}) == Verdict::may);
-    assert_string_equal(origins.of({"many", 0}).c_str(), "");
+    assert_true(origins.may_come(now, {"more", 0, {"10.0.0.1", {}}}) == Verdict::too_many);
+    assert_true(origins.may_come(now + ToolOrigins::aftermath, {"more", 0, {"10.0.0.1", {}}}) == Verdict::may);
+    assert_string_equal(origins.of({"many", 0}).from.c_str(), "");
 }
 
 } // namespace
@@ -281,6 +297,7 @@ int main() {
         cmocka_unit_test(a_name_belongs_to_the_connection_before_it),
         cmocka_unit_test(one_that_brings_a_name_is_known_by_it),
         cmocka_unit_test(in_doubt_it_is_of_the_other_host),
+        cmocka_unit_test(whose_it_is_is_known_with_where_it_is),
         cmocka_unit_test(one_that_the_library_drops_holds_up_nobody),
         cmocka_unit_test(relayed_ones_are_bounded_and_forgotten),
     };

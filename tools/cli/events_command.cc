@@ -157,7 +157,7 @@ int events_command(const Words &words) {
             servers.emplace(one.job, one);
         if (!meant.empty())
             continue;
-        auto desk = Desk::open(name, desk_patience);
+        auto desk = Desk::reach(name, desk_patience);
         if (!desk) {
             std::fprintf(stderr, "pmixhost: error: job %s: not on this host, and not reached elsewhere: %s\n",
                          printable(name).c_str(), printable(desk.failure().text, 300).c_str());

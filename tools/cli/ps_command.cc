@@ -88,7 +88,7 @@ Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std:
     for (const auto &name : names) {
         auto meant = servers_of(all, name);
         if (meant.empty()) {
-            auto desk = Desk::open(name, std::chrono::seconds(patience));
+            auto desk = Desk::reach(name, std::chrono::seconds(patience));
             if (!desk) {
                 complain(name, "not on this host, and not reached elsewhere: " + desk.failure().text);
                 continue;

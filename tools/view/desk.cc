@@ -1,18 +1,23 @@
 // See desk.h.
 #include "tools/view/desk.h"
 
+#include "common/config/config.h"
+#include "common/process/captured_command.h"
 #include "common/rendezvous/desk_word.h"
+#include "common/rendezvous/gate_door.h"
 #include "common/text/printable.h"
 #include "tools/run/daemon_process.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +46,33 @@ Result<std::string> first_word(int fd, Clock::time_point deadline) {
             return std::string(bytes, static_cast<std::size_t>(there));
         return error(ErrorKind::system, "the desk has ended without a word");
     }
+}
+
+// As the resource manager says; its libraries are pmixhostd's.
+Result<uid_t> owner_of(const std::string &job, std::chrono::seconds patience) {
+    auto said = run_captured({pmixhostd_path(), "--owner", job}, patience);
+    if (!said)
+        return said.failure();
+    uid_t owner = 0;
+    std::string_view number = said->out;
+    auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), owner);
+    if (said->code != 0 || code != std::errc() || *end != '\n')
+        return error(ErrorKind::not_found, "{}", one_line(said->err));
+    return owner;
+}
+
+Result<UniqueFd> knock(const std::string &path, std::chrono::seconds patience) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (!fd || path.size() >= sizeof address.sun_path)
+        return system_error(path, fd ? ENAMETOOLONG : errno);
+    path.copy(address.sun_path, path.size());
+    timeval limit{patience.count(), 0}; // for a gate with a long line
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    if (::connect(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) != 0)
+        return system_error(path, errno);
+    return {std::move(fd)};
 }
 
 } // namespace
@@ -102,16 +134,73 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
         return word.failure();
     if (auto serving = parse_desk_word(*word); !serving)
         return Error{serving.failure().kind, one_line(serving.failure().text)};
-    auto server = server_of_file(desk.directory_ + "/" + desk_file);
+    if (auto read = desk.read_server(); !read)
+        return read.failure();
+    return desk;
+}
+
+Result<void> Desk::read_server() {
+    auto server = server_of_file(directory_ + "/" + desk_file);
     if (!server)
         return server.failure();
-    desk.server_ = std::move(*server);
+    server_ = std::move(*server);
+    return {};
+}
+
+Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::seconds patience) {
+    auto config = load_config({}, config_environment(environ));
+    if (!config)
+        return config.failure();
+    if (config->settings.gate_door.empty())
+        return error(ErrorKind::unsupported, "it is a job of uid {}, and gate.door is empty in {}", owner,
+                     default_config_path());
+    auto knocked = knock(gate_door_path(config->settings.gate_door), patience);
+    if (!knocked)
+        return error(
+            ErrorKind::unsupported,
+            "it is a job of uid {}. Who may do everything with jobs of others reaches them by the gate of this "
+            "host (pmixhost-gate(8)), which is not there: {}",
+            owner, knocked.failure().text);
+    Desk desk;
+    desk.life_ = std::move(*knocked);
+    std::string wish = visit_word({owner, job});
+    if (::send(desk.life_.get(), wish.data(), wish.size(), MSG_NOSIGNAL) < 0)
+        return system_error("the gate", errno);
+    auto word = first_word(desk.life_.get(), Clock::now() + patience);
+    if (!word)
+        return word.failure();
+    auto rendezvous = parse_desk_word(*word);
+    if (!rendezvous)
+        return error(rendezvous.failure().kind, "it is a job of uid {}, by way of the gate: {}", owner,
+                     one_line(rendezvous.failure().text));
+    auto directory = make_private_directory("pmixhost-desk");
+    if (!directory)
+        return directory.failure();
+    desk.directory_ = std::move(*directory);
+    if (auto written = write_rendezvous_files(desk.directory_, {desk_file}, *rendezvous); !written)
+        return written.failure();
+    if (auto read = desk.read_server(); !read)
+        return read.failure();
+    // Another user has said it: nothing that we ask of this job shall go to one of our own.
+    if (servers_of({desk.server_}, job).empty() || !desk.server_.server.address.starts_with("tcp4://127."))
+        return error(ErrorKind::invalid, "the desk of uid {} leads to {} at {}", owner, printable(desk.server_.job),
+                     printable(desk.server_.server.address));
     return desk;
 }
 
 bool Desk::serves() const {
     pollfd poll{life_.get(), POLLIN, 0};
     return ::poll(&poll, 1, 0) == 0;
+}
+
+Result<Desk> Desk::reach(const std::string &job, std::chrono::seconds patience) {
+    auto own = open(job, patience);
+    if (own || own.failure().kind != ErrorKind::unsupported)
+        return own;
+    auto owner = owner_of(job, patience);
+    if (!owner || *owner == ::geteuid())
+        return own;
+    return visit(job, *owner, patience);
 }
 
 Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience) {
@@ -128,7 +217,7 @@ Result<FoundServer> find_server(const std::string &name, std::chrono::seconds pa
         return FoundServer{meant[0], std::nullopt};
     if (name.empty())
         return error(ErrorKind::not_found, "no job of yours is on this host; next: name one");
-    auto desk = Desk::open(name, patience);
+    auto desk = Desk::reach(name, patience);
     if (!desk)
         return error(desk.failure().kind,
                      "no PMIx server of job {} is on this host, and none was reached elsewhere: {}", printable(name),

@@ -1,5 +1,7 @@
-// The way to a job that has no server on this host: a desk of our own (server-glue/daemon/desk_server.h), which lives
-// as long as this object. Its rendezvous files lie in a directory of its own, which goes with it.
+// The way to a job that has no server of ours on this host: a desk of our own (server-glue/daemon/desk_server.h),
+// or, to a job of another user, that user's, to which the gate of this host leads those whom the site's rules let
+// (common/rendezvous/gate_door.h). It serves as long as this object lives. Its rendezvous file lies in a directory
+// of ours, which goes with it.
 #pragma once
 
 #include "common/base/unique_fd.h"
@@ -20,6 +22,10 @@ class Desk {
     // what the desk says: there is no such job (not_found), no pmixhost serves it (unsupported), it lets no tools of
     // this host in (denied), it was not reached (unreachable, timeout). Several may be opened at once, in threads.
     static Result<Desk> open(const std::string &job, std::chrono::seconds patience);
+    // The same for a job of that user.
+    static Result<Desk> visit(const std::string &job, uid_t owner, std::chrono::seconds patience);
+    // Our own, or where we have none of that job and it is another user's, that user's.
+    static Result<Desk> reach(const std::string &job, std::chrono::seconds patience);
     Desk(Desk &&other) noexcept;
     Desk &operator=(Desk &&) = delete;
     ~Desk();
@@ -30,7 +36,8 @@ class Desk {
 
   private:
     Desk() = default;
-    pid_t pid_ = -1;
+    Result<void> read_server();
+    pid_t pid_ = -1; // of our own
     UniqueFd life_;
     std::string directory_;
     ListedServer server_;
@@ -42,7 +49,7 @@ struct FoundServer {
     std::optional<Desk> desk; // keeps it there
 };
 // One server of the one step that `name` means (empty: the only job that is on this host): on this host if there is
-// one, else by a desk. Fails (limit) where it means several steps, with the names of some, and as Desk::open() does.
+// one, else by a desk. Fails (limit) where it means several steps, with the names of some, and as Desk::reach() does.
 Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience);
 // The same for a job that may not have begun: looks again every two seconds for as long as `wait` while it is not
 // there, is not served, or is not reached; until `stop` says so, which a signal may make it.

@@ -559,6 +559,23 @@ Result<std::vector<std::string>> own_running_steps() {
     return own_steps({running_jobs, running_steps, [] { return steps_of(NO_VAL); }});
 }
 
+Result<uid_t> owner_of_job(const std::string &name) {
+    auto wish = parse_step_wish(name);
+    if (!wish)
+        return wish.failure();
+    if (auto found = find_slurm(); !found)
+        return found.failure();
+    initialise_slurm();
+    job_info_msg_t *answer = nullptr;
+    if (slurm_load_job(&answer, wish->job, SHOW_ALL) != SLURM_SUCCESS)
+        return error(errno == ESLURM_INVALID_JOB_ID ? ErrorKind::not_found : ErrorKind::unreachable,
+                     "job {} cannot be looked up: {}", wish->job, slurm_strerror(errno));
+    LoadedJobs loaded(answer);
+    if (loaded->record_count == 0)
+        return error(ErrorKind::not_found, "there is no job {}", wish->job);
+    return loaded->job_array[0].user_id;
+}
+
 Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings) {
     SpawnContext context;
     auto job = document.number("slurm.job_id", UINT32_MAX);
@@ -606,4 +623,5 @@ extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule 
     pmixhost::slurm::session_invitations,
     pmixhost::slurm::create_starter,
     pmixhost::slurm::call_running_step,
-    pmixhost::slurm::own_running_steps};
+    pmixhost::slurm::own_running_steps,
+    pmixhost::slurm::owner_of_job};

@@ -49,7 +49,7 @@ big=$(at_login "$pmixhost" with "$job" -- sh -c '
     for i in 1 2 3 4 5 6 7 8; do "$0" who namespaces >"$1.$i" 2>&1 & done; wait; cat "$1".*' "$clients/tool" "$test_dir/several")
 is "eight tools at once are served by one desk" "$(grep -c "^namespace $nspace" <<<"$big")" 8
 like "another user's job is not reached" "$(other_user "$pmixhost" with "$job" -- "$clients/tool" who)" \
-    "^pmixhost: error: no PMIx server of job $job is on this host, and none was reached elsewhere: no pmixhost of yours serves step $job.0"
+    "^pmixhost: error: no PMIx server of job $job is on this host, and none was reached elsewhere: it is a job of uid 60001\."
 like "nor one that is not there" "$(at_login "$pmixhost" with 999999 -- "$clients/tool" who)" 'none was reached elsewhere: .*999999'
 like "nor what is no job" "$(at_login "$pmixhost" with what -- "$clients/tool" who)" "'what' is no job; allowed: JOB, JOB.STEP"
 # An end that nobody can prepare for.

@@ -1,0 +1,61 @@
+// What the rules give tools of another user, whom the daemon has to look up first.
+#include "server-glue/tool_access/tool_rights.h"
+
+#include "test/unit/check.h"
+#include "test/unit/run_until.h"
+
+using namespace pmixhost;
+
+namespace {
+
+struct Fixture {
+    std::unique_ptr<EventLoop> loop;
+    Log log{2, LogLevel::error, "tool_rights"};
+    Settings settings;
+
+    Fixture() {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        assert_true(made.ok());
+        loop = std::move(*made);
+        settings.tools_user_policy = "off";
+        settings.tools_policy = {{"allow everything by anyone to jobs of anyone from 10.0.0.0/8", "the test"}};
+    }
+    policy::Decision decided(ToolRights &rights, const ToolRights::Question &question) const {
+        std::optional<policy::Decision> decision;
+        run_until(*loop, [&] { return (decision = rights.decide(question)).has_value(); });
+        return *decision;
+    }
+};
+
+void another_user_is_looked_up_first(void **) {
+    Fixture f;
+    ToolRights rights(*f.loop, f.log, f.settings);
+    const ToolRights::Question root{policy::Action::control, {"10.1.2.3", 0}},
+        elsewhere{policy::Action::control, {"192.168.0.1", 0}};
+    assert_false(rights.may(root)); // not known is no
+    assert_true(f.decided(rights, root).allowed);
+    assert_true(rights.may(root));
+    assert_false(rights.may(elsewhere));
+}
+
+// Without the groups, a rule that refuses one of them would be passed over.
+void a_user_who_is_not_known_gets_nothing(void **) {
+    Fixture f;
+    ToolRights rights(*f.loop, f.log, f.settings);
+    const ToolRights::Question question{policy::Action::observe, {"10.1.2.3", 3999999999u}};
+    auto decision = f.decided(rights, question);
+    assert_false(decision.allowed);
+    assert_non_null(strstr(decision.by.text.c_str(), "not known"));
+    assert_false(rights.may(question)); // with a line in the log
+    assert_true(f.decided(rights, {policy::Action::observe, {"10.1.2.3", {}}}).allowed);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(another_user_is_looked_up_first),
+        cmocka_unit_test(a_user_who_is_not_known_gets_nothing),
+    };
+    return cmocka_run_group_tests_name("rights of tools", tests, nullptr, nullptr);
+}
