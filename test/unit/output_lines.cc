@@ -22,6 +22,19 @@ void without_labels_it_is_as_it_came(void **) {
     assert_string_equal(lines.end(1, out).c_str(), "");
 }
 
+void what_strangers_write_does_no_harm(void **) {
+    assert_string_equal(harmless("plain\ttext\n").c_str(), "plain\ttext\n");
+    assert_string_equal(harmless("\x1b]0;title\x07\r\x7f").c_str(), "?]0;title???");
+    assert_string_equal(harmless("gr\xc3\xbc\xc3\x9f 20\xc2\xb0").c_str(), "gr\xc3\xbc\xc3\x9f 20\xc2\xb0");
+    assert_string_equal(harmless("\xc2\x9b"
+                                 "31m")
+                            .c_str(),
+                        "?\x9b"
+                        "31m");
+    assert_string_equal(harmless("half \xc2").c_str(), "half ?");
+    assert_string_equal(harmless("").c_str(), "");
+}
+
 void with_labels_there_are_whole_lines(void **) {
     OutputLines lines(2, false);
     assert_string_equal(lines.add(3, out, "one\ntw").c_str(), " 3: one\n");
@@ -112,6 +125,7 @@ void frames_are_put_together(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(without_labels_it_is_as_it_came),
+        cmocka_unit_test(what_strangers_write_does_no_harm),
         cmocka_unit_test(with_labels_there_are_whole_lines),
         cmocka_unit_test(a_line_without_an_end_is_shown_in_parts),
         cmocka_unit_test(what_has_begun_is_bounded),

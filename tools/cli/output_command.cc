@@ -59,9 +59,13 @@ class InputTerminal {
 
 class Follower {
   public:
-    Follower(const FollowOptions &options, ListeningTool tool, UniqueFd input, bool types, std::size_t ranks)
+    struct Of {
+        std::size_t ranks;  // that were named
+        bool by_a_stranger; // another user writes it
+    };
+    Follower(const FollowOptions &options, ListeningTool tool, UniqueFd input, bool types, Of of)
         : options_(options), tool_(std::move(tool)), input_(std::move(input)), types_(types), reads_(types),
-          wanted_(ranks), lines_(0, false) {}
+          wanted_(of.ranks), by_a_stranger_(of.by_a_stranger), lines_(0, false) {}
 
     int run() {
         deadline_ = std::chrono::steady_clock::now() + tool_connects_in;
@@ -128,7 +132,7 @@ class Follower {
             streams_ = ranks * (options_.only_out || options_.only_err ? 1 : 2);
             if (options_.label)
                 lines_ = OutputLines(static_cast<unsigned>(std::to_string(std::max(frame.rank, 1u) - 1).size()),
-                                     !Colours(stdout).off.empty() && !Colours(stderr).off.empty());
+                                     !by_a_stranger_ && !Colours(stdout).off.empty() && !Colours(stderr).off.empty());
             break;
         }
         case OutputFrame::Kind::listening:
@@ -161,8 +165,11 @@ class Follower {
         }
     }
 
-    static void show(bool is_err, const std::string &text) {
-        std::fwrite(text.data(), 1, text.size(), is_err ? stderr : stdout);
+    void show(bool is_err, std::string text) const {
+        FILE *to = is_err ? stderr : stdout;
+        if (by_a_stranger_ && ::isatty(::fileno(to)) == 1)
+            text = harmless(text);
+        std::fwrite(text.data(), 1, text.size(), to);
     }
 
     // "~." in a line of its own, or Ctrl-], is not the job's.
@@ -240,6 +247,7 @@ class Follower {
     InputTerminal terminal_;
     OutputFrames frames_;
     std::size_t wanted_, streams_ = 0;
+    bool by_a_stranger_;
     OutputLines lines_;
     std::set<std::pair<std::uint32_t, bool>> ended_;
     std::chrono::steady_clock::time_point deadline_; // to listen, or to leave
@@ -287,7 +295,9 @@ int follow(const char *command, const FollowOptions &options, bool with_input) {
         return exit_failure;
     }
     await_interrupt();
-    return Follower(options, std::move(*tool), std::move(writes), with_input, ranks->size()).run();
+    return Follower(options, std::move(*tool), std::move(writes), with_input,
+                    {ranks->size(), found->desk && found->desk->is_anothers()})
+        .run();
 }
 
 void add_options(CLI::App &parser, FollowOptions &options) {

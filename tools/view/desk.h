@@ -31,6 +31,7 @@ class Desk {
     ~Desk();
     // Until the job ends, or something between here and there.
     bool serves() const;
+    bool is_anothers() const { return pid_ < 0; }
     const ListedServer &server() const { return server_; }
     const std::string &directory() const { return directory_; }
 

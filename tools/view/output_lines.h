@@ -10,6 +10,10 @@
 
 namespace pmixhost {
 
+// For the terminal of somebody else than whoever has written it: without what a terminal takes for commands. Whole
+// characters of UTF-8 stay.
+std::string harmless(std::string_view text);
+
 class OutputLines {
   public:
     static constexpr std::size_t longest_line = 64u << 10; // more is shown in parts
