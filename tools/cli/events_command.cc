@@ -23,6 +23,7 @@ constexpr auto last_lines = std::chrono::seconds(2); // after the end of the ser
 
 struct Followed {
     ListedServer server;
+    const Desk *desk;
     ListeningTool tool;
     bool ready = false, ended = false;
     Clock::time_point deadline; // to be ready, or, once the server has gone, to say the rest
@@ -53,10 +54,11 @@ class Following {
   public:
     Following(bool json, std::vector<std::string> kinds) : json_(json), kinds_(std::move(kinds)) {}
 
-    void add(const ListedServer &server) {
+    // `desk`: by which it is reached, and which outlives this; null: it is on this host.
+    void add(const ListedServer &server, const Desk *desk) {
         auto tool = ListeningTool::start(server, [this](int to) { return hear_events(to, kinds_); });
         if (tool)
-            followed_.push_back({server, std::move(*tool), false, false, Clock::now() + tool_connects_in, false});
+            followed_.push_back({server, desk, std::move(*tool), false, false, Clock::now() + tool_connects_in, false});
         else
             complain(server.job, tool.failure().text);
     }
@@ -113,7 +115,7 @@ class Following {
                 complain(one.server.job, fmt::format("it does not answer within {} s", tool_connects_in.count()));
                 one.ended = true;
             }
-        } else if (!one.gone && has_gone(one.server.server.pid)) {
+        } else if (!one.gone && (has_gone(one.server.server.pid) || (one.desk && !one.desk->serves()))) {
             one.gone = true;
             one.deadline = Clock::now() + last_lines;
         } else if (one.gone && late) {
@@ -175,8 +177,11 @@ int events_command(const Words &words) {
         return exit_failure;
     }
     Following following(json, kinds);
-    for (const auto &[job, server] : servers)
-        following.add(server);
+    for (const auto &[job, server] : servers) {
+        auto desk =
+            std::find_if(desks.begin(), desks.end(), [&job](const Desk &one) { return one.server().job == job; });
+        following.add(server, desk == desks.end() ? nullptr : &*desk);
+    }
     return following.run();
 }
 

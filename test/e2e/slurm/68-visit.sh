@@ -140,8 +140,12 @@ like "who may do all but one thing is not let in" "$(visitor "$pmixhost" ps "$jo
 end_round
 with_rules '"allow everything by @pmixuser2 to jobs of @pmixuser1 from 10.99.0.1"'
 ok "and one more" both_are_there
+visitor "$pmixhost" events "$job" >"$test_dir/heard" &
+listener=$!
+ok "a visitor hears what happens" until_true 20 grep -q 'listening to job' "$test_dir/heard"
 is "who may does" "$(visitor "$pmixhost" kill "$job"; echo "code $?")" "code 0"
 ok "a kill ends the job" until_true 30 eval '! kill -0 "$job_pid" 2>/dev/null'
+ok "and who listens has nothing more to hear" until_true 30 eval '! kill -0 "$listener" 2>/dev/null'
 end_round
 
 configure_logged '[tools]' "policy = [$everything]" '[gate]' "door = \"$test_dir/nowhere\""
