@@ -3,7 +3,9 @@
  *                                    host perhaps; forged, garbled and used ones are refused
  *        credential check TEXT UID   rank 0 checks TEXT: a process of UID made it
  *        credential check TEXT bad   or it is refused
- *        credential none             there is no munge: both calls are not supported */
+ *        credential none             there is no munge: both calls are not supported
+ *        credential late READY GO    makes READY, awaits GO, from which on munge does not answer: the timeouts of both
+ *                                    calls are kept */
 #include "client.h"
 
 static pmix_status_t check(const char *bytes, size_t size, uint32_t *uid, uint32_t *gid) {
@@ -86,6 +88,28 @@ static void exchange(void) {
     fence();
 }
 
+static void late(const char *ready, const char *go) {
+    pmix_info_t limit, *results = NULL;
+    size_t nresults = 0;
+    int seconds = 2;
+    char text[] = "MUNGE:AAAA:";
+    pmix_byte_object_t credential, forged = {.bytes = text, .size = sizeof text};
+    close(open(ready, O_WRONLY | O_CREAT, 0644));
+    await_file(go);
+    PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    PMIX_INFO_REQUIRED(&limit);
+    me.doing = "PMIx_Get_credential with a timeout";
+    double start = now();
+    pmix_status_t rc = PMIx_Get_credential(&limit, 1, &credential);
+    if (rc != PMIX_ERR_TIMEOUT || now() - start < 1.5)
+        fail("PMIx_Get_credential: %s after %.1f s", status_name(rc), now() - start);
+    me.doing = "PMIx_Validate_credential with a timeout";
+    start = now();
+    rc = PMIx_Validate_credential(&forged, &limit, 1, &results, &nresults);
+    if (rc != PMIX_ERR_TIMEOUT || now() - start < 1.5)
+        fail("PMIx_Validate_credential: %s after %.1f s", status_name(rc), now() - start);
+}
+
 int main(int argc, char **argv) {
     begin(40);
     if (argc == 2 && !strcmp(argv[1], "exchange")) {
@@ -98,6 +122,8 @@ int main(int argc, char **argv) {
             fail("PMIx_Get_credential: %s", status_name(rc));
         if ((rc = check("MUNGE:AAAA:", 12, &uid, &gid)) != PMIX_ERR_NOT_SUPPORTED && rc != PMIX_ERR_INVALID_CRED)
             fail("PMIx_Validate_credential: %s", status_name(rc));
+    } else if (argc == 4 && !strcmp(argv[1], "late")) {
+        late(argv[2], argv[3]);
     } else if (argc == 4 && !strcmp(argv[1], "check")) {
         uint32_t uid, gid;
         if (!strcmp(argv[3], "bad")) {
@@ -108,7 +134,7 @@ int main(int argc, char **argv) {
                 fail("of uid %u: %s", uid, status_name(rc));
         }
     } else {
-        fail("usage: credential exchange|none|check TEXT UID|bad");
+        fail("usage: credential exchange|none|check TEXT UID|bad|late READY GO");
     }
     pass();
 }
