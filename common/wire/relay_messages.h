@@ -45,7 +45,7 @@ struct DeskHello {
     static constexpr void fields(auto &&field) { field(&DeskHello::reserved, "reserved", "0"); }
 };
 struct DeskHelloFor {
-    static constexpr std::uint8_t type = 198;
+    static constexpr std::uint8_t type = 207;
     static constexpr const char *name = "DeskHelloFor";
     static constexpr const char *text = "in place of DeskHello: may tools of another user come?";
     std::uint32_t user = 0;
