@@ -9,7 +9,7 @@ if [[ $backend == slurm ]]; then
     host=$(host_name 1)
     asks() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- env ${variables[@]+"${variables[@]}"} timeout -k 5 60 "$@"; }
     (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- \
-        salloc -Q -N2 --ntasks-per-node=8 srun "$mpi" -n4 --ntasks-per-node=2 -m block "$clients/shows" "$go") >"$out" 2>&1 </dev/null &
+        salloc -Q -w "$(host_name 1),$(host_name 2)" -N2 --ntasks-per-node=8 srun "$mpi" -n4 --ntasks-per-node=2 -m block "$clients/shows" "$go") >"$out" 2>&1 </dev/null &
 else
     pmixhost=$PMIXHOST_RUN
     # Servers of others on this machine are not looked at.

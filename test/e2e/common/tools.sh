@@ -13,7 +13,7 @@ if [[ $backend == slurm ]]; then
     tasks_there() { there pgrep -x visited; }
     tasks_beyond() { beyond pgrep -x visited; }
     (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- \
-        srun "$mpi" -N2 -n4 --ntasks-per-node=2 -m block "$clients/visited") >"$out" 2>&1 </dev/null &
+        srun "$mpi" -N2 -w "$host,$other" -n4 --ntasks-per-node=2 -m block "$clients/visited") >"$out" 2>&1 </dev/null &
 else
     host=$(hostname -s) servers=$test_dir/servers temporary=$test_dir
     mkdir "$servers"

@@ -10,6 +10,7 @@ unset CLIENT_DIR
 host=$(host_name 1)
 ok "the hosts have no configuration of their own" on_host "$host" bash -c '[[ -z ${SLURM_CONF:-} && -e /run/slurm/conf/slurm.conf ]]'
 each_way
+until_true 30 none_clears_up
 run salloc -Q -N2 --ntasks-per-node=4 srun "$mpi" -N1 -n1 "$clients/spawn" count=2 pmix.host="$(host_name 2)"
 is "spawn on the other host" "$(grep -c "^child [01] of 2.* on $(host_name 2)" <<<"$output")" 2
 # Without a command salloc starts a shell as a step on the first host, and srun is typed there.

@@ -139,6 +139,7 @@ own='tmp shm'
 in_container() {
     local hosts=$1 per=$2
     shift 2
+    until_true 30 none_clears_up # else the job gets other hosts than the first ones
     run env OWN="$own" srun "$mpi" -O -N "$hosts" -n $((hosts * per)) --ntasks-per-node="$per" "$test_dir/enter" "$@"
 }
 spawning_inside() { OWN=$own spawning "$test_dir/enter" "$test_dir/enter" "$@"; } # PROGRAM ...
@@ -178,6 +179,7 @@ ok "a container with another uid inside: an error" failed
 is "and one line for the user" "$(told | wc -l)" 1
 like "which tells why" "$(told)" 'n[12]: PMIx_Init of rank [01] is refused: it claims uid 0 and is of uid [0-9]*\. In a container'
 
+until_true 30 none_clears_up
 spawning_inside /mnt/clients/spawn count=2 pmix.mapby=node
 ok "PMIx_Spawn: the children are in the container" \
     eval 'passed && (($(lines "^child [01] of 2 .* on n1") == 1 && $(lines "^child [01] of 2 .* on n2") == 1))'

@@ -9,9 +9,11 @@ unset CLIENT_DIR
 by_secret
 
 on_host n1 ln -s $socket /run/munge/munge.socket.2
+until_true 30 none_clears_up
 run_srun -N2 --ntasks-per-node=2 "$clients/modex"
 ok "a host with munge, srun without" says_ok 4
 on_host head ln -s $socket /run/munge/munge.socket.2
+until_true 30 none_clears_up
 run_srun -N2 -n2 "$clients/hello"
 ok "srun with munge, one host without" failed
 like "names the host" "$output" 'pmixhost: n2: .*munge encode: .*start munged on all'
