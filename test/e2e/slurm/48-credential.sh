@@ -2,7 +2,7 @@
 # Credentials while munge does not answer.
 . "$(dirname "$0")/../common/words.sh"
 
-munged=$(cat "$PMIXHOST_CLUSTER_DIR/hosts/n1/munged.pid")
+munged=$(on_host n1 pgrep -o -x munged)
 (until_true 30 test -e "$CLIENT_DIR/ready" && on_host n1 kill -STOP "$munged" && : >"$CLIENT_DIR/go") &
 stopper=$!
 (until_true 60 grep -qs '^\(ok\|FAIL\)' "$CLIENT_DIR/verdicts"; on_host n1 kill -CONT "$munged") & # srun's end needs it
