@@ -177,10 +177,10 @@ int events_command(const Words &words) {
         return exit_failure;
     }
     Following following(json, kinds);
-    for (const auto &[job, server] : servers) {
-        auto desk =
-            std::find_if(desks.begin(), desks.end(), [&job](const Desk &one) { return one.server().job == job; });
-        following.add(server, desk == desks.end() ? nullptr : &*desk);
+    for (const auto &entry : servers) {
+        auto desk = std::find_if(desks.begin(), desks.end(),
+                                 [&entry](const Desk &one) { return one.server().job == entry.first; });
+        following.add(entry.second, desk == desks.end() ? nullptr : &*desk);
     }
     return following.run();
 }
