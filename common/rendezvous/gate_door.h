@@ -1,13 +1,12 @@
-// What a user says at the door of a gate (gate.door) who wants to look at a job of another user, and hears. The
-// door is a socket of this host (AF_UNIX, SOCK_SEQPACKET), so the kernel says who that is. The gate asks the site's
-// rules, and hands the connection to the desk of the job's user.
+// What a user says at the door of a gate (gate.door) who wants to come to a job of another user, and hears. The door
+// is a socket of this host (AF_UNIX, SOCK_SEQPACKET), so the kernel says who that is. The gate asks the site's rules
+// whether that user may do everything there, and hands the connection to the desk of the job's user.
 //
 //     visit UID JOB         to the gate: whose job, by number, and which, as the resource manager's users call it
 //     serving RENDEZVOUS    from the desk: where tools of who asks may come, in the text of a rendezvous file
 //     failed KIND TEXT      from either (desk_word.h)
 //
-// It serves for as long as the connection is open. Header-only, because the gate and pmixhostd have no part of it in
-// common.
+// It serves for as long as the connection is open.
 #pragma once
 
 #include "common/base/result.h"

@@ -2,7 +2,7 @@
 // of the user's tools. It finds the step that they are for (tool_access/step_choice.h), and relays each to a daemon of
 // it, as a desk that was started for one step does (desk_server.h). It contains no libpmix.
 //
-// A connection for which no step is found is closed, and the gate is told why. Other users who may look at a job of
+// A connection for which no step is found is closed, and the gate is told why. Other users who may come to a job of
 // this one come to visit (desk_visits.h). All in the loop's thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The socket between the gate and a desk of a user (SOCK_SEQPACKET), whose end is the end of the desk. The gate
 // sends connections, a word with a descriptor each: those of tools (tool_word), and those of other users who may
-// look at a job of this one (Visit in common/rendezvous/gate_door.h: who asks, and the job). The desk says
+// come to a job of this one (Visit in common/rendezvous/gate_door.h: who asks, and the job). The desk says
 //
 //     ready              tools may come
 //     took COUNT         so many connections have come

@@ -1,12 +1,12 @@
 // See gate_rules.h.
 #include "server-glue/gate/gate_rules.h"
 
+#include "common/peer/peer_address.h"
 #include "common/policy/accounts.h"
 #include "common/policy/policy_load.h"
 #include "server-glue/gate/tool_gate.h"
 
-#include "common/peer/peer_address.h"
-
+#include <cstring>
 #include <ifaddrs.h>
 #include <memory>
 #include <optional>

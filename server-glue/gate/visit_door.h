@@ -1,4 +1,4 @@
-// The gate's door for users who look at jobs of other users (common/rendezvous/gate_door.h): who has come is what the
+// The gate's door for users who come to jobs of other users (common/rendezvous/gate_door.h): who has come is what the
 // kernel says, and what is wanted is one message, which is awaited for a few seconds. Connections that say nothing are
 // bounded, in all and of each user (common/peer/stranger_limits.h).
 //

@@ -42,7 +42,6 @@ end_round() {
     ! on_host head pgrep -x pmixhost-gate >/dev/null || close_gate
 }
 
-
 everything='"allow everything by pmixuser2 to jobs of pmixuser1 from 10.99.0.0/16"'
 with_rules "$everything" '"allow everything by anyone to jobs of themselves from 10.99.0.0/16"'
 ok "a job runs, and a gate" both_are_there
@@ -120,12 +119,11 @@ like "keep no visitor out" "$(visitor "$pmixhost" ps "$job")" "$nspace +1 "
 on_host head pkill -KILL -u pmixuser1 -x python3
 wait "$silent" 2>/dev/null
 # Who leaves while the job is looked for.
-like "visitors that leave at once" "$(at_door pmixuser2 "
+at_door pmixuser2 "
 for _ in range(6):
     one = door()
     one.send(b'visit 60001 999999')
-    one.close()
-print('left')")" left
+    one.close()"
 like "one who comes again and again has to wait" "$(for _ in {1..25}; do visitor "$pmixhost" ps "$job" | grep -o 'come too often'; done | sort -u)" 'come too often'
 is "their user's own tools come as ever" "$(owner "$pmixhost" ps "$job" | awk -v job="$nspace" '$1 == job' | grep -c .)" 2
 close_gate
