@@ -75,26 +75,49 @@ void GateServer::open_door() {
 }
 
 void GateServer::on_visitor(VisitDoor::Visitor visitor) {
-    uid_t asker = visitor.asker;
-    if (judged_.contains(asker) || !visits_.admit(asker, start_.loop.now())) {
+    if (!visits_.admit(visitor.asker, start_.loop.now())) {
         say(visitor.connection.get(),
             desk_failed(error(ErrorKind::limit, "you come too often; next: once more, in a minute")));
         return;
     }
-    judged_.insert(asker);
+    auto [behind, is_first] = judged_.try_emplace(visitor.asker);
+    if (is_first)
+        judge(std::move(visitor));
+    else
+        behind->second.push_back(std::move(visitor));
+}
+
+void GateServer::judge(VisitDoor::Visitor visitor) {
+    uid_t asker = visitor.asker;
     GateRules::Question question{asker, visitor.wish.user, visitor.pid};
     auto kept = std::make_shared<VisitDoor::Visitor>(std::move(visitor));
     rules_.judge(question, [this, kept, asker](const Result<void> &verdict) {
-        judged_.erase(asker);
         if (verdict)
-            return take_visitor(std::move(*kept));
-        std::string why = verdict.failure().text;
-        if (why.empty())
-            why = fmt::format("the site's rules (tools.policy) do not give uid {} everything on jobs of uid {} from "
-                              "this host; next: pmixhost policy explain --user {} --owner {} --action spawn",
-                              asker, kept->wish.user, asker, kept->wish.user);
-        say(kept->connection.get(), desk_failed(error(ErrorKind::denied, "{}", why)));
+            take_visitor(std::move(*kept));
+        else
+            turn_away(*kept, verdict.failure());
+        judge_next(asker);
     });
+}
+
+void GateServer::judge_next(uid_t asker) {
+    auto behind = judged_.find(asker);
+    if (behind->second.empty()) {
+        judged_.erase(behind);
+        return;
+    }
+    VisitDoor::Visitor next = std::move(behind->second.front());
+    behind->second.pop_front();
+    judge(std::move(next));
+}
+
+void GateServer::turn_away(const VisitDoor::Visitor &visitor, const Error &verdict) {
+    std::string why = verdict.text;
+    if (why.empty())
+        why = fmt::format("the site's rules (tools.policy) do not give uid {} everything on jobs of uid {} from this "
+                          "host; next: pmixhost policy explain --user {} --owner {} --action spawn",
+                          visitor.asker, visitor.wish.user, visitor.asker, visitor.wish.user);
+    say(visitor.connection.get(), desk_failed(error(ErrorKind::denied, "{}", why)));
 }
 
 void GateServer::take_visitor(VisitDoor::Visitor visitor) {

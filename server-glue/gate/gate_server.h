@@ -16,10 +16,10 @@
 #include "server-glue/gate/tool_gate.h"
 #include "server-glue/gate/visit_door.h"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 namespace pmixhost {
 
@@ -54,6 +54,9 @@ class GateServer {
     void watch_tools();
     void accept();
     void on_visitor(VisitDoor::Visitor visitor);
+    void judge(VisitDoor::Visitor visitor);
+    void judge_next(uid_t asker);
+    static void turn_away(const VisitDoor::Visitor &visitor, const Error &verdict);
     void take_visitor(VisitDoor::Visitor visitor);
     void start_desk(uid_t user);
     void end_desk(uid_t user);
@@ -67,7 +70,9 @@ class GateServer {
     GateRules rules_;
     ToolGate gate_;
     std::map<ToolGate::Id, Waiting> waiting_;
-    std::set<uid_t> judged_; // visitors of whom the rules are being asked
+    // Of a visitor for whom the rules are being asked, those of the same user that wait behind: one at a time, so that
+    // nobody takes all threads in which accounts are looked up.
+    std::map<uid_t, std::deque<VisitDoor::Visitor>> judged_;
     std::map<uid_t, Desk> desks_;
     ToolGate::Id next_id_ = 1;
     UserLines refused_, said_;

@@ -119,6 +119,8 @@ like "keep no visitor out" "$(visitor "$pmixhost" ps "$job")" "$nspace +1 "
 on_host head pkill -KILL -u pmixuser1 -x python3
 wait "$silent" 2>/dev/null
 # Who leaves while the job is looked for.
+several=$(for _ in {1..3}; do visitor "$pmixhost" ps "$job" & done; wait)
+is "three commands of one visitor at once" "$(grep -c "^$nspace " <<<"$several")" 6
 at_door pmixuser2 "
 for _ in range(6):
     one = door()
