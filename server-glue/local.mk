@@ -96,11 +96,11 @@ server_glue_libglue_files = \
 	server-glue/query/set_answers.h server-glue/query/set_answers.cc \
 	server-glue/query/table_answers.h server-glue/query/table_answers.cc \
 	server-glue/query/job_tables.h server-glue/query/job_tables.cc \
-	server-glue/query/process_sets.h server-glue/query/process_sets.cc server-glue/query/process_table.h \
+	server-glue/sets/process_sets.h server-glue/sets/process_sets.cc server-glue/query/process_table.h \
 	server-glue/query/process_table.cc server-glue/query/query_keys.h server-glue/query/query_keys.cc server-glue/query/query_port.h \
 	server-glue/query/query_service.h server-glue/query/query_service.cc \
-	server-glue/query/step_queries.h server-glue/query/step_queries.cc server-glue/query/step_sets.h \
-	server-glue/query/step_sets.cc \
+	server-glue/query/step_queries.h server-glue/query/step_queries.cc server-glue/sets/step_sets.h \
+	server-glue/sets/step_sets.cc \
 	server-glue/security/credential_asks.h server-glue/security/credential_upcall.cc \
 	server-glue/rm/allocations.h server-glue/rm/backend_loader.h server-glue/rm/backend_loader.cc \
 	server-glue/rm/facets.h server-glue/rm/invitation_stream.h server-glue/rm/invitation_stream.cc \
@@ -112,14 +112,14 @@ server_glue_libglue_files = \
 	server-glue/spawn/child_job.h server-glue/spawn/child_job.cc server-glue/spawn/children.h \
 	server-glue/spawn/debugger_daemons.h server-glue/spawn/debugger_daemons.cc \
 	server-glue/spawn/launch_outcome.h server-glue/spawn/launch_outcome.cc server-glue/spawn/plan_spawn.h \
-	server-glue/spawn/plan_spawn.cc server-glue/spawn/recent_names.h server-glue/spawn/shared_fate.h \
-	server-glue/spawn/shared_fate.cc server-glue/spawn/spawn_directives.h \
+	server-glue/spawn/plan_spawn.cc server-glue/core/recent_names.h server-glue/cross_job/shared_fate.h \
+	server-glue/cross_job/shared_fate.cc server-glue/spawn/spawn_directives.h \
 	server-glue/spawn/spawn_directives.cc server-glue/spawn/spawn_request.h \
 	server-glue/spawn/spawn_request.cc server-glue/spawn/spawn_service.h server-glue/spawn/spawn_service.cc \
-	server-glue/spawn/step_fate.h server-glue/spawn/step_fate.cc server-glue/spawn/step_spawn.h \
+	server-glue/cross_job/step_fate.h server-glue/cross_job/step_fate.cc server-glue/spawn/step_spawn.h \
 	server-glue/spawn/step_spawn.cc \
 	server-glue/spawn/children_ends.h server-glue/spawn/children_ends.cc \
-	server-glue/spawn/first_failures.h server-glue/spawn/first_failures.cc \
+	server-glue/events/first_failures.h server-glue/events/first_failures.cc \
 	server-glue/spawn/spawn_refusal.h server-glue/spawn/spawn_wishes.h server-glue/spawn/spawn_wishes.cc \
 	server-glue/spawn/tool_children.h server-glue/spawn/tool_children.cc \
 	server-glue/step/client_libraries.h server-glue/step/client_libraries.cc \

@@ -33,14 +33,14 @@ tools_dap_files = tools/dap/dap_frames.h tools/dap/dap_frames.cc tools/dap/dap_c
 	tools/dap/dap_look.h tools/dap/dap_look.cc tools/dap/dap_console.h tools/dap/dap_console.cc \
 	tools/dap/dap_session.h tools/dap/dap_session.cc tools/dap/dap_server.h tools/dap/dap_server.cc
 tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h tools/cli/config_command.cc \
-	tools/cli/policy_command.cc tools/run/run_command.cc \
+	tools/cli/policy_command.cc tools/cli/run_command.cc \
 	tools/cli/servers_command.cc tools/cli/version_command.cc tools/cli/with_command.cc \
 	tools/cli/control_command.cc tools/view/tool_process.h tools/view/tool_process.cc \
-	tools/cli/doctor_command.cc tools/cli/terminal.h $(tools_doctor_files) $(tools_stacks_files) \
-	tools/cli/stacks_command.cc tools/cli/rank_list.h $(tools_debug_files) $(tools_dap_files) \
+	tools/cli/doctor_command.cc tools/terminal/terminal.h $(tools_doctor_files) $(tools_stacks_files) \
+	tools/cli/stacks_command.cc tools/terminal/rank_list.h $(tools_debug_files) $(tools_dap_files) \
 	tools/cli/debug_command.cc \
 	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
-	tools/cli/interrupt.h tools/cli/interrupt.cc tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
+	tools/terminal/interrupt.h tools/terminal/interrupt.cc tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
 	tools/view/output_lines.h tools/view/output_lines.cc \
 	tools/cli/command_table.cc tools/cli/command_shape.h tools/cli/command_shape.cc \
 	tools/cli/completion.h tools/cli/completion.cc tools/cli/completion_command.cc \

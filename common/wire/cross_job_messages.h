@@ -33,7 +33,7 @@ struct NamespaceInfo {
         field(&NamespaceInfo::hosts, "hosts", "in the order of the node ids");
         field(&NamespaceInfo::process_sets, "process_sets", "as common/job/process_set.h has it");
         field(&NamespaceInfo::shares_fate_with, "shares_fate_with",
-              "of its parent, if it does (server-glue/spawn/shared_fate.h)");
+              "of its parent, if it does (server-glue/cross_job/shared_fate.h)");
     }
 };
 struct NamespaceRequest {

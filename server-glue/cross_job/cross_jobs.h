@@ -6,8 +6,8 @@
 #include "common/wire/modex_messages.h"
 #include "server-glue/cross_job/cross_job_registry.h"
 #include "server-glue/cross_job/namespace_asks.h"
-#include "server-glue/query/step_sets.h"
-#include "server-glue/spawn/step_fate.h"
+#include "server-glue/cross_job/step_fate.h"
+#include "server-glue/sets/step_sets.h"
 #include "server-glue/step/step_context.h"
 
 namespace pmixhost {

@@ -5,8 +5,8 @@
 #include "common/wire/control_messages.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/spawn_messages.h"
+#include "server-glue/events/first_failures.h"
 #include "server-glue/library/info_list.h"
-#include "server-glue/spawn/first_failures.h"
 
 #include <memory>
 #include <optional>

@@ -21,7 +21,7 @@
 #include "common/job/job_map.h"
 #include "common/loop/event_loop.h"
 #include "common/wire/event_messages.h"
-#include "server-glue/spawn/recent_names.h"
+#include "server-glue/core/recent_names.h"
 
 #include <deque>
 #include <map>

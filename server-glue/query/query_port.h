@@ -2,10 +2,10 @@
 #pragma once
 
 #include "server-glue/groups/group_registry.h"
-#include "server-glue/query/process_sets.h"
 #include "server-glue/query/process_table.h"
 #include "server-glue/rm/questions.h"
 #include "server-glue/rm/rm_backend.h"
+#include "server-glue/sets/process_sets.h"
 
 #include <functional>
 #include <string>

@@ -1,7 +1,7 @@
 // The jobs that processes of this host have spawned.
 #pragma once
 
-#include "server-glue/spawn/recent_names.h"
+#include "server-glue/core/recent_names.h"
 
 #include <set>
 

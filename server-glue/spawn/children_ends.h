@@ -6,8 +6,8 @@
 #pragma once
 
 #include "common/wire/spawn_messages.h"
+#include "server-glue/events/first_failures.h"
 #include "server-glue/spawn/children.h"
-#include "server-glue/spawn/first_failures.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
 

@@ -1,5 +1,5 @@
 // Who failed first in a spawned job, and how long its end waits for that.
-#include "server-glue/spawn/first_failures.h"
+#include "server-glue/events/first_failures.h"
 
 #include "test/unit/check.h"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Which folder of server-glue may include which (contrib/doc/architecture.md): a layer only itself and those
-# below it.
+# Which folder may include which (contrib/doc/architecture.md): in server-glue a layer only itself and those below it, and
+# nowhere two folders each other.
 cd "${top_srcdir:-${srcdir:-.}}" || exit 1
-echo 1..4
+echo 1..5
 result() { # STATUS NUMBER TEXT
 	if [ "$1" = 0 ]; then echo "ok $2 - $3"; else echo "not ok $2 - $3"; fi
 }
@@ -10,10 +10,11 @@ layers='
 	function layer(path,   parts) {
 		split(path, parts, "/")
 		if (parts[2] == "core") return 1
-		if (parts[2] == "library" || parts[2] == "rm") return 2
-		if (parts[2] == "tasks") return 3
-		if (parts[2] == "step") return 4
-		return parts[2] == "daemon" ? 6 : 5
+		if (parts[2] == "library") return 2
+		if (parts[2] == "rm") return 3
+		if (parts[2] == "tasks") return 4
+		if (parts[2] == "step" || parts[2] == "session") return 5
+		return parts[2] == "daemon" ? 7 : 6
 	}'
 
 upwards=$(grep -rnE '^#include "server-glue/' --include='*.cc' --include='*.h' server-glue |
@@ -24,12 +25,15 @@ status=$?
 result $status 1 "no folder includes one above it"
 [ $status = 0 ] || echo "$upwards" | sed 's/^/# /'
 
-# common knows nobody; server-glue neither plugins nor tools.
+# common knows nobody; server-glue neither plugins nor tools; tools neither of these; what serves every RM, none.
 outside=$(grep -rnE '^#include "(server-glue|plugins|tools|test)/' --include='*.cc' --include='*.h' common
-	grep -rnE '^#include "(plugins|tools|test)/' --include='*.cc' --include='*.h' server-glue)
+	grep -rnE '^#include "(plugins|tools|test)/' --include='*.cc' --include='*.h' server-glue
+	grep -rnE '^#include "(server-glue|plugins|test)/' --include='*.cc' --include='*.h' tools
+	grep -rnE '^#include "plugins/(slurm|local|template)/' --include='*.cc' --include='*.h' plugins/kit
+	grep -rnE '^#include "plugins/slurm/' --include='*.cc' --include='*.h' plugins/local plugins/template)
 [ -z "$outside" ]
 status=$?
-result $status 2 "common and server-glue know nothing of what is built on them"
+result $status 2 "nobody knows of what is built on him, nor the kit of an RM"
 [ $status = 0 ] || echo "$outside" | sed 's/^/# /'
 
 # Code that decides is made of plain data: pmix_server.h stays at the boundary, whatever the way by which it would
@@ -75,3 +79,13 @@ named=$(grep -rniE 'slurm' --include='*.cc' --include='*.h' --include='*.mk' com
 status=$?
 result $status 4 "common, server-glue and tools name no resource manager"
 [ $status = 0 ] || echo "$named" | sed 's/^/# /'
+
+# A request of a process (..._ask.h) is plain data, which anybody may have.
+loops=$(for top in common server-glue plugins tools; do
+	grep -rE "^#include \"$top/[a-z_]+/" --include='*.cc' --include='*.h' "$top" | grep -vE '_asks?\.h"$' |
+		sed -nE "s|^($top/[a-z_]+)/[^:]*:#include \"($top/[a-z_]+)/.*|\1 \2|p" | sort -u | tsort 2>&1 >/dev/null
+done)
+[ -z "$loops" ]
+status=$?
+result $status 5 "no two folders include each other, however many are between them"
+[ $status = 0 ] || echo "$loops" | sed 's/^/# /'

@@ -1,7 +1,7 @@
 // What is written by processes of a job as people see it, and its way from the process that follows it.
 #include "tools/view/output_lines.h"
 
-#include "tools/cli/rank_list.h"
+#include "tools/terminal/rank_list.h"
 #include "tools/view/job_output.h"
 
 #include <sys/wait.h>

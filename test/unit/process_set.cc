@@ -1,7 +1,7 @@
 // Process sets: their text, the sets of programs, and who knows of them.
 #include "common/job/process_set.h"
 #include "server-glue/cross_job/cross_job_registry.h"
-#include "server-glue/query/process_sets.h"
+#include "server-glue/sets/process_sets.h"
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // Which jobs are ended for whose end, when, and with which exit code.
-#include "server-glue/spawn/shared_fate.h"
+#include "server-glue/cross_job/shared_fate.h"
 
 #include "test/unit/check.h"
 

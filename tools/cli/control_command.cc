@@ -1,8 +1,8 @@
 // `pmixhost signal`, `kill`, `pause` and `resume`: PMIx_Job_control for processes of one's own job, wherever they run.
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
-#include "tools/cli/rank_list.h"
-#include "tools/cli/terminal.h"
+#include "tools/terminal/rank_list.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
 

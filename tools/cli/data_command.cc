@@ -1,7 +1,7 @@
 // `pmixhost get` and `lookup`: what a process of a job has posted, and what has been published in its session. There is
 // no `publish`: what is published belongs to a process and goes with it (contrib/doc/decisions/tools.md).
 #include "tools/cli/parse.h"
-#include "tools/cli/terminal.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
 #include "tools/view/value_text.h"

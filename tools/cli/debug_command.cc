@@ -3,14 +3,14 @@
 // command (--here) has a gdb for each rank; it is brought there by the program of the resource manager's plugin
 // (tools/doctor/host_checks.h), whose input and output are the way to it.
 #include "common/text/printable.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/parse.h"
-#include "tools/cli/rank_list.h"
 #include "tools/dap/dap_server.h"
 #include "tools/debug/debug_talk.h"
 #include "tools/debug/debug_target.h"
 #include "tools/debug/host_debug.h"
 #include "tools/debug/line_editor.h"
+#include "tools/terminal/interrupt.h"
+#include "tools/terminal/rank_list.h"
 
 #include <algorithm>
 #include <csignal>
@@ -165,7 +165,7 @@ int debug_command(const Words &words) {
         if (!command.empty())
             return debug_failure(exit_usage, "--dap: what is debugged is what the editor says; next: without " +
                                                  printable(command[0], 100));
-        return serve_dap(STDIN_FILENO, STDOUT_FILENO);
+        return serve_dap(STDIN_FILENO, STDOUT_FILENO) ? exit_ok : exit_failure;
     }
     if (attaches != command.empty())
         return debug_failure(exit_usage,

@@ -4,8 +4,8 @@
 #include "common/text/printable.h"
 #include "common/text/take_until.h"
 #include "tools/cli/parse.h"
-#include "tools/cli/terminal.h"
 #include "tools/doctor/host_checks.h"
+#include "tools/terminal/terminal.h"
 
 #include <nlohmann/json.hpp>
 

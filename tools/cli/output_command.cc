@@ -2,10 +2,10 @@
 // typed is theirs.
 #include "common/base/unique_fd.h"
 #include "common/text/printable.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/parse.h"
-#include "tools/cli/rank_list.h"
-#include "tools/cli/terminal.h"
+#include "tools/terminal/interrupt.h"
+#include "tools/terminal/rank_list.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/job_output.h"
 #include "tools/view/output_lines.h"

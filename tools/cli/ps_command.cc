@@ -1,9 +1,9 @@
 // `pmixhost ps`: the processes of one's own jobs that run on this host, those on the jobs' other hosts among them; or
 // of all of one's jobs.
 #include "common/text/printable.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/parse.h"
-#include "tools/cli/terminal.h"
+#include "tools/terminal/interrupt.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/all_jobs.h"
 #include "tools/view/process_list.h"
 

@@ -1,6 +1,6 @@
 // `pmixhost spawn`: starts a program in a running allocation, as PMIx_Spawn of one of its processes does.
 #include "tools/cli/parse.h"
-#include "tools/cli/terminal.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
 

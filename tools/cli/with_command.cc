@@ -3,7 +3,7 @@
 // server there is no doubt.
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
-#include "tools/cli/terminal.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/tool_process.h"
 

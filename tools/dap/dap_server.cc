@@ -3,12 +3,11 @@
 
 #include "common/base/fd_pair.h"
 #include "common/text/printable.h"
-#include "tools/cli/commands.h"
-#include "tools/cli/interrupt.h"
-#include "tools/cli/rank_list.h"
 #include "tools/dap/dap_frames.h"
 #include "tools/dap/dap_session.h"
 #include "tools/debug/debug_target.h"
+#include "tools/terminal/interrupt.h"
+#include "tools/terminal/rank_list.h"
 
 #include <cerrno>
 #include <csignal>
@@ -299,7 +298,7 @@ class DapServer {
 
 } // namespace
 
-int serve_dap(int in, int out) {
+bool serve_dap(int in, int out) {
     await_interrupt();
     std::signal(SIGPIPE, SIG_IGN);
     UniqueFd client(::fcntl(out, F_DUPFD_CLOEXEC, 3));
@@ -317,7 +316,7 @@ int serve_dap(int in, int out) {
     interrupt_as_before();
     if (!done)
         std::fprintf(stderr, "pmixhost: error: %s\n", done.failure().text.c_str());
-    return done ? exit_ok : exit_failure;
+    return static_cast<bool>(done);
 }
 
 } // namespace pmixhost

@@ -3,9 +3,9 @@
 
 #include "common/job/process_set.h"
 #include "common/text/take_until.h"
-#include "tools/cli/rank_list.h"
 #include "tools/stacks/shown_text.h"
 #include "tools/stacks/stack_tree.h"
+#include "tools/terminal/rank_list.h"
 
 #include <nlohmann/json.hpp>
 

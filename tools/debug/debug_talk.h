@@ -2,10 +2,10 @@
 // shown once for all who say it.
 #pragma once
 
-#include "tools/cli/terminal.h"
 #include "tools/debug/debug_link.h"
 #include "tools/debug/prompt_words.h"
 #include "tools/debug/rank_board.h"
+#include "tools/terminal/terminal.h"
 
 #include <functional>
 

@@ -3,7 +3,7 @@
 
 #include "config.h"
 
-#include "tools/cli/terminal.h"
+#include "tools/terminal/terminal.h"
 
 #include <algorithm>
 #include <cerrno>

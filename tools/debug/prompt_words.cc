@@ -1,8 +1,8 @@
 // See prompt_words.h.
 #include "tools/debug/prompt_words.h"
 
-#include "tools/cli/rank_list.h"
 #include "tools/debug/debug_lines.h"
+#include "tools/terminal/rank_list.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Jobs that MPI_Comm_spawn made and their parents live and die together while they are connected
-# (server-glue/spawn/shared_fate.h), and not longer.
+# (server-glue/cross_job/shared_fate.h), and not longer.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
 
 if [[ ! -x $clients/mpi_family ]]; then

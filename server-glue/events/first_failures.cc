@@ -1,5 +1,5 @@
 // See first_failures.h.
-#include "server-glue/spawn/first_failures.h"
+#include "server-glue/events/first_failures.h"
 
 #include <algorithm>
 #include <utility>

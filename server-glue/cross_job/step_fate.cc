@@ -1,5 +1,5 @@
 // See step_fate.h.
-#include "server-glue/spawn/step_fate.h"
+#include "server-glue/cross_job/step_fate.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // See step_sets.h.
-#include "server-glue/query/step_sets.h"
+#include "server-glue/sets/step_sets.h"
 
 #include "common/text/printable.h"
 #include "server-glue/library/pmix_library.h"

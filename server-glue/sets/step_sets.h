@@ -1,7 +1,7 @@
 // The process sets that processes of this host know of (process_sets.h), and their way into the library.
 #pragma once
 
-#include "server-glue/query/process_sets.h"
+#include "server-glue/sets/process_sets.h"
 #include "server-glue/step/step_context.h"
 
 namespace pmixhost {

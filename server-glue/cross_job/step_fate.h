@@ -4,7 +4,7 @@
 
 #include "common/wire/cross_job_messages.h"
 #include "common/wire/event_messages.h"
-#include "server-glue/spawn/shared_fate.h"
+#include "server-glue/cross_job/shared_fate.h"
 #include "server-glue/step/step_context.h"
 
 #include <set>

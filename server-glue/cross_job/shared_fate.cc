@@ -1,5 +1,5 @@
 // See shared_fate.h.
-#include "server-glue/spawn/shared_fate.h"
+#include "server-glue/cross_job/shared_fate.h"
 
 #include "common/text/printable.h"
 

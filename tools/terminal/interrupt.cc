@@ -1,5 +1,5 @@
 // See interrupt.h.
-#include "tools/cli/interrupt.h"
+#include "tools/terminal/interrupt.h"
 
 #include <cerrno>
 #include <csignal>

@@ -1,5 +1,5 @@
 // See process_sets.h.
-#include "server-glue/query/process_sets.h"
+#include "server-glue/sets/process_sets.h"
 
 #include <algorithm>
 
