@@ -11,6 +11,10 @@ server_glue_libglue_files = \
 	server-glue/collective/collective_pieces.cc \
 	server-glue/collective/result_pieces.h server-glue/collective/result_pieces.cc \
 	server-glue/collective/session_collective.h server-glue/collective/session_collective.cc \
+	server-glue/collective/session_joins.h server-glue/collective/session_joins.cc \
+	server-glue/core/message_takers.h server-glue/cross_job/session_relay.h server-glue/cross_job/session_relay.cc \
+	server-glue/publish/session_publish.h server-glue/publish/session_publish.cc \
+	server-glue/session/session_peers.h server-glue/session/session_service.h \
 	server-glue/collective/step_collectives.h server-glue/collective/step_collectives.cc \
 	server-glue/collective/step_connect.h server-glue/collective/step_connect.cc \
 	server-glue/control/abort_ask.h server-glue/control/abort_upcall.cc \

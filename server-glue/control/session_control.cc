@@ -8,6 +8,18 @@
 
 namespace pmixhost {
 
+void SessionControl::take_messages(SessionMessages &messages) {
+    messages.on<wire::ControlRequest>(
+        [this](TimePoint now, const SessionMember &from, wire::ControlRequest message, const SharedBytes &) {
+            on_request(now, from.step, from.host, std::move(message));
+        });
+    messages.on<wire::ControlCancel>([this](TimePoint, const SessionMember &from, const wire::ControlCancel &message,
+                                            const SharedBytes &) { on_cancel(from.step, from.host, message); });
+    messages.on<wire::ControlPartReply>([this](TimePoint now, const SessionMember &from,
+                                               const wire::ControlPartReply &message,
+                                               const SharedBytes &) { on_reply(now, from.step, from.host, message); });
+}
+
 void SessionControl::on_request(TimePoint now, StepId step, HostIndex from, wire::ControlRequest message) {
     auto request = requests_.try_emplace(next_id_++).first;
     Request &it = request->second;
@@ -16,14 +28,14 @@ void SessionControl::on_request(TimePoint now, StepId step, HostIndex from, wire
     it.id = message.id;
     it.everyone = message.everyone != 0;
     it.order = std::move(message.order);
-    it.order.nspace = port_.nspace_of(step); // whatever it says
+    it.order.nspace = peers_.nspace_of(step); // whatever it says
     it.patience = now + grace;
     it.deadline = now + std::chrono::milliseconds(message.timeout_ms);
     if (requests_.size() > max_requests || message.targets.size() > max_targets)
         return refuse(request, PMIX_ERR_OUT_OF_RESOURCE);
     if (!makes_sense(it.order))
         return refuse(request, PMIX_ERR_BAD_PARAM);
-    auto steps = port_.steps();
+    auto steps = peers_.steps();
     for (auto &target : message.targets) {
         if (!steps.contains(target.nspace))
             it.expected.insert(target.nspace);
@@ -35,14 +47,10 @@ void SessionControl::on_request(TimePoint now, StepId step, HostIndex from, wire
     if (!it.everyone && it.expected.empty())
         return ask(now, request);
     it.calling = true;
-    std::set<Bytes> known;
-    for (const auto &[nspace, id] : steps)
-        known.insert(nspace);
-    port_.call_steps(known,
-                     [this, id = request->first, alive = std::weak_ptr(alive_)](TimePoint when, CalledSteps called) {
-                         if (!alive.expired())
-                             on_called(when, id, called);
-                     });
+    peers_.call_others([this, id = request->first, alive = std::weak_ptr(alive_)](TimePoint when, CalledSteps called) {
+        if (!alive.expired())
+            on_called(when, id, called);
+    });
 }
 
 void SessionControl::on_called(TimePoint now, std::uint64_t id, const CalledSteps &called) {
@@ -56,7 +64,7 @@ void SessionControl::on_called(TimePoint now, std::uint64_t id, const CalledStep
         if (it.everyone) {
             it.expected = called.names;
         } else {
-            auto steps = port_.steps();
+            auto steps = peers_.steps();
             for (const Bytes &nspace : it.expected) {
                 if (!steps.contains(nspace) && !called.names.contains(nspace))
                     return refuse(request, PMIX_ERR_NOT_FOUND);
@@ -66,18 +74,18 @@ void SessionControl::on_called(TimePoint now, std::uint64_t id, const CalledStep
     find(now, request);
 }
 
-void SessionControl::heard(TimePoint now, const Bytes &nspace) {
+void SessionControl::heard(TimePoint now, const SessionMember &member) {
     for (auto next = requests_.begin(); next != requests_.end();) {
         auto request = next++;
         if (request->second.phase == Phase::finding && !request->second.calling &&
-            request->second.expected.contains(nspace))
+            request->second.expected.contains(member.nspace))
             find(now, request);
     }
 }
 
 void SessionControl::find(TimePoint now, Iterator request) {
     Request &it = request->second;
-    auto steps = port_.steps();
+    auto steps = peers_.steps();
     std::erase_if(it.expected, [&](const Bytes &nspace) { return steps.contains(nspace); });
     if (it.expected.empty())
         return ask(now, request);
@@ -92,7 +100,7 @@ void SessionControl::find(TimePoint now, Iterator request) {
 void SessionControl::ask(TimePoint now, Iterator request) {
     Request &it = request->second;
     it.phase = Phase::asking;
-    auto steps = port_.steps();
+    auto steps = peers_.steps();
     if (it.everyone) {
         for (const auto &[nspace, step] : steps) {
             if (nspace != it.order.nspace)
@@ -122,12 +130,12 @@ bool SessionControl::send(TimePoint now, Iterator request, Part &part) {
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(it.deadline - now).count();
     message.timeout_ms = static_cast<std::uint32_t>(std::clamp<long long>(left, 0, UINT32_MAX));
     auto payload = share(wire::encode(message));
-    auto hosts = port_.hosts_of(part.step);
+    auto hosts = peers_.hosts_of(part.step);
     if (std::find(hosts.begin(), hosts.end(), part.host) != hosts.end())
         hosts.insert(hosts.begin(), part.host);
     for (HostIndex host : hosts) {
         part.host = host;
-        if (port_.send(part.step, host, wire::ControlPart::type, payload))
+        if (peers_.send(part.step, host, wire::ControlPart::type, payload))
             return true;
     }
     return false;
@@ -157,7 +165,7 @@ void SessionControl::on_reply(TimePoint now, StepId step, HostIndex from, const 
     if (request == requests_.end())
         return; // its time was up
     Request &it = request->second;
-    auto found = it.parts.find(port_.nspace_of(step));
+    auto found = it.parts.find(peers_.nspace_of(step));
     if (found == it.parts.end())
         return;
     Part &part = found->second;
@@ -212,13 +220,14 @@ template <typename Condition> void SessionControl::parts_gone(TimePoint now, Con
     }
 }
 
-void SessionControl::on_host_gone(TimePoint now, StepId step, HostIndex host, bool lost) {
-    std::erase_if(requests_, [&](const auto &entry) { return entry.second.step == step && entry.second.host == host; });
+void SessionControl::on_host_gone(TimePoint now, const SessionMember &gone, bool lost) {
+    std::erase_if(requests_,
+                  [&](const auto &entry) { return entry.second.step == gone.step && entry.second.host == gone.host; });
     parts_gone(
-        now, [&](const Part &part) { return part.step == step && part.host == host; }, lost);
+        now, [&](const Part &part) { return part.step == gone.step && part.host == gone.host; }, lost);
 }
 
-void SessionControl::on_step_gone(TimePoint now, StepId step) {
+void SessionControl::on_step_gone(TimePoint now, StepId step, const Bytes &) {
     std::erase_if(requests_, [&](const auto &entry) { return entry.second.step == step; });
     parts_gone(
         now, [&](const Part &part) { return part.step == step; }, true);
@@ -239,7 +248,7 @@ void SessionControl::refuse(Iterator request, std::int32_t status) {
 void SessionControl::finish(Iterator request) {
     const Request &it = request->second;
     wire::ControlReply reply{it.id, it.outcome};
-    port_.send(it.step, it.host, wire::ControlReply::type, share(wire::encode(reply)));
+    peers_.send(it.step, it.host, reply);
     requests_.erase(request);
 }
 

@@ -1,5 +1,5 @@
 // PMIx_Job_control between the steps of a session, in the session. Pure: messages and time in, messages
-// out; what it needs of its surroundings is the port.
+// out; what it needs of its surroundings is SessionPeers.
 //
 // A request goes through three phases. All steps that it names are found: one that has not come to the session is
 // called, and waited for a while. Then one host of each is asked whether it has such processes; a no refuses all of
@@ -10,51 +10,34 @@
 // told to kill its whole job has done so; else its processes had ended, or are lost with it.
 #pragma once
 
-#include "common/base/bytes.h"
-#include "common/job/job_map.h"
-#include "common/loop/event_loop.h"
 #include "common/wire/control_messages.h"
-#include "server-glue/rm/invitation_stream.h"
+#include "server-glue/session/session_service.h"
 
-#include <map>
 #include <memory>
-#include <set>
 
 namespace pmixhost {
 
-class SessionControlPort {
+class SessionControl final : public SessionService {
   public:
-    using StepId = std::uint64_t;
-    virtual ~SessionControlPort() = default;
-    virtual std::map<Bytes, StepId> steps() = 0; // that have a connection, by namespace
-    virtual Bytes nspace_of(StepId step) = 0;
-    virtual std::vector<HostIndex> hosts_of(StepId step) = 0; // that have a connection
-    // False when there is no connection with that host.
-    virtual bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload) = 0;
-    // See InvitationSource::call_steps.
-    virtual void call_steps(const std::set<Bytes> &known, std::function<void(TimePoint now, CalledSteps)> done) = 0;
-};
-
-class SessionControl {
-  public:
-    using StepId = SessionControlPort::StepId;
+    using StepId = SessionPeers::StepId;
     static constexpr std::size_t max_requests = 10'000;
     static constexpr std::size_t max_targets = 4096; // namespaces of one
     // How long to wait for steps that were called, or that come by themselves.
     static constexpr Duration grace = std::chrono::seconds(5);
 
-    explicit SessionControl(SessionControlPort &port) : port_(port) {}
+    explicit SessionControl(SessionPeers &peers) : peers_(peers) {}
 
-    // The step of that namespace has said something, whatever it was.
-    void heard(TimePoint now, const Bytes &nspace);
     void on_request(TimePoint now, StepId step, HostIndex from, wire::ControlRequest message);
     void on_cancel(StepId step, HostIndex from, const wire::ControlCancel &message);
     void on_reply(TimePoint now, StepId step, HostIndex from, const wire::ControlPartReply &message);
-    // `lost`: it did not go because its processes had all ended. It has no connection any more.
-    void on_host_gone(TimePoint now, StepId step, HostIndex host, bool lost);
-    void on_step_gone(TimePoint now, StepId step);
-    TimePoint next_time() const;
-    void on_time(TimePoint now);
+
+    // SessionService
+    void take_messages(SessionMessages &messages) override;
+    void heard(TimePoint now, const SessionMember &member) override;
+    void on_host_gone(TimePoint now, const SessionMember &member, bool lost) override;
+    void on_step_gone(TimePoint now, StepId step, const Bytes &nspace) override;
+    TimePoint next_time() const override;
+    void on_time(TimePoint now) override;
 
   private:
     enum class Phase { finding, asking, doing };
@@ -93,7 +76,7 @@ class SessionControl {
     bool send(TimePoint now, Iterator request, Part &part);
     template <typename Condition> void parts_gone(TimePoint now, Condition gone, bool lost);
 
-    SessionControlPort &port_;
+    SessionPeers &peers_;
     std::map<std::uint64_t, Request> requests_;
     std::uint64_t next_id_ = 1;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -1,6 +1,8 @@
 // See session_events.h.
 #include "server-glue/events/session_events.h"
 
+#include "common/wire/session_messages.h"
+
 #include <algorithm>
 
 namespace pmixhost {
@@ -28,22 +30,34 @@ void SessionEvents::give(StepId id, Step &step) {
                                [](std::uint64_t number, const Kept &event) { return number < event.number; });
     for (; at != kept_.end(); ++at) {
         if (is_for(*at, step.nspace)) {
-            if (port_.waiting_bytes(id) + at->payload->size() > limits_.max_waiting)
-                port_.dropped(step.nspace);
-            else if (!port_.send_event(id, step.host, at->payload))
+            if (peers_.waiting_bytes(id) + at->payload->size() > limits_.max_waiting)
+                on_lost_(step.nspace);
+            else if (!peers_.send(id, step.host, wire::CrossJobEvent::type, at->payload))
                 return; // it goes on where it was, with another host
         }
         heard = at->number;
     }
 }
 
-void SessionEvents::heard(TimePoint, StepId id, const Bytes &nspace, HostIndex host) {
-    auto [at, fresh] = steps_.try_emplace(id, Step{nspace, host});
+void SessionEvents::take_messages(SessionMessages &messages) {
+    messages.on<wire::CrossJobEvent>([this](TimePoint now, const SessionMember &from, wire::CrossJobEvent event,
+                                            const SharedBytes &) { on_event(now, from.step, std::move(event)); });
+    // It is enough that it has been heard.
+    messages.on<wire::SubscribeEvents>(
+        [](TimePoint, const SessionMember &, const wire::SubscribeEvents &, const SharedBytes &) {});
+}
+
+void SessionEvents::appoint(StepId id, HostIndex host) {
+    peers_.send(id, host, wire::StepDelegate{});
+}
+
+void SessionEvents::heard(TimePoint, const SessionMember &member) {
+    auto [at, fresh] = steps_.try_emplace(member.step, Step{member.nspace, member.host});
     if (!fresh && at->second.host != no_host)
         return;
-    at->second.host = host;
-    port_.appoint(id, host);
-    give(id, at->second);
+    at->second.host = member.host;
+    appoint(member.step, member.host);
+    give(member.step, at->second);
 }
 
 void SessionEvents::on_event(TimePoint now, StepId id, wire::CrossJobEvent event) {
@@ -92,19 +106,20 @@ void SessionEvents::disconnected(const Bytes &one, const Bytes &other) {
         related_.erase(found);
 }
 
-void SessionEvents::on_host_gone(StepId id, HostIndex host, const std::vector<HostIndex> &others) {
-    auto found = steps_.find(id);
-    if (found == steps_.end() || found->second.host != host)
+void SessionEvents::on_host_gone(TimePoint, const SessionMember &member, bool) {
+    auto found = steps_.find(member.step);
+    if (found == steps_.end() || found->second.host != member.host)
         return;
-    auto next = std::find_if(others.begin(), others.end(), [host](HostIndex one) { return one != host; });
+    auto others = peers_.hosts_of(member.step);
+    auto next = std::find_if(others.begin(), others.end(), [&](HostIndex one) { return one != member.host; });
     found->second.host = next == others.end() ? no_host : *next; // another one may just be connecting
     if (next == others.end())
         return;
-    port_.appoint(id, *next);
-    give(id, found->second);
+    appoint(member.step, *next);
+    give(member.step, found->second);
 }
 
-void SessionEvents::on_step_gone(TimePoint now, StepId id) {
+void SessionEvents::on_step_gone(TimePoint now, StepId id, const Bytes &) {
     auto found = steps_.find(id);
     if (found == steps_.end())
         return;
@@ -153,7 +168,7 @@ void SessionEvents::on_time(TimePoint now) {
     std::set<Bytes> known;
     for (const auto &[id, step] : steps_)
         known.insert(step.nspace);
-    port_.call_steps(known);
+    peers_.call_steps(known, [](TimePoint, const CalledSteps &) {});
     next_call_ = now + interval_;
     interval_ = std::min(2 * interval_, longest_interval);
 }

@@ -1,5 +1,5 @@
 // Events between the steps of an allocation, in the session. Pure: what it needs of its surroundings
-// is the port.
+// is SessionPeers.
 //
 // A host of a step sends what its processes notify for other namespaces; each other step gets it once, through one of
 // its hosts, and in the order in which it came here. That host is the first of the step that said anything. When it
@@ -17,57 +17,40 @@
 // for as long as events are.
 #pragma once
 
-#include "common/base/bytes.h"
-#include "common/job/job_map.h"
-#include "common/loop/event_loop.h"
 #include "common/wire/event_messages.h"
 #include "server-glue/core/recent_names.h"
+#include "server-glue/session/session_service.h"
 
 #include <deque>
-#include <map>
-#include <set>
 
 namespace pmixhost {
 
-class SessionEventsPort {
+class SessionEvents final : public SessionService {
   public:
-    using StepId = std::uint64_t;
-    virtual ~SessionEventsPort() = default;
-    // False when there is no connection with that host.
-    virtual bool send_event(StepId step, HostIndex host, SharedBytes payload) = 0;
-    // That host hears for its step from now on, and speaks for it.
-    virtual void appoint(StepId step, HostIndex host) = 0;
-    virtual std::size_t waiting_bytes(StepId step) = 0;
-    // Calls the steps that run and are none of these namespaces (session_call).
-    virtual void call_steps(const std::set<Bytes> &known) = 0;
-    // That namespace has lost events.
-    virtual void dropped(const Bytes &nspace) = 0;
-};
-
-class SessionEvents {
-  public:
-    using StepId = SessionEventsPort::StepId;
+    using StepId = SessionPeers::StepId;
     struct Limits {
         std::size_t count = 512;
         std::uint64_t bytes = 16ull << 20;
         Duration time = std::chrono::seconds(120);
         std::uint64_t max_waiting = 64ull << 20;
     };
-    SessionEvents(SessionEventsPort &port, Limits limits) : port_(port), limits_(limits) {}
+    // `on_lost` is told of each event that a namespace has lost.
+    SessionEvents(SessionPeers &peers, Limits limits, std::function<void(const Bytes &nspace)> on_lost)
+        : peers_(peers), limits_(limits), on_lost_(std::move(on_lost)) {}
 
-    // A host of that step has said something, whatever it was.
-    void heard(TimePoint now, StepId step, const Bytes &nspace, HostIndex host);
     void on_event(TimePoint now, StepId step, wire::CrossJobEvent event);
     // These namespaces have connected (PMIx_Connect), or are no longer.
     void connected(const Bytes &one, const Bytes &other) { related_[one].insert(other); }
     void disconnected(const Bytes &one, const Bytes &other);
-    // `others`: the hosts of that step which are still there.
-    void on_host_gone(StepId step, HostIndex host, const std::vector<HostIndex> &others);
-    void on_step_gone(TimePoint now, StepId step);
 
-    bool empty() const { return kept_.empty(); }
-    TimePoint next_time() const;
-    void on_time(TimePoint now);
+    // SessionService
+    void take_messages(SessionMessages &messages) override;
+    void heard(TimePoint now, const SessionMember &member) override;
+    void on_host_gone(TimePoint now, const SessionMember &member, bool lost) override;
+    void on_step_gone(TimePoint now, StepId step, const Bytes &nspace) override;
+    TimePoint next_time() const override;
+    void on_time(TimePoint now) override;
+    bool idle() const override { return kept_.empty(); }
 
   private:
     struct Kept {
@@ -83,12 +66,15 @@ class SessionEvents {
     };
     bool is_for(const Kept &event, const Bytes &nspace) const;
     bool is_here(const Bytes &nspace) const;
+    // That host hears for its step from now on, and speaks for it.
+    void appoint(StepId step, HostIndex host);
     void give(StepId id, Step &step);
     void forget_old(TimePoint now);
     void forget_gone(TimePoint now);
 
-    SessionEventsPort &port_;
+    SessionPeers &peers_;
     Limits limits_;
+    std::function<void(const Bytes &nspace)> on_lost_;
     std::map<StepId, Step> steps_;
     // How far each namespace has heard; for those that have gone, while it matters.
     std::map<Bytes, std::uint64_t> heard_;

@@ -46,7 +46,7 @@ struct Daemon final : JobControlPort, CrossJobControlPort {
 };
 
 // Steps are numbered from 1; each has one host.
-struct World final : SessionControlPort {
+struct World final : SessionPeers {
     std::map<StepId, std::unique_ptr<Daemon>> daemons;
     std::set<StepId> here; // has a connection
     std::set<StepId> deaf; // hears nothing that the session says
@@ -63,17 +63,20 @@ struct World final : SessionControlPort {
             here.insert(id);
         }
     }
-    Daemon &at(StepId step) { return *daemons.at(step); }
-    std::map<Bytes, StepId> steps() override {
+    Daemon &at(StepId step) const { return *daemons.at(step); }
+    std::map<Bytes, StepId> steps() const override {
         std::map<Bytes, StepId> all;
         for (StepId step : here)
             all.emplace(at(step).nspace, step);
         return all;
     }
-    Bytes nspace_of(StepId step) override { return at(step).nspace; }
-    std::vector<HostIndex> hosts_of(StepId step) override {
+    StepId step_of(const Bytes &nspace) const override { return steps().at(nspace); }
+    Bytes nspace_of(StepId step) const override { return at(step).nspace; }
+    std::size_t waiting_bytes(StepId) const override { return 0; }
+    std::vector<HostIndex> hosts_of(StepId step) const override {
         return here.contains(step) ? std::vector<HostIndex>{0} : std::vector<HostIndex>{};
     }
+    using SessionPeers::send;
     bool send(StepId step, HostIndex, std::uint8_t type, SharedBytes payload) override {
         if (!here.contains(step))
             return false;
@@ -112,13 +115,13 @@ struct World final : SessionControlPort {
     }
     void come(StepId step) {
         here.insert(step);
-        session.heard(now, at(step).nspace);
+        session.heard(now, {step, 0, at(step).nspace});
         exchange();
     }
     void leave(StepId step, bool lost) {
         here.erase(step);
-        session.on_host_gone(now, step, 0, lost);
-        session.on_step_gone(now, step);
+        session.on_host_gone(now, {step, 0, at(step).nspace}, lost);
+        session.on_step_gone(now, step, at(step).nspace);
         exchange();
     }
     void pass(Duration time) {

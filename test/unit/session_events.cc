@@ -1,48 +1,52 @@
 // Events between the steps of an allocation, as the session hands them on.
 #include "server-glue/events/session_events.h"
 
-#include "test/unit/check.h"
+#include "common/wire/session_messages.h"
+#include "test/unit/fake_session.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
 
 namespace {
 
-struct Session final : SessionEventsPort {
+struct Session final : FakeSession {
     struct Got {
         StepId step;
         HostIndex host;
         int code;
     };
     std::vector<Got> got;
-    std::set<std::pair<StepId, HostIndex>> broken;
-    std::map<StepId, std::size_t> waiting;
-    std::vector<std::set<Bytes>> calls;
+    std::vector<std::pair<StepId, HostIndex>> appointed;
     int drops = 0;
-    TimePoint now = TimePoint() + 1000s;
     SessionEvents events;
 
-    explicit Session(SessionEvents::Limits limits = {}) : events(*this, limits) {}
-    bool send_event(StepId step, HostIndex host, SharedBytes payload) override {
+    explicit Session(SessionEvents::Limits limits = {}) : events(*this, limits, [this](const Bytes &) { ++drops; }) {}
+    using SessionPeers::send;
+    bool send(StepId step, HostIndex host, std::uint8_t type, SharedBytes payload) override {
         if (broken.contains({step, host}))
             return false;
-        got.push_back({step, host, wire::decode<wire::CrossJobEvent>(*payload)->status});
+        if (type == wire::StepDelegate::type)
+            appointed.push_back({step, host});
+        else
+            got.push_back({step, host, wire::decode<wire::CrossJobEvent>(*payload)->status});
         return true;
     }
-    void appoint(StepId step, HostIndex host) override { appointed.push_back({step, host}); }
-    std::vector<std::pair<StepId, HostIndex>> appointed;
-    std::size_t waiting_bytes(StepId step) override { return waiting[step]; }
-    void call_steps(const std::set<Bytes> &known) override { calls.push_back(known); }
-    void dropped(const Bytes &) override { ++drops; }
 
-    void heard(StepId step, HostIndex host = 0) { events.heard(now, step, name(step), host); }
+    void heard(StepId step, HostIndex host = 0) { events.heard(now, {step, host, name(step)}); }
+    void comes_again(StepId step, StepId as, HostIndex host) { events.heard(now, {as, host, name(step)}); }
+    void host_gone(StepId step, HostIndex host, std::vector<HostIndex> others) {
+        connected[step] = {name(step), std::move(others)};
+        events.on_host_gone(now, {step, host, name(step)}, true);
+    }
+    void step_gone(StepId step) { events.on_step_gone(now, step, name(step)); }
+    void pass(Duration time) { FakeSession::pass(events, time); }
     void notify(StepId step, int code, std::vector<Bytes> nspaces = {}, bool related = false, Bytes once = {}) {
         wire::CrossJobEvent event;
         event.status = code;
         event.nspaces = std::move(nspaces);
         event.related = related;
         event.once = std::move(once);
-        events.heard(now, step, name(step), 0);
+        heard(step);
         events.on_event(now, step, event);
     }
     static Bytes name(StepId step) { return "step" + std::to_string(step); }
@@ -53,14 +57,6 @@ struct Session final : SessionEventsPort {
                 codes.push_back(one.code);
         }
         return codes;
-    }
-    void pass(Duration time) { // as a timer does
-        TimePoint end = now + time;
-        while (events.next_time() <= end) {
-            now = std::max(now, events.next_time());
-            events.on_time(now);
-        }
-        now = end;
     }
 };
 
@@ -89,14 +85,14 @@ void a_step_that_comes_later_gets_what_is_kept(void **) {
         session.notify(1, code);
     session.heard(2);
     assert_true(session.of(2) == (Codes{2, 3, 4}));
-    session.events.on_step_gone(session.now, 2);
+    session.step_gone(2);
     session.notify(1, 5);
-    session.heard(9);                                           // another one
-    session.events.heard(session.now, 12, Session::name(2), 0); // the same one, come again
+    session.heard(9);              // another one
+    session.comes_again(2, 12, 0); // the same one, come again
     assert_true(session.of(9) == (Codes{3, 4, 5}));
     assert_true(session.of(12) == (Codes{5}));
     session.pass(121s);
-    assert_true(session.events.empty());
+    assert_true(session.events.idle());
     session.heard(10);
     assert_true(session.of(10).empty());
     assert_true(session.events.next_time() == TimePoint::max());
@@ -109,7 +105,7 @@ void steps_are_called_while_something_is_kept(void **) {
     assert_true(session.calls.empty()); // nothing to say
     session.notify(1, 1);
     assert_int_equal(session.calls.size(), 1);
-    assert_true(session.calls[0] == (std::set<Bytes>{"step1"}));
+    assert_true(session.calls[0].first == (std::set<Bytes>{"step1"}));
     for (int i = 0; i < 10'000; ++i)
         session.notify(1, 2);
     assert_int_equal(session.calls.size(), 1); // a storm is no reason
@@ -155,9 +151,9 @@ void the_next_host_hears_for_its_step(void **) {
     session.broken = {{1, 4}};
     session.notify(2, 2);
     session.notify(2, 3);
-    session.events.on_host_gone(1, 5, {4});
+    session.host_gone(1, 5, {4});
     assert_true(session.of(1) == (Codes{1}));
-    session.events.on_host_gone(1, 4, {4, 6});
+    session.host_gone(1, 4, {4, 6});
     assert_true(session.of(1) == (Codes{1, 2, 3}));
     assert_int_equal(session.got.back().host, 6);
     session.notify(2, 4);
@@ -168,7 +164,7 @@ void the_next_host_hears_for_its_step(void **) {
 
     // None is left, but one is just connecting.
     session.broken.insert({1, 6});
-    session.events.on_host_gone(1, 6, {});
+    session.host_gone(1, 6, {});
     session.notify(2, 5);
     session.heard(1, 7);
     assert_true(session.of(1) == (Codes{1, 2, 3, 4, 5}));
@@ -196,7 +192,7 @@ void only_those_who_are_connected(void **) {
     for (int step : {1, 2, 3})
         session.heard(step);
     session.notify(1, 1, {}, true, "a");
-    assert_true(session.got.empty() && session.events.empty());
+    assert_true(session.got.empty() && session.events.idle());
     session.events.connected("step1", "step2");
     session.events.connected("step2", "step1");
     session.notify(1, 2, {}, true, "b");
@@ -217,8 +213,8 @@ void a_step_that_comes_again_is_still_connected(void **) {
     session.heard(2);
     session.events.connected("step1", "step2");
     session.events.connected("step2", "step1");
-    session.events.on_step_gone(session.now, 1);
-    session.events.heard(session.now, 11, Session::name(1), 1);
+    session.step_gone(1);
+    session.comes_again(1, 11, 1);
     wire::CrossJobEvent event;
     event.status = 1;
     event.related = 1;
@@ -229,16 +225,16 @@ void a_step_that_comes_again_is_still_connected(void **) {
     // It is remembered as long as events are, and not while it is there.
     session.now += 1000s;
     session.heard(3);
-    session.events.on_step_gone(session.now, 3);
+    session.step_gone(3);
     session.notify(2, 3, {}, true);
     assert_true(session.of(11) == (Codes{2, 3}));
-    session.events.on_step_gone(session.now, 11);
+    session.step_gone(11);
     session.now += 121s;
     session.events.connected("step3", "step2");
     session.heard(4);
     session.events.connected("step4", "step2");
-    session.events.on_step_gone(session.now, 4);
-    session.events.heard(session.now, 12, Session::name(1), 1);
+    session.step_gone(4);
+    session.comes_again(1, 12, 1);
     auto before = session.got.size();
     session.events.on_event(session.now, 12, event);
     session.notify(2, 4, {}, true);

@@ -1,0 +1,88 @@
+// See session_publish.h.
+#include "server-glue/publish/session_publish.h"
+
+#include "common/wire/session_messages.h"
+
+namespace pmixhost {
+
+SessionPublish::SessionPublish(SessionPeers &peers, std::uint64_t max_bytes)
+    : peers_(peers), store_({max_bytes}, [this](std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
+          answer_lookup(id, status, std::move(found));
+      }) {}
+
+void SessionPublish::take_messages(SessionMessages &messages) {
+    messages.on<wire::PublishRequest>(
+        [this](TimePoint, const SessionMember &from, const wire::PublishRequest &message, const SharedBytes &) {
+            Host host{from.step, from.host};
+            host_names_[host] = message.host;
+            reply({host, message.id},
+                  store_.publish({from.nspace, message.rank, message.host, message.uid, message.gid}, message), {});
+        });
+    messages.on<wire::LookupRequest>([this](TimePoint now, const SessionMember &from,
+                                            const wire::LookupRequest &message,
+                                            const SharedBytes &) { look_up(now, from, message); });
+    messages.on<wire::UnpublishRequest>(
+        [this](TimePoint, const SessionMember &from, const wire::UnpublishRequest &message, const SharedBytes &) {
+            reply({{from.step, from.host}, message.id}, store_.unpublish({from.nspace, message.rank, {}}, message), {});
+        });
+    messages.on<wire::ProcessesEnded>(
+        [this](TimePoint, const SessionMember &from, const wire::ProcessesEnded &message, const SharedBytes &) {
+            store_.on_processes_ended(from.nspace, message.ranks);
+        });
+}
+
+void SessionPublish::look_up(TimePoint now, const SessionMember &from, const wire::LookupRequest &message) {
+    TimePoint deadline =
+        message.timeout_ms == 0 ? TimePoint::max() : now + std::chrono::milliseconds(message.timeout_ms);
+    Host host{from.step, from.host};
+    std::uint64_t id = next_id_++;
+    host_names_[host] = message.host;
+    asking_[host].insert(id);
+    askers_.emplace(id, Asker{host, message.id});
+    store_.lookup(id, {from.nspace, message.rank, message.host, message.uid}, message, deadline);
+}
+
+void SessionPublish::answer_lookup(std::uint64_t id, std::int32_t status, std::vector<wire::Found> found) {
+    auto node = askers_.extract(id);
+    if (!node)
+        return;
+    auto of_host = asking_.find(node.mapped().host);
+    of_host->second.erase(id);
+    if (of_host->second.empty())
+        asking_.erase(of_host);
+    reply(node.mapped(), status, std::move(found));
+}
+
+void SessionPublish::reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found) {
+    peers_.send(asker.host.first, asker.host.second, wire::DataReply{asker.id, status, std::move(found)});
+}
+
+// Whether it left or was lost, no more of its processes will be heard of.
+void SessionPublish::on_host_gone(TimePoint, const SessionMember &member, bool) {
+    Host host{member.step, member.host};
+    forget_askers(host);
+    if (auto name = host_names_.extract(host))
+        store_.on_host_ended(member.nspace, name.mapped());
+}
+
+void SessionPublish::on_step_gone(TimePoint, SessionPeers::StepId step, const Bytes &nspace) {
+    store_.on_nspace_ended(nspace);
+    // Of hosts that went with the last one nothing was heard.
+    for (auto at = asking_.lower_bound({step, 0}); at != asking_.end() && at->first.first == step;) {
+        Host host = at++->first;
+        forget_askers(host);
+    }
+    std::erase_if(host_names_, [step](const auto &entry) { return entry.first.first == step; });
+}
+
+void SessionPublish::forget_askers(const Host &host) {
+    auto node = asking_.extract(host);
+    if (!node)
+        return;
+    for (std::uint64_t id : node.mapped()) {
+        store_.cancel(id);
+        askers_.erase(id);
+    }
+}
+
+} // namespace pmixhost

@@ -1,0 +1,42 @@
+// The session's part of PMIx_Publish, PMIx_Lookup and PMIx_Unpublish: keeps what the steps of the allocation publish
+// (data_store.h), answers their hosts, and tells the store which processes have ended.
+#pragma once
+
+#include "server-glue/publish/data_store.h"
+#include "server-glue/session/session_service.h"
+
+namespace pmixhost {
+
+class SessionPublish final : public SessionService {
+  public:
+    // `peers` must outlive this. `max_bytes`: keys and values, of all.
+    SessionPublish(SessionPeers &peers, std::uint64_t max_bytes);
+
+    // SessionService
+    void take_messages(SessionMessages &messages) override;
+    TimePoint next_time() const override { return store_.next_time(); }
+    void on_time(TimePoint now) override { store_.on_time(now); }
+    void on_host_gone(TimePoint now, const SessionMember &member, bool lost) override;
+    void on_step_gone(TimePoint now, SessionPeers::StepId step, const Bytes &nspace) override;
+    bool idle() const override { return store_.bytes() == 0; }
+
+  private:
+    using Host = std::pair<SessionPeers::StepId, HostIndex>;
+    struct Asker {
+        Host host;
+        std::uint64_t id; // of the asker's own
+    };
+    void look_up(TimePoint now, const SessionMember &from, const wire::LookupRequest &message);
+    void reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found);
+    void answer_lookup(std::uint64_t id, std::int32_t status, std::vector<wire::Found> found);
+    void forget_askers(const Host &host);
+
+    SessionPeers &peers_;
+    DataStore store_;
+    std::map<std::uint64_t, Asker> askers_;          // of lookups, by our id
+    std::map<Host, std::set<std::uint64_t>> asking_; // the same by host
+    std::map<Host, Bytes> host_names_;               // of those that publish or look up
+    std::uint64_t next_id_ = 1;
+};
+
+} // namespace pmixhost

@@ -1,0 +1,127 @@
+// Published data as the session keeps them for steps: who asked has the answer, and what was published goes with its
+// publisher.
+#include "server-glue/publish/session_publish.h"
+
+#include "common/wire/session_messages.h"
+#include "test/unit/fake_session.h"
+
+#include <pmix_common.h>
+
+using namespace pmixhost;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Session final : FakeSession {
+    SessionPublish service{*this, 1 << 20};
+    Session() {
+        connected = {{1, {"a", {0, 1}}}, {2, {"b", {0, 1}}}};
+        service.take_messages(messages);
+    }
+    static Bytes name(HostIndex host) { return "n" + std::to_string(host); }
+    void publishes(HostIndex host, const Bytes &key, std::uint8_t persistence = PMIX_PERSIST_INDEF) {
+        wire::PublishRequest request;
+        request.id = 9;
+        request.rank = host;
+        request.host = name(host);
+        request.range = PMIX_RANGE_SESSION;
+        request.persistence = persistence;
+        request.data.push_back({key, "value"});
+        says(service, 1, host, request);
+    }
+    void looks_up(std::uint64_t id, HostIndex host, const Bytes &key, std::int32_t wait, std::uint32_t timeout_ms = 0) {
+        wire::LookupRequest request;
+        request.id = id;
+        request.host = name(host);
+        request.range = PMIX_RANGE_SESSION;
+        request.keys = {key};
+        request.wait = wait;
+        request.timeout_ms = timeout_ms;
+        says(service, 2, host, request);
+    }
+    std::int32_t answer(std::uint64_t id, StepId step, HostIndex host) const {
+        auto reply = last<wire::DataReply>();
+        assert_int_equal(reply.id, id);
+        assert_int_equal(sent.back().step, step);
+        assert_int_equal(sent.back().host, host);
+        return reply.status;
+    }
+};
+
+void who_asked_has_the_answer(void **) {
+    Session session;
+    session.looks_up(5, 1, "key", 0);
+    assert_true(session.sent.empty()); // it waits
+    session.looks_up(6, 0, "key", -1);
+    assert_int_equal(session.answer(6, 2, 0), PMIX_ERR_NOT_FOUND);
+    session.publishes(1, "key");
+    assert_int_equal(session.sent.size(), 3);
+    assert_int_equal(session.answer(9, 1, 1), PMIX_SUCCESS);
+    auto found = wire::decode<wire::DataReply>(*session.sent[1].payload);
+    assert_int_equal(found->id, 5);
+    assert_int_equal(session.sent[1].host, 1);
+    assert_false(session.service.idle());
+    wire::UnpublishRequest back;
+    back.id = 10;
+    back.rank = 1;
+    back.range = PMIX_RANGE_UNDEF;
+    session.says(session.service, 1, 1, back);
+    assert_int_equal(session.answer(10, 1, 1), PMIX_SUCCESS);
+    assert_true(session.service.idle());
+}
+
+void who_waits_has_a_time(void **) {
+    Session session;
+    session.looks_up(5, 1, "key", 0, 2000);
+    session.pass(session.service, 3s);
+    assert_int_equal(session.answer(5, 2, 1), PMIX_ERR_TIMEOUT);
+    session.publishes(0, "key");
+    assert_int_equal(session.sent.size(), 2); // it is not answered again
+}
+
+void askers_that_have_gone_are_forgotten(void **) {
+    Session session;
+    session.looks_up(5, 0, "key", 0);
+    session.looks_up(6, 1, "key", 0);
+    session.host_goes(session.service, 2, 0);
+    session.service.on_step_gone(session.now, 2, "b"); // the other one goes with its step
+    session.publishes(0, "key");
+    assert_int_equal(session.sent.size(), 1);
+}
+
+void what_is_published_goes_with_its_publisher(void **) {
+    Session session;
+    session.publishes(0, "of a process", PMIX_PERSIST_PROC);
+    session.publishes(1, "of another host", PMIX_PERSIST_PROC);
+    session.publishes(1, "of the job", PMIX_PERSIST_APP);
+    session.publishes(1, "of the session", PMIX_PERSIST_SESSION);
+    wire::ProcessesEnded ended;
+    ended.ranks.push_back({0, 0});
+    session.says(session.service, 1, 0, ended);
+    session.looks_up(1, 0, "of a process", -1);
+    assert_int_equal(session.answer(1, 2, 0), PMIX_ERR_NOT_FOUND);
+    session.looks_up(2, 0, "of another host", -1);
+    assert_int_equal(session.answer(2, 2, 0), PMIX_SUCCESS);
+    session.host_goes(session.service, 1, 1);
+    session.looks_up(3, 0, "of another host", -1);
+    assert_int_equal(session.answer(3, 2, 0), PMIX_ERR_NOT_FOUND);
+    session.looks_up(4, 0, "of the job", -1);
+    assert_int_equal(session.answer(4, 2, 0), PMIX_SUCCESS);
+    session.host_goes(session.service, 1, 0);
+    session.looks_up(5, 0, "of the job", -1);
+    assert_int_equal(session.answer(5, 2, 0), PMIX_ERR_NOT_FOUND);
+    session.looks_up(6, 0, "of the session", -1);
+    assert_int_equal(session.answer(6, 2, 0), PMIX_SUCCESS);
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(who_asked_has_the_answer),
+        cmocka_unit_test(who_waits_has_a_time),
+        cmocka_unit_test(askers_that_have_gone_are_forgotten),
+        cmocka_unit_test(what_is_published_goes_with_its_publisher),
+    };
+    return cmocka_run_group_tests_name("session publish", tests, nullptr, nullptr);
+}
