@@ -34,9 +34,10 @@ class StepCollectives final : public StepService, private CollectivePort {
     Result<std::vector<HostIndex>> hosts_of(const Signature &signature) override;
     bool waits_for(const Bytes &nspace) const { return collectives_.waits_for(nspace); }
     // Signatures of which children have yet to take a result.
-    std::size_t handing_down() const { return collectives_.handing_down(); }
+    // Children that have yet to get pieces of a large result from each other need this host where one of them goes.
+    bool has_unsent() override { return collectives_.handing_down() > 0; }
     // Answers what is under way: the end of the process is near.
-    void drop_all() { collectives_.drop_all(); }
+    void drop_all() override { collectives_.drop_all(); }
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;

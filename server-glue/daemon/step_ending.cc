@@ -1,7 +1,10 @@
 // See step_ending.h.
 #include "server-glue/daemon/step_ending.h"
 
+#include "server-glue/daemon/supervisor.h"
 #include "server-glue/library/pmix_library.h"
+#include "server-glue/library/upcall_handlers.h"
+#include "server-glue/tasks/client_asks.h"
 
 #include <pmix_common.h>
 
@@ -12,6 +15,21 @@ static constexpr auto sending_patience = std::chrono::seconds(5);
 static constexpr auto connecting_patience = std::chrono::seconds(1); // of that
 // How long it waits for files to be removed when the file system does not answer.
 static constexpr auto cleaning_patience = std::chrono::seconds(30);
+// For output that is held, once the RM's own process has ended: less than plugins wait for their daemon.
+static constexpr Duration output_patience = std::chrono::seconds(20);
+
+void StepEnding::take_asks(UpcallHandlers &handlers) {
+    handlers.on<ClientConnectedAsk>([this](ClientConnectedAsk ask) {
+        if (ask.client.nspace == context_.step.nspace)
+            context_.tasks->client_connected(ask.client.rank);
+        ask.reply(PMIX_SUCCESS);
+    });
+    handlers.on<ClientFinalizedAsk>([this](ClientFinalizedAsk ask) {
+        if (ask.client.nspace != context_.step.nspace || !context_.tasks->client_finalized(ask.client.rank))
+            return ask.reply(PMIX_SUCCESS);
+        last_client_finalized(std::move(ask.reply));
+    });
+}
 
 void StepEnding::end(Result<void> result) {
     if (context_.ending)
@@ -19,7 +37,8 @@ void StepEnding::end(Result<void> result) {
     context_.ending = true;
     if (!result && page_)
         page_->fail(result.failure().text);
-    services_.spawn.on_step_over(!context_.live_on && (!result || context_.tasks->any_ended_badly()));
+    bool badly = !context_.live_on && (!result || context_.tasks->any_ended_badly());
+    context_.tell_services([badly](StepService &each) { each.on_leaving(badly); });
     // What the processes of this host had posted was handed over before they ended; what is kept for other hosts
     // perhaps was not.
     if (!result || services_.handing_over.heirs().all_kept().empty())
@@ -30,7 +49,9 @@ void StepEnding::end(Result<void> result) {
 void StepEnding::end_after_output(TimePoint ended) {
     // At its end a task's words are there: it takes no time to hear them.
     bool is_unheard = context_.tasks->awaits_exec_report() && context_.now() < ended + sending_patience;
-    if (!is_unheard && !services_.iof.holds_end(ended) && !services_.output_copies.holds_end(ended))
+    bool is_held = false;
+    context_.tell_services([&](StepService &each) { is_held |= each.holds_end(ended); });
+    if (!is_unheard && !is_held)
         return end({});
     output_end_ = context_.loop.after(std::chrono::milliseconds(5), [this, ended] { end_after_output(ended); });
 }
@@ -65,6 +86,29 @@ void StepEnding::last_client_finalized(StatusReply reply) {
     });
 }
 
+// An RM that ends in order has waited for the tasks before, but this daemon may hear of both at once: the
+// tasks' ends come first then, and all is well.
+void StepEnding::on_rm_gone(std::string why) {
+    rm_gone_ = context_.loop.after(dying_patience, [this, why = std::move(why)] {
+        // The RM does not wait for output that goes to tools, or to who spawned the job.
+        Duration more = holds_output() ? output_patience : Duration::zero();
+        rm_gone_ = context_.loop.after(more, [this, why] { end(error(ErrorKind::unreachable, "{}", why)); });
+    });
+}
+
+void StepEnding::on_supervisor_gone() {
+    alone_ = context_.loop.after(dying_patience, [this] {
+        if (context_.ending || context_.tasks->watch().running() == 0)
+            return;
+        if (context_.live_on)
+            return context_.log.error("the supervisor of pmixhostd was killed; nobody watches this daemon now");
+        std::string text =
+            fmt::format("the supervisor of pmixhostd on {} was killed; the step is ended", context_.host_name());
+        context_.log.error("{}", text);
+        context_.end_step({1, text});
+    });
+}
+
 bool StepEnding::on_library_stuck() {
     services_.handing_over.finish();
     if (auto stop = std::exchange(stop_cleaning_, nullptr))
@@ -75,12 +119,8 @@ bool StepEnding::on_library_stuck() {
 // Calls `then` when the mesh has nothing queued, or at `limit`.
 void StepEnding::when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then) {
     Mesh &mesh = *context_.mesh;
-    // The session may have to be started first.
     std::size_t left = mesh.unsent_bytes();
-    if (services_.events.spoke_to_session() || services_.parent_news.spoke_to_session())
-        left += mesh.queued_bytes(context_.session_peer());
-    // Children that have yet to get pieces of a large result from each other need this host where one of them goes.
-    left += services_.collectives.handing_down();
+    context_.tell_services([&left](StepService &each) { left += each.has_unsent(); });
     // For a moment, count also what the step's tree is told of the ends here, while that connection is being made.
     // Hosts that have been asked to come must be told farewell, or they would take this host for lost.
     if (context_.now() < limit - sending_patience + connecting_patience) {

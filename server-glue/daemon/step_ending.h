@@ -15,18 +15,25 @@ class StepEnding {
     StepEnding(StepContext &context, StepServices &services, StatusPage *page, std::function<void(Result<void>)> on_end)
         : context_(context), services_(services), page_(page), on_end_(std::move(on_end)) {}
 
+    // Takes what clients say at their beginning and end.
+    void take_asks(UpcallHandlers &handlers);
     // The first call counts. A failure's text goes to the status page.
     void end(Result<void> result);
     // All tasks of this host have ended: ends when what they wrote has gone out.
     void end_after_output(TimePoint ended);
-    bool holds_output() const { return static_cast<bool>(output_end_) && !context_.ending; }
-    // The last client of this host is in PMIx_Finalize and goes on with the answer. It gets the answer only when
-    // everything is out, for the RM may kill this daemon as soon as its tasks have ended.
-    void last_client_finalized(StatusReply reply);
+    // The RM's own process on this host has ended.
+    void on_rm_gone(std::string why);
+    // The supervisor has ended, which nobody but an RM that ends everything should have done: if tasks
+    // still run a moment later, the step is ended with a line that says so.
+    void on_supervisor_gone();
     // True when this daemon leaves; it goes on without the library.
     bool on_library_stuck();
 
   private:
+    bool holds_output() const { return static_cast<bool>(output_end_) && !context_.ending; }
+    // The last client of this host is in PMIx_Finalize and goes on with the answer. It gets the answer only when
+    // everything is out, for the RM may kill this daemon as soon as its tasks have ended.
+    void last_client_finalized(StatusReply reply);
     void finish(Result<void> result);
     void when_sent(TimePoint limit, EventLoop::Handle &timer, std::function<void()> then);
 
@@ -34,7 +41,7 @@ class StepEnding {
     StepServices &services_;
     StatusPage *page_;
     std::function<void(Result<void>)> on_end_;
-    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_, output_end_;
+    EventLoop::Handle lingering_end_, cleaning_end_, lingering_finalize_, output_end_, alone_, rm_gone_;
     std::function<void()> stop_cleaning_; // while the end waits for libpmix
 };
 

@@ -1,10 +1,8 @@
 // See step_server.h.
 #include "server-glue/daemon/step_server.h"
 
-#include "server-glue/daemon/supervisor.h"
 #include "server-glue/debug/step_stops.h"
 #include "server-glue/library/pmix_library.h"
-#include "server-glue/tasks/client_asks.h"
 #include "server-glue/tasks/remedies.h"
 
 #include <algorithm>
@@ -15,8 +13,6 @@ namespace pmixhost {
 
 // An RM that has not started a task by then never will.
 static constexpr auto no_task_patience = std::chrono::minutes(10);
-// For output that is held, once the RM's own process has ended: less than plugins wait for their daemon.
-static constexpr Duration output_patience = std::chrono::seconds(20);
 // Bytes of events, notified by processes of this host, that may be under way in this daemon.
 static constexpr std::uint64_t max_event_bytes = 16ull << 20;
 
@@ -30,11 +26,7 @@ Result<std::unique_ptr<StepServer>> StepServer::create(Start start, std::functio
     if (!library_thread)
         return library_thread.failure();
     RmBackend &backend = start.backend;
-    auto stops = stops_of(backend.step(), start.settings);
-    if (stops && !start.door && !backend.step().parent && !stops->at(StopPlace::exec).empty())
-        stops =
-            error(ErrorKind::unsupported, "debug.stop: processes that this resource manager's backend starts itself "
-                                          "cannot stop at their first instruction; next: init or app");
+    auto stops = stops_of(backend.step(), start.settings, static_cast<bool>(start.door));
     if (!stops)
         return stops.failure();
     std::unique_ptr<StepServer> server(new StepServer(std::move(start), std::move(*stops), std::move(*library_thread),
@@ -76,7 +68,7 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
     context_.directory = directory_.path();
     context_.may = [this](const Process &asker, policy::Action action) { return services_.tools.may(asker, action); };
     tasks_.set_remedies(remedies_of_tasks(context_.settings, context_.step));
-    take_asks_of_clients();
+    ending_.take_asks(upcalls_.handlers);
     context_.tell_services([this](StepService &each) { each.take_asks(upcalls_.handlers); });
     before_waiting_ = context_.loop.before_waiting([this] {
         TimePoint next = TimePoint::max();
@@ -87,8 +79,8 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
 
 StepServer::~StepServer() {
     // The order matters: what waits is answered, then there are no more upcalls, then nothing that could answer one.
-    services_.collectives.drop_all();
-    services_.modex.drop_all();
+    for (auto each = context_.services.rbegin(); each != context_.services.rend(); ++each)
+        (*each)->drop_all();
     library_.stop();
 }
 
@@ -148,49 +140,9 @@ void StepServer::leave() {
     context_.backend.stop();
 }
 
-// --- clients ----------------------------------------------------------------------------------------
-
-void StepServer::take_asks_of_clients() {
-    upcalls_.handlers.on<ClientConnectedAsk>([this](ClientConnectedAsk ask) {
-        if (ask.client.nspace == context_.step.nspace)
-            tasks_.client_connected(ask.client.rank);
-        ask.reply(PMIX_SUCCESS);
-    });
-    upcalls_.handlers.on<ClientFinalizedAsk>([this](ClientFinalizedAsk ask) {
-        if (ask.client.nspace != context_.step.nspace || !tasks_.client_finalized(ask.client.rank))
-            return ask.reply(PMIX_SUCCESS);
-        ending_.last_client_finalized(std::move(ask.reply));
-    });
-}
-
-// --- what the RM says -------------------------------------------------------------------------------
-
-// An RM that ends in order has waited for the tasks before, but this daemon may hear of both at once: the
-// tasks' ends come first then, and all is well.
-void StepServer::on_rm_gone(std::string why) {
-    rm_gone_ = context_.loop.after(dying_patience, [this, why = std::move(why)] {
-        // The RM does not wait for output that goes to tools, or to who spawned the job.
-        Duration more = ending_.holds_output() ? output_patience : Duration::zero();
-        rm_gone_ = context_.loop.after(more, [this, why] { ending_.end(error(ErrorKind::unreachable, "{}", why)); });
-    });
-}
-
 void StepServer::want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) {
     tasks_.want_environment(
         rank, {std::move(done), error(ErrorKind::unreachable, "pmixhostd ended before it had an answer")});
-}
-
-void StepServer::on_supervisor_gone() {
-    alone_ = context_.loop.after(dying_patience, [this] {
-        if (context_.ending || tasks_.watch().running() == 0)
-            return;
-        if (context_.live_on)
-            return context_.log.error("the supervisor of pmixhostd was killed; nobody watches this daemon now");
-        std::string text =
-            fmt::format("the supervisor of pmixhostd on {} was killed; the step is ended", context_.host_name());
-        context_.log.error("{}", text);
-        context_.end_step({1, text});
-    });
 }
 
 } // namespace pmixhost

@@ -31,9 +31,7 @@ class StepServer final : private BackendListener {
     // which is in the status page already.
     static Result<std::unique_ptr<StepServer>> create(Start start, std::function<void(Result<void>)> on_end);
     ~StepServer();
-    // The supervisor has ended, which nobody but an RM that ends everything should have done: if tasks
-    // still run a moment later, the step is ended with a line that says so.
-    void on_supervisor_gone();
+    void on_supervisor_gone() { ending_.on_supervisor_gone(); }
     // The end of the process is near: takes back what others can see (directory, RM's sockets).
     void leave();
 
@@ -43,11 +41,9 @@ class StepServer final : private BackendListener {
     void begin();
     LocalTasks::Callbacks task_callbacks();
 
-    void take_asks_of_clients();
-
     // BackendListener
     void on_contact(std::string message) override { peers_.on_contact(message); }
-    void on_rm_gone(std::string why) override;
+    void on_rm_gone(std::string why) override { ending_.on_rm_gone(std::move(why)); }
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }
@@ -67,7 +63,6 @@ class StepServer final : private BackendListener {
     StepServices services_;
     StepEnding ending_;
     EventLoop::Handle idle_; // until the first task should have come
-    EventLoop::Handle alone_, rm_gone_;
     DeadlineTimer timer_;
     EventLoop::Handle before_waiting_;
 };

@@ -45,11 +45,11 @@ struct StepServices {
           log(context), abort(context, groups), credentials(context.loop, context.log),
           iof(context, tools, children_io), output_copies(context), debug(context, events), job_end(context, events),
           parent_news(context, events) {
-        context.services = {&session,       &sets,        &fate,         &jobs,        &handing_over, &modex,
-                            &collectives,   &connect,     &publish,      &queries,     &tools,        &desks,
-                            &events,        &group_calls, &control,      &allocations, &spawn,        &log,
-                            &abort,         &credentials, &children_io,  &iof,         &debug,        &job_end,
-                            &tool_children, &parent_news, &children_ends};
+        context.services = {&session,       &sets,        &fate,          &jobs,         &handing_over, &modex,
+                            &collectives,   &connect,     &publish,       &queries,      &tools,        &desks,
+                            &events,        &group_calls, &control,       &allocations,  &spawn,        &log,
+                            &abort,         &credentials, &children_io,   &iof,          &debug,        &job_end,
+                            &tool_children, &parent_news, &children_ends, &output_copies};
     }
 
     Children children;
@@ -78,7 +78,7 @@ struct StepServices {
     StepAbort abort;
     CredentialService credentials;
     StepIof iof;
-    OutputCopies output_copies; // hears of nothing
+    OutputCopies output_copies;
     StepDebug debug;
     JobEnd job_end;
     ParentNews parent_news;

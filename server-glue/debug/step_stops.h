@@ -8,7 +8,8 @@
 
 namespace pmixhost {
 
-// Fails with a text for the user: invalid, and not_found for a rank that is not there.
-Result<DebugStops> stops_of(const StepInfo &step, const Settings &settings);
+// Fails with a text for the user: invalid; not_found for a rank that is not there; unsupported for a stop at the first
+// instruction of tasks that the backend starts itself (`has_door`: they come through the task door).
+Result<DebugStops> stops_of(const StepInfo &step, const Settings &settings, bool has_door);
 
 } // namespace pmixhost

@@ -18,7 +18,7 @@ class ParentNews final : public StepService {
     void take_messages(StepMessages &messages) override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override;
     // What was said has to leave before this daemon does.
-    bool spoke_to_session() const { return next_id_ > 1; }
+    bool has_unsent() override { return next_id_ > 1 && context_.session_has_queued(); }
     TimePoint next_time() const override { return due_; }
     void on_time(TimePoint now) override;
 

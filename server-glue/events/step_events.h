@@ -24,7 +24,7 @@ class StepEvents final : public StepService, private EventPort {
     void report_ends() { ends_.report_all(); }
     LibraryEvents &to_library() { return to_library_; }
     // Has anything been sent to other jobs?
-    bool spoke_to_session() const { return to_session_; }
+    bool has_unsent() override { return to_session_ && context_.session_has_queued(); }
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;

@@ -10,7 +10,7 @@
 
 namespace pmixhost {
 
-class OutputCopies {
+class OutputCopies final : public StepService {
   public:
     // How long the daemon stays for them when its tasks have ended: that long it is nobody's fault if a reader is slow.
     static constexpr Duration patience = std::chrono::seconds(20);
@@ -19,8 +19,7 @@ class OutputCopies {
 
     // Fails as posix_spawn(3): then nobody reads what the task writes.
     Result<void> start(Rank rank, OutputCopy copy);
-    // All tasks of this host have ended at that time: does one still copy?
-    bool holds_end(TimePoint ended) const { return !running_.empty() && context_.now() < ended + patience; }
+    bool holds_end(TimePoint ended) override { return !running_.empty() && context_.now() < ended + patience; }
 
   private:
     struct Running {

@@ -34,7 +34,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     }
     void take_streams(Rank rank, TaskDescriptors descriptors);
     // All tasks of this host have ended at that time: is there something of theirs that must go out first?
-    bool holds_end(TimePoint ended);
+    bool holds_end(TimePoint ended) override;
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;

@@ -19,7 +19,7 @@ class StepModex final : public StepService, private ModexPort {
     void on_kept(Rank rank) { modex_.on_kept(context_.now(), context_.step.nspace, rank); }
     void on_refused(Rank rank) { modex_.on_refused(context_.now(), context_.step.nspace, rank); }
     // Answers what is under way: the end of the process is near.
-    void drop_all() { modex_.drop_all(); }
+    void drop_all() override { modex_.drop_all(); }
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;

@@ -264,7 +264,7 @@ void StepSpawn::on_child_ended(const wire::JobEvent &job) {
         context_.send_to_session(wire::NamespaceEnded{nspace});
 }
 
-void StepSpawn::on_step_over(bool badly) {
+void StepSpawn::on_leaving(bool badly) {
     ends_.finish();
     if (!spawn_.used() || !context_.mesh->connected(context_.launcher_peer()))
         return;

@@ -24,7 +24,7 @@ class StepSpawn final : public StepService {
 
     void spawn(SpawnAsk ask);
     // This daemon leaves. `badly`: children that share its fate shall end too.
-    void on_step_over(bool badly);
+    void on_leaving(bool badly) override;
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;

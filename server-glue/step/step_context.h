@@ -84,6 +84,8 @@ class StepContext final : public HostPort {
         return mesh->send(session_peer(), type, std::move(payload));
     }
     bool session_is_there() override { return mesh->connected(session_peer()); }
+    // It may have to be started first.
+    bool session_has_queued() const { return mesh->queued_bytes(session_peer()) > 0; }
 
     template <typename Message> bool send(HostIndex to, const Message &message) {
         return send(to, Message::type, share(wire::encode(message)));

@@ -47,6 +47,17 @@ class StepService {
     virtual void on_event(pmix_status_t, const Process & /* source */, const InfoList &) {}
     virtual void on_session_gone() {}
     virtual void on_launcher_gone() {}
+
+    // How a daemon leaves (daemon/step_ending.h). All tasks of this host have ended at that time: is what they wrote
+    // still to be handed on? Asked again until nobody says so.
+    virtual bool holds_end(TimePoint /* ended */) { return false; }
+    // The daemon begins to leave. `badly`: with an error, or after a task that ended with one, in a job that does not
+    // go on then.
+    virtual void on_leaving(bool /* badly */) {}
+    // Others wait for something that has not left this host; asked again for some seconds.
+    virtual bool has_unsent() { return false; }
+    // The last moment: answers what still waits here, with an error. No upcall comes after.
+    virtual void drop_all() {}
 };
 
 } // namespace pmixhost
