@@ -10,7 +10,7 @@ void DebuggedJob::begin(TimePoint now) {
         return;
     next_ = TimePoint::max();
     state_ = State::asks;
-    if (!port_.ask({++id_, nspace_}))
+    if (!hosts_.send_to_session(wire::JobEndRequest::type, share(wire::encode(wire::JobEndRequest{++id_, nspace_}))))
         wait(State::will_ask, now + ask_again_later);
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/loop/event_loop.h"
 #include "common/wire/debug_messages.h"
+#include "server-glue/core/host_port.h"
 
 #include <optional>
 
@@ -17,8 +18,6 @@ namespace pmixhost {
 class DebuggedJobPort {
   public:
     virtual ~DebuggedJobPort() = default;
-    // False when there is no way to the session.
-    virtual bool ask(const wire::JobEndRequest &request) = 0;
     // Once. The exit code as a shell reports it; nothing where nobody knows it.
     virtual void has_ended(std::optional<int> exit_code) = 0;
     // Once: these daemons have had their time.
@@ -33,7 +32,8 @@ class DebuggedJob {
     static constexpr Duration grace = std::chrono::seconds(30);
 
     // `nspace`: of that job; empty: these are no debugger daemons, and nothing is done.
-    DebuggedJob(DebuggedJobPort &port, Bytes nspace) : port_(port), nspace_(std::move(nspace)) {}
+    DebuggedJob(HostPort &hosts, DebuggedJobPort &port, Bytes nspace)
+        : hosts_(hosts), port_(port), nspace_(std::move(nspace)) {}
 
     void begin(TimePoint now);
     void on_reply(TimePoint now, const wire::JobEndReply &message);
@@ -49,6 +49,7 @@ class DebuggedJob {
     void wait(State state, TimePoint until);
     std::optional<int> how() const;
 
+    HostPort &hosts_; // for the session
     DebuggedJobPort &port_;
     const Bytes nspace_;
     std::uint64_t id_ = 0; // of the question that waits

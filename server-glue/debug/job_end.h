@@ -26,7 +26,6 @@ class JobEnd final : public StepService, private DebuggedJobPort {
   private:
     static constexpr std::size_t max_waiting = 100'000; // as many as hosts may ask
     // DebuggedJobPort
-    bool ask(const wire::JobEndRequest &request) override { return context_.send_to_session(request); }
     void has_ended(std::optional<int> exit_code) override;
     void end_daemons() override;
 

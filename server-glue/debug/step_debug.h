@@ -26,7 +26,6 @@ class StepDebug final : public StepService, private StopPort {
 
   private:
     // StopPort
-    void send_stopped(HostIndex to, const wire::RanksStopped &message) override { context_.send(to, message); }
     void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) override;
 
     void stopped_on_exec(Rank rank);

@@ -5,8 +5,8 @@
 
 namespace pmixhost {
 
-StopBoard::StopBoard(StopPort &port, const JobMap &map, HostIndex self, const DebugStops &stops)
-    : port_(port), map_(map), self_(self), stops_(stops) {
+StopBoard::StopBoard(HostPort &hosts, StopPort &port, const JobMap &map, HostIndex self, const DebugStops &stops)
+    : hosts_(hosts), port_(port), map_(map), self_(self), stops_(stops) {
     for (std::size_t i = 0; i < stop_place_count; ++i) {
         Place &place = places_[i];
         place.own.place = static_cast<std::uint8_t>(i);
@@ -50,7 +50,7 @@ void StopBoard::say(std::size_t number) {
     if (first == self_)
         gather(number, self_, place.own);
     else
-        port_.send_stopped(first, place.own);
+        hosts_.send(first, wire::RanksStopped::type, share(wire::encode(place.own)));
 }
 
 void StopBoard::on_stopped(HostIndex from, const wire::RanksStopped &message) {

@@ -1,12 +1,13 @@
 // Who has stopped for a debugger: each host counts its own processes, and tells the first host that has some which
 // shall stop at that place when none of them is missing any more. That one tells when all hosts have said so. Who has
 // ended, before or while it was stopped, is not waited for, and a lost host neither. When the first host has gone, the
-// next one takes over, and is told again. Pure: what it needs of its surroundings is the port.
+// next one takes over, and is told again. Pure: what it needs of its surroundings are the ports.
 #pragma once
 
 #include "common/job/debug_stops.h"
 #include "common/job/job_map.h"
 #include "common/wire/debug_messages.h"
+#include "server-glue/core/host_port.h"
 
 #include <set>
 
@@ -15,7 +16,6 @@ namespace pmixhost {
 class StopPort {
   public:
     virtual ~StopPort() = default;
-    virtual void send_stopped(HostIndex to, const wire::RanksStopped &message) = 0;
     // Only on one host, once for each place: all who shall stop there have, as far as they live. Not called when none
     // of them has.
     virtual void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) = 0;
@@ -23,7 +23,7 @@ class StopPort {
 
 class StopBoard {
   public:
-    StopBoard(StopPort &port, const JobMap &map, HostIndex self, const DebugStops &stops);
+    StopBoard(HostPort &hosts, StopPort &port, const JobMap &map, HostIndex self, const DebugStops &stops);
 
     // Shall that process of this host stop there?
     bool is_wanted(StopPlace place, Rank rank) const { return stops_.at(place).contains(rank); }
@@ -47,6 +47,7 @@ class StopBoard {
     void gather(std::size_t place, HostIndex from, const wire::RanksStopped &message);
     void judge(std::size_t place);
 
+    HostPort &hosts_;
     StopPort &port_;
     const JobMap &map_;
     HostIndex self_;

@@ -2,7 +2,7 @@
 #include "common/start/spawn_channel.h"
 #include "server-glue/debug/stop_board.h"
 
-#include "test/unit/check.h"
+#include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 
@@ -22,14 +22,16 @@ DebugStops stops_at(const char *text) {
 
 // Three hosts: 0 and 1, 2 and 3, 4. What one sends comes to the other at once, while `deliver` is set.
 struct Hosts {
-    struct Host final : StopPort {
+    struct Host final : StopPort, FakeHosts {
         Hosts *all = nullptr;
         HostIndex self = 0;
         std::unique_ptr<StopBoard> board;
-        void send_stopped(HostIndex to, const wire::RanksStopped &message) override {
+        bool send(HostIndex to, std::uint8_t type, SharedBytes payload) override {
+            assert_int_equal(type, wire::RanksStopped::type);
             ++all->sent;
             if (!all->lost.contains(to))
-                all->hosts[to].board->on_stopped(self, message);
+                all->hosts[to].board->on_stopped(self, *wire::decode<wire::RanksStopped>(*payload));
+            return true;
         }
         void all_stopped(StopPlace place, const Bytes &breakpoint, const RankRanges &ranks) override {
             all->told += fmt::format("[{} {} {} by {}]", static_cast<int>(place), breakpoint, text_of(ranks), self);
@@ -39,7 +41,7 @@ struct Hosts {
         for (HostIndex h = 0; h < 3; ++h) {
             hosts[h].all = this;
             hosts[h].self = h;
-            hosts[h].board = std::make_unique<StopBoard>(hosts[h], map, h, stops_at(text));
+            hosts[h].board = std::make_unique<StopBoard>(hosts[h], hosts[h], map, h, stops_at(text));
         }
     }
     StopBoard &of(Rank rank) { return *hosts[map.host_of(rank)].board; }

@@ -4,7 +4,7 @@
 #include <pmix_common.h>
 #include <vector>
 
-#include "test/unit/check.h"
+#include "test/unit/fake_hosts.h"
 
 using namespace pmixhost;
 using namespace std::chrono_literals;
@@ -12,21 +12,21 @@ using namespace std::chrono_literals;
 namespace {
 
 struct World final : DebuggedJobPort {
-    bool there = true;
-    std::vector<wire::JobEndRequest> asked;
+    FakeHosts hosts;
     std::vector<std::optional<int>> ends;
     int ended = 0;
     TimePoint now{};
     DebuggedJob job;
-    explicit World(const char *nspace = "job") : job(*this, nspace) {}
-    bool ask(const wire::JobEndRequest &request) override {
-        asked.push_back(request);
-        return there;
+    explicit World(const char *nspace = "job") : job(hosts, *this, nspace) {}
+    std::size_t asked() const { return hosts.to_session.size(); }
+    wire::JobEndRequest question() const {
+        assert_int_equal(hosts.to_session.back().first, wire::JobEndRequest::type);
+        return *wire::decode<wire::JobEndRequest>(hosts.to_session.back().second);
     }
     void has_ended(std::optional<int> exit_code) override { ends.push_back(exit_code); }
     void end_daemons() override { ++ended; }
     void reply(std::int32_t status, std::int32_t exit_code = 0) {
-        job.on_reply(now, {asked.back().id, status, exit_code});
+        job.on_reply(now, {question().id, status, exit_code});
     }
     void pass(Duration time) {
         now += time;
@@ -37,7 +37,7 @@ struct World final : DebuggedJobPort {
 void they_are_told_and_end_a_while_later(void **) {
     World world;
     world.job.begin(world.now);
-    assert_string_equal(world.asked.at(0).nspace.c_str(), "job");
+    assert_string_equal(world.question().nspace.c_str(), "job");
     world.pass(1h);
     world.reply(PMIX_SUCCESS, 3);
     world.reply(PMIX_SUCCESS, 4);
@@ -49,24 +49,24 @@ void they_are_told_and_end_a_while_later(void **) {
     world.pass(1ms);
     world.pass(1h);
     assert_int_equal(world.ended, 1);
-    assert_int_equal(world.asked.size(), 1);
+    assert_int_equal(world.asked(), 1);
 }
 
 void who_leaves_is_followed_by_the_next(void **) {
     World world;
     world.job.begin(world.now);
     world.reply(PMIX_ERR_LOST_CONNECTION, 9);
-    assert_int_equal(world.asked.size(), 1);
+    assert_int_equal(world.asked(), 1);
     world.pass(DebuggedJob::ask_again);
-    assert_int_equal(world.asked.size(), 2);
+    assert_int_equal(world.asked(), 2);
     world.job.on_session_gone(world.now);
     world.pass(DebuggedJob::ask_again);
-    assert_int_equal(world.asked.size(), 3);
+    assert_int_equal(world.asked(), 3);
     world.reply(PMIX_ERR_OUT_OF_RESOURCE);
     world.pass(DebuggedJob::ask_again);
-    assert_int_equal(world.asked.size(), 3);
+    assert_int_equal(world.asked(), 3);
     world.pass(DebuggedJob::ask_again_later);
-    assert_int_equal(world.asked.size(), 4);
+    assert_int_equal(world.asked(), 4);
     world.reply(PMIX_ERR_NOT_FOUND);
     assert_true(world.ends.empty());
     world.pass(DebuggedJob::hearsay);
@@ -105,7 +105,7 @@ void a_job_out_of_reach_is_not_over(void **) {
         world.pass(DebuggedJob::ask_again_later);
     }
     assert_true(world.ends.empty());
-    assert_int_equal(world.asked.size(), 101);
+    assert_int_equal(world.asked(), 101);
 }
 
 void who_spawned_it_may_tell_first(void **) {
@@ -118,14 +118,14 @@ void who_spawned_it_may_tell_first(void **) {
     world.pass(DebuggedJob::grace);
     assert_int_equal(world.ended, 1);
     world.job.begin(world.now);
-    assert_int_equal(world.asked.size(), 1);
+    assert_int_equal(world.asked(), 1);
 }
 
 void a_session_that_is_not_there_is_tried_again(void **) {
     World world;
-    world.there = false;
+    world.hosts.session_reachable = false;
     world.job.begin(world.now);
-    world.there = true;
+    world.hosts.session_reachable = true;
     world.pass(DebuggedJob::ask_again_later);
     world.reply(PMIX_SUCCESS);
     world.pass(DebuggedJob::hearsay);
@@ -145,7 +145,7 @@ void an_old_answer_does_not_count(void **) {
 void others_ask_nothing(void **) {
     World world("");
     world.job.begin(world.now);
-    assert_true(world.asked.empty());
+    assert_true(world.asked() == 0);
     assert_true(world.job.next_time() == TimePoint::max());
 }
 
