@@ -1,6 +1,7 @@
 /* Events between the processes of a job, and those that the host reports.
  * usage: events ranges         every rank notifies over every range: each handler that is in the range
- *                              is called once for each, in the order of sending, and no other is
+ *                              is called once for each, in the order of sending, and no other is;
+ *                              those of other hosts name the server that they came from
  *        events late           who registers after an event was notified hears of it
  *        events hoard         rank 0 notifies 300 MiB that nobody listens to: no daemon of another host
  *                              keeps them for late registrants; what is small is kept. A host's
@@ -22,7 +23,8 @@ enum { EVENT = 7001, LAST = 7002, MAX_RANKS = 64, KINDS = 9, ROUNDS = 20 };
 
 static struct {
     unsigned count[KINDS];
-    uint64_t last; /* number of the last event */
+    uint64_t last;     /* number of the last event */
+    pmix_proc_t proxy; /* the server that it came from */
     bool over;
 } from[MAX_RANKS];
 static uint32_t taken; /* how many events rank 0 could notify, as its last one says */
@@ -46,6 +48,9 @@ static void note(const struct event *event) {
     } else if (rank == me.rank) {
         ; /* the library's own affair */
     } else if (event->code == LAST) {
+        const pmix_value_t *proxy = carried(event, PMIX_EVENT_PROXY, PMIX_PROC);
+        if (proxy)
+            from[rank].proxy = *proxy->data.proc;
         from[rank].over = true;
         taken = kind ? kind->data.uint32 : 0;
         ends++;
@@ -192,6 +197,29 @@ static bool in_range(uint32_t kind, uint32_t source) {
     }
 }
 
+static uint32_t host_of(uint32_t rank) {
+    pmix_value_t *v;
+    if (!get(rank, PMIX_NODEID, &v))
+        fail("no PMIX_NODEID of rank %u", rank);
+    uint32_t host = v->data.uint32;
+    PMIX_VALUE_RELEASE(v);
+    return host;
+}
+
+/* libpmix gives the events of a host's own processes to the others there by itself, without the host environment. */
+static void check_proxies(void) {
+    pmix_value_t *server;
+    if (!get(PMIX_RANK_WILDCARD, PMIX_SERVER_NSPACE, &server))
+        fail("no PMIX_SERVER_NSPACE");
+    for (uint32_t p = 0; p < me.size; p++) {
+        uint32_t host = host_of(p);
+        if (host != host_of(me.rank) &&
+            (strcmp(from[p].proxy.nspace, server->data.string) || from[p].proxy.rank != host))
+            fail("an event of rank %u on host %u came from '%s':%u", p, host, from[p].proxy.nspace, from[p].proxy.rank);
+    }
+    PMIX_VALUE_RELEASE(server);
+}
+
 static void ranges(void) {
     pmix_status_t codes[] = {EVENT, LAST};
     register_for(codes, 2, on_event);
@@ -212,6 +240,7 @@ static void ranges(void) {
         }
     if (refused)
         fail("an event was answered with %s", status_name(refused));
+    check_proxies();
     fence();
 }
 
