@@ -6,7 +6,7 @@ EXTRA_DIST += test/fuzz/README test/fuzz/run-libfuzzer
 FUZZERS = test/fuzz/wire test/fuzz/start_document test/fuzz/config_file test/fuzz/local_control \
 	test/fuzz/task_door test/fuzz/hello test/fuzz/policy
 if HAVE_SLURM
-FUZZERS += test/fuzz/task_map test/fuzz/exit_report
+FUZZERS += test/fuzz/task_map test/fuzz/starter_message
 endif
 check_PROGRAMS += $(FUZZERS)
 if !SANITIZES_THREADS
@@ -44,9 +44,9 @@ if HAVE_SLURM
 test_fuzz_task_map_SOURCES = test/fuzz/task_map.cc common/job/job_map.cc
 test_fuzz_task_map_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS)
 test_fuzz_task_map_LDADD = $(FUZZ_MAIN) plugins/slurm/libshim.la
-test_fuzz_exit_report_SOURCES = test/fuzz/exit_report.cc
-test_fuzz_exit_report_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS)
-test_fuzz_exit_report_LDADD = $(FUZZ_MAIN) plugins/slurm/libshim.la
+test_fuzz_starter_message_SOURCES = test/fuzz/starter_message.cc
+test_fuzz_starter_message_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS)
+test_fuzz_starter_message_LDADD = $(FUZZ_MAIN) plugins/slurm/libshim.la
 endif
 
 # make fuzz [FUZZ_SECONDS=60]: each fuzzer under libFuzzer and the sanitizers; needs clang.

@@ -3,7 +3,7 @@ noinst_HEADERS += test/unit/slurm_fakes.h
 EXTRA_DIST += test/unit/slurm_symbols.sh
 
 if HAVE_SLURM
-SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_exit_report test/unit/slurm_prefork \
+SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_starter_messages test/unit/slurm_prefork \
 	test/unit/slurm_backend test/unit/slurm_plugin test/unit/slurm_spawn \
 	test/unit/slurm_check
 SLURM_TESTS += test/unit/slurm_allocations test/unit/slurm_job_record test/unit/slurm_output
@@ -20,9 +20,9 @@ test_unit_slurm_programs_SOURCES = test/unit/slurm_programs.cc
 test_unit_slurm_programs_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
 test_unit_slurm_programs_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
-test_unit_slurm_exit_report_SOURCES = test/unit/slurm_exit_report.cc
-test_unit_slurm_exit_report_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
-test_unit_slurm_exit_report_LDADD = $(SLURM_SHIM_TEST_LDADD)
+test_unit_slurm_starter_messages_SOURCES = test/unit/slurm_starter_messages.cc
+test_unit_slurm_starter_messages_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
+test_unit_slurm_starter_messages_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
 test_unit_slurm_prefork_SOURCES = test/unit/slurm_prefork.cc test/unit/slurm_fakes.cc
 test_unit_slurm_prefork_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)

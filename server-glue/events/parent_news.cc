@@ -37,11 +37,11 @@ void ParentNews::on_process_gone(Rank rank, std::optional<int> wait_status) {
                                                         .count());
         bad_.push_back(*bad);
     } else if (wanted_ & (ParentWord::all_ends | ParentWord::log_all)) {
-        in_order_.push_back(rank);
+        normal_exits_.push_back(rank);
     }
     if (gone_ == context_.ranks_here().size())
         return tell(); // this daemon is about to leave
-    if (due_ == TimePoint::max() && (!bad_.empty() || !in_order_.empty()))
+    if (due_ == TimePoint::max() && (!bad_.empty() || !normal_exits_.empty()))
         due_ = context_.now() + together;
 }
 
@@ -53,7 +53,7 @@ void ParentNews::on_time(TimePoint now) {
 void ParentNews::tell() {
     due_ = TimePoint::max();
     auto bad = std::exchange(bad_, {});
-    auto well = std::exchange(in_order_, {});
+    auto well = std::exchange(normal_exits_, {});
     tell_host(bad, well);
     for (const auto &ended : bad) {
         if (wanted_ & (ParentWord::all_ends | ParentWord::bad_ends))

@@ -33,7 +33,7 @@ class ParentNews final : public StepService {
     StepContext &context_;
     StepEvents &events_;
     const std::uint8_t wanted_; // ParentWord::tells
-    std::vector<Rank> in_order_;
+    std::vector<Rank> normal_exits_;
     std::vector<wire::EndedProcess> bad_;
     std::uint64_t first_bad_ = 0; // of those when the first ended, in microseconds of the epoch
     bool said_first_ = false;

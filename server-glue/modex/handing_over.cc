@@ -148,7 +148,7 @@ void HandingOver::on_host_gone(HostIndex host, bool left) {
 void HandingOver::on_normal_exits(const wire::NormalExits &ends) {
     for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
         for (const auto &range : *ranges)
-            heirs_.ended_in_order(range.first, range.last);
+            heirs_.ended_normally(range.first, range.last);
     }
 }
 

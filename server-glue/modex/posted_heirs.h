@@ -38,7 +38,7 @@ class PostedHeirs {
         : map_(map), self_(self), tree_(map.host_count(), radix) {}
 
     // Notes what is known of the other hosts and their processes.
-    void ended_in_order(Rank first, Rank last) { ended_.add(first, last); }
+    void ended_normally(Rank first, Rank last) { ended_.add(first, last); }
     void left(HostIndex host) { left_.insert(host); }
     void lost(HostIndex host) { lost_.insert(host); }
     // Has it left in order? It said farewell, or all of its processes have ended so.

@@ -81,10 +81,10 @@ void SessionLink::on_bad_ends(const wire::HostReport &report) {
     if (report.host == context_.self() || context_.ending)
         return;
     for (const auto &ended : report.processes)
-        untold_cross_job_.add(ended.rank, ended.rank);
+        untold_of_others_.add(ended.rank, ended.rank);
     if (report.lost != 0) {
         for (Rank rank : context_.step.map.ranks_on(report.host))
-            untold_cross_job_.add(rank, rank);
+            untold_of_others_.add(rank, rank);
     }
     tell_if_connected();
 }
@@ -92,7 +92,7 @@ void SessionLink::on_bad_ends(const wire::HostReport &report) {
 void SessionLink::on_normal_exits(const wire::NormalExits &ends) {
     for (const auto *ranges : {&ends.ranks, &ends.uncertain}) {
         for (const auto &range : *ranges)
-            untold_cross_job_.add(range.first, range.last);
+            untold_of_others_.add(range.first, range.last);
     }
     if (!context_.ending)
         tell_if_connected();
@@ -110,7 +110,7 @@ void SessionLink::tell_if_connected() {
 
 void SessionLink::tell_of_ends() {
     if (speaks_)
-        untold_here_.add_all(std::exchange(untold_cross_job_, {}));
+        untold_here_.add_all(std::exchange(untold_of_others_, {}));
     RankRanges news = std::exchange(untold_here_, {});
     news.subtract(told_);
     if (news.empty())
@@ -122,9 +122,9 @@ void SessionLink::tell_of_ends() {
 // The next one has not heard of anything.
 void SessionLink::on_session_gone() {
     speaks_ = false;
-    untold_cross_job_.add_all(std::exchange(told_, {}));
+    untold_of_others_.add_all(std::exchange(told_, {}));
     for (Rank rank : context_.ranks_here()) {
-        if (untold_cross_job_.contains(rank))
+        if (untold_of_others_.contains(rank))
             untold_here_.add(rank, rank);
     }
 }

@@ -38,7 +38,7 @@ class SessionLink final : public StepService {
     std::array<EventLoop::Handle, central_role_count> reach_again_;
     // Processes that have ended, for the session: of this host, and of others as long as this one does not
     // speak for the step; and what the session has been told.
-    RankRanges untold_here_, untold_cross_job_, told_;
+    RankRanges untold_here_, untold_of_others_, told_;
     bool speaks_ = false;
 };
 

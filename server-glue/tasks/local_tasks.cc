@@ -212,11 +212,11 @@ void LocalTasks::send_proxy_clients() {
         return;
     bool anyone_connected = false;
     for (Rank rank : connected_)
-        anyone_connected = anyone_connected || (!gone_.contains(rank) && !stood_in_.contains(rank));
+        anyone_connected = anyone_connected || (!gone_.contains(rank) && !has_proxy_.contains(rank));
     if (!anyone_connected)
         return;
     for (Rank rank : gone_) {
-        if (connected_.contains(rank) || !stood_in_.insert(rank).second)
+        if (connected_.contains(rank) || !has_proxy_.insert(rank).second)
             continue;
         library_->environment(step_.nspace, rank, [this, rank = rank](auto environment) {
             for (std::size_t i = 0; environment && i < remedies_.size(); ++i)

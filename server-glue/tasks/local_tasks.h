@@ -111,7 +111,7 @@ class LocalTasks {
     EventLoop::Handle patience_;
     std::vector<Waiting> waiting_;
     std::vector<std::string> remedies_;
-    std::set<Rank> started_, connected_, finalized_, gone_, cut_off_, stood_in_, running_;
+    std::set<Rank> started_, connected_, finalized_, gone_, cut_off_, has_proxy_, running_;
     bool patience_over_ = false;
     bool registering_ = false;
     bool registered_ = false;

@@ -58,9 +58,9 @@ void nobody_is_left(void **) {
 void a_host_whose_processes_have_all_ended_has_left(void **) {
     World world(3, 6);
     auto heirs = world.at(0);
-    heirs.ended_in_order(1, 2);
+    heirs.ended_normally(1, 2);
     assert_false(heirs.has_left(1));
-    heirs.ended_in_order(4, 4);
+    heirs.ended_normally(4, 4);
     assert_true(heirs.has_left(1));
     assert_false(heirs.has_left(2));
     heirs.lost(2);

@@ -1,4 +1,4 @@
-// Exit reports: what a daemon says reaches srun, and nobody else can say anything.
+// What a daemon says to srun (why the step ends, that it runs, notes) reaches it, and nobody else can say anything.
 #include "common/start/step_secret.h"
 #include "plugins/kit/starter_listener.h"
 #include "plugins/kit/starter_sender.h"
