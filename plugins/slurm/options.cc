@@ -23,4 +23,11 @@ std::span<const Option> options() {
     return table;
 }
 
+StarterCommand starter_command() {
+    return {"srun",
+            {"--mpi=pmixhost"},
+            {{":", "a heterogeneous job is not started for this; next: start it, and --attach JOB"},
+             {"--pty", "--pty takes the terminal, which is the prompt's; next: without it"}}};
+}
+
 } // namespace pmixhost::slurm

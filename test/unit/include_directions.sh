@@ -73,7 +73,7 @@ status=$?
 result $status 3 "pmix_server.h stays at the boundary"
 [ $status = 0 ] || echo "$servers" | sed 's/^/# /; s/$/ includes pmix_server.h/'
 # Only its plugin knows which RM it is.
-named=$(grep -rniE 'slurm' --include='*.cc' --include='*.h' --include='*.mk' common server-glue tools |
+named=$(grep -rniE 'slurm|"srun"' --include='*.cc' --include='*.h' --include='*.mk' common server-glue tools |
 	grep -v '^common/config\.mk:') # the table of its options
 [ -z "$named" ]
 status=$?

@@ -1,6 +1,7 @@
 // See dap_session.h.
 #include "tools/dap/dap_session.h"
 
+#include "common/start/starter_command.h"
 #include "common/text/printable.h"
 
 #include <algorithm>
@@ -104,11 +105,14 @@ void DapSession::attach(const DapRequest &request) {
 void DapSession::launch(const DapRequest &request) {
     DapStart start;
     std::string program = request.text("program"), place = request.text("stop");
-    start.command = {"srun", "--mpi=pmixhost"};
+    const StarterCommand &starter = starter_commands().front();
+    std::string name(starter.name);
+    start.command = {name};
+    start.command.insert(start.command.end(), starter.words.begin(), starter.words.end());
     if (program.empty() || program.find('\0') != program.npos)
         return request.refuse("launch needs the argument 'program'");
-    if (!take_words(request.arguments(), "srun", start.command))
-        return request.refuse("'srun' is a list of words, such as [\"-n\", \"4\"]");
+    if (!take_words(request.arguments(), name.c_str(), start.command))
+        return request.refuse(fmt::format("'{}' is a list of words, such as [\"-n\", \"4\"]", name));
     start.command.push_back(program);
     if (!take_words(request.arguments(), "args", start.command))
         return request.refuse("'args' is a list of words");
@@ -199,8 +203,8 @@ void DapSession::on_hosts_gone(const std::string &why) {
 void DapSession::on_launch_end(int exit_code) {
     if (attaching_) {
         std::string why = shown_texts(merged_texts(std::exchange(said_, {})));
-        return on_not_started(fmt::format("srun has ended ({}), and nothing could be debugged{}{}", exit_code,
-                                          why.empty() ? "" : ": ", why));
+        return on_not_started(fmt::format("{} has ended ({}), and nothing could be debugged{}{}",
+                                          starter_commands().front().name, exit_code, why.empty() ? "" : ": ", why));
     }
     settle();
     client_.event("exited", {{"exitCode", exit_code}});

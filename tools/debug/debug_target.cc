@@ -1,6 +1,7 @@
 // See debug_target.h.
 #include "tools/debug/debug_target.h"
 
+#include "common/start/starter_command.h"
 #include "common/text/printable.h"
 #include "tools/doctor/host_checks.h"
 #include "tools/view/desk.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/ranges.h>
 #include <numeric>
 
 namespace pmixhost {
@@ -41,14 +43,19 @@ Result<DebugTarget> running_target(const std::string &job, const std::vector<Ran
 
 Result<void> may_be_launched(const std::vector<std::string> &command) {
     // What starts several would have all of them stop, and one debugged.
-    if (command[0].substr(command[0].rfind('/') + 1) != "srun")
-        return error(ErrorKind::invalid, "{} is not srun; next: srun ...", printable(command[0], 100));
-    if (std::find(command.begin(), command.end(), ":") != command.end())
-        return error(ErrorKind::invalid,
-                     "a heterogeneous job is not started for this; next: start it, and --attach JOB");
-    if (std::any_of(command.begin(), command.end(),
-                    [](std::string_view word) { return word == "--pty" || word.starts_with("--pty="); }))
-        return error(ErrorKind::invalid, "--pty takes the terminal, which is the prompt's; next: without it");
+    const auto &starters = starter_commands();
+    auto starter = std::find_if(starters.begin(), starters.end(), [&](const StarterCommand &one) {
+        return command[0].substr(command[0].rfind('/') + 1) == one.name;
+    });
+    if (starter == starters.end())
+        return error(ErrorKind::invalid, "{0} is not {1}; next: {1} ...", printable(command[0], 100),
+                     starters.front().name);
+    for (const auto &[refused, why] : starter->refused) {
+        for (std::string_view word : command) {
+            if (word == refused || word.starts_with(refused + "="))
+                return error(ErrorKind::invalid, "{}", why);
+        }
+    }
     return {};
 }
 
@@ -65,8 +72,8 @@ Result<DebugTarget> launched_target(DebuggedLaunch &launch, const std::vector<Ra
                                     const std::function<bool()> &over) {
     auto job = launch.await_job(over);
     if (!job)
-        return error(ErrorKind::not_found, "has started no job that pmixhost serves; next: srun --mpi=pmixhost, or the "
-                                           "words of srun above");
+        return error(ErrorKind::not_found, "has started no job that pmixhost serves; next: {} {}, or its words above",
+                     starter_commands().front().name, fmt::join(starter_commands().front().words, " "));
     DebugTarget out{job->nspace, ranks};
     if (ranks.empty()) {
         out.ranks.resize(job->processes);

@@ -1,0 +1,21 @@
+// The command that starts parallel programs under a resource manager, for whoever runs it with a user's words
+// (`pmixhost debug`). Each plugin names its own; plugins/option_tables.cc lists them, and is linked with libcommon.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pmixhost {
+
+struct StarterCommand {
+    std::string_view name;          // as its users type it
+    std::vector<std::string> words; // that make it use pmixhost
+    // Words that make it what cannot be debugged, and why; each alone or with "=VALUE".
+    std::vector<std::pair<std::string, std::string>> refused;
+};
+
+// At least one, in the order in which they are offered.
+const std::vector<StarterCommand> &starter_commands();
+
+} // namespace pmixhost
