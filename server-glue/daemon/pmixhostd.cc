@@ -235,7 +235,7 @@ int serve(Begin b, Log &log, TaskTable *table) {
     });
     if (!loop)
         return refuse(loop.failure());
-    auto backend = create_backend({**loop, log, b.document});
+    auto backend = create_backend({**loop, log, b.document, b.settings});
     if (!backend)
         return refuse(backend.failure());
     const StepInfo &step = (*backend)->step();
@@ -354,8 +354,7 @@ int run(Result<StartDocument> document) {
     }
     started->door.reset();
     log.do_not_wait();
-    return supervise(server, started->document, started->page, *table, started->settings.daemon_hang_timeout,
-                     started->evidence, log);
+    return supervise(server, started->document, started->settings, started->page, *table, started->evidence, log);
 }
 
 [[noreturn]] void show_own_steps() {

@@ -53,7 +53,7 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
             return module.failure();
         if (!(*module)->session_invitations)
             return error(ErrorKind::unsupported, "the backend {} starts no session", (*module)->name);
-        auto opened = (*module)->session_invitations({loop, log, document}, settings, take);
+        auto opened = (*module)->session_invitations({loop, log, document, settings}, take);
         if (!opened)
             return opened.failure();
         source = std::move(*opened);

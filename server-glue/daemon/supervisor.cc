@@ -107,11 +107,12 @@ static void end_tasks(const TaskTable &table) {
 }
 
 // Asks a backend of its own, since the server's died with the server.
-template <typename Ask> static Result<void> with_backend(const StartDocument &document, Log &log, Ask ask) {
+template <typename Ask>
+static Result<void> with_backend(const StartDocument &document, const Settings &settings, Log &log, Ask ask) {
     auto loop = EventLoop::create([&log](const std::string &what) { log.error("{}", what); });
     if (!loop)
         return loop.failure();
-    auto backend = create_backend({**loop, log, document});
+    auto backend = create_backend({**loop, log, document, settings});
     if (!backend)
         return backend.failure();
     Result<void> result = error(ErrorKind::timeout, "the RM did not answer");
@@ -125,9 +126,9 @@ template <typename Ask> static Result<void> with_backend(const StartDocument &do
     return ran ? result : ran;
 }
 
-int supervise(pid_t server, const StartDocument &document, StatusPage *page, const TaskTable &table,
-              std::chrono::milliseconds hang_timeout, const EvidencePlace &place, Log &log,
-              std::chrono::milliseconds patience) {
+int supervise(pid_t server, const StartDocument &document, const Settings &settings, StatusPage *page,
+              const TaskTable &table, const EvidencePlace &place, Log &log, std::chrono::milliseconds patience) {
+    std::chrono::milliseconds hang_timeout = settings.daemon_hang_timeout;
     std::string evidence;
     bool hung = page && hang_timeout > 0ms && ended_a_hang(server, *page, hang_timeout, patience, place, log, evidence);
     int status = 0;
@@ -163,7 +164,7 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
         text += "; its tasks are ended";
         log.error("{}", text);
         // First: with its tasks the step may end, and with it whoever would show the line.
-        if (auto told = with_backend(document, log,
+        if (auto told = with_backend(document, settings, log,
                                      [&](RmBackend &backend, auto done) {
                                          if (auto *notes = backend.user_notes())
                                              return notes->tell_user({text}, std::move(done));
@@ -175,7 +176,7 @@ int supervise(pid_t server, const StartDocument &document, StatusPage *page, con
         return 1;
     }
     log.error("{}; ending the step", text);
-    if (auto ended = with_backend(document, log,
+    if (auto ended = with_backend(document, settings, log,
                                   [&](RmBackend &backend, auto done) {
                                       backend.end_step({1, text + "; the step is ended"}, std::move(done));
                                   });

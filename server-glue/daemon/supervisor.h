@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/base/log.h"
+#include "common/config/settings.h"
 #include "common/start/start_document.h"
 #include "common/start/status_page.h"
 #include "server-glue/daemon/evidence.h"
@@ -26,10 +27,10 @@ inline constexpr int beats_in_hang_timeout = 8;
 // A server that says that it leaves has this long for it (backends wait some seconds for their RM).
 inline constexpr auto leaving_patience = std::chrono::seconds(20);
 
-// Waits for `server`, a child, and does what is needed then. Returns the exit code for this process. With a
-// `hang_timeout` of 0, or without a page, it looks neither for a hang nor for a server that does not get away.
-int supervise(pid_t server, const StartDocument &document, StatusPage *page, const TaskTable &table,
-              std::chrono::milliseconds hang_timeout, const EvidencePlace &place, Log &log,
+// Waits for `server`, a child, and does what is needed then. Returns the exit code for this process. With
+// daemon.hang_timeout 0, or without a page, it looks neither for a hang nor for a server that does not get away.
+int supervise(pid_t server, const StartDocument &document, const Settings &settings, StatusPage *page,
+              const TaskTable &table, const EvidencePlace &place, Log &log,
               std::chrono::milliseconds patience = leaving_patience);
 
 } // namespace pmixhost

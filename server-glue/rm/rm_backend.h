@@ -149,10 +149,11 @@ class RmBackend {
 struct BackendContext {
     EventLoop &loop;
     Log &log;
-    const StartDocument &document; // lives as long as the backend
+    const StartDocument &document; // these two live as long as the backend
+    const Settings &settings;
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 15;
+    static constexpr std::uint32_t current_abi = 16;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     Facets facets; // of each backend that create() makes
@@ -160,7 +161,7 @@ struct BackendModule {
     Result<std::unique_ptr<RmBackend>> (*create)(BackendContext context);
     // Says where the session of an allocation gets its invitations when it was not started with a stream of them;
     // null: it can only be started with one. Fails (exists) when this allocation has a session already.
-    Result<std::unique_ptr<InvitationSource>> (*session_invitations)(BackendContext context, const Settings &settings,
+    Result<std::unique_ptr<InvitationSource>> (*session_invitations)(BackendContext context,
                                                                      std::function<void(std::string)> on_invitation);
     // For the launcher; null: this RM starts no jobs. Called in a thread, since it may wait for the RM;
     // what it is given lives as long as the call.

@@ -51,7 +51,9 @@ Outcome outcome(bool orderly, std::chrono::milliseconds takes, std::chrono::mill
         Log log(ends[1], LogLevel::debug, "test");
         EvidencePlace nowhere; // there is no program that would write it
         pid_t server = leaving_server(page, table, orderly, takes, 5);
-        seen.code = supervise(server, document, page, *table, 200ms, nowhere, log, patience);
+        Settings settings;
+        settings.daemon_hang_timeout = 200ms;
+        seen.code = supervise(server, document, settings, page, *table, nowhere, log, patience);
     }
     char text[4096];
     ssize_t length = read(ends[0], text, sizeof text);

@@ -1,5 +1,6 @@
 // What the Slurm backend makes of a start document, and the socket on which slurmd calls.
 #include "common/base/log.h"
+#include "common/config/config.h"
 #include "plugins/kit/contact_sender.h"
 #include "plugins/slurm/backend/backend_step.h"
 #include "plugins/slurm/backend/call_step.h"
@@ -35,11 +36,17 @@ static StartDocument document(const std::string &map, const std::string &host = 
     return d;
 }
 
+static Result<SlurmStep> read_document(const StartDocument &d) {
+    auto loaded = load_config("", {});
+    assert_true(loaded.ok());
+    return read_start_document(d, loaded->settings);
+}
+
 static void a_step_is_described(void **) {
     auto d = document(map_head() + " job=12 step=3 key=k cluster=c hosts=n[1-3] dist=cyclic "
                                    "alloc=n[1-4] cpus=4(x3),2 ranks=0+1x3:3");
     assert_true(d.add("slurm.report", "99 00112233445566778899aabbccddeeff 10.0.0.1").ok());
-    auto step = read_start_document(d);
+    auto step = read_document(d);
     if (!step)
         fail_msg("%s", step.failure().text.c_str());
     const StepInfo &info = step->info;
@@ -60,8 +67,8 @@ static void a_step_is_described(void **) {
 
 static void the_key_is_the_same_on_all_hosts(void **) {
     const std::string map = map_head() + " job=12 step=3 key=k jobs=12,13 hosts=n1,m1 ranks=0:1;2";
-    auto first = read_start_document(document(map, "n1"));
-    auto second = read_start_document(document(map, "m1", "13"));
+    auto first = read_document(document(map, "n1"));
+    auto second = read_document(document(map, "m1", "13"));
     assert_true(first.ok() && second.ok());
     assert_string_equal(first->info.step_key.c_str(), second->info.step_key.c_str());
     assert_int_equal(second->info.self, 1);
@@ -75,7 +82,7 @@ static void components_that_share_a_host_are_told_apart(void **) {
     const std::pair<Rank, HostIndex> cases[] = {{0, 0}, {2, 1}, {5, 3}};
     for (auto [first, self] : cases) {
         auto step =
-            read_start_document(document(map_head() + " job=12 step=3 first=" + std::to_string(first) + layout, "n1"));
+            read_document(document(map_head() + " job=12 step=3 first=" + std::to_string(first) + layout, "n1"));
         assert_true(step.ok());
         assert_int_equal(step->info.self, self);
         assert_true(step->info.map.hosts() == (std::vector<std::string>{"n1", "n1+1", "n2", "n1+2"}));
@@ -85,17 +92,17 @@ static void components_that_share_a_host_are_told_apart(void **) {
 
 static void wrong_documents_are_refused(void **) {
     const std::string good = map_head() + " job=12 step=3 hosts=n[1-2] ranks=0+1x2";
-    assert_true(read_start_document(document(good)).ok());
-    assert_false(read_start_document(document(good, "n3")).ok());
-    assert_false(read_start_document(document(good, "n2", "11")).ok());
-    assert_false(read_start_document(document(good, "n2", "12", "4")).ok());
-    assert_false(read_start_document(document(good, "n2", "x")).ok());
-    assert_false(read_start_document(document("x")).ok());
+    assert_true(read_document(document(good)).ok());
+    assert_false(read_document(document(good, "n3")).ok());
+    assert_false(read_document(document(good, "n2", "11")).ok());
+    assert_false(read_document(document(good, "n2", "12", "4")).ok());
+    assert_false(read_document(document(good, "n2", "x")).ok());
+    assert_false(read_document(document("x")).ok());
     for (const char *rest : {"hosts=n[1-3] ranks=0+1x2", "hosts=n[1-2] ranks=0;0", "hosts=n[1-2] ranks=0;2",
                              "hosts=n[1-2 ranks=0;1", "hosts=n[1-99999999] ranks=0;1"})
-        assert_false(read_start_document(document(map_head() + " job=12 step=3 " + rest)).ok());
+        assert_false(read_document(document(map_head() + " job=12 step=3 " + rest)).ok());
     StartDocument empty;
-    assert_false(read_start_document(empty).ok());
+    assert_false(read_document(empty).ok());
 }
 
 // The programs that the daemon starts (a session, a mailer) would keep it open.
@@ -104,13 +111,13 @@ static void the_lifeline_is_the_daemons_alone(void **) {
     assert_int_equal(pipe(line), 0);
     auto d = document(map_head() + " job=12 step=3 hosts=n[1-2] ranks=0+1x2");
     assert_true(d.add("slurm.lifeline_fd", std::to_string(line[0])).ok());
-    auto step = read_start_document(d);
+    auto step = read_document(d);
     assert_true(step.ok());
     assert_int_equal(step->lifeline_fd, line[0]);
     assert_int_equal(fcntl(line[0], F_GETFD), FD_CLOEXEC);
     close(line[0]);
     close(line[1]);
-    assert_false(read_start_document(d).ok());
+    assert_false(read_document(d).ok());
 }
 
 static void cpus_are_counted(void **) {

@@ -433,7 +433,7 @@ class SlurmBackend final : public RmBackend,
 };
 
 Result<std::unique_ptr<RmBackend>> create(BackendContext context) {
-    auto step = read_start_document(context.document);
+    auto step = read_start_document(context.document, context.settings);
     if (!step)
         return step.failure();
     // Else the step would fail late, and in words that name anything but munge.
@@ -462,13 +462,13 @@ class SessionContact final : public InvitationSource {
     std::unique_ptr<StepCaller> caller_;
 };
 
-Result<std::unique_ptr<InvitationSource>> session_invitations(BackendContext context, const Settings &settings,
+Result<std::unique_ptr<InvitationSource>> session_invitations(BackendContext context,
                                                               std::function<void(std::string)> on_invitation) {
     auto job = context.document.number("slurm.job_id", UINT32_MAX);
     if (!job)
         return job.failure();
     auto said = context.document.text("slurm.contacts");
-    const std::string &contacts = said ? *said : settings.directory_base;
+    const std::string &contacts = said ? *said : context.settings.directory_base;
     auto secret = context.document.text("secret");
     std::string family = family_of(secret ? *secret : std::string());
     auto path = session_path(contacts, geteuid(), static_cast<std::uint32_t>(*job), family);

@@ -1,7 +1,6 @@
 // See backend_step.h.
 #include "plugins/slurm/backend/backend_step.h"
 
-#include "common/config/config.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
 #include "common/text/take_until.h"
@@ -146,7 +145,7 @@ std::vector<std::string> distinct_names(const std::vector<std::string> &nodes) {
     return names;
 }
 
-Result<SlurmStep> read_start_document(const StartDocument &document) {
+Result<SlurmStep> read_start_document(const StartDocument &document, const Settings &settings) {
     auto name = read_name(document);
     auto host = document.text("host");
     auto text = document.text("slurm.task_map");
@@ -170,10 +169,6 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     auto job_map = JobMap::create(distinct_names(*nodes), std::move(map->ranks_by_host));
     if (!job_map)
         return job_map.failure();
-    auto config = document.text("config");
-    auto settings = load_config(config ? *config : "", document.all("env"));
-    if (!settings)
-        return settings.failure();
 
     SlurmStep step;
     step.name = *name;
@@ -182,7 +177,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document) {
     step.jobs.insert(step.jobs.end(), map->component_jobs.begin(), map->component_jobs.end());
     for (std::size_t i = 0; i < step.jobs.size(); ++i) // the few there are
         step.jobs.erase(std::remove(step.jobs.begin() + i + 1, step.jobs.end(), step.jobs[i]), step.jobs.end());
-    step.settings = std::move(settings->settings);
+    step.settings = settings;
     auto contacts = document.text("slurm.contacts");
     step.contacts = contacts ? *contacts : step.settings.directory_base;
     if (auto where = document.text("slurm.report")) {

@@ -29,7 +29,7 @@ struct SlurmStep {
 
 // Makes the descriptors close-on-exec. Fails (invalid, not_found) with a text that names the key, and (system) where a
 // descriptor is not there.
-Result<SlurmStep> read_start_document(const StartDocument &document);
+Result<SlurmStep> read_start_document(const StartDocument &document, const Settings &settings);
 
 // Expands Slurm's host list, in order. Fails (invalid, limit).
 Result<std::vector<std::string>> expand_host_list(const std::string &text, std::size_t max);
