@@ -38,6 +38,13 @@ test_unit_slurm_backend_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(
 test_unit_slurm_backend_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
 
+check_PROGRAMS += test/bench/bench_start
+test_bench_bench_start_SOURCES = test/bench/bench_start.cc \
+	plugins/slurm/backend/backend_step.cc plugins/slurm/backend/contact_socket.cc plugins/slurm/shim/app_list.cc \
+	plugins/slurm/shim/identity.cc plugins/slurm/shim/task_map.cc
+test_bench_bench_start_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(PMIX_CFLAGS)
+test_bench_bench_start_LDADD = plugins/kit/libkit.la server-glue/libglue.la $(GLUE_TEST_LDADD) $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS)
+
 test_unit_slurm_output_SOURCES = test/unit/slurm_output.cc \
 	plugins/slurm/backend/output_frames.cc plugins/slurm/backend/step_output.cc \
 	plugins/slurm/shim/attach_output.cc plugins/slurm/shim/identity.cc plugins/slurm/shim/output_offer.cc

@@ -21,6 +21,7 @@ constexpr std::string_view job_records[] = {"comment", "off"};
 constexpr std::string_view on_off[] = {"on", "off"};
 constexpr std::string_view user_policies[] = {"off", "tighten", "loosen"};
 constexpr std::string_view stores[] = {"memory", "base"};
+constexpr std::string_view modex_stores[] = {"auto", "shared", "own"};
 constexpr std::string_view topologies[] = {"kept", "look"};
 constexpr std::string_view log_levels[] = {"error", "warning", "info", "debug"};
 constexpr std::uint16_t first_user_port = 1024;
@@ -77,6 +78,12 @@ constexpr Option own_options[] = {
              "one task posts must fit into one segment, or the library ends the daemon and the step "
              "with it. Memory (directory.store) or the file system of directory.base must have room for it on each host. 0 "
              "means the library's own size, 4 MiB."},
+    {.key = "modex.store", .member = &Settings::modex_store, .user = true, .words = modex_stores,
+     .text = "Where a task looks up what the PMIx library knows of its job and what others have posted. shared: in memory that "
+             "the daemon shares with the tasks of its host. own: each task has its job's information to itself, and asks the daemon "
+             "for what others have posted, once for each of them (PMIX_MCA_gds=hash): it starts sooner, and pays with a "
+             "question to the daemon where it looks a process up for the first time (contrib/doc/decisions/modex.md has the figures). "
+             "auto: shared, but own with libpmix 5 and newer, where mpi.remedies has pmix-store."},
     {.key = "mpi.remedies", .member = &Settings::mpi_remedies, .user = true, .words = remedy_names,
      .text = "Which faults of other libraries are kept away from tasks, where the host and the PMIx library have "
              "them, by a variable that a task gets unless it has it already. openmpi-han: in jobs that "
@@ -149,6 +156,12 @@ constexpr Option own_options[] = {
              "look for it, 10 to some 100 ms; the resource manager's plugin says where, and has it "
              "made anew after a boot and when processors, PCI devices or their drivers have changed. Where there is none, and "
              "with look, hwloc looks each time. What processors a job may use is asked of the kernel in any case."},
+    {.key = "daemon.details_up_to", .member = &Settings::daemon_details_up_to, .user = true, .max = UINT32_MAX,
+     .text = "Up to how many processes a job's are all described to each of them. Of one with more, processes of other hosts "
+             "have what follows from where they are (PMIX_HOSTNAME, PMIX_NODEID, PMIX_LOCAL_RANK, PMIX_NODE_RANK), and not "
+             "PMIX_APPNUM, PMIX_APP_RANK, PMIX_APPLDR, PMIX_GLOBAL_RANK and PMIX_PROCID, which say nothing new of a job of one "
+             "program; a job of several programs, or with process sets, is described in any case. Each process that is described "
+             "costs each host of the job about 9 KiB and 13 microseconds at the start; one that is not, 2 KiB and 5 microseconds."},
     {.key = "debug.stop", .member = &Settings::debug_stop, .user = true, .path = Option::Path::debug_stops,
      .text = "Where the tasks of a job stop, for a debugger: exec, at their program's first instruction, where SIGCONT or "
              "`pmixhost resume` lets them go on; init, in PMIx_Init, or app, where the program itself waits for a "

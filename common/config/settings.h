@@ -37,6 +37,7 @@ struct Settings {
     // [modex]
     std::chrono::milliseconds modex_timeout{120'000};
     std::chrono::milliseconds modex_key_wait{2'000};
+    std::string modex_store = "auto";      // "shared", "own"
     std::uint64_t modex_segment_bytes = 0; // libpmix' shared segments; 0: its own 4 MiB
     // [mpi]
     std::vector<std::string> mpi_remedies{"openmpi-han", "openmpi-reachable", "pmix-messages",
@@ -59,6 +60,7 @@ struct Settings {
     std::chrono::milliseconds daemon_hang_timeout{30'000};    // a server that stands still; 0: none
     std::string daemon_evidence_directory;                    // empty: log_file's directory, else directory_base
     std::chrono::milliseconds daemon_library_timeout{20'000}; // libpmix gives no answer; 0: for ever
+    std::uint32_t daemon_details_up_to = 4096;                // processes of a job
     std::string daemon_topology = "kept";                     // "look": hwloc looks each time
     // [debug]
     std::string debug_stop; // where tasks stop for a debugger: common/job/debug_stops.h

@@ -67,6 +67,7 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
     context_.tasks = &tasks_;
     context_.directory = directory_.path();
     context_.may = [this](const Process &asker, policy::Action action) { return services_.tools.may(asker, action); };
+    tasks_.set_details_up_to(context_.settings.daemon_details_up_to);
     tasks_.set_remedies(remedies_of_tasks(context_.settings, context_.step));
     ending_.take_asks(upcalls_.handlers);
     context_.tell_services([this](StepService &each) { each.take_asks(upcalls_.handlers); });

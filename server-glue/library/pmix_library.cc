@@ -368,6 +368,29 @@ void PmixLibrary::register_nspace(const std::string &nspace, int local_count,
     });
 }
 
+void PmixLibrary::describe_processes(const std::string &nspace, std::function<std::vector<InfoList>()> describe,
+                                     std::function<void(Result<void>)> done) {
+    auto shared = std::make_shared<std::function<void(Result<void>)>>(std::move(done));
+    thread_.run("PMIx_Store_internal", [&loop = loop_, nspace, describe = std::move(describe), shared] {
+        Result<void> stored;
+        try {
+            for (const InfoList &info : describe()) {
+                pmix_proc_t process = proc_of(nspace, info.all().front().value.data.rank);
+                for (std::size_t i = 1; i < info.size() && stored; ++i) {
+                    pmix_value_t value = info.all()[i].value; // only lent
+                    if (auto status = PMIx_Store_internal(&process, info.all()[i].key, &value); status != PMIX_SUCCESS)
+                        stored = pmix_error(fmt::format("the PMIx library does not take {} of rank {}",
+                                                        info.all()[i].key, process.rank),
+                                            status);
+                }
+            }
+        } catch (const std::exception &e) {
+            stored = error(ErrorKind::system, "job information cannot be made: {}", e.what());
+        }
+        loop.post([shared, stored] { (*shared)(stored); });
+    });
+}
+
 // libpmix 4.2.2 removes what a client wanted to be removed when it has noticed that its connection has ended, or at its
 // deregistration; not at that of its namespace, which may come first.
 void PmixLibrary::end_nspace(const std::string &nspace, std::vector<Rank> clients, Done done) {

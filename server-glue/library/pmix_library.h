@@ -86,6 +86,10 @@ class PmixLibrary {
     // know that it does not change.
     void register_nspace(const std::string &nspace, int local_count, std::function<Result<InfoList>()> describe,
                          std::function<void(Result<void>)> done);
+    // Puts what is said of single processes of a registered namespace to its job information, before any of them
+    // connects: the first element of each list is its PMIX_RANK. `describe` as above.
+    void describe_processes(const std::string &nspace, std::function<std::vector<InfoList>()> describe,
+                            std::function<void(Result<void>)> done);
     // The processes of the namespace on this host have all ended. Removes the files that they wanted to be removed at
     // the end of their job, and those that `clients`, which had connected, wanted to be removed at their own
     // (PMIX_REGISTER_CLEANUP), in libpmix' own thread.

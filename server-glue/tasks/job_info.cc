@@ -160,8 +160,12 @@ void add_this_host(InfoList &info, const StepInfo &step, const std::vector<Local
 
 } // namespace
 
+bool describes_all(const StepInfo &step, Rank details_up_to) {
+    return step.map.rank_count() <= details_up_to || step.apps.size() > 1 || !step.process_sets.empty();
+}
+
 Result<InfoList> job_info(const StepInfo &step, const DebugStops &stops, const std::vector<LocalTask> &tasks,
-                          const JobDirectories &directories) {
+                          const JobDirectories &directories, bool processes) {
     const JobMap &map = step.map;
     std::vector<std::vector<Rank>> ranks_by_host;
     for (HostIndex h = 0; h < map.host_count(); ++h)
@@ -226,6 +230,8 @@ Result<InfoList> job_info(const StepInfo &step, const DebugStops &stops, const s
     for (HostIndex h = 0; h < map.host_count(); ++h)
         info.add_array(PMIX_NODE_INFO_ARRAY, node_info(step, h));
 
+    if (!processes)
+        return info;
     auto places = places_of(step);
     std::vector<const LocalTask *> local(map.rank_count(), nullptr);
     for (const auto &task : tasks)
@@ -239,6 +245,20 @@ Result<InfoList> job_info(const StepInfo &step, const DebugStops &stops, const s
         info.add_array(PMIX_PROC_DATA,
                        process_info(step, r, places[r], local[r], sets.empty() ? std::vector<std::string>() : sets[r]));
     return info;
+}
+
+std::vector<InfoList> own_process_infos(const StepInfo &step, const std::vector<LocalTask> &tasks) {
+    auto places = places_of(step);
+    std::vector<InfoList> infos;
+    for (const auto &task : tasks) {
+        std::vector<std::string> sets;
+        for (const auto &set : step.process_sets) {
+            if (std::find(set.ranks.begin(), set.ranks.end(), task.rank) != set.ranks.end())
+                sets.push_back(set.name);
+        }
+        infos.push_back(process_info(step, task.rank, places[task.rank], &task, sets));
+    }
+    return infos;
 }
 
 } // namespace pmixhost

@@ -137,21 +137,31 @@ void LocalTasks::register_nspace() {
         }
     }
     JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory, directory_};
-    // The step's description does not change, and stays until the daemon ends.
-    auto describe = [&step = step_, &stops = stops_, bindings, directories] {
+    auto own_tasks = [bindings = std::move(bindings)] {
         std::vector<LocalTask> tasks;
         for (const auto &[rank, cpus] : bindings)
             tasks.push_back({rank, cpus ? PmixLibrary::cpuset_string(*cpus) : std::string(),
                              cpus ? PmixLibrary::locality_string(*cpus) : std::string()});
-        return job_info(step, stops, tasks, directories);
+        return tasks;
     };
+    auto registered = [this](Result<void> done) {
+        if (!done)
+            return callbacks_.on_failure(done.failure());
+        registered_ = true;
+        callbacks_.on_serving();
+        answer_all();
+    };
+    // The step's description does not change, and stays until the daemon ends.
+    bool all = describes_all(step_, details_up_to_);
+    auto describe = [&step = step_, &stops = stops_, own_tasks, directories, all] {
+        return job_info(step, stops, own_tasks(), directories, all);
+    };
+    auto describe_own = [&step = step_, own_tasks] { return own_process_infos(step, own_tasks()); };
     library_->register_nspace(step_.nspace, static_cast<int>(ranks.size()), std::move(describe),
-                              [this](Result<void> done) {
-                                  if (!done)
-                                      return callbacks_.on_failure(done.failure());
-                                  registered_ = true;
-                                  callbacks_.on_serving();
-                                  answer_all();
+                              [this, all, registered, describe_own](Result<void> done) {
+                                  if (all || !done)
+                                      return registered(std::move(done));
+                                  library_->describe_processes(step_.nspace, describe_own, registered);
                               });
 }
 

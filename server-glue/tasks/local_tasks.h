@@ -55,6 +55,8 @@ class LocalTasks {
 
     // What each task gets beside what the library gives it (server-glue/tasks/remedies.h).
     void set_remedies(std::vector<std::string> entries) { remedies_ = std::move(entries); }
+    // Jobs of at most so many processes are described process by process (job_info.h).
+    void set_details_up_to(Rank processes) { details_up_to_ = processes; }
     // The library is up; from now on tasks are answered. `library` outlives this object.
     void set_library(PmixLibrary &library);
     // Opens the door, for backends whose RM starts the tasks.
@@ -111,6 +113,7 @@ class LocalTasks {
     EventLoop::Handle patience_;
     std::vector<Waiting> waiting_;
     std::vector<std::string> remedies_;
+    Rank details_up_to_ = UINT32_MAX;
     std::set<Rank> started_, connected_, finalized_, gone_, cut_off_, has_proxy_, running_;
     bool patience_over_ = false;
     bool registering_ = false;

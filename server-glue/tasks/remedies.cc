@@ -39,6 +39,8 @@ bool needs_reachable(const Settings &settings) {
 }
 
 bool needs_store(const Settings &settings) {
+    if (settings.modex_store != "auto")
+        return settings.modex_store == "own";
     return is_wanted(settings, remedy_pmix_store) && library_version() >= LibraryVersion{5, 0, 0};
 }
 

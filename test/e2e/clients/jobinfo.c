@@ -7,6 +7,7 @@
  *   --hosts a,b        the job's hosts, in order        --map "0,1;2,3"   the ranks on each
  *   --apps "0-1;2,3"   the ranks of each application    --univ N          slots
  *   --alloc a,b,c      hosts of the allocation          --session N       --jobid TEXT
+ *   --own yes          of processes of other hosts, look only at what the job's maps say
  *   --slurm yes        compare with SLURM_*             --mapby --rankby --bindto TEXT
  *
  * Prints "value RANK ATTRIBUTE = X" for what it is told about itself and "check RANK ATTRIBUTE
@@ -31,6 +32,7 @@ static struct {
     char command[1 << 16]; /* this process' own, words apart by spaces */
     const char *hosts_text, *univ, *alloc, *session, *jobid, *mapby, *rankby, *bindto;
     bool slurm;
+    bool own; /* of processes of other hosts, only where they are is known */
 } want;
 
 /* Calls `found(group, rank)` for each rank of "0,1;2-3". */
@@ -100,6 +102,8 @@ static void parse(int argc, char **argv) {
             want.rankby = v;
         else if (!strcmp(o, "--bindto"))
             want.bindto = v;
+        else if (!strcmp(o, "--own"))
+            want.own = true;
         else if (!strcmp(o, "--slurm"))
             want.slurm = !strcmp(v, "yes");
         else
@@ -302,6 +306,8 @@ static void for_each_rank(void) {
          * in the client's own store, unless told that the job's word is wanted */
         SAME(PMIX_NODEID, r, r == me.rank ? job_realm : as_job_info, PMIX_UINT32, map ? num(h) : NULL);
         SAME(PMIX_HOSTNAME, r, job_realm, PMIX_STRING, map ? want.host[h] : NULL);
+        if (want.own && h != want.host_of[me.rank])
+            continue;
         SAME(PMIX_GLOBAL_RANK, r, job_realm, PMIX_PROC_RANK, num(r));
         SAME(PMIX_APPNUM, r, job_realm, PMIX_UINT32, map ? num(want.app_of[r]) : NULL);
         SAME(PMIX_APP_RANK, r, job_realm, PMIX_PROC_RANK, map ? num(want.app_rank[r]) : NULL);

@@ -27,6 +27,12 @@ look "cyclic" 6
 job_options=(${on_one[@]+"${on_one[@]}"})
 client 1 1 jobinfo --hosts "$(host_name 1)" --map "0" ${options[@]+"${options[@]}"}
 look "one rank" 1
+job_options=(${on_hosts[@]+"${on_hosts[@]}"})
+PMIXHOST_DAEMON_DETAILS_UP_TO=5 client 3 2 jobinfo --hosts "$hosts3" --map "0,1;2,3;4,5" --alloc "$hosts3" --own yes \
+    --mapby slot ${options[@]+"${options[@]}"}
+look "a job of more processes than are described" 6
+PMIXHOST_DAEMON_DETAILS_UP_TO=5 client 3 2 modex all
+ok "and its data and fences are as ever" all_ok 6
 job_options=()
 
 # Two programs in one job: ranks 0-1 and 2-5. Under Slurm a het step.

@@ -41,4 +41,17 @@ export PMIXHOST_MPI_REMEDIES=pmix-store
 job 2 1 sh -c "$show"
 ok "nor those that the user does not name" shown "reachable= "
 unset PMIXHOST_MPI_REMEDIES
+
+# Not a fault's remedy, but the same variable: where a task looks up what its library knows.
+export PMIXHOST_MODEX_STORE=own
+job 2 1 sh -c "$show"
+ok "tasks have the store to themselves where the user wants it" shown "gds=hash."
+client 2 2 modex all
+ok "and find each other's data" all_ok 4
+export PMIXHOST_MODEX_STORE=shared
+job 2 1 sh -c "$show"
+ok "or shared" shown "gds=. "
+client 2 2 modex all
+ok "and find each other's data there" all_ok 4
+unset PMIXHOST_MODEX_STORE
 done_testing
