@@ -13,6 +13,7 @@ common_libcommon_files = \
 	common/job/job_map.h common/job/job_map.cc \
 	common/policy/accounts.h common/policy/accounts.cc \
 	common/policy/network.h common/policy/network.cc \
+	common/policy/others_jobs.h common/policy/others_jobs.cc \
 	common/policy/own_rules.h common/policy/own_rules.cc \
 	common/policy/policy.h common/policy/policy.cc \
 	common/policy/policy_load.h common/policy/policy_load.cc \

@@ -525,8 +525,9 @@ std::string allowed_values(const Option &option) {
                                                  max_names);
                           },
                           [&](std::vector<PlacedText> Settings::*) {
-                              return std::string("a list, which may be empty, of rules such as "
-                                                 "[\"allow observe by @support to jobs of anyone from here\"]");
+                              return std::string(
+                                  "a list, which may be empty, of rules such as "
+                                  "[\"allow everything by @support to jobs of anyone from 10.0.0.0/8\"]");
                           },
                           [&](PortRange Settings::*) {
                               return fmt::format("0, a port, or a range of ports such as \"6000-6100\", all from "

@@ -4,11 +4,15 @@
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 #include "common/config/config_values.h"
+#include "common/peer/peer_address.h"
 #include "common/policy/policy_load.h"
 #include "common/text/printable.h"
 
 #include <cerrno>
+#include <cstring>
 #include <grp.h>
+#include <ifaddrs.h>
+#include <memory>
 #include <pwd.h>
 #include <sys/stat.h>
 
@@ -107,6 +111,25 @@ Result<std::string> read_user_policy(const std::string &path, uid_t user) {
     if (status.st_mode & (S_IWGRP | S_IWOTH))
         return error(ErrorKind::denied, "{}: others may write this file; run chmod go-w {}", path, path);
     return read_all(fd->get(), path, max_user_file_bytes);
+}
+
+std::vector<Network> addresses_of_host() {
+    ifaddrs *list = nullptr;
+    if (::getifaddrs(&list) != 0)
+        return {};
+    std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, ::freeifaddrs);
+    std::vector<Network> out;
+    for (const ifaddrs *each = list; each; each = each->ifa_next) {
+        if (!each->ifa_addr || (each->ifa_addr->sa_family != AF_INET && each->ifa_addr->sa_family != AF_INET6))
+            continue;
+        sockaddr_storage address{};
+        std::memcpy(&address, each->ifa_addr,
+                    each->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+        auto network = parse_address(PeerAddress(address).numeric());
+        if (network && !network->is_loopback())
+            out.push_back(*network);
+    }
+    return out;
 }
 
 } // namespace pmixhost::policy

@@ -1,4 +1,5 @@
-// What the policy for tools needs of this host: who has which number, who is in which groups, and the file of a user.
+// What the policy for tools needs of this host: who has which number, who is in which groups, the file of a user, and
+// the host's addresses.
 // The only part of common/policy that asks the system. Each call may block (a directory service, a network's file
 // system): at the start of a program, or in a thread for such calls (common/loop/slow_calls.h).
 #pragma once
@@ -37,5 +38,8 @@ std::string user_policy_path(const std::string &home);
 // may write it; with invalid where it is no regular file; with limit where it is longer than max_user_file_bytes. Texts
 // begin with "PATH: ".
 Result<std::string> read_user_policy(const std::string &path, uid_t user);
+
+// Under which other hosts may see this one: without those of the loopback network.
+std::vector<Network> addresses_of_host();
 
 } // namespace pmixhost::policy

@@ -122,6 +122,16 @@ Decision Policy::decide(const Request &request) const {
     return decision;
 }
 
+Decision Policy::decide_everything(Request &request) const {
+    Decision decision;
+    for (Action action : all_actions) {
+        request.action = action;
+        if (decision = decide(request); !decision.allowed)
+            break;
+    }
+    return decision;
+}
+
 std::string log_line(const Request &request, const Decision &decision) {
     std::string pid = request.pid > 0 ? fmt::format(", pid {}", request.pid) : "";
     return fmt::format("tools: {}: uid {}{}, from {}: {} of {}{} of uid {}, by {} \"{}\"",

@@ -85,6 +85,8 @@ class Policy {
 
     // Takes time in the number of rules.
     Decision decide(const Request &request) const;
+    // Allowed where every action is; else what is decided of the first that is not, which `request` names then.
+    Decision decide_everything(Request &request) const;
 
     const std::vector<Rule> &site_rules() const { return site_; }
     UserRules user_rules() const { return users_; }

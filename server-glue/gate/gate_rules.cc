@@ -1,14 +1,10 @@
 // See gate_rules.h.
 #include "server-glue/gate/gate_rules.h"
 
-#include "common/peer/peer_address.h"
 #include "common/policy/accounts.h"
 #include "common/policy/policy_load.h"
 #include "server-glue/gate/tool_gate.h"
 
-#include <cstring>
-#include <ifaddrs.h>
-#include <memory>
 #include <optional>
 #include <unistd.h>
 
@@ -22,29 +18,9 @@ static constexpr std::size_t most_known = 4096;
 static constexpr std::size_t most_asked = 256;
 static constexpr Duration reading_patience = 60s;
 
-// Without those of the loopback network.
-static std::vector<policy::Network> addresses_of_host() {
-    ifaddrs *list = nullptr;
-    if (::getifaddrs(&list) != 0)
-        return {};
-    std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(list, ::freeifaddrs);
-    std::vector<policy::Network> out;
-    for (const ifaddrs *each = list; each; each = each->ifa_next) {
-        if (!each->ifa_addr || (each->ifa_addr->sa_family != AF_INET && each->ifa_addr->sa_family != AF_INET6))
-            continue;
-        sockaddr_storage address{};
-        std::memcpy(&address, each->ifa_addr,
-                    each->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-        auto network = policy::parse_address(PeerAddress(address).numeric());
-        if (network && !network->is_loopback())
-            out.push_back(*network);
-    }
-    return out;
-}
-
 GateRules::Read GateRules::read(const std::string &config) {
     Read out;
-    out.addresses = addresses_of_host();
+    out.addresses = policy::addresses_of_host();
     auto loaded = load_config(config, {});
     if (!loaded) {
         out.wrong.push_back(loaded.failure().text);
@@ -89,25 +65,14 @@ void GateRules::reload(const std::string &config, std::function<void(const Setti
     });
 }
 
-// Allowed, or the first action that is not, which `request` names then.
-policy::Decision GateRules::all_of(policy::Request &request) const {
-    policy::Decision decision;
-    for (policy::Action action : policy::all_actions) {
-        request.action = action;
-        if (decision = policy_.decide(request); !decision.allowed)
-            break;
-    }
-    return decision;
-}
-
 Result<void> GateRules::decide(const policy::Person &asker, const policy::Person &owner, pid_t pid) {
     policy::Request request{asker, pid, policy::Location::here(), owner, "", policy::Action::observe};
-    auto decision = asker.uid == owner.uid ? policy_.decide(request) : all_of(request);
+    auto decision = asker.uid == owner.uid ? policy_.decide(request) : policy_.decide_everything(request);
     for (const auto &address : asker.uid == owner.uid ? std::vector<policy::Network>() : addresses_) {
         if (decision.allowed)
             break;
         request.from = policy::Location::at(address);
-        decision = all_of(request);
+        decision = policy_.decide_everything(request);
     }
     if (auto missed = lines_.admit(asker.uid, loop_.now())) {
         std::string line = policy::log_line(request, decision) + not_logged(*missed);

@@ -51,7 +51,6 @@ class GateRules {
     };
     void find(uid_t user, Found found);
     Result<void> decide(const policy::Person &asker, const policy::Person &owner, pid_t pid);
-    policy::Decision all_of(policy::Request &request) const;
     void use(Read read);
 
     EventLoop &loop_;

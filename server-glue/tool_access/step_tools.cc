@@ -82,9 +82,10 @@ std::optional<Result<void>> StepTools::may_observe(const ToolOrigin &origin, con
         return Result<void>();
     std::string cure;
     if (origin.is_relayed())
-        cure = fmt::format("; what may come from {} a rule of the site's tools.policy says, such as \"allow observe by "
-                           "{} to jobs of {} from {}\"",
-                           origin.from, origin.asker ? std::to_string(*origin.asker) : "anyone",
+        cure = fmt::format("; what may come from {} a rule of the site's tools.policy says, such as \"allow {} by {} "
+                           "to jobs of {} from {}\"",
+                           origin.from, origin.asker ? "everything" : "observe",
+                           origin.asker ? std::to_string(*origin.asker) : "anyone",
                            origin.asker ? std::to_string(::geteuid()) : "themselves", origin.from);
     return error(ErrorKind::denied, "the rules for tools refuse it: {} \"{}\"{}", decision->by.place, decision->by.text,
                  cure);

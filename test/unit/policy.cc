@@ -1,6 +1,7 @@
 // The policy for tools: a table of decisions written by hand, the form of its rules, users' own files, rules that can
 // never match, and input that means harm.
 #include "common/policy/accounts.h"
+#include "common/policy/others_jobs.h"
 #include "common/policy/policy_load.h"
 #include "common/policy/unreachable.h"
 
@@ -654,6 +655,97 @@ void what_is_hidden_decides_nothing(void **) {
     assert_true(hidden > 100);
 }
 
+std::vector<Rule> rules_of(const Lines &lines) {
+    std::vector<Rule> rules;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        rules.push_back(*parse_rule({lines[i], std::to_string(i + 1)}, names));
+    return rules;
+}
+
+void a_rule_that_gives_others_a_part_only_is_found(void **) {
+    const Hidden cases[] = {
+        {{}, ""},
+        {{"allow everything by @ops to jobs of anyone from 10.0.0.0/8"}, ""},
+        {{"allow observe, output by @ops to jobs of anyone from 10.0.0.0/8"}, "1"},
+        {{"allow everything by @ops to jobs of anyone from here"}, "1"},
+        {{"allow everything by @ops to jobs of anyone from here, 10.0.0.0/8"}, ""},
+        {{"allow everything by @ops to jobs of anyone from anywhere"}, ""},
+        {{"allow everything by @ops to jobs of root from anywhere"}, "1"},
+        // These speak of nobody else's jobs, and these allow nothing.
+        {{"allow observe by @ops to jobs of themselves from 10.0.0.0/8",
+          "allow observe by alice to jobs of alice from 10.0.0.0/8",
+          "deny observe by alice to jobs of anyone from anywhere"},
+         ""},
+        // Two together, and two that are not for the same: users, owners, places.
+        {{"allow observe, output by alice to jobs of bob from 10.0.0.0/8",
+          "allow input, control, spawn, debug by @project to jobs of anyone from 10.1.0.0/16"},
+         ""},
+        {{"allow observe, output by alice to jobs of bob from anywhere",
+          "allow input, control, spawn, debug by carol to jobs of anyone from anywhere"},
+         "1 2"},
+        {{"allow observe, output by alice to jobs of bob from anywhere",
+          "allow input, control, spawn, debug by alice to jobs of carol from anywhere"},
+         "1 2"},
+        {{"allow observe, output by alice to jobs of bob from 10.0.0.0/8",
+          "allow input, control, spawn, debug by alice to jobs of bob from 11.0.0.0/8, here"},
+         "1 2"},
+        {{"allow observe by alice to jobs of bob from 10.0.0.0/8",
+          "allow everything by anyone to jobs of themselves from anywhere"},
+         "1"},
+    };
+    for (const auto &[lines, expected] : cases) {
+        std::string found;
+        for (const auto &error : without_effect_on_others(rules_of(lines)))
+            found += (found.empty() ? "" : " ") + error.text.substr(0, error.text.find(':'));
+        assert_string_equal(found.c_str(), expected);
+    }
+}
+
+void what_is_found_lets_nobody_in(void **) {
+    const Lines pool = {
+        "allow everything by @ops to jobs of anyone from 10.0.0.0/8",
+        "allow observe, output by anyone to jobs of anyone from anywhere",
+        "allow input, control, spawn, debug by @project to jobs of alice from 10.1.0.0/16",
+        "deny spawn by carol to jobs of anyone from 10.1.0.0/16",
+        "allow everything by bob to jobs of @students from here",
+        "allow control by bob, from to jobs of alice, dave from 2001:db8::/32, 10.1.1.1",
+        "allow everything by @students to jobs of root, themselves from anywhere",
+        "allow observe, input, spawn, debug, control by dave to jobs of @ops from 10.129.0.0",
+    };
+    unsigned found = 0, let_in = 0;
+    for (std::size_t order = 0; order < 200; ++order) {
+        Lines lines;
+        for (std::size_t i = 0, at = order; i < 4; ++i, at = at * 5 + 3)
+            lines.push_back(pool[(at + order / 7) % pool.size()]);
+        auto rules = rules_of(lines);
+        auto idle = without_effect_on_others(rules);
+        found += static_cast<unsigned>(idle.size());
+        Policy policy(rules, UserRules::off);
+        for (const auto &asker : people) {
+            for (const auto &owner : people) {
+                for (const char *place : {"10.1.1.1", "10.129.0.0", "11.0.0.1", "2001:db8::7"}) {
+                    if (asker.person.uid == owner.person.uid)
+                        continue;
+                    bool everything = true;
+                    for (auto action : all_actions) {
+                        Request request{asker.person, 1, location(place), owner.person, "", action};
+                        everything = everything && policy.decide(request).allowed && owner.person.uid != 0;
+                    }
+                    for (auto action : all_actions) {
+                        Request request{asker.person, 1, location(place), owner.person, "", action};
+                        auto decision = decide_on_others(policy, policy, request);
+                        assert_int_equal(decision.allowed, everything);
+                        let_in += decision.allowed;
+                        for (const auto &error : idle)
+                            assert_false(decision.allowed && error.text.starts_with(decision.by.place + ": "));
+                    }
+                }
+            }
+        }
+    }
+    assert_true(found > 100 && let_in > 1000);
+}
+
 void rules_are_bounded(void **) {
     const Lines one = {"allow observe by alice to jobs of anyone from here"};
     auto site = load_site_policy(config(Lines(max_rules, one[0])), names);
@@ -728,6 +820,8 @@ int main() {
         cmocka_unit_test(blanks_and_commas_stand_as_one_likes),
         cmocka_unit_test(a_rule_that_can_never_match_is_found),
         cmocka_unit_test(what_is_hidden_decides_nothing),
+        cmocka_unit_test(a_rule_that_gives_others_a_part_only_is_found),
+        cmocka_unit_test(what_is_found_lets_nobody_in),
         cmocka_unit_test(rules_are_bounded),
         cmocka_unit_test(a_decision_has_a_line_for_the_log),
         cmocka_unit_test(names_of_this_host),

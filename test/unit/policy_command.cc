@@ -127,13 +127,6 @@ void explain_names_the_rule_and_its_line(void **) {
     result = explain(file, {"--user", "daemon", "--owner", "root", "--action", "spawn", "--user-file", nothing()});
     assert_int_equal(result.code, 1);
     says(result.out, "spawn of jobs of root (uid 0)");
-    assert_false(result.out.find("No daemon serves") != std::string::npos);
-    // A rule that has no effect yet.
-    result = explain(file, {"--user", "root", "--owner", "daemon", "--host", "192.0.2.7", "--action", "observe",
-                            "--user-file", nothing()});
-    assert_int_equal(result.code, 0);
-    says(result.out, "allowed: root (uid 0) from 192.0.2.7: observe of jobs of daemon");
-    says(result.out, "No daemon serves tools of another user than the job's yet");
     // The own host by its name, and the loopback network.
     char host[256] = "";
     assert_int_equal(::gethostname(host, sizeof host - 1), 0);
@@ -142,6 +135,67 @@ void explain_names_the_rule_and_its_line(void **) {
         assert_int_equal(result.code, 0);
         says(result.out, "from this host");
     }
+}
+
+// `who` of others' jobs: what the gate and the job's daemon would do.
+void on_jobs_of_others_a_part_is_nothing(void **) {
+    auto file = site("others.conf", "\"allow observe, output by root to jobs of anyone from 192.0.2.0/24\",\n"
+                                    "\"allow everything by root to jobs of daemon from 198.51.100.0/24\",\n"
+                                    "\"allow everything by daemon to jobs of anyone from here\",\n"
+                                    "\"allow everything by bin to jobs of anyone from anywhere\"\n");
+    auto of = [&](const char *user, const char *owner, const char *host, const char *action) {
+        return explain(
+            file, {"--user", user, "--owner", owner, "--host", host, "--action", action, "--user-file", nothing()});
+    };
+    auto result = of("root", "daemon", "192.0.2.7", "observe");
+    assert_int_equal(result.code, 1);
+    says(result.out, "refused: root (uid 0) from 192.0.2.7: observe of jobs of daemon");
+    says(result.out, "by built in: deny everything");
+    says(result.out, file + ":3 (\"allow observe, output by root to jobs of anyone from 192.0.2.0/24\") allows "
+                            "observe, without effect: to jobs of others comes who may do everything there, and input "
+                            "is refused.");
+    result = of("root", "daemon", "192.0.2.7", "control"); // refused by itself
+    assert_int_equal(result.code, 1);
+    assert_true(result.out.find("without effect") == std::string::npos);
+    result = of("root", "daemon", "198.51.100.7", "observe");
+    assert_int_equal(result.code, 0);
+    says(result.out, "allowed: root (uid 0) from 198.51.100.7: observe of jobs of daemon");
+    says(result.out, "by " + file + ":4: allow everything");
+    says(result.out, "the gate (pmixhost-gate), which has to run on the host where the tool is");
+    // Here is an address, where this host has one.
+    result = of("bin", "daemon", "here", "spawn");
+    assert_int_equal(result.code, 0);
+    says(result.out, "allowed: bin ");
+    bool has_address = !policy::addresses_of_host().empty();
+    if (has_address)
+        says(result.out, " from this host, as ");
+    result = of("daemon", "bin", "here", "spawn");
+    assert_int_equal(result.code, has_address ? 1 : 0);
+    if (has_address)
+        says(result.out, file + ":5 (\"allow everything by daemon to jobs of anyone from here\") allows it from here, "
+                                "without effect: others are asked for the address");
+    result = of("bin", "root", "192.0.2.7", "observe");
+    assert_int_equal(result.code, 1);
+    says(result.out, "by the gate (pmixhost-gate): nobody comes to jobs of root");
+    // One's own need no more than a part.
+    assert_int_equal(of("root", "root", "192.0.2.7", "output").code, 0);
+    assert_int_equal(of("root", "root", "192.0.2.7", "spawn").code, 1);
+
+    // The owner's own file may refuse, and gives nothing that the gate would hear of.
+    auto own = scratch->file("others.policy", "deny debug by bin to jobs of anyone from anywhere\n");
+    std::vector<std::string> words = {"--user",    "bin",      "--owner", "daemon",      "--host",
+                                      "192.0.2.7", "--action", "observe", "--user-file", own};
+    result = explain(file, words);
+    assert_int_equal(result.code, 1);
+    says(result.out, "by " + own + ":1: deny debug");
+    says(result.out, file + ":6 (\"allow everything by bin to jobs of anyone from anywhere\") allows observe, without "
+                            "effect");
+    own = scratch->file("others.policy", "allow everything by bin to jobs of anyone from anywhere\n");
+    result = explain(site("others2.conf", "", "user_policy = \"loosen\"\n"), words);
+    assert_int_equal(result.code, 1);
+    says(result.out, "by built in: deny everything");
+    says(result.out, own + ":1 (\"allow everything by bin to jobs of anyone from anywhere\") allows observe, without "
+                           "effect: to jobs of others comes whom the site's rules alone give everything there.");
 }
 
 void a_users_own_file_counts(void **) {
@@ -156,9 +210,10 @@ void a_users_own_file_counts(void **) {
     assert_int_equal(result.code, 1);
     says(result.out, own + ":3 would allow it, but users may only tighten");
     file = site("loosen.conf", "", "user_policy = \"loosen\"\n");
-    result = explain(file, other);
+    auto loosened = scratch->file("loosened.policy", "allow observe by root to jobs of anyone from 192.0.2.7\n");
+    result = explain(file, {"--user", "root", "--host", "192.0.2.7", "--action", "observe", "--user-file", loosened});
     assert_int_equal(result.code, 0);
-    says(result.out, "by " + own + ":3: allow observe");
+    says(result.out, "by " + loosened + ":1: allow observe");
     file = site("off.conf", "", "user_policy = \"off\"\n");
     assert_int_equal(explain(file, {"--user", "root", "--action", "control", "--user-file", own}).code, 0);
     // One that is wrong closes the jobs of its user.
@@ -249,6 +304,7 @@ void show_has_all_rules_with_their_places(void **) {
     says(result.out, "deny debug by anyone to jobs of anyone from here  # " + own + ":1");
     says(result.out, "allow everything by anyone to jobs of themselves from here  # built in");
     says(result.err, "warning: " + file + ":5: the rule can never match: " + file + ":4 decides");
+    says(result.err, "warning: " + file + ":4: the rule gives nothing on jobs of others: ");
     file = site("show2.conf", "\"allow\"\n");
     result = run({"policy", "show", "--file", file, "--user", "root", "--user-file", own});
     assert_int_equal(result.code, 1);
@@ -261,6 +317,7 @@ void both_are_json_too(void **) {
     assert_int_equal(result.code, 0);
     says(result.out, "\"place\": \"" + file + ":3\"");
     says(result.out, "\"closed_by\": null");
+    says(result.out, "\"without_effect_on_others\": [\n    \"" + file + ":3: the rule gives nothing");
     says(result.out, "\"tools.max_connections\"");
     result = explain(
         file, {"--json", "--user", "root", "--owner", "daemon", "--action", "control", "--user-file", nothing()});
@@ -277,10 +334,18 @@ void config_check_reads_the_rules(void **) {
     assert_int_equal(result.code, 1);
     says(result.err, file + ":5: word 4, \"no-such-user-here\"");
     says(result.err, file + ":4: the rule can never match: " + file + ":3 decides");
-    file = site("check2.conf", "\"allow observe by root to jobs of anyone from here\"\n");
+    file = site("check2.conf", "\"allow everything by root to jobs of anyone from 192.0.2.0/24\"\n");
     result = run({"config", "--check", file});
     assert_int_equal(result.code, 0);
     assert_string_equal(result.err.c_str(), "");
+    file = site("check3.conf", "\"allow observe, output by root to jobs of anyone from 192.0.2.0/24\"\n");
+    result = run({"config", "--check", file});
+    assert_int_equal(result.code, 0);
+    assert_string_equal(result.err.c_str(),
+                        ("warning: " + file +
+                         ":3: the rule gives nothing on jobs of others: who comes to these needs everything there, and "
+                         "no rule gives input, control, spawn, debug as well\n")
+                            .c_str());
     // What is shown can be read again, whatever it has.
     file = scratch->file("odd.conf", "tools.policy = \"a\\u0000\\\"\\\\ \\u001b[2J\"\n");
     result = run({"config", "--show", "--file", file});
@@ -297,6 +362,7 @@ void config_check_reads_the_rules(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(explain_names_the_rule_and_its_line),
+        cmocka_unit_test(on_jobs_of_others_a_part_is_nothing),
         cmocka_unit_test(a_users_own_file_counts),
         cmocka_unit_test(a_file_that_is_not_the_users_is_not_read),
         cmocka_unit_test(what_is_wrong_refuses_and_says_where),

@@ -3,6 +3,7 @@
 #include "common/config/config_man.h"
 #include "common/config/config_options.h"
 #include "common/policy/accounts.h"
+#include "common/policy/others_jobs.h"
 #include "common/policy/policy_load.h"
 #include "common/policy/unreachable.h"
 #include "common/text/printable.h"
@@ -31,6 +32,10 @@ int check(const std::string &path) {
         errors.insert(errors.end(), more.begin(), more.end());
     for (const auto &error : errors)
         std::fprintf(stderr, "%s\n", error.text.c_str());
+    if (site.errors.empty()) { // else the rest is another policy
+        for (const auto &one : without_effect_on_others(site.rules))
+            std::fprintf(stderr, "warning: %s\n", one.text.c_str());
+    }
     return errors.empty() ? exit_ok : exit_failure;
 }
 

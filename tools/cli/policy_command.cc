@@ -3,6 +3,7 @@
 #include "common/config/config_file.h"
 #include "common/config/config_options.h"
 #include "common/policy/accounts.h"
+#include "common/policy/others_jobs.h"
 #include "common/policy/policy_load.h"
 #include "common/policy/unreachable.h"
 #include "tools/cli/parse.h"
@@ -30,6 +31,7 @@ int refuse_usage(const std::string &text) {
 struct InForce {
     Checked checked;
     policy::SitePolicy site;
+    policy::Policy of_site; // without the user's own
     policy::UserPolicy user;
     std::string user_path; // empty: none is read
     bool wrong = false;
@@ -53,6 +55,7 @@ InForce load(const Sources &sources, const Account &user) {
     } else {
         errors = all.site.errors;
     }
+    all.of_site = all.site.policy;
     if (all.checked.loaded.settings.tools_user_policy != "off") {
         all.user_path = sources.user_file.empty() ? policy::user_policy_path(user.home) : sources.user_file;
         auto content = sources.user_file.empty() ? policy::read_user_policy(all.user_path, user.person.uid)
@@ -107,7 +110,20 @@ PolicyJson json_of(const std::vector<policy::Rule> &rules) {
     return out;
 }
 
-void show_as_json(const InForce &all, const Account &user, const std::vector<Error> &never) {
+PolicyJson json_of(const std::vector<Error> &errors) {
+    auto out = PolicyJson::array();
+    for (const auto &error : errors)
+        out.push_back(error.text);
+    return out;
+}
+
+// Rules that do nothing.
+struct Idle {
+    std::vector<Error> never;   // can never match
+    std::vector<Error> nothing; // give nothing on jobs of others
+};
+
+void show_as_json(const InForce &all, const Account &user, const Idle &idle) {
     PolicyJson out;
     out["settings"] = PolicyJson::object();
     auto options = config_options();
@@ -123,19 +139,18 @@ void show_as_json(const InForce &all, const Account &user, const std::vector<Err
     out["site"] = json_of(all.site.rules);
     out["user"] = {{"name", user.name}, {"uid", user.person.uid}, {"rules", json_of(all.user.rules)}};
     out["built_in"] = json_of(policy::built_in_rules());
-    out["never_matching"] = PolicyJson::array();
-    for (const auto &error : never)
-        out["never_matching"].push_back(error.text);
+    out["never_matching"] = json_of(idle.never);
+    out["without_effect_on_others"] = json_of(idle.nothing);
     write_json(out);
 }
 
 int show_policy(const Sources &sources, const Account &user, bool json) {
     InForce all = load(sources, user);
-    auto never = never_matching(all.site.rules);
+    Idle idle{never_matching(all.site.rules), without_effect_on_others(all.site.rules)};
     auto more = policy::never_matching(all.user.rules, user.person.uid);
-    never.insert(never.end(), more.begin(), more.end());
+    idle.never.insert(idle.never.end(), more.begin(), more.end());
     if (json) {
-        show_as_json(all, user, never);
+        show_as_json(all, user, idle);
         return all.wrong ? exit_failure : exit_ok;
     }
     show_settings(all.checked.loaded);
@@ -149,8 +164,10 @@ int show_policy(const Sources &sources, const Account &user, bool json) {
     }
     fmt::print("\n# Where none matches:\n");
     show_rules(policy::built_in_rules());
-    for (const auto &error : never)
-        std::fprintf(stderr, "pmixhost: warning: %s\n", error.text.c_str());
+    for (const auto &errors : {idle.never, idle.nothing}) {
+        for (const auto &error : errors)
+            std::fprintf(stderr, "pmixhost: warning: %s\n", error.text.c_str());
+    }
     return all.wrong ? exit_failure : exit_ok;
 }
 
@@ -179,9 +196,43 @@ Result<std::vector<Location>> places_of(const std::string &host) {
     return places;
 }
 
-// What no rule can change.
-constexpr std::string_view of_others =
-    "No daemon serves tools of another user than the job's yet: until one does, they are refused all the same.";
+// What is told of one place.
+struct Told {
+    std::string from;
+    policy::Decision decision;
+};
+
+Told decide_at(const InForce &all, policy::Request request, const Location &place) {
+    request.from = place;
+    bool is_own = request.asker.uid == request.owner.uid;
+    return {place.text(),
+            is_own ? all.site.policy.decide(request) : policy::decide_on_others(all.of_site, all.site.policy, request)};
+}
+
+// For jobs of others, who is on this host is asked for an address of it. Which one a job's hosts see, they know alone;
+// so what the gate asks for counts: whether there is one from which it is allowed.
+Told decide_of_others_here(const InForce &all, const policy::Request &request) {
+    Told here = decide_at(all, request, Location::here());
+    auto addresses = policy::addresses_of_host();
+    if (addresses.empty())
+        return here;
+    // The first of those that tell the most.
+    auto rank = [](const Told &one) { return one.decision.allowed ? 2 : one.decision.note.empty() ? 0 : 1; };
+    std::optional<Told> chosen;
+    for (const auto &address : addresses) {
+        Told told = decide_at(all, request, Location::at(address));
+        told.from = fmt::format("this host, as {}", told.from);
+        if (!chosen || rank(told) > rank(*chosen))
+            chosen = std::move(told);
+    }
+    if (!here.decision.allowed)
+        return rank(here) > rank(*chosen) ? here : std::move(*chosen);
+    if (!chosen->decision.allowed)
+        chosen->decision.note = fmt::format("{} (\"{}\") allows it from here, without effect: others are asked for the "
+                                            "address under which their host is seen.",
+                                            here.decision.by.place, here.decision.by.text);
+    return std::move(*chosen);
+}
 
 int explain(const Sources &sources, const Account &user, const Account &owner, const std::string &host,
             policy::Request request, bool json) {
@@ -194,16 +245,15 @@ int explain(const Sources &sources, const Account &user, const Account &owner, c
     bool allowed = true;
     auto out = PolicyJson::array();
     for (const auto &place : *places) {
-        request.from = place;
-        auto decision = all.site.policy.decide(request);
-        if (decision.allowed && user.person.uid != owner.person.uid)
-            decision.note = fmt::format("{}{}{}", decision.note, decision.note.empty() ? "" : " ", of_others);
+        bool is_own = user.person.uid == owner.person.uid;
+        auto [from, decision] = is_own || place.kind != Location::Kind::here ? decide_at(all, request, place)
+                                                                             : decide_of_others_here(all, request);
         allowed = allowed && decision.allowed;
         if (json) {
             PolicyJson one;
             one["allowed"] = decision.allowed;
             one["user"] = {{"name", user.name}, {"uid", user.person.uid}};
-            one["from"] = place.text();
+            one["from"] = from;
             one["action"] = std::string(name_of(request.action));
             one["job"] = request.job.empty() ? PolicyJson() : PolicyJson(request.job);
             one["owner"] = {{"name", owner.name}, {"uid", owner.person.uid}};
@@ -213,8 +263,8 @@ int explain(const Sources &sources, const Account &user, const Account &owner, c
             continue;
         }
         fmt::print("{}: {} (uid {}) from {}: {} of {}{} of {} (uid {})\n", decision.allowed ? "allowed" : "refused",
-                   user.name, user.person.uid, place.text(), name_of(request.action),
-                   request.job.empty() ? "jobs" : "job ", printable(request.job), owner.name, owner.person.uid);
+                   user.name, user.person.uid, from, name_of(request.action), request.job.empty() ? "jobs" : "job ",
+                   printable(request.job), owner.name, owner.person.uid);
         fmt::print("  by {}: {}\n", decision.by.place, decision.by.text);
         if (!decision.note.empty())
             fmt::print("  {}\n", decision.note);

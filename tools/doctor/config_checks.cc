@@ -1,6 +1,7 @@
 // pmixhost.conf, the remedies and the rules for tools, as `pmixhost doctor` sees them. See host_checks.h.
 #include "common/config/remedies.h"
 #include "common/policy/accounts.h"
+#include "common/policy/others_jobs.h"
 #include "common/policy/policy_load.h"
 #include "common/policy/unreachable.h"
 #include "tools/doctor/host_checks.h"
@@ -53,6 +54,8 @@ Findings policy_findings(const Patient &patient) {
             all.push_back(doubtful("policy", one.text, "put that rule before the one that decides, or take it out"));
     };
     unreachable(policy::never_matching(site.rules));
+    for (const auto &one : without_effect_on_others(site.rules))
+        all.push_back(doubtful("policy", one.text, "allow everything from an address, or take it out"));
     std::size_t own = 0;
     auto account = policy::find_account(patient.uid);
     if (account && loaded.settings.tools_user_policy != "off") {

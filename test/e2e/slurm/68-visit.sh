@@ -49,6 +49,9 @@ is "everybody may come to its door" "$(on_host head stat -c '%a %U' "$door/door"
 listed=$(visitor "$pmixhost" ps "$job")
 is "who may do everything sees another user's processes" \
     "$(awk -v job="$nspace" 'NR > 1 && $1 == job {print $2}' <<<"$listed" | tr '\n' ' ')" "0 1 "
+like "as policy explain says" \
+    "$(visitor "$pmixhost" policy explain --owner pmixuser1 --action observe; echo "code $?")" \
+    '^allowed: pmixuser2 .* from this host, as 10\.99\..*the gate.*code 0'
 like "with any tool" "$(visitor "$pmixhost" with "$job.0" -- "$clients/tool" who table "$nspace")" \
     "^tool $nspace\\.tool\\..*process 0 "
 like "the job's log has who looked, and by which rule" "$(cat "$log")" \
@@ -137,6 +140,9 @@ end_round
 with_rules '"deny debug by @pmixuser2 to jobs of anyone from anywhere"' '"allow everything by @pmixuser2 to jobs of @pmixuser1 from 10.99.0.1"'
 ok "another job, with rules for groups" both_are_there
 like "who may do all but one thing is not let in" "$(visitor "$pmixhost" ps "$job"; echo "code $?")" 'do not give uid 60002 everything.*code 1'
+like "as policy explain says, too" \
+    "$(visitor "$pmixhost" policy explain --owner pmixuser1 --action observe; echo "code $?")" \
+    '^refused: .*deny debug by @pmixuser2.*allows observe, without effect: .*and debug is refused.*code 1'
 end_round
 with_rules '"allow everything by @pmixuser2 to jobs of @pmixuser1 from 10.99.0.1"'
 ok "and one more" both_are_there
