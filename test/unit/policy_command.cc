@@ -299,6 +299,8 @@ void show_has_all_rules_with_their_places(void **) {
     assert_int_equal(result.code, 0);
     says(result.out, "tools.enabled = \"on\"  # default");
     says(result.out, "tools.max_connections = 7  # " + file + ":2");
+    says(result.out, "\nio.cache = \"1MiB\"  # default");
+    says(result.out, "publish.max_bytes = \"64MiB\"  # default");
     says(result.out, "allow observe by root to jobs of anyone from here  # " + file + ":4");
     says(result.out, "# " + file + ":5");
     says(result.out, "deny debug by anyone to jobs of anyone from here  # " + own + ":1");

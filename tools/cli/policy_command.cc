@@ -88,10 +88,15 @@ void show_rules(const std::vector<policy::Rule> &rules) {
         fmt::print("{:<{}}  # {}\n", rule.source.text, width, rule.source.place);
 }
 
+// What there is for tools beside the rules: whether they come, and how much of a daemon they may use.
+bool is_about_tools(std::string_view key) {
+    return (key.starts_with("tools.") && key != "tools.policy") || key == "io.cache" || key == "publish.max_bytes";
+}
+
 void show_settings(const Loaded &loaded) {
     auto options = config_options();
     for (std::size_t i = 0; i < options.size(); ++i) {
-        if (options[i].key.starts_with("tools.") && options[i].key != "tools.policy")
+        if (is_about_tools(options[i].key))
             fmt::print("{}  # {}\n", fmt::format("{} = {}", options[i].key, show_option(options[i], loaded.settings)),
                        loaded.origins[i].where);
     }
@@ -129,7 +134,7 @@ void show_as_json(const InForce &all, const Account &user, const Idle &idle) {
     auto options = config_options();
     const Loaded &loaded = all.checked.loaded;
     for (std::size_t i = 0; i < options.size(); ++i) {
-        if (!options[i].key.starts_with("tools.") || options[i].key == "tools.policy")
+        if (!is_about_tools(options[i].key))
             continue;
         auto value = PolicyJson::parse(show_option(options[i], loaded.settings), nullptr, false);
         out["settings"][std::string(options[i].key)] = {{"value", value}, {"where", loaded.origins[i].where}};
