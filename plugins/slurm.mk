@@ -56,7 +56,8 @@ EXTRA_plugins_slurm_backend_slurm_la_DEPENDENCIES = plugins/slurm/backend/backen
 
 # What `pmixhost doctor` knows of Slurm. It is linked with none of Slurm's libraries (check_program.cc says why).
 slurm_check_files = plugins/slurm/check/controller_config.h plugins/slurm/check/controller_config.cc \
-	plugins/slurm/check/plugin_file.h plugins/slurm/check/plugin_file.cc
+	plugins/slurm/check/plugin_file.h plugins/slurm/check/plugin_file.cc \
+	plugins/slurm/check/topology_check.h plugins/slurm/check/topology_check.cc
 pmixhostlibexec_PROGRAMS += plugins/slurm/pmixhost-check-slurm
 plugins_slurm_pmixhost_check_slurm_SOURCES = plugins/slurm/check/check_program.cc $(slurm_check_files)
 plugins_slurm_pmixhost_check_slurm_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) \

@@ -1,13 +1,16 @@
 // What `pmixhost doctor` makes of Slurm's configuration and of the plugin's file.
 #include "common/base/small_file.h"
 #include "common/process/captured_command.h"
+#include "common/process/topology_file.h"
 #include "plugins/slurm/check/controller_config.h"
 #include "plugins/slurm/check/plugin_file.h"
+#include "plugins/slurm/check/topology_check.h"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <slurm/slurm.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "test/unit/check.h"
@@ -127,6 +130,45 @@ void a_damaged_file_is_an_error_at_most(void **) {
     ::unlink(path.c_str());
 }
 
+void the_kept_topology_is_looked_at(void **) {
+    auto config = parse_controller_config("SlurmdSpoolDir = /spool/%n/%h/%n\n");
+    assert_string_equal(topology_path(config, "node7", "box").c_str(), "/spool/node7/box/node7/pmixhost_topology");
+    assert_string_equal(topology_path(parse_controller_config(""), "n", "h").c_str(), "");
+
+    char directory[] = "/tmp/pmixhost-check-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    std::string file = std::string(directory) + "/pmixhost_topology";
+    Settings settings;
+    auto finds = [&](Level level, const std::string &text, const std::string &state = "state\n",
+                     const std::string &program = "/usr/bin/env") {
+        auto finding = finding_of_topology_file(file, state, program, settings);
+        if (finding.level != level || finding.text.find(text) == text.npos ||
+            finding.cure.empty() != (level == Level::ok))
+            fail_msg("%s: %s (%s)", text.c_str(), finding.text.c_str(), finding.cure.c_str());
+    };
+    finds(Level::ok, "is not there: the next step makes it");
+    finds(Level::warning, "as others than root may write /tmp", "state\n", "/tmp/pmixhost-topology");
+    auto write = [&](std::string_view xml) {
+        auto writer = TopologyFileWriter::begin(file);
+        assert_true(writer.ok() && writer->finish("state\n", xml).ok());
+    };
+    write(std::string(3000, 'x'));
+    finds(Level::ok, file + ", 3 KiB");
+    finds(Level::ok, "is of before a change of the host: the next step makes it", "another\n");
+    ::chmod(file.c_str(), 0664);
+    finds(Level::warning, "others than root may have written it; so each daemon");
+    if (::geteuid() != 0) { // root reads anything
+        ::chmod(file.c_str(), 0);
+        finds(Level::warning, "Permission denied");
+    }
+    ::chmod(file.c_str(), 0644);
+    write("");
+    finds(Level::ok, "each job sees its own");
+    settings.daemon_topology = "look";
+    finds(Level::ok, "not used (daemon.topology = \"look\")");
+    std::filesystem::remove_all(directory);
+}
+
 // With commands of Slurm that do what they are told here.
 void a_look_at_hosts_is_begun_or_says_why_not(void **) {
     char directory[] = "/tmp/pmixhost-check-XXXXXX";
@@ -163,6 +205,7 @@ int main() {
         cmocka_unit_test(a_look_at_hosts_is_begun_or_says_why_not),
         cmocka_unit_test(the_configuration_is_read),
         cmocka_unit_test(settings_are_judged),
+        cmocka_unit_test(the_kept_topology_is_looked_at),
         cmocka_unit_test(clocks_are_compared),
         cmocka_unit_test(versions_are_compared_as_numbers),
         cmocka_unit_test(the_plugins_version_is_in_its_file),

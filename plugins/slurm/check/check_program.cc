@@ -9,16 +9,19 @@
 #include "common/base/small_file.h"
 #include "common/config/config.h"
 #include "common/process/captured_command.h"
+#include "common/process/topology_file.h"
 #include "common/text/printable.h"
 #include "common/transport/credential.h"
 #include "plugins/slurm/check/controller_config.h"
 #include "plugins/slurm/check/plugin_file.h"
+#include "plugins/slurm/check/topology_check.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <unistd.h>
 
 namespace pmixhost::slurm {
@@ -133,6 +136,18 @@ Finding srun_finding(const Settings &settings) {
                                  "name the right one in slurm.srun of pmixhost.conf, or take the line out");
 }
 
+// What is Slurm's name of a host outside of its jobs, this host does not know; mostly it is the host's own.
+Finding topology_finding(const ControllerConfig &config, const Settings &settings) {
+    char name[256] = "";
+    ::gethostname(name, sizeof name - 1);
+    const std::string host(name, std::strcspn(name, "."));
+    const char *node = std::getenv("SLURMD_NODENAME");
+    std::error_code failed;
+    auto own = std::filesystem::read_symlink("/proc/self/exe", failed);
+    return finding_of_topology_file(topology_path(config, node ? node : host, host), machine_state(),
+                                    own.parent_path() / "pmixhost-topology", settings);
+}
+
 int check() {
     std::string version;
     if (!has_slurm(version)) {
@@ -160,6 +175,7 @@ int check() {
     // It answered at some time between.
     tell(finding_of_clock(config.as_of, std::clamp(config.as_of, before, after)));
     tell(findings_of_settings(config, settings));
+    tell(topology_finding(config, settings));
     return 0;
 }
 

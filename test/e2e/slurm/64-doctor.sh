@@ -21,6 +21,7 @@ done
 for check in configuration remedies policy directory ports interfaces daemon libpmix topology slurm plugin munge clock proctrack; do
     like "it has looked at $check" "$output" "ok +$check +[^ ]"
 done
+like "and at the topology that the host keeps" "$output" 'ok +topology file +[^ ]*/hosts/[^ ]*/pmixhost_topology'
 unlike "nothing of a terminal is in a pipe" "$output" $'\x1b'
 doctor pmixuser1 "$host" --json
 is "it is JSON" "$(python3 -c 'import json, sys; r = json.load(sys.stdin)[0]; print(r["host"], {f["level"] for f in r["findings"]})' <<<"$output")" \
@@ -75,6 +76,15 @@ configure '[tools]' 'policy = ["deny everything by anyone to jobs of anyone from
 doctor pmixuser1 "$host"
 like "a rule that never matches" "$status $(bad)" '^0 .*warning +policy .*pmixhost.conf:3: .*can never match.*cure: '
 configure
+kept=$PMIXHOST_CLUSTER_DIR/hosts/$host/spool/pmixhost_topology
+run srun "$mpi" -N1 -w "$host" "$clients/hello"
+ok "a step has kept the topology" until_true 20 test -s "$kept"
+doctor pmixuser1 "$host"
+like "which is found" "$output" "ok +topology file +$kept, [0-9]+ KiB"
+chmod g+w "$kept"
+doctor pmixuser1 "$host"
+like "one that others may have written" "$status $(bad)" "^0 .*warning +topology file +$kept is not used.*cure: rm $kept"
+chmod g-w "$kept"
 doctor pmixuser1 "$host"
 is "and all is well again" "$status $(bad)" "0 "
 
