@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <pty.h>
 #include <sstream>
 #include <string>
 #include <sys/stat.h>
@@ -328,6 +329,48 @@ void both_are_json_too(void **) {
     says(result.out, "\"place\": \"built in\"");
 }
 
+// As somebody at a terminal has it.
+std::string at_terminal(const std::vector<std::string> &words, bool no_color) {
+    int terminal = -1;
+    pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (pid == 0) {
+        ::setenv("TERM", "xterm", 1);
+        ::unsetenv("NO_COLOR");
+        if (no_color)
+            ::setenv("NO_COLOR", "1", 1);
+        std::vector<char *> argv{const_cast<char *>(program)};
+        for (const auto &word : words)
+            argv.push_back(const_cast<char *>(word.c_str()));
+        argv.push_back(nullptr);
+        ::execv(program, argv.data());
+        ::_exit(99);
+    }
+    std::string text;
+    char buffer[4096];
+    for (ssize_t got = 0; (got = ::read(terminal, buffer, sizeof buffer)) > 0;)
+        text.append(buffer, static_cast<std::size_t>(got));
+    ::waitpid(pid, nullptr, 0);
+    ::close(terminal);
+    return text;
+}
+
+void a_terminal_has_colours(void **) {
+    auto file = site("colours.conf", "\"deny debug by root to jobs of root from here\"\n");
+    std::vector<std::string> debug = {"policy", "explain",     "--file",  file,       "--user",
+                                      "root",   "--user-file", nothing(), "--action", "debug"};
+    says(at_terminal(debug, false), "\x1b[31mrefused\x1b[0m: root");
+    says(at_terminal(debug, true), "refused: root");
+    debug.back() = "observe";
+    says(at_terminal(debug, false), "\x1b[32mallowed\x1b[0m: root");
+    says(at_terminal({"policy", "show", "--file", file, "--user", "root"}, false), "\x1b[1m# The site's rules");
+    auto shown = at_terminal({"config", "--show", "--file", file}, false);
+    says(shown, "\x1b[1mtools.policy = ");
+    says(shown, "\ntools.enabled = ");
+    for (const auto &words : std::vector<std::vector<std::string>>{
+             debug, {"policy", "show", "--file", file}, {"config", "--show", "--file", file}})
+        assert_true(run(words).out.find('\x1b') == std::string::npos); // a file has none
+}
+
 void config_check_reads_the_rules(void **) {
     auto file = site("check.conf", "\"allow observe by root to jobs of anyone from here\",\n"
                                    "\"deny observe by root to jobs of root from here\",\n"
@@ -371,6 +414,7 @@ int main() {
         cmocka_unit_test(a_wrong_command_line_is_another_code),
         cmocka_unit_test(show_has_all_rules_with_their_places),
         cmocka_unit_test(both_are_json_too),
+        cmocka_unit_test(a_terminal_has_colours),
         cmocka_unit_test(config_check_reads_the_rules),
     };
     return cmocka_run_group_tests_name("policy_command", tests, set_up, tear_down);

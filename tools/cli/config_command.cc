@@ -8,6 +8,7 @@
 #include "common/policy/unreachable.h"
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/terminal/terminal.h"
 
 #include <nlohmann/json.hpp>
 
@@ -39,7 +40,8 @@ int check(const std::string &path) {
     return errors.empty() ? exit_ok : exit_failure;
 }
 
-// Shows the settings as a file that says the same, each line with its origin.
+// Shows the settings as a file that says the same, each line with its origin; on a terminal those stand out that
+// somebody has set.
 void show_text(const Loaded &loaded) {
     std::size_t width = 0;
     auto options = config_options();
@@ -48,8 +50,12 @@ void show_text(const Loaded &loaded) {
         lines.push_back(fmt::format("{} = {}", option.key, show_option(option, loaded.settings)));
         width = std::max(width, lines.back().size());
     }
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        fmt::print("{:<{}}  # {}\n", lines[i], std::min<std::size_t>(width, 60), loaded.origins[i].where);
+    Colours colours(stdout);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        bool is_set = loaded.origins[i].source != Origin::Source::builtin;
+        fmt::print("{}{:<{}}{}  # {}\n", is_set ? colours.bold : "", lines[i], std::min<std::size_t>(width, 60),
+                   is_set ? colours.off : "", loaded.origins[i].where);
+    }
 }
 
 nlohmann::ordered_json json_value(const Option &option, const Settings &settings) {

@@ -1,6 +1,7 @@
 // `pmixhost events`: what happens to jobs, a line each, as it happens.
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/event_lines.h"
 #include "tools/view/tool_process.h"
@@ -32,7 +33,13 @@ struct Followed {
 
 void show(const HeardEvent &event, bool json) {
     if (!json) {
-        fmt::print("{}\n", printable(shown_event(event), 4000));
+        std::string line = printable(shown_event(event), 4000);
+        // The name stands behind the time, two blanks apart.
+        std::size_t name = line.find("  ") + 2, end = line.find("  ", name);
+        Colours colours(stdout);
+        bool is_bad = event.name.starts_with("PMIX_ERR_") || event.exit_code.value_or(0) != 0;
+        fmt::print("{}{}{}{}{}\n", line.substr(0, name), is_bad ? colours.red : colours.bold,
+                   line.substr(name, end - name), colours.off, line.substr(end));
         return;
     }
     nlohmann::ordered_json out;

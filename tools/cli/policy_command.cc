@@ -7,6 +7,7 @@
 #include "common/policy/policy_load.h"
 #include "common/policy/unreachable.h"
 #include "tools/cli/parse.h"
+#include "tools/terminal/terminal.h"
 
 #include <nlohmann/json.hpp>
 
@@ -158,16 +159,20 @@ int show_policy(const Sources &sources, const Account &user, bool json) {
         show_as_json(all, user, idle);
         return all.wrong ? exit_failure : exit_ok;
     }
+    Colours colours(stdout);
     show_settings(all.checked.loaded);
     if (const auto &closed = all.site.policy.closed_by())
-        fmt::print("\n# Every tool is refused because of {}: {}\n", closed->place, closed->text);
-    fmt::print("\n# The site's rules; the first that matches decides:{}\n", all.site.rules.empty() ? " none" : "");
+        fmt::print("\n{}# Every tool is refused because of {}: {}{}\n", colours.red, closed->place, closed->text,
+                   colours.off);
+    fmt::print("\n{}# The site's rules; the first that matches decides:{}{}\n", colours.bold, colours.off,
+               all.site.rules.empty() ? " none" : "");
     show_rules(all.site.rules);
     if (!all.user_path.empty()) {
-        fmt::print("\n# Those of {} for the jobs of this user:{}\n", user.name, all.user.rules.empty() ? " none" : "");
+        fmt::print("\n{}# Those of {} for the jobs of this user:{}{}\n", colours.bold, user.name, colours.off,
+                   all.user.rules.empty() ? " none" : "");
         show_rules(all.user.rules);
     }
-    fmt::print("\n# Where none matches:\n");
+    fmt::print("\n{}# Where none matches:{}\n", colours.bold, colours.off);
     show_rules(policy::built_in_rules());
     for (const auto &errors : {idle.never, idle.nothing}) {
         for (const auto &error : errors)
@@ -249,6 +254,7 @@ int explain(const Sources &sources, const Account &user, const Account &owner, c
     request.owner = owner.person;
     bool allowed = true;
     auto out = PolicyJson::array();
+    Colours colours(stdout);
     for (const auto &place : *places) {
         bool is_own = user.person.uid == owner.person.uid;
         auto [from, decision] = is_own || place.kind != Location::Kind::here ? decide_at(all, request, place)
@@ -267,9 +273,10 @@ int explain(const Sources &sources, const Account &user, const Account &owner, c
             out.push_back(std::move(one));
             continue;
         }
-        fmt::print("{}: {} (uid {}) from {}: {} of {}{} of {} (uid {})\n", decision.allowed ? "allowed" : "refused",
-                   user.name, user.person.uid, from, name_of(request.action), request.job.empty() ? "jobs" : "job ",
-                   printable(request.job), owner.name, owner.person.uid);
+        fmt::print("{}{}{}: {} (uid {}) from {}: {} of {}{} of {} (uid {})\n",
+                   decision.allowed ? colours.green : colours.red, decision.allowed ? "allowed" : "refused",
+                   colours.off, user.name, user.person.uid, from, name_of(request.action),
+                   request.job.empty() ? "jobs" : "job ", printable(request.job), owner.name, owner.person.uid);
         fmt::print("  by {}: {}\n", decision.by.place, decision.by.text);
         if (!decision.note.empty())
             fmt::print("  {}\n", decision.note);

@@ -138,6 +138,7 @@ void draw(const Gathered &gathered) {
     lines.insert(lines.end(), gathered.complaints.begin(), gathered.complaints.end());
     if (!gathered.note.empty())
         lines.push_back(gathered.note);
+    const std::size_t heading = lines.size();
     for (auto &line : table_of(gathered.jobs))
         lines.push_back(std::move(line));
     if (lines.size() > rows) {
@@ -145,9 +146,13 @@ void draw(const Gathered &gathered) {
         lines.resize(rows - 1);
         lines.push_back(fmt::format("... {} more lines", left));
     }
+    Colours colours(stdout);
     std::string screen = "\x1b[H";
-    for (std::size_t i = 0; i < lines.size(); ++i)
-        screen += (i == 0 ? "" : "\r\n") + lines[i].substr(0, columns) + "\x1b[K";
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        bool is_bold = i == heading && i + 1 < lines.size();
+        screen += fmt::format("{}{}{}{}\x1b[K", i == 0 ? "" : "\r\n", is_bold ? colours.bold : "",
+                              lines[i].substr(0, columns), is_bold ? colours.off : "");
+    }
     fmt::print("{}\x1b[J", screen);
     std::fflush(stdout);
 }
@@ -214,8 +219,11 @@ int ps_command(const Words &words) {
     if (json) {
         show_json(gathered.jobs);
     } else if (!gathered.jobs.empty() || code == exit_ok) {
-        for (const auto &line : table_of(gathered.jobs))
-            fmt::print("{}\n", line);
+        Colours colours(stdout);
+        auto lines = table_of(gathered.jobs);
+        fmt::print("{}{}{}\n", colours.bold, lines.front(), colours.off);
+        for (std::size_t i = 1; i < lines.size(); ++i)
+            fmt::print("{}\n", lines[i]);
     }
     return code;
 }

@@ -1,6 +1,7 @@
 // `pmixhost servers`: which PMIx servers one's own tools find on this host.
 #include "common/text/printable.h"
 #include "tools/cli/parse.h"
+#include "tools/terminal/terminal.h"
 #include "tools/view/server_list.h"
 
 #include <nlohmann/json.hpp>
@@ -37,12 +38,14 @@ void show_json(const std::vector<ListedServer> &servers) {
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-// Plain columns, also on a terminal; the first is as wide as the longest job.
+// Columns; the first is as wide as the longest job.
 void show_text(const std::vector<ListedServer> &servers) {
     std::size_t width = 3;
     for (const auto &one : servers)
         width = std::max(width, one.job.size());
-    fmt::print("{:<{}}  {:>4}  {:>8}  {:<8}  {:<19}  ADDRESS\n", "JOB", width, "RANK", "PID", "VERSION", "STARTED");
+    Colours colours(stdout);
+    fmt::print("{}{:<{}}  {:>4}  {:>8}  {:<8}  {:<19}  ADDRESS{}\n", colours.bold, "JOB", width, "RANK", "PID",
+               "VERSION", "STARTED", colours.off);
     for (const auto &one : servers)
         fmt::print("{:<{}}  {:>4}  {:>8}  {:<8}  {:<19}  {}\n", one.job, width, one.server.rank, one.server.pid,
                    one.server.version, time_text(one.server.started), one.server.address);
