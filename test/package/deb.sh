@@ -127,9 +127,12 @@ ok "the older one goes on, spawns once more by the newer daemons, and ends well"
 
 end_jobs
 ok "nothing of it runs on" no_litter 40
-output=$(dpkg -P pmixhost-slurm pmixhost 2>&1)
+kept() { find "$PMIXHOST_CLUSTER_DIR/hosts" -name 'pmixhost_topology*'; }
+unlike "steps have kept the topology of their hosts" "$(kept)" '^$'
+output=$(SLURM_CONF=$PMIXHOST_CLUSTER_DIR/etc/slurm.conf dpkg -P pmixhost-slurm pmixhost 2>&1)
 status=$?
 ok "dpkg removes both" passed
+is "and what steps have kept" "$(kept)" ""
 is "and nothing is left" "$(differences)" ""
 run_srun -n1 true
 ok "--mpi=pmixhost is refused then" failed
