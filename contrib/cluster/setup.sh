@@ -9,6 +9,20 @@ PATH=$PATH:/usr/sbin:/sbin
 
 say() { echo "== $*"; }
 
+# why_no_namespaces: fails where root can make those that the test cluster needs; else says in a few words why not. In a
+# plain chroot nobody can make a mount namespace of his own: its root is no mount point.
+why_no_namespaces() {
+    local said
+    said=$(LC_ALL=C unshare --net --pid --mount --fork true 2>&1) && return 1
+    case $said in
+        *"root filesystem propagation: Invalid argument"*)
+            echo "the root of this chroot is no mount point (outside, before chroot: mount --bind DIR DIR; or contrib/release)" ;;
+        *"not permitted"* | *"ermission denied"*)
+            echo "this machine does not let root make namespaces (an unprivileged container?)" ;;
+        *) echo "namespaces cannot be made: ${said##*$'\n'}" ;;
+    esac
+}
+
 # step NAME NEXT COMMAND ...: runs COMMAND in a subshell with its output in a log. When it fails,
 # says which step it was, shows the end of the log, and what to try next. (COMMAND may be a function;
 # "set -e" is off in it.)
