@@ -31,6 +31,11 @@ is "four steps of a job at once" "$(grep -c 'rank [01] of 2' <<<"$output")" 8
 ok "nothing is left of them" no_litter 15
 ok "and no cgroup of theirs" until_true 15 no_cgroups
 
+run_srun -N2 -n4 --mem-bind=verbose,map_mem:0 "$PMIXHOST_CLIENTS/hello"
+is "a step that is bound to memory" "$(grep -c 'rank [0-3] of 4' <<<"$output") $(grep -c 'mem-bind=MAP.*mask 0x1 set' <<<"$output")" "4 4"
+run salloc -Q -N2 -n4 srun "$mpi" -N1 -n1 --mem-bind=local "$PMIXHOST_CLIENTS/spawn"
+ok "one that is spawns" all_ok 1
+
 as_user "$TEST_USER" touch "$test_dir/file"
 run_srun -N2 -n2 "$PMIXHOST_CLIENTS/cleanup" job exit ok - file="$test_dir/file"
 ok "the daemon comes to its end: a file goes that was to go with the job" \
