@@ -1,6 +1,6 @@
 /* A PMIx tool that follows what a job writes, and writes to its standard input.
  * usage: io_tool NS WHAT ...
- * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, cache=BYTES, required
+ * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, cache=BYTES, buffered, required
  *                               (the last one said must be met)
  *        pull DIR RANKS CHANNELS  RANKS "all" or "0,2"; CHANNELS "out", "err" or "both". What comes is written to
  *                               DIR/RANK.out and DIR/RANK.err, byte for byte; "pull: STATUS"
@@ -243,7 +243,10 @@ int main(int argc, char **argv) {
                 PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_COPY, &yes, PMIX_BOOL);
             else if (!strcmp(key, "redirect"))
                 PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_REDIRECT, &yes, PMIX_BOOL);
-            else if (!strcmp(key, "unknown"))
+            else if (!strcmp(key, "buffered")) {
+                size_t size = 1 << 16;
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_BUFFERING_SIZE, &size, PMIX_SIZE);
+            } else if (!strcmp(key, "unknown"))
                 PMIX_INFO_LOAD(&directives[ndirs++], "pmixhost.no.such.thing", &yes, PMIX_BOOL);
             else if (!strcmp(key, "required") && ndirs > 0)
                 PMIX_INFO_REQUIRED(&directives[ndirs - 1]);

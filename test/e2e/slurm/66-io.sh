@@ -308,6 +308,8 @@ ok "without an input of srun's nothing is taken" until_true 10 eval \
     '[[ $(tool "$h2" push 1 words | head -n 1) == "push: PMIX_ERR_IOF_COMPLETE" ]]'
 is "as a required wish that is not known" "$(tool "$h1" with unknown with required pull pulled all out | head -n 1)" \
     "pull: PMIX_ERR_NOT_SUPPORTED"
+is "and as required buffering, which nobody does" \
+    "$(tool "$h1" with buffered with required pull pulled all out | head -n 1)" "pull: PMIX_ERR_NOT_SUPPORTED"
 is "one that is not required does no harm" "$(tool "$h1" with unknown pull pulled all out | head -n 1)" \
     "pull: PMIX_SUCCESS"
 is "a rank that is not there cannot be pulled" "$(tool "$h1" pull pulled 99 out | head -n 1)" "pull: PMIX_ERR_NOT_FOUND"
