@@ -166,7 +166,9 @@ constexpr Option own_options[] = {
      .text = "Where the tasks of a job stop, for a debugger: exec, at their program's first instruction, where SIGCONT or "
              "`pmixhost resume` lets them go on; init, in PMIx_Init, or app, where the program itself waits for a "
              "debugger, until a tool releases them (PMIX_DEBUGGER_RELEASE). Meant for the environment of one srun; "
-             "`pmixhost debug srun ...` sets it. Tasks of srun do not get that variable, and jobs that tasks spawn do not stop."},
+             "`pmixhost debug srun ...` sets it. Tasks of srun do not get that variable, and jobs that tasks spawn do not stop. "
+             "In an srun that a debugger follows by srun's own interface (MPIR) the variable is refused, and a file's value does "
+             "not hold: the tasks are stopped for that debugger."},
     {.key = "io.capture", .member = &Settings::io_capture, .user = true, .words = on_off,
      .text = "Whether the daemon stands between the standard streams of a task and the resource manager, so that tools "
              "can follow what the tasks of a running job write, take it over, and write to their standard input "

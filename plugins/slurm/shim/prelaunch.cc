@@ -145,7 +145,23 @@ LaunchContext srun_context() {
     context.spawned = spawned_apps();
     context.launcher_file = variable(kit::launcher_file_variable);
     context.debugger = kit::take_indirect_channel().release();
+    context.mpir = is_under_mpir_debugger();
     return context;
+}
+
+Result<void> check_one_debugger(bool mpir, bool started_by_debugger, char *const *environment) {
+    if (!mpir)
+        return {};
+    constexpr std::string_view is_there = "srun is under a debugger that uses MPIR (MPIR_being_debugged is 1; "
+                                          "--debugger-test does that, too), for which Slurm itself stops the tasks";
+    if (started_by_debugger)
+        return error(ErrorKind::unsupported, "{}, and has been started by one that uses PMIx ({}): one of the two only",
+                     is_there, kit::debugger_uri_variable);
+    if (!find_variable(environment, debug_stop_variable).empty())
+        return error(ErrorKind::unsupported,
+                     "{}: unset {} (pmixhost debug sets it), or start srun without that debugger", is_there,
+                     debug_stop_variable);
+    return {};
 }
 
 Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &context) {
@@ -226,6 +242,8 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment) {
     UniqueFd debugger(context.debugger);
     auto map = describe_step(info, context);
+    if (auto one = check_one_debugger(context.mpir, bool(debugger), *environment); !one)
+        return one.failure();
     if (!map)
         return map.failure();
     auto text = encode_task_map(*map);
@@ -246,6 +264,11 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     if (auto set = set_variable(environment, std::string(step_secret_variable), context.secret); !set)
         return set.failure();
     if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
+    // What a configuration file says does not hold there.
+    if (context.mpir) {
+        if (auto set = set_variable(environment, std::string(debug_stop_variable), ""); !set)
+            return set.failure();
+    }
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
             return set.failure();
     }

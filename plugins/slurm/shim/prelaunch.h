@@ -33,6 +33,7 @@ struct LaunchContext {
     std::vector<App> spawned;  // instead, in an srun that was started for PMIx_Spawn
     std::string launcher_file; // PMIX_LAUNCHER_RNDZ_FILE
     int debugger = -1;         // of kit/indirect_launch.h, where a debugger has started srun; becomes the launch's
+    bool mpir = false;         // a debugger has srun's own interface for debuggers (MPIR)
     PortRange ports;
     std::string host;   // srun's
     std::string daemon; // pmixhostd, should a launcher be wanted
@@ -40,6 +41,10 @@ struct LaunchContext {
     std::function<Result<void>(std::uint32_t job)> job_goes_on; // asked while a debugger holds srun (held_job.h)
 };
 LaunchContext srun_context();
+
+// For a debugger that has srun's own interface Slurm stops the tasks, and nobody else may. Fails (unsupported) where
+// `environment`, or a debugger that has started srun, asks for stops of ours.
+Result<void> check_one_debugger(bool mpir, bool started_by_debugger, char *const *environment);
 
 // Fails (unsupported) on machines with a front end, (invalid) on a layout that makes no sense
 // and on process sets that do not fit the step.

@@ -4,7 +4,7 @@
 // Slurm loads this file into srun, slurmctld, slurmd and slurmstepd, some of them load and unload
 // it again and again. So: no constructors with effects, no threads but srun's listener (which lives from
 // prelaunch to fini) and slurmstepd's offer of the output (from prefork to fini), and in init nothing but
-// what a debugger wants that has started srun (plugins/kit/indirect_launch.h).
+// what a debugger wants that has started srun (plugins/kit/indirect_launch.h), and the refusal of a second one.
 #include "plugins/kit/indirect_launch.h"
 #include "plugins/slurm/shim/held_job.h"
 #include "plugins/slurm/shim/prefork.h"
@@ -13,6 +13,7 @@
 #include "plugins/slurm/shim/task_hook.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -62,10 +63,17 @@ void kill_step_as_user(const StepName &step) {
 
 // In srun it comes before the allocation is asked for.
 PMIXHOST_EXPORT int init() {
-    if (!getenv(kit::debugger_uri_variable))
+    bool for_debugger = getenv(kit::debugger_uri_variable) != nullptr;
+    if (!for_debugger && !is_under_mpir_debugger())
         return SLURM_SUCCESS;
-    return guarded("init", SLURM_ERROR, [] {
+    return guarded("init", SLURM_ERROR, [=] {
         if (!in_srun())
+            return SLURM_SUCCESS;
+        if (auto one = check_one_debugger(is_under_mpir_debugger(), for_debugger, environ); !one) {
+            slurm_error("pmixhost: %s", one.failure().text.c_str());
+            std::exit(1); // srun would load this once more, and say in the end that there is no such plugin
+        }
+        if (!for_debugger)
             return SLURM_SUCCESS;
         std::string daemon = daemon_path(plugin_directory()).path;
         auto begun = kit::begin_indirect_launch(daemon.substr(0, daemon.rfind('/')) + "/pmixhost-indirect");

@@ -12,6 +12,7 @@
 //   environment arrays        src/common/env.h
 //   forward_data              src/common/slurm_protocol_api.h
 //   srun's options            src/srun/libsrun/opt.h, src/common/slurm_opt.h
+//   MPIR_being_debugged       src/srun/libsrun/debugger.h, from 23.11 src/srun/debugger.h
 //   proctrack_g_add           src/interfaces/proctrack.h, before 23.02 src/slurmd/common/
 //   container_g_join_external src/interfaces/job_container.h, before 23.02 src/slurmd/common/job_container_plugin.h
 #pragma once
@@ -230,6 +231,10 @@ extern slurm_conf_t slurm_conf __attribute__((weak));
 extern char srun_options __asm__("opt") __attribute__((weak));
 extern char srun_only_options __asm__("sropt") __attribute__((weak));
 extern decltype(slurm_list_create(nullptr)) srun_option_list __asm__("opt_list") __attribute__((weak));
+// This is in srun too: 1 in one whose launch a debugger of the older kind (MPIR) follows, which sets it. Then
+// slurmstepd stops the tasks itself, traced, at their programs' first instruction (LAUNCH_PARALLEL_DEBUG;
+// slurmstepd/pdebug.c).
+extern int MPIR_being_debugged __attribute__((weak));
 // These are in libslurmfull. The table is getopt_long's, with the options of SPANK plugins; `*letters`, its string of
 // letters, and what _get gives are Slurm's memory.
 option *slurm_option_table_create(void *options, char **letters) __attribute__((weak));
@@ -250,6 +255,10 @@ void *slurm_xcalloc(std::size_t count, std::size_t size, bool clear, bool try_on
 }
 
 namespace pmixhost::slurm {
+
+inline bool is_under_mpir_debugger() {
+    return &MPIR_being_debugged && *const_cast<volatile int *>(&MPIR_being_debugged) != 0; // another process writes it
+}
 
 // Can this slurmstepd be asked for what its tasks write? Not where Slurm speaks TLS, which the reader would have to
 // speak within the call that asks. And the asking, as stepd_attach: Slurm's error code.
