@@ -3,13 +3,17 @@
 //   released FILE STOPS   go on: the job's server is to be told in FILE (PMIx standard, PMIX_LAUNCHER_RNDZ_FILE), and
 //                         processes stop as STOPS says (common/job/debug_stops.h), "-" where none do
 //   refused TEXT          there is to be no job
-// The starter says there what it would say to a launcher (common/start/spawn_channel.h); the end is the end of either.
+// The starter says there what it would say to a launcher (common/start/spawn_channel.h), and as its last word
+//   exited CODE           its exit code; without it a signal has ended it
+// The end is the end of either.
 // Header-only, because the shims of RMs use it too.
 #pragma once
 
 #include "common/base/result.h"
 #include "common/text/printable.h"
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +41,19 @@ inline Result<Released> parse_released(std::string_view line) {
     std::string_view stops = line.substr(space + 1);
     return Released{std::string(line.substr(released.size(), space - released.size())),
                     stops == "-" ? std::string() : std::string(stops)};
+}
+
+inline constexpr std::string_view exited_word = "exited ";
+// Nothing when it is no such line.
+inline std::optional<int> parse_exited(std::string_view line) {
+    int code = 0;
+    if (!line.starts_with(exited_word))
+        return {};
+    line.remove_prefix(exited_word.size());
+    auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), code);
+    if (failed != std::errc() || end != line.data() + line.size() || code < 0 || code > 255)
+        return {};
+    return code;
 }
 
 } // namespace pmixhost

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -137,6 +138,34 @@ Result<Released> await_release(int channel, std::chrono::milliseconds look_again
         line += c;
     }
     return error(ErrorKind::limit, "what shall stop for the debugger has over {} bytes", longest);
+}
+
+namespace {
+int exit_channel = -1; // a copy, so that the other side sees the end when this process ends
+pid_t exit_process = 0;
+
+void say_exit_code(int status, void *) {
+    if (::getpid() != exit_process) // a fork of it, which ends earlier
+        return;
+    char line[32];
+    int length = std::snprintf(line, sizeof line, "%.*s%d\n", static_cast<int>(exited_word.size()), exited_word.data(),
+                               status & 0xff);
+    [[maybe_unused]] ssize_t sent =
+        ::send(exit_channel, line, static_cast<std::size_t>(length), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+} // namespace
+
+void tell_exit_code(int channel) {
+    Dl_info here{};
+    if (exit_channel >= 0 || ::dladdr(reinterpret_cast<void *>(&say_exit_code), &here) == 0)
+        return;
+    // A program that this is linked into is no library, and stays.
+    if (here.dli_fname)
+        (void)::dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    exit_channel = ::fcntl(channel, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    exit_process = ::getpid();
+    if (exit_channel >= 0)
+        ::on_exit(say_exit_code, nullptr);
 }
 
 } // namespace pmixhost::kit

@@ -135,7 +135,7 @@ void DebuggerProcess::on_notify(const Notify &event) {
             if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC))
                 read_processes(each.value, affected);
         if (affected.empty() || affected.front().nspace == start_.nspace)
-            debugger_gone();
+            end_for_debugger();
         return;
     }
     if (event.code == PMIX_DEBUGGER_RELEASE)
@@ -163,6 +163,8 @@ void DebuggerProcess::read_launcher() {
 }
 
 void DebuggerProcess::launcher_says(std::string_view line) {
+    if (auto code = parse_exited(line))
+        exit_code_ = code;
     auto event = parse_spawn_event(line);
     if (!event || event->kind != SpawnEvent::Kind::created || !nspace_.empty())
         return;
@@ -198,7 +200,18 @@ void DebuggerProcess::told_end() {
     server_->end([this] { on_end_(); });
 }
 
+// libpmix gives no pipe to what shall outlive the debugger (PMIX_NOHUP). But nobody else lets those go who stand.
 void DebuggerProcess::debugger_gone() {
+    keepalive_watch_.reset();
+    look_.reset();
+    goes_on_ = goes_on_ || (released_ && !stops_ && !start_.keepalive);
+    if (goes_on_)
+        input_->no_more_pushes();
+    else
+        end_for_debugger();
+}
+
+void DebuggerProcess::end_for_debugger() {
     keepalive_watch_.reset();
     if (!over_)
         read_launcher(); // it may have ended before
@@ -324,25 +337,27 @@ void DebuggerProcess::tell_start() {
         tell(event);
 }
 
-// Without an exit code where no bad end was heard of: the daemon that would tell leaves with its own last process. The
-// debugger, whose child it is, has the launcher's.
+// The launcher's exit code, and who failed first, with the code of that one. A daemon that would tell more leaves with
+// its own last process.
 void DebuggerProcess::tell_end() {
-    std::optional<int> code;
-    std::optional<pmix_proc_t> first;
+    std::optional<FirstFailure> first;
     if (auto info = bad_end_ ? unpack_info(bad_end_->info)
                              : Result<Unpacked<pmix_info_t>>(error(ErrorKind::not_found, "none"))) {
+        std::optional<int> code;
+        std::optional<Rank> rank;
         for (const auto &each : **info) {
             if (PMIX_CHECK_KEY(&each, PMIX_EXIT_CODE))
                 if (auto number = number_of(each.value))
                     code = static_cast<int>(*number);
             if (PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC) && each.value.type == PMIX_PROC)
-                first = *each.value.data.proc;
+                rank = each.value.data.proc->rank;
         }
+        if (rank)
+            first = FirstFailure{*rank, code.value_or(-1)};
+        if (!exit_code_)
+            exit_code_ = code;
     }
-    HostEvent end = job_end_event(nspace_, code, static_cast<std::uint64_t>(std::time(nullptr)));
-    if (first)
-        end.info->add_process(PMIX_PROCID, *first);
-    tell(end);
+    tell(job_end_event(nspace_, exit_code_, static_cast<std::uint64_t>(std::time(nullptr)), first));
 }
 
 } // namespace pmixhost::indirect

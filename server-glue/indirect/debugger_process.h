@@ -1,6 +1,7 @@
 // The process of pmixhost-indirect that the debugger has for its server. It waits for the debugger's release, lets the
 // launcher (srun) go on, has the other process do what the debugger asks of the job, and tells the debugger what
-// becomes of it. When the debugger is gone the launcher is ended; when the launcher has ended so does this.
+// becomes of it. When the debugger is gone the launcher is ended, unless it was asked to go on then (PMIX_NOHUP); when
+// the launcher has ended so does this.
 //
 // All in the loop's thread.
 #pragma once
@@ -48,6 +49,7 @@ class DebuggerProcess {
     void launcher_says(std::string_view line);
     void launcher_over();
     void debugger_gone();
+    void end_for_debugger();
     void tell(const HostEvent &event);
     void tell_start(); // once
     void tell_end();
@@ -68,10 +70,11 @@ class DebuggerProcess {
     std::string nspace_; // of the job
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;
     std::uint64_t next_call_ = 1;
-    // stops_: processes stand, and nobody has let them go.
-    bool released_ = false, stops_ = false, reached_ = false, connected_ = false, told_end_ = false,
+    // stops_: processes stand, and nobody has let them go. goes_on_: without the debugger, which is gone.
+    bool released_ = false, stops_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
          told_start_ = false, over_ = false, killed_ = false;
     std::optional<Heard> bad_end_; // the first one
+    std::optional<int> exit_code_; // the launcher's
 };
 
 } // namespace pmixhost::indirect

@@ -34,6 +34,12 @@ InputRelay::Taken InputRelay::push(Bytes bytes, bool last) {
     return Taken::yes;
 }
 
+void InputRelay::no_more_pushes() {
+    alone_ = true;
+    last_ = last_ || from_ < 0;
+    write_some();
+}
+
 // What cannot be waited for, a file, is ready at once.
 void InputRelay::watch() {
     bool may_read = to_ && from_ >= 0 && !last_ && kept_bytes_ < read_ahead;
@@ -58,7 +64,7 @@ void InputRelay::read_some() {
         return;
     if (got <= 0) {
         from_ = -1; // the debugger may have more, but where the user has said what there is
-        last_ = last_ || (is_file_ && !pushed_);
+        last_ = last_ || alone_ || (is_file_ && !pushed_);
     } else {
         kept_.emplace_back(bytes, static_cast<std::size_t>(got));
         kept_bytes_ += static_cast<std::size_t>(got);

@@ -21,6 +21,8 @@ class InputRelay {
     enum class Taken { yes, full, closed };
     // `last`: nothing comes after it.
     Taken push(Bytes bytes, bool last);
+    // Who pushes is gone: the input ends with what it was.
+    void no_more_pushes();
 
   private:
     void watch();
@@ -33,7 +35,7 @@ class InputRelay {
     UniqueFd to_;
     std::deque<Bytes> kept_;
     std::size_t kept_bytes_ = 0, written_of_first_ = 0;
-    bool last_ = false, can_wait_ = false, is_file_ = false, pushed_ = false;
+    bool last_ = false, can_wait_ = false, is_file_ = false, pushed_ = false, alone_ = false;
     EventLoop::Handle reads_, writes_;
 };
 

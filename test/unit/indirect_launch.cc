@@ -40,6 +40,28 @@ void a_release_says_where_and_how(void **) {
         assert_int_equal(parse_released(line).failure().kind, ErrorKind::invalid);
 }
 
+void the_exit_code_is_the_last_word(void **) {
+    assert_int_equal(parse_exited("exited 7").value_or(-1), 7);
+    for (const char *line : {"exited", "exited ", "exited x", "exited 7 ", "exited 256", "exited -1", "created 7"})
+        assert_false(parse_exited(line).has_value());
+    auto channel = make_socket_pair();
+    pid_t child = ::fork();
+    if (child == 0) {
+        kit::tell_exit_code(channel->second.get());
+        channel->second.reset();
+        if (::fork() == 0)
+            std::exit(5); // of another process
+        ::wait(nullptr);
+        std::exit(7);
+    }
+    channel->second.reset();
+    char text[64] = "";
+    ssize_t got = ::recv(channel->first.get(), text, sizeof text - 1, MSG_WAITALL);
+    assert_int_equal(got, 9);
+    assert_string_equal(text, "exited 7\n");
+    assert_int_equal(::waitpid(child, nullptr, 0), child);
+}
+
 std::string stops_of(const InfoList &info) {
     auto wishes = read_launch_wishes(info.data(), info.size());
     return wishes ? wishes->stops.text() : "! " + wishes.failure().text;
@@ -127,6 +149,23 @@ void a_file_ends_the_input(void **) {
     InputRelay relay(*with.loop, file.get(), std::move(to->second));
     assert_string_equal(read_some(*with.loop, to->first.get(), SIZE_MAX).c_str(), "file|");
     assert_int_equal(relay.push("more", false), InputRelay::Taken::closed);
+}
+
+void without_a_debugger_the_input_ends_with_what_it_was(void **) {
+    Loop with;
+    auto own = make_pipe(), to = make_pipe(), other = make_pipe();
+    ::fcntl(to->first.get(), F_SETFL, O_NONBLOCK);
+    InputRelay relay(*with.loop, own->first.get(), std::move(to->second));
+    relay.no_more_pushes();
+    assert_int_equal(::write(own->second.get(), "own ", 4), 4);
+    assert_string_equal(read_some(*with.loop, to->first.get(), 4).c_str(), "own ");
+    own->second.reset();
+    assert_string_equal(read_some(*with.loop, to->first.get(), 1).c_str(), "|");
+    // Also where that has ended before.
+    ::fcntl(other->first.get(), F_SETFL, O_NONBLOCK);
+    InputRelay nothing(*with.loop, -1, std::move(other->second));
+    nothing.no_more_pushes();
+    assert_string_equal(read_some(*with.loop, other->first.get(), 1).c_str(), "|");
 }
 
 void input_that_is_not_read_has_a_bound(void **) {
@@ -283,9 +322,11 @@ int main() {
     std::signal(SIGPIPE, SIG_IGN); // as the program has it
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_release_says_where_and_how),
+        cmocka_unit_test(the_exit_code_is_the_last_word),
         cmocka_unit_test(directives_are_read),
         cmocka_unit_test(input_is_the_launchers_own_and_the_debuggers),
         cmocka_unit_test(a_file_ends_the_input),
+        cmocka_unit_test(without_a_debugger_the_input_ends_with_what_it_was),
         cmocka_unit_test(input_that_is_not_read_has_a_bound),
         cmocka_unit_test(the_debugger_is_the_users_own),
         cmocka_unit_test(another_users_is_not_obeyed),

@@ -230,6 +230,7 @@ static Result<std::string> await_debugger(const LaunchContext &context, const Cl
     auto released = kit::await_release(channel, look_at_held_job, goes_on);
     if (!released)
         return released.failure();
+    kit::tell_exit_code(channel);
     Result<void> set = set_variable(environment, std::string(launcher_file_awaited), "1");
     if (set && !released->stops.empty())
         set = set_variable(environment, std::string(debug_stop_variable), released->stops);
@@ -241,9 +242,9 @@ static Result<std::string> await_debugger(const LaunchContext &context, const Cl
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment) {
     UniqueFd debugger(context.debugger);
-    auto map = describe_step(info, context);
     if (auto one = check_one_debugger(context.mpir, bool(debugger), *environment); !one)
         return one.failure();
+    auto map = describe_step(info, context);
     if (!map)
         return map.failure();
     auto text = encode_task_map(*map);
@@ -263,12 +264,12 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
     // Set without one too: what the user says, in his environment or with --export, must not be taken for it.
     if (auto set = set_variable(environment, std::string(step_secret_variable), context.secret); !set)
         return set.failure();
-    if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
     // What a configuration file says does not hold there.
     if (context.mpir) {
         if (auto set = set_variable(environment, std::string(debug_stop_variable), ""); !set)
             return set.failure();
     }
+    if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
             return set.failure();
     }

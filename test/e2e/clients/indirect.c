@@ -9,7 +9,7 @@
  *        after            this does when the daemons have ended
  *        bad              waits until a process has ended badly
  *        push=TEXT        then, to the launcher's standard input, which then ends
- *        die=held|stops|runs   kills itself there
+ *        die=held|waits|stops|runs   kills itself there; waits: behind the release, when the file "go" is there
  *        leave            finalizes and ends while it holds the launcher
  *        nohup            the launcher has no keep-alive pipe (PMIX_NOHUP)
  * Prints "launcher ready", "early STATUS", "job NS", "runs", "stops at PLACE", "table N processes on H hosts",
@@ -248,6 +248,12 @@ static void start_daemons(void) {
     say("daemons %s", nspace);
 }
 
+static void await_go(void) {
+    me.doing = "waiting for a file";
+    while (access("go", F_OK) != 0)
+        rest();
+}
+
 static void dies(const char *where) {
     if (ask.die && !strcmp(ask.die, where))
         raise(SIGKILL);
@@ -311,11 +317,12 @@ int main(int argc, char **argv) {
     }
     if (ask.pause) {
         close(open("held", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-        me.doing = "waiting for a file";
-        while (access("go", F_OK) != 0)
-            nanosleep(&(struct timespec){0, 20000000}, NULL);
+        await_go();
     }
     release(&launcher);
+    if (ask.die && !strcmp(ask.die, "waits"))
+        await_go();
+    dies("waits");
     if (strcmp(ask.stop, "no")) {
         wait_for_count(&heard.stopped, 1, "PMIX_READY_FOR_DEBUG");
         say("stops at %s", heard.place);

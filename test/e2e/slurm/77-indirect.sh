@@ -32,7 +32,7 @@ configure '[tools]' "$rule"
 debugs -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "a job that stops in PMIx_Init" well
 is "what the debugger sees" "$(story)" \
-    "launcher ready stops at pmix-init runs table 4 processes on 2 hosts end -1 launcher gone"
+    "launcher ready stops at pmix-init runs table 4 processes on 2 hosts end 0 launcher gone"
 is "the job says what it always does" "$(grep -c '^rank [0-3] of 4 on' <<<"$output")" 4
 is_clean "stopped"
 
@@ -66,7 +66,7 @@ is "no variable of the debugger's comes to the tasks" \
 debugs stop=no push=words -- srun "$mpi" -N1 -n1 sh -c 'while read -r word; do echo "read $word"; done'
 ok "one that does not stop" well
 is "the launcher's input is the debugger's" "$(grep '^read' <<<"$output")" "read words"
-is "it is told all the same" "$(story)" "launcher ready runs table 1 processes on 1 hosts end -1 launcher gone"
+is "it is told all the same" "$(story)" "launcher ready runs table 1 processes on 1 hosts end 0 launcher gone"
 
 debugs rank=1 -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "one rank stops" well
@@ -85,6 +85,46 @@ for where in held stops runs; do
     debugs "${how[@]}" die=$where -- srun "$mpi" -N2 -n2 sh -c "$clients/hello; exec sleep 60"
     is_clean "the debugger is killed, $where"
 done
+
+# Without a pipe (PMIX_NOHUP) the job goes on: srun's input ends when the launcher has seen that the debugger is gone.
+debugs nohup stop=no die=runs -- srun "$mpi" -N2 -n2 sh -c 'cat >/dev/null; : >"$CLIENT_DIR/went.$SLURM_PROCID"'
+went_on() { [[ $(cd "$CLIENT_DIR" && echo went.*) == "went.0 went.1" ]]; }
+ok "what shall outlive the debugger does" until_true 30 went_on
+is_clean "it has ended by itself"
+debugs nohup die=stops -- srun "$mpi" -N2 -n2 "$clients/hello"
+is_clean "but not where its processes stand"
+
+# While srun waits in the queue, which squeue sees.
+(cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -N"$host_limit" --exclusive \
+    sh -c ': >full; until [ -e empty ]; do sleep 0.1; done') >/dev/null 2>&1 </dev/null &
+full=$!
+ok "somebody else has all hosts" until_true 40 test -e "$test_dir/full"
+rm -f "$test_dir/go"
+(until_true 40 eval '[[ -n $(as_user root squeue -h -t PD -o %i) ]]' && : >"$test_dir/queued"; : >"$test_dir/go") &
+queue=$!
+debugs die=waits -- srun "$mpi" -N2 -n2 "$clients/hello"
+wait "$queue"
+ok "srun was in the queue when the debugger was killed" test -e "$test_dir/queued"
+none_waits() { [[ -z $(as_user root squeue -h -t PD -o %i) ]] && ! on_host head pgrep -f 'libexec/pmixhost/pmixhost-indirect|^srun' >/dev/null; }
+ok "and is gone from it" until_true 30 none_waits
+touch "$test_dir/empty"
+wait "$full"
+
+# What srun is told it does.
+debugs stop=exec -- srun "$mpi" -N2 -n4 --label sh -c 'echo word $SLURM_PROCID'
+is "--label" "$(grep -oE '^[0-3]: word [0-3]' <<<"$output" | sort | paste -sd' ')" "0: word 0 1: word 1 2: word 2 3: word 3"
+printf '%s\n' "0 $clients/hello" "1-2 $clients/hello" >"$test_dir/several"
+debugs -- srun "$mpi" -N2 -n3 --multi-prog several
+ok "--multi-prog" well
+is "--multi-prog: all have run" "$(grep -c '^rank [0-2] of 3 on' <<<"$output")" 3
+echo given >"$test_dir/input"
+debugs stop=exec -- srun "$mpi" -N2 -n2 --input=input --output=out.%t sh -c 'read -r word; echo "$SLURM_PROCID has $word"'
+is "--input and --output" "$(cat "$test_dir"/out.[01])" $'0 has given\n1 has given'
+begin=$SECONDS
+debugs stop=exec -- srun "$mpi" -N2 -n2 --kill-on-bad-exit sh -c '[ "$SLURM_PROCID" = 1 ] || exec sleep 80; exit 3'
+is "--kill-on-bad-exit" "$(grep ^end <<<"$output")" "end 3 of 1"
+ok "--kill-on-bad-exit: at once" test $((SECONDS - begin)) -lt 60
+is_clean "srun's options"
 
 held on_host head pkill -INT -f libexec/pmixhost/pmixhost-indirect
 debugs pause -- srun "$mpi" -N2 -n2 "$clients/hello"
