@@ -79,6 +79,8 @@ bool StepControl::signal_local(Rank rank, int signal) {
     auto sent = context_.tasks->watch().signal(rank, signal);
     if (!sent)
         context_.log.debug("{}", sent.failure().text);
+    else
+        context_.tell_services([&](StepService &each) { each.on_signalled(rank, signal); });
     return sent.ok();
 }
 

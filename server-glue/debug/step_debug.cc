@@ -36,8 +36,16 @@ void StepDebug::take_messages(StepMessages &messages) {
 }
 
 void StepDebug::on_process_gone(Rank rank, std::optional<int>) {
-    at_exec_.erase(rank);
+    standing_.erase(rank);
     board_.ended(rank);
+}
+
+// A debugger that comes to a job which runs has it stop so, and lets it go on as any other.
+void StepDebug::on_signalled(Rank rank, int signal) {
+    if (signal == SIGSTOP)
+        standing_.insert(rank);
+    else if (signal == SIGCONT)
+        standing_.erase(rank);
 }
 
 void StepDebug::stopped(const StopAsk &ask) {
@@ -65,7 +73,7 @@ void StepDebug::await_exec_stop(Rank rank, UniqueFd armed, std::function<void(bo
 }
 
 void StepDebug::stopped_on_exec(Rank rank) {
-    at_exec_.insert(rank);
+    standing_.insert(rank);
     context_.log.debug("rank {} has stopped at its first instruction", rank);
     board_.stopped(StopPlace::exec, rank, exec_breakpoint);
 }
@@ -89,7 +97,7 @@ void StepDebug::release(Rank rank) {
 }
 
 bool StepDebug::wants_event(pmix_status_t code, const Bytes &) const {
-    return code == PMIX_DEBUGGER_RELEASE && !at_exec_.empty();
+    return code == PMIX_DEBUGGER_RELEASE && !standing_.empty();
 }
 
 void StepDebug::on_event(pmix_status_t, const Process &, const InfoList &info) {
@@ -103,7 +111,7 @@ void StepDebug::on_event(pmix_status_t, const Process &, const InfoList &info) {
         if (!read_processes(entry.value, targets))
             return;
     }
-    std::erase_if(at_exec_, [&](Rank rank) {
+    std::erase_if(standing_, [&](Rank rank) {
         bool meant = !custom || std::any_of(targets.begin(), targets.end(), [&](const Process &target) {
             return target.nspace == context_.step.nspace && (target.wildcard || target.rank == rank);
         });

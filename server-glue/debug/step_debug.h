@@ -1,5 +1,6 @@
 // The stops of debuggers in a job: tells tools and the spawner when all who were asked for have stopped, and lets go on
-// whom nobody asked for, and those at their first instruction (stop_board.h; contrib/doc/decisions/debug.md).
+// whom nobody asked for, those at their first instruction, and those whom PMIx_Job_control has paused (stop_board.h;
+// contrib/doc/decisions/debug.md).
 #pragma once
 
 #include "server-glue/debug/exec_stop_watch.h"
@@ -21,6 +22,7 @@ class StepDebug final : public StepService, private StopPort {
     void take_messages(StepMessages &messages) override;
     void on_process_gone(Rank rank, std::optional<int> wait_status) override;
     void on_host_gone(HostIndex host, bool) override { board_.on_host_gone(host); }
+    void on_signalled(Rank rank, int signal) override;
     bool wants_event(pmix_status_t code, const Bytes &source) const override;
     void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
 
@@ -37,7 +39,7 @@ class StepDebug final : public StepService, private StopPort {
     const DebugStops &stops_;
     ExecStopWatch exec_stops_;
     StopBoard board_;
-    std::set<Rank> at_exec_; // of this host, stopped at their first instruction
+    std::set<Rank> standing_; // of this host: who goes on with SIGCONT, from its first instruction or a pause
 };
 
 } // namespace pmixhost

@@ -41,6 +41,8 @@ class StepService {
     // order.
     virtual void on_bad_ends(const wire::HostReport &) {}
     virtual void on_normal_exits(const wire::NormalExits &) {}
+    // PMIx_Job_control has sent a signal to a process of this host.
+    virtual void on_signalled(Rank, int /* signal */) {}
     // An event that processes notify: one of this host, or brought by another daemon. wants_event() is asked first,
     // because the event's information must be unpacked for on_event().
     virtual bool wants_event(pmix_status_t, const Bytes & /* source namespace */) const { return false; }

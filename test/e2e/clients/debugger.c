@@ -12,9 +12,15 @@
  *        tells=all|bad       of the job's processes: their ends are told, "gone RANK:CODE ..."
  *        logs=all|bad        and are lines for the user
  *        die                 kills itself as soon as the job has stopped
+ *        pause               the target is paused before its daemons start, by PMIx_Job_control
+ *        resume              and it goes on by PMIX_JOB_CTRL_RESUME; else by PMIX_DEBUGGER_RELEASE, as any other
+ *        dies                kills itself when the daemons run
+ *        after               lets the job go when the daemons have ended
  * Prints "job NS", "stops at PLACE", "table N processes on H hosts", "daemons NS", "end job|daemons CODE", and behind
  * the end of a job that failed "first RANK" where it is told. A daemon
- * writes "RANK LOCAL-RANK HOST debugs NS: RANKS" to $CLIENT_DIR/daemons and "ended CODE" to $CLIENT_DIR/ended. */
+ * writes "RANK LOCAL-RANK HOST debugs NS: RANKS" to $CLIENT_DIR/daemons and "ended CODE" to $CLIENT_DIR/ended, and
+ * for each process "RANK STATE", as the kernel has it, to $CLIENT_DIR/states. Where there is $CLIENT_DIR/wait it lets
+ * go when that is gone. */
 #include "events.h"
 
 #include <pmix_tool.h>
@@ -24,7 +30,7 @@ enum { MAX_HOSTS = 16 };
 static struct {
     const char *stop, *target, *program, *daemon, *status, *tells, *logs;
     char *self;
-    int np, rank, node, proc, ppr, cospawn, die;
+    int np, rank, node, proc, ppr, cospawn, die, dies, pause, resume, after;
 } ask = {.stop = "init", .status = "PMIX_SUCCESS", .np = 4, .rank = -1};
 
 static struct {
@@ -190,8 +196,37 @@ static void release(const char *nspace) {
         fail("the release: %s", status_name(rc));
 }
 
-static void daemon_of_debugger(void) {
-    char host[64] = "", line[1024], word[16];
+static void control(const char *nspace, int rank, const char *what) {
+    pmix_info_t how, *results = NULL;
+    size_t count = 0;
+    bool yes = true;
+    pmix_proc_t whom = process(nspace, rank < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)rank);
+    PMIX_INFO_LOAD(&how, what, &yes, PMIX_BOOL);
+    me.doing = what;
+    pmix_status_t rc = PMIx_Job_control(&whom, 1, &how, 1, &results, &count);
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+        fail("%s: %s", what, status_name(rc));
+}
+
+static char state_of(pid_t pid) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof text - 1) < 0)
+        fail("%s: %s", path, strerror(errno));
+    close(fd);
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] ? name_end[2] : '?';
+}
+
+static const char *in_client_dir(const char *name) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", getenv("CLIENT_DIR"), name);
+    return path;
+}
+
+static void daemon_of_debugger(bool resumes) {
+    char host[64] = "", line[1024], word[16], state[32];
     watch(60);
     must(PMIx_tool_init(&me.proc, NULL, 0));
     me.rank = me.proc.rank;
@@ -212,11 +247,18 @@ static void daemon_of_debugger(void) {
         strncat(line, word, sizeof line - strlen(line) - 2);
         if (procs[i].pid <= 0 || kill(procs[i].pid, 0) != 0)
             fail("rank %u is no process here", procs[i].proc.rank);
+        snprintf(state, sizeof state, "%u %c\n", procs[i].proc.rank, state_of(procs[i].pid));
+        append("states", state);
     }
     strcat(line, "\n");
     append("daemons", line);
     must(PMIx_Fence(NULL, 0, NULL, 0)); /* of the daemons: nobody is let go before all have looked */
-    if (me.rank == 0)
+    me.doing = "waiting for a file to go";
+    while (access(in_client_dir("wait"), F_OK) == 0)
+        rest();
+    if (me.rank == 0 && resumes)
+        control(of, -1, PMIX_JOB_CTRL_RESUME);
+    else if (me.rank == 0)
         release(of);
     snprintf(line, sizeof line, "ended %d\n", await_end(of));
     append("ended", line);
@@ -320,7 +362,8 @@ static bool start_daemons(const char *target) {
     PMIX_INFO_LIST_START(list);
     say_where(list, target);
     add(list, PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
-    describe(&app, ask.daemon, "daemon", 0);
+    char word[] = "daemon", resuming[] = "resuming-daemon";
+    describe(&app, ask.daemon, ask.resume ? resuming : word, 0);
     pmix_status_t rc = spawn(list, &app, 1, heard.of_daemons);
     if (strcmp(status_name(rc), ask.status))
         fail("PMIx_Spawn of the daemons: %s", status_name(rc));
@@ -343,12 +386,16 @@ static void read_word(const char *word) {
     ask.ppr |= !strcmp(word, "ppr");
     ask.cospawn |= !strcmp(word, "cospawn");
     ask.die |= !strcmp(word, "die");
+    ask.dies |= !strcmp(word, "dies");
+    ask.after |= !strcmp(word, "after");
+    ask.pause |= !strcmp(word, "pause");
+    ask.resume |= !strcmp(word, "resume");
 }
 
 int main(int argc, char **argv) {
     ask.self = argv[0];
-    if (argc > 1 && !strcmp(argv[1], "daemon"))
-        daemon_of_debugger();
+    if (argc > 1 && (!strcmp(argv[1], "daemon") || !strcmp(argv[1], "resuming-daemon")))
+        daemon_of_debugger(argv[1][0] == 'r');
     if (argc > 1 && !strcmp(argv[1], "child")) {
         begin(60);
         pass();
@@ -378,7 +425,17 @@ int main(int argc, char **argv) {
             print_table(heard.of_job);
     }
     const char *target = ask.target ? ask.target : heard.of_job;
+    if (ask.pause) {
+        control(target, ask.rank, PMIX_JOB_CTRL_PAUSE);
+        print_table(target);
+    }
     bool runs = ask.cospawn || start_daemons(target);
+    if (ask.dies)
+        raise(SIGKILL);
+    if (ask.after) {
+        say("end daemons %d", await_end(heard.of_daemons));
+        release(target);
+    }
     if (runs && !ask.target)
         say("end job %d", await_end(target));
     if (runs && !ask.target && awaited_first >= 0)
@@ -387,7 +444,7 @@ int main(int argc, char **argv) {
         wait_until(all_gone, "the ends of its processes");
     if (ask.tells)
         print_gone();
-    if (runs && !ask.cospawn)
+    if (runs && !ask.cospawn && !ask.after)
         say("end daemons %d", await_end(heard.of_daemons));
 out:
     must(PMIx_tool_finalize());

@@ -6,10 +6,20 @@
 pmixhost=$PMIXHOST_BUILD/tools/pmixhost
 chmod 1777 "$test_dir"
 h1=$(host_name 1) h2=$(host_name 2) h3=$(host_name 3)
+cat >"$test_dir/runs.sh" <<'SH'
+: >second.$SLURM_PROCID
+until [ -e end ]; do sleep 0.1; done
+exit 3
+SH
 (cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -w "$h1,$h2,$h3" -N3 --ntasks-per-node=8 sh -c "
     srun $mpi -N3 -n3 sh -c ': >up.\$SLURM_PROCID; until [ -e over ]; do sleep 0.1; done' &
     until [ -e attach ]; do sleep 0.1; done
-    srun $mpi --overlap -N2 -n4 sh -c ': >second.\$SLURM_PROCID; until [ -e end ]; do sleep 0.1; done; exit 3'
+    second='srun $mpi --overlap -N2 -n4 sh runs.sh'
+    \$second
+    for how in release resume; do
+        until [ -e attach.\$how ]; do sleep 0.1; done
+        \$second
+    done
     wait") >"$test_dir/host.out" 2>&1 </dev/null &
 host_pid=$!
 up() { (($(ls "$test_dir/$1".* 2>/dev/null | wc -l) == $2)); } # NAME TIMES
@@ -17,9 +27,11 @@ ok "a job runs" until_true 40 up up 3
 job=$(as_user root squeue -h -u pmixuser1 -o %i)
 # debugs WORD ...: the debugger, on the job's first host, or $debugger_host; sets $output and $status
 debugger_host=$(host_name 1)
+hold= # yes: its daemons do not let the job go
 debugs() {
     local word
     rm -f "$CLIENT_DIR"/*
+    [[ -z $hold ]] || : >"$CLIENT_DIR/wait"
     status=0
     output=$(cd "$test_dir" && timeout -k 5 90 "${on_cluster[@]}" --user pmixuser1 --host "$debugger_host" -- \
         "$pmixhost" with "$job.0" -- "$clients/debugger" "$@" 2>&1 </dev/null) || status=$?
@@ -132,6 +144,18 @@ touch "$test_dir/go"
 ok "one that was asked to go on does" until_true 30 test -e "$test_dir/went-on"
 ok "and ends by itself" until_true 30 nothing_else
 
+# Another one, when its daemons hold the job; and daemons that die.
+hold=yes
+debugs node=1 dies
+hold=
+is "it is killed while its daemons hold the job" "$status" 137
+ok "both jobs end with it" until_true 30 nothing_else || diag "left: $(steps)"
+printf '#!/bin/sh\nkill -KILL $$\n' >"$test_dir/killed.sh"
+chmod 755 "$test_dir/killed.sh"
+debugs node=1 daemon="$test_dir/killed.sh" after
+ok "its daemons die while the job stands" well
+is "which it hears, and lets the job go itself" "$(grep ^end <<<"$output" | paste -sd' ')" "end daemons 137 end job 0"
+
 # ------------------------------------------------------------------------------ a job that runs already
 
 touch "$test_dir/attach"
@@ -144,6 +168,21 @@ wait $!
 ok "daemons beside a job that runs" well
 is "they see its processes" "$(daemons)" "0 0 $h1: 0 1;1 0 $h2: 2 3"
 is "and hear how it ended" "$(ended)" " 2 ended 3 "
+# It stands while the debugger looks, though it was started with no thought of that.
+for how in release resume; do
+    ok "$how: the one before has gone" until_true 30 nothing_else
+    rm -f "$test_dir"/{end,second.[0-9]} "$CLIENT_DIR/daemons"
+    touch "$test_dir/attach.$how"
+    ok "$how: another one runs" until_true 40 up second 4
+    second=$(steps)
+    end_it &
+    debugs target="slurm.$second" node=1 pause $how
+    wait $!
+    ok "$how: it is paused, and goes on" well
+    is "$how: the table has all of it" "$(grep ^table <<<"$output")" "table 4 processes on 2 hosts"
+    is "$how: the daemons find it stopped" "$(sort "$CLIENT_DIR/states" | paste -sd';')" "0 T;1 T;2 T;3 T"
+    is "$how: they hear of its end" "$(ended)" " 2 ended 3 "
+done
 touch "$test_dir/over"
 wait "$host_pid" || true
 
