@@ -3,11 +3,14 @@
 
 #include "common/base/unique_fd.h"
 #include "common/text/printable.h"
+#include "common/text/take_until.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -177,6 +180,17 @@ Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, c
     }
     captured.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return captured;
+}
+
+std::string path_of_program(const std::string &name) {
+    const char *path = std::getenv("PATH");
+    for (std::string_view rest = path ? path : "/usr/bin:/bin"; !rest.empty();) {
+        std::string file = std::string(take_until(rest, ':')) + "/" + name;
+        std::error_code failed;
+        if (file[0] == '/' && ::access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file, failed))
+            return file;
+    }
+    return {};
 }
 
 } // namespace pmixhost

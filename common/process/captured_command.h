@@ -43,4 +43,7 @@ struct CapturedPart : Captured {
 // `to_end_by_input` and `to_end` at most.
 Result<CapturedPart> capture_what_comes(const std::vector<std::string> &words, const CaptureBounds &bounds);
 
+// The path of `name` in PATH; empty: it is not there.
+std::string path_of_program(const std::string &name);
+
 } // namespace pmixhost

@@ -61,6 +61,14 @@ void room_is_judged_by_bytes_and_files(void **) {
     assert_true(level({1ull << 30, 0, true}) == Level::problem);
 }
 
+void debugging_is_judged_by_yama(void **) {
+    assert_true(finding_of_debugging(0, "/usr/bin/gdb").level == Level::ok);
+    assert_true(finding_of_debugging(0, "").level == Level::ok); // a site may do without
+    auto forbidden = finding_of_debugging(1, "/usr/bin/gdb");
+    assert_true(forbidden.level == Level::warning);
+    assert_non_null(std::strstr(forbidden.cure.c_str(), "kernel.yama.ptrace_scope=0"));
+}
+
 void libraries_are_compared(void **) {
     auto level = [](LibraryVersions versions) { return finding_of_libraries(versions).level; };
     assert_true(level({"4.2.2", "4.2.2", "4.2.2"}) == Level::ok);
@@ -253,6 +261,7 @@ int main() {
         cmocka_unit_test(a_finding_goes_through_a_line),
         cmocka_unit_test(ports_are_judged_by_how_many_are_free),
         cmocka_unit_test(room_is_judged_by_bytes_and_files),
+        cmocka_unit_test(debugging_is_judged_by_yama),
         cmocka_unit_test(libraries_are_compared),
         cmocka_unit_test(commands_are_captured_and_ended),
         cmocka_unit_test(what_was_said_is_kept),

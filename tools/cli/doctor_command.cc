@@ -48,6 +48,7 @@ Examined examine(const std::string &file) {
     add(network_findings(patient));
     add(daemon_findings());
     add(topology_findings());
+    add(debugging_findings());
     add(plugin_findings());
     return all;
 }

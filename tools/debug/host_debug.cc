@@ -318,8 +318,10 @@ class HostDebug {
                 ranks_.at(rank).target.take_stop_back();
             return; // that it has stopped is said, too
         }
-        if (refused)
+        if (refused) {
             event.id = 0;
+            event.text = why_not_attached(event.text, ranks_.at(rank).target.pid()) + "\n";
+        }
         say(lines_of(RankEvent{rank, std::move(event), refused}));
     }
 

@@ -23,6 +23,7 @@ Findings directory_findings(const Patient &patient); // directory.base, log.file
 Findings network_findings(const Patient &patient);   // transport.ports and transport.interfaces
 Findings daemon_findings();                          // pmixhostd, its backends, libpmix here and in programs
 Findings topology_findings();
+Findings debugging_findings(); // for `pmixhost debug` and `pmixhost stacks`
 // What the programs of plugins find, `pmixhost-check-NAME` where pmixhostd is.
 Findings plugin_findings();
 
@@ -38,6 +39,9 @@ Finding finding_of_room(const std::string &check, const std::string &path, const
 
 // `free` of the `ports` could be had. `kernels`: those that the kernel gives to whoever asks for any.
 Finding finding_of_ports(const PortRange &ports, unsigned free, const std::optional<PortRange> &kernels);
+
+// `scope`: kernel.yama.ptrace_scope, 0 where there is no Yama. `debugger`: its path; empty where there is none.
+Finding finding_of_debugging(unsigned scope, const std::string &debugger);
 
 // The version of libpmix that pmixhost was built with, that a daemon has, and that a program of this user gets; empty
 // where it cannot be told. As "4.2.2".

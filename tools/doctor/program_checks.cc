@@ -1,5 +1,6 @@
 // pmixhostd, its libraries and the machine, and what plugins' programs find, as `pmixhost doctor` sees them. See
 // host_checks.h.
+#include "common/base/small_file.h"
 #include "common/process/captured_command.h"
 #include "common/process/topology.h"
 #include "common/text/printable.h"
@@ -130,6 +131,26 @@ Findings topology_findings() {
         return {
             doubtful("topology", text, "steps start as slowly: hwloc's components, HWLOC_COMPONENTS in its manual")};
     return {fine("topology", text)};
+}
+
+Finding finding_of_debugging(unsigned scope, const std::string &debugger) {
+    constexpr char check[] = "debugging";
+    if (scope > 0)
+        return doubtful(
+            check,
+            fmt::format("kernel.yama.ptrace_scope is {}: nobody can look at the own jobs here (pmixhost stacks, debug)",
+                        scope),
+            "sysctl kernel.yama.ptrace_scope=0, where users shall be able to");
+    // A site may do without.
+    if (debugger.empty())
+        return fine(check, "no gdb in PATH: pmixhost debug cannot be used on this host");
+    return fine(check, fmt::format("{}, and users may trace their own processes", debugger));
+}
+
+Findings debugging_findings() {
+    auto text = read_small_file("/proc/sys/kernel/yama/ptrace_scope");
+    return {finding_of_debugging(text ? static_cast<unsigned>(std::strtoul(text->c_str(), nullptr, 10)) : 0,
+                                 path_of_program("gdb"))};
 }
 
 std::vector<std::string> check_programs() {

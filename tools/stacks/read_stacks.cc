@@ -26,33 +26,12 @@ namespace {
 
 constexpr auto to_start = std::chrono::seconds(20); // gdb, and the reading of symbols before anything is stopped
 
-std::string path_of_program(const std::string &name) {
-    const char *path = std::getenv("PATH");
-    for (std::string_view rest = path ? path : "/usr/bin:/bin"; !rest.empty();) {
-        std::string file = std::string(take_until(rest, ':')) + "/" + name;
-        std::error_code failed;
-        if (file[0] == '/' && ::access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file, failed))
-            return file;
-    }
-    return {};
-}
-
 unsigned processors() {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (::sched_getaffinity(0, sizeof set, &set) == 0)
         return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
     return std::max(1u, std::thread::hardware_concurrency());
-}
-
-// What the user is told of gdb's words.
-std::string reason_of(const std::string &said, pid_t pid) {
-    if (said.find("ptrace") != said.npos || said.find("not permitted") != said.npos ||
-        said.find("ermission denied") != said.npos)
-        return fmt::format("process {} may not be looked at: {}; next: see /proc/sys/kernel/yama/ptrace_scope there "
-                           "(0 lets you look at your own), and whether its program is setuid",
-                           pid, shown_text(said, 200));
-    return fmt::format("process {}: {}", pid, shown_text(said, 300));
 }
 
 // One gdb that looks at one process after the other.
@@ -89,8 +68,9 @@ class GdbReader {
             process.threads.clear(); // of whom it was nobody knows
             process.why = "it has ended meanwhile";
         } else if (!read) {
-            process.why = read.failure().kind == ErrorKind::invalid ? reason_of(read.failure().text, target.pid())
-                                                                    : why_broken(read.failure(), target.pid());
+            process.why = read.failure().kind == ErrorKind::invalid
+                              ? why_not_attached(read.failure().text, target.pid())
+                              : why_broken(read.failure(), target.pid());
         }
     }
 
@@ -308,7 +288,7 @@ void read_one(const HostLook &look, GdbReader &gdb, ProcessStacks &process) {
     }
     read_by_eu_stack(process, look.debugger, {"-p", std::to_string(target->pid())}, look.wish, &*target);
     if (process.threads.empty() && process.why.find("not permitted") != std::string::npos)
-        process.why = reason_of(process.why, target->pid());
+        process.why = why_not_attached(process.why, target->pid());
 }
 
 constexpr char no_time_left[] = "there was no time left for it; next: a longer --timeout, or fewer --ranks";
@@ -332,6 +312,16 @@ void look_at_each(HostLook &look) {
 }
 
 } // namespace
+
+std::string why_not_attached(std::string said, pid_t pid) {
+    said.erase(said.find_last_not_of(" .\n") + 1);
+    if (said.find("ptrace") != said.npos || said.find("not permitted") != said.npos ||
+        said.find("ermission denied") != said.npos)
+        return fmt::format("process {} may not be looked at: {}; next: see /proc/sys/kernel/yama/ptrace_scope there "
+                           "(0 lets you look at your own), and whether its program is setuid",
+                           pid, shown_text(said, 200));
+    return fmt::format("process {}: {}", pid, shown_text(said, 300));
+}
 
 Result<Debugger> find_debugger(const std::string &name) {
     for (const char *one : {"gdb", "eu-stack"}) {

@@ -27,6 +27,9 @@ struct Debugger {
 // `name`: "gdb", "eu-stack", or empty for the first of these that there is in PATH. Fails (not_found) with what to do.
 Result<Debugger> find_debugger(const std::string &name);
 
+// What to say of a process of which a debugger said this when it was to attach.
+std::string why_not_attached(std::string said, pid_t pid);
+
 // Beyond the deadline: the longest that it takes to leave all as it was, which nobody may cut short: to_let_go,
 // to_be_killed, put_right(), and a machine that has no time.
 constexpr auto to_leave = std::chrono::seconds(20);

@@ -115,6 +115,44 @@ for signal in TERM KILL; do
     wait "$command"
 done
 
+# And while the gdbs attach, which say nothing any more.
+mkdir -p "$test_dir/bin"
+cat >"$test_dir/bin/gdb" <<PY
+#!/usr/bin/python3
+import os, subprocess, sys, threading
+real = subprocess.Popen(["$(type -P gdb)"] + sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+silent = False
+def copy():
+    global silent
+    for line in sys.stdin.buffer:
+        silent = silent or b"-target-attach" in line
+        real.stdin.write(line)
+        real.stdin.flush()
+    real.stdin.close()
+threading.Thread(target=copy, daemon=True).start()
+for line in real.stdout:
+    if not silent:
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+os._exit(real.wait())
+PY
+chmod 755 "$test_dir/bin/gdb"
+(path=$test_dir/bin:$path && asks setsid "$pmixhost" debug --attach "$job" --timeout 96 <&7 >"$test_dir/ended" 2>&1) &
+command=$!
+ok "all are stopped (attaching)" until_true 60 stopped
+at "$(host_name 1)" pkill -KILL -f "^$pmixhost debug --attach $job --timeout 96"
+ok "and run on when the command is killed (attaching)" until_true 90 all_run
+wait "$command"
+# One that the kernel refuses, as it does where users may not trace their own.
+cat >"$test_dir/bin/gdb" <<SH
+#!/bin/sh
+sed -u 's/-target-attach [0-9]*/-target-attach 1/' | $(type -P gdb) "\$@"
+SH
+status=0
+output=$(path=$test_dir/bin:$path && asks "$pmixhost" debug --attach "$job" -e ranks 2>&1 </dev/null) || status=$?
+like "where the kernel allows no look it is said what to do" "$status $output" \
+    '^[1-9].*process [0-9.]+ may not be looked at: ptrace: Operation not permitted; next: see /proc/sys/kernel/yama/ptrace_scope'
+
 says --ranks 77 -- ranks
 like "ranks that there are not" "$status $output" '^1 pmixhost: error: job .* has none of these ranks'
 says --ranks 1- -- ranks
@@ -229,6 +267,19 @@ nobody_there() {
     done
 }
 ok "with all of its processes" until_true 20 nobody_there
+
+asks "$pmixhost" debug --stop init --timeout 97 "${four[@]}" sleep 78 <&7 >"$test_dir/launched" 2>&1 &
+command=$!
+sleeps() { (($(for host in $(hosts_of_cluster); do at "$host" pgrep -f '^([^ ]*/)?sleep 78$' </dev/null; done | wc -l) == 4)); }
+ok "somebody waits for ranks that come nowhere" until_true 60 sleeps
+at "$(host_name 1)" pkill -KILL -f "^$pmixhost debug --stop init --timeout 97"
+wait "$command"
+ok "when the command is killed there, too" until_true 60 no_jobs
+
+# Many, on all hosts.
+launches srun -O -N4 -n64 --ntasks-per-node=16 "$mpi" "$clients/hello" -- 'print 6*7' ranks
+like "64 ranks stand, and answer with one voice" "$status $output" $'^0 .*\[0-63\] \$1 = 42\n.*\[0-63\] stopped'
+is "and all go on" "$(grep -c '^rank [0-9]* of 64 on ' <<<"$output")" 64
 
 launches srun -n1 "$mpi" /nothing/there -- ranks
 like "a program that is not there is an error" "$status $output" '^[1-9].*/nothing/there'
