@@ -8,6 +8,7 @@
  *   die            the spawner is killed while they are stopped
  *   show           "stopped" is made in $CLIENT_DIR, with the job's namespace, and "go" is awaited, before anybody is
  *                  released
+ *   never          the program does not come to the place: nothing is told but the end of the job
  *   tool           the spawner is a tool of a running job
  *   continue       the release is PMIX_JOB_CTRL_RESUME
  * One of those who are stopped is released first, then the others. Without a program the children are this one: each
@@ -19,7 +20,7 @@
 enum { MAX = 64 };
 static struct {
     const char *place, *key, *status;
-    bool wanted[MAX], die, show, resume, tool;
+    bool wanted[MAX], die, show, resume, tool, never;
     unsigned wanted_count, count;
     int leaves, kill;
 } ask = {.leaves = -1, .kill = -1};
@@ -239,6 +240,8 @@ int main(int argc, char **argv) {
             ask.show = true;
         else if (!strcmp(argv[i], "tool"))
             ask.tool = true;
+        else if (!strcmp(argv[i], "never"))
+            ask.never = true;
         else if (!strcmp(argv[i], "continue"))
             ask.resume = true;
     }
@@ -279,6 +282,12 @@ int main(int argc, char **argv) {
     if (rc != PMIX_SUCCESS)
         fail("PMIx_Spawn: %s", status_name(rc));
 
+    if (ask.never) {
+        wait_for_count(&heard.ended, 1, "the end of the job");
+        if (heard.ready)
+            fail("somebody stood");
+        pass();
+    }
     if (ask.wanted_count) {
         wait_for_count(&heard.ready, 1, "PMIX_READY_FOR_DEBUG");
         if (strcmp(heard.nspace, nspace))

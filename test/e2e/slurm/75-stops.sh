@@ -42,6 +42,11 @@ refused "a value of a wrong type" PMIX_ERR_BAD_PARAM 'the value of pmix.dbg.init
 stops init all 4 kill=1
 ok "one is killed while all are stopped: the job comes to its end" well
 
+stops init all 3 never -- /bin/true
+ok "a program that never calls PMIx_Init: nothing is told but the job's end" well
+run env PMIXHOST_DEBUG_STOP=init srun "$mpi" -n2 /bin/true
+is "nor does one of srun's own wait for ever" "$status $output" "0 "
+
 # --- at a place of their own
 
 stopped_well "all stop at a place of their own" 'ready 4 of 4 at my-place' app all 4
@@ -60,6 +65,9 @@ stopped_well "some ranks of a script" 'ready 2 of 5 at exec' exec ranks:1,3 5 --
 stopped_well "PMIx_Job_control lets them go on" 'ready 3 of 3 at exec' exec all 3 continue
 stops exec all 4 kill=1
 ok "one is killed while all stand there: the job comes to its end" well
+
+stopped_well "64 in PMIx_Init" 'ready 64 of 64 at pmix-init' init all 64
+stopped_well "64 at their first instruction" 'ready 64 of 64 at exec' exec all 64
 
 # What the kernel says of them, while they are stopped.
 look_at_them() {
@@ -193,6 +201,7 @@ none_left() {
 }
 dies init
 dies exec
+dies app
 
 ok "nothing is left on any host" no_litter 20
 done_testing
