@@ -141,31 +141,34 @@ Result<Released> await_release(int channel, std::chrono::milliseconds look_again
 }
 
 namespace {
-int exit_channel = -1; // a copy, so that the other side sees the end when this process ends
-pid_t exit_process = 0;
+struct ExitChannel {
+    int fd;        // a copy, so that the other side sees the end when this process ends
+    pid_t process; // a fork of it ends earlier, and does not speak
+};
 
-void say_exit_code(int status, void *) {
-    if (::getpid() != exit_process) // a fork of it, which ends earlier
+void say_exit_code(int status, void *data) {
+    const auto *channel = static_cast<const ExitChannel *>(data);
+    if (::getpid() != channel->process)
         return;
     char line[32];
     int length = std::snprintf(line, sizeof line, "%.*s%d\n", static_cast<int>(exited_word.size()), exited_word.data(),
                                status & 0xff);
     [[maybe_unused]] ssize_t sent =
-        ::send(exit_channel, line, static_cast<std::size_t>(length), MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(channel->fd, line, static_cast<std::size_t>(length), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 } // namespace
 
 void tell_exit_code(int channel) {
     Dl_info here{};
-    if (exit_channel >= 0 || ::dladdr(reinterpret_cast<void *>(&say_exit_code), &here) == 0)
+    if (::dladdr(reinterpret_cast<void *>(&say_exit_code), &here) == 0)
+        return;
+    int copy = ::fcntl(channel, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (copy < 0)
         return;
     // A program that this is linked into is no library, and stays.
     if (here.dli_fname)
         (void)::dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    exit_channel = ::fcntl(channel, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    exit_process = ::getpid();
-    if (exit_channel >= 0)
-        ::on_exit(say_exit_code, nullptr);
+    ::on_exit(say_exit_code, new ExitChannel{copy, ::getpid()}); // for as long as the process is there
 }
 
 } // namespace pmixhost::kit

@@ -32,7 +32,8 @@ UniqueFd take_indirect_channel();
 Result<Released> await_release(int channel, std::chrono::milliseconds look_again,
                                const std::function<Result<void>()> &goes_on);
 
-// When this process exits, its exit code is said there. From then on the library that this is in cannot be unloaded.
+// When this process exits, its exit code is said there; to be called once. From then on the library that this is in
+// cannot be unloaded.
 void tell_exit_code(int channel);
 
 } // namespace pmixhost::kit

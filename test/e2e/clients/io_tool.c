@@ -1,7 +1,7 @@
 /* A PMIx tool that follows what a job writes, and writes to its standard input.
  * usage: io_tool NS WHAT ...
- * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, cache=BYTES, buffered, required
- *                               (the last one said must be met)
+ * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, cache=BYTES, buffered,
+ *                               required (the last one said must be met)
  *        pull DIR RANKS CHANNELS  RANKS "all" or "0,2"; CHANNELS "out", "err" or "both". What comes is written to
  *                               DIR/RANK.out and DIR/RANK.err, byte for byte; "pull: STATUS"
  *        as FORMAT[=TEXT]       before all else, for PMIx_tool_init: tag, timestamp, xml, rank, file=PATH,
