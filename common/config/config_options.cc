@@ -80,10 +80,10 @@ constexpr Option own_options[] = {
              "means the library's own size, 4 MiB."},
     {.key = "modex.store", .member = &Settings::modex_store, .user = true, .words = modex_stores,
      .text = "Where a task looks up what the PMIx library knows of its job and what others have posted. shared: in memory that "
-             "the daemon shares with the tasks of its host. own: each task has its job's information to itself, and asks the daemon "
-             "for what others have posted, once for each of them (PMIX_MCA_gds=hash): it starts sooner, and pays with a "
-             "question to the daemon where it looks a process up for the first time (contrib/doc/decisions/modex.md has the figures). "
-             "auto: shared, but own with libpmix 5 and newer, where mpi.remedies has pmix-store."},
+             "the daemon shares with the tasks of its host. own: each task has its job's information to itself, 2 KiB and more for "
+             "each process of the job, and asks the daemon for what others have posted, once for each of them (PMIX_MCA_gds=hash). "
+             "auto: shared, but own with libpmix 5 and newer, where mpi.remedies has pmix-store; shared overrides that remedy, and the "
+             "fault that it is for is there again."},
     {.key = "mpi.remedies", .member = &Settings::mpi_remedies, .user = true, .words = remedy_names,
      .text = "Which faults of other libraries are kept away from tasks, where the host and the PMIx library have "
              "them, by a variable that a task gets unless it has it already. openmpi-han: in jobs that "
@@ -161,7 +161,7 @@ constexpr Option own_options[] = {
              "have what follows from where they are (PMIX_HOSTNAME, PMIX_NODEID, PMIX_LOCAL_RANK, PMIX_NODE_RANK), and not "
              "PMIX_APPNUM, PMIX_APP_RANK, PMIX_APPLDR, PMIX_GLOBAL_RANK and PMIX_PROCID, which say nothing new of a job of one "
              "program; a job of several programs, or with process sets, is described in any case. Each process that is described "
-             "costs each host of the job about 9 KiB and 13 microseconds at the start; one that is not, 2 KiB and 5 microseconds."},
+             "costs each host of the job about 9 KiB and 15 microseconds at the start; one that is not, 2 KiB and 5 microseconds."},
     {.key = "debug.stop", .member = &Settings::debug_stop, .user = true, .path = Option::Path::debug_stops,
      .text = "Where the tasks of a job stop, for a debugger: exec, at their program's first instruction, where SIGCONT or "
              "`pmixhost resume` lets them go on; init, in PMIx_Init, or app, where the program itself waits for a "

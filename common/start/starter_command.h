@@ -11,7 +11,7 @@ namespace pmixhost {
 struct StarterCommand {
     std::string_view name;          // as its users type it
     std::vector<std::string> words; // that make it use pmixhost
-    // Words that make it what cannot be debugged, and why; each alone or with "=VALUE".
+    // Words that make it what cannot be debugged, and why; options also with "=VALUE".
     std::vector<std::pair<std::string, std::string>> refused;
 };
 

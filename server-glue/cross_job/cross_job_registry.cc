@@ -66,8 +66,8 @@ static void add_host_of(InfoList &info, const StepInfo &step, HostIndex host) {
     info.add_rank(PMIX_LOCALLDR, *std::min_element(ranks.begin(), ranks.end()));
 }
 
-static Result<InfoList> cross_job_info(const StepInfo &step, HostIndex here) {
-    auto info = job_info(step, {}, {}, {});
+static Result<InfoList> cross_job_info(const StepInfo &step, HostIndex here, Rank details_up_to) {
+    auto info = job_info(step, {}, {}, {}, describes_all(step, details_up_to));
     if (info && here != no_host && !step.map.ranks_on(here).empty())
         add_host_of(*info, step, here);
     return info;
@@ -209,7 +209,7 @@ void CrossJobRegistry::learn(PmixLibrary &library, const wire::NamespaceInfo &in
         job.here = static_cast<HostIndex>(own - kept->map.hosts().begin());
     job.waiting.push_back(std::move(done));
     library.register_nspace(
-        info.nspace, 0, [kept, here = job.here] { return cross_job_info(*kept, here); },
+        info.nspace, 0, [kept, here = job.here, up_to = details_up_to_] { return cross_job_info(*kept, here, up_to); },
         [this, &library, nspace = info.nspace](Result<void> registered) {
             if (!registered) {
                 log_.error("{}", registered.failure().text);

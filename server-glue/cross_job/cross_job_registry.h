@@ -20,9 +20,9 @@ std::vector<ProcessSet> sets_of(const wire::NamespaceInfo &info);
 
 class CrossJobRegistry {
   public:
-    // `host`: the name of this one.
-    CrossJobRegistry(Log &log, std::uint32_t session_id, std::string host)
-        : log_(log), session_id_(session_id), host_(std::move(host)) {}
+    // `host`: the name of this one. `details_up_to`: see describes_all().
+    CrossJobRegistry(Log &log, std::uint32_t session_id, std::string host, Rank details_up_to)
+        : log_(log), session_id_(session_id), host_(std::move(host)), details_up_to_(details_up_to) {}
 
     // Registers a namespace with the library. `done` is called when the library knows it, at once when it has been
     // known before. A description that makes no sense is logged, and `done` is called.
@@ -55,6 +55,7 @@ class CrossJobRegistry {
     Log &log_;
     std::uint32_t session_id_;
     std::string host_;
+    Rank details_up_to_;
     struct Job {
         std::shared_ptr<const StepInfo> step;
         bool registered = false;

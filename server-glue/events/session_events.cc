@@ -168,7 +168,7 @@ void SessionEvents::on_time(TimePoint now) {
     std::set<Bytes> known;
     for (const auto &[id, step] : steps_)
         known.insert(step.nspace);
-    peers_.call_steps(known, [](TimePoint, const CalledSteps &) {});
+    peers_.call_steps(known, nullptr);
     next_call_ = now + interval_;
     interval_ = std::min(2 * interval_, longest_interval);
 }

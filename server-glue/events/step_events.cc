@@ -131,16 +131,16 @@ void StepEvents::deliver(const wire::EventNotice &notice) {
                                  info.failure().text);
             return done(PMIX_ERR_UNPACK_FAILURE);
         }
-        auto all = std::make_shared<InfoList>();
-        // Before what the source may claim. (Of another job's event the server is not known here.)
+        InfoList *all = info->get();
+        // Whatever the source claims. Of another job's event the server is not known here.
+        all->remove_all(PMIX_EVENT_PROXY);
         if (notice.nspace == context_.step.nspace)
             all->add_process(PMIX_EVENT_PROXY, proc_of(context_.step.server_nspace(), notice.origin));
-        all->append_all(std::move(**info));
         // A release is for who waits now: kept, it would let a later stop of the same process go by.
         if (notice.info.size() > most_kept_bytes(context_.settings.events_keep) ||
             notice.status == PMIX_DEBUGGER_RELEASE)
             all->add(PMIX_EVENT_DO_NOT_CACHE, true);
-        context_.library->notify(notice.status, source, notice.range, all, std::move(done));
+        context_.library->notify(notice.status, source, notice.range, *info, std::move(done));
     });
 }
 

@@ -15,6 +15,15 @@ InfoList::~InfoList() {
         PMIX_INFO_DESTRUCT(&info);
 }
 
+void InfoList::remove_all(const char *key) {
+    std::erase_if(infos_, [key](pmix_info_t &info) {
+        bool is_it = PMIX_CHECK_KEY(&info, key);
+        if (is_it)
+            PMIX_INFO_DESTRUCT(&info);
+        return is_it;
+    });
+}
+
 pmix_info_t &InfoList::append(const char *key) {
     pmix_info_t &info = infos_.emplace_back();
     PMIX_INFO_CONSTRUCT(&info);

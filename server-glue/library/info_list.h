@@ -51,6 +51,7 @@ class InfoList {
     };
     void add_attributes(const char *key, const std::vector<Attribute> &attributes);
     void append_all(InfoList &&others);
+    void remove_all(const char *key);
     // Adds `count` elements that have neither key nor value, for the caller to fill. The pointer is valid until the
     // next add.
     pmix_info_t *add_empty(std::size_t count);

@@ -31,7 +31,7 @@ class SessionPeers {
     // Bytes that wait to be sent to that step.
     virtual std::size_t waiting_bytes(StepId step) const = 0;
     // Calls the steps of the allocation that run and are none of these namespaces (InvitationSource::call_steps).
-    // `done` may come at once.
+    // `done` may come at once, and may be empty: then nobody waits for how it went.
     virtual void call_steps(const std::set<Bytes> &known, std::function<void(TimePoint now, CalledSteps)> done) = 0;
 
     template <typename Message> bool send(StepId step, HostIndex host, const Message &message) {

@@ -3,7 +3,7 @@
 //
 // Every process is described: libpmix derives node id, local and node rank from the two maps
 // only where it is given no process data at all. What it does derive (host names, peers and leaders
-// of the other hosts) is left to it. But that costs each host some 9 KiB and 13 us for each process of the job, so in
+// of the other hosts) is left to it. But that costs each host some 9 KiB and 15 us for each process of the job, so in
 // large jobs of one program nobody is described here, the maps say where everybody is, and what is to be said of this
 // host's own processes is given to libpmix when the namespace is registered (decisions/start.md).
 #pragma once

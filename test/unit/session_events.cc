@@ -106,6 +106,7 @@ void steps_are_called_while_something_is_kept(void **) {
     session.notify(1, 1);
     assert_int_equal(session.calls.size(), 1);
     assert_true(session.calls[0].first == (std::set<Bytes>{"step1"}));
+    assert_false(static_cast<bool>(session.calls[0].second)); // nobody waits: the RM need not be asked again
     for (int i = 0; i < 10'000; ++i)
         session.notify(1, 2);
     assert_int_equal(session.calls.size(), 1); // a storm is no reason

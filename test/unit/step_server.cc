@@ -2,6 +2,8 @@
 // library's functions are this program's own), the daemon of the other host is a mesh alone.
 #include "server-glue/daemon/step_server.h"
 
+#include "server-glue/tasks/job_info.h"
+
 #include <arpa/inet.h>
 #include <atomic>
 #include <csignal>
@@ -11,6 +13,7 @@
 #include <mutex>
 #include <netinet/in.h>
 #include <pmix_server.h>
+#include <set>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -32,6 +35,8 @@ struct FakeLibrary {
     std::vector<std::pair<pmix_status_t, std::string>> events; // status and who notifies
     std::shared_ptr<OneTimeGate> stuck;                        // until it opens
     bool deregistered = false;
+    std::set<std::pair<Rank, std::string>> stored; // whose, and the key
+    bool stores = true;
 };
 FakeLibrary *library = nullptr;
 
@@ -60,6 +65,11 @@ REPLACES pmix_status_t PMIx_server_finalize(void) {
 REPLACES pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t, int, pmix_info_t[], std::size_t,
                                                    pmix_op_cbfunc_t callback, void *data) {
     return later(callback, data);
+}
+REPLACES pmix_status_t PMIx_Store_internal(const pmix_proc_t *process, const char key[], pmix_value_t *) {
+    std::lock_guard lock(library->mutex);
+    library->stored.emplace(process->rank, key);
+    return library->stores ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
 }
 REPLACES void PMIx_server_deregister_nspace(const pmix_nspace_t, pmix_op_cbfunc_t callback, void *data) {
     std::unique_lock lock(library->mutex);
@@ -208,7 +218,7 @@ struct World {
     std::unique_ptr<Mesh> other; // the daemon of host 1
     std::unique_ptr<StepServer> server;
 
-    explicit World(HostIndex hosts, std::chrono::milliseconds library_timeout = 0ms) {
+    explicit World(HostIndex hosts, std::chrono::milliseconds library_timeout = 0ms, Rank details_up_to = 4096) {
         library = &fake;
         auto made_loop = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         loop = std::move(*made_loop);
@@ -217,6 +227,7 @@ struct World {
         settings.transport_interfaces = {"lo"};
         settings.transport_connect_timeout = 5s;
         settings.daemon_library_timeout = library_timeout;
+        settings.daemon_details_up_to = details_up_to;
         std::vector<std::string> names;
         std::vector<std::vector<Rank>> ranks;
         for (HostIndex h = 0; h < hosts; ++h) {
@@ -343,6 +354,48 @@ void a_step_begins_and_ends(void **) {
     assert_true(world.backend.ended.empty());
 }
 
+void processes_of_a_large_job_are_described_afterwards(void **) {
+    {
+        World small(2);
+        small.start_tasks();
+        assert_true(small.fake.stored.empty());
+    }
+    World large(2, 0ms, 3);
+    large.start_tasks(); // they have their environment when all is stored
+    for (Rank rank : {0, 1}) {
+        for (const char *key : {PMIX_APPNUM, PMIX_GLOBAL_RANK, PMIX_LOCAL_RANK})
+            assert_true(large.fake.stored.contains({rank, key}));
+    }
+    for (const auto &[rank, key] : large.fake.stored)
+        assert_true(rank < 2 && key != PMIX_RANK); // of this host
+}
+
+void a_description_that_is_not_taken_ends_the_step(void **) {
+    World world(1, 0ms, 1);
+    world.fake.stores = false;
+    bool let_go = false;
+    for (Rank rank : {0, 1})
+        world.backend.listener->want_environment(
+            rank, [&](Result<std::vector<std::string>> environment) { let_go |= environment.ok(); });
+    world.run_until([&] { return world.ended.has_value(); });
+    assert_false(world.ended->ok());
+    assert_non_null(strstr(world.ended->failure().text.c_str(), "does not take"));
+    assert_false(let_go);
+}
+
+void which_jobs_are_described_by_their_maps(void **) {
+    StepInfo step;
+    step.map = *JobMap::create({"a", "b"}, {{0, 1}, {2, 3}});
+    step.apps.emplace_back();
+    assert_true(describes_all(step, 4));
+    assert_false(describes_all(step, 3));
+    step.process_sets.push_back({"set", {0}});
+    assert_true(describes_all(step, 3)); // who is in it follows from no map
+    step.process_sets.clear();
+    step.apps.emplace_back();
+    assert_true(describes_all(step, 3));
+}
+
 void a_lost_host_fails_what_waits_for_it_and_is_told(void **) {
     World world(2);
     world.start_tasks();
@@ -414,6 +467,9 @@ void a_stuck_library_ends_the_step(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_step_begins_and_ends),
+        cmocka_unit_test(processes_of_a_large_job_are_described_afterwards),
+        cmocka_unit_test(a_description_that_is_not_taken_ends_the_step),
+        cmocka_unit_test(which_jobs_are_described_by_their_maps),
         cmocka_unit_test(a_lost_host_fails_what_waits_for_it_and_is_told),
         cmocka_unit_test(a_killed_task_fails_the_fence_and_is_told),
         cmocka_unit_test(a_fence_that_takes_too_long_fails),

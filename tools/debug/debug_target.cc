@@ -52,7 +52,7 @@ Result<void> may_be_launched(const std::vector<std::string> &command) {
                      starters.front().name);
     for (const auto &[refused, why] : starter->refused) {
         for (std::string_view word : command) {
-            if (word == refused || word.starts_with(refused + "="))
+            if (word == refused || (refused.starts_with("--") && word.starts_with(refused + "=")))
                 return error(ErrorKind::invalid, "{}", why);
         }
     }

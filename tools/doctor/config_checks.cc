@@ -26,7 +26,9 @@ Findings config_findings(const Patient &patient) {
         all.push_back(fine("configuration", ::access(default_config_path().c_str(), F_OK) == 0
                                                 ? default_config_path()
                                                 : "the defaults: there is no " + default_config_path()));
-    const auto &names = loaded.settings.mpi_remedies;
+    auto names = loaded.settings.mpi_remedies;
+    if (loaded.settings.modex_store == "shared") // which overrides it
+        std::erase(names, remedy_pmix_store.name);
     std::vector<std::string_view> off;
     for (auto name : remedy_names) {
         if (std::find(names.begin(), names.end(), name) == names.end())
@@ -36,7 +38,8 @@ Findings config_findings(const Patient &patient) {
         all.push_back(fine("remedies", fmt::format("{}", fmt::join(names, ", "))));
     else
         all.push_back(doubtful("remedies", fmt::format("not in force: {}", fmt::join(off, ", ")),
-                               "name them in mpi.remedies, unless the libraries here have not the faults that "
+                               "name them in mpi.remedies (pmix-store also needs another modex.store than shared), "
+                               "unless the libraries here have not the faults that "
                                "pmixhost.conf(5) tells"));
     return all;
 }

@@ -197,10 +197,13 @@ static bool in_range(uint32_t kind, uint32_t source) {
     }
 }
 
+/* libpmix 4.2 takes the key for a question about a node, unless told that the job's word is wanted. */
 static uint32_t host_of(uint32_t rank) {
     pmix_value_t *v;
-    if (!get(rank, PMIX_NODEID, &v))
-        fail("no PMIX_NODEID of rank %u", rank);
+    pmix_info_t as_job_info;
+    pmix_proc_t who = process(me.proc.nspace, rank);
+    PMIX_INFO_LOAD(&as_job_info, PMIX_JOB_INFO, NULL, PMIX_BOOL);
+    must(PMIx_Get(&who, PMIX_NODEID, &as_job_info, 1, &v));
     uint32_t host = v->data.uint32;
     PMIX_VALUE_RELEASE(v);
     return host;
