@@ -1,11 +1,13 @@
-// Bytes with a descriptor, between two processes of this host (SCM_RIGHTS).
+// Bytes with a descriptor, or several, between two processes of this host (SCM_RIGHTS).
 #pragma once
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pmixhost {
 
@@ -20,5 +22,15 @@ struct WithDescriptor {
 // Nothing: there is no message yet (EAGAIN, EINTR). Fails as recvmsg(2) does, and (invalid) for a message that has more
 // than one descriptor: of these none stays, and the channel is to be closed.
 Result<std::optional<WithDescriptor>> receive_descriptor(int channel, int flags);
+
+// The same for several descriptors, of which there are `most_descriptors` at most. A message that has more is a failure
+// (invalid); with fewer than were sent, this process had no room for the others.
+inline constexpr std::size_t most_descriptors = 2;
+Result<void> send_descriptors(int channel, const std::string &bytes, std::initializer_list<int> with);
+struct WithDescriptors {
+    std::string bytes; // empty: the other end has closed
+    std::vector<UniqueFd> fds;
+};
+Result<std::optional<WithDescriptors>> receive_descriptors(int channel, int flags);
 
 } // namespace pmixhost

@@ -1,19 +1,24 @@
-// What a user says at the door of a gate (gate.door) who wants to come to a job of another user, and hears. The door
-// is a socket of this host (AF_UNIX, SOCK_SEQPACKET), so the kernel says who that is. The gate asks the site's rules
-// whether that user may do everything there, and hands the connection to the desk of the job's user.
+// What a user says at the door of a gate (gate.door) who wants something of a job of another user, and hears. The door
+// is a socket of this host (AF_UNIX, SOCK_SEQPACKET), so the kernel says who that is. The gate asks the site's rules,
+// and hands the connection to the desk of the job's user, with the word that it has judged.
 //
-//     visit UID JOB         to the gate: whose job, by number, and which, as the resource manager's users call it
-//     serving RENDEZVOUS    from the desk: where tools of who asks may come, in the text of a rendezvous file
+//     visit UID JOB         to the gate: whose job, by number, and which, as the resource manager's users call it. For
+//                           who may do everything there; of a desk, UID is who asks
+//     run UID JOB           the same, with a command (asked_run.h) and its words, a line each. Who may do everything
+//     COMMAND               visits; for who may do what the command takes, the desk runs it
+//     WORD ...
+//     serving RENDEZVOUS    from the desk, of a visit: where tools of who asks may come, in the text of a rendezvous
+//                           file. It serves for as long as the connection is open
+//     ready                 from the desk, of a run: it waits for two pipes
+//     pipes                 to the desk, with two descriptors: where the command's output and its errors go
+//     ended CODE            from the desk: so the command has ended. It is ended when the connection goes before
 //     failed KIND TEXT      from either (desk_word.h)
-//
-// It serves for as long as the connection is open.
 #pragma once
 
 #include "common/base/result.h"
-#include "common/text/printable.h"
+#include "common/rendezvous/asked_run.h"
 
-#include <algorithm>
-#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -24,6 +29,8 @@ namespace pmixhost {
 struct Visit {
     uid_t user = 0;
     std::string job;
+    // Nothing: for who may do everything. Else what is to be run; at the door, for who may not.
+    std::optional<AskedRun> run = std::nullopt;
 };
 // `directory`: gate.door.
 inline std::string gate_door_path(const std::string &directory) {
@@ -31,26 +38,13 @@ inline std::string gate_door_path(const std::string &directory) {
 }
 inline constexpr std::size_t longest_visited_job = 128; // bytes
 
-inline std::string visit_word(const Visit &visit) {
-    return fmt::format("visit {} {}", visit.user, visit.job);
-}
+std::string visit_word(const Visit &visit);
+// Fails (invalid). What a run's words mean is not looked at, but they are within AskedRun's bounds, and printable.
+Result<Visit> parse_visit(std::string_view word);
 
-// Fails (invalid).
-inline Result<Visit> parse_visit(std::string_view word) {
-    constexpr std::string_view begin = "visit ";
-    auto fail = [word] { return error(ErrorKind::invalid, "'{}' is no wish of a visitor", printable(word)); };
-    if (!word.starts_with(begin))
-        return fail();
-    std::string_view rest = word.substr(begin.size());
-    Visit visit;
-    auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), visit.user);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    auto harmless = [](unsigned char c) { return c > 0x20 && c < 0x7f; };
-    if (code != std::errc() || visit.user == static_cast<uid_t>(-1) || !rest.starts_with(' ') || rest.size() == 1 ||
-        rest.size() > 1 + longest_visited_job || !std::all_of(rest.begin() + 1, rest.end(), harmless))
-        return fail();
-    visit.job = rest.substr(1);
-    return visit;
-}
+inline constexpr std::string_view run_ready = "ready", run_pipes = "pipes";
+std::string run_ended(int code);
+// The code. Fails as parse_desk_word() does.
+Result<int> parse_run_ended(std::string_view word);
 
 } // namespace pmixhost

@@ -69,6 +69,25 @@ void a_visitor_is_who_the_kernel_says(void **) {
     assert_true(visitor.wish.user == 4711 && visitor.wish.job == "12.0");
 }
 
+void a_visitor_says_what_to_run(void **) {
+    Fixture f;
+    auto door = f.open();
+    assert_true(door.ok());
+    UniqueFd knocks = f.knock();
+    Fixture::say(knocks, "run 4711 12.0\nkill\n--ranks=0");
+    run_until(*f.loop, [&] { return !f.visitors.empty(); });
+    const auto &visitor = f.visitors[0];
+    assert_true(visitor.asker == ::geteuid() && visitor.pid == ::getpid() && visitor.wish.run);
+    assert_string_equal(text_of(*visitor.wish.run, visitor.wish.job).c_str(), "pmixhost kill --ranks=0 -- 12.0");
+    for (const std::string &word : {std::string("run 1 12\nps\n\x1b"), "run 1 12\nps\n" + std::string(3000, '-'),
+                                    "run 1 12\nps" + std::string(5000, '\n'), std::string("run 1 12\nps\n-\0", 14)}) {
+        UniqueFd other = f.knock();
+        Fixture::say(other, word);
+        assert_true(f.hear(other).starts_with("failed invalid "));
+    }
+    assert_int_equal(f.visitors.size(), 1);
+}
+
 void what_is_no_wish_is_told(void **) {
     Fixture f;
     auto door = f.open();
@@ -138,6 +157,7 @@ void the_door_takes_the_place_of_an_earlier_one_only(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_visitor_is_who_the_kernel_says),
+        cmocka_unit_test(a_visitor_says_what_to_run),
         cmocka_unit_test(what_is_no_wish_is_told),
         cmocka_unit_test(of_those_who_say_nothing_the_oldest_goes),
         cmocka_unit_test(one_that_leaves_says_nothing),

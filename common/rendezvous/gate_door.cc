@@ -1,0 +1,81 @@
+// See gate_door.h.
+#include "common/rendezvous/gate_door.h"
+
+#include "common/rendezvous/desk_word.h"
+#include "common/text/printable.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace pmixhost {
+
+static constexpr std::string_view visits = "visit ", runs = "run ", ended = "ended ";
+
+static bool is_within(std::string_view text, std::size_t longest, unsigned char first) {
+    auto printable_from = [first](unsigned char c) { return c >= first && c < 0x7f; };
+    return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), printable_from);
+}
+
+std::string visit_word(const Visit &visit) {
+    std::string word = fmt::format("{}{} {}", visit.run ? runs : visits, visit.user, visit.job);
+    if (!visit.run)
+        return word;
+    word += '\n' + visit.run->command;
+    for (const auto &each : visit.run->words)
+        word += '\n' + each;
+    return word;
+}
+
+Result<Visit> parse_visit(std::string_view word) {
+    auto fail = [word] { return error(ErrorKind::invalid, "'{}' is no wish of a visitor", printable(word)); };
+    bool is_run = word.starts_with(runs);
+    if (!is_run && !word.starts_with(visits))
+        return fail();
+    std::string_view rest = word.substr(is_run ? runs.size() : visits.size());
+    Visit visit;
+    auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), visit.user);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    // Behind the number, which is another one on the way to the desk.
+    if (code != std::errc() || visit.user == static_cast<uid_t>(-1) || !rest.starts_with(' ') ||
+        rest.size() > AskedRun::longest)
+        return fail();
+    rest.remove_prefix(1);
+    std::string_view job = rest.substr(0, is_run ? rest.find('\n') : rest.npos);
+    rest.remove_prefix(job.size());
+    if (!is_within(job, longest_visited_job, 0x21) || is_run != rest.starts_with('\n'))
+        return fail();
+    visit.job = job;
+    if (!is_run)
+        return visit;
+    std::vector<std::string> words;
+    while (!rest.empty()) {
+        rest.remove_prefix(1);
+        std::string_view each = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(each.size());
+        if (!is_within(each, AskedRun::longest_word, 0x20) || words.size() > AskedRun::most_words)
+            return fail();
+        words.emplace_back(each);
+    }
+    visit.run.emplace();
+    visit.run->command = std::move(words.front());
+    visit.run->words.assign(std::make_move_iterator(words.begin() + 1), std::make_move_iterator(words.end()));
+    return visit;
+}
+
+std::string run_ended(int code) {
+    return fmt::format("{}{}", ended, code);
+}
+
+Result<int> parse_run_ended(std::string_view word) {
+    if (word.starts_with(ended)) {
+        unsigned char code = 0;
+        word.remove_prefix(ended.size());
+        auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), code);
+        if (failed == std::errc() && end == word.data() + word.size())
+            return code;
+    }
+    auto other = parse_desk_word(word);
+    return other ? error(ErrorKind::system, "the desk says '{}'", printable(word)) : other.failure();
+}
+
+} // namespace pmixhost
