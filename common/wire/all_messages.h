@@ -30,8 +30,8 @@ using AllMessages =
                ChildEnds, ChildEndsTaken, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
                JobEvent, TableRequest, TableReply, JobTableRequest, JobTableReply, NamespaceEnded, NamespaceRequest,
                NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate,
-               DeskHello, DeskHelloFor, DeskGreeting, RelayOpen, RelayBytes, RelayTaken, RelayEnd, OutputDemand,
-               OutputPieces, OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput,
-               ForwardedInputTaken, RanksStopped, JobEndRequest, JobEndReply>;
+               DeskHello, DeskHelloFor, DeskHelloAsked, DeskGreeting, RelayOpen, RelayBytes, RelayTaken, RelayEnd,
+               OutputDemand, OutputPieces, OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken,
+               ForwardedInput, ForwardedInputTaken, RanksStopped, JobEndRequest, JobEndReply>;
 
 } // namespace pmixhost::wire

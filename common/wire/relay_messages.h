@@ -53,6 +53,21 @@ struct DeskHelloFor {
         field(&DeskHelloFor::user, "user", "whose tools they are, by number");
     }
 };
+struct DeskHelloAsked {
+    static constexpr std::uint8_t type = 213;
+    static constexpr const char *name = "DeskHelloAsked";
+    static constexpr const char *text =
+        "in place of DeskHello: may a command of the job's user come as a tool, for which "
+        "another user has asked?";
+    std::uint32_t user = 0;
+    std::uint8_t action = 0;
+    static constexpr void fields(auto &&field) {
+        field(&DeskHelloAsked::user, "user", "who has asked, by number");
+        field(&DeskHelloAsked::action, "action",
+              "what the rules must allow that user: 0 observe, 1 output, 2 input, "
+              "3 control, 4 spawn, 5 debug");
+    }
+};
 struct RelayOpen {
     static constexpr std::uint8_t type = 193;
     static constexpr const char *name = "RelayOpen";

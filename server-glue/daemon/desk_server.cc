@@ -76,6 +76,9 @@ Result<std::unique_ptr<DeskServer>> DeskServer::open(Start start) {
         });
     if (auto asker = desk->start_.asker)
         desk->mesh_->send(daemon_host, wire::DeskHelloFor::type, share(wire::encode(wire::DeskHelloFor{*asker})));
+    else if (auto by = desk->start_.asked_by)
+        desk->mesh_->send(daemon_host, wire::DeskHelloAsked::type,
+                          share(wire::encode(wire::DeskHelloAsked{by->user, static_cast<std::uint8_t>(by->action)})));
     else
         desk->mesh_->send(daemon_host, wire::DeskHello::type, share(wire::encode(wire::DeskHello())));
     return desk;

@@ -2,7 +2,8 @@
 // one running step to the user's tools there. It contains no libpmix: it calls a daemon of the step through the RM,
 // proves to be of the same user, writes a rendezvous file, and relays what tools and that daemon's server say to each
 // other (tool_access/step_desks.h). What tools may do, the daemon decides.
-// Where it is for tools of another user (`asker`), the daemon asks the rules for that one.
+// Where it is for tools of another user (`asker`), or does what another one has asked for (`asked_by`), the daemon asks
+// the rules for that one.
 //
 // All in the loop's thread but `call_step`.
 #pragma once
@@ -10,6 +11,7 @@
 #include "common/base/rate_limit.h"
 #include "common/loop/slow_calls.h"
 #include "common/peer/socket_owner.h"
+#include "common/rendezvous/asked_run.h"
 #include "common/transport/mesh.h"
 #include "server-glue/tool_access/relay.h"
 
@@ -33,7 +35,8 @@ class DeskServer {
         std::function<void(const std::string &nspace)> on_serving; // they have been told
         // Once, never from within: what keeps it from serving, or does not let it go on. The object may be destroyed.
         std::function<void(Error)> on_end;
-        std::optional<uid_t> asker = std::nullopt; // whose tools they are; nothing: this process' user's
+        std::optional<uid_t> asker = std::nullopt;      // whose tools they are; nothing: this process' user's
+        std::optional<AskedBy> asked_by = std::nullopt; // what they do, when they are this process' user's
     };
     static Result<std::unique_ptr<DeskServer>> open(Start start);
     DeskServer(const DeskServer &) = delete;

@@ -13,6 +13,7 @@
 //   pmixhostd --steps         the caller's running steps, a line each, for `pmixhost ps --all-hosts`
 //   pmixhostd --version
 #include "common/config/config.h"
+#include "common/rendezvous/asked_run.h"
 #include "common/start/step_secret.h"
 #include "config.h"
 #include "server-glue/daemon/role_process.h"
@@ -28,6 +29,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -117,9 +119,13 @@ Result<StartDocument> desk_document(char **argv) {
     add("desk.job", argv[2]);
     add("desk.directory", argv[3]);
     add("desk.fd", argv[4]);
+    const char *asked_by = std::getenv(asked_by_variable);
+    if (asked_by)
+        add("desk.asked_by", asked_by);
     for (char **variable = environ; *variable; ++variable) {
-        if (std::string_view(*variable).starts_with("PMIXHOST_"))
-            add("env", *variable);
+        std::string_view entry = *variable;
+        if (entry.starts_with("PMIXHOST_") && !entry.starts_with(asked_by_variable))
+            add("env", entry);
     }
     if (!added)
         return added.failure();

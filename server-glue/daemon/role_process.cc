@@ -1,6 +1,7 @@
 // See role_process.h.
 #include "server-glue/daemon/role_process.h"
 
+#include "common/rendezvous/asked_run.h"
 #include "common/rendezvous/desk_word.h"
 #include "common/rendezvous/rendezvous_files.h"
 #include "server-glue/daemon/desk_server.h"
@@ -114,6 +115,13 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
         fcntl(listener.get(), F_SETFD, FD_CLOEXEC);
     UniqueFd starter(static_cast<int>(*fd));
     fcntl(starter.get(), F_SETFD, FD_CLOEXEC);
+    std::optional<AskedBy> asked_by;
+    if (auto text = document.text("desk.asked_by")) {
+        auto parsed = parse_asked_by(*text);
+        if (!parsed)
+            return parsed.failure();
+        asked_by = *parsed;
+    }
     auto tell = [&starter](const std::string &line) {
         [[maybe_unused]] auto sent = ::send(starter.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     };
@@ -134,7 +142,8 @@ Result<void> serve_desk(EventLoop &loop, const StartDocument &document, const Se
                                             [&](Error why) {
                                                 result = std::move(why);
                                                 loop.stop();
-                                            }});
+                                            },
+                                            std::nullopt, asked_by});
     if (!desk)
         result = desk.failure();
     auto watch = loop.watch(starter.get(), EventLoop::readable, [&loop](unsigned) { loop.stop(); });

@@ -78,7 +78,7 @@ void StepDesks::drop(Id id, const std::string &why) {
 std::size_t StepDesks::relayed(bool of_others) const {
     std::size_t count = 0;
     for (const auto &[id, desk] : desks_)
-        count += !of_others || desk.tools.asker ? desk.relay->size() : 0;
+        count += !of_others || is_for_others(desk) ? desk.relay->size() : 0;
     return count;
 }
 
@@ -105,12 +105,17 @@ bool StepDesks::ask(Desk &desk, std::uint8_t type, const Bytes &payload) {
             return false;
         if (hello->user != ::geteuid())
             desk.tools.asker = hello->user;
-        auto is_of_others = [](const auto &entry) { return entry.second.tools.asker.has_value(); };
-        if (std::count_if(desks_.begin(), desks_.end(), is_of_others) > static_cast<std::ptrdiff_t>(most_of_others))
+    } else if (type == wire::DeskHelloAsked::type) {
+        auto hello = wire::decode<wire::DeskHelloAsked>(payload);
+        if (!hello || hello->action >= std::size(policy::all_actions))
             return false;
+        desk.asked_by.emplace(hello->user, policy::all_actions[hello->action]);
     } else if (type != wire::DeskHello::type) {
         return false;
     }
+    auto is_of_others = [](const auto &entry) { return is_for_others(entry.second); };
+    if (std::count_if(desks_.begin(), desks_.end(), is_of_others) > static_cast<std::ptrdiff_t>(most_of_others))
+        return false;
     return desk.tools.is_relayed();
 }
 
@@ -169,7 +174,8 @@ void StepDesks::on_time(TimePoint now) {
 }
 
 void StepDesks::greet(Desk &desk) {
-    auto may = tools_.may_come_from(desk.tools);
+    auto may = desk.asked_by ? tools_.may_come_for(desk.tools, desk.asked_by->first, desk.asked_by->second)
+                             : tools_.may_come_from(desk.tools);
     if (!may || (*may && !context_.library))
         return;
     desk.state = may->ok() ? Desk::State::welcome : Desk::State::refused;
@@ -185,7 +191,9 @@ void StepDesks::greet(Desk &desk) {
     desk.mesh->send(desk_host, wire::DeskGreeting::type, share(wire::encode(greeting)));
     if (auto missed = refused_.admit(context_.now()))
         context_.log.info("the desk on {}{} {}{}", desk.tools.from,
-                          desk.tools.asker ? fmt::format(", for uid {},", *desk.tools.asker) : std::string(),
+                          is_for_others(desk)
+                              ? fmt::format(", for uid {},", desk.asked_by ? desk.asked_by->first : *desk.tools.asker)
+                              : std::string(),
                           may->ok() ? "relays tools" : "is refused: " + greeting.refusal, not_logged(*missed));
 }
 
@@ -193,7 +201,7 @@ bool StepDesks::open(Desk &desk, std::uint64_t connection) {
     if (desk.relay->has(connection))
         return false;
     std::size_t most_relayed = std::max<std::size_t>(1, context_.settings.tools_max_connections / 2);
-    bool has_room = relayed(false) < most_relayed && (!desk.tools.asker || relayed(true) < (most_relayed + 1) / 2);
+    bool has_room = relayed(false) < most_relayed && (!is_for_others(desk) || relayed(true) < (most_relayed + 1) / 2);
     int ends[2];
     if (has_room && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
         desk.relay->add(connection, UniqueFd(ends[0]));

@@ -1,4 +1,5 @@
-// Tools on other hosts, of this step's user, or of another one to whom the site gives everything on this job. A
+// Tools on other hosts, of this step's user, or of another one to whom the site gives everything on this job; or of
+// this step's user, who does something for another one (daemon/desk_runs.h). A
 // desk (daemon/desk_server.h) takes their connections on its host and relays them over a link of its own to this
 // daemon, which hands them to libpmix as those of this host are: so tools have here what they have there, and
 // libpmix' server hears nothing of other hosts.
@@ -20,7 +21,7 @@ namespace pmixhost {
 class StepDesks final : public StepService {
   public:
     static constexpr std::size_t most = 16;          // desks at once
-    static constexpr std::size_t most_of_others = 4; // of them for tools of other users
+    static constexpr std::size_t most_of_others = 4; // of them for other users
     StepDesks(StepContext &context, StepTools &tools) : context_(context), tools_(tools) {}
 
     // An encoded wire::DeskCall. One that is malformed, or one too many, is logged and dropped.
@@ -33,7 +34,8 @@ class StepDesks final : public StepService {
     struct Desk {
         std::unique_ptr<Mesh> mesh;
         std::unique_ptr<Relay> relay;
-        ToolOrigin tools; // of its tools, once it has asked
+        ToolOrigin tools;                                         // of its tools, once it has asked
+        std::optional<std::pair<uid_t, policy::Action>> asked_by; // who has asked its tools, of this user, for what
         Bytes key;
         enum class State { called, asked, welcome, refused } state = State::called;
         TimePoint deadline; // until it must be welcome, or have gone
@@ -47,6 +49,7 @@ class StepDesks final : public StepService {
     bool ask(Desk &desk, std::uint8_t type, const Bytes &payload);
     void greet(Desk &desk);
     bool open(Desk &desk, std::uint64_t connection);
+    static bool is_for_others(const Desk &desk) { return desk.tools.asker || desk.asked_by; }
 
     StepContext &context_;
     StepTools &tools_;

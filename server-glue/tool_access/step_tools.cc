@@ -71,6 +71,20 @@ std::optional<Result<void>> StepTools::may_come_from(const ToolOrigin &origin) {
     return may;
 }
 
+std::optional<Result<void>> StepTools::may_come_for(const ToolOrigin &origin, uid_t who_asked, policy::Action action) {
+    ToolRights::Question question{action, {origin.from, who_asked}, 0, context_.step.job_id};
+    auto decision = rights_.decide(question);
+    if (!decision)
+        return std::nullopt;
+    auto may = may_observe(origin, [] { return 0; });
+    if (!may || !*may)
+        return may;
+    if (rights_.may(question))
+        return may;
+    return error(ErrorKind::denied, "the rules for tools do not give uid {} {}: {} \"{}\"", who_asked,
+                 policy::name_of(action), decision->by.place, decision->by.text);
+}
+
 std::optional<Result<void>> StepTools::may_observe(const ToolOrigin &origin, const std::function<pid_t()> &pid) {
     if (rights_.switched_off())
         return error(ErrorKind::denied, "tools are switched off here (tools.enabled)");

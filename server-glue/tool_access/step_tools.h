@@ -31,6 +31,8 @@ class StepTools final : public StepService {
     // May tools come from there? Nothing: it is not known yet. Those of another user than the job's only with every
     // right: much of what a tool asks libpmix does as the job's user without asking anybody.
     std::optional<Result<void>> may_come_from(const ToolOrigin &origin);
+    // The same for a command of the job's user, which does this because another user has asked for it.
+    std::optional<Result<void>> may_come_for(const ToolOrigin &origin, uid_t who_asked, policy::Action action);
     // May a tool say that this is its name, although it begins like a job's?
     bool may_be_called(const std::string &name) const { return names_.may_be_said(name); }
     // May that process do this here? Processes of the job may; any other one is a tool.
