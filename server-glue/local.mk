@@ -142,6 +142,7 @@ server_glue_libglue_files = \
 	server-glue/tool_access/tool_origins.cc server-glue/library/tool_visitor.h \
 	server-glue/daemon/desk_server.h server-glue/daemon/desk_server.cc \
 	server-glue/daemon/desk_visits.h server-glue/daemon/desk_visits.cc \
+	server-glue/daemon/desk_runs.h server-glue/daemon/desk_runs.cc \
 	server-glue/daemon/gate_desk.h server-glue/daemon/gate_desk.cc \
 	server-glue/daemon/store_directory.h server-glue/daemon/store_directory.cc \
 	server-glue/gate/desk_channel.h server-glue/gate/desk_channel.cc \

@@ -2,7 +2,6 @@
 #include "server-glue/daemon/desk_visits.h"
 
 #include "common/rendezvous/desk_word.h"
-#include "common/rendezvous/gate_door.h"
 #include "server-glue/gate/desk_channel.h"
 
 #include <sys/socket.h>
@@ -19,10 +18,9 @@ static Result<uid_t> user_of(int connection) {
     return peer.uid;
 }
 
-void DeskVisits::take(UniqueFd connection, std::string_view word) {
-    auto wish = parse_visit(word);
+void DeskVisits::take(UniqueFd connection, const pmixhost::Visit &wish) {
     auto user = user_of(connection.get());
-    if (!wish || !user || *user != wish->user)
+    if (!user || *user != wish.user)
         return;
     if (visits_.size() >= most || !begun_.admit(loop_.now())) {
         say(connection.get(), desk_failed(error(ErrorKind::limit, "the desk of this user has many visitors; next: "
@@ -34,7 +32,7 @@ void DeskVisits::take(UniqueFd connection, std::string_view word) {
     visits_[id] = {std::move(connection),
                    // It says nothing more: it has gone.
                    loop_.watch(number, EventLoop::readable, [this, id](unsigned) { visits_.erase(id); }), nullptr};
-    auto server = serve(id, *user, wish->job);
+    auto server = serve(id, *user, wish.job);
     if (server)
         visits_[id].server = std::move(*server);
     else

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/base/rate_limit.h"
+#include "common/rendezvous/gate_door.h"
 #include "server-glue/daemon/desk_server.h"
 #include "server-glue/rm/rm_backend.h"
 
@@ -22,8 +23,8 @@ class DeskVisits {
         : loop_(loop), log_(log), settings_(settings), module_(module) {}
     DeskVisits(const DeskVisits &) = delete;
 
-    // `word`: what the gate has sent with it, a Visit.
-    void take(UniqueFd connection, std::string_view word);
+    // `wish`: what the gate has sent with it, without a run.
+    void take(UniqueFd connection, const pmixhost::Visit &wish);
     std::size_t size() const { return visits_.size(); }
 
   private:

@@ -35,7 +35,8 @@ Result<std::unique_ptr<GateDesk>> GateDesk::open(Start start) {
 
 GateDesk::GateDesk(Start start, SocketOwners owners)
     : start_(std::move(start)), owners_(std::move(owners)),
-      visits_(start_.loop, start_.log, start_.settings, start_.module), calls_(start_.loop, 4) {
+      visits_(start_.loop, start_.log, start_.settings, start_.module), runs_(start_.loop, start_.log, start_.pmixhost),
+      calls_(start_.loop, 4) {
     watch_ = start_.loop.watch(start_.channel.get(), EventLoop::readable, [this](unsigned) { on_gate(); });
     before_waiting_ = start_.loop.before_waiting([this] { before_waiting(); });
     say(start_.channel.get(), "ready");
@@ -53,9 +54,12 @@ void GateDesk::on_gate() {
     if (!(*got)->fd)
         return;
     if ((*got)->bytes == tool_word)
-        take(std::move((*got)->fd));
-    else
-        visits_.take(std::move((*got)->fd), (*got)->bytes);
+        return take(std::move((*got)->fd));
+    auto wish = parse_visit((*got)->bytes);
+    if (wish && wish->run)
+        runs_.take(std::move((*got)->fd), std::move(*wish));
+    else if (wish)
+        visits_.take(std::move((*got)->fd), *wish);
 }
 
 void GateDesk::take(UniqueFd tool) {
@@ -172,7 +176,7 @@ void GateDesk::before_waiting() {
     // What is not told makes the gate take this process for one that hangs, or that is busy.
     if (taken_told_ != given_ && say(start_.channel.get(), fmt::format("took {}", given_)))
         taken_told_ = given_;
-    std::size_t relayed = visits_.size();
+    std::size_t relayed = visits_.size() + runs_.size();
     for (const auto &[step, server] : servers_)
         relayed += server->tools();
     bool quiet = tools_.empty() && relayed == 0;

@@ -3,11 +3,12 @@
 // it, as a desk that was started for one step does (desk_server.h). It contains no libpmix.
 //
 // A connection for which no step is found is closed, and the gate is told why. Other users who may come to a job of
-// this one come to visit (desk_visits.h). All in the loop's thread.
+// this one come to visit (desk_visits.h), or have a command run (desk_runs.h). All in the loop's thread.
 #pragma once
 
 #include "common/loop/slow_calls.h"
 #include "common/peer/socket_owner.h"
+#include "server-glue/daemon/desk_runs.h"
 #include "server-glue/daemon/desk_server.h"
 #include "server-glue/daemon/desk_visits.h"
 #include "server-glue/rm/rm_backend.h"
@@ -28,6 +29,7 @@ class GateDesk {
         UniqueFd channel; // to the gate: server-glue/gate/desk_channel.h
         const BackendModule &module;
         std::function<void()> on_end; // the gate has gone, or wants no desk any more
+        std::string pmixhost = pmixhost_path();
     };
     // What keeps it from serving, the gate is told as well.
     static Result<std::unique_ptr<GateDesk>> open(Start start);
@@ -56,6 +58,7 @@ class GateDesk {
     StepChoice choice_;
     std::map<std::string, std::unique_ptr<DeskServer>> servers_;
     DeskVisits visits_;
+    DeskRuns runs_;
     bool listing_ = false;
     TimePoint listed_{};                                        // when the list came, or could not be had
     std::uint64_t given_ = 0, taken_told_ = 0, quiet_told_ = 0; // connections

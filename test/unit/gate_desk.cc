@@ -126,6 +126,17 @@ void a_visitor_is_who_the_kernel_says(void **) {
     f.await_word("quiet 2");
 }
 
+void a_run_is_for_who_the_kernel_says(void **) {
+    Fixture f;
+    auto desk = f.open();
+    assert_true(desk.ok());
+    f.await_word("ready");
+    assert_string_equal(told(f, {::geteuid() + 1, "12", AskedRun{"ps", {}}}).c_str(), ""); // whatever the gate says
+    assert_string_equal(told(f, {::geteuid(), "12", AskedRun{"ps", {}}}).c_str(), "ready");
+    f.await_word("quiet 2"); // who has asked is gone
+    assert_true(told(f, {::geteuid(), "12", AskedRun{"ps", {"--config=x"}}}).starts_with("failed unsupported "));
+}
+
 std::atomic<bool> calls_end;
 Result<void> called_in_vain(const Settings &, const std::string &, const std::string &) {
     while (!calls_end)
@@ -168,6 +179,7 @@ int main() {
         cmocka_unit_test(what_keeps_it_from_serving_reaches_the_gate),
         cmocka_unit_test(a_list_that_fails_is_asked_for_once_a_second),
         cmocka_unit_test(a_visitor_is_who_the_kernel_says),
+        cmocka_unit_test(a_run_is_for_who_the_kernel_says),
         cmocka_unit_test(a_visitor_may_leave_while_the_job_is_looked_for),
         cmocka_unit_test(it_ends_with_its_channel),
     };
