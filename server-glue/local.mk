@@ -148,6 +148,7 @@ server_glue_libglue_files = \
 	server-glue/gate/desk_channel.h server-glue/gate/desk_channel.cc \
 	server-glue/gate/tool_gate.h server-glue/gate/tool_gate.cc \
 	server-glue/gate/visit_door.h server-glue/gate/visit_door.cc \
+	server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc server-glue/gate/user_lines.h \
 	server-glue/tool_access/step_choice.h server-glue/tool_access/step_choice.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
 	server-glue/tool_access/tool_names.h server-glue/tool_access/tool_names.cc \

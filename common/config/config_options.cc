@@ -204,7 +204,7 @@ constexpr Option own_options[] = {
      .text = "Where the gate, the system's server for tools of a host (pmixhost-gate), writes the file by which they "
              "find it, pmix.sys.HOST. Tools look in PMIX_SYSTEM_TMPDIR, or TMPDIR, or /tmp. Read when it starts."},
     {.key = "gate.door", .member = &Settings::gate_door, .path = Option::Path::directory_or_empty,
-     .text = "The directory in which the gate makes the socket where users come who may do everything with jobs of others "
+     .text = "The directory in which the gate makes the socket where users come who may do something with jobs of others "
              "(tools.policy says who), and where the pmixhost command looks for it. It has to be there when the gate "
              "starts, and nobody but root and the gate's user should be able to write in it. Empty: nobody is served "
              "that way."},

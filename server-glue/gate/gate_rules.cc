@@ -13,7 +13,7 @@ namespace pmixhost {
 using namespace std::chrono_literals;
 
 // For groups that change.
-static constexpr Duration account_lasts = 60s;
+static constexpr Duration known_for = 60s;
 static constexpr std::size_t most_known = 4096;
 static constexpr std::size_t most_asked = 256;
 static constexpr Duration reading_patience = 60s;
@@ -65,14 +65,31 @@ void GateRules::reload(const std::string &config, std::function<void(const Setti
     });
 }
 
-Result<void> GateRules::decide(const policy::Person &asker, const policy::Person &owner, pid_t pid) {
-    policy::Request request{asker, pid, policy::Location::here(), owner, "", policy::Action::observe};
-    auto decision = asker.uid == owner.uid ? policy_.decide(request) : policy_.decide_everything(request);
-    for (const auto &address : asker.uid == owner.uid ? std::vector<policy::Network>() : addresses_) {
-        if (decision.allowed)
-            break;
-        request.from = policy::Location::at(address);
-        decision = policy_.decide_everything(request);
+// Of everything, or of one action. `request` says then from where, and what.
+policy::Decision GateRules::from_anywhere_here(policy::Request &request, std::optional<policy::Action> action) const {
+    auto decide_there = [&](const policy::Location &from) {
+        request.from = from;
+        if (!action)
+            return policy_.decide_everything(request);
+        request.action = *action;
+        return policy_.decide(request);
+    };
+    auto decision = decide_there(policy::Location::here());
+    for (auto address = addresses_.begin(); address != addresses_.end() && !decision.allowed; ++address)
+        decision = decide_there(policy::Location::at(*address));
+    return decision;
+}
+
+Result<GateRules::Given> GateRules::decide(const policy::Person &asker, const policy::Person &owner,
+                                           const Question &question) {
+    policy::Request request{asker, question.pid, policy::Location::here(),
+                            owner, question.job, policy::Action::observe};
+    bool of_others = asker.uid != owner.uid;
+    auto decision = of_others ? from_anywhere_here(request, std::nullopt) : policy_.decide(request);
+    Given given = Given::everything;
+    if (!decision.allowed && of_others && question.action) {
+        decision = from_anywhere_here(request, question.action);
+        given = Given::action;
     }
     if (auto missed = lines_.admit(asker.uid, loop_.now())) {
         std::string line = policy::log_line(request, decision) + not_logged(*missed);
@@ -82,7 +99,7 @@ Result<void> GateRules::decide(const policy::Person &asker, const policy::Person
             log_.warning("{}", line);
     }
     if (decision.allowed)
-        return {};
+        return given;
     return error(ErrorKind::denied, "");
 }
 
@@ -100,7 +117,7 @@ void GateRules::find(uid_t user, Found found) {
             if (account) {
                 if (known_.size() >= most_known)
                     known_.clear();
-                known_[user] = {account->person, loop_.now() + account_lasts};
+                known_[user] = {account->person, loop_.now() + known_for};
             }
             Result<policy::Person> person = account ? Result<policy::Person>(account->person) : account.failure();
             for (auto &each : answered.mapped())
@@ -108,14 +125,14 @@ void GateRules::find(uid_t user, Found found) {
         });
 }
 
-void GateRules::judge(Question question, std::function<void(Result<void>)> done) {
+void GateRules::judge(Question question, std::function<void(Result<Given>)> done) {
     find(question.asker, [this, question, done = std::move(done)](const Result<policy::Person> &asker) {
         if (!asker)
             return done(asker.failure());
         if (question.asker == question.owner)
-            return done(decide(*asker, *asker, question.pid));
+            return done(decide(*asker, *asker, question));
         find(question.owner, [this, question, asker = *asker, done](const Result<policy::Person> &owner) {
-            done(owner ? decide(asker, *owner, question.pid) : Result<void>(owner.failure()));
+            done(owner ? decide(asker, *owner, question) : Result<Given>(owner.failure()));
         });
     });
 }

@@ -2,8 +2,9 @@
 // tool has nothing to come for; what it may do beyond, each job's daemon decides (common/policy/policy.h). Users'
 // own files are not read: those concern their own jobs, whose daemons read them.
 //
-// Who comes to others' jobs needs every right there (decisions/gate.md), from one of this host's addresses, as they
-// were when the rules were read: the daemon sees such an address.
+// Who comes to others' jobs needs every right there (decisions/gate.md), or the one that a command takes which that
+// job's user is to run, from one of this host's addresses, as they were when the rules were read: the daemon sees such
+// an address.
 //
 // Rules, and accounts with their groups, are read in threads. All else in the loop's thread.
 #pragma once
@@ -15,6 +16,7 @@
 #include "server-glue/gate/user_lines.h"
 
 #include <map>
+#include <optional>
 
 namespace pmixhost {
 
@@ -36,12 +38,16 @@ class GateRules {
     void reload(const std::string &config, std::function<void(const Settings &)> done);
     struct Question {
         uid_t asker = 0;
-        uid_t owner = 0; // of the jobs
-        pid_t pid = 0;   // for the log
+        uid_t owner = 0;      // of the jobs
+        pid_t pid = 0;        // for the log
+        std::string job = ""; // likewise; empty: all of them
+        // Of jobs of others: what would do where the rules do not give everything.
+        std::optional<policy::Action> action = std::nullopt;
     };
+    enum class Given { everything, action }; // of the own jobs: what tools come for
     // With a line in the log for what the rules say; a refusal of theirs has no text. `done` comes later, or at once;
     // no later than tools wait (tool_gate.h), of somebody else's jobs than the asker's twice as late.
-    void judge(Question question, std::function<void(Result<void>)> done);
+    void judge(Question question, std::function<void(Result<Given>)> done);
 
   private:
     using Found = std::function<void(const Result<policy::Person> &)>;
@@ -50,7 +56,8 @@ class GateRules {
         TimePoint until;
     };
     void find(uid_t user, Found found);
-    Result<void> decide(const policy::Person &asker, const policy::Person &owner, pid_t pid);
+    Result<Given> decide(const policy::Person &asker, const policy::Person &owner, const Question &question);
+    policy::Decision from_anywhere_here(policy::Request &request, std::optional<policy::Action> action) const;
     void use(Read read);
 
     EventLoop &loop_;

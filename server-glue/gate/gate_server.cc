@@ -70,7 +70,7 @@ void GateServer::open_door() {
     if (door)
         door_ = std::move(*door);
     else
-        start_.log.warning("who may do everything with jobs of others is not served (gate.door): {}",
+        start_.log.warning("who may do something with jobs of others is not served (gate.door): {}",
                            door.failure().text);
 }
 
@@ -78,6 +78,11 @@ void GateServer::on_visitor(VisitDoor::Visitor visitor) {
     if (!visits_.admit(visitor.asker, start_.loop.now())) {
         say(visitor.connection.get(),
             desk_failed(error(ErrorKind::limit, "you come too often; next: once more, in a minute")));
+        return;
+    }
+    // The desk looks at the words itself; but nothing starts for such as no desk takes.
+    if (auto checked = visitor.wish.run ? check_run(*visitor.wish.run) : Result<void>(); !checked) {
+        say(visitor.connection.get(), desk_failed(checked.failure()));
         return;
     }
     auto [behind, is_first] = judged_.try_emplace(visitor.asker);
@@ -89,11 +94,13 @@ void GateServer::on_visitor(VisitDoor::Visitor visitor) {
 
 void GateServer::judge(VisitDoor::Visitor visitor) {
     uid_t asker = visitor.asker;
-    GateRules::Question question{asker, visitor.wish.user, visitor.pid};
+    GateRules::Question question{asker, visitor.wish.user, visitor.pid, visitor.wish.job};
+    if (visitor.wish.run)
+        question.action = *action_of(*visitor.wish.run); // which has been looked at
     auto kept = std::make_shared<VisitDoor::Visitor>(std::move(visitor));
-    rules_.judge(question, [this, kept, asker](const Result<void> &verdict) {
+    rules_.judge(question, [this, kept, asker](const Result<GateRules::Given> &verdict) {
         if (verdict)
-            take_visitor(std::move(*kept));
+            take_visitor(std::move(*kept), *verdict);
         else
             turn_away(*kept, verdict.failure());
         judge_next(asker);
@@ -113,17 +120,31 @@ void GateServer::judge_next(uid_t asker) {
 
 void GateServer::turn_away(const VisitDoor::Visitor &visitor, const Error &verdict) {
     std::string why = verdict.text;
+    uid_t owner = visitor.wish.user;
+    if (why.empty() && visitor.wish.run) {
+        auto action = policy::name_of(*action_of(*visitor.wish.run));
+        why =
+            fmt::format("the site's rules (tools.policy) do not give uid {} {}, which {} takes, on jobs of uid {} from "
+                        "this host; next: pmixhost policy explain --user {} --owner {} --action {}",
+                        visitor.asker, action, visitor.wish.run->command, owner, visitor.asker, owner, action);
+    }
     if (why.empty())
         why = fmt::format("the site's rules (tools.policy) do not give uid {} everything on jobs of uid {} from this "
                           "host; next: pmixhost policy explain --user {} --owner {} --action spawn",
-                          visitor.asker, visitor.wish.user, visitor.asker, visitor.wish.user);
+                          visitor.asker, owner, visitor.asker, owner);
     say(visitor.connection.get(), desk_failed(error(ErrorKind::denied, "{}", why)));
 }
 
-void GateServer::take_visitor(VisitDoor::Visitor visitor) {
+void GateServer::take_visitor(VisitDoor::Visitor visitor, GateRules::Given given) {
     ToolGate::Id id = next_id_++;
     uid_t owner = visitor.wish.user;
-    waiting_[id] = {std::move(visitor.connection), visit_word({visitor.asker, visitor.wish.job}), visitor.asker};
+    Visit judged{visitor.asker, visitor.wish.job};
+    if (given == GateRules::Given::action)
+        judged.run = std::move(visitor.wish.run);
+    if (judged.run) // a few a minute of each user: visits_
+        start_.log.info("for uid {}, pid {}, the desk of uid {} is to run: {}", visitor.asker, visitor.pid, owner,
+                        text_of(*judged.run, judged.job));
+    waiting_[id] = {std::move(visitor.connection), visit_word(judged), visitor.asker};
     if (gate_.arrived(id, owner, start_.loop.now()))
         gate_.judged(id, owner, {}, start_.loop.now());
 }
@@ -156,8 +177,8 @@ void GateServer::accept() {
         uid_t user = owner->uid;
         waiting_[id] = {std::move(fd), tool_word, std::nullopt};
         if (gate_.arrived(id, user, start_.loop.now()))
-            rules_.judge({user, user, 0}, [this, id, user](const Result<void> &verdict) {
-                gate_.judged(id, user, verdict, start_.loop.now());
+            rules_.judge({user, user}, [this, id, user](const Result<GateRules::Given> &verdict) {
+                gate_.judged(id, user, verdict ? Result<void>() : verdict.failure(), start_.loop.now());
             });
     }
 }

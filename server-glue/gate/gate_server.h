@@ -4,7 +4,7 @@
 // reads no byte of what tools say, contains no libpmix, and runs as a user that owns nothing else.
 //
 // Users to whom the rules give everything on jobs of others come by a door of their own (visit_door.h), and are
-// handed to the desk of the job's user.
+// handed to the desk of the job's user; likewise those to whom they give what a command takes that this desk is to run.
 //
 // Who decides what: tool_gate.h. All in the loop's thread.
 #pragma once
@@ -57,7 +57,7 @@ class GateServer {
     void judge(VisitDoor::Visitor visitor);
     void judge_next(uid_t asker);
     static void turn_away(const VisitDoor::Visitor &visitor, const Error &verdict);
-    void take_visitor(VisitDoor::Visitor visitor);
+    void take_visitor(VisitDoor::Visitor visitor, GateRules::Given given);
     void start_desk(uid_t user);
     void end_desk(uid_t user);
     bool hand_over(ToolGate::Id id, uid_t user);

@@ -4,6 +4,7 @@
 #include "tools/terminal/rank_list.h"
 #include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
+#include "tools/view/run_by_owner.h"
 #include "tools/view/tool_process.h"
 
 #include <pmix_tool.h>
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 namespace pmixhost {
 
@@ -75,10 +77,14 @@ int complain(int code, const Verb &verb, const std::string &text) {
     return code;
 }
 
-int carry_out(Order order, const std::string &name, unsigned patience) {
+int carry_out(Order order, const std::string &name, unsigned patience, const AskedRun &run) {
     const Verb &verb = *order.verb;
-    ProgressLine progress("waiting for job " + printable(name));
-    auto found = find_server(name, std::chrono::seconds(patience));
+    std::optional<ProgressLine> progress("waiting for job " + printable(name));
+    auto found = find_server(name, std::chrono::seconds(patience), &run);
+    if (found && found->is_run()) {
+        progress.reset();
+        return show_run(std::move(*found->desk));
+    }
     if (!found)
         return complain(exit_failure, verb, found.failure().text);
     order.job = found->server.job;
@@ -108,7 +114,12 @@ int control_command(const Verb &verb, const Words &words) {
     }
     if (!signal.empty() && (order.signal = signal_of(signal)) == 0)
         return complain(exit_usage, verb, fmt::format("there is no signal '{}'", printable(signal)));
-    return carry_out(std::move(order), job, patience);
+    AskedRun run{verb.name, {fmt::format("--timeout={}", patience)}};
+    if (!ranks.empty())
+        run.words.push_back("--ranks=" + ranks);
+    if (!signal.empty())
+        run.words.push_back("--signal=" + signal);
+    return carry_out(std::move(order), job, patience, run);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "tools/cli/parse.h"
 #include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
+#include "tools/view/run_by_owner.h"
 #include "tools/view/tool_process.h"
 #include "tools/view/value_text.h"
 
@@ -10,6 +11,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <optional>
 
 namespace pmixhost {
 
@@ -70,9 +72,13 @@ std::string look_up(const std::string &name, int seconds, bool wait) {
 
 // Asks, and writes the answer as it is.
 int answer_with(const char *name, const std::string &job, unsigned seconds,
-                const std::function<std::string(const ListedServer &)> &ask) {
-    ProgressLine progress("waiting for job " + printable(job));
-    auto found = find_server(job, std::chrono::seconds(seconds + 5));
+                const std::function<std::string(const ListedServer &)> &ask, const AskedRun *run = nullptr) {
+    std::optional<ProgressLine> progress("waiting for job " + printable(job));
+    auto found = find_server(job, std::chrono::seconds(seconds + 5), run);
+    if (found && found->is_run()) {
+        progress.reset();
+        return show_run(std::move(*found->desk));
+    }
     if (!found)
         return refuse_data(name, exit_failure, found.failure().text);
     const ListedServer *server = &found->server;
@@ -105,9 +111,10 @@ int get_command(const Words &words) {
                            !number
                                ? fmt::format("RANK is '{}'; allowed: a number, or *", printable(rank))
                                : fmt::format("KEY has {} characters; allowed: 1 to {}", key.size(), PMIX_MAX_KEYLEN));
-    return answer_with("get", job, patience, [&](const ListedServer &server) {
-        return get(server.job, *number, key, static_cast<int>(patience));
-    });
+    AskedRun run{"get", {fmt::format("--timeout={}", patience), rank, key}};
+    return answer_with(
+        "get", job, patience,
+        [&](const ListedServer &server) { return get(server.job, *number, key, static_cast<int>(patience)); }, &run);
 }
 
 int lookup_command(const Words &words) {

@@ -4,6 +4,7 @@
 #include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/event_lines.h"
+#include "tools/view/run_by_owner.h"
 #include "tools/view/tool_process.h"
 
 #include <nlohmann/json.hpp>
@@ -157,7 +158,12 @@ int events_command(const Words &words) {
         std::fprintf(stderr, "pmixhost: error: %s (see pmixhost events --help)\n", known.failure().text.c_str());
         return exit_usage;
     }
-    auto all = servers_below(rendezvous_root());
+    AskedRun run{"events", {}};
+    if (!kinds.empty())
+        run.words.push_back(fmt::format("--kind={}", fmt::join(kinds, ",")));
+    if (json)
+        run.words.emplace_back("--json");
+    auto all = servers_here();
     std::map<std::string, ListedServer> servers; // by job: where it has several here, one of them hears all
     std::vector<Desk> desks;                     // as long as their servers are heard
     for (const auto &name : names) {
@@ -166,12 +172,14 @@ int events_command(const Words &words) {
             servers.emplace(one.job, one);
         if (!meant.empty())
             continue;
-        auto desk = Desk::reach(name, desk_patience);
+        auto desk = Desk::reach(name, desk_patience, names.size() == 1 ? &run : nullptr);
         if (!desk) {
             std::fprintf(stderr, "pmixhost: error: job %s: not on this host, and not reached elsewhere: %s\n",
                          printable(name).c_str(), printable(desk.failure().text, 300).c_str());
             return exit_failure;
         }
+        if (desk->runs_it())
+            return show_run(std::move(*desk));
         servers.emplace(desk->server().job, desk->server());
         desks.push_back(std::move(*desk));
     }

@@ -9,12 +9,14 @@
 #include "tools/view/desk.h"
 #include "tools/view/job_output.h"
 #include "tools/view/output_lines.h"
+#include "tools/view/run_by_owner.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <poll.h>
 #include <set>
 #include <sys/socket.h>
@@ -265,12 +267,31 @@ int refuse_follow(const char *command, const Error &why) {
     return exit_usage;
 }
 
+// What another user's desk may run in our place: nothing that takes from others, or that types. We do the waiting.
+std::optional<AskedRun> asked_run(const FollowOptions &options, bool with_input) {
+    if (with_input || options.take_over)
+        return std::nullopt;
+    AskedRun run{"output", {}};
+    if (options.ranks != "all")
+        run.words.push_back("--rank=" + options.ranks);
+    for (auto [wanted, word] : {std::pair(options.label, "--label"), std::pair(options.only_out, "--stdout"),
+                                std::pair(options.only_err, "--stderr")}) {
+        if (wanted)
+            run.words.emplace_back(word);
+    }
+    return run;
+}
+
 int follow(const char *command, const FollowOptions &options, bool with_input) {
     auto ranks = chosen_ranks(options.ranks, "--rank"), targets = chosen_ranks(options.input_ranks, "--input");
     if (!ranks || !targets)
         return refuse_follow(command, !ranks ? ranks.failure() : targets.failure());
+    auto run = asked_run(options, with_input);
     await_interrupt();
-    auto found = await_server(options.job, desk_patience, std::chrono::seconds(options.wait), was_interrupted);
+    auto found = await_server(options.job, desk_patience, std::chrono::seconds(options.wait), was_interrupted,
+                              run ? &*run : nullptr);
+    if (found && found->is_run())
+        return show_run(std::move(*found->desk), exit_ok);
     interrupt_as_before();
     if (!found && was_interrupted())
         return exit_ok;

@@ -6,6 +6,7 @@
 #include "tools/terminal/terminal.h"
 #include "tools/view/all_jobs.h"
 #include "tools/view/process_list.h"
+#include "tools/view/run_by_owner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <ctime>
 #include <map>
+#include <optional>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -73,25 +75,31 @@ using Servers = std::map<std::string, ListedServer>;
 struct Gathered {
     std::vector<ShownJob> jobs;
     std::vector<std::string> complaints;
-    std::string note; // nothing is wrong, but not all is there; may be empty
+    std::string note;            // nothing is wrong, but not all is there; may be empty
+    std::optional<Desk> runs_it; // of another user, which lists the one job in our place
 };
 
-// `everywhere`: all jobs, and `names` is empty; else null.
-Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience) {
+// `everywhere`: all jobs, and `names` is empty; else null. `run`: see Desk::visit().
+Gathered gather(const std::vector<std::string> &names, AllJobs *everywhere, std::chrono::seconds patience,
+                const AskedRun *run = nullptr) {
     Gathered gathered;
     auto complain = [&gathered](const std::string &job, const std::string &why) {
         gathered.complaints.push_back(fmt::format("job {}: {}", printable(job), printable(why, 300)));
     };
-    auto all = servers_below(rendezvous_root());
+    auto all = servers_here();
     Servers servers;
     std::vector<Desk> desks; // as long as their servers are asked
     for (const auto &name : names) {
         auto meant = servers_of(all, name);
         if (meant.empty()) {
-            auto desk = Desk::reach(name, std::chrono::seconds(patience));
+            auto desk = Desk::reach(name, patience, run);
             if (!desk) {
                 complain(name, "not on this host, and not reached elsewhere: " + desk.failure().text);
                 continue;
+            }
+            if (desk->runs_it()) {
+                gathered.runs_it.emplace(std::move(*desk));
+                return gathered;
             }
             meant.push_back(desk->server());
             desks.push_back(std::move(*desk));
@@ -206,11 +214,14 @@ int ps_command(const Words &words) {
                    stderr);
         return exit_usage;
     }
-    Gathered gathered;
-    {
-        ProgressLine progress("waiting for the jobs");
-        gathered = gather(names, reach, std::chrono::seconds(patience));
-    }
+    AskedRun run{"ps", {fmt::format("--timeout={}", patience)}};
+    if (json)
+        run.words.emplace_back("--json");
+    std::optional<ProgressLine> progress("waiting for the jobs");
+    Gathered gathered = gather(names, reach, std::chrono::seconds(patience), names.size() == 1 ? &run : nullptr);
+    progress.reset();
+    if (gathered.runs_it)
+        return show_run(std::move(*gathered.runs_it));
     for (const auto &one : gathered.complaints)
         std::fprintf(stderr, "pmixhost: error: %s\n", one.c_str());
     if (!gathered.note.empty())

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
@@ -78,8 +79,8 @@ Result<UniqueFd> knock(const std::string &path, std::chrono::seconds patience) {
 } // namespace
 
 Desk::Desk(Desk &&other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), life_(std::move(other.life_)), directory_(std::move(other.directory_)),
-      server_(std::move(other.server_)) {
+    : pid_(std::exchange(other.pid_, -1)), runs_it_(other.runs_it_), life_(std::move(other.life_)),
+      directory_(std::move(other.directory_)), server_(std::move(other.server_)) {
     other.directory_.clear();
 }
 
@@ -147,7 +148,9 @@ Result<void> Desk::read_server() {
     return {};
 }
 
-Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::seconds patience) {
+Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::seconds patience, const AskedRun *run) {
+    if (std::getenv(asked_by_variable))
+        return error(ErrorKind::denied, "it is a job of uid {}, and not of the user whose desk runs this", owner);
     auto config = load_config({}, config_environment(environ));
     if (!config)
         return config.failure();
@@ -156,19 +159,22 @@ Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::secon
                      default_config_path());
     auto knocked = knock(gate_door_path(config->settings.gate_door), patience);
     if (!knocked)
-        return error(
-            ErrorKind::unsupported,
-            "it is a job of uid {}. Who may do everything with jobs of others reaches them by the gate of this "
-            "host (pmixhost-gate(8)), which is not there: {}",
-            owner, knocked.failure().text);
+        return error(ErrorKind::unsupported,
+                     "it is a job of uid {}. Who may do something with jobs of others reaches them by the gate of this "
+                     "host (pmixhost-gate(8)), which is not there: {}",
+                     owner, knocked.failure().text);
     Desk desk;
     desk.life_ = std::move(*knocked);
-    std::string wish = visit_word({owner, job});
+    std::string wish = visit_word({owner, job, run ? std::optional(*run) : std::nullopt});
     if (::send(desk.life_.get(), wish.data(), wish.size(), MSG_NOSIGNAL) < 0)
         return system_error("the gate", errno);
     auto word = first_word(desk.life_.get(), Clock::now() + patience);
     if (!word)
         return word.failure();
+    if (run && *word == run_ready) {
+        desk.runs_it_ = true;
+        return desk;
+    }
     auto rendezvous = parse_desk_word(*word);
     if (!rendezvous)
         return error(rendezvous.failure().kind, "it is a job of uid {}, by way of the gate: {}", owner,
@@ -193,18 +199,22 @@ bool Desk::serves() const {
     return ::poll(&poll, 1, 0) == 0;
 }
 
-Result<Desk> Desk::reach(const std::string &job, std::chrono::seconds patience) {
+Result<Desk> Desk::reach(const std::string &job, std::chrono::seconds patience, const AskedRun *run) {
     auto own = open(job, patience);
     if (own || own.failure().kind != ErrorKind::unsupported)
         return own;
     auto owner = owner_of(job, patience);
     if (!owner || *owner == ::geteuid())
         return own;
-    return visit(job, *owner, patience);
+    return visit(job, *owner, patience, run);
 }
 
-Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience) {
-    auto all = servers_below(rendezvous_root());
+std::vector<ListedServer> servers_here() {
+    return std::getenv(asked_by_variable) ? std::vector<ListedServer>() : servers_below(rendezvous_root());
+}
+
+Result<FoundServer> find_server(const std::string &name, std::chrono::seconds patience, const AskedRun *run) {
+    auto all = servers_here();
     auto meant = name.empty() ? all : servers_of(all, name);
     auto other = std::find_if(meant.begin(), meant.end(), [&](const auto &one) { return one.job != meant[0].job; });
     if (other != meant.end()) {
@@ -217,7 +227,7 @@ Result<FoundServer> find_server(const std::string &name, std::chrono::seconds pa
         return FoundServer{meant[0], std::nullopt};
     if (name.empty())
         return error(ErrorKind::not_found, "no job of yours is on this host; next: name one");
-    auto desk = Desk::reach(name, patience);
+    auto desk = Desk::reach(name, patience, run);
     if (!desk)
         return error(desk.failure().kind,
                      "no PMIx server of job {} is on this host, and none was reached elsewhere: {}", printable(name),
@@ -227,9 +237,9 @@ Result<FoundServer> find_server(const std::string &name, std::chrono::seconds pa
 }
 
 Result<FoundServer> await_server(const std::string &name, std::chrono::seconds patience, std::chrono::seconds wait,
-                                 const std::function<bool()> &stop) {
+                                 const std::function<bool()> &stop, const AskedRun *run) {
     for (auto until = Clock::now() + wait;;) {
-        auto found = find_server(name, patience);
+        auto found = find_server(name, patience, run);
         if (found || Clock::now() >= until || stop())
             return found;
         auto kind = found.failure().kind;

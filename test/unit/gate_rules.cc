@@ -1,0 +1,125 @@
+// What the gate asks the site's rules about jobs of others: everything, or the action that a command takes.
+#include "server-glue/gate/gate_rules.h"
+
+#include "test/unit/check.h"
+#include "test/unit/run_until.h"
+
+#include <cstring>
+#include <fstream>
+#include <unistd.h>
+
+using namespace pmixhost;
+using policy::Action;
+
+namespace {
+
+// Two who are on every host, by number.
+constexpr uid_t asks = 1, owns = 2;
+
+class NoNames : public policy::Names {
+    Result<std::uint32_t> user(const std::string &) const override { return error(ErrorKind::not_found, "none"); }
+    Result<std::uint32_t> group(const std::string &) const override { return error(ErrorKind::not_found, "none"); }
+};
+
+struct Fixture {
+    std::unique_ptr<EventLoop> loop;
+    std::string log_file;
+    std::unique_ptr<Log> log;
+    std::unique_ptr<GateRules> rules;
+
+    explicit Fixture(const std::vector<std::string> &site) {
+        auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
+        assert_true(made.ok());
+        loop = std::move(*made);
+        char name[] = "/tmp/pmixhost-gate-rules.XXXXXX";
+        int fd = ::mkstemp(name);
+        assert_true(fd >= 0);
+        log_file = name;
+        log = std::make_unique<Log>(fd, LogLevel::info, "gate");
+        GateRules::Read read;
+        std::vector<policy::Rule> parsed;
+        for (const auto &each : site) {
+            auto rule = policy::parse_rule({each, "FILE:" + std::to_string(parsed.size() + 1)}, NoNames());
+            assert_true(rule.ok());
+            parsed.push_back(*rule);
+        }
+        read.policy = policy::Policy(std::move(parsed), policy::UserRules::off);
+        read.addresses.push_back(*policy::parse_address("10.99.0.1"));
+        rules = std::make_unique<GateRules>(*loop, *log, std::move(read));
+    }
+    ~Fixture() { ::unlink(log_file.c_str()); }
+    // "everything", "action", or "refused".
+    std::string judge(std::optional<Action> action, uid_t asker = asks, uid_t owner = owns) {
+        std::string said;
+        rules->judge({asker, owner, 77, "12.0", action}, [&said](const Result<GateRules::Given> &given) {
+            said = !given ? "refused" : *given == GateRules::Given::everything ? "everything" : "action";
+        });
+        run_until(*loop, [&said] { return !said.empty(); });
+        return said;
+    }
+    std::string last_line() const {
+        log->flush();
+        std::ifstream in(log_file);
+        std::string line, last;
+        while (std::getline(in, line))
+            last = line;
+        return last;
+    }
+};
+
+void expect(const std::string &got, const char *wanted) {
+    assert_string_equal(got.c_str(), wanted);
+}
+
+void who_has_some_actions_may_have_these(void **) {
+    Fixture f({"allow observe,output by 1 to jobs of 2 from 10.99.0.0/16"});
+    expect(f.judge(std::nullopt), "refused");
+    expect(f.judge(Action::observe), "action");
+    expect(f.judge(Action::output), "action");
+    std::string line = f.last_line();
+    assert_non_null(strstr(line.c_str(),
+                           "tools: allowed: uid 1, pid 77, from 10.99.0.1: output of job 12.0 of uid 2, by "
+                           "FILE:1 \"allow observe,output by 1"));
+    expect(f.judge(Action::control), "refused");
+    line = f.last_line();
+    assert_non_null(strstr(line.c_str(), "tools: refused: uid 1, pid 77,"));
+    assert_non_null(strstr(line.c_str(), "control of job 12.0 of uid 2"));
+    expect(f.judge(Action::observe, 2, 1), "refused"); // the other way round
+    expect(f.judge(Action::observe, 0), "refused");    // root is an asker like any other
+}
+
+void who_has_everything_visits(void **) {
+    Fixture f({"allow everything by 1 to jobs of 2 from 10.99.0.0/16"});
+    expect(f.judge(std::nullopt), "everything");
+    expect(f.judge(Action::control), "everything");
+}
+
+void the_first_rule_that_matches_counts(void **) {
+    Fixture f({"deny control by 1 to jobs of 2 from anywhere", "allow everything by 1 to jobs of anyone from here"});
+    expect(f.judge(std::nullopt), "refused");
+    expect(f.judge(Action::observe), "action");
+    expect(f.judge(Action::control), "refused");
+    assert_non_null(strstr(f.last_line().c_str(), "FILE:1 \"deny control"));
+}
+
+void another_network_gives_nothing(void **) {
+    Fixture f({"allow observe by 1 to jobs of 2 from 10.98.0.0/16"});
+    expect(f.judge(Action::observe), "refused");
+}
+
+void who_is_not_known_gets_nothing(void **) {
+    Fixture f({"allow everything by anyone to jobs of anyone from anywhere"});
+    expect(f.judge(Action::observe, 4000000000u), "refused");
+    expect(f.judge(Action::observe, asks, 4000000000u), "refused");
+}
+
+} // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_some_actions_may_have_these), cmocka_unit_test(who_has_everything_visits),
+        cmocka_unit_test(the_first_rule_that_matches_counts),  cmocka_unit_test(another_network_gives_nothing),
+        cmocka_unit_test(who_is_not_known_gets_nothing),
+    };
+    return cmocka_run_group_tests_name("the gate's rules", tests, nullptr, nullptr);
+}
