@@ -3,6 +3,7 @@
 
 #include "common/config/config.h"
 #include "common/process/captured_command.h"
+#include "common/process/posix_spawn.h"
 #include "common/rendezvous/desk_word.h"
 #include "common/rendezvous/gate_door.h"
 #include "common/text/printable.h"
@@ -16,7 +17,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -48,6 +48,29 @@ Result<std::string> first_word(int fd, Clock::time_point deadline) {
         return error(ErrorKind::system, "the desk has ended without a word");
     }
 }
+
+// What ends a command waits as long as this lives: between a directory that has been made and the process that removes
+// it whatever comes.
+class EndsWait {
+  public:
+    EndsWait() {
+        sigset_t ends;
+        sigemptyset(&ends);
+        for (int signal : {SIGINT, SIGTERM, SIGHUP})
+            sigaddset(&ends, signal);
+        ::pthread_sigmask(SIG_BLOCK, &ends, &before_);
+    }
+    bool one_waits() const {
+        sigset_t waiting;
+        ::sigpending(&waiting);
+        return sigismember(&waiting, SIGINT) || sigismember(&waiting, SIGTERM) || sigismember(&waiting, SIGHUP);
+    }
+    ~EndsWait() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    EndsWait(const EndsWait &) = delete;
+
+  private:
+    sigset_t before_{};
+};
 
 // As the resource manager says; its libraries are pmixhostd's.
 Result<uid_t> owner_of(const std::string &job, std::chrono::seconds patience) {
@@ -86,11 +109,18 @@ Desk::Desk(Desk &&other) noexcept
 
 Desk::~Desk() {
     life_.reset();
+    // Before its process is ended, which may be about to do it: until then, that one does it where we are ended. And
+    // again, as it may have been writing there.
+    remove_directory();
     if (pid_ > 0) {
         ::kill(pid_, SIGTERM);
         while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR)
             ;
     }
+    remove_directory();
+}
+
+void Desk::remove_directory() const {
     std::error_code ignored;
     if (!directory_.empty())
         std::filesystem::remove_all(directory_, ignored);
@@ -98,6 +128,7 @@ Desk::~Desk() {
 
 Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
     Desk desk;
+    std::optional<EndsWait> whole(std::in_place);
     auto directory = make_private_directory("pmixhost-desk");
     if (!directory)
         return directory.failure();
@@ -112,19 +143,17 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
     std::string program = pmixhostd_path(), number = std::to_string(fd_there), name = job;
     std::vector<char *> words{
         program.data(), const_cast<char *>("--desk"), name.data(), desk.directory_.data(), number.data(), nullptr};
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    SpawnFiles files;
+    posix_spawn_file_actions_addopen(&files.actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files.actions, 1, "/dev/null", O_WRONLY, 0);
     // A number onto itself loses close-on-exec all the same.
-    posix_spawn_file_actions_adddup2(&files, theirs.get(), fd_there);
-    // The terminal's Ctrl-C is for the tool.
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-    int code = ::posix_spawn(&desk.pid_, program.c_str(), &files, &attributes, words.data(), environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_adddup2(&files.actions, theirs.get(), fd_there);
+    SpawnAttributes attributes(POSIX_SPAWN_SETSID); // the terminal's Ctrl-C is for the tool
+    int code =
+        ::posix_spawn(&desk.pid_, program.c_str(), &files.actions, &attributes.attributes, words.data(), environ);
+    if (whole->one_waits()) // which may have ended that process, too, as it has just been of our group
+        desk.remove_directory();
+    whole.reset();
     if (code != 0) {
         desk.pid_ = -1;
         return system_error(fmt::format("cannot run {}", program), code);

@@ -44,6 +44,7 @@ class Desk {
   private:
     Desk() = default;
     Result<void> read_server();
+    void remove_directory() const;
     pid_t pid_ = -1; // of our own
     bool runs_it_ = false;
     UniqueFd life_;
