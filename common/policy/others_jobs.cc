@@ -11,6 +11,32 @@ static std::string quoted(const PlacedText &rule) {
     return fmt::format("{} (\"{}\")", printable(rule.place, 200), printable(rule.text, 400));
 }
 
+// `decision` allows it, and the site does not give everything.
+static Decision decide_on_command(const Policy &site, const Policy &all, const Request &request, Decision decision) {
+    std::string without_effect =
+        fmt::format("{} allows {}, without effect: ", quoted(decision.by), name_of(request.action));
+    Decision at_gate = site.decide(request);
+    if (!at_gate.allowed) {
+        at_gate.note = without_effect + "to jobs of others comes whom the site's rules alone let.";
+        return at_gate;
+    }
+    for (Action action : {Action::observe, request.action}) {
+        Request of_owner = request;
+        of_owner.asker = request.owner;
+        of_owner.action = action;
+        if (Decision own = all.decide(of_owner); !own.allowed) {
+            own.note =
+                fmt::format("{}the owner runs the command for others, and {} is refused to the owner from there.",
+                            without_effect, name_of(action));
+            return own;
+        }
+    }
+    decision.note = fmt::format("By a command of pmixhost that takes {} alone, which the owner runs for others by the "
+                                "gate (pmixhost-gate) of the host where they are; other tools need everything.",
+                                name_of(request.action));
+    return decision;
+}
+
 Decision decide_on_others(const Policy &site, const Policy &all, const Request &request) {
     Decision decision = all.decide(request);
     if (!decision.allowed)
@@ -20,6 +46,9 @@ Decision decide_on_others(const Policy &site, const Policy &all, const Request &
                 {"nobody comes to jobs of root", "the gate (pmixhost-gate)"},
                 fmt::format("{} allows it, without effect.", quoted(decision.by))};
     Request missing = request;
+    bool visits = site.decide_everything(missing).allowed;
+    if (!visits && (bit_of(request.action) & by_commands) != 0)
+        return decide_on_command(site, all, request, std::move(decision));
     Decision everything = all.decide_everything(missing);
     if (!everything.allowed) {
         everything.note =
@@ -28,8 +57,8 @@ Decision decide_on_others(const Policy &site, const Policy &all, const Request &
                         quoted(decision.by), name_of(request.action), name_of(missing.action));
         return everything;
     }
-    Decision at_gate = site.decide_everything(missing);
-    if (!at_gate.allowed) {
+    if (!visits) {
+        Decision at_gate = site.decide_everything(missing);
         at_gate.note = fmt::format("{} allows {}, without effect: to jobs of others comes whom the site's rules alone "
                                    "give everything there.",
                                    quoted(decision.by), name_of(request.action));
@@ -123,7 +152,7 @@ std::vector<Error> without_effect_on_others(const std::vector<Rule> &site) {
         if (pairs.empty())
             continue;
         std::uint8_t given = most_given(site, rule, pairs);
-        if (given == every_action)
+        if (given == every_action || (given != 0 && (rule.actions & by_commands) != 0))
             continue;
         bool of_root_alone =
             std::all_of(pairs.begin(), pairs.end(), [](const OthersPair &pair) { return pair.is_of_root(); });

@@ -1,7 +1,8 @@
 // What the site's rules come to for users on the jobs of others. Such a user comes by the gate of a host, which asks
-// the site's rules alone and lets in who is given everything (contrib/doc/decisions/gate.md has why). Each job's daemon
-// asks again, the owner's rules among them, for the address from which it sees that host. So a rule that gives a part
-// is obeyed by nobody, nor is one for "here", and whoever looks at rules has to be told.
+// the site's rules alone and lets in who is given everything; for who is given less, a process of the owner runs the
+// commands that take no more (contrib/doc/decisions/gate.md has why). Each job's daemon asks again, the owner's rules
+// among them, for the address from which it sees that host. So a rule that gives a part of what no command does is
+// obeyed by nobody, nor is one for "here", and whoever looks at rules has to be told.
 //
 // Pure.
 #pragma once
@@ -11,6 +12,9 @@
 #include <vector>
 
 namespace pmixhost::policy {
+
+// What commands take that the owner runs for others (common/rendezvous/asked_run.h).
+inline constexpr std::uint8_t by_commands = bit_of(Action::observe) | bit_of(Action::output) | bit_of(Action::control);
 
 // Whether somebody else than the owner comes to do that, and if so, on what condition. `site` has the site's rules
 // alone, `all` the owner's, too. Where a rule has no effect, the note names it and says why.

@@ -1,6 +1,7 @@
 // What a desk runs for other users, and what is said about it at the gate's door: which commands, which words of each,
 // and what is neither.
 #include "common/rendezvous/asked_run.h"
+#include "common/policy/others_jobs.h"
 #include "common/rendezvous/gate_door.h"
 
 #include "test/unit/check.h"
@@ -18,11 +19,14 @@ void each_command_takes_its_action(void **) {
                                                      {"get", Action::observe},    {"output", Action::output},
                                                      {"signal", Action::control}, {"kill", Action::control},
                                                      {"pause", Action::control},  {"resume", Action::control}};
+    std::uint8_t actions = 0;
     for (const auto &[command, action] : known) {
+        actions |= bit_of(action);
         auto found = action_of({command, {}});
         if (!found || *found != action)
             fail_msg("%s", command);
     }
+    assert_int_equal(actions, policy::by_commands); // as it is explained
     for (const char *command : {"", "with", "attach", "debug", "spawn", "run", "stacks", "lookup", "config", "policy",
                                 "PS", "ps ", "--help", "/bin/sh", "../pmixhost"}) {
         auto found = action_of({command, {}});

@@ -229,7 +229,7 @@ void broken_set_ups_are_named_with_their_cure(void **) {
                "\"allow observe by root to jobs of root from here\"]\n",
                "policy"),
           "warning", "can never match", "take it out");
-    finds(look(host, "tools.policy = [\"allow observe by root to jobs of anyone from 192.0.2.0/24\"]\n", "policy"),
+    finds(look(host, "tools.policy = [\"allow input by root to jobs of anyone from 192.0.2.0/24\"]\n", "policy"),
           "warning", "gives nothing on jobs of others", "allow everything from an address");
     finds(look(host, "mpi.remedies = [\"pmix-store\"]\n", "remedies"), "warning", "openmpi-han", "mpi.remedies");
     finds(look(host, "directory.base = \"/var/tmp\"\n", "tools"), "warning", "servers are below /var/tmp",

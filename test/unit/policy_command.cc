@@ -143,7 +143,9 @@ void on_jobs_of_others_a_part_is_nothing(void **) {
     auto file = site("others.conf", "\"allow observe, output by root to jobs of anyone from 192.0.2.0/24\",\n"
                                     "\"allow everything by root to jobs of daemon from 198.51.100.0/24\",\n"
                                     "\"allow everything by daemon to jobs of anyone from here\",\n"
-                                    "\"allow everything by bin to jobs of anyone from anywhere\"\n");
+                                    "\"allow everything by bin to jobs of anyone from anywhere\",\n"
+                                    "\"allow observe, input by root to jobs of daemon from 203.0.113.0/24\",\n"
+                                    "\"allow observe, input by anyone to jobs of themselves from 203.0.113.0/24\"\n");
     auto of = [&](const char *user, const char *owner, const char *host, const char *action) {
         return explain(
             file, {"--user", user, "--owner", owner, "--host", host, "--action", action, "--user-file", nothing()});
@@ -153,8 +155,17 @@ void on_jobs_of_others_a_part_is_nothing(void **) {
     says(result.out, "refused: root (uid 0) from 192.0.2.7: observe of jobs of daemon");
     says(result.out, "by built in: deny everything");
     says(result.out, file + ":3 (\"allow observe, output by root to jobs of anyone from 192.0.2.0/24\") allows "
-                            "observe, without effect: to jobs of others comes who may do everything there, and input "
-                            "is refused.");
+                            "observe, without effect: the owner runs the command for others, and observe is refused "
+                            "to the owner from there.");
+    result = of("root", "daemon", "203.0.113.7", "observe");
+    assert_int_equal(result.code, 0);
+    says(result.out, "by " + file + ":7: allow observe, input");
+    says(result.out, "By a command of pmixhost that takes observe alone");
+    result = of("root", "daemon", "203.0.113.7", "input"); // which no command is for
+    assert_int_equal(result.code, 1);
+    says(result.out, file +
+                         ":7 (\"allow observe, input by root to jobs of daemon from 203.0.113.0/24\") allows input, "
+                         "without effect: to jobs of others comes who may do everything there, and output is refused.");
     result = of("root", "daemon", "192.0.2.7", "control"); // refused by itself
     assert_int_equal(result.code, 1);
     assert_true(result.out.find("without effect") == std::string::npos);
@@ -196,7 +207,7 @@ void on_jobs_of_others_a_part_is_nothing(void **) {
     assert_int_equal(result.code, 1);
     says(result.out, "by built in: deny everything");
     says(result.out, own + ":1 (\"allow everything by bin to jobs of anyone from anywhere\") allows observe, without "
-                           "effect: to jobs of others comes whom the site's rules alone give everything there.");
+                           "effect: to jobs of others comes whom the site's rules alone let.");
 }
 
 void a_users_own_file_counts(void **) {
@@ -383,13 +394,13 @@ void config_check_reads_the_rules(void **) {
     result = run({"config", "--check", file});
     assert_int_equal(result.code, 0);
     assert_string_equal(result.err.c_str(), "");
-    file = site("check3.conf", "\"allow observe, output by root to jobs of anyone from 192.0.2.0/24\"\n");
+    file = site("check3.conf", "\"allow input, debug by root to jobs of anyone from 192.0.2.0/24\"\n");
     result = run({"config", "--check", file});
     assert_int_equal(result.code, 0);
     assert_string_equal(result.err.c_str(),
                         ("warning: " + file +
                          ":3: the rule gives nothing on jobs of others: who comes to these needs everything there, and "
-                         "no rule gives input, control, spawn, debug as well\n")
+                         "no rule gives observe, output, control, spawn as well\n")
                             .c_str());
     // What is shown can be read again, whatever it has.
     file = scratch->file("odd.conf", "tools.policy = \"a\\u0000\\\"\\\\ \\u001b[2J\"\n");

@@ -73,6 +73,9 @@ done
 ok "the log has that, too" logged "tools: refused: uid 60002, pid [0-9]+, from .*: control of job $job of uid 60001, by "
 like "any tool takes everything" "$(operator "$pmixhost" with "$job" -- true; echo "code $?")" 'do not give uid 60002 everything.*code 1'
 ok "the job goes on unharmed" goes_on
+like "policy explain says the same" "$(operator "$pmixhost" policy explain --owner pmixuser1 --action observe; echo "code $?")" \
+    '^allowed: .*By a command of pmixhost that takes observe alone.*code 0'
+like "of what is refused, too" "$(operator "$pmixhost" policy explain --owner pmixuser1 --action control; echo "code $?")" '^refused: .*code 1'
 
 # As a desk runs it, where the job runs.
 asked() { # ACTION COMMAND ...

@@ -144,8 +144,8 @@ with_rules '"deny debug by @pmixuser2 to jobs of anyone from anywhere"' '"allow 
 ok "another job, with rules for groups" both_are_there
 like "who may do all but one thing is not let in" "$(visitor "$pmixhost" with "$job" -- true; echo "code $?")" 'do not give uid 60002 everything.*code 1'
 like "as policy explain says, too" \
-    "$(visitor "$pmixhost" policy explain --owner pmixuser1 --action observe; echo "code $?")" \
-    '^refused: .*deny debug by @pmixuser2.*allows observe, without effect: .*and debug is refused.*code 1'
+    "$(visitor "$pmixhost" policy explain --owner pmixuser1 --action spawn; echo "code $?")" \
+    '^refused: .*deny debug by @pmixuser2.*allows spawn, without effect: .*and debug is refused.*code 1'
 end_round
 with_rules '"allow everything by @pmixuser2 to jobs of @pmixuser1 from 10.99.0.1"'
 ok "and one more" both_are_there
