@@ -203,6 +203,8 @@ void StepIof::judge() {
         tools_.all_may(policy::Action::output, true); // once, for the log
     if (pulls_ > 0 && (!may || present == 0))
         end_pulls(may ? "no tool is here" : "a tool has come that the rules allow no output");
+    else if (pulls_ > 0 && tools_.oldest() > last_to_pull_)
+        end_pulls("who pulled it has gone"); // so the next one has what was written before
     else if (std::exchange(gone_, tools_.have_gone()) != tools_.have_gone())
         restore();
     look_at_tools_ = present == 0 ? TimePoint::max()
@@ -223,6 +225,7 @@ void StepIof::pull(PullAsk ask) {
     wish_.cache = std::max(wish_.cache, std::clamp(ask.cache.value_or(most), least_cache, most));
     wish_.drop_oldest = ask.drop_oldest;
     wish_.kept = pulls_++ == 0; // who pulls already has had it
+    last_to_pull_ = tools_.newest();
     context_.log.info("output of job {} is pulled{}", context_.step.job_id, ask.take_over ? ", and taken over" : "");
     want();
     judge(); // for when to look at the tools

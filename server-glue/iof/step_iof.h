@@ -95,12 +95,13 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     RmOutputCopy copy_; // read where streams_ has none
     OutputFlow output_;
     InputFlow input_;
-    OutputWish wish_;             // of this host's tools
-    std::size_t pulls_ = 0;       // that have not ended
-    std::size_t child_pulls_ = 0; // the same, of jobs that are forwarded here
-    std::size_t gone_ = 0;        // tools, when last looked at
-    std::uint32_t queued_ = 0;    // of what was delivered, in cost: libpmix has queued it, and it is not yet told
-    std::uint64_t missed_ = 0;    // bytes, by this host's tools
+    OutputWish wish_;                // of this host's tools
+    std::size_t pulls_ = 0;          // that have not ended
+    std::uint64_t last_to_pull_ = 0; // of the tools, one of those that were here at the last pull (StepTools::newest)
+    std::size_t child_pulls_ = 0;    // the same, of jobs that are forwarded here
+    std::size_t gone_ = 0;           // tools, when last looked at
+    std::uint32_t queued_ = 0;       // of what was delivered, in cost: libpmix has queued it, and it is not yet told
+    std::uint64_t missed_ = 0;       // bytes, by this host's tools
     TimePoint look_at_tools_ = TimePoint::max();
     bool goes_on_ = false; // that is looked at soon
     ToolPace pace_;

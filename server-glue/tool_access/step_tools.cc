@@ -115,7 +115,7 @@ void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connectio
     if (!visitor.nspace.empty())
         named_[{visitor.nspace, visitor.rank}] = connection.is_here;
     how_many();
-    present_.push_back({visitor.origin, connection});
+    present_.push_back({visitor.origin, connection, ++came_});
     if (on_coming_)
         on_coming_();
 }

@@ -48,6 +48,9 @@ class StepTools final : public StepService {
     // this; the most that one of them has not taken of what libpmix has written to it, in bytes.
     std::size_t how_many();
     std::size_t have_gone() const { return gone_; } // since the beginning, as how_many() has seen
+    // In the order in which they came: the number of the first that is here, and of the last that has come; 0 for none.
+    std::uint64_t oldest() const { return present_.empty() ? 0 : present_.front().number; }
+    std::uint64_t newest() const { return came_; }
     bool all_may(policy::Action action, bool log);
     std::size_t most_unsent();
     // `changed` is called when a tool comes.
@@ -70,7 +73,9 @@ class StepTools final : public StepService {
     struct Present {
         ToolOrigin origin;
         ToolConnection connection;
+        std::uint64_t number;
     };
+    std::uint64_t came_ = 0;
     std::list<Present> present_; // when last looked at
     std::map<std::pair<Bytes, Rank>, ToolOrigins::IsHere> named_;
     std::size_t gone_ = 0;

@@ -31,12 +31,20 @@ configure_logged '[io]' 'capture = "on"'
 pulls() { (($(grep -c 'is pulled' "$log") >= $1)); } # COUNT
 rm -f "$test_dir"/go*
 start -N2 -n4 sh -c "echo early \$SLURM_PROCID; $(waits_for go); echo line \$SLURM_PROCID; echo error \$SLURM_PROCID >&2; printf last"
+# Each that comes when the one before has gone has it.
+for reader in first second third; do
+    at_host "$pmixhost" output -r 1 --stdout "$job" >"$test_dir/reader" 2>&1 9>&- &
+    reads=$!
+    ok "what was written before comes to the $reader reader" until_true 20 said reader 'early 1'
+    on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
+    wait "$reads"
+done
 at_host "$pmixhost" output -l "$job" >"$test_dir/labelled" 2>"$test_dir/labelled.err" 9>&- &
 labelled=$!
 ok "it shows what was written before" until_true 20 said labelled 'early 3'
 at_host "$pmixhost" output -l -r 1,3 --stdout "$job" >"$test_dir/some" 2>&1 9>&- &
 some=$!
-until_true 20 pulls 2
+until_true 20 pulls 5
 touch "$test_dir/go"
 wait "$labelled"
 is "pmixhost output ends with the job" "$?" 0
