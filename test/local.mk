@@ -5,7 +5,7 @@ LOG_DRIVER = env CMOCKA_MESSAGE_OUTPUT=TAP AM_TAP_AWK='$(AWK)' $(SHELL) \
 	$(top_srcdir)/contrib/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 
-noinst_HEADERS = test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/fake_session.h test/unit/gate.h test/unit/hello.h test/unit/library_gate.h test/unit/run_until.h test/unit/table_hosts.h \
+noinst_HEADERS = test/unit/check.h test/unit/counted_memory.h test/unit/fake_hosts.h test/unit/fake_session.h test/unit/lingering.h test/unit/gate.h test/unit/hello.h test/unit/library_gate.h test/unit/run_until.h test/unit/table_hosts.h \
 	test/unit/slurm_map_head.h
 include test/config.mk
 include test/slurm.mk
@@ -23,7 +23,7 @@ GLUE_TESTS += test/unit/secret_box
 GLUE_TESTS += test/unit/indirect_launch test/unit/iof_deregistration test/unit/library_version test/unit/remedies test/unit/client_libraries
 GLUE_TESTS += test/unit/session_events test/unit/session_relay test/unit/session_publish test/unit/shared_fate test/unit/rendezvous_files test/unit/tool_names
 GLUE_TESTS += test/unit/tool_gate test/unit/visit_door test/unit/tool_rights test/unit/step_choice test/unit/gate_desk
-GLUE_TESTS += test/unit/asked_run test/unit/gate_rules test/unit/desk_runs
+GLUE_TESTS += test/unit/hurry test/unit/asked_run test/unit/gate_rules test/unit/desk_runs
 GLUE_TESTS += test/unit/slow_calls test/unit/allocation_service
 GLUE_TESTS += test/unit/strangers test/unit/task_door test/unit/exec_stop test/unit/output_file test/unit/copied_streams test/unit/store_directory
 GLUE_TESTS += test/unit/launcher_server
@@ -167,6 +167,9 @@ test_unit_tool_rights_LDADD = $(GLUE_TEST_LDADD)
 test_unit_visit_door_SOURCES = test/unit/visit_door.cc
 test_unit_visit_door_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_visit_door_LDADD = $(GLUE_TEST_LDADD)
+test_unit_hurry_SOURCES = test/unit/hurry.cc
+test_unit_hurry_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_hurry_LDADD = $(GLUE_TEST_LDADD)
 test_unit_asked_run_SOURCES = test/unit/asked_run.cc
 test_unit_asked_run_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_asked_run_LDADD = $(GLUE_TEST_LDADD)

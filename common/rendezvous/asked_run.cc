@@ -156,9 +156,9 @@ std::vector<std::string> command_line(const AskedRun &run, const std::string &jo
 }
 
 std::string text_of(const AskedRun &run, const std::string &job) {
-    std::string out = "pmixhost";
-    for (const auto &each : command_line(run, job))
-        out += ' ' + each;
+    std::string out = fmt::format("pmixhost {} {}", run.command, job); // the job first: a long line is cut
+    for (const auto &each : run.words)
+        out += fmt::format(" '{}'", each);
     return printable(out, 400);
 }
 

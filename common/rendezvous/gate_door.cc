@@ -42,7 +42,9 @@ Result<Visit> parse_visit(std::string_view word) {
     rest.remove_prefix(1);
     std::string_view job = rest.substr(0, is_run ? rest.find('\n') : rest.npos);
     rest.remove_prefix(job.size());
-    if (!is_within(job, longest_visited_job, 0x21) || is_run != rest.starts_with('\n'))
+    // No option, and no list: a command line's parser would take "[12,13]" for two.
+    if (!is_within(job, longest_visited_job, 0x21) || job.front() == '-' || job.front() == '[' ||
+        is_run != rest.starts_with('\n'))
         return fail();
     visit.job = job;
     if (!is_run)

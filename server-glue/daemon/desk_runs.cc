@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,10 +37,10 @@ Result<uid_t> who_connected(int connection) {
     return peer.uid;
 }
 
-// Whose other end somebody else reads. Nothing else is written to for others: not a terminal, say.
+// Whose other end somebody else reads. Nothing else is written to for others: not a terminal, say. No file system is
+// asked for this.
 bool is_pipe_to_write(int fd) {
-    struct stat what {};
-    return ::fstat(fd, &what) == 0 && S_ISFIFO(what.st_mode) && (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY;
+    return ::fcntl(fd, F_GETPIPE_SZ) > 0 && (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY;
 }
 
 // This desk's own, which its starter has made (gate/starter.h): nothing in it is of who asks.
@@ -114,7 +113,7 @@ DeskRuns::~DeskRuns() {
     }
 }
 
-void DeskRuns::take(UniqueFd connection, Visit wish) {
+void DeskRuns::take(StrangerFd connection, Visit wish) {
     auto user = who_connected(connection.get());
     if (!wish.run || !user || *user != wish.user)
         return;
@@ -155,21 +154,48 @@ void DeskRuns::hear(Id id) {
         take_pipes(id);
 }
 
-void DeskRuns::take_pipes(Id id) {
-    Run &run = runs_.at(id);
-    auto got = receive_descriptors(run.connection.get(), MSG_DONTWAIT);
-    if (got && !*got)
-        return;
-    if (got && (*got)->bytes.empty() && (*got)->fds.empty()) {
-        runs_.erase(id); // it has gone
-        return;
-    }
+// In a thread.
+Result<std::unique_ptr<DeskRuns::Pipes>> DeskRuns::receive_pipes(int connection) {
+    Hurry hurry;
+    auto got = receive_descriptors(connection, MSG_DONTWAIT);
+    if (got && (!*got || ((*got)->bytes.empty() && (*got)->fds.empty())))
+        return std::unique_ptr<Pipes>(); // it has gone
     if (!got || (*got)->bytes != run_pipes || (*got)->fds.size() != 2 || !is_pipe_to_write((*got)->fds[0].get()) ||
         !is_pipe_to_write((*got)->fds[1].get()))
-        return refuse(id, error(ErrorKind::invalid, "these are not two pipes for what the command writes"));
-    if (auto started = start(run, (*got)->fds[0].get(), (*got)->fds[1].get()); !started)
+        return error(ErrorKind::invalid, "these are not two pipes for what the command writes");
+    return std::make_unique<Pipes>(Pipes{std::move((*got)->fds[0]), std::move((*got)->fds[1])});
+}
+
+void DeskRuns::take_pipes(Id id) {
+    Run &run = runs_.at(id);
+    UniqueFd copy(::fcntl(run.connection.get(), F_DUPFD_CLOEXEC, 3)); // the run may end meanwhile
+    if (!copy)
+        return refuse(id, system_error("fcntl", errno));
+    run.watch.reset(); // it is that thread that reads
+    auto shared = std::make_shared<StrangerFd>(std::move(copy));
+    calls_.run_alone(
+        loop_.now() + pipes_within, [shared] { return receive_pipes(shared->get()); },
+        [this, id, alive = std::weak_ptr(alive_)](Result<std::unique_ptr<Pipes>> pipes) {
+            if (!alive.expired())
+                begin(id, std::move(pipes));
+        });
+}
+
+void DeskRuns::begin(Id id, Result<std::unique_ptr<Pipes>> pipes) {
+    auto found = runs_.find(id);
+    if (found == runs_.end())
+        return; // its time was up
+    if (pipes && !*pipes) {
+        runs_.erase(found); // who asked has gone
+        return;
+    }
+    if (!pipes)
+        return refuse(id, pipes.failure());
+    Run &run = found->second;
+    if (auto started = start(run, (*pipes)->out.get(), (*pipes)->err.get()); !started)
         return refuse(id, started.failure());
     run.timer.reset();
+    run.watch = loop_.watch(run.connection.get(), EventLoop::readable, [this, id](unsigned) { hear(id); });
     run.ended = loop_.watch(run.pidfd.get(), EventLoop::readable, [this, id](unsigned) { on_ended(id); });
 }
 
@@ -215,7 +241,10 @@ void DeskRuns::on_ended(Id id) {
     Run &run = runs_.at(id);
     siginfo_t ended{};
     // It keeps its number, and so that of its group, until the rest of the group has been told.
-    if (::waitid(P_PID, static_cast<id_t>(run.process), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0)
+    int waited = ::waitid(P_PID, static_cast<id_t>(run.process), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (waited != 0 && errno != EINTR)
+        return refuse(id, system_error("waitid", errno)); // somebody else has waited for it
+    if (waited != 0 || ended.si_pid == 0)
         return;
     ::kill(-run.process, SIGKILL);
     ::waitid(P_PID, static_cast<id_t>(run.process), &ended, WEXITED | WNOHANG);

@@ -8,13 +8,15 @@
 // the rules for who has asked as well. All in the loop's thread; nothing blocks.
 #pragma once
 
+#include "common/base/hurry.h"
 #include "common/base/log.h"
 #include "common/base/rate_limit.h"
 #include "common/base/unique_fd.h"
-#include "common/loop/event_loop.h"
+#include "common/loop/slow_calls.h"
 #include "common/rendezvous/gate_door.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -23,21 +25,24 @@ namespace pmixhost {
 
 class DeskRuns {
   public:
-    static constexpr std::size_t most = 16, most_of_one = 4; // at a time: of all who ask, and of one of them
-    static constexpr std::size_t most_a_minute = 60;         // each asks the resource manager, also one that has gone
+    // At a time: of all who ask, and of one of them, who must not take all places that others have at a step
+    // (StepDesks::most_of_others).
+    static constexpr std::size_t most = 16, most_of_one = 2;
+    static constexpr std::size_t most_a_minute = 60; // each asks the resource manager, also one that has gone
     // `program`: pmixhost.
-    DeskRuns(EventLoop &loop, Log &log, std::string program) : loop_(loop), log_(log), program_(std::move(program)) {}
+    DeskRuns(EventLoop &loop, Log &log, std::string program)
+        : loop_(loop), log_(log), program_(std::move(program)), calls_(loop, most, {1, 4}) {}
     DeskRuns(const DeskRuns &) = delete;
     ~DeskRuns(); // what still runs is killed
 
     // `wish`: what the gate has sent with it, with a run.
-    void take(UniqueFd connection, Visit wish);
+    void take(StrangerFd connection, Visit wish);
     std::size_t size() const { return runs_.size(); }
 
   private:
     using Id = std::uint64_t;
     struct Run {
-        UniqueFd connection; // empty: who has asked is gone
+        StrangerFd connection; // empty: who has asked is gone
         Visit wish;
         AskedBy by;
         pid_t process = -1; // and its group, which it leads
@@ -45,7 +50,13 @@ class DeskRuns {
         EventLoop::Handle watch, ended, timer;
     };
     void hear(Id id);
+    // Two pipes, of which a file system may have to be asked: what was sent may be anything.
+    struct Pipes {
+        UniqueFd out, err;
+    };
+    static Result<std::unique_ptr<Pipes>> receive_pipes(int connection);
     void take_pipes(Id id);
+    void begin(Id id, Result<std::unique_ptr<Pipes>> pipes);
     Result<void> start(Run &run, int out, int err);
     void refuse(Id id, const Error &why);
     void stop(Id id);
@@ -56,7 +67,9 @@ class DeskRuns {
     const std::string program_;
     std::map<Id, Run> runs_;
     Id next_ = 1;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     RateLimit begun_{most_a_minute};
+    SlowCalls calls_; // for what is sent: a descriptor of a file system that does not answer holds who receives it
 };
 
 // The pmixhost that belongs to this pmixhostd: in the build tree, or as it was installed.

@@ -18,7 +18,7 @@ static Result<uid_t> user_of(int connection) {
     return peer.uid;
 }
 
-void DeskVisits::take(UniqueFd connection, const pmixhost::Visit &wish) {
+void DeskVisits::take(StrangerFd connection, const pmixhost::Visit &wish) {
     auto user = user_of(connection.get());
     if (!user || *user != wish.user)
         return;

@@ -24,12 +24,12 @@ class DeskVisits {
     DeskVisits(const DeskVisits &) = delete;
 
     // `wish`: what the gate has sent with it, without a run.
-    void take(UniqueFd connection, const pmixhost::Visit &wish);
+    void take(StrangerFd connection, const pmixhost::Visit &wish);
     std::size_t size() const { return visits_.size(); }
 
   private:
     struct Visit {
-        UniqueFd connection;
+        StrangerFd connection;
         EventLoop::Handle watch;
         std::unique_ptr<DeskServer> server;
     };

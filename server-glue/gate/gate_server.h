@@ -41,7 +41,7 @@ class GateServer {
 
   private:
     struct Waiting { // a tool, or a visitor
-        UniqueFd fd;
+        StrangerFd fd;
         std::string word;             // to the desk
         std::optional<uid_t> visitor; // who it is
     };

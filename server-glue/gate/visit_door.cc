@@ -66,6 +66,7 @@ void VisitDoor::watch_listener() {
 }
 
 void VisitDoor::accept() {
+    Hurry hurry;
     for (int i = 0; i < accepts_at_once; ++i) {
         UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd) {
@@ -93,6 +94,7 @@ void VisitDoor::forget(Id id) {
 }
 
 void VisitDoor::hear(Id id) {
+    Hurry hurry;
     Silent &one = silent_.at(id);
     auto word = receive_word(one.connection.get());
     if (word && !*word)

@@ -5,6 +5,7 @@
 // All in the loop's thread.
 #pragma once
 
+#include "common/base/hurry.h"
 #include "common/base/unique_fd.h"
 #include "common/loop/event_loop.h"
 #include "common/peer/stranger_limits.h"
@@ -19,7 +20,7 @@ namespace pmixhost {
 class VisitDoor {
   public:
     struct Visitor {
-        UniqueFd connection;
+        StrangerFd connection;
         uid_t asker = 0;
         pid_t pid = 0; // for the log
         Visit wish;    // whose job, and which
@@ -34,7 +35,7 @@ class VisitDoor {
 
   private:
     struct Silent {
-        UniqueFd connection;
+        StrangerFd connection;
         uid_t asker;
         pid_t pid;
         EventLoop::Handle watch, timer;

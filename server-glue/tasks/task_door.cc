@@ -1,6 +1,7 @@
 // See task_door.h.
 #include "server-glue/tasks/task_door.h"
 
+#include "common/base/hurry.h"
 #include "common/peer/peer_process.h"
 #include "common/process/descriptor_message.h"
 #include "common/process/exec_stop.h"
@@ -56,6 +57,7 @@ TaskDoor::~TaskDoor() {
 }
 
 void TaskDoor::accept() {
+    Hurry hurry; // others than this user's processes are turned away here
     for (int i = 0; i < batch; ++i) {
         UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!peer && (errno == EMFILE || errno == ENFILE)) {

@@ -106,7 +106,7 @@ void the_words_of_each_command(void **) {
 void the_job_is_no_option(void **) {
     auto line = command_line({"get", {"--timeout=5", "*", "key"}}, "--config=x");
     assert_string_equal(fmt::format("{}", fmt::join(line, "|")).c_str(), "get|--timeout=5|--|--config=x|*|key");
-    assert_string_equal(text_of({"kill", {"--ranks=0"}}, "12.0").c_str(), "pmixhost kill --ranks=0 -- 12.0");
+    assert_string_equal(text_of({"kill", {"--ranks=0"}}, "12.0").c_str(), "pmixhost kill 12.0 '--ranks=0'");
 }
 
 void who_has_asked(void **) {
@@ -145,6 +145,9 @@ void what_is_no_wish(void **) {
                              "run 1 12\n\nps",
                              "run 1 12\nps\n\n--json",
                              "run 1 1 2\nps",
+                             "run 1 -12\nps",
+                             "run 1 [12,13]\nps",
+                             "visit 1 [12,13]",
                              "run 1 \nps",
                              "run -1 12\nps",
                              "run 4294967295 12\nps",

@@ -6,6 +6,7 @@
 #include "server-glue/gate/desk_channel.h"
 
 #include "test/unit/check.h"
+#include "test/unit/lingering.h"
 #include "test/unit/run_until.h"
 
 #include <algorithm>
@@ -217,6 +218,26 @@ void only_two_pipes_will_do(void **) {
     assert_int_equal(::read(pipe->first.get(), &byte, 1), 0);
 }
 
+// A socket that takes its time to close, in the place of a pipe and behind what is read.
+void what_is_sent_holds_nobody(void **) {
+    Fixture f;
+    auto pipe = make_pipe();
+    assert_true(pipe.ok());
+    auto begun = std::chrono::steady_clock::now();
+    {
+        Lingering first, second;
+        Asking asking = f.ask("says");
+        assert_string_equal(f.await(asking).c_str(), "ready");
+        for (Lingering *each : {&first, &second}) {
+            assert_true(send_descriptors(asking.connection.get(), "pipes", {pipe->second.get(), each->end.get()}).ok());
+            each->end.reset();
+        }
+        assert_true(f.await(asking).starts_with("failed invalid "));
+        run_until(*f.loop, [&] { return asking.said() == "(gone)"; });
+    }
+    assert_true(std::chrono::steady_clock::now() - begun < 10s);
+}
+
 void who_gives_no_pipes_is_refused(void **) {
     Fixture f;
     auto began = f.loop->now();
@@ -271,7 +292,7 @@ void so_many_at_a_time(void **) {
     std::vector<Asking> kept;
     for (std::size_t i = 0; i < DeskRuns::most_of_one; ++i)
         kept.push_back(f.run("stays"));
-    assert_true(f.await(f.ask("says")).starts_with("failed limit 4 commands of yours "));
+    assert_true(f.await(f.ask("says")).starts_with("failed limit 2 commands of yours "));
     kept.pop_back();
     run_until(*f.loop, [&f] { return f.runs->size() == DeskRuns::most_of_one - 1; });
     Asking next = f.run("says");
@@ -282,15 +303,11 @@ void so_many_at_a_time(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(its_output_and_its_code_come),
-        cmocka_unit_test(nothing_of_others_gets_there),
-        cmocka_unit_test(only_two_pipes_will_do),
-        cmocka_unit_test(who_gives_no_pipes_is_refused),
-        cmocka_unit_test(the_gate_is_not_believed),
-        cmocka_unit_test(it_ends_with_its_connection),
-        cmocka_unit_test(what_it_started_ends_with_it),
-        cmocka_unit_test(it_ends_with_the_desk),
-        cmocka_unit_test(so_many_at_a_time),
+        cmocka_unit_test(its_output_and_its_code_come),  cmocka_unit_test(nothing_of_others_gets_there),
+        cmocka_unit_test(only_two_pipes_will_do),        cmocka_unit_test(what_is_sent_holds_nobody),
+        cmocka_unit_test(who_gives_no_pipes_is_refused), cmocka_unit_test(the_gate_is_not_believed),
+        cmocka_unit_test(it_ends_with_its_connection),   cmocka_unit_test(what_it_started_ends_with_it),
+        cmocka_unit_test(it_ends_with_the_desk),         cmocka_unit_test(so_many_at_a_time),
     };
     return cmocka_run_group_tests_name("what a desk runs for other users", tests, nullptr, nullptr);
 }

@@ -78,7 +78,7 @@ void a_visitor_says_what_to_run(void **) {
     run_until(*f.loop, [&] { return !f.visitors.empty(); });
     const auto &visitor = f.visitors[0];
     assert_true(visitor.asker == ::geteuid() && visitor.pid == ::getpid() && visitor.wish.run);
-    assert_string_equal(text_of(*visitor.wish.run, visitor.wish.job).c_str(), "pmixhost kill --ranks=0 -- 12.0");
+    assert_string_equal(text_of(*visitor.wish.run, visitor.wish.job).c_str(), "pmixhost kill 12.0 '--ranks=0'");
     for (const std::string &word : {std::string("run 1 12\nps\n\x1b"), "run 1 12\nps\n" + std::string(3000, '-'),
                                     "run 1 12\nps" + std::string(5000, '\n'), std::string("run 1 12\nps\n-\0", 14)}) {
         UniqueFd other = f.knock();
