@@ -113,9 +113,6 @@ bool StepDesks::ask(Desk &desk, std::uint8_t type, const Bytes &payload) {
     } else if (type != wire::DeskHello::type) {
         return false;
     }
-    auto is_of_others = [](const auto &entry) { return is_for_others(entry.second); };
-    if (std::count_if(desks_.begin(), desks_.end(), is_of_others) > static_cast<std::ptrdiff_t>(most_of_others))
-        return false;
     return desk.tools.is_relayed();
 }
 
@@ -173,9 +170,22 @@ void StepDesks::on_time(TimePoint now) {
     }
 }
 
+// Nothing: it is not known yet.
+std::optional<Result<void>> StepDesks::may_come(const Desk &desk) {
+    auto is_there = [](const auto &entry) {
+        return entry.second.state == Desk::State::welcome && is_for_others(entry.second);
+    };
+    if (is_for_others(desk) &&
+        std::count_if(desks_.begin(), desks_.end(), is_there) >= static_cast<std::ptrdiff_t>(most_of_others))
+        return Result<void>(error(ErrorKind::limit,
+                                  "tools of {} other users are at this job already; next: once more, when one has gone",
+                                  most_of_others));
+    return desk.asked_by ? tools_.may_come_for(desk.tools, desk.asked_by->first, desk.asked_by->second)
+                         : tools_.may_come_from(desk.tools);
+}
+
 void StepDesks::greet(Desk &desk) {
-    auto may = desk.asked_by ? tools_.may_come_for(desk.tools, desk.asked_by->first, desk.asked_by->second)
-                             : tools_.may_come_from(desk.tools);
+    auto may = may_come(desk);
     if (!may || (*may && !context_.library))
         return;
     desk.state = may->ok() ? Desk::State::welcome : Desk::State::refused;

@@ -47,6 +47,7 @@ class StepDesks final : public StepService {
     std::size_t relayed(bool of_others) const;
     void on_gone(Id id);
     bool ask(Desk &desk, std::uint8_t type, const Bytes &payload);
+    std::optional<Result<void>> may_come(const Desk &desk);
     void greet(Desk &desk);
     bool open(Desk &desk, std::uint64_t connection);
     static bool is_for_others(const Desk &desk) { return desk.tools.asker || desk.asked_by; }
