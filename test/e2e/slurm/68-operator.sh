@@ -2,24 +2,10 @@
 # Users to whom the site's rules give some actions on jobs of others, but not everything: the desk of the job's user runs
 # the command, as that user.
 . "$(dirname "$0")/../common/words.sh"
+. "$(dirname "$0")/../open_gate.sh"
 
-gate=$PMIXHOST_BUILD/server-glue/pmixhost-gate gate_log=$test_dir/gate.log log=$test_dir/daemons.log
-pmixhost=$PMIXHOST_BUILD/tools/pmixhost door=$test_dir/gate out=$test_dir/operated
-chmod 1777 "$test_dir"
-on_host head install -d -o nobody "$door"
-operator() { as_user pmixuser2 timeout -k 5 60 "$@" 2>&1; }
-owner() { as_user pmixuser1 timeout -k 5 60 "$@" 2>&1; }
-logged() { grep -qE "$1" "$gate_log"; }
-open_gate() {
-    : >"$gate_log"
-    on_host head "$gate" --user nobody >"$gate_log" 2>&1 </dev/null &
-    gate_job=$!
-    until_true 20 logged 'served at tcp4://127'
-}
-close_gate() {
-    on_host head pkill -TERM -x pmixhost-gate
-    wait "$gate_job"
-}
+out=$test_dir/operated
+operator() { another "$@"; }
 own='"allow everything by anyone to jobs of themselves from 10.99.0.0/16"'
 rules() { # RULE ...
     local IFS=,

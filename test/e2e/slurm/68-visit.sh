@@ -1,24 +1,10 @@
 #!/bin/bash
 # Users to whom the site's rules give everything on jobs of others come there by the gate, and nobody else.
 . "$(dirname "$0")/../common/words.sh"
+. "$(dirname "$0")/../open_gate.sh"
 
-gate=$PMIXHOST_BUILD/server-glue/pmixhost-gate gate_log=$test_dir/gate.log log=$test_dir/daemons.log
-pmixhost=$PMIXHOST_BUILD/tools/pmixhost door=$test_dir/gate out=$test_dir/visited
-chmod 1777 "$test_dir"
-on_host head install -d -o nobody "$door"
-visitor() { as_user pmixuser2 timeout -k 5 60 "$@" 2>&1; }
-owner() { as_user pmixuser1 timeout -k 5 60 "$@" 2>&1; }
-logged() { grep -qE "$1" "$gate_log"; }
-open_gate() {
-    : >"$gate_log"
-    on_host head "$gate" --user nobody >"$gate_log" 2>&1 </dev/null &
-    gate_job=$!
-    until_true 20 logged 'served at tcp4://127'
-}
-close_gate() {
-    on_host head pkill -TERM -x pmixhost-gate
-    wait "$gate_job"
-}
+out=$test_dir/visited
+visitor() { another "$@"; }
 # with_rules RULE ...: a job of pmixuser1, and a gate, with these rules; $job and $nspace are set.
 with_rules() {
     local IFS=,
