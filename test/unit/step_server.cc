@@ -371,9 +371,9 @@ void processes_of_a_large_job_are_described_afterwards(void **) {
 }
 
 void a_description_that_is_not_taken_ends_the_step(void **) {
+    bool let_go = false; // outlives who may still answer
     World world(1, 0ms, 1);
     world.fake.stores = false;
-    bool let_go = false;
     for (Rank rank : {0, 1})
         world.backend.listener->want_environment(
             rank, [&](Result<std::vector<std::string>> environment) { let_go |= environment.ok(); });
