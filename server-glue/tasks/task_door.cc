@@ -57,7 +57,6 @@ TaskDoor::~TaskDoor() {
 }
 
 void TaskDoor::accept() {
-    Hurry hurry; // others than this user's processes are turned away here
     for (int i = 0; i < batch; ++i) {
         UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!peer && (errno == EMFILE || errno == ENFILE)) {
@@ -73,6 +72,8 @@ void TaskDoor::accept() {
         socklen_t length = sizeof who;
         if (getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.uid != uid_ ||
             visitors_.size() >= max_visitors) {
+            Hurry hurry; // it may be anybody's, and the tasks of a launch need none
+            peer.reset();
             if (auto missed = refused_.admit(loop_.now()))
                 log_.warning("the task door was closed to process {} of uid {}{}", who.pid, who.uid,
                              not_logged(*missed));
