@@ -17,7 +17,7 @@
  *                         "listens", then waits for one such event: "heard STATUS of NS RANK"
  *        hold FILE        "held", and then waits until FILE exists
  * Each WHAT ends with "WHAT: STATUS"; so does "init" when the tool does not connect, and "finalize". */
-#include "client.h"
+#include "events.h"
 
 #include <pmix_tool.h>
 
@@ -110,39 +110,25 @@ static pmix_status_t spawn(char *program) {
 }
 
 static struct {
-    sem_t registered, heard;
+    unsigned times;
     pmix_status_t code;
     pmix_proc_t of;
-} listener;
+} heard;
 
-static void on_event(size_t id, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data) {
-    (void)id, (void)results, (void)nresults;
-    listener.code = code;
-    listener.of = *source;
-    for (size_t i = 0; i < ninfo; i++)
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) && info[i].value.type == PMIX_PROC)
-            listener.of = *info[i].value.data.proc;
-    sem_post(&listener.heard);
-    if (done)
-        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+static void note(const struct event *event) {
+    const pmix_value_t *affected = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC);
+    heard.code = event->code;
+    heard.of = affected ? *affected->data.proc : *event->source;
+    heard.times++;
 }
-
-static void on_registered(pmix_status_t status, size_t id, void *data) {
-    (void)id, (void)data;
-    if (status != PMIX_SUCCESS)
-        fail("PMIx_Register_event_handler: %s", status_name(status));
-    sem_post(&listener.registered);
-}
+EVENT_HANDLER(on_event, note, PMIX_EVENT_ACTION_COMPLETE)
 
 static void hear(pmix_status_t code) {
-    sem_init(&listener.registered, 0, 0);
-    sem_init(&listener.heard, 0, 0);
-    PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, on_registered, NULL);
-    await(&listener.registered, "PMIx_Register_event_handler");
+    unsigned before = heard.times;
+    register_nb(&code, 1, on_event);
     say("listens");
-    await(&listener.heard, "an event");
-    say("heard %s of %s %u", status_name(listener.code), listener.of.nspace, listener.of.rank);
+    wait_for_count(&heard.times, before + 1, "an event");
+    say("heard %s of %s %u", status_name(heard.code), heard.of.nspace, heard.of.rank);
 }
 
 static void did(const char *what, pmix_status_t rc) {

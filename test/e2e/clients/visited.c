@@ -1,7 +1,7 @@
 /* A job that a tool visits: each rank hears of events 7201 and 7202, of PMIX_EVENT_JOB_END, and of SIGUSR1; when rank 0
  * hears 7201, it notifies 7203 to all.
  * Prints "there RANK", then "heard RANK CODE" for each event and "signalled RANK"; ends with event 7202. */
-#include "client.h"
+#include "events.h"
 
 static sem_t over;
 static volatile sig_atomic_t signalled;
@@ -12,28 +12,18 @@ static void on_notified(pmix_status_t status, void *data) {
         fail("PMIx_Notify_event: %s", status_name(status));
 }
 
-static void on_event(size_t id, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
-                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data) {
-    (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+static void note(const struct event *event) {
     say("heard %u %s", me.rank,
-        code == PMIX_EVENT_JOB_END ? "JOB_END"
-        : code == 7201             ? "7201"
-        : code == 7202             ? "7202"
-                                   : "7203");
-    if (code == 7201 && me.rank == 0)
+        event->code == PMIX_EVENT_JOB_END ? "JOB_END"
+        : event->code == 7201             ? "7201"
+        : event->code == 7202             ? "7202"
+                                          : "7203");
+    if (event->code == 7201 && me.rank == 0)
         PMIx_Notify_event(7203, &me.proc, PMIX_RANGE_NAMESPACE, NULL, 0, on_notified, NULL);
-    if (code == 7202)
+    if (event->code == 7202)
         sem_post(&over);
-    if (done)
-        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
-
-static void on_registered(pmix_status_t status, size_t id, void *data) {
-    (void)id;
-    if (status != PMIX_SUCCESS)
-        fail("PMIx_Register_event_handler: %s", status_name(status));
-    sem_post(data);
-}
+EVENT_HANDLER(on_event, note, PMIX_EVENT_ACTION_COMPLETE)
 
 static void on_signal(int number) {
     (void)number;
@@ -42,14 +32,11 @@ static void on_signal(int number) {
 
 int main(void) {
     begin(150);
-    sem_t registered;
     sem_init(&over, 0, 0);
-    sem_init(&registered, 0, 0);
     struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: sem_wait is to return */
     sigaction(SIGUSR1, &action, NULL);
     pmix_status_t codes[] = {7201, 7202, 7203, PMIX_EVENT_JOB_END};
-    PMIx_Register_event_handler(codes, 4, NULL, 0, on_event, on_registered, &registered);
-    await(&registered, "PMIx_Register_event_handler");
+    register_nb(codes, 4, on_event);
     fence();
     say("there %u", me.rank);
     me.doing = "waiting for a tool";
