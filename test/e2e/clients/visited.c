@@ -3,8 +3,10 @@
  * Prints "there RANK", then "heard RANK CODE" for each event and "signalled RANK"; ends with event 7202. */
 #include "events.h"
 
-static sem_t over;
+static sem_t news;
 static volatile sig_atomic_t signalled;
+static unsigned to_notify; /* how often, in the main thread: libpmix calls our own handlers from within */
+static bool over;
 
 static void on_notified(pmix_status_t status, void *data) {
     (void)data;
@@ -19,31 +21,43 @@ static void note(const struct event *event) {
         : event->code == 7202             ? "7202"
                                           : "7203");
     if (event->code == 7201 && me.rank == 0)
-        PMIx_Notify_event(7203, &me.proc, PMIX_RANGE_NAMESPACE, NULL, 0, on_notified, NULL);
+        to_notify++;
     if (event->code == 7202)
-        sem_post(&over);
+        over = true;
+    sem_post(&news);
 }
 EVENT_HANDLER(on_event, note, PMIX_EVENT_ACTION_COMPLETE)
 
 static void on_signal(int number) {
     (void)number;
     signalled = 1;
+    sem_post(&news);
 }
 
 int main(void) {
     begin(150);
-    sem_init(&over, 0, 0);
-    struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: sem_wait is to return */
+    sem_init(&news, 0, 0);
+    struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGUSR1, &action, NULL);
     pmix_status_t codes[] = {7201, 7202, 7203, PMIX_EVENT_JOB_END};
     register_nb(codes, 4, on_event);
     fence();
     say("there %u", me.rank);
     me.doing = "waiting for a tool";
-    while (sem_wait(&over) != 0) {
-        if (signalled)
+    for (bool ends = false; !ends;) {
+        while (sem_wait(&news) != 0)
+            ;
+        if (signalled) {
+            signalled = 0;
             say("signalled %u", me.rank);
-        signalled = 0;
+        }
+        pthread_mutex_lock(&lock);
+        unsigned times = to_notify;
+        to_notify = 0;
+        ends = over;
+        pthread_mutex_unlock(&lock);
+        while (times-- > 0)
+            PMIx_Notify_event(7203, &me.proc, PMIX_RANGE_NAMESPACE, NULL, 0, on_notified, NULL);
     }
     pass();
 }
