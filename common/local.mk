@@ -28,6 +28,7 @@ common_libcommon_files = \
 	common/rendezvous/rendezvous_files.h common/rendezvous/tool_offer.h common/rendezvous/desk_word.h common/rendezvous/rendezvous_files.cc \
 	common/rendezvous/gate_door.h common/rendezvous/gate_door.cc common/rendezvous/asked_run.h common/rendezvous/asked_run.cc \
 	common/job/rank_ranges.h common/job/rank_ranges.cc \
+	common/job/rank_runs.h common/job/rank_runs.cc \
 	common/job/debug_stops.h common/job/debug_stops.cc \
 	common/base/result.h common/base/result.cc \
 	common/config/settings.h \

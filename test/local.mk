@@ -15,7 +15,7 @@ include test/fault.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_watch \
-	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/debug_stops test/unit/time_warning \
+	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning \
 	test/unit/spawn_plan \
 	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/debugger_daemons
@@ -215,6 +215,9 @@ test_unit_debugged_job_LDADD = $(GLUE_TEST_LDADD)
 test_unit_debugger_daemons_SOURCES = test/unit/debugger_daemons.cc
 test_unit_debugger_daemons_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_debugger_daemons_LDADD = $(GLUE_TEST_LDADD)
+test_unit_rank_runs_SOURCES = test/unit/rank_runs.cc
+test_unit_rank_runs_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_rank_runs_LDADD = $(GLUE_TEST_LDADD)
 test_unit_rank_ranges_SOURCES = test/unit/rank_ranges.cc
 test_unit_rank_ranges_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_rank_ranges_LDADD = $(GLUE_TEST_LDADD)

@@ -5,13 +5,14 @@
 #include "common/wire/codec.h"
 #include "common/wire/collective_messages.h"
 #include "common/wire/modex_messages.h"
+#include "common/wire/names.h"
 
 namespace pmixhost::wire {
 
 struct HostRanks {
     static constexpr const char *name = "HostRanks";
     Bytes host;
-    std::vector<std::uint32_t> ranks;
+    std::vector<RankRun> ranks;
     static constexpr void fields(auto &&field) {
         field(&HostRanks::host, "host", "name of the host");
         field(&HostRanks::ranks, "ranks", "its ranks, by local rank");

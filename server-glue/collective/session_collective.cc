@@ -1,19 +1,13 @@
 // See session_collective.h.
 #include "server-glue/collective/session_collective.h"
 
+#include "common/job/rank_runs.h"
 #include "common/wire/frame.h"
 
 #include <algorithm>
 #include <pmix_common.h>
 
 namespace pmixhost {
-
-static Rank size_of(const wire::NamespaceInfo &info) {
-    std::size_t size = 0;
-    for (const auto &host : info.hosts)
-        size += host.ranks.size();
-    return static_cast<Rank>(std::min<std::size_t>(size, UINT32_MAX));
-}
 
 static bool names(const Signature &signature, const Bytes &nspace) {
     return std::any_of(signature.members.begin(), signature.members.end(),

@@ -1,6 +1,7 @@
 // See cross_job_registry.h.
 #include "server-glue/cross_job/cross_job_registry.h"
 
+#include "common/job/rank_runs.h"
 #include "common/process/topology.h"
 #include "common/text/printable.h"
 #include "server-glue/library/pmix_library.h"
@@ -21,26 +22,30 @@ wire::NamespaceInfo describe(const StepInfo &step) {
     if (step.parent && step.parent->shares_fate)
         info.shares_fate_with = step.parent->nspace;
     for (HostIndex host = 0; host < step.map.host_count(); ++host) {
-        auto ranks = step.map.ranks_on(host);
-        info.hosts.push_back({step.map.hosts()[host], {ranks.begin(), ranks.end()}});
+        info.hosts.push_back({step.map.hosts()[host], runs_of(step.map.ranks_on(host))});
     }
     return info;
 }
 
 std::vector<ProcessSet> sets_of(const wire::NamespaceInfo &info) {
-    Rank ranks = 0;
-    for (const auto &host : info.hosts)
-        ranks += static_cast<Rank>(host.ranks.size());
-    auto sets = parse_process_sets(info.process_sets, ranks);
+    auto sets = parse_process_sets(info.process_sets, size_of(info));
     return sets ? std::move(*sets) : std::vector<ProcessSet>();
 }
+
+// Of a job that is larger nobody could hold the table of processes.
+constexpr std::uint64_t largest_job = 1u << 24;
 
 static Result<StepInfo> step_of(const wire::NamespaceInfo &info) {
     std::vector<std::string> hosts;
     std::vector<std::vector<Rank>> ranks;
+    std::uint64_t room = largest_job;
     for (const auto &host : info.hosts) {
+        auto its = ranks_of(host.ranks, room);
+        if (!its)
+            return its.failure();
+        room -= its->size();
         hosts.push_back(host.host);
-        ranks.push_back(host.ranks);
+        ranks.push_back(std::move(*its));
     }
     auto map = JobMap::create(std::move(hosts), std::move(ranks));
     if (!map)
@@ -115,10 +120,7 @@ void CrossJobRegistry::mark_unknown(PmixLibrary &library, const Bytes &nspace, s
 }
 
 bool CrossJobRegistry::room_for(const wire::NamespaceInfo &info) const {
-    std::size_t ranks = ranks_;
-    for (const auto &host : info.hosts)
-        ranks += host.ranks.size();
-    return jobs_.size() < max_jobs && ranks <= max_ranks;
+    return jobs_.size() < max_jobs && ranks_ + pmixhost::size_of(info) <= max_ranks;
 }
 
 void CrossJobRegistry::show(PmixLibrary &library, const Bytes &nspace, const std::map<Rank, std::string> &cpus,

@@ -1,5 +1,6 @@
 // See launcher_server.h.
 #include "server-glue/daemon/launcher_server.h"
+#include "common/job/rank_runs.h"
 #include "common/text/printable.h"
 #include "server-glue/spawn/plan_spawn.h"
 
@@ -258,16 +259,17 @@ wire::NamespaceInfo LauncherServer::describe(const Child &child) const {
     JobPlace place = starter_->place(*child.plan, child.nspace);
     wire::NamespaceInfo info;
     std::map<std::string_view, std::size_t> index;
-    for (const auto &host : place.hosts) {
-        index[host] = info.hosts.size();
-        info.hosts.push_back({host, {}});
-    }
+    for (const auto &host : place.hosts)
+        index.emplace(host, index.size());
+    std::vector<std::vector<Rank>> ranks(place.hosts.size());
     for (std::uint32_t rank = 0; rank < child.plan->tasks(); ++rank) {
         auto host = index.find(child.plan->host_of_rank[rank]);
         if (host == index.end())
             return {};
-        info.hosts[host->second].ranks.push_back(rank);
+        ranks[host->second].push_back(rank);
     }
+    for (std::size_t host = 0; host < place.hosts.size(); ++host)
+        info.hosts.push_back({place.hosts[host], runs_of(ranks[host])});
     info.nspace = child.nspace;
     info.job_id = place.job_id;
     info.universe_size = place.universe_size;

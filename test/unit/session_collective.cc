@@ -20,12 +20,7 @@ struct Session {
     static wire::NamespaceInfo info(std::uint64_t step) {
         wire::NamespaceInfo out;
         out.nspace = std::string(1, static_cast<char>('a' + step - 1));
-        std::vector<std::uint32_t> ranks = {0};
-        if (step < 3)
-            ranks.push_back(1);
-        if (step == 2)
-            ranks.push_back(2);
-        out.hosts = {{"n1", ranks}};
+        out.hosts = {{"n1", {{0, step == 2 ? 3u : step == 1 ? 2u : 1u, 1}}}};
         return out;
     }
     bool join(std::uint64_t step, std::uint64_t sequence, const Signature &signature, std::int32_t status = 0) {

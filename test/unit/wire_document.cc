@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "test/unit/check.h"
@@ -54,6 +55,26 @@ template <typename... Messages> std::string all(std::tuple<Messages...> *) {
     return (message<Messages>() + ...);
 }
 
+// What messages are made of, each once.
+struct Structures {
+    std::map<std::string, std::string> texts; // by name
+
+    template <typename T> void add(const std::string &about = "") {
+        if constexpr (Described<T>) {
+            if (texts.emplace(T::name, about + fields_of<T>()).second)
+                add_fields_of<T>();
+        } else if constexpr (!std::is_arithmetic_v<T> && !std::is_enum_v<T> && !std::is_same_v<T, Bytes>) {
+            add<typename T::value_type>();
+        }
+    }
+    template <typename... Messages> void add_parts_of(std::tuple<Messages...> *) { (add_fields_of<Messages>(), ...); }
+
+  private:
+    template <typename T> void add_fields_of() {
+        T::fields([this]<typename Value>(Value T::*, const char *, const char *) { add<Value>(); });
+    }
+};
+
 std::string document() {
     std::string out = fmt::format(R"(# The wire format between daemons, version {}
 
@@ -87,15 +108,12 @@ pmixhost. Those of a step are compared before, when it starts (`plugins/slurm/sh
     out += all(static_cast<AllMessages *>(nullptr));
     out += "\n## Structures\n";
     out += "\n### Introduction\n\nWhat a proof vouches for; never sent bare.\n" + fields_of<Introduction>();
-    out += "\n### Contribution\n" + fields_of<Contribution>();
-    out += "\n### SpawnDirective\n" + fields_of<SpawnDirective>();
-    out += "\n### SpawnApp\n" + fields_of<SpawnApp>();
-    out += "\n### ControlTarget\n" + fields_of<ControlTarget>();
-    out += "\n### ControlOrder\n" + fields_of<ControlOrder>();
-    out += "\n### ControlOutcome\n" + fields_of<ControlOutcome>();
-    out += "\n### Signature\n\nThe content of the `signature` of a collective.\n" + fields_of<Signature>();
-    out += "\n### Members\n" + fields_of<Members>();
-    out += "\n### GroupPart\n\nThe data of a contribution to the construction of a group.\n" + fields_of<GroupPart>();
+    Structures structures;
+    structures.add_parts_of(static_cast<AllMessages *>(nullptr));
+    structures.add<Signature>("\nThe content of the `signature` of a collective.\n");
+    structures.add<GroupPart>("\nThe data of a contribution to the construction of a group.\n");
+    for (const auto &[name, text] : structures.texts)
+        out += fmt::format("\n### {}\n", name) + text;
     out += "\n### Contact\n\nThe contact message that the backend carries.\n" + fields_of<Contact>();
     return out;
 }
