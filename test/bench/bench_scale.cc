@@ -44,7 +44,7 @@ struct Plot {
                                y_of(std::pow(10, i)), names[i]);
         static constexpr const char *colors[] = {"#1b6ca8", "#b5482a", "#2a7f4f", "#7a4fa3", "#a8861b",
                                                  "#444444", "#c2498a", "#2aa0a0", "#9bb81b", "#c97b2c",
-                                                 "#5c6bc0", "#8d6e63", "#00897b"};
+                                                 "#5c6bc0", "#8d6e63", "#00897b", "#6d4c41", "#d81b60"};
         for (std::size_t i = 0; i < lines.size(); ++i)
             out += fmt::format("<polyline fill=\"none\" stroke=\"{0}\" stroke-width=\"2\" points=\"{1}\"/>"
                                "<line x1=\"700\" y1=\"{2}\" x2=\"720\" y2=\"{2}\" stroke=\"{0}\" stroke-width=\"2\"/>"
@@ -68,6 +68,10 @@ int main(int argc, char **argv) {
         {"8 KiB a host (128 x 64 B)", 32, 8192, 1000, false, false, false, PMIX_SUCCESS},
         {"8 KiB a host, radix 2", 2, 8192, 1000, false, false, false, PMIX_SUCCESS},
         {"8 KiB a host, radix 8", 8, 8192, 1000, false, false, false, PMIX_SUCCESS},
+    };
+    constexpr ConnectCase connects[] = {
+        {"connect of two jobs", 32, 0},
+        {"connect, 64 B a host", 32, 64},
     };
     using What = EventCase::What;
     constexpr EventCase events[] = {
@@ -95,6 +99,8 @@ int main(int argc, char **argv) {
     };
     for (const auto &one : collectives)
         show(one, std::min(one.most, most), run_collective);
+    for (const auto &one : connects)
+        show(one, most, run_connect);
     for (const auto &one : events)
         show(one, most, run_event);
     if (argc > 2) {

@@ -43,6 +43,14 @@ struct CollectiveCase {
 };
 ScaleCosts run_collective(const CollectiveCase &one, HostIndex hosts);
 
+// Two jobs of half of the hosts each connect.
+struct ConnectCase {
+    const char *name;
+    std::uint32_t radix;
+    std::size_t bytes; // that each host has to say to the other job
+};
+ScaleCosts run_connect(const ConnectCase &one, HostIndex hosts);
+
 struct EventCase {
     const char *name;
     enum class What { notice, ends, loss } what; // one process notifies; all end in order; a host is lost
