@@ -144,6 +144,8 @@ static inline double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+extern char **environ; /* which headers have for _GNU_SOURCE alone */
+
 /* Where it waits, and what its connections hold, for hangs that do not come when they are looked for. Not by
  * fork(), which takes locks that the interrupted thread may hold. */
 static inline void show_stacks(void) {
