@@ -25,13 +25,14 @@ namespace pmixhost::wire {
 using AllMessages =
     std::tuple<Hello, Welcome, Farewell, CollectiveUp, CollectiveDown, CollectiveProbe, CollectiveComplete,
                CollectivePiece, CollectiveTaken, ModexRequest, ModexReply, PostedByEnded, PostedKept, KillRanks,
-               SignalRanks, SignalReply, PublishRequest, LookupRequest, UnpublishRequest, DataReply, ProcessesEnded,
-               WantSession, SessionCollectiveJoin, SessionCollectiveDone, SpawnRequest, SpawnReply, StepOver, EndChild,
-               ChildEnds, ChildEndsTaken, EventNotice, HostReport, NormalExits, CrossJobEvent, SubscribeEvents,
-               JobEvent, TableRequest, TableReply, JobTableRequest, JobTableReply, NamespaceEnded, NamespaceRequest,
-               NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart, ControlPartReply, StepDelegate,
-               DeskHello, DeskHelloFor, DeskHelloAsked, DeskGreeting, RelayOpen, RelayBytes, RelayTaken, RelayEnd,
-               OutputDemand, OutputPieces, OutputTaken, InputPush, InputTaken, ForwardedOutput, ForwardedOutputTaken,
-               ForwardedInput, ForwardedInputTaken, RanksStopped, JobEndRequest, JobEndReply>;
+               SignalRanks, SignalReply, PublishRequest, LookupRequest, UnpublishRequest, DataReply, ToolEnded,
+               ProcessesEnded, WantSession, SessionCollectiveJoin, SessionCollectiveDone, SpawnRequest, SpawnReply,
+               StepOver, EndChild, ChildEnds, ChildEndsTaken, EventNotice, HostReport, NormalExits, CrossJobEvent,
+               SubscribeEvents, JobEvent, TableRequest, TableReply, JobTableRequest, JobTableReply, NamespaceEnded,
+               NamespaceRequest, NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart,
+               ControlPartReply, StepDelegate, DeskHello, DeskHelloFor, DeskHelloAsked, DeskGreeting, RelayOpen,
+               RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces, OutputTaken, InputPush, InputTaken,
+               ForwardedOutput, ForwardedOutputTaken, ForwardedInput, ForwardedInputTaken, RanksStopped, JobEndRequest,
+               JobEndReply>;
 
 } // namespace pmixhost::wire

@@ -46,6 +46,7 @@ struct PublishRequest {
     std::uint8_t persistence = 0;
     std::vector<ProcessName> custom;
     std::vector<Datum> data;
+    Bytes tool = {};
     static constexpr void fields(auto &&field) {
         field(&PublishRequest::id, "id", "chosen by the asking daemon");
         field(&PublishRequest::rank, "rank", "the publisher, of the connection's namespace");
@@ -56,6 +57,7 @@ struct PublishRequest {
         field(&PublishRequest::persistence, "persistence", "pmix_persistence_t");
         field(&PublishRequest::custom, "custom", "who may see it, for PMIX_RANGE_CUSTOM");
         field(&PublishRequest::data, "data", "what it publishes");
+        field(&PublishRequest::tool, "tool", "the publisher's own namespace, of a tool; else empty");
     }
 };
 struct LookupRequest {
@@ -72,6 +74,7 @@ struct LookupRequest {
     std::vector<Bytes> keys;
     std::int32_t wait = -1;
     std::uint32_t timeout_ms = 0;
+    Bytes tool = {};
     static constexpr void fields(auto &&field) {
         field(&LookupRequest::id, "id", "chosen by the asking daemon");
         field(&LookupRequest::rank, "rank", "the asker, of the connection's namespace");
@@ -83,6 +86,7 @@ struct LookupRequest {
         field(&LookupRequest::keys, "keys", "what it looks for");
         field(&LookupRequest::wait, "wait", "-1: does not wait; 0: for all keys; else for so many");
         field(&LookupRequest::timeout_ms, "timeout_ms", "how long it waits; 0: without limit");
+        field(&LookupRequest::tool, "tool", "as in PublishRequest");
     }
 };
 struct UnpublishRequest {
@@ -93,11 +97,13 @@ struct UnpublishRequest {
     std::uint32_t rank = 0;
     std::uint8_t range = 0;
     std::vector<Bytes> keys;
+    Bytes tool = {};
     static constexpr void fields(auto &&field) {
         field(&UnpublishRequest::id, "id", "chosen by the asking daemon");
         field(&UnpublishRequest::rank, "rank", "the publisher, of the connection's namespace");
         field(&UnpublishRequest::range, "range", "only of this range; PMIX_RANGE_UNDEF: of all");
         field(&UnpublishRequest::keys, "keys", "these; none: all of its data");
+        field(&UnpublishRequest::tool, "tool", "as in PublishRequest");
     }
 };
 struct DataReply {
@@ -111,6 +117,18 @@ struct DataReply {
         field(&DataReply::id, "id", "as in the request");
         field(&DataReply::status, "status", "PMIx status");
         field(&DataReply::found, "found", "of a lookup");
+    }
+};
+// Of one that has published or looked up by way of this host.
+struct ToolEnded {
+    static constexpr std::uint8_t type = 39;
+    static constexpr const char *name = "ToolEnded";
+    static constexpr const char *text = "to the session: a tool is not connected with this host any more";
+    Bytes nspace;
+    std::uint32_t rank = 0;
+    static constexpr void fields(auto &&field) {
+        field(&ToolEnded::nspace, "nspace", "its namespace");
+        field(&ToolEnded::rank, "rank", "its rank");
     }
 };
 

@@ -33,7 +33,8 @@ struct StepServices {
                        {[this](Rank rank) { modex.on_kept(rank); }, [this](Rank rank) { modex.on_refused(rank); }}),
           modex(context, jobs, handing_over), collectives(context, jobs, handing_over),
           connect(context, jobs, collectives, [this](const Bytes &nspace) { return children.ended.contains(nspace); }),
-          publish(context, session), queries(context, sets.sets(), groups, jobs), tools(context), desks(context, tools),
+          publish(context, session, [this](const Process &process) { return tools.place_of(process); }),
+          queries(context, sets.sets(), groups, jobs), tools(context), desks(context, tools),
           events(
               context, [this] { return jobs.jobs().any(); },
               [this](const Process &source) { return tools.is_tool(source); }),

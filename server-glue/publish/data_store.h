@@ -56,6 +56,7 @@ class DataStore {
     void on_time(TimePoint now);
 
     std::uint64_t bytes() const { return bytes_; }
+    bool waits(std::uint64_t lookup) const { return waiting_.contains(lookup); }
     std::size_t waiting() const { return waiting_.size(); }
 
   private:

@@ -18,6 +18,7 @@ struct PublishAsk {
     std::uint8_t persistence = PMIX_PERSIST_SESSION;
     std::vector<wire::ProcessName> custom; // for PMIX_RANGE_CUSTOM
     std::vector<wire::Datum> data;
+    std::optional<std::uint32_t> other_user; // than this daemon's, whose the asker says the data is; libpmix adds it
     std::optional<std::chrono::seconds> timeout;
     StatusReply reply;
 };
@@ -29,6 +30,7 @@ struct LookupAsk {
     std::vector<wire::ProcessName> custom;
     std::vector<Bytes> keys;
     std::int32_t wait = -1; // as in wire::LookupRequest
+    std::optional<std::uint32_t> other_user;
     std::optional<std::chrono::seconds> timeout;
     LookupReply reply;
 };
@@ -36,6 +38,7 @@ struct UnpublishAsk {
     Process caller;
     std::uint8_t range = PMIX_RANGE_UNDEF;
     std::vector<Bytes> keys; // empty: all
+    std::optional<std::uint32_t> other_user;
     std::optional<std::chrono::seconds> timeout;
     StatusReply reply;
 };

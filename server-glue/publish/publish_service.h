@@ -1,11 +1,14 @@
 // Publish, lookup and unpublish on the side of a step's daemon: each request goes to the session (central_roles.h),
-// which keeps the data, and the answer comes back. Pure: what it needs of its surroundings are the ports.
+// which keeps the data, and the answer comes back. Tools of this daemon ask in their own name, and the session is told
+// when they have gone: as nobody tells of that, they are looked after once a second. Pure: what it needs of its
+// surroundings are the ports.
 #pragma once
 
 #include "common/loop/event_loop.h"
 #include "common/wire/publish_messages.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/publish/publish_asks.h"
+#include "server-glue/publish/tool_place.h"
 
 #include <map>
 
@@ -19,8 +22,10 @@ struct Owner {
 class PublishPort {
   public:
     virtual ~PublishPort() = default;
-    // The owner of a process of this host, by the kernel's word.
-    virtual Owner owner_of(Rank rank) = 0;
+    // The owner of a process of this host, by the kernel's word; of what a tool publishes, the job's.
+    virtual Owner owner_of(const Process &process) = 0;
+    // Nothing of a process of the job.
+    virtual std::optional<ToolPlace> tool(const Process &process) = 0;
     // A lookup ends without all that was asked for.
     virtual void not_found() = 0;
 };
@@ -47,20 +52,30 @@ class PublishService {
     void on_time(TimePoint now);
 
   private:
+    using Caller = std::pair<Bytes, Rank>; // a tool; a process of the job has no namespace here
     struct Pending {
-        Rank caller;
+        Caller caller;
         TimePoint deadline;
         StatusReply status; // one of both
         LookupReply lookup;
         void answer(pmix_status_t code, std::vector<wire::Found> found = {});
     };
-    template <typename Message> void send(std::uint64_t id, const Message &message, Pending pending);
+    static constexpr Duration look_again = std::chrono::seconds(1); // whether tools have gone
+    // Data is of this daemon's user alone; a visitor's library says the visitor's.
+    bool is_of_other_user(const Process &caller, std::optional<std::uint32_t> said);
+    // Says in the message who asks; returns the name of its host.
+    template <typename Message> Bytes name_caller(TimePoint now, const Process &caller, Message &message);
+    template <typename Message> void send(const Message &message, Pending pending);
+    void drop_asks_of(const Caller &caller);
+    void tool_has_gone(Caller tool);
 
     HostPort &hosts_;
     PublishPort &port_;
     std::string host_;
     Limits limits_;
     std::map<std::uint64_t, Pending> pending_;
+    std::map<Caller, std::function<bool()>> tools_; // that have asked; are they here?
+    TimePoint next_look_ = TimePoint::max();        // whether they are
     std::uint64_t next_id_ = 1;
     bool used_ = false; // has anything been sent to the session?
 };

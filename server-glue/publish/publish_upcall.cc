@@ -23,6 +23,7 @@ struct Directives {
     std::int32_t wait = -1;
     std::optional<std::chrono::seconds> timeout;
     std::uint32_t gid = wire::any_group;
+    std::optional<std::uint32_t> other_user = std::nullopt;
     pmix_status_t refused = PMIX_SUCCESS;
 };
 
@@ -62,10 +63,10 @@ bool read_directive(const pmix_info_t &info, Directives &out) {
     } else if (is_key(info, PMIX_USERID)) {
         // The library adds one that is the client's word; all data here is of this daemon's user.
         auto uid = number_of(info.value);
-        if (!uid)
+        if (!uid || *uid < 0 || *uid > UINT32_MAX)
             out.refused = PMIX_ERR_BAD_PARAM;
-        else if (*uid != static_cast<long long>(::geteuid()))
-            out.refused = PMIX_ERR_NO_PERMISSIONS;
+        else if (*uid != static_cast<long long>(::geteuid()) && !out.other_user)
+            out.other_user = static_cast<std::uint32_t>(*uid);
     } else if (is_key(info, PMIX_GRPID)) {
         auto gid = number_of(info.value);
         if (!gid || *gid < 0 || *gid >= wire::any_group)
@@ -221,6 +222,7 @@ pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], std:
         ask.persistence = directives.persistence;
         ask.custom = std::move(directives.custom);
         ask.timeout = directives.timeout;
+        ask.other_user = directives.other_user;
         ask.reply = status_reply(callback, data);
         post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
@@ -244,6 +246,7 @@ pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t 
         ask.custom = std::move(directives.custom);
         ask.wait = directives.wait;
         ask.timeout = directives.timeout;
+        ask.other_user = directives.other_user;
         ask.reply = lookup_reply(callback, data, owner);
         post(upcalls, std::move(ask));
         return PMIX_SUCCESS;
@@ -261,6 +264,7 @@ pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info
         ask.caller = process_of(*proc);
         ask.range = directives.range;
         ask.timeout = directives.timeout;
+        ask.other_user = directives.other_user;
         ask.reply = status_reply(callback, data);
         post(upcalls, std::move(ask));
         return PMIX_SUCCESS;

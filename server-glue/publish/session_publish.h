@@ -1,5 +1,9 @@
 // The session's part of PMIx_Publish, PMIx_Lookup and PMIx_Unpublish: keeps what the steps of the allocation publish
 // (data_store.h), answers their hosts, and tells the store which processes have ended.
+//
+// A tool publishes in its own name, by way of the hosts of steps that it is connected with. It has ended for the store
+// when none of them has it any more; a tool's namespace is an application (PMIX_PERSIST_APP) of the tools of that
+// namespace.
 #pragma once
 
 #include "server-glue/publish/data_store.h"
@@ -26,16 +30,23 @@ class SessionPublish final : public SessionService {
         Host host;
         std::uint64_t id; // of the asker's own
     };
+    using Tool = std::pair<Bytes, std::uint32_t>;
+    // Who asks, of a message that says it.
+    template <typename Message> Participant caller(const SessionMember &from, const Message &message);
     void look_up(TimePoint now, const SessionMember &from, const wire::LookupRequest &message);
     void reply(const Asker &asker, std::int32_t status, std::vector<wire::Found> found);
     void answer_lookup(std::uint64_t id, std::int32_t status, std::vector<wire::Found> found);
     void forget_askers(const Host &host);
+    // Of a host and its tools: one of them, or all of those that are left.
+    void tool_gone(const Host &host, const Tool &tool);
+    void forget_tools(const Host &host);
 
     SessionPeers &peers_;
     DataStore store_;
     std::map<std::uint64_t, Asker> askers_;          // of lookups, by our id
     std::map<Host, std::set<std::uint64_t>> asking_; // the same by host
-    std::map<Host, Bytes> host_names_;               // of those that publish or look up
+    std::map<Host, Bytes> host_names_;               // of those whose processes publish or look up
+    std::map<Tool, std::set<Host>> tools_;           // that publish or look up, and by way of which hosts
     std::uint64_t next_id_ = 1;
 };
 

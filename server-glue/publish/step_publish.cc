@@ -10,8 +10,8 @@
 
 namespace pmixhost {
 
-StepPublish::StepPublish(StepContext &context, SessionLink &session)
-    : context_(context), session_(session),
+StepPublish::StepPublish(StepContext &context, SessionLink &session, FindTool find_tool)
+    : context_(context), session_(session), find_tool_(std::move(find_tool)),
       publish_(context, *this, context.host_name(), {context.settings.publish_timeout, context.settings.publish_wait}) {
 }
 
@@ -37,13 +37,15 @@ void StepPublish::on_process_gone(Rank rank, std::optional<int>) {
         session_.tell_of(rank);
 }
 
-Owner StepPublish::owner_of(Rank rank) {
+Owner StepPublish::owner_of(const Process &process) {
     Owner owner{::geteuid(), ::getegid()};
-    struct stat process;
-    pid_t pid = context_.tasks->watch().pid_of(rank);
+    if (process.nspace != context_.step.nspace)
+        return owner;
+    struct stat seen;
+    pid_t pid = context_.tasks->watch().pid_of(process.rank);
     // A process that may not be looked at shows root instead of its own.
-    if (pid > 0 && ::stat(fmt::format("/proc/{}", pid).c_str(), &process) == 0 && process.st_uid == owner.uid)
-        owner.gid = process.st_gid;
+    if (pid > 0 && ::stat(fmt::format("/proc/{}", pid).c_str(), &seen) == 0 && seen.st_uid == owner.uid)
+        owner.gid = seen.st_gid;
     return owner;
 }
 

@@ -1,4 +1,5 @@
-// PMIx_Publish, _Lookup and _Unpublish of this host's processes (publish_service.h): the session keeps the data.
+// PMIx_Publish, _Lookup and _Unpublish of this host's processes and tools (publish_service.h): the session keeps the
+// data.
 #pragma once
 
 #include "server-glue/publish/publish_service.h"
@@ -9,7 +10,9 @@ namespace pmixhost {
 
 class StepPublish final : public StepService, private PublishPort {
   public:
-    StepPublish(StepContext &context, SessionLink &session);
+    // Where a tool is; nothing of a process of the job.
+    using FindTool = std::function<std::optional<ToolPlace>(const Process &)>;
+    StepPublish(StepContext &context, SessionLink &session, FindTool find_tool);
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
@@ -19,11 +22,13 @@ class StepPublish final : public StepService, private PublishPort {
     void on_session_gone() override { publish_.on_session_gone(); }
 
   private:
-    Owner owner_of(Rank rank) override;
+    Owner owner_of(const Process &process) override;
+    std::optional<ToolPlace> tool(const Process &process) override { return find_tool_(process); }
     void not_found() override { context_.explain_not_found(); }
 
     StepContext &context_;
     SessionLink &session_;
+    FindTool find_tool_;
     PublishService publish_;
 };
 

@@ -27,8 +27,7 @@ void StepTools::take_asks(UpcallHandlers &handlers) {
     handlers.set_gate([this](std::type_index ask, const Process &caller) { return judge(ask, caller); });
 }
 
-// What is not here is for processes of a job alone: what a process publishes, say, goes with it, and the end of a tool
-// is not heard of.
+// What is not here is for processes of a job alone.
 pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
     if (!is_tool(caller))
         return PMIX_SUCCESS;
@@ -36,7 +35,8 @@ pmix_status_t StepTools::judge(std::type_index ask, const Process &caller) {
         {typeid(LookupAsk), policy::Action::observe},     {typeid(JobControlAsk), policy::Action::control},
         {typeid(AbortAsk), policy::Action::control},      {typeid(LogAsk), policy::Action::control},
         {typeid(AllocationAsk), policy::Action::control}, {typeid(SpawnAsk), policy::Action::spawn},
-        {typeid(PushAsk), policy::Action::input}};
+        {typeid(PushAsk), policy::Action::input},         {typeid(PublishAsk), policy::Action::control},
+        {typeid(UnpublishAsk), policy::Action::control}};
     for (const auto &[type, action] : of_tools) {
         if (type == ask)
             return may(caller, action) ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
@@ -123,6 +123,15 @@ void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connectio
 ToolOrigins::IsHere StepTools::connection_of(const Process &tool) const {
     auto named = named_.find({tool.nspace, tool.rank});
     return named == named_.end() ? nullptr : named->second;
+}
+
+std::optional<ToolPlace> StepTools::place_of(const Process &process) {
+    if (!is_tool(process))
+        return std::nullopt;
+    ToolOrigin origin = origins_.of(process);
+    auto is_here = connection_of(process);
+    return ToolPlace{origin.is_relayed() ? origin.from : context_.host_name(),
+                     is_here ? is_here : [this] { return how_many() > 0; }, origin.asker};
 }
 
 std::size_t StepTools::how_many() {

@@ -5,6 +5,7 @@
 
 #include "common/rendezvous/rendezvous_files.h"
 #include "server-glue/library/tool_visitor.h"
+#include "server-glue/publish/tool_place.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/tool_access/tool_ask.h"
 #include "server-glue/tool_access/tool_names.h"
@@ -43,6 +44,8 @@ class StepTools final : public StepService {
 
     // Whether that tool is still connected, to be asked at any time; null where nobody knows which connection it has.
     ToolOrigins::IsHere connection_of(const Process &tool) const;
+    // Where it is, of a tool; where nobody knows its connection, it is here as long as there is any tool.
+    std::optional<ToolPlace> place_of(const Process &process);
 
     // Of the tools that are here now, for what libpmix does without saying for whom: how many; may all of them do
     // this; the most that one of them has not taken of what libpmix has written to it, in bytes.

@@ -19,18 +19,26 @@ struct Session final : FakeSession {
         service.take_messages(messages);
     }
     static Bytes name(HostIndex host) { return "n" + std::to_string(host); }
-    void publishes(HostIndex host, const Bytes &key, std::uint8_t persistence = PMIX_PERSIST_INDEF) {
+    void publishes(HostIndex host, const Bytes &key, std::uint8_t persistence = PMIX_PERSIST_INDEF,
+                   const Bytes &tool = {}, std::uint32_t rank = 0) {
         wire::PublishRequest request;
         request.id = 9;
-        request.rank = host;
+        request.rank = tool.empty() ? host : rank;
+        request.tool = tool;
         request.host = name(host);
         request.range = PMIX_RANGE_SESSION;
         request.persistence = persistence;
         request.data.push_back({key, "value"});
         says(service, 1, host, request);
     }
-    void looks_up(std::uint64_t id, HostIndex host, const Bytes &key, std::int32_t wait, std::uint32_t timeout_ms = 0) {
+    bool finds(const Bytes &key) {
+        looks_up(77, 0, key, -1);
+        return answer(77, 2, 0) == PMIX_SUCCESS;
+    }
+    void looks_up(std::uint64_t id, HostIndex host, const Bytes &key, std::int32_t wait, std::uint32_t timeout_ms = 0,
+                  const Bytes &tool = {}) {
         wire::LookupRequest request;
+        request.tool = tool;
         request.id = id;
         request.host = name(host);
         request.range = PMIX_RANGE_SESSION;
@@ -114,6 +122,65 @@ void what_is_published_goes_with_its_publisher(void **) {
     assert_int_equal(session.answer(6, 2, 0), PMIX_SUCCESS);
 }
 
+void what_a_tool_publishes_is_its_own(void **) {
+    Session session;
+    session.publishes(0, "key", PMIX_PERSIST_SESSION, "tool");
+    session.looks_up(1, 0, "key", -1);
+    assert_string_equal(session.last<wire::DataReply>().found.at(0).nspace.c_str(), "tool");
+    wire::UnpublishRequest back;
+    back.range = PMIX_RANGE_UNDEF;
+    back.keys = {"key"};
+    session.says(session.service, 1, 0, back); // the process that has its rank
+    assert_int_equal(session.last<wire::DataReply>().status, PMIX_ERR_NOT_FOUND);
+    back.tool = "tool";
+    session.says(session.service, 2, 1, back); // by way of another step
+    assert_int_equal(session.last<wire::DataReply>().status, PMIX_SUCCESS);
+    assert_true(session.service.idle());
+}
+
+void it_goes_with_the_tool(void **) {
+    Session session;
+    session.publishes(0, "of a process", PMIX_PERSIST_PROC, "tool", 1);
+    session.publishes(0, "of the tool", PMIX_PERSIST_APP, "tool", 1);
+    session.publishes(0, "of its session", PMIX_PERSIST_SESSION, "tool", 1);
+    session.publishes(0, "of its fellow", PMIX_PERSIST_APP, "tool", 2);
+    session.publishes(1, "elsewhere", PMIX_PERSIST_PROC, "tool", 1);
+    session.says(session.service, 1, 0, wire::ToolEnded{"tool", 1});
+    assert_true(session.finds("of a process")); // another host has it still
+    session.says(session.service, 1, 1, wire::ToolEnded{"tool", 1});
+    assert_false(session.finds("of a process"));
+    assert_false(session.finds("elsewhere"));
+    assert_true(session.finds("of the tool")); // which is two
+    session.says(session.service, 1, 0, wire::ToolEnded{"tool", 2});
+    assert_false(session.finds("of the tool"));
+    assert_false(session.finds("of its fellow"));
+    assert_true(session.finds("of its session"));
+    session.says(session.service, 1, 0, wire::ToolEnded{"nobody", 2});
+    session.says(session.service, 1, 0, wire::ToolEnded{"tool", 1});
+    assert_true(session.finds("of its session"));
+}
+
+void it_goes_with_the_tools_host(void **) {
+    Session session;
+    session.publishes(0, "one", PMIX_PERSIST_PROC, "one");
+    session.publishes(1, "two", PMIX_PERSIST_APP, "two");
+    session.host_goes(session.service, 1, 0);
+    assert_false(session.finds("one"));
+    assert_true(session.finds("two"));
+    session.service.on_step_gone(session.now, 1, "a"); // that of the other one was not told
+    assert_false(session.finds("two"));
+}
+
+void what_a_tool_waited_for_is_forgotten(void **) {
+    Session session;
+    session.looks_up(5, 1, "key", 0, 0, "tool");
+    session.looks_up(6, 1, "key", 0);
+    session.says(session.service, 2, 1, wire::ToolEnded{"tool", 0});
+    session.publishes(0, "key");
+    assert_int_equal(session.sent.size(), 2);
+    assert_int_equal(wire::decode<wire::DataReply>(*session.sent[0].payload)->id, 6);
+}
+
 } // namespace
 
 int main() {
@@ -122,6 +189,10 @@ int main() {
         cmocka_unit_test(who_waits_has_a_time),
         cmocka_unit_test(askers_that_have_gone_are_forgotten),
         cmocka_unit_test(what_is_published_goes_with_its_publisher),
+        cmocka_unit_test(what_a_tool_publishes_is_its_own),
+        cmocka_unit_test(it_goes_with_the_tool),
+        cmocka_unit_test(it_goes_with_the_tools_host),
+        cmocka_unit_test(what_a_tool_waited_for_is_forgotten),
     };
     return cmocka_run_group_tests_name("session publish", tests, nullptr, nullptr);
 }

@@ -11,7 +11,9 @@
  *        global CODE      an event of global range
  *        signal NUMBER NS
  *        abort [NS]       PMIx_Abort of nobody in particular, or of rank 1 of NS
- *        publish KEY
+ *        publish KEY UNTIL    the text "a tool's": UNTIL is process, application, session or read
+ *        unpublish KEY
+ *        find KEY         "found TEXT of NS RANK"
  *        spawn PROGRAM    one process: "spawned NS"
  *        hear aborted, hear terminated, hear lost (the connection with the server)
  *                         "listens", then waits for one such event: "heard STATUS of NS RANK"
@@ -89,10 +91,31 @@ static pmix_status_t send_signal(int number, const char *nspace) {
     return PMIx_Job_control(&all, 1, &info, 1, NULL, NULL);
 }
 
-static pmix_status_t publish(const char *key) {
-    pmix_info_t info;
-    PMIX_INFO_LOAD(&info, key, "a tool's", PMIX_STRING);
-    return PMIx_Publish(&info, 1);
+static pmix_status_t publish(const char *key, const char *until) {
+    pmix_info_t info[2];
+    pmix_persistence_t persistence = !strcmp(until, "process")       ? PMIX_PERSIST_PROC
+                                     : !strcmp(until, "application") ? PMIX_PERSIST_APP
+                                     : !strcmp(until, "read")        ? PMIX_PERSIST_FIRST_READ
+                                                                     : PMIX_PERSIST_SESSION;
+    PMIX_INFO_LOAD(&info[0], key, "a tool's", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &persistence, PMIX_PERSIST);
+    return PMIx_Publish(info, 2);
+}
+
+static pmix_status_t unpublish(char *key) {
+    char *keys[] = {key, NULL};
+    return PMIx_Unpublish(keys, NULL, 0);
+}
+
+static pmix_status_t find(const char *key) {
+    pmix_pdata_t data;
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, key);
+    pmix_status_t rc = PMIx_Lookup(&data, 1, NULL, 0);
+    if (rc == PMIX_SUCCESS)
+        say("found %s of %s %u", data.value.type == PMIX_STRING ? data.value.data.string : "no text", data.proc.nspace,
+            data.proc.rank);
+    return rc;
 }
 
 static pmix_status_t spawn(char *program) {
@@ -191,8 +214,13 @@ int main(int argc, char **argv) {
             pmix_proc_t second = process(word[1] ? word[1] : "", 1);
             did(what, PMIx_Abort(1, "a tool's", word[1] ? &second : NULL, word[1] ? 1 : 0));
             word += word[1] ? 1 : 0;
-        } else if (!strcmp(what, "publish") && word[1]) {
-            did(what, publish(*++word));
+        } else if (!strcmp(what, "publish") && word[1] && word[2]) {
+            word += 2;
+            did(what, publish(word[-1], *word));
+        } else if (!strcmp(what, "unpublish") && word[1]) {
+            did(what, unpublish(*++word));
+        } else if (!strcmp(what, "find") && word[1]) {
+            did(what, find(*++word));
         } else if (!strcmp(what, "spawn") && word[1]) {
             did(what, spawn(*++word));
         } else if (!strcmp(what, "hear") && word[1]) {

@@ -144,7 +144,25 @@ tool nspace "$nspace" notify 7201 "$nspace" >/dev/null
 ok "another event follows" until_true 10 eval '(($(grep -c "^heard . 7201" "$out") == 8))'
 like "on its own host the library tells" "$(cat "$out")" 'heard [01] JOB_END'
 unlike "it cannot tell the other hosts that the job has ended" "$(cat "$out")" 'heard [23] JOB_END'
-like "it publishes nothing" "$(tool nspace "$nspace" publish test.key)" '^publish: PMIX_ERR_NOT_SUPPORTED'
+like "it publishes" "$(tool nspace "$nspace" name mytool 3 publish test.key process find test.key)" \
+    "^publish: PMIX_SUCCESS.*found a tool's of mytool 3"
+finds_nothing() { [[ $(tool nspace "$nspace" find "$1") == *"find: PMIX_ERR_NOT_FOUND"* ]]; } # KEY
+ok "what it publishes for as long as it is there goes with it" until_true 10 finds_nothing test.key
+tool nspace "$nspace" publish test.key application hold "$CLIENT_DIR/never" >"$test_dir/published" &
+publisher=$!
+ok "one holds what it has published" until_true 20 grep -q '^held' "$test_dir/published"
+like "where others find it" "$(tool nspace "$nspace" find test.key)" "^found a tool's of $nspace\\.tool\\.0\\.[0-9]+ 0"
+like "and it alone publishes it" "$(tool nspace "$nspace" publish test.key session)" '^publish: PMIX_ERR_DUPLICATE_KEY'
+there pkill -KILL -x -f "$clients/tool nspace $nspace publish test.key application hold $CLIENT_DIR/never"
+wait "$publisher"
+ok "it goes with one that is killed" until_true 10 finds_nothing test.key
+like "what is for the session stays" "$(tool nspace "$nspace" name mytool 3 publish test.key session; tool nspace "$nspace" find test.key)" \
+    "found a tool's of mytool 3"
+like "is not another one's to take back" "$(tool nspace "$nspace" name mytool 4 unpublish test.key)" '^unpublish: PMIX_ERR_NOT_FOUND'
+like "but its own, when it comes again" "$(tool nspace "$nspace" name mytool 3 unpublish test.key find test.key)" \
+    '^unpublish: PMIX_SUCCESS.*find: PMIX_ERR_NOT_FOUND'
+like "what is for the first one who reads is read once" \
+    "$(tool nspace "$nspace" publish test.key read find test.key find test.key)" "^publish: PMIX_SUCCESS.*found a tool's.*find: PMIX_ERR_NOT_FOUND"
 tool nspace "$nspace" abort >/dev/null
 is "a tool that aborts nobody in particular ends nothing" "$(tool nspace "$nspace" table "$nspace" | grep -c ^process)" 4
 spawned=$(tool nspace "$nspace" spawn /bin/true)

@@ -45,6 +45,10 @@ is "pmixhost ps lists the processes" "$(awk -v job="$nspace" 'NR > 1 && $1 == jo
 at_login "$pmixhost" signal -s USR1 "$job"
 ok "pmixhost signal reaches them" until_true 10 said signalled 2
 like "a tool may spawn" "$(through_desk spawn /bin/true)" '^spawned slurm'
+like "and publish" "$(through_desk publish test.key process find test.key)" "^publish: PMIX_SUCCESS.*found a tool's of $nspace\\.tool\\.0\\.[0-9]+ 0"
+on_job_host() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$clients/tool" nspace "$nspace" "$@" 2>&1; }
+gone_there() { [[ $(on_job_host find "$1") == *"find: PMIX_ERR_NOT_FOUND"* ]]; } # KEY
+ok "which goes with it" until_true 10 gone_there test.key
 big=$(at_login "$pmixhost" with "$job" -- sh -c '
     for i in 1 2 3 4 5 6 7 8; do "$0" who namespaces >"$1.$i" 2>&1 & done; wait; cat "$1".*' "$clients/tool" "$test_dir/several")
 is "eight tools at once are served by one desk" "$(grep -c "^namespace $nspace" <<<"$big")" 8
@@ -85,6 +89,7 @@ like "a job that has ended is not reached" "$(through_desk who)" 'none was reach
 under "looking alone" 'policy = ["allow observe by anyone to jobs of themselves from 10.99.0.0/16"]'
 like "a tool on the login host may look" "$(through_desk namespaces)" "^namespace $nspace"
 like "but signal nobody" "$(through_desk signal 10 "$nspace")" '^signal: PMIX_ERR_NO_PERMISSIONS'
+like "nor publish" "$(through_desk publish test.key session)" '^publish: PMIX_ERR_NO_PERMISSIONS'
 like "nor spawn" "$(through_desk spawn /bin/true)" '^spawn: PMIX_ERR_NO_PERMISSIONS'
 like "while one on the job's host may" \
     "$("${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$clients/tool" nspace "$nspace" signal 10 "$nspace" 2>&1)" \

@@ -40,6 +40,9 @@ like "as policy explain says" \
     '^allowed: pmixuser2 .* from this host, as 10\.99\..*the gate.*code 0'
 like "with any tool" "$(visitor "$pmixhost" with "$job.0" -- "$clients/tool" who table "$nspace")" \
     "^tool $nspace\\.tool\\..*process 0 "
+like "which publishes for its processes" \
+    "$(visitor "$pmixhost" with "$job.0" -- "$clients/tool" publish test.key session find test.key unpublish test.key)" \
+    "^publish: PMIX_SUCCESS.*found a tool's of $nspace\\.tool\\..*unpublish: PMIX_SUCCESS"
 like "the job's log has who looked, and by which rule" "$(cat "$log")" \
     "tools: allowed: uid 60002, from 10\\.99\\.[0-9.]+: observe of job [0-9.]+ of uid 60001, by .*allow everything by pmixuser2"
 visitor "$pmixhost" output -l "$job" >"$test_dir/reads" &
