@@ -27,8 +27,8 @@ void each_command_takes_its_action(void **) {
             fail_msg("%s", command);
     }
     assert_int_equal(actions, policy::by_commands); // as it is explained
-    for (const char *command : {"", "with", "attach", "debug", "spawn", "run", "stacks", "lookup", "config", "policy",
-                                "PS", "ps ", "--help", "/bin/sh", "../pmixhost"}) {
+    for (const char *command : {"", "with", "attach", "debug", "spawn", "run", "stacks", "lookup", "publish",
+                                "unpublish", "config", "policy", "PS", "ps ", "--help", "/bin/sh", "../pmixhost"}) {
         auto found = action_of({command, {}});
         if (found || found.failure().kind != ErrorKind::unsupported || check_run({command, {}}).ok())
             fail_msg("'%s'", command);

@@ -20,6 +20,8 @@ std::span<const Command> commands() {
         {"spawn", spawn_command, "start a program in a running allocation"},
         {"get", get_command, "show what a process of a job has posted"},
         {"lookup", lookup_command, "show what has been published"},
+        {"publish", publish_command, "publish a text for the processes of a job"},
+        {"unpublish", unpublish_command, "take it back"},
         {"servers", servers_command, "list the PMIx servers on this host that your tools can reach"},
         {"with", with_command, "run a PMIx tool so that it finds a certain job"},
         {"doctor", doctor_command, "look for what is wrong with this host, or a job's hosts, and say how it is cured"},

@@ -39,6 +39,8 @@ int output_command(const Words &words);
 int attach_command(const Words &words);
 int get_command(const Words &words);
 int lookup_command(const Words &words);
+int publish_command(const Words &words);
+int unpublish_command(const Words &words);
 int spawn_command(const Words &words);
 int servers_command(const Words &words);
 int stacks_command(const Words &words); // see exit_some

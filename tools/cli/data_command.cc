@@ -1,5 +1,6 @@
-// `pmixhost get` and `lookup`: what a process of a job has posted, and what has been published in its session. There is
-// no `publish`: what is published belongs to a process and goes with it (contrib/doc/decisions/tools.md).
+// `pmixhost get`, `lookup`, `publish` and `unpublish`: what a process of a job has posted, and what has been published
+// in its session, also by these commands. What is published belongs to the process that has published it, and only that
+// one can take it back; so the two commands come as one and the same tool, which is called by the key.
 #include "tools/cli/parse.h"
 #include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
@@ -11,6 +12,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 
 namespace pmixhost {
@@ -70,9 +72,61 @@ std::string look_up(const std::string &name, int seconds, bool wait) {
     return value_text(data.value);
 }
 
-// Asks, and writes the answer as it is.
+std::string publish(const std::string &name, const std::string &text, int seconds) {
+    pmix_info_t info[3];
+    pmix_persistence_t persistence = PMIX_PERSIST_SESSION; // beyond this command
+    PMIX_INFO_LOAD(&info[0], name.c_str(), text.c_str(), PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &persistence, PMIX_PERSIST);
+    PMIX_INFO_LOAD(&info[2], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    pmix_status_t status = PMIx_Publish(info, std::size(info));
+    if (status == PMIX_ERR_DUPLICATE_KEY)
+        return "!it is published already; next: `pmixhost lookup` shows what is there, and `pmixhost unpublish` takes "
+               "back what the command has published";
+    if (status == PMIX_ERR_NO_PERMISSIONS)
+        return "!the rules for tools refuse it; next: `pmixhost policy explain --action control` shows which one does";
+    if (status == PMIX_ERR_OUT_OF_RESOURCE)
+        return "!there is no room for it; next: publish.max_bytes says how much the jobs of an allocation may publish";
+    return status == PMIX_SUCCESS ? std::string() : fmt::format("!PMIx_Publish: {}", PMIx_Error_string(status));
+}
+
+std::string unpublish(const std::string &name, int seconds) {
+    pmix_info_t timeout;
+    PMIX_INFO_LOAD(&timeout, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    char *keys[] = {const_cast<char *>(name.c_str()), nullptr};
+    pmix_status_t status = PMIx_Unpublish(keys, &timeout, 1);
+    if (status == PMIX_ERR_NOT_FOUND)
+        return "!`pmixhost publish` has not published it, or it is gone; next: what a process has published, that "
+               "process takes back";
+    if (status == PMIX_ERR_NO_PERMISSIONS)
+        return "!the rules for tools refuse it; next: `pmixhost policy explain --action control` shows which one does";
+    return status == PMIX_SUCCESS ? std::string() : fmt::format("!PMIx_Unpublish: {}", PMIx_Error_string(status));
+}
+
+// A key of PMIx' own is no name of data: the library and the host take it for an attribute.
+bool may_be_published(const std::string &key) {
+    return may_be_key(key) && !key.starts_with("pmix.");
+}
+
+int refuse_key(const char *command, const std::string &key) {
+    return refuse_data(command, exit_usage,
+                       key.starts_with("pmix.")
+                           ? fmt::format("KEY is '{}'; allowed: none that begins with 'pmix.'", printable(key, 100))
+                           : fmt::format("KEY has {} characters; allowed: 1 to {}", key.size(), PMIX_MAX_KEYLEN));
+}
+
+// Two commands of one name that are there at once would not both be let in: with the key in it that is those that
+// cannot both succeed. A name is short, a key need not be.
+std::string publisher_of(std::string_view key) {
+    std::uint64_t digest = 0xcbf29ce484222325; // FNV-1a: the same in each build
+    for (unsigned char byte : key)
+        digest = (digest ^ byte) * 0x100000001b3;
+    return fmt::format("pmixhost.publish.{:016x}", digest);
+}
+
+// Asks, and writes the answer as it is. `as`: see as_tool(); such an answer is silent.
 int answer_with(const char *name, const std::string &job, unsigned seconds,
-                const std::function<std::string(const ListedServer &)> &ask, const AskedRun *run = nullptr) {
+                const std::function<std::string(const ListedServer &)> &ask, const AskedRun *run = nullptr,
+                const std::string &as = {}) {
     std::optional<ProgressLine> progress("waiting for job " + printable(job));
     auto found = find_server(job, std::chrono::seconds(seconds + 5), run);
     if (found && found->is_run()) {
@@ -83,11 +137,13 @@ int answer_with(const char *name, const std::string &job, unsigned seconds,
         return refuse_data(name, exit_failure, found.failure().text);
     const ListedServer *server = &found->server;
     // libpmix' own limit is the first to come.
-    auto answer = as_tool(*server, std::chrono::seconds(seconds + 5), [&] { return ask(*server); });
+    auto answer = as_tool(
+        *server, std::chrono::seconds(seconds + 5), [&] { return ask(*server); }, as);
     if (!answer)
         return refuse_data(name, exit_failure,
                            fmt::format("job {}: {}", printable(server->job), printable(answer.failure().text, 300)));
-    fmt::print("{}\n", *answer);
+    if (as.empty())
+        fmt::print("{}\n", *answer);
     return exit_ok;
 }
 
@@ -135,6 +191,41 @@ int lookup_command(const Words &words) {
                            fmt::format("KEY has {} characters; allowed: 1 to {}", key.size(), PMIX_MAX_KEYLEN));
     return answer_with("lookup", job, patience,
                        [&](const ListedServer &) { return look_up(key, static_cast<int>(patience), wait); });
+}
+
+int publish_command(const Words &words) {
+    CLI::App parser("Publishes a text where the processes of a job and its allocation find it (PMIx_Lookup, "
+                    "MPI_Lookup_name).",
+                    "pmixhost publish");
+    std::string job, key, text;
+    unsigned patience = 10;
+    parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
+    parser.add_option("KEY", key, "The key")->required();
+    parser.add_option("VALUE", text, "The text, such as the name of a port")->required();
+    parser.add_option("--timeout", patience, "Seconds to wait for the answer [10]")->check(CLI::Range(1u, 3600u));
+    if (auto over = parse(parser, words))
+        return *over;
+    if (!may_be_published(key))
+        return refuse_key("publish", key);
+    return answer_with(
+        "publish", job, patience, [&](const ListedServer &) { return publish(key, text, static_cast<int>(patience)); },
+        nullptr, publisher_of(key));
+}
+
+int unpublish_command(const Words &words) {
+    CLI::App parser("Takes back what `pmixhost publish` has published.", "pmixhost unpublish");
+    std::string job, key;
+    unsigned patience = 10;
+    parser.add_option("JOB", job, "JOB[.STEP] or a namespace, as `pmixhost servers` lists them")->required();
+    parser.add_option("KEY", key, "The key")->required();
+    parser.add_option("--timeout", patience, "Seconds to wait for the answer [10]")->check(CLI::Range(1u, 3600u));
+    if (auto over = parse(parser, words))
+        return *over;
+    if (!may_be_published(key))
+        return refuse_key("unpublish", key);
+    return answer_with(
+        "unpublish", job, patience, [&](const ListedServer &) { return unpublish(key, static_cast<int>(patience)); },
+        nullptr, publisher_of(key));
 }
 
 } // namespace pmixhost

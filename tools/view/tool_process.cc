@@ -28,7 +28,7 @@ namespace {
 constexpr char end_mark = '\x04';              // without it the asking process came to grief
 constexpr std::size_t max_answer = 256u << 20; // a table of a million processes has some 100 MiB
 
-std::string answer_of(const std::string &file, const std::function<std::string()> &ask) {
+std::string answer_of(const std::string &file, const std::function<std::string()> &ask, const std::string &own_name) {
     std::vector<std::string> others;
     for (char **variable = environ; *variable; ++variable) {
         std::string name(*variable, std::strcspn(*variable, "="));
@@ -38,9 +38,12 @@ std::string answer_of(const std::string &file, const std::function<std::string()
     for (const auto &name : others)
         ::unsetenv(name.c_str());
     pmix_proc_t self;
-    pmix_info_t attach;
-    PMIX_INFO_LOAD(&attach, PMIX_TOOL_ATTACHMENT_FILE, file.c_str(), PMIX_STRING);
-    if (pmix_status_t status = PMIx_tool_init(&self, &attach, 1); status != PMIX_SUCCESS)
+    pmix_info_t directives[3];
+    pmix_rank_t rank = 0;
+    PMIX_INFO_LOAD(&directives[0], PMIX_TOOL_ATTACHMENT_FILE, file.c_str(), PMIX_STRING);
+    PMIX_INFO_LOAD(&directives[1], PMIX_TOOL_NSPACE, own_name.c_str(), PMIX_STRING);
+    PMIX_INFO_LOAD(&directives[2], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
+    if (pmix_status_t status = PMIx_tool_init(&self, directives, own_name.empty() ? 1 : 3); status != PMIX_SUCCESS)
         return fmt::format("!PMIx_tool_init: {}", PMIx_Error_string(status));
     return ask();
 }
@@ -62,9 +65,10 @@ void be_quiet() {
 }
 
 // In the asking process; never returns. Its end is enough for the server: finalizing may wait, too.
-[[noreturn]] void ask_and_end(int to, const std::string &file, const std::function<std::string()> &ask) {
+[[noreturn]] void ask_and_end(int to, const std::string &file, const std::function<std::string()> &ask,
+                              const std::string &own_name) {
     be_quiet();
-    write_answer(to, answer_of(file, ask) + end_mark);
+    write_answer(to, answer_of(file, ask, own_name) + end_mark);
     ::_exit(0);
 }
 
@@ -95,7 +99,8 @@ struct Asking {
     bool whole = false, over = false;
 };
 
-Result<Asking> begin_asking(std::size_t index, const ListedServer &server, const AskServer &ask) {
+Result<Asking> begin_asking(std::size_t index, const ListedServer &server, const AskServer &ask,
+                            const std::string &own_name) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return system_error("cannot make a pipe", errno);
@@ -105,7 +110,8 @@ Result<Asking> begin_asking(std::size_t index, const ListedServer &server, const
         return pid.failure();
     if (*pid == 0) {
         from.reset();
-        ask_and_end(to.get(), server.file, [&] { return ask(server); });
+        ask_and_end(
+            to.get(), server.file, [&] { return ask(server); }, own_name);
     }
     return Asking{index, *pid, std::move(from), {}, {}, false, false};
 }
@@ -161,12 +167,13 @@ Result<std::string> end_asking(Asking one, std::chrono::seconds patience) {
 } // namespace
 
 std::vector<Result<std::string>> as_tool_of_each(const std::vector<ListedServer> &servers,
-                                                 std::chrono::seconds patience, const AskServer &ask) {
+                                                 std::chrono::seconds patience, const AskServer &ask,
+                                                 const std::string &name) {
     std::vector<Result<std::string>> answers(servers.size(), std::string());
     std::vector<Asking> asked;
     for (std::size_t next = 0; next < servers.size() || !asked.empty();) {
         while (next < servers.size() && asked.size() < most_asked_at_once) {
-            auto one = begin_asking(next, servers[next], ask);
+            auto one = begin_asking(next, servers[next], ask, name);
             if (one) {
                 one->deadline = std::chrono::steady_clock::now() + patience;
                 asked.push_back(std::move(*one));
@@ -188,8 +195,9 @@ std::vector<Result<std::string>> as_tool_of_each(const std::vector<ListedServer>
 }
 
 Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds patience,
-                            const std::function<std::string()> &ask) {
-    return std::move(as_tool_of_each({server}, patience, [&ask](const ListedServer &) { return ask(); })[0]);
+                            const std::function<std::string()> &ask, const std::string &name) {
+    return std::move(as_tool_of_each(
+        {server}, patience, [&ask](const ListedServer &) { return ask(); }, name)[0]);
 }
 
 Result<ListeningTool> ListeningTool::start(const ListedServer &server,
@@ -204,7 +212,7 @@ Result<ListeningTool> ListeningTool::start(const ListedServer &server,
     if (*pid == 0) {
         from.reset();
         be_quiet();
-        std::string last = answer_of(server.file, [&] { return listen(to.get()); });
+        std::string last = answer_of(server.file, [&] { return listen(to.get()); }, {});
         write_answer(to.get(), last.empty() ? last : last + '\n');
         ::_exit(0);
     }

@@ -18,15 +18,17 @@ bool leads_tools_elsewhere(std::string_view variable);
 // Connects to the server, calls `ask` and gives what it returned. `ask` must not touch what this process has open.
 // Blocks for `patience` at most. Fails (timeout; system, with what libpmix said of the connection, with the text behind
 // the exclamation mark when what `ask` returned begins with one, and when the asking process did not live to answer).
+// `name`: the tool's namespace, of which it is rank 0; empty: the server gives it a name.
 Result<std::string> as_tool(const ListedServer &server, std::chrono::seconds patience,
-                            const std::function<std::string()> &ask);
+                            const std::function<std::string()> &ask, const std::string &name = {});
 
 // The same of several servers at once, `most_asked_at_once` at a time; the answers are in their order. `patience` is
 // for each of them.
 using AskServer = std::function<std::string(const ListedServer &server)>;
 constexpr std::size_t most_asked_at_once = 8;
 std::vector<Result<std::string>> as_tool_of_each(const std::vector<ListedServer> &servers,
-                                                 std::chrono::seconds patience, const AskServer &ask);
+                                                 std::chrono::seconds patience, const AskServer &ask,
+                                                 const std::string &name = {});
 
 // How long a ListeningTool may take until it listens.
 constexpr auto tool_connects_in = std::chrono::seconds(30);

@@ -4,6 +4,7 @@
  *   mpi_connect accept | connect
  *   mpi_connect port                  accepts three times at one port, which it prints as "port NAME"
  *   mpi_connect to NAME               connects to that port three times
+ *   mpi_connect lookup NAME           prints "found PORT", what is published under that name
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -46,6 +47,12 @@ int main(int argc, char **argv) {
     alarm(120);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (argc > 2 && !strcmp(argv[1], "lookup")) {
+        MPI_Lookup_name(argv[2], MPI_INFO_NULL, port);
+        printf("found %s\n", port);
+        MPI_Finalize();
+        return 0;
+    }
     int own_port = argc > 1 && !strcmp(argv[1], "port"), to = argc > 2 && !strcmp(argv[1], "to");
     if (own_port && rank == 0) {
         MPI_Open_port(MPI_INFO_NULL, port);

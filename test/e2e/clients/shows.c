@@ -1,6 +1,7 @@
 /* A job that the commands of `pmixhost` look at. Each rank posts "shows.posted", "of RANK" and the bytes 00 ff in
  * "shows.bytes"; rank 0 publishes "shows.published". Prints "there RANK", and ends when FILE exists; before that,
- * rank 0 notifies 7302 and 7301 to everybody when FILE.notify exists.
+ * rank 0 notifies 7302 and 7301 to everybody when FILE.notify exists, and rank 3 looks "shows.port" up when FILE.lookup
+ * does: "found TEXT".
  * usage: shows FILE */
 #include "client.h"
 
@@ -41,6 +42,16 @@ int main(int argc, char **argv) {
             if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
                 fail("PMIx_Notify_event: %s", status_name(rc));
         }
+    }
+    if (me.rank == 3) {
+        char lookup[4096];
+        snprintf(lookup, sizeof lookup, "%s.lookup", argv[1]);
+        await_file(lookup);
+        pmix_pdata_t data;
+        PMIX_PDATA_CONSTRUCT(&data);
+        PMIX_LOAD_KEY(data.key, "shows.port");
+        must(PMIx_Lookup(&data, 1, NULL, 0));
+        say("found %s", data.value.type == PMIX_STRING ? data.value.data.string : "no text");
     }
     await_file(argv[1]);
     pass();

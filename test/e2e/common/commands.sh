@@ -1,5 +1,5 @@
 #!/bin/bash
-# The commands with which a user looks at a running job: ps, events, get, lookup, spawn, servers, with, completion.
+# The commands with which a user looks at a running job: ps, events, get, lookup, publish, spawn, servers, with, completion.
 . "$(dirname "${BASH_SOURCE[0]}")/words.sh"
 
 out=$test_dir/shows go=$test_dir/go
@@ -70,8 +70,36 @@ ask lookup shows.published
 is "what is published is found" "$status $output" "0 a word"
 ask lookup --job "$nspace" --timeout 5 no.such.key
 like "what is not is said to be so" "$status $output" "^1 pmixhost: error: job $nspace: nobody has published it; next: --wait"
-ask publish a=b
-like "a tool publishes nothing" "$status $output" "^2 pmixhost: error: there is no command 'publish'; allowed: "
+
+# ------------------------------------------------------------------------------------- what a user gives it
+
+ask publish "$nspace" shows.port "a port"
+is "a text is published" "$status $output" "0 "
+ask lookup shows.port
+is "and is there when the command has ended" "$status $output" "0 a port"
+touch "$go.lookup"
+ok "a process of the job finds it" until_true 20 said 'found a port$' 1
+ask publish "$nspace" shows.port another
+like "once" "$status $output" "^1 pmixhost: error: job $nspace: it is published already; next: "
+ask unpublish "$nspace" shows.published
+like "what a process has published it keeps" "$status $output" "^1 pmixhost: error: job $nspace: .pmixhost publish. has not published it"
+ask unpublish "$nspace" shows.port
+is "it is taken back" "$status $output" "0 "
+ask lookup shows.port
+like "and is there no more" "$status $output" "^1 pmixhost: error: job $nspace: nobody has published it; next: "
+ask unpublish "$nspace" shows.port
+like "which is said" "$status $output" "^1 pmixhost: error: job $nspace: .pmixhost publish. has not published it"
+ask publish "$nspace" pmix.port "a port"
+like "a key of PMIx' own is none" "$status $output" "^2 pmixhost: error: KEY is 'pmix.port'; allowed: "
+ask publish "$nspace" shows.port
+like "a text is needed" "$status $output" "^2 pmixhost: error: VALUE is required"
+ask publish 999999 shows.port "a port"
+like "and a job" "$status $output" '^1 pmixhost: error: no PMIx server of job 999999 is on this host, and none was reached elsewhere: '
+if [[ $backend == slurm && -x $clients/mpi_connect ]]; then
+    ask publish "$nspace" a.service "a port for MPI"
+    is "a program of the allocation finds it by MPI_Lookup_name" "$(asks srun "$mpi" --overlap --jobid="$(cut -d. -f2 <<<"$nspace")" -N1 -n1 \
+        "$clients/mpi_connect" lookup a.service 2>&1)" "found a port for MPI"
+fi
 
 # -------------------------------------------------------------------------------------------- what happens
 

@@ -49,6 +49,10 @@ like "and publish" "$(through_desk publish test.key process find test.key)" "^pu
 on_job_host() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$clients/tool" nspace "$nspace" "$@" 2>&1; }
 gone_there() { [[ $(on_job_host find "$1") == *"find: PMIX_ERR_NOT_FOUND"* ]]; } # KEY
 ok "which goes with it" until_true 10 gone_there test.key
+at_login "$pmixhost" publish "$job" test.key 'a port'
+like "pmixhost publish gives the job a text" "$(on_job_host find test.key)" '^found a port of pmixhost\.publish\.'
+at_login "$pmixhost" unpublish "$job" test.key
+ok "and pmixhost unpublish takes it back" gone_there test.key
 big=$(at_login "$pmixhost" with "$job" -- sh -c '
     for i in 1 2 3 4 5 6 7 8; do "$0" who namespaces >"$1.$i" 2>&1 & done; wait; cat "$1".*' "$clients/tool" "$test_dir/several")
 is "eight tools at once are served by one desk" "$(grep -c "^namespace $nspace" <<<"$big")" 8
@@ -90,6 +94,8 @@ under "looking alone" 'policy = ["allow observe by anyone to jobs of themselves 
 like "a tool on the login host may look" "$(through_desk namespaces)" "^namespace $nspace"
 like "but signal nobody" "$(through_desk signal 10 "$nspace")" '^signal: PMIX_ERR_NO_PERMISSIONS'
 like "nor publish" "$(through_desk publish test.key session)" '^publish: PMIX_ERR_NO_PERMISSIONS'
+like "which the command says" "$(at_login "$pmixhost" publish "$job" test.key 'a port')" \
+    "^pmixhost: error: job $nspace: the rules for tools refuse it; next: .pmixhost policy explain --action control"
 like "nor spawn" "$(through_desk spawn /bin/true)" '^spawn: PMIX_ERR_NO_PERMISSIONS'
 like "while one on the job's host may" \
     "$("${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$clients/tool" nspace "$nspace" signal 10 "$nspace" 2>&1)" \
