@@ -26,6 +26,7 @@ struct QueryAsk {
         std::string functions;                                // of which functions, joined by commas; empty: of all
         std::optional<std::chrono::seconds> timeout;
         std::vector<std::string> required; // those that must be obeyed
+        std::string malformed;             // one whose value is of a wrong type; empty: none
     };
     std::vector<Query> queries;
     ListReply reply;

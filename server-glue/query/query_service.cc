@@ -39,6 +39,9 @@ void QueryService::query(TimePoint now, QueryAsk ask) {
             std::string part = known && !query.asks_qualifiers ? known->part_of_table(query) : std::string();
             if (!known)
                 refuse(id, place++, PMIX_ERR_NOT_SUPPORTED, "no such key is answered here");
+            else if (!query.malformed.empty())
+                refuse(id, place++, PMIX_ERR_BAD_PARAM,
+                       fmt::format("the value of the qualifier {} is of a wrong type", printable(query.malformed)));
             else if (!part.empty() && !parts.insert(std::move(part)).second)
                 refuse(id, place++, PMIX_ERR_BAD_PARAM, "this table was asked for already in the same call");
             else

@@ -97,7 +97,7 @@ pmix_status_t on_query(pmix_proc_t *, pmix_query_t *queries, std::size_t count, 
             std::optional<Rank> rank;
             for (std::size_t q = 0; queries[i].qualifiers && q < queries[i].nqual; ++q) {
                 if (!read_qualifier(queries[i].qualifiers[q], query, rank))
-                    return PMIX_ERR_BAD_PARAM;
+                    query.malformed = key_of(queries[i].qualifiers[q]);
             }
             if (rank)
                 query.processes.push_back({query.nspace, *rank});

@@ -194,6 +194,13 @@ void each_key_has_a_status_of_its_own(void **) {
     world.ask({world.one({PMIX_QUERY_NUM_PSETS, "my.own"})});
     assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
     assert_int_equal(world.found->size(), 1);
+    auto malformed = world.one({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_NUM_GROUPS});
+    malformed.malformed = PMIX_HOSTNAME;
+    assert_int_equal(world.status_of(malformed), PMIX_ERR_BAD_PARAM);
+    world.ask({malformed, world.one({PMIX_QUERY_NUM_PSETS})}); // no other query's
+    assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
+    assert_int_equal(world.found->size(), 1);
+    assert_non_null(std::strstr(world.log.c_str(), PMIX_HOSTNAME));
     auto required = world.one({PMIX_QUERY_NUM_PSETS});
     required.required = {"my.qualifier"};
     assert_int_equal(world.status_of(required), PMIX_ERR_NOT_SUPPORTED);

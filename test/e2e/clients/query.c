@@ -176,6 +176,30 @@ static void see_the_end(void) {
     _exit(0);
 }
 
+/* A value of a wrong type spoils the keys of its own query alone. */
+static void one_malformed(void) {
+    pmix_query_t two[2];
+    bool yes = true;
+    int seven = 7;
+    for (int i = 0; i < 2; i++) {
+        pmix_status_t rc;
+        PMIX_QUERY_CONSTRUCT(&two[i]);
+        PMIX_ARGV_APPEND(rc, two[i].keys, i ? PMIX_QUERY_NUM_GROUPS : PMIX_QUERY_NUM_PSETS);
+        must(rc);
+        PMIX_QUERY_QUALIFIERS_CREATE(&two[i], 2);
+        PMIX_INFO_LOAD(&two[i].qualifiers[0], PMIX_QUERY_REFRESH_CACHE, &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&two[i].qualifiers[1], PMIX_HOSTNAME, i ? (void *)&seven : (void *)"a host",
+                       i ? PMIX_INT : PMIX_STRING);
+    }
+    pmix_info_t *found = NULL;
+    size_t count = 0;
+    pmix_status_t rc = PMIx_Query_info(two, 2, &found, &count);
+    if (rc != PMIX_ERR_PARTIAL_SUCCESS)
+        fail("one of two queries with a number as PMIX_HOSTNAME: %s", status_name(rc));
+    if (PMIX_VERSION_MAJOR >= 5 && count != 1)
+        fail("%zu results of one good query", count);
+}
+
 static void mixed(void) {
     const char *both[] = {PMIX_QUERY_NUM_PSETS, "my.own.key", NULL};
     const char *good[] = {PMIX_QUERY_NUM_PSETS, PMIX_QUERY_NAMESPACES, NULL};
@@ -197,6 +221,7 @@ static void mixed(void) {
     rc = ask(sum, &strange, 1);
     if (rc != PMIX_ERR_NOT_SUPPORTED)
         fail("a required qualifier that nobody knows: %s", status_name(rc));
+    one_malformed();
 }
 
 static void ask_the_rm(uint32_t limit, const char *job) {

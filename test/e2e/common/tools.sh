@@ -135,6 +135,7 @@ table=$(tool nspace "$nspace" table "$nspace")
 is "it gets the table of all processes" "$(grep -c '^process' <<<"$table")" 4
 pids=$(tasks_there | sort -n | tr '\n' ' ')
 is "with their hosts and numbers" "$(awk '$3 == "'"$name"'" {print $4}' <<<"$table" | sort -n | tr '\n' ' ')" "$pids"
+like "of two keys a tool gets the one that is known" "$(tool nspace "$nspace" two)" 'two: PMIX_ERR_PARTIAL_SUCCESS'
 like "it signals all processes" "$(tool nspace "$nspace" signal 10 "$nspace")" '^signal: PMIX_(SUCCESS|OPERATION_SUCCEEDED)'
 ok "on every host" until_true 10 said signalled 10
 like "what it notifies" "$(tool nspace "$nspace" notify 7201 "$nspace")" '^notify: PMIX_'

@@ -39,6 +39,7 @@ end_job
 under "a rule for the login host" 'policy = ["allow everything by anyone to jobs of themselves from 10.99.0.0/16"]'
 like "a tool there finds the job with pmixhost with" "$(through_desk who namespaces)" "^tool $nspace\\.tool\\.0\\.[0-9]+ 0"
 like "and its server" "$(through_desk namespaces)" "^namespace $nspace"
+like "of two keys it gets the one that is known" "$(through_desk two)" 'two: PMIX_ERR_PARTIAL_SUCCESS'
 like "by the namespace too" "$(at_login "$pmixhost" with "$nspace" -- "$clients/tool" nspace "$nspace" who)" "^tool $nspace"
 ps=$(at_login "$pmixhost" ps "$job.0")
 is "pmixhost ps lists the processes" "$(awk -v job="$nspace" 'NR > 1 && $1 == job {print $2}' <<<"$ps" | tr '\n' ' ')" "0 1 "
