@@ -148,6 +148,7 @@ server_glue_libglue_files = \
 	server-glue/gate/desk_channel.h server-glue/gate/desk_channel.cc \
 	server-glue/gate/tool_gate.h server-glue/gate/tool_gate.cc \
 	server-glue/gate/visit_door.h server-glue/gate/visit_door.cc \
+	server-glue/gate/visit_limits.h server-glue/gate/visit_limits.cc \
 	server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc server-glue/gate/user_lines.h \
 	server-glue/tool_access/step_choice.h server-glue/tool_access/step_choice.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
@@ -182,7 +183,7 @@ server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc server-glue
 	server-glue/gate/gate_server.h server-glue/gate/gate_server.cc \
 	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
 	server-glue/gate/starter.h server-glue/gate/starter.cc server-glue/gate/tool_gate.cc \
-	server-glue/gate/visit_door.cc
+	server-glue/gate/visit_door.cc server-glue/gate/visit_limits.cc
 server_glue_pmixhost_gate_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
 server_glue_pmixhost_gate_LDADD = common/libcommon.la $(FMT_LIBS)
 

@@ -209,7 +209,9 @@ constexpr Option own_options[] = {
              "starts, and nobody but root and the gate's user should be able to write in it. Empty: nobody is served "
              "that way."},
     {.key = "gate.max_desks", .member = &Settings::gate_max_desks, .min = 1, .max = 4096,
-     .text = "Of how many users the gate serves tools at a time; for each there is a process, the user's desk."},
+     .text = "Of how many users the gate serves tools at a time; for each there is a process, the user's desk. Who comes to "
+             "jobs of others may do so a quarter as many times at once (at least twice), all of them together four "
+             "times as many."},
     {.key = "gate.max_waiting", .member = &Settings::gate_max_waiting, .min = 1, .max = 1024,
      .text = "How many tools of one user may wait for their desk to start. More are refused at once."},
     {.key = "gate.idle", .member = &Settings::gate_idle, .min = 1 * second, .max = 24 * hour,

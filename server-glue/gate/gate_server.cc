@@ -8,6 +8,8 @@
 #include "server-glue/gate/starter.h"
 
 #include <algorithm>
+#include <fcntl.h>
+#include <poll.h>
 
 namespace pmixhost {
 
@@ -17,6 +19,13 @@ using namespace std::chrono_literals;
 
 constexpr int tools_in_a_turn = 16;
 constexpr Duration look_again_in = 100ms; // without a free descriptor
+constexpr Duration look_after_in = 10s;   // visits that are over are no one's in the way for so long
+
+// Also after shutdown(2): then its desk takes it for gone as well.
+bool has_gone(int connection) {
+    pollfd looked{connection, POLLRDHUP, 0};
+    return ::poll(&looked, 1, 0) > 0 && (looked.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
 
 ToolGate::Limits limits_of(const Settings &settings) {
     ToolGate::Limits limits;
@@ -40,7 +49,8 @@ GateServer::GateServer(Start start, SocketOwners owners)
       gate_(limits_of(start_.rules.settings),
             {[this](uid_t user) { start_desk(user); }, [this](uid_t user) { end_desk(user); },
              [this](ToolGate::Id id, uid_t user) { return hand_over(id, user); },
-             [this](ToolGate::Id id, uid_t user, const std::string &why) { refuse(id, user, why); }}) {
+             [this](ToolGate::Id id, uid_t user, const std::string &why) { refuse(id, user, why); }}),
+      limits_(start_.rules.settings.gate_max_desks) {
     watch_tools();
     open_door();
     before_waiting_ = start_.loop.before_waiting([this] {
@@ -85,19 +95,67 @@ void GateServer::on_visitor(VisitDoor::Visitor visitor) {
         say(visitor.connection.get(), desk_failed(checked.failure()));
         return;
     }
-    auto [behind, is_first] = judged_.try_emplace(visitor.asker);
+    Coming coming{next_id_++, std::move(visitor)};
+    uid_t asker = coming.visitor.asker;
+    if (auto may = hold(coming.id, coming.visitor); !may) {
+        say(coming.visitor.connection.get(), desk_failed(may.failure()));
+        start_.log.warning("tools: refused: uid {}, pid {}, for a job of uid {}: {}", asker, coming.visitor.pid,
+                           coming.visitor.wish.user, may.failure().text); // a few a minute: visits_
+        return;
+    }
+    auto [behind, is_first] = judged_.try_emplace(asker);
     if (is_first)
-        judge(std::move(visitor));
+        judge(std::move(coming));
     else
-        behind->second.push_back(std::move(visitor));
+        behind->second.push_back(std::move(coming));
 }
 
-void GateServer::judge(VisitDoor::Visitor visitor) {
+Result<void> GateServer::hold(ToolGate::Id id, const VisitDoor::Visitor &visitor) {
+    forget_those_who_have_gone(limits_.of(visitor.asker));
+    UniqueFd copy(::fcntl(visitor.connection.get(), F_DUPFD_CLOEXEC, 3));
+    if (!copy)
+        return error(ErrorKind::limit, "the gate of this host has no descriptor left; next: once more, later");
+    if (auto may = limits_.come(id, visitor.asker, visitor.wish.user); !may)
+        return may;
+    held_[id] = std::move(copy);
+    if (!look_again_)
+        look_after_visits();
+    return {};
+}
+
+void GateServer::give_up(const std::vector<ToolGate::Id> &visits) {
+    for (ToolGate::Id id : visits) {
+        limits_.gone(id);
+        held_.erase(id);
+    }
+}
+
+void GateServer::forget_those_who_have_gone(const std::vector<ToolGate::Id> &visits) {
+    for (ToolGate::Id id : visits) {
+        if (auto held = held_.find(id); held != held_.end() && has_gone(held->second.get()))
+            give_up({id});
+    }
+}
+
+void GateServer::look_after_visits() {
+    look_again_ = start_.loop.after(look_after_in, [this] {
+        look_again_.reset();
+        std::vector<ToolGate::Id> all;
+        for (const auto &[id, connection] : held_)
+            all.push_back(id);
+        forget_those_who_have_gone(all);
+        if (!held_.empty())
+            look_after_visits();
+    });
+}
+
+void GateServer::judge(Coming coming) {
+    const auto &visitor = coming.visitor;
     uid_t asker = visitor.asker;
     GateRules::Question question{asker, visitor.wish.user, visitor.pid, visitor.wish.job};
     if (visitor.wish.run)
         question.action = *action_of(*visitor.wish.run); // which has been looked at
-    auto kept = std::make_shared<VisitDoor::Visitor>(std::move(visitor));
+    auto kept = std::make_shared<Coming>(std::move(coming));
     rules_.judge(question, [this, kept, asker](const Result<GateRules::Given> &verdict) {
         if (verdict)
             take_visitor(std::move(*kept), *verdict);
@@ -113,12 +171,13 @@ void GateServer::judge_next(uid_t asker) {
         judged_.erase(behind);
         return;
     }
-    VisitDoor::Visitor next = std::move(behind->second.front());
+    Coming next = std::move(behind->second.front());
     behind->second.pop_front();
     judge(std::move(next));
 }
 
-void GateServer::turn_away(const VisitDoor::Visitor &visitor, const Error &verdict) {
+void GateServer::turn_away(const Coming &coming, const Error &verdict) {
+    const auto &visitor = coming.visitor;
     std::string why = verdict.text;
     uid_t owner = visitor.wish.user;
     if (why.empty() && visitor.wish.run) {
@@ -133,10 +192,12 @@ void GateServer::turn_away(const VisitDoor::Visitor &visitor, const Error &verdi
                           "host; next: pmixhost policy explain --user {} --owner {} --action spawn",
                           visitor.asker, owner, visitor.asker, owner);
     say(visitor.connection.get(), desk_failed(error(ErrorKind::denied, "{}", why)));
+    give_up({coming.id});
 }
 
-void GateServer::take_visitor(VisitDoor::Visitor visitor, GateRules::Given given) {
-    ToolGate::Id id = next_id_++;
+void GateServer::take_visitor(Coming coming, GateRules::Given given) {
+    ToolGate::Id id = coming.id;
+    auto visitor = std::move(coming.visitor);
     uid_t owner = visitor.wish.user;
     Visit judged{visitor.asker, visitor.wish.job};
     if (given == GateRules::Given::action)
@@ -150,7 +211,10 @@ void GateServer::take_visitor(VisitDoor::Visitor visitor, GateRules::Given given
 }
 
 void GateServer::reload() {
-    rules_.reload(start_.config, [this](const Settings &settings) { gate_.set_limits(limits_of(settings)); });
+    rules_.reload(start_.config, [this](const Settings &settings) {
+        gate_.set_limits(limits_of(settings));
+        limits_.set_desks(settings.gate_max_desks);
+    });
 }
 
 void GateServer::watch_tools() {
@@ -189,6 +253,7 @@ void GateServer::refuse(ToolGate::Id id, uid_t user, const std::string &why) {
         say(refused.mapped().fd.get(), desk_failed(error(ErrorKind::limit, "of uid {}: {}", user, why)));
         user = *refused.mapped().visitor;
     }
+    give_up({id});
     if (why.empty())
         return; // the rules, which have said so
     if (auto missed = refused_.admit(user, start_.loop.now()))
@@ -201,6 +266,7 @@ bool GateServer::hand_over(ToolGate::Id id, uid_t user) {
     if (desk == desks_.end() || tool == waiting_.end() ||
         !send_descriptor(desk->second.channel.get(), tool->second.word, tool->second.fd.get()))
         return false;
+    limits_.handed_over(id);
     waiting_.erase(tool);
     return true;
 }
@@ -221,6 +287,7 @@ void GateServer::start_desk(uid_t user) {
 void GateServer::end_desk(uid_t user) {
     start_.log.info("the desk of uid {} is told to leave", user);
     desks_.erase(user);
+    give_up(limits_.at_desk_of(user));
 }
 
 void GateServer::on_word(uid_t user) {
@@ -252,6 +319,7 @@ void GateServer::on_word(uid_t user) {
 
 void GateServer::desk_gone(uid_t user, const std::string &why) {
     desks_.erase(user);
+    give_up(limits_.at_desk_of(user));
     start_.log.info("the desk of uid {} is gone: {}", user, why);
     gate_.on_desk_gone(user, why, start_.loop.now());
 }

@@ -15,6 +15,7 @@
 #include "server-glue/gate/gate_rules.h"
 #include "server-glue/gate/tool_gate.h"
 #include "server-glue/gate/visit_door.h"
+#include "server-glue/gate/visit_limits.h"
 
 #include <deque>
 #include <map>
@@ -53,11 +54,19 @@ class GateServer {
     void open_door();
     void watch_tools();
     void accept();
+    struct Coming { // a visitor of whom the rules are asked
+        ToolGate::Id id = 0;
+        VisitDoor::Visitor visitor;
+    };
     void on_visitor(VisitDoor::Visitor visitor);
-    void judge(VisitDoor::Visitor visitor);
+    Result<void> hold(ToolGate::Id id, const VisitDoor::Visitor &visitor);
+    void give_up(const std::vector<ToolGate::Id> &visits);
+    void forget_those_who_have_gone(const std::vector<ToolGate::Id> &visits);
+    void look_after_visits();
+    void judge(Coming coming);
     void judge_next(uid_t asker);
-    static void turn_away(const VisitDoor::Visitor &visitor, const Error &verdict);
-    void take_visitor(VisitDoor::Visitor visitor, GateRules::Given given);
+    void turn_away(const Coming &coming, const Error &verdict);
+    void take_visitor(Coming coming, GateRules::Given given);
     void start_desk(uid_t user);
     void end_desk(uid_t user);
     bool hand_over(ToolGate::Id id, uid_t user);
@@ -72,13 +81,16 @@ class GateServer {
     std::map<ToolGate::Id, Waiting> waiting_;
     // Of a visitor for whom the rules are being asked, those of the same user that wait behind: one at a time, so that
     // nobody takes all threads in which accounts are looked up.
-    std::map<uid_t, std::deque<VisitDoor::Visitor>> judged_;
+    std::map<uid_t, std::deque<Coming>> judged_;
+    // Each visit's connection once more, to see who has asked go, whatever the desk says.
+    std::map<ToolGate::Id, StrangerFd> held_;
+    VisitLimits limits_;
     std::map<uid_t, Desk> desks_;
     ToolGate::Id next_id_ = 1;
     UserLines refused_, said_;
     UserLines visits_;          // of which each user may have as many as lines
     RateLimit roots_, nobodys_; // lines of the log
-    EventLoop::Handle watch_, timer_, before_waiting_, starter_watch_;
+    EventLoop::Handle watch_, timer_, before_waiting_, starter_watch_, look_again_;
     std::unique_ptr<VisitDoor> door_; // null: none could be made, or is wanted
     TimePoint armed_ = TimePoint::max();
 };

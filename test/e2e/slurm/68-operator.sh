@@ -10,7 +10,7 @@ own='"allow everything by anyone to jobs of themselves from 10.99.0.0/16"'
 rules() { # RULE ...
     local IFS=,
     configure_logged '[tools]' "policy = [$*]" \
-        "user_policy = \"$user_policy\"" '[gate]' "door = \"$door\"" 'idle = "2s"'
+        "user_policy = \"$user_policy\"" '[gate]' "door = \"$door\"" 'idle = "2s"' "max_desks = $max_desks"
 }
 # begin HOSTS COMMAND ...: a job of pmixuser1; $job and $nspace are set.
 begin() {
@@ -25,7 +25,7 @@ begin() {
     job=$(as_user root squeue -h -n "operated$rounds" -o %i)
     nspace=slurm.$job.0
 }
-rounds=0 user_policy=off
+rounds=0 user_policy=off max_desks=64
 end_round() {
     end_jobs
     wait "$job_pid" 2>/dev/null
@@ -190,6 +190,7 @@ wait "$reader"
 like "who may read may not look" "$(operator "$pmixhost" ps "$job"; echo "code $?")" 'do not give uid 60002 observe.*code 1'
 end_round
 
+max_desks=8
 rules '"allow control by pmixuser2 to jobs of pmixuser1 from 10.99.0.0/16"' "$own"
 open_gate
 ok "a job to be controlled" begin 2 "$clients/visited"
@@ -199,9 +200,25 @@ ok "and no other" eval '! grep -q "^signalled 0" "$out"'
 is "stops the processes" "$(operator "$pmixhost" pause "$job"; echo "code $?")" "code 0"
 is "and lets them go on" "$(operator "$pmixhost" resume "$job"; echo "code $?")" "code 0"
 like "but does not read" "$(operator "$pmixhost" output "$job"; echo "code $?")" 'do not give uid 60002 output.*code 1'
+# Two are a quarter of the desks. What the rules would say of the third one nobody has asked.
+mapfile -t answers < <(at_door "
+kept = [door(b'run 60001 $job\npause') for _ in range(2)]
+for one in kept:
+    print(one.recv(4096))
+print(door(b'run 60003 1\nps').recv(4096))
+for one in kept:
+    one.close()
+print(door(b'run 60003 1\nps').recv(4096))")
+is "two commands of who asks are let in" "${answers[*]:0:2}" "b'ready' b'ready'"
+like "and none more, at any desk" "${answers[2]}" \
+    "^b.failed limit .*2 commands and visits of yours .*at all desks of this host together .*next: end one of them"
+like "until one has ended" "${answers[3]}" '^b.failed denied .*60003'
+ok "the gate's log has that" logged "tools: refused: uid 60002, pid [0-9]+, for a job of uid 60003: 2 commands and visits"
 is "and kills them" "$(operator "$pmixhost" kill "$job"; echo "code $?")" "code 0"
 ok "which ends the job" until_true 30 eval '! kill -0 "$job_pid" 2>/dev/null'
 end_round
+
+max_desks=64
 
 # Whose job it is may refuse what the site gives.
 user_policy=tighten
