@@ -5,6 +5,7 @@
 #include "tools/cli/parse.h"
 #include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
+#include "tools/view/held_directory.h"
 #include "tools/view/tool_process.h"
 
 #include <cerrno>
@@ -13,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -27,15 +27,6 @@ int complain(int code, const std::string &text) {
     std::fprintf(stderr, "pmixhost: error: %s\n", text.c_str());
     return code;
 }
-
-struct TemporaryDirectory {
-    std::string path;
-    ~TemporaryDirectory() {
-        std::error_code ignored;
-        if (!path.empty())
-            std::filesystem::remove_all(path, ignored);
-    }
-};
 
 // Whom a signal for us is meant for.
 volatile sig_atomic_t tool_pid = 0;
@@ -100,11 +91,11 @@ int with_command(const Words &words) {
         return complain(exit_failure, found.failure().text);
     char host[HOST_NAME_MAX + 1] = "";
     ::gethostname(host, sizeof host - 1);
-    TemporaryDirectory directory;
-    auto made = make_private_directory("pmixhost-with");
-    if (!made)
-        return complain(exit_failure, made.failure().text);
-    const std::string path = directory.path = *made;
+    auto directory = HeldDirectory::make("pmixhost-with");
+    if (!directory)
+        return complain(exit_failure, directory.failure().text);
+    const std::string path = directory->path();
+    directory->share(); // where we are killed, the tool may still look there
     const RendezvousServer &server = found->server.server;
     auto written =
         write_rendezvous_files(path, rendezvous_names(host, server, found->server.job), rendezvous_text(server));

@@ -15,7 +15,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -103,33 +102,24 @@ Result<UniqueFd> knock(const std::string &path, std::chrono::seconds patience) {
 
 Desk::Desk(Desk &&other) noexcept
     : pid_(std::exchange(other.pid_, -1)), runs_it_(other.runs_it_), life_(std::move(other.life_)),
-      directory_(std::move(other.directory_)), server_(std::move(other.server_)) {
-    other.directory_.clear();
-}
+      directory_(std::move(other.directory_)), server_(std::move(other.server_)) {}
 
 Desk::~Desk() {
     life_.reset();
     // Before its process is ended, which may be about to do it: until then, that one does it where we are ended. And
     // again, as it may have been writing there.
-    remove_directory();
+    directory_.remove();
     if (pid_ > 0) {
         ::kill(pid_, SIGTERM);
         while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR)
             ;
     }
-    remove_directory();
-}
-
-void Desk::remove_directory() const {
-    std::error_code ignored;
-    if (!directory_.empty())
-        std::filesystem::remove_all(directory_, ignored);
 }
 
 Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
     Desk desk;
     std::optional<EndsWait> whole(std::in_place);
-    auto directory = make_private_directory("pmixhost-desk");
+    auto directory = HeldDirectory::make("pmixhost-desk");
     if (!directory)
         return directory.failure();
     desk.directory_ = std::move(*directory);
@@ -140,9 +130,10 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
     UniqueFd theirs(ends[1]);
 
     constexpr int fd_there = 3;
-    std::string program = pmixhostd_path(), number = std::to_string(fd_there), name = job;
-    std::vector<char *> words{
-        program.data(), const_cast<char *>("--desk"), name.data(), desk.directory_.data(), number.data(), nullptr};
+    std::string program = pmixhostd_path(), number = std::to_string(fd_there), name = job,
+                path = desk.directory_.path();
+    std::vector<char *> words{program.data(), const_cast<char *>("--desk"), name.data(), path.data(), number.data(),
+                              nullptr};
     SpawnFiles files;
     posix_spawn_file_actions_addopen(&files.actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files.actions, 1, "/dev/null", O_WRONLY, 0);
@@ -152,7 +143,7 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
     int code =
         ::posix_spawn(&desk.pid_, program.c_str(), &files.actions, &attributes.attributes, words.data(), environ);
     if (whole->one_waits()) // which may have ended that process, too, as it has just been of our group
-        desk.remove_directory();
+        desk.directory_.remove();
     whole.reset();
     if (code != 0) {
         desk.pid_ = -1;
@@ -170,7 +161,7 @@ Result<Desk> Desk::open(const std::string &job, std::chrono::seconds patience) {
 }
 
 Result<void> Desk::read_server() {
-    auto server = server_of_file(directory_ + "/" + desk_file);
+    auto server = server_of_file(directory_.path() + "/" + desk_file);
     if (!server)
         return server.failure();
     server_ = std::move(*server);
@@ -208,11 +199,11 @@ Result<Desk> Desk::visit(const std::string &job, uid_t owner, std::chrono::secon
     if (!rendezvous)
         return error(rendezvous.failure().kind, "it is a job of uid {}, by way of the gate: {}", owner,
                      one_line(rendezvous.failure().text));
-    auto directory = make_private_directory("pmixhost-desk");
+    auto directory = HeldDirectory::make("pmixhost-desk");
     if (!directory)
         return directory.failure();
     desk.directory_ = std::move(*directory);
-    if (auto written = write_rendezvous_files(desk.directory_, {desk_file}, *rendezvous); !written)
+    if (auto written = write_rendezvous_files(desk.directory_.path(), {desk_file}, *rendezvous); !written)
         return written.failure();
     if (auto read = desk.read_server(); !read)
         return read.failure();

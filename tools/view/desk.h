@@ -7,6 +7,7 @@
 
 #include "common/base/unique_fd.h"
 #include "common/rendezvous/asked_run.h"
+#include "tools/view/held_directory.h"
 #include "tools/view/server_list.h"
 
 #include <chrono>
@@ -39,16 +40,14 @@ class Desk {
     bool runs_it() const { return runs_it_; }
     UniqueFd take_connection() { return std::move(life_); } // of one that does
     const ListedServer &server() const { return server_; }
-    const std::string &directory() const { return directory_; }
 
   private:
     Desk() = default;
     Result<void> read_server();
-    void remove_directory() const;
     pid_t pid_ = -1; // of our own
     bool runs_it_ = false;
     UniqueFd life_;
-    std::string directory_;
+    HeldDirectory directory_;
     ListedServer server_;
 };
 

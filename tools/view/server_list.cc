@@ -63,16 +63,6 @@ void look(std::vector<ListedServer> &found, const std::string &directory, int de
 
 } // namespace
 
-Result<std::string> make_private_directory(const std::string &name) {
-    const char *runtime = std::getenv("XDG_RUNTIME_DIR");
-    for (std::string base : {runtime ? runtime : "", "/tmp"}) {
-        std::string path = base + "/" + name + ".XXXXXX";
-        if (base.starts_with('/') && ::mkdtemp(path.data()))
-            return path;
-    }
-    return system_error("a directory in /tmp", errno);
-}
-
 Result<ListedServer> server_of_file(const std::string &file) {
     auto text = read_small_file(file);
     auto server = text ? parse_rendezvous(*text) : Result<RendezvousServer>(text.failure());

@@ -16,9 +16,6 @@ struct ListedServer {
 // is the directory of the task's own server alone.
 std::string rendezvous_root();
 
-// A directory of our own for rendezvous files that are not for everybody: in XDG_RUNTIME_DIR if there is one, where
-// tools do not search, else in /tmp. The caller removes it. Fails as mkdtemp(3).
-Result<std::string> make_private_directory(const std::string &name);
 // Reads one file. Fails as opening it and parse_rendezvous() do.
 Result<ListedServer> server_of_file(const std::string &file);
 

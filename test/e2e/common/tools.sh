@@ -120,6 +120,19 @@ is "the exit code is the tool's" "$?" 7
 owner "$pmixhost" with "$job_id" -- sh -c 'kill -TERM $PPID; while :; do :; done' >/dev/null
 is "a signal is passed on to it" "$?" 143
 is "nothing of it is left" "$(there find "$temporary" -maxdepth 1 -name 'pmixhost-with.*')" ""
+# One that is killed leaves its directory to its tool, and this one to whoever comes next.
+runs_with() { owner env XDG_RUNTIME_DIR="$temporary" "$pmixhost" with "$job_id" -- "$@"; }
+left_behind() { there find "$temporary" -maxdepth 1 -name 'pmixhost-with.*' | wc -l; }
+# shellcheck disable=SC2016 # for that shell
+runs_with sh -c 'kill -KILL $PPID; until test -e "$0"; do sleep 0.1; done' "$CLIENT_DIR/over" >/dev/null &
+killer=$!
+wait "$killer"
+is "one that is killed leaves a directory" "$?:$(left_behind)" 137:1
+runs_with true
+is "where its tool runs it stays" "$(left_behind)" 1
+touch "$CLIENT_DIR/over"
+swept() { runs_with true && (($(left_behind) == 0)); }
+ok "and the next one removes it" until_true 20 swept
 
 # ------------------------------------------------------------------------------------------- its name
 

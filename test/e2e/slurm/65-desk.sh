@@ -67,7 +67,10 @@ as_user pmixuser1 timeout -k 5 20 bash -c '"$0" with "$1" -- sleep 30 & sleep=$!
     "$pmixhost" "$job" >/dev/null 2>&1
 ok "a desk whose starter is killed ends" until_true 10 eval '(($(desks) == 0))'
 is "and removes its directory" "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-desk.*')" ""
-on_host head rm -rf "$(on_host head find /tmp -maxdepth 1 -name 'pmixhost-with.*')" # that one has nobody left
+left_behind() { on_host head find /tmp -maxdepth 1 '(' -name 'pmixhost-with.*' -o -name 'pmixhost-desk.*' ')'; }
+is "its starter cannot remove its own" "$(left_behind | grep -c with)" 1
+through_desk who >/dev/null
+is "which the next one does" "$(left_behind)" ""
 
 (cd "$test_dir" && exec timeout -k 5 60 "${on_cluster[@]}" --user pmixuser1 -- \
     "$pmixhost" with "$job" -- sh -c 'echo ready >ready; exec sleep 50') >/dev/null 2>&1 </dev/null &
