@@ -136,8 +136,26 @@ like "as policy explain says, too" \
     "$(visitor "$pmixhost" policy explain --owner pmixuser1 --action spawn; echo "code $?")" \
     '^refused: .*deny debug by @pmixuser2.*allows spawn, without effect: .*and debug is refused.*code 1'
 end_round
-with_rules '"allow everything by @pmixuser2 to jobs of @pmixuser1 from 10.99.0.1"'
+with_rules '"allow everything by @pmixuser2 to jobs of @pmixuser1 from 10.99.0.1"' \
+    '"allow observe by root to jobs of pmixuser1 from 10.99.0.1"' \
+    '"allow everything by anyone to jobs of themselves from 10.99.0.1"'
 ok "and one more" both_are_there
+# As many as may be at a step for other users, of whom one is the fifth.
+visits=()
+for _ in 1 2 3 4; do
+    visitor "$pmixhost" with "$job" -- sh -c "echo >>$test_dir/stays; exec sleep 40" >/dev/null &
+    visits+=($!)
+done
+ok "four visits last" until_true 20 eval '(($(wc -l <"$test_dir/stays") == 4))' 2>/dev/null
+root_looks() { as_user root timeout 40 "$pmixhost" ps "$job" 2>&1; }
+like "one more of another user is told that there are too many" "$(root_looks; echo "code $?")" \
+    'tools of 4 other users are at this job already; next: once more, when one has gone.*code 1'
+like "while the job's own user comes" "$(owner "$pmixhost" ps "$job")" "$nspace +1 "
+on_host head pkill -KILL -u pmixuser2 -o -x sleep
+looks() { [[ $(root_looks) == *"$nspace "* ]]; }
+ok "and comes in when one has gone" until_true 20 looks
+on_host head pkill -KILL -u pmixuser2 -x sleep
+wait "${visits[@]}"
 visitor "$pmixhost" events "$job" >"$test_dir/heard" &
 listener=$!
 ok "a visitor hears what happens" until_true 20 grep -q 'listening to job' "$test_dir/heard"
