@@ -226,6 +226,12 @@ pmix_status_t attribute_support(QueryPort &port, const Query &query, const char 
     return PMIX_SUCCESS;
 }
 
+// Storage is the business of the library's plugins, which come first; a host has none to tell of. The standard's word
+// for what nobody has is this, not that the key is unknown.
+pmix_status_t no_storage(QueryPort &, const Query &, const char *, InfoList &) {
+    return PMIX_ERR_NOT_FOUND;
+}
+
 pmix_status_t host_name(QueryPort &port, const Query &query, const char *key, InfoList &out) {
     const StepInfo &step = port.step();
     HostIndex host = step.self;
@@ -345,6 +351,7 @@ const QueryKey table[] = {
      .listed = false}, // clients of 4.2.2 that ask without one of these crash
     {PMIXHOST_KEY(PMIX_HOST_ATTRIBUTES), .from_here = attribute_list},
     {PMIXHOST_KEY(PMIX_HOST_FUNCTIONS), .from_here = function_list},
+    {PMIXHOST_KEY(PMIX_QUERY_STORAGE_LIST), .from_here = no_storage, .listed = false},
     {PMIXHOST_KEY(PMIX_QUERY_SPAWN_SUPPORT), .from_here = spawn_support, .offered = spawns},
     {PMIXHOST_KEY(PMIX_QUERY_DEBUG_SUPPORT), .from_here = debug_support},
     {PMIXHOST_KEY(PMIX_QUERY_AUTHORIZATIONS), .from_rights = rights},

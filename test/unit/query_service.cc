@@ -194,6 +194,7 @@ void each_key_has_a_status_of_its_own(void **) {
     world.ask({world.one({PMIX_QUERY_NUM_PSETS, "my.own"})});
     assert_int_equal(world.status, PMIX_ERR_PARTIAL_SUCCESS);
     assert_int_equal(world.found->size(), 1);
+    assert_int_equal(world.status_of(world.one({PMIX_QUERY_STORAGE_LIST})), PMIX_ERR_NOT_FOUND);
     auto malformed = world.one({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_NUM_GROUPS});
     malformed.malformed = PMIX_HOSTNAME;
     assert_int_equal(world.status_of(malformed), PMIX_ERR_BAD_PARAM);

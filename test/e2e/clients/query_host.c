@@ -214,7 +214,7 @@ static void look_at_support(bool rm) {
     answer_to(PMIX_QUERY_STABLE_ABI_VERSION, NULL, NULL, PMIX_STRING);
     answer_to(PMIX_QUERY_PROVISIONAL_ABI_VERSION, NULL, NULL, PMIX_STRING);
     /* And this nobody. */
-    expect(PMIX_ERR_NOT_SUPPORTED, PMIX_QUERY_STORAGE_LIST, NULL, NULL);
+    expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_STORAGE_LIST, NULL, NULL);
 }
 
 /* --- where things are --------------------------------------------------------------------------- */
