@@ -18,7 +18,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces tes
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning \
 	test/unit/spawn_plan \
 	test/unit/wire_document
-GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/debugger_daemons
+GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons
 GLUE_TESTS += test/unit/secret_box
 GLUE_TESTS += test/unit/indirect_launch test/unit/iof_deregistration test/unit/library_version test/unit/remedies test/unit/client_libraries
 GLUE_TESTS += test/unit/session_events test/unit/session_relay test/unit/session_publish test/unit/publish_service test/unit/shared_fate test/unit/rendezvous_files test/unit/tool_names
@@ -212,6 +212,9 @@ test_unit_debug_stops_LDADD = $(GLUE_TEST_LDADD)
 test_unit_job_tables_SOURCES = test/unit/job_tables.cc
 test_unit_job_tables_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_job_tables_LDADD = $(GLUE_TEST_LDADD)
+test_unit_host_events_SOURCES = test/unit/host_events.cc
+test_unit_host_events_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_host_events_LDADD = $(GLUE_TEST_LDADD)
 test_unit_first_failures_SOURCES = test/unit/first_failures.cc
 test_unit_first_failures_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_first_failures_LDADD = $(GLUE_TEST_LDADD)

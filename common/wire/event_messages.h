@@ -38,11 +38,13 @@ struct EndedProcess {
     std::int32_t code = 0;
     std::int32_t term_status = 0;
     std::int32_t exit_code = -1;
+    std::uint8_t ends_job = 0;
     static constexpr void fields(auto &&field) {
         field(&EndedProcess::rank, "rank", "rank");
         field(&EndedProcess::code, "code", "of the event");
         field(&EndedProcess::term_status, "term_status", "PMIX_PROC_TERM_STATUS; 0: unknown");
         field(&EndedProcess::exit_code, "exit_code", "as a shell reports it; -1: unknown");
+        field(&EndedProcess::ends_job, "ends_job", "1: the job is ended for it");
     }
 };
 struct HostReport {

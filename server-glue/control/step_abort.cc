@@ -2,6 +2,7 @@
 #include "server-glue/control/step_abort.h"
 
 #include "common/text/printable.h"
+#include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/log/user_terminal.h"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <fmt/ranges.h>
 #include <pmix.h>
 
@@ -57,6 +59,8 @@ void StepAbort::abort_all(AbortAsk request) {
                     request.status, request.message.empty() ? "" : ": ", request.message);
     context_.log.info("{}", text);
     auto reply = std::make_shared<StatusReply>(std::move(request.reply));
+    if (!told_of_all_)
+        tell(request, {});
     // An exit status has 8 bits; one that would look like success must not.
     int exit_status = request.status & 0xff;
     context_.end_step({exit_status == 0 ? 1 : exit_status, one_line(text)},
@@ -71,6 +75,7 @@ void StepAbort::abort_some(AbortAsk &request, const std::vector<Rank> &ranks) {
     pid_t pid = request.caller.nspace == context_.step.nspace ? context_.tasks->watch().pid_of(request.caller.rank) : 0;
     if (pid)
         say_on_terminal(pid, text);
+    tell(request, ranks);
     // The answer first: the caller may be among those it lists.
     request.reply(PMIX_SUCCESS);
     std::map<HostIndex, wire::KillRanks> by_host;
@@ -86,6 +91,33 @@ void StepAbort::abort_some(AbortAsk &request, const std::vector<Rank> &ranks) {
         else
             context_.send(host, message);
     }
+}
+
+void StepAbort::tell(const AbortAsk &request, const std::vector<Rank> &ranks) {
+    bool ends_job = std::any_of(ranks.begin(), ranks.end(), [this](Rank rank) {
+        return context_.is_end_of_job({rank, PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTED_BY_SIG, 128 + SIGKILL, 0});
+    });
+    auto events = abort_events({request.caller, ranks, ends_job, request.status, request.message, context_.host_name(),
+                                static_cast<std::uint64_t>(std::time(nullptr))},
+                               context_.step.nspace);
+    for (const auto &event : events) {
+        if (auto message = cross_job_event(event))
+            events_.tell_step(std::move(*message));
+        else
+            context_.log.warning("{}", message.failure().text);
+    }
+}
+
+bool StepAbort::wants_event(pmix_status_t code, const Bytes &nspace) const {
+    return code == PMIX_ERR_PROC_REQUESTED_ABORT && nspace == context_.step.nspace;
+}
+
+void StepAbort::on_event(pmix_status_t, const Process &, const InfoList &info) {
+    const auto all = info.all();
+    told_of_all_ |= std::any_of(all.begin(), all.end(), [](const pmix_info_t &each) {
+        return PMIX_CHECK_KEY(&each, PMIX_EVENT_AFFECTED_PROC) && each.value.type == PMIX_PROC &&
+               each.value.data.proc->rank == PMIX_RANK_WILDCARD;
+    });
 }
 
 void StepAbort::kill(const wire::KillRanks &message) {

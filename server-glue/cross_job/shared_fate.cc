@@ -73,6 +73,11 @@ static std::string how(const std::optional<int> &exit_code) {
                             : fmt::format("ended with exit code {}", *exit_code);
 }
 
+bool SharedFate::is_end_of_all(const Bytes &nspace, Rank rank, std::optional<int> exit_code) const {
+    Bytes kin;
+    return exit_code != wrote_to_the_gone && is_member(nspace, rank, kin);
+}
+
 void SharedFate::on_bad_end(TimePoint now, const Bytes &nspace, Rank rank, std::optional<int> exit_code,
                             bool code_will_come) {
     Bytes kin;

@@ -51,6 +51,8 @@ class SharedFate {
     // A process of this job, or of any other, ended without having finalized PMIx. `exit_code`: as in a
     // shell, if known. `code_will_come`: on_job_ended() will be called for its job.
     void on_bad_end(TimePoint now, const Bytes &nspace, Rank rank, std::optional<int> exit_code, bool code_will_come);
+    // Would that end this job? It is connected then, and the exit code is that of no consequence.
+    bool is_end_of_all(const Bytes &nspace, Rank rank, std::optional<int> exit_code) const;
     // All of it, and its launcher's exit code.
     void on_job_ended(TimePoint now, const Bytes &nspace, int exit_code);
 

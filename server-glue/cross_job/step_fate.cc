@@ -29,15 +29,23 @@ void StepFate::on_event(pmix_status_t, const Process &source, const InfoList &in
     fate_.on_bad_end(context_.now(), source.nspace, source.rank, exit_code, children_.contains(source.nspace));
 }
 
+static std::optional<int> exit_code_of(const wire::EndedProcess &ended) {
+    return ended.exit_code < 0 ? std::nullopt : std::optional<int>(ended.exit_code);
+}
+
 void StepFate::on_bad_ends(const wire::HostReport &report) {
     for (const auto &ended : report.processes) {
-        if (ended.code != PMIX_ERR_PROC_ABORTED)
-            continue;
-        std::optional<int> exit_code;
-        if (ended.exit_code >= 0)
-            exit_code = ended.exit_code;
-        fate_.on_bad_end(context_.now(), context_.step.nspace, ended.rank, exit_code, false);
+        if (ended.code == PMIX_ERR_PROC_ABORTED)
+            fate_.on_bad_end(context_.now(), context_.step.nspace, ended.rank, exit_code_of(ended), false);
     }
+}
+
+// Of jobs that are connected the host of the process knows it: it took part in the connect.
+bool StepFate::is_end_of_job(const wire::EndedProcess &ended) const {
+    if (context_.ends_on_bad_exit && ended.exit_code > 0)
+        return true;
+    return !context_.live_on && ended.code == PMIX_ERR_PROC_ABORTED &&
+           fate_.is_end_of_all(context_.step.nspace, ended.rank, exit_code_of(ended));
 }
 
 void StepFate::on_time(TimePoint now) {

@@ -19,6 +19,8 @@ class StepFate final : public StepService {
     // Another job, as it describes itself: perhaps this one's child or parent.
     void learn_kin(const wire::NamespaceInfo &info);
     SharedFate &fate() { return fate_; }
+    // As StepContext::is_end_of_job.
+    bool is_end_of_job(const wire::EndedProcess &ended) const;
 
     TimePoint next_time() const override { return fate_.next_time(); }
     void on_time(TimePoint now) override;

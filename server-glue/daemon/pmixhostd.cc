@@ -252,16 +252,16 @@ int serve(Begin b, Log &log, TaskTable *table) {
     // A task that finds the door shut reads the page at once, so the reason must be there before.
     UniqueFd door_shuts_last(b.door ? ::fcntl(b.door.get(), F_DUPFD_CLOEXEC, 0) : -1);
     int exit_code = 0;
-    auto server =
-        StepServer::create({**loop, log, b.settings, **backend, b.page, table, std::move(b.door),
-                            b.document.has("live_on"), directory ? *directory : std::string(), std::move(b.evidence)},
-                           [&](Result<void> result) {
-                               if (!result) {
-                                   log.error("{}", result.failure().text);
-                                   exit_code = 1;
-                               }
-                               (*loop)->stop();
-                           });
+    auto server = StepServer::create({**loop, log, b.settings, **backend, b.page, table, std::move(b.door),
+                                      b.document.has("live_on"), b.document.has("ends_on_bad_exit"),
+                                      directory ? *directory : std::string(), std::move(b.evidence)},
+                                     [&](Result<void> result) {
+                                         if (!result) {
+                                             log.error("{}", result.failure().text);
+                                             exit_code = 1;
+                                         }
+                                         (*loop)->stop();
+                                     });
     if (!server)
         return refuse(server.failure());
     door_shuts_last.reset();

@@ -66,6 +66,8 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
       }) {
     context_.tasks = &tasks_;
     context_.directory = directory_.path();
+    context_.ends_on_bad_exit = start.ends_on_bad_exit;
+    context_.is_end_of_job = [this](const wire::EndedProcess &ended) { return services_.fate.is_end_of_job(ended); };
     context_.may = [this](const Process &asker, policy::Action action) { return services_.tools.may(asker, action); };
     tasks_.set_details_up_to(context_.settings.daemon_details_up_to);
     tasks_.set_remedies(remedies_of_tasks(context_.settings, context_.step));

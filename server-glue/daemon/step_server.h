@@ -24,6 +24,7 @@ class StepServer final : private BackendListener {
         TaskTable *table;       // may be null
         UniqueFd door;          // may be empty, when the backend starts the tasks
         bool live_on;           // the job goes on when it loses processes or hosts
+        bool ends_on_bad_exit;  // the RM ends it when a process ends by a signal or with another code than 0
         std::string directory;  // to make; empty: a fresh name in settings.directory_base
         EvidencePlace evidence; // should the library hang
     };

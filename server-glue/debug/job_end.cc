@@ -39,7 +39,7 @@ void JobEnd::take_messages(StepMessages &messages) {
 // --- the end of this job ------------------------------------------------------------------------------------
 
 void JobEnd::on_process_gone(Rank rank, std::optional<int> wait_status) {
-    auto bad = bad_end_of(*context_.tasks, rank, wait_status);
+    auto bad = bad_end_of(context_, rank, wait_status);
     note(rank, rank, bad ? bad->exit_code : 0);
     tell_if_over();
     auto here = context_.ranks_here();

@@ -35,9 +35,12 @@ static void add_how(InfoList &info, const wire::EndedProcess &ended) {
         info.add(PMIX_EXIT_CODE, static_cast<int>(ended.exit_code));
     if (ended.term_status != 0)
         info.add_status(PMIX_PROC_TERM_STATUS, ended.term_status);
+    if (ended.ends_job != 0)
+        info.add(PMIX_EVENT_TERMINATE_JOB, true);
 }
 
-std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map, const std::string &nspace) {
+std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map, const std::string &nspace,
+                                 bool lives_on) {
     const std::string &host = map.hosts()[report.host];
     std::vector<HostEvent> events;
     if (report.lost != 0) {
@@ -45,6 +48,7 @@ std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &m
         for (Rank rank : map.ranks_on(report.host))
             procs.push_back(proc_of(nspace, rank));
         auto info = about(procs, host, report.time);
+        info->add(lives_on ? PMIX_EVENT_TERMINATE_NODE : PMIX_EVENT_TERMINATE_JOB, true);
         // In the name of that host's server, for a range that the library need not look up.
         events.push_back(
             {PMIX_EVENT_NODE_DOWN, proc_of(nspace + ".server", report.host), PMIX_RANGE_SESSION, std::move(info)});
@@ -110,6 +114,29 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message, std::optional<Fi
     }
 }
 
+std::vector<HostEvent> abort_events(const AbortNews &abort, const std::string &nspace) {
+    // A tool is of no job.
+    Rank by = abort.by.nspace == nspace ? abort.by.rank : PMIX_RANK_UNDEF;
+    std::vector<HostEvent> events;
+    auto add = [&](const std::vector<pmix_proc_t> &affected) {
+        auto info = about(affected, abort.host, abort.time);
+        info->add(PMIX_EXIT_CODE, abort.status);
+        if (!abort.message.empty())
+            info->add(PMIX_EVENT_TEXT_MESSAGE, abort.message);
+        info->add(abort.ends_job || abort.ranks.empty() ? PMIX_EVENT_TERMINATE_JOB : PMIX_EVENT_TERMINATE_PROC, true);
+        events.push_back({PMIX_ERR_PROC_REQUESTED_ABORT, proc_of(nspace, by), reports_range, std::move(info)});
+    };
+    if (abort.ranks.empty())
+        add({proc_of(nspace, PMIX_RANK_WILDCARD)});
+    for (std::size_t at = 0; at < abort.ranks.size(); at += most_processes_in_event) {
+        std::vector<pmix_proc_t> affected;
+        for (std::size_t i = at; i < std::min(at + most_processes_in_event, abort.ranks.size()); ++i)
+            affected.push_back(proc_of(nspace, abort.ranks[i]));
+        add(affected);
+    }
+    return events;
+}
+
 #ifndef PMIX_ALLOC_TIMEOUT_WARNING // newer than 6.1
 #define PMIX_ALLOC_TIMEOUT_WARNING -194
 #endif
@@ -138,6 +165,7 @@ bool only_hosts_say(pmix_status_t code) {
     case PMIX_EVENT_PROC_TERMINATED:
     case PMIX_PROC_TERMINATED:
     case PMIX_ERR_PROC_ABORTED:
+    case PMIX_ERR_PROC_REQUESTED_ABORT:
     case PMIX_ERR_PROC_TERM_WO_SYNC:
     case PMIX_ERR_EXIT_NONZERO_TERM:
     case PMIX_ALLOC_TIMEOUT_WARNING:
@@ -147,6 +175,14 @@ bool only_hosts_say(pmix_status_t code) {
     default:
         return false;
     }
+}
+
+bool speaks_for_rm(const InfoList &info) {
+    const auto all = info.all();
+    return std::any_of(all.begin(), all.end(), [](const pmix_info_t &each) {
+        return PMIX_CHECK_KEY(&each, PMIX_EVENT_TERMINATE_SESSION) || PMIX_CHECK_KEY(&each, PMIX_EVENT_TERMINATE_JOB) ||
+               PMIX_CHECK_KEY(&each, PMIX_EVENT_TERMINATE_NODE) || PMIX_CHECK_KEY(&each, PMIX_EVENT_TERMINATE_PROC);
+    });
 }
 
 Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event) {

@@ -5,6 +5,7 @@
 #include "common/wire/control_messages.h"
 #include "common/wire/event_messages.h"
 #include "common/wire/spawn_messages.h"
+#include "server-glue/core/signature.h"
 #include "server-glue/events/first_failures.h"
 #include "server-glue/library/info_list.h"
 
@@ -13,6 +14,8 @@
 
 namespace pmixhost {
 
+inline constexpr std::size_t most_processes_in_event = 256; // each takes some 300 bytes
+
 struct HostEvent {
     pmix_status_t code;
     pmix_proc_t source;
@@ -20,8 +23,10 @@ struct HostEvent {
     std::shared_ptr<InfoList> info;
 };
 
-// The events that a report makes in a job with this map: ends of processes, or the loss of a host.
-std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map, const std::string &nspace);
+// The events that a report makes in a job with this map: ends of processes, or the loss of a host. They say what is
+// ended for it: the job, or where that lives on, what ran on the host.
+std::vector<HostEvent> events_of(const wire::HostReport &report, const JobMap &map, const std::string &nspace,
+                                 bool lives_on);
 
 // PMIX_EVENT_PROC_TERMINATED: these have ended, in whatever way; `how`, as far as it is known, is the same
 // for all. The library does not keep it for those who register later.
@@ -37,12 +42,26 @@ std::vector<HostEvent> events_of(const wire::JobEvent &message, std::optional<Fi
 HostEvent job_end_event(const std::string &nspace, std::optional<int> exit_code, std::uint64_t time,
                         std::optional<FirstFailure> first = std::nullopt);
 
+// PMIX_ERR_PROC_REQUESTED_ABORT, before it is done: `by` has called PMIx_Abort on `host` for these ranks, or for the
+// whole job where there are none. `ends_job`: the RM ends it also for the end of these.
+struct AbortNews {
+    Process by;
+    std::vector<Rank> ranks;
+    bool ends_job;
+    int status;
+    std::string message, host;
+    std::uint64_t time;
+};
+std::vector<HostEvent> abort_events(const AbortNews &abort, const std::string &nspace);
+
 // The allocation's time is nearly up, for the processes of this job: by the code that newer headers have for
 // it, and by the one for preemption, which says the same in effect.
 std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace);
 
 // Is that what a host environment reports of jobs, processes and hosts, and nobody else may?
 bool only_hosts_say(pmix_status_t code);
+// Does an event say what the RM is about to end (PMIX_EVENT_TERMINATE_JOB and its kin), whether so or not?
+bool speaks_for_rm(const InfoList &info);
 
 // The same event for the processes of other namespaces.
 Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event);

@@ -30,7 +30,7 @@ void ParentNews::on_process_gone(Rank rank, std::optional<int> wait_status) {
     if (wanted_ == 0)
         return;
     ++gone_;
-    if (auto bad = bad_end_of(*context_.tasks, rank, wait_status)) {
+    if (auto bad = bad_end_of(context_, rank, wait_status)) {
         if (bad_.empty())
             first_bad_ = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                                         std::chrono::system_clock::now().time_since_epoch())

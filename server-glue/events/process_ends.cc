@@ -13,12 +13,11 @@ namespace pmixhost {
 
 // What ends at about the same time is told together.
 static constexpr auto ends_together = std::chrono::milliseconds(5);
-// Processes in one event; each takes some 300 bytes.
-static constexpr std::size_t max_in_event = 256;
 
 // The code does not depend on the wait status where a process left PMIx without a word: the status is
 // not always to be had.
-std::optional<wire::EndedProcess> bad_end_of(const LocalTasks &tasks, Rank rank, std::optional<int> wait_status) {
+std::optional<wire::EndedProcess> bad_end_of(const StepContext &context, Rank rank, std::optional<int> wait_status) {
+    const LocalTasks &tasks = *context.tasks;
     wire::EndedProcess ended;
     ended.rank = rank;
     bool bad_status = wait_status && *wait_status != 0;
@@ -35,12 +34,13 @@ std::optional<wire::EndedProcess> bad_end_of(const LocalTasks &tasks, Rank rank,
         ended.exit_code = WEXITSTATUS(*wait_status);
         ended.term_status = bad_status ? PMIX_ERR_EXIT_NONZERO_TERM : PMIX_ERR_PROC_TERM_WO_SYNC;
     }
+    ended.ends_job = context.is_end_of_job && context.is_end_of_job(ended) ? 1 : 0;
     return ended;
 }
 
 // Nobody hears of a process that never had to do with PMIx and has ended well.
 void ProcessEnds::note_end(Rank rank, std::optional<int> wait_status) {
-    if (auto ended = bad_end_of(*context_.tasks, rank, wait_status)) {
+    if (auto ended = bad_end_of(context_, rank, wait_status)) {
         ends_.push_back(*ended);
         if (!ends_timer_)
             ends_timer_ = context_.loop.after(ends_together, [this] { report_ends(); });
@@ -68,7 +68,7 @@ void ProcessEnds::report_all() {
 }
 
 void ProcessEnds::tell(const wire::HostReport &report) {
-    for (auto &event : events_of(report, context_.step.map, context_.step.nspace)) {
+    for (auto &event : events_of(report, context_.step.map, context_.step.nspace, context_.live_on)) {
         to_library_.give(sizeof(pmix_info_t) * event.info->size(), [this, event](LibraryEvents::Done done) {
             context_.library->notify(event.code, event.source, event.range, event.info, std::move(done));
         });
@@ -107,7 +107,7 @@ void ProcessEnds::tell_of_terminated() {
     wire::EndedProcess how;
     if (!terminated_.empty())
         how.exit_code = 0;
-    auto ranks = (terminated_.empty() ? terminated_somehow_ : terminated_).take(max_in_event);
+    auto ranks = (terminated_.empty() ? terminated_somehow_ : terminated_).take(most_processes_in_event);
     tell_of_terminated(ranks, how, terminated_time_, [this](pmix_status_t) {
         telling_of_terminated_ = false;
         tell_of_terminated();

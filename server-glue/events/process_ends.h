@@ -13,7 +13,7 @@
 namespace pmixhost {
 
 // How a process of this host has ended; nothing when all was in order.
-std::optional<wire::EndedProcess> bad_end_of(const LocalTasks &tasks, Rank rank, std::optional<int> wait_status);
+std::optional<wire::EndedProcess> bad_end_of(const StepContext &context, Rank rank, std::optional<int> wait_status);
 
 class ProcessEnds {
   public:

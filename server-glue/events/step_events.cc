@@ -58,6 +58,13 @@ void StepEvents::notify(NotifyAsk ask) {
     if (tool && only_hosts_say(ask.status))
         return context_.log.info("the tool {} notifies {}, which only a host may: it goes no further",
                                  printable(ask.source.nspace), PMIx_Error_string(ask.status));
+    if (tool) {
+        auto info = unpack_infos(ask.info, ask.info_count);
+        if (!info || speaks_for_rm(**info))
+            return context_.log.info("the tool {} says in an event ({}) what is to be ended, which only a host may "
+                                     "say: it goes no further",
+                                     printable(ask.source.nspace), ask.status);
+    }
     if (tool && !context_.may(ask.source, policy::Action::control))
         return; // no further than where the library has given it to already
     if (ask.range == PMIX_RANGE_RM)
@@ -168,7 +175,7 @@ void StepEvents::send_cross_job(wire::CrossJobEvent event) {
 void StepEvents::report_cross_job(const wire::HostReport &report) {
     if (!any_cross_job_())
         return;
-    for (const auto &event : events_of(report, context_.step.map, context_.step.nspace)) {
+    for (const auto &event : events_of(report, context_.step.map, context_.step.nspace, context_.live_on)) {
         auto message = cross_job_event(event);
         if (!message) {
             context_.log.warning("{}", message.failure().text);

@@ -32,10 +32,10 @@ constexpr Duration server_patience = std::chrono::minutes(10), launcher_patience
 constexpr std::int32_t bad_ends[] = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_TERM_WO_SYNC};
 // What hosts report, which is not for handlers without codes. libpmix does not say which codes the debugger wants, but
 // for those of the system's events.
-constexpr std::int32_t reported[] = {PMIX_READY_FOR_DEBUG,       PMIX_EVENT_JOB_START,       PMIX_LAUNCH_COMPLETE,
-                                     PMIX_EVENT_JOB_END,         PMIX_EVENT_PROC_TERMINATED, PMIX_ERR_PROC_ABORTED,
-                                     PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_TERM_WO_SYNC, PMIX_EVENT_NODE_DOWN,
-                                     PMIX_JCTRL_PREEMPT_ALERT};
+constexpr std::int32_t reported[] = {PMIX_READY_FOR_DEBUG,       PMIX_EVENT_JOB_START,         PMIX_LAUNCH_COMPLETE,
+                                     PMIX_EVENT_JOB_END,         PMIX_EVENT_PROC_TERMINATED,   PMIX_ERR_PROC_ABORTED,
+                                     PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_TERM_WO_SYNC,   PMIX_EVENT_NODE_DOWN,
+                                     PMIX_JCTRL_PREEMPT_ALERT,   PMIX_ERR_PROC_REQUESTED_ABORT};
 
 void say(int channel, const std::string &line) {
     // Short against the socket's buffer, which is empty.

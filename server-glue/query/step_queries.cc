@@ -54,7 +54,7 @@ void StepQueries::on_time(TimePoint now) {
 
 // The ends of this host's processes are noted at once; the other hosts are told a little later.
 void StepQueries::on_process_gone(Rank rank, std::optional<int> wait_status) {
-    if (auto ended = bad_end_of(*context_.tasks, rank, wait_status))
+    if (auto ended = bad_end_of(context_, rank, wait_status))
         table_.note_ended(*ended);
 }
 

@@ -37,8 +37,9 @@ class StepContext final : public HostPort {
     const Settings &settings;
     RmBackend &backend;
     const StepInfo &step;
-    const bool live_on;     // the job goes on when it loses processes or hosts
-    const DebugStops stops; // where its processes stop for a debugger
+    const bool live_on;            // the job goes on when it loses processes or hosts
+    const DebugStops stops;        // where its processes stop for a debugger
+    bool ends_on_bad_exit = false; // the RM ends the job when a process ends by a signal or with another code than 0
     ClientLibraries client_libraries;
 
     // Filled one after the other while the server is made.
@@ -55,6 +56,9 @@ class StepContext final : public HostPort {
     }
     // Do the rules for tools allow this to who asks? To the job's own processes they always do.
     std::function<bool(const Process &asker, policy::Action)> may;
+    // Will the job be ended because a process of this host has ended so: by the RM, or with a job that it is connected
+    // with?
+    std::function<bool(const wire::EndedProcess &)> is_end_of_job;
     // Called before anything is sent to the session: what it must have heard by then goes first.
     std::function<void()> before_the_session_hears;
 

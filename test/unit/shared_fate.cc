@@ -53,6 +53,17 @@ void who_wrote_to_the_gone_ends_nobody(void **) {
     assert_int_equal(job.verdict(10s), 0);
 }
 
+void whose_end_is_that_of_all(void **) {
+    Job job;
+    assert_true(job.fate.is_end_of_all("parent", 1, 4));
+    assert_true(job.fate.is_end_of_all("parent", 1, std::nullopt));
+    assert_false(job.fate.is_end_of_all("parent", 1, 141));
+    assert_false(job.fate.is_end_of_all("parent", 2, 4)); // there is none
+    assert_int_equal(job.verdict(10s), 0);                // nothing has ended
+    job.fate.disconnected(signature({{"child", 1, {}}, {"parent", 1, {}}}), size_of);
+    assert_false(job.fate.is_end_of_all("parent", 1, 4));
+}
+
 void success_is_none(void **) {
     Job job;
     job.fate.on_bad_end(job.now, "child", 0, 0, true);
@@ -136,6 +147,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_process_of_the_other_job_ends),
         cmocka_unit_test(who_wrote_to_the_gone_ends_nobody),
+        cmocka_unit_test(whose_end_is_that_of_all),
         cmocka_unit_test(success_is_none),
         cmocka_unit_test(who_was_killed_may_only_be_the_last),
         cmocka_unit_test(a_process_of_its_own_ends),

@@ -33,6 +33,7 @@ struct FakeLibrary {
     std::mutex mutex; // it is called in the library thread
     pmix_server_module_t *module = nullptr;
     std::vector<std::pair<pmix_status_t, std::string>> events; // status and who notifies
+    std::set<std::pair<pmix_status_t, std::string>> flags;     // status, and a key that is true
     std::shared_ptr<OneTimeGate> stuck;                        // until it opens
     bool deregistered = false;
     std::set<std::pair<Rank, std::string>> stored; // whose, and the key
@@ -102,8 +103,13 @@ REPLACES pmix_status_t PMIx_server_deliver_inventory(pmix_info_t[], std::size_t,
     return later(callback, data);
 }
 REPLACES pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t,
-                                         const pmix_info_t[], std::size_t, pmix_op_cbfunc_t callback, void *data) {
+                                         const pmix_info_t info[], std::size_t count, pmix_op_cbfunc_t callback,
+                                         void *data) {
     std::unique_lock lock(library->mutex);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (info[i].value.type == PMIX_BOOL && info[i].value.data.flag)
+            library->flags.emplace(status, info[i].key);
+    }
     library->events.emplace_back(status, fmt::format("{}:{}", source->nspace, source->rank));
     lock.unlock();
     return later(callback, data);
@@ -218,7 +224,12 @@ struct World {
     std::unique_ptr<Mesh> other; // the daemon of host 1
     std::unique_ptr<StepServer> server;
 
-    explicit World(HostIndex hosts, std::chrono::milliseconds library_timeout = 0ms, Rank details_up_to = 4096) {
+    struct Ends {
+        bool live_on = false, on_bad_exit = false;
+    };
+    explicit World(HostIndex hosts, std::chrono::milliseconds library_timeout = 0ms, Rank details_up_to = 4096)
+        : World(hosts, Ends{}, library_timeout, details_up_to) {}
+    World(HostIndex hosts, Ends ends, std::chrono::milliseconds library_timeout = 0ms, Rank details_up_to = 4096) {
         library = &fake;
         auto made_loop = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         loop = std::move(*made_loop);
@@ -243,9 +254,18 @@ struct World {
         backend.info.apps.emplace_back();
         if (hosts > 1)
             join_other_host();
-        auto made =
-            StepServer::create({*loop, log, settings, backend, nullptr, nullptr, {}, false, directory + "/step", {}},
-                               [this](Result<void> result) { ended = std::move(result); });
+        auto made = StepServer::create({*loop,
+                                        log,
+                                        settings,
+                                        backend,
+                                        nullptr,
+                                        nullptr,
+                                        {},
+                                        ends.live_on,
+                                        ends.on_bad_exit,
+                                        directory + "/step",
+                                        {}},
+                                       [this](Result<void> result) { ended = std::move(result); });
         if (!made)
             fail_msg("%s", made.failure().text.c_str());
         server = std::move(*made);
@@ -320,6 +340,10 @@ struct World {
         int status = 0;
         assert_int_equal(waitpid(tasks[rank], &status, 0), tasks[rank]);
         backend.listener->on_task_ended(rank, status);
+    }
+    bool said(pmix_status_t status, const char *key) {
+        std::lock_guard lock(fake.mutex);
+        return fake.flags.contains({status, key});
     }
     bool told(pmix_status_t status, const std::string &source) {
         std::lock_guard lock(fake.mutex);
@@ -407,6 +431,8 @@ void a_lost_host_fails_what_waits_for_it_and_is_told(void **) {
     world.other.reset(); // without a farewell
     world.run_until([&] { return answer.is_there() && world.told(PMIX_EVENT_NODE_DOWN, "job.server:1"); });
     assert_int_not_equal(answer.status, PMIX_SUCCESS);
+    assert_true(world.said(PMIX_EVENT_NODE_DOWN, PMIX_EVENT_TERMINATE_JOB));
+    assert_false(world.said(PMIX_EVENT_NODE_DOWN, PMIX_EVENT_TERMINATE_NODE));
 }
 
 void a_killed_task_fails_the_fence_and_is_told(void **) {
@@ -418,6 +444,16 @@ void a_killed_task_fails_the_fence_and_is_told(void **) {
     world.run_until([&] { return answer.is_there() && world.told(PMIX_ERR_PROC_ABORTED, "job:1"); });
     assert_int_equal(answer.status, PMIX_ERR_PROC_TERM_WO_SYNC);
     assert_false(world.ended.has_value()); // the other one runs
+    assert_false(world.said(PMIX_ERR_PROC_ABORTED, PMIX_EVENT_TERMINATE_JOB));
+}
+
+void an_end_says_so_where_it_is_that_of_the_job(void **) {
+    World world(2, World::Ends{.on_bad_exit = true});
+    world.start_tasks();
+    world.end_task(1, SIGKILL);
+    world.run_until([&] { return world.told(PMIX_EVENT_PROC_TERMINATED, "job:1"); });
+    assert_true(world.said(PMIX_ERR_PROC_ABORTED, PMIX_EVENT_TERMINATE_JOB));
+    assert_true(world.said(PMIX_EVENT_PROC_TERMINATED, PMIX_EVENT_TERMINATE_JOB));
 }
 
 // Also when nobody waits for anything: a service is asked for its next time before each wait.
@@ -472,6 +508,7 @@ int main() {
         cmocka_unit_test(which_jobs_are_described_by_their_maps),
         cmocka_unit_test(a_lost_host_fails_what_waits_for_it_and_is_told),
         cmocka_unit_test(a_killed_task_fails_the_fence_and_is_told),
+        cmocka_unit_test(an_end_says_so_where_it_is_that_of_the_job),
         cmocka_unit_test(a_fence_that_takes_too_long_fails),
         cmocka_unit_test(a_message_that_nobody_takes_is_dropped),
         cmocka_unit_test(a_stuck_library_ends_the_step),

@@ -102,6 +102,8 @@ void describe_job(const RunOptions &options, const RunIdentity &identity, Writer
     document.add("local.map_by", options.map_by);
     if (options.live_on)
         document.add("live_on", "1");
+    if (options.kill_on_bad_exit)
+        document.add("ends_on_bad_exit", "1");
     if (!identity.parent.empty())
         document.add("local.parent", identity.parent);
     for (std::size_t host = 0; host < options.hosts.size(); ++host) {

@@ -32,7 +32,9 @@ const std::vector<EventKind> &table_of_kinds() {
     constexpr pmix_status_t alloc_timeout_warning = -194; // only newer headers name it
     static const std::vector<EventKind> table = {
         {"ended", {PMIXHOST_CODE(PMIX_EVENT_PROC_TERMINATED)}},
-        {"aborted", {PMIXHOST_CODE(PMIX_ERR_PROC_ABORTED), PMIXHOST_CODE(PMIX_ERR_EXIT_NONZERO_TERM)}},
+        {"aborted",
+         {PMIXHOST_CODE(PMIX_ERR_PROC_ABORTED), PMIXHOST_CODE(PMIX_ERR_EXIT_NONZERO_TERM),
+          PMIXHOST_CODE(PMIX_ERR_PROC_REQUESTED_ABORT)}},
         {"host", {PMIXHOST_CODE(PMIX_EVENT_NODE_DOWN)}},
         {"time", {PMIXHOST_CODE(PMIX_JCTRL_PREEMPT_ALERT), {alloc_timeout_warning, "PMIX_ALLOC_TIMEOUT_WARNING"}}},
         {"job",

@@ -12,6 +12,8 @@ namespace pmixhost::slurm {
 inline constexpr std::string_view report_variable = "PMIXHOST_REPORT";
 // "1": the step shall live on when it loses processes or hosts.
 inline constexpr std::string_view live_on_variable = "PMIXHOST_LIVE_ON";
+// "1": srun ends the step when a process ends badly.
+inline constexpr std::string_view bad_exit_variable = "PMIXHOST_BAD_EXIT";
 
 // "1": a tool waits for srun to tell where the job is (plugins/kit/launcher_file.h).
 inline constexpr std::string_view launcher_file_awaited = "PMIXHOST_LAUNCHER_FILE";

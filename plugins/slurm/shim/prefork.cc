@@ -73,6 +73,8 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
         add("slurm.parent", parent);
     if (find_variable(environment, live_on_variable) == "1")
         add("live_on", "1");
+    if (find_variable(environment, bad_exit_variable) == "1")
+        add("ends_on_bad_exit", "1");
     if (find_variable(environment, launcher_file_awaited) == "1")
         add("slurm.launcher_file", "1");
     if (!around.topology_file.empty())

@@ -127,6 +127,7 @@ LaunchContext srun_context() {
             context.cluster = slurm_conf.cluster_name;
         if (slurm_conf.srun_port_range)
             context.ports = {slurm_conf.srun_port_range[0], slurm_conf.srun_port_range[1]};
+        context.kills_on_bad_exit = slurm_conf.kill_on_bad_exit != 0;
     }
     if (context.cluster.empty())
         context.cluster = variable("SLURM_CLUSTER_NAME");
@@ -269,8 +270,13 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         if (auto set = set_variable(environment, std::string(debug_stop_variable), ""); !set)
             return set.failure();
     }
-    if (option_of_srun("no-kill") == "set" || option_of_srun("kill-on-bad-exit") == "0") {
+    const std::string bad_exit = option_of_srun("kill-on-bad-exit");
+    if (option_of_srun("no-kill") == "set" || bad_exit == "0") {
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)
+            return set.failure();
+    }
+    if (bad_exit.empty() ? context.kills_on_bad_exit : bad_exit != "0") {
+        if (auto set = set_variable(environment, std::string(bad_exit_variable), "1"); !set)
             return set.failure();
     }
     auto file = debugger ? await_debugger(context, info, debugger.get(), environment)

@@ -29,11 +29,12 @@ struct LaunchContext {
     std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
     std::vector<std::uint32_t> component_jobs;
     SrunPrograms programs;
-    std::string process_sets;  // PMIXHOST_PSETS, as the user wrote it
-    std::vector<App> spawned;  // instead, in an srun that was started for PMIx_Spawn
-    std::string launcher_file; // PMIX_LAUNCHER_RNDZ_FILE
-    int debugger = -1;         // of kit/indirect_launch.h, where a debugger has started srun; becomes the launch's
-    bool mpir = false;         // a debugger has srun's own interface for debuggers (MPIR)
+    std::string process_sets;       // PMIXHOST_PSETS, as the user wrote it
+    std::vector<App> spawned;       // instead, in an srun that was started for PMIx_Spawn
+    std::string launcher_file;      // PMIX_LAUNCHER_RNDZ_FILE
+    int debugger = -1;              // of kit/indirect_launch.h, where a debugger has started srun; becomes the launch's
+    bool kills_on_bad_exit = false; // KillOnBadExit of slurm.conf
+    bool mpir = false;              // a debugger has srun's own interface for debuggers (MPIR)
     PortRange ports;
     std::string host;   // srun's
     std::string daemon; // pmixhostd, should a launcher be wanted

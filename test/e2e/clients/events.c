@@ -12,6 +12,8 @@
  *                              be less than what a daemon keeps for a library that lags (64 MiB)
  *        events dies HOW       the last rank ends: kill, exit (3), quit (0) without PMIx_Finalize;
  *                              late (3), leave (0) after it. The others hear of it.
+ *        events condemned      the last rank ends with 3 in a job that is ended for it (-K): the others hear
+ *                              of it, and that it will be. They are deaf to SIGTERM
  *        events lost           the link to a host is cut: every rank hears of a host that is lost
  *        events down HOST      says "there", and waits until that host is lost: whoever is not there hears
  *                              of it, with its processes, and those who are left have a fence */
@@ -37,6 +39,7 @@ static struct {
     bool stamped;
     size_t nprocs;
     pmix_proc_t procs[MAX_RANKS];
+    char ends[64]; /* what is ended for it */
 } report = {.exit_code = -1};
 
 static void note(const struct event *event) {
@@ -86,6 +89,7 @@ static void note_report(const struct event *event) {
         snprintf(report.host, sizeof(report.host), "%s", v->data.string);
     if ((v = carried(event, PMIX_EVENT_TIMESTAMP, PMIX_TIME)))
         report.stamped = labs((long)(time(NULL) - v->data.time)) < 60;
+    ended_for_it(event, report.ends, sizeof report.ends);
     ends++;
 }
 EVENT_HANDLER(on_report, note_report, PMIX_SUCCESS)
@@ -436,6 +440,8 @@ static void dies(const char *how) {
             fail("the exit code was said to be %d, the status %s", report.exit_code, status_name(report.term_status));
         if (!report.host[0] || !report.stamped)
             fail("no host or no time was said");
+        if (report.ends[0])
+            fail("'%s' is to be ended, was said", report.ends);
         say("report %u: %.1f ms", me.rank, took * 1000);
     }
     /* Those who are left are still a job. A report that came twice would have come before. */
@@ -444,6 +450,19 @@ static void dies(const char *how) {
     must(fence_with(those, left, 0, 30));
     if (wrong[0] || ends != !silent)
         fail("%s, %u reports", wrong[0] ? wrong : "wrong number", ends);
+}
+
+static void condemned(void) {
+    pmix_status_t code = PMIX_ERR_PROC_ABORTED;
+    uint32_t dier = me.size - 1;
+    signal(SIGTERM, SIG_IGN);
+    register_for(&code, 1, on_report);
+    fence();
+    if (me.rank == dier)
+        _exit(3);
+    wait_for_count(&ends, 1, "the report of a process that has ended");
+    if (report.rank != dier || strcmp(report.ends, "job"))
+        fail("of rank %u was told that '%s' is to be ended", report.rank, report.ends);
 }
 
 static void down(const char *host) {
@@ -459,6 +478,8 @@ static void down(const char *host) {
     say("heard %u at %.3f", me.rank, now());
     if (strcmp(report.host, host) || !report.stamped || report.nprocs == 0)
         fail("host '%s' with %zu processes was reported", report.host, report.nprocs);
+    if (strcmp(report.ends, "node"))
+        fail("'%s' is to be ended, was said", report.ends);
     pmix_proc_t *those = calloc(me.size, sizeof(*those));
     size_t left = 0;
     for (uint32_t p = 0; p < me.size; p++) {
@@ -484,6 +505,8 @@ static void lost(void) {
     wait_for_count(&ends, 1, "the report of a lost host");
     if (is_on_host(me.rank, report.host) || !report.host[0] || !report.stamped || report.nprocs == 0)
         fail("host '%s' with %zu processes was reported", report.host, report.nprocs);
+    if (strcmp(report.ends, "job"))
+        fail("'%s' is to be ended, was said", report.ends);
 }
 
 int main(int argc, char **argv) {
@@ -507,6 +530,8 @@ int main(int argc, char **argv) {
         dies(argc > 2 ? argv[2] : "kill");
     else if (!strcmp(what, "down") && argc > 2)
         down(argv[2]);
+    else if (!strcmp(what, "condemned"))
+        condemned();
     else if (!strcmp(what, "lost"))
         lost();
     else

@@ -41,6 +41,22 @@ static inline const pmix_value_t *carried(const struct event *event, const char 
     return info && info->value.type == type ? &info->value : NULL;
 }
 
+/* What the host says that it is about to end for it: "session", "job", "node", "process"; "" when nothing, and
+ * more than one with a space between. */
+static inline void ended_for_it(const struct event *event, char *out, size_t size) {
+    static const char *const kinds[][2] = {{PMIX_EVENT_TERMINATE_SESSION, "session"},
+                                           {PMIX_EVENT_TERMINATE_JOB, "job"},
+                                           {PMIX_EVENT_TERMINATE_NODE, "node"},
+                                           {PMIX_EVENT_TERMINATE_PROC, "process"}};
+    *out = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const pmix_value_t *flag = carried(event, kinds[i][0], PMIX_BOOL);
+        size_t used = strlen(out);
+        if (flag && flag->data.flag)
+            snprintf(out + used, size - used, "%s%s", used ? " " : "", kinds[i][1]);
+    }
+}
+
 /* Defines the handler NAME, which has void TAKE(const struct event *) note the event and then answers
  * libpmix with OUTCOME: PMIX_SUCCESS, or what else is to become of the handlers that come after it. */
 #define EVENT_HANDLER(name, take, outcome)                                                                             \

@@ -9,6 +9,7 @@
  *        two              namespaces and a key that nobody knows, in one question
  *        table NS         "process RANK HOST PID" for each, by rank
  *        notify CODE NS   an event for all processes of NS; "end" is PMIX_EVENT_JOB_END
+ *        doom CODE NS     likewise, and it says that the job is about to be ended
  *        global CODE      an event of global range
  *        signal NUMBER NS
  *        abort [NS]       PMIx_Abort of nobody in particular, or of rank 1 of NS
@@ -72,8 +73,8 @@ static pmix_status_t query(const char *key, const char *second, const char *nspa
     return rc;
 }
 
-static pmix_status_t notify(pmix_status_t code, const char *nspace) {
-    pmix_info_t info[2];
+static pmix_status_t notify(pmix_status_t code, const char *nspace, bool dooms) {
+    pmix_info_t info[3];
     size_t n = 1;
     bool yes = true;
     PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
@@ -82,6 +83,8 @@ static pmix_status_t notify(pmix_status_t code, const char *nspace) {
         PMIX_INFO_LOAD(&info[1], PMIX_EVENT_CUSTOM_RANGE, &all, PMIX_PROC);
         n = 2;
     }
+    if (dooms)
+        PMIX_INFO_LOAD(&info[n++], PMIX_EVENT_TERMINATE_JOB, &yes, PMIX_BOOL);
     return PMIx_Notify_event(code, &me.proc, nspace ? PMIX_RANGE_CUSTOM : PMIX_RANGE_GLOBAL, info, n, NULL, NULL);
 }
 
@@ -209,11 +212,11 @@ int main(int argc, char **argv) {
             did(what, query(PMIX_QUERY_NAMESPACES, "nobody.knows", NULL));
         } else if (!strcmp(what, "table") && word[1]) {
             did(what, query(PMIX_QUERY_PROC_TABLE, NULL, *++word));
-        } else if (!strcmp(what, "notify") && word[1] && word[2]) {
+        } else if ((!strcmp(what, "notify") || !strcmp(what, "doom")) && word[1] && word[2]) {
             word += 2;
-            did(what, notify(code_of(word[-1]), *word));
+            did(what, notify(code_of(word[-1]), *word, !strcmp(what, "doom")));
         } else if (!strcmp(what, "global") && word[1]) {
-            did(what, notify(code_of(*++word), NULL));
+            did(what, notify(code_of(*++word), NULL, false));
         } else if (!strcmp(what, "signal") && word[1] && word[2]) {
             word += 2;
             did(what, send_signal(atoi(word[-1]), *word));

@@ -1,5 +1,5 @@
-/* A job that a tool visits: each rank hears of events 7201 and 7202, of PMIX_EVENT_JOB_END, and of SIGUSR1; when rank 0
- * hears 7201, it notifies 7203 to all.
+/* A job that a tool visits: each rank hears of events 7201, 7202 and 7204, of PMIX_EVENT_JOB_END, and of SIGUSR1; when
+ * rank 0 hears 7201, it notifies 7203 to all.
  * Prints "there RANK", then "heard RANK CODE" for each event and "signalled RANK"; ends with event 7202. */
 #include "events.h"
 
@@ -19,6 +19,7 @@ static void note(const struct event *event) {
         event->code == PMIX_EVENT_JOB_END ? "JOB_END"
         : event->code == 7201             ? "7201"
         : event->code == 7202             ? "7202"
+        : event->code == 7204             ? "7204"
                                           : "7203");
     if (event->code == 7201 && me.rank == 0)
         to_notify++;
@@ -39,8 +40,8 @@ int main(void) {
     sem_init(&news, 0, 0);
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGUSR1, &action, NULL);
-    pmix_status_t codes[] = {7201, 7202, 7203, PMIX_EVENT_JOB_END};
-    register_nb(codes, 4, on_event);
+    pmix_status_t codes[] = {7201, 7202, 7203, 7204, PMIX_EVENT_JOB_END};
+    register_nb(codes, 5, on_event);
     fence();
     say("there %u", me.rank);
     me.doing = "waiting for a tool";

@@ -16,7 +16,7 @@ ok "an abort with status 0 ends the job too" eval 'ended_in_time && ! grep -q "F
 
 for victim in 1 3 5; do
     client 3 2 abort list 7 "only one" "$victim"
-    ok "rank $victim alone is aborted, the others go on" eval "ended_in_time && so_many_ok 5"
+    ok "rank $victim alone is aborted, the others hear of it before and go on" eval "ended_in_time && so_many_ok 5"
 done
 client 2 2 hello
 ok "and the next job runs" all_ok 4

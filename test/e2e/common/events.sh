@@ -37,6 +37,12 @@ if [[ -n $exit_codes ]]; then
     client 1 3 events dies kill
     ok "the end of a process is reported on its own host" eval "ended_in_time && so_many_ok 2"
 fi
+if [[ -n $exit_codes && $backend == slurm ]]; then # pmixhost run kills at once
+    job_options=(-K)
+    client 3 2 events condemned
+    ok "an end for which the job is ended says so: -K" eval "ended_in_time && so_many_ok 5"
+    job_options=()
+fi
 client 3 2 events dies leave
 ok "a process that ends well is not reported as one that ended badly" all_ok 5
 

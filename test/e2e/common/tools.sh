@@ -154,10 +154,13 @@ ok "on every host" until_true 10 said signalled 10
 like "what it notifies" "$(tool nspace "$nspace" notify 7201 "$nspace")" '^notify: PMIX_'
 ok "comes to every process" until_true 10 eval '(($(grep -c "^heard . 7201" "$out") == 4))'
 tool nspace "$nspace" global end notify end "$nspace" >/dev/null
+tool nspace "$nspace" doom 7204 "$nspace" >/dev/null
 tool nspace "$nspace" notify 7201 "$nspace" >/dev/null
 ok "another event follows" until_true 10 eval '(($(grep -c "^heard . 7201" "$out") == 8))'
 like "on its own host the library tells" "$(cat "$out")" 'heard [01] JOB_END'
 unlike "it cannot tell the other hosts that the job has ended" "$(cat "$out")" 'heard [23] JOB_END'
+like "an event of its own with what the RM is about to end stays on its host, too" "$(cat "$out")" 'heard [01] 7204'
+unlike "the others do not hear it, and nothing is ended" "$(cat "$out")" 'heard [23] 7204'
 like "it publishes" "$(tool nspace "$nspace" name mytool 3 publish test.key process find test.key)" \
     "^publish: PMIX_SUCCESS.*found a tool's of mytool 3"
 finds_nothing() { [[ $(tool nspace "$nspace" find "$1") == *"find: PMIX_ERR_NOT_FOUND"* ]]; } # KEY
