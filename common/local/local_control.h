@@ -12,6 +12,7 @@
 //     5 DaemonFailed     text why
 //     9 Launched         u32 status | text why: of a spawned job, all programs of this host run (0), or
 //                        one could not be started (a PMIx status, two's complement)
+//    10 Started          u8 0: of a spawned job, a program of this host runs, and others do not yet
 //   both
 //     6 Contact          u32 host | bytes, at most 4 KiB. To the launcher: the host it is for;
 //                        from the launcher: the host it is of; without bytes: there is no daemon
@@ -128,8 +129,15 @@ struct Launched {
     }
 };
 
+struct Started {
+    static constexpr std::uint8_t type = 10;
+    static constexpr const char *name = "Started";
+    std::uint8_t reserved = 0;
+    static constexpr void fields(auto &&field) { field(&Started::reserved, "reserved", ""); }
+};
+
 using ControlMessage = std::variant<TaskStarted, TaskEnded, TaskNotStarted, EndStep, DaemonFailed, Contact, SignalTasks,
-                                    Terminate, Launched>;
+                                    Terminate, Launched, Started>;
 
 // A whole frame. Texts and contacts over their limit are cut, so that it always fits.
 Bytes encode_control(ControlMessage message);

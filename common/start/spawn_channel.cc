@@ -42,7 +42,7 @@ void say(int fd, std::string line) {
 
 static constexpr std::string_view fate_word = " fate", stops_word = " stops ", debugs_word = " debugs ",
                                   tells_word = " tells ", forwards_word = " forwards ";
-static constexpr std::uint8_t known_ends = 2 * ParentWord::log_bad - 1;
+static constexpr std::uint8_t known_bits = 2 * ParentWord::first_start - 1;
 static constexpr std::uint8_t all_channels = 7; // standard input, output and error
 
 std::string ParentWord::text() const {
@@ -78,7 +78,7 @@ std::optional<ParentWord> ParentWord::parse(std::string_view text) {
         text.remove_suffix(fate_word.size());
     }
     for (auto [name, bits, most] :
-         {std::tuple(forwards_word, &word.forwards, all_channels), std::tuple(tells_word, &word.tells, known_ends)}) {
+         {std::tuple(forwards_word, &word.forwards, all_channels), std::tuple(tells_word, &word.tells, known_bits)}) {
         auto at = text.find(name);
         if (at == text.npos)
             continue;
@@ -134,6 +134,10 @@ void say_created(int fd, std::string_view nspace, std::size_t processes) {
     say(fd, fmt::format("created {}", nspace));
 }
 
+void say_started(int fd) {
+    say(fd, "started ");
+}
+
 void say_launched(int fd, int status, std::string_view text) {
     say(fd, fmt::format("launched {} {}", status, text));
 }
@@ -166,6 +170,8 @@ std::optional<SpawnEvent> parse_spawn_event(std::string_view line) {
         if (code != std::errc() || end == rest.data() + rest.size() || *end != ' ')
             return std::nullopt;
         rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
+    } else if (word == "started") {
+        event.kind = SpawnEvent::Kind::started;
     } else if (word != "over") {
         return std::nullopt;
     }

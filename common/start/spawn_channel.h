@@ -2,6 +2,7 @@
 // it, and srun `pmixhost debug`: the descriptor in PMIXHOST_SPAWN_FD, a stream of lines.
 //   processes COUNT       so many will the job have
 //   created NSPACE        the job has a name; from now on its errors are its own to show
+//   started               the first of its programs runs
 //   launched STATUS TEXT  every program of it runs (0), or one could not be started (a PMIx status)
 //   over TEXT             it has ended before that
 // The end of the stream is the end of the program. The launcher says one thing there, if anything, before the program
@@ -26,7 +27,7 @@ inline constexpr std::string_view spawn_stderr_variable = "PMIXHOST_SPAWN_STDERR
 inline constexpr std::string_view parent_variable = "PMIXHOST_PARENT";
 
 // "NSPACE RANK", behind it " debugs NSPACE RANK" where the job's processes are debugger daemons,
-// " tells BITS" where the parent is told of ends,
+// " tells BITS" where the parent is told of ends and of the start,
 // " forwards CHANNELS HOST" where standard streams go by way of that host of the parent's job, " fate" where the two
 // jobs live and die together while they are connected, and " stops " and a text where processes shall stop for a
 // debugger.
@@ -39,10 +40,11 @@ struct ParentWord {
     std::uint32_t host = 0;
     std::string debugs = {}; // namespace of what they debug; empty: nothing
     std::uint32_t debugged_rank = 0;
-    std::uint8_t tells = 0;                                   // of whose ends the parent is to hear: bits
+    std::uint8_t tells = 0;                                   // of what the parent is to hear: bits
     static constexpr std::uint8_t all_ends = 1, bad_ends = 2; // as events
     static constexpr std::uint8_t first_bad = 4;              // with the end of the job
     static constexpr std::uint8_t log_all = 8, log_bad = 16;  // as lines for the user
+    static constexpr std::uint8_t first_start = 32;           // at once when the first program runs
 
     std::string text() const;
     // Nothing when `text` is no such word. A namespace has 1 to 255 bytes.
@@ -58,11 +60,12 @@ std::string take_spawn_secret(int fd);
 bool give_spawn_secret(int fd, std::string_view secret);
 // Says `processes` and `created`, and gives the standard error back.
 void say_created(int fd, std::string_view nspace, std::size_t processes);
+void say_started(int fd);
 void say_launched(int fd, int status, std::string_view text);
 void say_over(int fd, std::string_view text);
 
 struct SpawnEvent {
-    enum class Kind { created, launched, over };
+    enum class Kind { created, started, launched, over };
     Kind kind = Kind::over;
     int status = 0;
     std::string text; // the namespace of `created`

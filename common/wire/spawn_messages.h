@@ -149,8 +149,8 @@ struct JobEvent {
     static constexpr std::uint8_t type = 98;
     static constexpr const char *name = "JobEvent";
     static constexpr const char *text =
-        "to who spawned a job: it runs, which is told only when asked for, or has ended";
-    static constexpr std::uint8_t running = 1, ended = 2;
+        "to who spawned a job: it has begun or runs, which is told only when asked for, or has ended";
+    static constexpr std::uint8_t running = 1, ended = 2, started = 3;
     Bytes nspace;
     std::uint8_t what = 0;
     std::uint8_t asked = 0;
@@ -158,7 +158,7 @@ struct JobEvent {
     std::uint64_t time = 0;
     static constexpr void fields(auto &&field) {
         field(&JobEvent::nspace, "nspace", "of the job");
-        field(&JobEvent::what, "what", "1: all of its processes run; 2: all have ended");
+        field(&JobEvent::what, "what", "1: all of its processes run; 2: all have ended; 3: the first one runs");
         field(&JobEvent::asked, "asked", "1: its parent asked to hear of it");
         field(&JobEvent::exit_code, "exit_code", "of the ended job, as a shell reports it");
         field(&JobEvent::time, "time", "when, in seconds of the epoch");

@@ -201,6 +201,7 @@ bool LaunchListener::take(const std::string &frame) {
         break;
     case StarterMessage::Kind::launched:
         if (message->status == 0) {
+            say_first_runs();
             launched_hosts_.insert(message->body);
             if (launched_hosts_.size() < parts_.hosts)
                 break;
@@ -208,6 +209,9 @@ bool LaunchListener::take(const std::string &frame) {
         }
         if (parts_.spawn_channel && !std::exchange(told_launched_, true))
             say_launched(parts_.spawn_channel.get(), message->status, message->body);
+        break;
+    case StarterMessage::Kind::started:
+        say_first_runs();
         break;
     case StarterMessage::Kind::note:
         if (message->status != 0 && !noted_.insert(message->status).second)
@@ -226,6 +230,12 @@ bool LaunchListener::take(const std::string &frame) {
         return true;
     }
     return false;
+}
+
+// What has been launched has been started: one that says so later says nothing new.
+void LaunchListener::say_first_runs() {
+    if (parts_.spawn_channel && !told_launched_ && !std::exchange(told_started_, true))
+        say_started(parts_.spawn_channel.get());
 }
 
 void LaunchListener::invite(const std::string &invitation) {

@@ -1,7 +1,7 @@
 // The launch listener: a thread in the command that started a step (srun), which hears what the step's daemons say
 // (starter_message.h) while the step runs.
 //   exit report   kept until the step is over, when the starter asks for it
-//   launched      written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
+//   started, launched   written to whoever ran the starter for PMIx_Spawn (common/start/spawn_channel.h)
 //   note          shown to the user at once, 100 of them at most, each text once, and of each subject the first; also
 //                 ten of hosts that cannot prove their user (unproved_note.h)
 //   tools         opens the way for tools of this host (tool_door.h)
@@ -74,6 +74,7 @@ class LaunchListener {
     bool hear(StrangerLimits::Id id, Visitor &visitor);
     void drain(std::chrono::milliseconds limit);
     bool take(const std::string &frame);
+    void say_first_runs();
     void invite(const std::string &invitation);
     void write_channel(const char *data, std::size_t size);
     void launcher_ended();
@@ -98,7 +99,7 @@ class LaunchListener {
     std::set<std::string> notes_; // those that were shown
     std::size_t unproved_notes_ = 0;
     std::set<int> noted_; // subjects
-    bool told_launched_ = false;
+    bool told_started_ = false, told_launched_ = false;
     std::set<std::string> launched_hosts_;
 };
 

@@ -31,6 +31,7 @@ bool makes_sense(const StarterMessage &message) {
         return true;
     case Kind::tools:
     case Kind::kept:
+    case Kind::started:
         return message.status == 0;
     }
     return false;

@@ -26,7 +26,8 @@ struct StarterMessage {
         invitation = 3,  // to the launcher beside the starter (common/transport/invitation.h); bytes
         note = 4,  // a line for the user; the step goes on (status 0, or 1..255: a subject whose first line is enough)
         tools = 6, // tools of the starter's host may find this job (kit/tool_door.h): a ToolOffer (status 0)
-        kept = 5,  // this connection is kept for what comes later (status 0): others that are silent are closed
+        started = 7, // the first program of a host runs, of a spawned step whose parent wants to hear of it (status 0)
+        kept = 5,    // this connection is kept for what comes later (status 0): others that are silent are closed
     };
     Kind kind = Kind::exit_report;
     int status = 0;

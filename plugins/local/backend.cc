@@ -106,6 +106,13 @@ class LocalBackend final : public RmBackend, private RmRoles, private RmSpawnedS
         });
     }
 
+    void report_start(std::function<void(Result<void>)> done) override {
+        bool told = tell(Started{});
+        loop_.post([done = std::move(done), told] {
+            done(told ? Result<void>() : error(ErrorKind::unreachable, "pmixhost run has ended"));
+        });
+    }
+
     void end_step(StepEnd end, std::function<void(Result<void>)> done) override {
         bool told = tell(EndStep{static_cast<std::uint8_t>(end.exit_status), std::move(end.text)});
         loop_.post([done = std::move(done), told] {

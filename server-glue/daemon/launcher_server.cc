@@ -178,6 +178,10 @@ void LauncherServer::on_event(std::uint64_t number, SpawnEvent event) {
     case SpawnEvent::Kind::created:
         child.nspace = event.text;
         break;
+    case SpawnEvent::Kind::started:
+        if (!child.answered)
+            tell_start(child);
+        break;
     case SpawnEvent::Kind::launched:
         answer(number, child, event.status, event.text);
         break;
@@ -206,7 +210,7 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
     }
     if (child.ran && child.logs_end)
         tell_user(fmt::format("{} has ended with exit code {}", printable(child.nspace), exit_code_of(wait_status)));
-    if (child.ran)
+    if (child.ran || child.told_start)
         tell(child, wire::JobEvent::ended, wait_status);
     // The job does not go from within its own call.
     auto keep = std::make_shared<std::unique_ptr<ChildJob>>(std::move(child.job));
@@ -223,8 +227,10 @@ void LauncherServer::answer(std::uint64_t number, Child &child, int status, cons
     child.plan.reset();
     if (child.ran && child.logs_start)
         tell_user(fmt::format("{}: all of its processes run", printable(child.nspace)));
-    if (child.ran)
+    if (child.ran) {
+        tell_start(child);
         tell(child, wire::JobEvent::running);
+    }
     if (child.ran && child.job_timeout.count() > 0)
         limit_time(number, child);
 }
@@ -239,6 +245,11 @@ void LauncherServer::limit_time(std::uint64_t number, Child &child) {
                               late.job_timeout.count()));
         late.job->signal(SIGTERM);
     });
+}
+
+void LauncherServer::tell_start(Child &child) {
+    if (!child.nspace.empty() && child.tell_start && !std::exchange(child.told_start, true))
+        tell(child, wire::JobEvent::started);
 }
 
 void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status) {

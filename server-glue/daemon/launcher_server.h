@@ -46,6 +46,7 @@ class LauncherServer {
         std::string nspace;                    // once it is known
         std::shared_ptr<const SpawnPlan> plan; // until it is answered
         bool answered = false, ran = false;
+        bool told_start = false;                   // that the first process runs
         bool tell_start = false, tell_end = false; // as in SpawnPlan
         bool silent_end = false;
         bool logs_start = false, logs_end = false;
@@ -65,6 +66,7 @@ class LauncherServer {
     void start(StepId step, HostIndex from, wire::SpawnRequest request);
     void on_event(std::uint64_t child, SpawnEvent event);
     void on_end(std::uint64_t child, int wait_status, const std::string &said);
+    void tell_start(Child &child); // once
     void tell(const Child &child, std::uint8_t what, int wait_status = 0);
     void answer(std::uint64_t number, Child &child, int status, const std::string &reason);
     void limit_time(std::uint64_t number, Child &child);

@@ -105,6 +105,7 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
             services_.iof.take_streams(rank, std::move(streams));
         };
     out.on_failure = [this](Error why) { ending_.end(std::move(why)); };
+    out.on_first_runs = [this] { launch_outcome_.first_runs(); };
     out.on_launched = [this] { launch_outcome_.launched(); };
     out.await_exec_stop = [this](Rank rank, UniqueFd armed, std::function<void(bool)> stands) {
         services_.debug.await_exec_stop(rank, std::move(armed), std::move(stands));

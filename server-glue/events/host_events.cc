@@ -104,9 +104,10 @@ HostEvent job_end_event(const std::string &nspace, std::optional<int> exit_code,
 
 std::vector<HostEvent> events_of(const wire::JobEvent &message, std::optional<FirstFailure> first) {
     switch (message.what) {
+    case wire::JobEvent::started:
+        return {job_event(PMIX_EVENT_JOB_START, message.nspace, message.time)};
     case wire::JobEvent::running:
-        return {job_event(PMIX_EVENT_JOB_START, message.nspace, message.time),
-                job_event(PMIX_LAUNCH_COMPLETE, message.nspace, message.time)};
+        return {job_event(PMIX_LAUNCH_COMPLETE, message.nspace, message.time)};
     case wire::JobEvent::ended:
         return {job_end_event(message.nspace, message.exit_code, message.time, first)};
     default:

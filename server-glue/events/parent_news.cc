@@ -16,7 +16,9 @@
 namespace pmixhost {
 
 ParentNews::ParentNews(StepContext &context, StepEvents &events)
-    : context_(context), events_(events), wanted_(context.step.parent ? context.step.parent->tells : std::uint8_t{0}) {}
+    : context_(context), events_(events),
+      // The start is the launch's (spawn/launch_outcome.h).
+      wanted_(context.step.parent ? context.step.parent->tells & ~ParentWord::first_start : 0) {}
 
 // Nothing is done again: who spawned this comes to the session before it has the answer, and may be gone by now.
 void ParentNews::take_messages(StepMessages &messages) {

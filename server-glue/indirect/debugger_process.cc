@@ -329,12 +329,14 @@ void DebuggerProcess::tell(const HostEvent &event) {
 void DebuggerProcess::tell_start() {
     if (std::exchange(told_start_, true))
         return;
-    wire::JobEvent running;
-    running.what = wire::JobEvent::running;
-    running.nspace = nspace_;
-    running.time = static_cast<std::uint64_t>(std::time(nullptr));
-    for (const auto &event : events_of(running))
-        tell(event);
+    wire::JobEvent news;
+    news.nspace = nspace_;
+    news.time = static_cast<std::uint64_t>(std::time(nullptr));
+    for (auto what : {wire::JobEvent::started, wire::JobEvent::running}) {
+        news.what = what;
+        for (const auto &event : events_of(news))
+            tell(event);
+    }
 }
 
 // The launcher's exit code, and who failed first, with the code of that one. A daemon that would tell more leaves with

@@ -59,7 +59,7 @@ struct StepInfo {
         HostIndex host = 0;        // the one of the parent's job by which it does
         std::string debugs;        // the namespace that the step's processes, debugger daemons, debug; empty: none
         Rank debugged_rank = 0;    // or PMIX_RANK_WILDCARD
-        std::uint8_t tells = 0;    // whose ends it is to hear of: ParentWord::tells
+        std::uint8_t tells = 0;    // what it is to hear of: ParentWord::tells
     };
     std::optional<Parent> parent; // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.

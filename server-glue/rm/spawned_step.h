@@ -21,6 +21,9 @@ class RmSpawnedStep {
     // Only in a step with StepInfo::parent: tells whoever made the step. Each host reports its success;
     // the first failure of any counts. Errors: unreachable.
     virtual void report_launch(LaunchReport report, std::function<void(Result<void>)> done) = 0;
+    // Likewise, before that, where the parent wants to hear of it (ParentWord::first_start): a program of this host
+    // runs. The first host counts; of one with a single program report_launch() says as much.
+    virtual void report_start(std::function<void(Result<void>)> done) = 0;
 };
 
 } // namespace pmixhost

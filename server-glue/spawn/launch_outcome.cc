@@ -1,6 +1,7 @@
 // See launch_outcome.h.
 #include "server-glue/spawn/launch_outcome.h"
 
+#include "common/start/spawn_channel.h"
 #include "common/text/printable.h"
 #include "server-glue/log/user_terminal.h"
 #include "server-glue/rm/spawned_step.h"
@@ -15,6 +16,16 @@ void LaunchOutcome::launched() {
     context_.backend.spawned_step()->report_launch({}, [this](Result<void> told) {
         if (!told)
             context_.log.warning("whoever spawned this job does not hear that it runs: {}", told.failure().text);
+    });
+}
+
+void LaunchOutcome::first_runs() {
+    if ((context_.step.parent->tells & ParentWord::first_start) == 0)
+        return;
+    context_.backend.spawned_step()->report_start([this](Result<void> told) {
+        if (!told)
+            context_.log.warning("whoever spawned this job does not hear at once that it has begun: {}",
+                                 told.failure().text);
     });
 }
 

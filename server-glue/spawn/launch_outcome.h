@@ -10,6 +10,7 @@ class LaunchOutcome {
   public:
     explicit LaunchOutcome(StepContext &context) : context_(context) {}
 
+    void first_runs();
     void launched();
     // The task waits until its connection is dropped.
     void failed(const TaskStartFailure &failure, UniqueFd task);

@@ -232,18 +232,21 @@ Verdict WishReader::read_rest(std::string_view key, const wire::SpawnDirective &
             plan_.end_on_bad_exit = d.number != 0;
         else if ((key == PMIX_NOTIFY_COMPLETION || key == PMIX_NOTIFY_JOB_EVENTS) && d.number) {
             plan_.tell_end = true;
-            plan_.tell_start = plan_.tell_start || key == PMIX_NOTIFY_JOB_EVENTS;
-            plan_.tells_ends |= ParentWord::first_bad; // whom the end of the job names
+            if (key == PMIX_NOTIFY_JOB_EVENTS) {
+                plan_.tell_start = true;
+                plan_.tells |= ParentWord::first_start;
+            }
+            plan_.tells |= ParentWord::first_bad; // whom the end of the job names
         } else if (key == PMIX_EVENT_SILENT_TERMINATION)
             plan_.silent_end = d.number != 0;
         else if (key == PMIX_NOTIFY_PROC_TERMINATION && d.number)
-            plan_.tells_ends |= ParentWord::all_ends;
+            plan_.tells |= ParentWord::all_ends;
         else if (key == PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION && d.number)
-            plan_.tells_ends |= ParentWord::bad_ends;
+            plan_.tells |= ParentWord::bad_ends;
         else if (key == PMIX_LOG_PROC_TERMINATION && d.number)
-            plan_.tells_ends |= ParentWord::log_all;
+            plan_.tells |= ParentWord::log_all;
         else if (key == PMIX_LOG_PROC_ABNORMAL_TERMINATION && d.number)
-            plan_.tells_ends |= ParentWord::log_bad;
+            plan_.tells |= ParentWord::log_bad;
         else if (key == PMIX_LOG_JOB_EVENTS && d.number)
             plan_.logs_start = plan_.logs_end = true;
         else if (key == PMIX_LOG_COMPLETION && d.number)

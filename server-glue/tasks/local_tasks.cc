@@ -65,6 +65,8 @@ void LocalTasks::task_runs(Rank rank) {
     running_.insert(rank);
     if (running_.size() == step_.map.ranks_on(step_.self).size())
         callbacks_.on_launched();
+    else if (running_.size() == 1)
+        callbacks_.on_first_runs();
 }
 
 bool LocalTasks::any_ended_badly() const {

@@ -37,7 +37,9 @@ class LocalTasks {
         std::function<void()> on_all_ended;    // every task of this host has started and ended
         std::function<void()> on_serving;      // the namespace is registered
         std::function<void(Error)> on_failure; // the daemon cannot serve
-        // Only in a spawned step: every task of this host executes its program.
+        // Only in a spawned step: a task of this host executes its program, and others do not yet.
+        std::function<void()> on_first_runs;
+        // Likewise: every task does.
         std::function<void()> on_launched;
         // A task's program will stop at its first instruction, as was asked (common/process/exec_stop.h). `stands` is
         // called once, with whether it has.

@@ -1,10 +1,12 @@
 // The launcher while the RM does not say where jobs can be started: it goes on hearing, and requests are
-// answered in time.
+// answered in time. And what the spawner hears of a job, in which order.
 #include "server-glue/daemon/launcher_server.h"
 
 #include "common/transport/invitation.h"
+#include "server-glue/spawn/spawn_request.h"
 
 #include <atomic>
+#include <fmt/ranges.h>
 #include <optional>
 #include <pmix_common.h>
 #include <unistd.h>
@@ -28,6 +30,22 @@ class NoHosts final : public JobStarter {
     SpawnSite site_;
 };
 
+// Each job is this script, which has the spawn channel as $PMIXHOST_SPAWN_FD.
+class Script final : public JobStarter {
+  public:
+    explicit Script(std::string text) : text_(std::move(text)) { site_.hosts.push_back({"here", 4}); }
+    const SpawnSite &site() const override { return site_; }
+    Result<JobCommand> command(const SpawnPlan &) override {
+        return JobCommand{{"/bin/sh", "-c", text_}, {"PATH=/usr/bin:/bin"}, {}};
+    }
+    JobPlace place(const SpawnPlan &, const std::string &) const override { return {}; }
+    Error explain(const std::string &) const override { return error(ErrorKind::system, "no word"); }
+
+  private:
+    std::string text_;
+    SpawnSite site_;
+};
+
 // A daemon of a step of one host, and its launcher.
 struct World {
     std::unique_ptr<EventLoop> loop;
@@ -41,16 +59,20 @@ struct World {
     bool ended = false;
     EventLoop::Handle limit;
 
-    World(std::chrono::milliseconds spawn_timeout, bool has_hosts) {
+    std::vector<std::string> heard; // of a job
+    World(std::chrono::milliseconds spawn_timeout, bool has_hosts, std::string script = {}) {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
         loop = std::move(*made);
         settings.transport_interfaces = {"lo"};
         settings.spawn_timeout = spawn_timeout;
-        auto make_starter = [opening = opening, asked = asked, has_hosts]() -> Result<std::shared_ptr<JobStarter>> {
+        auto make_starter = [opening = opening, asked = asked, has_hosts,
+                             script]() -> Result<std::shared_ptr<JobStarter>> {
             ++*asked;
             opening->wait();
             if (!has_hosts)
                 return error(ErrorKind::not_found, "there is no allocation");
+            if (!script.empty())
+                return std::static_pointer_cast<JobStarter>(std::make_shared<Script>(script));
             return std::static_pointer_cast<JobStarter>(std::make_shared<NoHosts>());
         };
         launcher.emplace(
@@ -62,8 +84,7 @@ struct World {
         const HostIndex size = 1 + central_role_count;
         auto mesh = Mesh::create(*loop, log, settings, "step", 0, size, make_secret_authenticator("secret"),
                                  {[this](HostIndex, std::uint8_t type, Bytes payload) {
-                                      assert_int_equal(type, wire::SpawnReply::type);
-                                      replies.push_back(*wire::decode<wire::SpawnReply>(payload));
+                                      hear(type, payload);
                                       loop->stop();
                                   },
                                   [](HostIndex, Mesh::Gone, const Error &) {},
@@ -82,10 +103,28 @@ struct World {
         daemon = std::move(*mesh);
         limit = loop->after(30s, [] { fail_msg("nothing came"); });
     }
-    void ask(std::uint64_t id) {
+    void hear(std::uint8_t type, const Bytes &payload) {
+        if (type == wire::JobEvent::type) {
+            auto event = *wire::decode<wire::JobEvent>(payload);
+            const char *const names[] = {"", "runs", "ended", "started"};
+            heard.push_back(fmt::format("{} {}", event.nspace, names[event.what]));
+            return;
+        }
+        assert_int_equal(type, wire::SpawnReply::type);
+        replies.push_back(*wire::decode<wire::SpawnReply>(payload));
+        heard.push_back(replies.back().status == 0 ? "answered" : "refused");
+    }
+    void ask(std::uint64_t id, const char *directive = nullptr) {
         wire::SpawnRequest request;
         request.id = id;
         request.nspace = "parent";
+        if (directive) {
+            request.directives.push_back({directive, 0, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1});
+            auto &app = request.apps.emplace_back();
+            app.command = "/bin/true";
+            app.argv = {"/bin/true"};
+            app.count = 1;
+        }
         daemon->send(peer_of(CentralRole::launcher, 1), wire::SpawnRequest::type, share(wire::encode(request)));
     }
     void run_until_replies(std::size_t count) {
@@ -141,6 +180,32 @@ void requests_of_one_moment_ask_the_rm_once_more_at_most(void **) {
     assert_true(*world.asked <= 2);
 }
 
+std::string heard_of(const char *script, const char *directive, const char *last) {
+    World world(20s, true, script);
+    world.opening->open();
+    world.ask(1, directive);
+    while (world.heard.empty() || world.heard.back() != last)
+        assert_true(world.loop->run().ok());
+    return fmt::format("{}", fmt::join(world.heard, ", "));
+}
+
+void the_start_the_launch_and_the_end_come_in_order(void **) {
+    const char *all = "c() { echo \"$*\" >&$PMIXHOST_SPAWN_FD; }; c created job; c 'started '; c 'launched 0 '";
+    assert_string_equal(heard_of(all, PMIX_NOTIFY_JOB_EVENTS, "job ended").c_str(),
+                        "job started, answered, job runs, job ended");
+    const char *at_once = "c() { echo \"$*\" >&$PMIXHOST_SPAWN_FD; }; c created job; c 'launched 0 '; c 'started '";
+    assert_string_equal(heard_of(at_once, PMIX_NOTIFY_JOB_EVENTS, "job ended").c_str(),
+                        "answered, job started, job runs, job ended");
+    assert_string_equal(heard_of(all, PMIX_NOTIFY_COMPLETION, "job ended").c_str(), "answered, job ended");
+}
+
+void what_has_begun_and_was_not_launched_ends(void **) {
+    const char *fails = "c() { echo \"$*\" >&$PMIXHOST_SPAWN_FD; }; c created job; c 'started '; exit 1";
+    assert_string_equal(heard_of(fails, PMIX_NOTIFY_JOB_EVENTS, "job ended").c_str(),
+                        "job started, refused, job ended");
+    assert_string_equal(heard_of(fails, PMIX_NOTIFY_COMPLETION, "refused").c_str(), "refused");
+}
+
 } // namespace
 
 int main() {
@@ -149,6 +214,8 @@ int main() {
         cmocka_unit_test(a_request_does_not_wait_longer_than_for_a_spawn),
         cmocka_unit_test(who_is_told_to_end_ends),
         cmocka_unit_test(requests_of_one_moment_ask_the_rm_once_more_at_most),
+        cmocka_unit_test(the_start_the_launch_and_the_end_come_in_order),
+        cmocka_unit_test(what_has_begun_and_was_not_launched_ends),
     };
     return cmocka_run_group_tests_name("launcher server", tests, nullptr, nullptr);
 }

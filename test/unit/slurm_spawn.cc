@@ -221,7 +221,19 @@ void a_launch_is_told_when_all_hosts_have(void **) {
     f.say(StarterMessage::Kind::launched, 0, "0");
     f.say(StarterMessage::Kind::launched, 0, "0");
     f.say(StarterMessage::Kind::launched, 0, "1");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "started ");
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
+    assert_false(f.listener->finish(1s).has_value());
+}
+
+void the_first_start_is_told_once(void **) {
+    Fixture f;
+    f.listener->begin();
+    f.say(StarterMessage::Kind::started, 0, "");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "started ");
+    f.say(StarterMessage::Kind::started, 0, "");
+    f.say(StarterMessage::Kind::launched, -190, "n1: no such program");
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched -190 n1: no such program");
     assert_false(f.listener->finish(1s).has_value());
 }
 
@@ -352,6 +364,7 @@ void many_strangers_do_not_make_it_deaf(void **) {
     pollfd first{crowd.front().get(), POLLIN, 0};
     assert_int_equal(::poll(&first, 1, 5000), 1);
     assert_true(ready->send().ok());
+    assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "started ");
     assert_string_equal(Fixture::line(f.spawn_end.get(), '\n').c_str(), "launched 0 ");
     crowd.clear();
     assert_false(f.listener->finish(1s).has_value());
@@ -432,6 +445,7 @@ void a_family_has_one_secret(void **) {
 }
 
 void lines_of_the_channel_are_understood(void **) {
+    assert_true(parse_spawn_event("started ")->kind == SpawnEvent::Kind::started);
     auto event = parse_spawn_event("launched -190 some text");
     assert_true(event && event->kind == SpawnEvent::Kind::launched && event->status == -190);
     assert_string_equal(event->text.c_str(), "some text");
@@ -458,6 +472,7 @@ int main() {
         cmocka_unit_test(variables_of_a_step_are_not_handed_on),
         cmocka_unit_test(sruns_words_have_a_meaning),
         cmocka_unit_test(a_launch_is_told_when_all_hosts_have),
+        cmocka_unit_test(the_first_start_is_told_once),
         cmocka_unit_test(a_failure_of_one_host_is_told_at_once),
         cmocka_unit_test(what_came_without_a_thread_is_read_at_the_end),
         cmocka_unit_test(one_launcher_gets_all_invitations),

@@ -171,6 +171,8 @@ void Run::on_message(HostIndex h, local::ControlMessage message) {
         host.failure = printable(gone->text, 1000);
     } else if (auto *launched = std::get_if<Launched>(&message)) {
         on_launched(h, launched->status, launched->text);
+    } else if (std::holds_alternative<Started>(message)) {
+        on_first_runs();
     } else if (auto *contact = std::get_if<Contact>(&message)) {
         // From now on the message says whom it is from.
         if (contact->host >= hosts_.size())
@@ -184,10 +186,17 @@ void Run::on_message(HostIndex h, local::ControlMessage message) {
     }
 }
 
+void Run::on_first_runs() {
+    if (spawn_channel_ && !std::exchange(told_started_, true))
+        say_started(spawn_channel_.get());
+}
+
 // Whoever spawned this run hears it when all hosts have said so, or of the first failure.
 void Run::on_launched(HostIndex h, int status, const std::string &text) {
     if (!spawn_channel_)
         return;
+    if (status == 0)
+        on_first_runs();
     launched_.insert(h);
     auto with_tasks =
         std::count_if(hosts_.begin(), hosts_.end(), [](const Host &host) { return host.tasks_total > 0; });

@@ -56,6 +56,7 @@ class Run {
     };
 
     void on_message(HostIndex host, local::ControlMessage message);
+    void on_first_runs();
     void on_launched(HostIndex host, int status, const std::string &text);
     void on_invitation(HostIndex host, HostIndex role, const std::string &invitation);
     void to_session(const std::string &invitation);
@@ -96,6 +97,7 @@ class Run {
     bool jobs_wanted_over_ = false;      // it was told that no more come
     UniqueFd spawn_channel_;             // to whoever spawned this run (common/start/spawn_channel.h)
     std::set<HostIndex> launched_;
+    bool told_started_ = false;
     std::vector<Task> tasks_;
     std::size_t tasks_left_ = 0;
     Phase phase_ = Phase::running;

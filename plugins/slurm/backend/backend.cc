@@ -276,6 +276,12 @@ class SlurmBackend final : public RmBackend,
         to_srun({kit::StarterMessage::Kind::launched, report.status, std::move(report.text)}, std::move(done));
     }
 
+    void report_start(std::function<void(Result<void>)> done) override {
+        if (!step_.report)
+            return loop_.post([done] { done(error(ErrorKind::unreachable, "srun gave no address")); });
+        to_srun({kit::StarterMessage::Kind::started, 0, {}}, std::move(done));
+    }
+
     void ask(RmQuestion question, TimePoint deadline, std::function<void(Result<RmAnswer>)> done) override {
         if (!asker_)
             asker_.emplace(loop_, max_questions);

@@ -9,9 +9,14 @@
  *                                 called B is killed; every rank of the other one hears of it
  *        cross_job_events spawn      spawns two ranks of "talk", and is the other job
  *        cross_job_events child WHAT CODE   spawns a shell that exits with CODE (128 and more: by a signal);
- *                                 all ranks hear what was asked for: WHAT is end or all */
+ *                                 all ranks hear what was asked for: WHAT is end or all
+ *        cross_job_events first MAPPING   spawns two processes, the second of which cannot begin until all ranks have
+ *                                 heard that the job has */
 #include "events.h"
 #include "peers.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 enum { EVENT = 7101, LAST = 7102, HELLO = 7103, MAX_RANKS = 64, ROUNDS = 25, KINDS = 5 };
 static const struct {
@@ -243,6 +248,64 @@ static void child(const char *what, int code) {
     fence();
 }
 
+static pmix_status_t spawned;
+static void on_spawned(pmix_status_t status, pmix_nspace_t nspace, void *cbdata) {
+    (void)nspace;
+    spawned = status;
+    sem_post(cbdata);
+}
+
+/* The second process is to write to a pipe that nobody reads: it waits there before its program is executed. */
+static void first(const char *mapping) {
+    pmix_status_t codes[] = {PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, PMIX_EVENT_JOB_END};
+    char pattern[512], pipe_name[512], program[] = "/bin/true", *argv[] = {program, NULL};
+    bool yes = true;
+    sem_t answered;
+    sem_init(&answered, 0, 0);
+    snprintf(pattern, sizeof pattern, "%s/begins.%%r", getenv("CLIENT_DIR"));
+    snprintf(pipe_name, sizeof pipe_name, "%s/begins.1.stdout", getenv("CLIENT_DIR"));
+    register_for(codes, 3, on_job);
+    fence();
+    pmix_app_t app;
+    pmix_info_t info[5];
+    if (me.rank == 0) {
+        PMIX_APP_CONSTRUCT(&app);
+        app.cmd = program;
+        app.argv = argv;
+        app.maxprocs = 2;
+        PMIX_INFO_LOAD(&info[0], PMIX_MAPBY, mapping, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[1], PMIX_NOTIFY_JOB_EVENTS, &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[2], PMIX_IOF_OUTPUT_TO_FILE, pattern, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[3], PMIX_IOF_FILE_PATTERN, &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[4], PMIX_IOF_FILE_ONLY, &yes, PMIX_BOOL);
+        for (int i = 1; i < 5; i++)
+            PMIX_INFO_REQUIRED(&info[i]);
+        if (mkfifo(pipe_name, 0600) != 0)
+            fail("mkfifo: %s", strerror(errno));
+        must(PMIx_Spawn_nb(info, 5, &app, 1, on_spawned, &answered));
+    }
+    wait_for_count(&heard_count, 1, "the start of the child");
+    if (heard_count != 1 || heard[0].code != codes[0])
+        fail("%u events, the first is %s", heard_count, status_name(heard[0].code));
+    fence();
+    int reader = -1;
+    if (me.rank == 0) {
+        if (sem_trywait(&answered) == 0)
+            fail("PMIx_Spawn has been answered with %s", status_name(spawned));
+        if ((reader = open(pipe_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+            fail("open: %s", strerror(errno));
+        await(&answered, "PMIx_Spawn_nb");
+        if (spawned != PMIX_SUCCESS)
+            fail("PMIx_Spawn: %s", status_name(spawned));
+    }
+    wait_until(job_over, "the end of the child");
+    if (heard_count != 3 || heard[1].code != codes[1] || heard[2].status != PMIX_SUCCESS)
+        fail("%u events, the second is %s, the status of the third %s", heard_count, status_name(heard[1].code),
+             status_name(heard[2].status));
+    close(reader);
+    fence();
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "talk";
     begin(140);
@@ -261,6 +324,8 @@ int main(int argc, char **argv) {
         spawn();
     else if (!strcmp(what, "child") && argc > 3)
         child(argv[2], atoi(argv[3]));
+    else if (!strcmp(what, "first") && argc > 2)
+        first(argv[2]);
     else
         fail("usage: there is no '%s'", what);
     /* What came twice or late would have come by now, but for what is on its way. */

@@ -32,5 +32,9 @@ for code in 0 3 137; do
 done
 client 2 2 cross_job_events child all 3
 ok "the start of a spawned job, its launch and its end" so_many_ok 4
+for where in slot node; do
+    client 2 2 cross_job_events first "$where:oversubscribe"
+    ok "the start is told when the first process runs, while another one waits: by $where" so_many_ok 4
+done
 [[ $backend == local ]] || ok "nothing is left" no_litter 20
 done_testing
