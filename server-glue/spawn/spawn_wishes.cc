@@ -77,8 +77,11 @@ Verdict WishReader::read(const wire::SpawnDirective &d, Wishes &wishes, bool of_
     if (known->treatment == SpawnAttribute::Treatment::library)
         return {};
     if (known->treatment == SpawnAttribute::Treatment::always_refused)
-        return refuse_spawn(PMIX_ERR_NOT_SUPPORTED, "{} is not supported: the resource manager has daemons of its own",
-                            known->name);
+        return refuse_spawn(
+            PMIX_ERR_NOT_SUPPORTED, "{} is not supported: {}", known->name,
+            d.key == PMIX_FORKEXEC_AGENT
+                ? "PMIX_EXEC_AGENT starts what becomes the program, PMIX_DEBUGGER_DAEMONS what is beside it"
+                : "the resource manager has daemons of its own");
     std::string_view key = d.key;
     if (auto no = read_environment(key, d, wishes); no || handled_)
         return no;

@@ -223,6 +223,7 @@ void an_agent_becomes_the_program(void **) {
     check(fmt::format("{}", fmt::join(plan.apps[0].argv, " ")), "/opt/agent prog x");
     check(format_process_sets(plan.process_sets), "prog=0;other=1"); // named as the programs are
     check(placed(ask(1, {text(PMIX_LAUNCHER_DAEMON, "/opt/daemon")})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    check(placed(ask(1, {text(PMIX_FORKEXEC_AGENT, "/opt/agent")})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
 }
 
 void streams_are_forwarded_where_that_is_possible(void **) {

@@ -145,6 +145,8 @@ refused "a host of another allocation" 'PMIX_ERR_NOT_FOUND' 'n9 is not in the al
 refused "PMIX_ADD_HOST of another one" 'PMIX_ERR_JOB_ALLOC_FAILED' 'no host can be added' pmix.addhost=n9
 refused "a required directive that is not known" 'PMIX_ERR_NOT_SUPPORTED' 'my.own is required' "'my.own!=yes'"
 refused "a required directive that is not supported" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_PRELOAD_BIN' "'pmix.preloadbin!=yes'"
+refused "PMIX_FORKEXEC_AGENT" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_FORKEXEC_AGENT is not supported: PMIX_EXEC_AGENT starts' \
+    pmix.fe.agnt=/bin/true
 refused "PMIX_LAUNCHER_DAEMON" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_LAUNCHER_DAEMON is not supported' pmix.lnch.dmn=/bin/true
 refused "a required PMIX_FWD_STDDIAG" 'PMIX_ERR_NOT_SUPPORTED' 'PMIX_FWD_STDDIAG' "'pmix.fwd.stddiag!=yes'"
 in_allocation -N1 -n2 -- '$R -n1 $S "pmix.fwd.stdin!=no" "pmix.preloadbin!=no"'
