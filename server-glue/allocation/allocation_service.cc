@@ -59,8 +59,8 @@ void AllocationService::request(TimePoint now, AllocationAsk ask) {
     Duration wait = ask.timeout ? Duration(*ask.timeout) : patience_;
     TimePoint deadline = wait == Duration::zero() ? TimePoint::max() : now + wait;
     std::uint64_t id = next_id_++;
-    pending_.emplace(id,
-                     Pending{std::move(ask.caller), understood->kind, std::move(ask.request_id), std::move(ask.reply)});
+    pending_.emplace(id, Pending{std::move(ask.caller), understood->kind, understood->host_list.empty(),
+                                 std::move(ask.request_id), std::move(ask.reply)});
     port_.allocate(id, std::move(*understood), deadline,
                    [this, id](Result<RmAllocated> outcome) { answer(id, std::move(outcome)); });
 }
@@ -75,6 +75,10 @@ void AllocationService::answer(std::uint64_t id, Result<RmAllocated> outcome) {
         port_.refused(pending.caller, status, outcome.failure().text);
         return pending.reply(status, nullptr);
     }
+    if (pending.kind == RmAllocation::Kind::create)
+        port_.session_began(outcome->allocation, pending.request_id);
+    else if (pending.kind == RmAllocation::Kind::release && pending.all_of_it)
+        port_.session_over(outcome->allocation);
     auto info = std::make_shared<InfoList>();
     info->add(PMIX_ALLOC_ID, outcome->allocation);
     if (!pending.request_id.empty())

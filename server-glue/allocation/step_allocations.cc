@@ -65,12 +65,25 @@ void StepAllocations::ask_time_left(std::function<void(Result<std::uint32_t>)> d
 void StepAllocations::warn_of_time(std::uint32_t seconds_left) {
     context_.log.info("{} seconds are left of the allocation", seconds_left);
     auto now = static_cast<std::uint64_t>(std::time(nullptr));
-    for (const auto &event : time_warning_events(seconds_left, now, context_.step.nspace)) {
-        if (auto message = cross_job_event(event))
-            tell_step_(std::move(*message));
-        else
-            context_.log.warning("{}", message.failure().text);
-    }
+    for (const auto &event : time_warning_events(seconds_left, now, context_.step.nspace))
+        tell(event);
+}
+
+void StepAllocations::session_began(const std::string &allocation, const std::string &request_id) {
+    auto now = static_cast<std::uint64_t>(std::time(nullptr));
+    tell(session_event(PMIX_EVENT_SESSION_START, allocation, request_id, now, context_.step.nspace));
+}
+
+void StepAllocations::session_over(const std::string &allocation) {
+    auto now = static_cast<std::uint64_t>(std::time(nullptr));
+    tell(session_event(PMIX_EVENT_SESSION_END, allocation, {}, now, context_.step.nspace));
+}
+
+void StepAllocations::tell(const HostEvent &event) {
+    if (auto message = cross_job_event(event))
+        tell_step_(std::move(*message));
+    else
+        context_.log.warning("{}", message.failure().text);
 }
 
 } // namespace pmixhost

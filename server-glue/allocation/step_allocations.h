@@ -5,6 +5,7 @@
 #include "common/wire/event_messages.h"
 #include "server-glue/allocation/allocation_service.h"
 #include "server-glue/allocation/time_warning.h"
+#include "server-glue/events/host_events.h"
 #include "server-glue/step/step_context.h"
 #include "server-glue/step/step_service.h"
 
@@ -31,10 +32,14 @@ class StepAllocations final : public StepService, private AllocationPort, privat
                   std::function<void(Result<RmAllocated>)> done) override;
     void abandon_allocation(std::uint64_t id) override;
     void refused(const Process &caller, pmix_status_t status, const std::string &why) override;
+    void session_began(const std::string &allocation, const std::string &request_id) override;
+    void session_over(const std::string &allocation) override;
     // TimeWarningPort
     void ask_time_left(std::function<void(Result<std::uint32_t>)> done) override;
     void warn_of_time(std::uint32_t seconds_left) override;
     TimePoint time_now() const override { return context_.now(); }
+
+    void tell(const HostEvent &event);
 
     StepContext &context_;
     std::function<void(wire::CrossJobEvent)> tell_step_;

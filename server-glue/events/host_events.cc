@@ -4,6 +4,7 @@
 #include "server-glue/library/convert.h"
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <pmix.h>
 
@@ -152,6 +153,20 @@ std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint
     pmix_proc_t job = proc_of(nspace, PMIX_RANK_UNDEF);
     return {{PMIX_ALLOC_TIMEOUT_WARNING, job, PMIX_RANGE_SESSION, info},
             {PMIX_JCTRL_PREEMPT_ALERT, job, PMIX_RANGE_SESSION, info}};
+}
+
+HostEvent session_event(pmix_status_t code, const std::string &allocation, const std::string &request_id,
+                        std::uint64_t time, const std::string &nspace) {
+    auto info = about({}, {}, time);
+    info->add(PMIX_ALLOC_ID, allocation);
+    if (!request_id.empty())
+        info->add(PMIX_ALLOC_REQ_ID, request_id);
+    std::uint32_t number = 0;
+    const char *end = allocation.data() + allocation.size();
+    auto [stop, code_of] = std::from_chars(allocation.data(), end, number);
+    if (code_of == std::errc() && stop == end)
+        info->add(PMIX_SESSION_ID, number);
+    return {code, proc_of(nspace, PMIX_RANK_UNDEF), reports_range, std::move(info)};
 }
 
 bool only_hosts_say(pmix_status_t code) {

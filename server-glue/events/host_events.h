@@ -58,6 +58,11 @@ std::vector<HostEvent> abort_events(const AbortNews &abort, const std::string &n
 // it, and by the one for preemption, which says the same in effect.
 std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint64_t time, const std::string &nspace);
 
+// PMIX_EVENT_SESSION_START or _END, of an allocation that a process of this job asked for (`request_id`: by what name,
+// perhaps none) or has given back; for all processes of the job, in its name.
+HostEvent session_event(pmix_status_t code, const std::string &allocation, const std::string &request_id,
+                        std::uint64_t time, const std::string &nspace);
+
 // Is that what a host environment reports of jobs, processes and hosts, and nobody else may?
 bool only_hosts_say(pmix_status_t code);
 // Does an event say what the RM is about to end (PMIX_EVENT_TERMINATE_JOB and its kin), whether so or not?

@@ -31,6 +31,11 @@ struct World final : AllocationPort {
         done[id] = std::move(then);
     }
     void abandon_allocation(std::uint64_t id) override { abandoned.push_back(id); }
+    void session_began(const std::string &allocation, const std::string &request_id) override {
+        sessions += allocation + " " + request_id + " begins;";
+    }
+    void session_over(const std::string &allocation) override { sessions += allocation + " ends;"; }
+    std::string sessions;
     void refused(const Process &, pmix_status_t, const std::string &why) override { log += why + ";"; }
 
     AllocationAsk ask(std::uint8_t directive, Rank caller = 0) {
@@ -82,6 +87,26 @@ void a_new_allocation_is_told_with_what_it_has(void **) {
     assert_int_equal(value_of(*world.found, PMIX_ALLOC_TIME)->data.uint32, 120);
     world.done[1](error(ErrorKind::timeout, "late")); // an RM that speaks twice
     assert_int_equal(world.answers.size(), 1);
+    assert_string_equal(world.sessions.c_str(), "77 mine begins;");
+}
+
+void the_end_of_one_that_is_given_back_is_told(void **) {
+    World world;
+    for (const char *hosts : {"", "a"}) {
+        auto ask = world.ask(PMIX_ALLOC_RELEASE);
+        ask.allocation = "77";
+        ask.host_list = hosts;
+        world.service.request(start, std::move(ask));
+    }
+    auto ask = world.ask(PMIX_ALLOC_EXTEND);
+    ask.seconds = 60;
+    world.service.request(start, std::move(ask));
+    ask = world.ask(PMIX_ALLOC_NEW);
+    world.service.request(start, std::move(ask));
+    world.done[4](error(ErrorKind::timeout, "no"));
+    for (std::uint64_t id : {1, 2, 3})
+        world.done[id](RmAllocated{"77", {}, 0, 0});
+    assert_string_equal(world.sessions.c_str(), "77 ends;");
 }
 
 void timeouts_are_the_callers(void **) {
@@ -171,6 +196,7 @@ void who_ends_is_given_up(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_new_allocation_is_told_with_what_it_has),
+        cmocka_unit_test(the_end_of_one_that_is_given_back_is_told),
         cmocka_unit_test(timeouts_are_the_callers),
         cmocka_unit_test(what_makes_no_sense_is_refused_at_once),
         cmocka_unit_test(failures_have_a_status),

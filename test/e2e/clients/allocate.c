@@ -5,9 +5,10 @@
  * Words: new, extend, release, reaquire, external (the directives) begin a request; what follows
  * belongs to it: nodes=N list=HOSTS cpus=N mem=MB time=SECONDS queue=NAME id=ID (@: the last new one's)
  * reqid=NAME timeout=SECONDS, required=KEY and optional=KEY (with a text). await=FILE waits for it; die
- * ends the process. Each request prints "DIRECTIVE STATUS KEY=VALUE ... after SECONDS".
+ * ends the process. hear=N, the first word: all ranks hear of sessions, "session starts ID" or "session ends ID", and
+ * wait at the end until they have heard N times. Each request prints "DIRECTIVE STATUS KEY=VALUE ... after SECONDS".
  */
-#include "client.h"
+#include "events.h"
 
 static struct {
     const char *name;
@@ -16,6 +17,18 @@ static struct {
     size_t n;
 } request;
 static char last[64];
+
+static unsigned heard;
+static void note(const struct event *event) {
+    const pmix_value_t *id = carried(event, PMIX_ALLOC_ID, PMIX_STRING),
+                       *number = carried(event, PMIX_SESSION_ID, PMIX_UINT32);
+    if (!id || !number || number->data.uint32 != strtoul(id->data.string, NULL, 10))
+        note_wrong("an event of a session without its number");
+    else
+        say("session %s %s", event->code == PMIX_EVENT_SESSION_START ? "starts" : "ends", id->data.string);
+    heard++;
+}
+EVENT_HANDLER(on_session, note, PMIX_SUCCESS)
 
 static void add(const char *key, const void *value, pmix_data_type_t type) {
     if (request.n == sizeof(request.info) / sizeof(request.info[0]))
@@ -127,11 +140,19 @@ static void take(char *word) {
 
 int main(int argc, char **argv) {
     begin(120);
+    unsigned wanted = 0;
+    if (argc > 1 && !strncmp(argv[1], "hear=", 5)) {
+        pmix_status_t codes[] = {PMIX_EVENT_SESSION_START, PMIX_EVENT_SESSION_END};
+        wanted = (unsigned)atoi(argv[1] + 5);
+        register_for(codes, 2, on_session);
+        fence();
+    }
     if (me.rank == 0) {
-        for (int i = 1; i < argc; i++)
+        for (int i = wanted ? 2 : 1; i < argc; i++)
             take(argv[i]);
         send_request();
     }
+    wait_for_count(&heard, wanted, "the starts and ends of sessions");
     fence();
     pass();
 }

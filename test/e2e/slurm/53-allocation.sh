@@ -33,6 +33,12 @@ in_job -N1 -- new list=n2,n4 release id=@ new list='n[2-3]' release id=@
 ok "hosts are named, one by one or as Slurm does" \
     eval 'grep -q "nlist=n2,n4" <<<"$output" && grep -q "nlist=n2,n3" <<<"$output"'
 
+run salloc -Q -N2 -w n1,n2 srun "$mpi" -N2 -n2 -w n1,n2 "$allocate" hear=2 new nodes=1 reqid=told release id=@
+id=$(id_in "$output")
+is "all processes of the job hear that it begins, and of its end when it is given back" \
+    "$(grep '^session' <<<"$output" | sort)" \
+    "$(printf 'session %s\n' "ends $id" "ends $id" "starts $id" "starts $id")"
+
 in_job -N1 -- new queue=--uid=0 new queue=nowhere new list=n99 new nodes=99 timeout=1 new nodes=0 new queue=$'a\nb' \
     new id=1 new cpus=100000 timeout=1
 # Newer Slurm says at once that it will never have so much.
