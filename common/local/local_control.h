@@ -23,7 +23,7 @@
 //
 // text and bytes are u32 length | bytes. A side that gets a frame it does not understand closes. When the launcher
 // has closed, the daemon ends its tasks and itself; when the daemon has closed before all its tasks have ended, the
-// launcher ends the job.
+// launcher ends the job, unless that shall live on.
 #pragma once
 
 #include "common/base/bytes.h"

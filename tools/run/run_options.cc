@@ -80,8 +80,9 @@ void define(CLI::App &app, RunOptions &options, Raw &raw, std::string &process_s
     app.add_flag("-l,--label", options.label, "Begin each line of output with the task's rank");
     app.add_flag("-u,--unbuffered", options.unbuffered, "Do not wait for whole lines of output");
     app.add_option("-i,--input", raw.input, "The task that gets standard input, or none [0]")->type_name("RANK");
-    app.add_flag("-K{1},--kill-on-bad-exit{1}", raw.kill_on_bad_exit,
-                 "End the job when a task exits with a non-zero code (=0: do not, the default)");
+    app.add_flag(
+        "-K{1},--kill-on-bad-exit{1}", raw.kill_on_bad_exit,
+        "End the job when a task exits with a non-zero code (=0: do not, the default, nor when a daemon dies)");
     app.add_option("-W,--wait", raw.wait, "End the job this long after its first task has ended; 0: never [0]")
         ->type_name("TIME");
     app.add_option("--kill-wait", raw.kill_wait, "From a signal that is to end the job to SIGKILL [30s]")

@@ -15,7 +15,7 @@
  *        events condemned      the last rank ends with 3 in a job that is ended for it (-K): the others hear
  *                              of it, and that it will be. They are deaf to SIGTERM
  *        events lost           the link to a host is cut: every rank hears of a host that is lost
- *        events down HOST      says "there", and waits until that host is lost: whoever is not there hears
+ *        events down HOST [kill]   says "there", and waits until that host is lost: whoever is not there hears
  *                              of it, with its processes, and those who are left have a fence */
 #include <dirent.h>
 
@@ -465,13 +465,16 @@ static void condemned(void) {
         fail("of rank %u was told that '%s' is to be ended", report.rank, report.ends);
 }
 
-static void down(const char *host) {
+/* `kills`: those that are there end their server, whose children they are on the local backend. */
+static void down(const char *host, bool kills) {
     pmix_status_t code = PMIX_EVENT_NODE_DOWN;
     register_for(NULL, 0, on_any);
     register_for(&code, 1, on_report);
     fence();
     bool doomed = is_on_host(me.rank, host);
     say("there %u", me.rank);
+    if (doomed && kills)
+        kill(getppid(), SIGKILL);
     while (doomed)
         pause();
     wait_for_count(&ends, 1, "the report of a lost host");
@@ -529,7 +532,7 @@ int main(int argc, char **argv) {
     } else if (!strcmp(what, "dies"))
         dies(argc > 2 ? argv[2] : "kill");
     else if (!strcmp(what, "down") && argc > 2)
-        down(argv[2]);
+        down(argv[2], argc > 3 && !strcmp(argv[3], "kill"));
     else if (!strcmp(what, "condemned"))
         condemned();
     else if (!strcmp(what, "lost"))

@@ -50,6 +50,9 @@ if [[ $backend == local ]]; then
     job_options=(--fault link-drop,host=0,peer=2)
     client 3 2 events lost
     ok "a lost host is reported" all_ok 6
+    job_options=(--kill-on-bad-exit=0)
+    client 3 2 events down "$(host_name 3)" kill
+    ok "a job that lives on loses a server: the others hear of a lost host and go on" eval "ended_in_time && so_many_ok 4"
     job_options=()
 fi
 done_testing
