@@ -26,7 +26,7 @@ common_libcommon_files = \
 	common/base/log.h common/base/log.cc \
 	common/job/process_set.h common/job/process_set.cc \
 	common/rendezvous/rendezvous_files.h common/rendezvous/tool_offer.h common/rendezvous/desk_word.h common/rendezvous/rendezvous_files.cc \
-	common/rendezvous/gate_door.h common/rendezvous/gate_door.cc common/rendezvous/asked_run.h common/rendezvous/asked_run.cc \
+	common/rendezvous/gate_door.h common/rendezvous/gate_door.cc common/rendezvous/own_keys.h common/rendezvous/asked_run.h common/rendezvous/asked_run.cc \
 	common/job/rank_ranges.h common/job/rank_ranges.cc \
 	common/job/rank_runs.h common/job/rank_runs.cc \
 	common/job/debug_stops.h common/job/debug_stops.cc \
@@ -36,7 +36,7 @@ common_libcommon_files = \
 	common/base/small_file.h common/base/small_file.cc \
 	common/start/spawn_channel.h common/start/spawn_channel.cc \
 	common/start/start_document.h common/start/start_document.cc \
-	common/text/printable.h common/text/take_until.h \
+	common/text/printable.h common/text/take_until.h common/text/time_back.h \
 	common/text/shell_words.h \
 	common/start/start_fd.h common/start/start_fd.cc \
 	common/start/status_page.h common/start/step_secret.h \

@@ -2,6 +2,7 @@
 #include "common/rendezvous/asked_run.h"
 
 #include "common/text/printable.h"
+#include "common/text/time_back.h"
 
 #include <algorithm>
 #include <array>
@@ -40,6 +41,9 @@ bool is_list_of_names(std::string_view text) {
 bool is_signal(std::string_view text) {
     return all_of(text, [](char c) { return is_digit(c) || is_letter(c); });
 }
+bool is_time_back(std::string_view text) {
+    return time_back_in_words(text).has_value();
+}
 bool is_rank(std::string_view text) {
     return text == "*" || all_of(text, is_digit);
 }
@@ -64,7 +68,7 @@ constexpr std::array of_events{json, Option{"--kind", is_list_of_names}};
 constexpr std::array of_get{timeout};
 constexpr std::array behind_get{Option{"RANK", is_rank}, Option{"KEY", is_key}};
 constexpr std::array of_output{Option{"--rank", is_list_of_ranks}, Option{"--label"}, Option{"--stdout"},
-                               Option{"--stderr"}};
+                               Option{"--stderr"}, Option{"--since", is_time_back}};
 constexpr std::array of_signal{ranks, timeout, Option{"--signal", is_signal}};
 constexpr std::array of_control{ranks, timeout};
 

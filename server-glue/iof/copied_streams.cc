@@ -18,20 +18,15 @@ void CopiedStreams::take(TimePoint now, Rank rank, std::uint8_t channel, std::st
     last_ = last_of_[rank] = now;
     stream.seen = true;
     stream.ended = end;
-    stream.kept += bytes;
-    if (stream.kept.size() > 2 * kept_bytes)
-        stream.kept.erase(0, stream.kept.size() - kept_bytes);
+    stream.kept.add(now, bytes);
     on_output_(rank, channel, bytes, end);
 }
 
-std::optional<CopiedStreams::Kept> CopiedStreams::kept(Rank rank, std::uint8_t channel) const {
+std::optional<CopiedStreams::Kept> CopiedStreams::kept(Rank rank, std::uint8_t channel, TimePoint since) const {
     auto found = streams_.find({rank, channel});
     if (found == streams_.end())
         return std::nullopt;
-    std::string_view bytes = found->second.kept;
-    if (bytes.size() > kept_bytes)
-        bytes.remove_prefix(bytes.size() - kept_bytes);
-    return Kept{bytes, found->second.ended};
+    return Kept{found->second.kept.last(since), found->second.ended};
 }
 
 template <typename Body> void CopiedStreams::each_open(Body body) {

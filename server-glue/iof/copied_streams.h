@@ -10,6 +10,7 @@
 #include "common/base/bytes.h"
 #include "common/job/job_map.h"
 #include "common/loop/event_loop.h"
+#include "server-glue/iof/recent_output.h"
 
 #include <functional>
 #include <map>
@@ -22,7 +23,6 @@ namespace pmixhost {
 
 class CopiedStreams {
   public:
-    static constexpr std::size_t kept_bytes = 16u << 10; // of each stream, of what was written last
     static constexpr Duration quiet = std::chrono::seconds(1);
     using OnOutput = std::function<void(Rank, std::uint8_t channel, std::string_view bytes, bool end)>;
 
@@ -40,8 +40,10 @@ class CopiedStreams {
         std::string_view bytes;
         bool end = false;
     };
-    // Nothing: nothing has come.
-    std::optional<Kept> kept(Rank rank, std::uint8_t channel) const;
+    // Nothing: nothing has come. See RecentOutput::last(); what was written before the copy began came when it did.
+    std::optional<Kept> kept(Rank rank, std::uint8_t channel, TimePoint since = TimePoint::min()) const;
+    // Would some of what was written before that time be taken to be later?
+    bool may_be_older(TimePoint since) const { return !begun_ || since < *begun_ + quiet; }
     bool all_ended() const;
     // Has any of it come lately, with more to come?
     bool comes(TimePoint now) const { return !all_ended() && last_ && now < *last_ + quiet; }
@@ -53,7 +55,7 @@ class CopiedStreams {
 
   private:
     struct Stream {
-        Bytes kept;
+        RecentOutput kept;
         bool seen = false, ended = false;
     };
     // When this stream is taken to have ended; max: not as long as the copy goes on.

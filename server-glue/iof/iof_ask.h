@@ -6,6 +6,7 @@
 #include "server-glue/library/replies.h"
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -23,6 +24,8 @@ struct PullGate {
     Rank ranks = 0;
     std::uint8_t channels = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL; // that there are to pull
     bool can_be_taken_over = true; // else PMIX_IOF_REDIRECT gives a copy, or nothing where it is required
+    // Somebody pulls, and has had what was written before. Any thread: the upcall notes it, the loop puts it right.
+    std::atomic<bool> kept_is_gone{false};
     // Or of a job whose output is forwarded to this one (children_io.h). Any thread.
     void note_child(const Bytes &child) {
         std::lock_guard guard(lock_);
@@ -57,7 +60,8 @@ struct PullAsk {
     bool drop_oldest = false;
     bool take_over = false; // it goes nowhere else (PMIX_IOF_REDIRECT)
     bool must_take_over = false;
-    bool of_child = false; // of a job whose output is forwarded here: it comes in any case
+    std::optional<std::chrono::seconds> since; // of what was written before: own_key::output_since
+    bool of_child = false;                     // of a job whose output is forwarded here: it comes in any case
 };
 // One pull is over; libpmix does not say which.
 struct PullEndAsk {};

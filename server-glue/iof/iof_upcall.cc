@@ -2,6 +2,8 @@
 //
 // A pull is answered here and now: after PMIX_SUCCESS libpmix frees what its callback needs (4.2.2 and 5.0.7,
 // pmix_server_iofreg). It does not say who pulls, nor, at the end, which pull it is that ends.
+#include "common/rendezvous/own_keys.h"
+#include "common/text/time_back.h"
 #include "server-glue/iof/iof_ask.h"
 #include "server-glue/library/iof_deregistration.h"
 #include "server-glue/library/library_version.h"
@@ -30,7 +32,7 @@ bool is_for_the_tools_library(const pmix_info_t &info) {
     return false;
 }
 
-pmix_status_t read(const pmix_info_t &info, PullAsk &ask) {
+pmix_status_t read(const pmix_info_t &info, PullAsk &ask, bool &must_have_kept) {
     if (PMIX_CHECK_KEY(&info, PMIX_IOF_CACHE_SIZE)) {
         auto size = number_of(info.value);
         if (!size || *size < 0)
@@ -43,6 +45,12 @@ pmix_status_t read(const pmix_info_t &info, PullAsk &ask) {
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_REDIRECT)) {
         ask.take_over = flag_of(info.value);
         ask.must_take_over = ask.take_over && PMIX_INFO_IS_REQUIRED(&info);
+    } else if (PMIX_CHECK_KEY(&info, own_key::output_since)) {
+        auto seconds = number_of(info.value);
+        if (!seconds || *seconds < 0 || *seconds > longest_time_back.count())
+            return PMIX_ERR_BAD_PARAM;
+        ask.since = std::chrono::seconds(*seconds);
+        must_have_kept = *seconds > 0 && PMIX_INFO_IS_REQUIRED(&info);
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_COPY) || is_for_the_tools_library(info)) {
         return PMIX_SUCCESS; // a copy is what there is without a word
     } else if (PMIX_INFO_IS_REQUIRED(&info)) {
@@ -55,6 +63,7 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
                       pmix_iof_channel_t channels, pmix_op_cbfunc_t, void *data) {
     return guarded([&](Upcalls &upcalls) -> pmix_status_t {
         PullAsk ask;
+        bool must_have_kept = false;
         for (std::size_t i = 0; directives && i < ndirs; ++i) {
             if (PMIX_CHECK_KEY(&directives[i], stop_pulling)) {
                 post(upcalls, PullEndAsk{});
@@ -62,7 +71,7 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
                     pmixhost_mend_iof_deregistration(data);
                 return PMIX_OPERATION_SUCCEEDED;
             }
-            if (auto status = read(directives[i], ask); status != PMIX_SUCCESS)
+            if (auto status = read(directives[i], ask, must_have_kept); status != PMIX_SUCCESS)
                 return status;
         }
         ask.channels = static_cast<std::uint8_t>(channels & (PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL));
@@ -92,6 +101,8 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
             if (source.nspace != gate->nspace || (source.rank >= gate->ranks && source.rank != PMIX_RANK_WILDCARD))
                 return PMIX_ERR_NOT_FOUND;
         }
+        if (!ask.of_child && gate->kept_is_gone.exchange(true) && must_have_kept)
+            return PMIX_ERR_RESOURCE_BUSY;
         post(upcalls, std::move(ask));
         return PMIX_OPERATION_SUCCEEDED;
     });

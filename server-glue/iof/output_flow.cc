@@ -9,6 +9,17 @@ namespace pmixhost {
 static constexpr std::uint32_t batch = 64u << 10; // in cost, for one message
 static constexpr std::uint64_t most_cached = 1u << 30;
 
+// In milliseconds.
+static std::uint64_t on_wire(Duration time) {
+    using std::chrono::milliseconds;
+    return time == Duration::max() ? UINT64_MAX
+                                   : static_cast<std::uint64_t>(std::chrono::ceil<milliseconds>(time).count());
+}
+static Duration from_wire(std::uint64_t time) {
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365 * 10);
+    return time > static_cast<std::uint64_t>(longest.count()) ? Duration::max() : std::chrono::milliseconds(time);
+}
+
 bool OutputFlow::neighbours(HostIndex a, HostIndex b) const {
     return a < map_.host_count() && b < map_.host_count() && (tree_.parent(a) == b || tree_.parent(b) == a);
 }
@@ -18,7 +29,7 @@ void OutputFlow::spread(HostIndex root, Flow &flow, HostIndex at, HostIndex comi
     auto tell = [&](HostIndex neighbour) {
         if (neighbour == coming_from)
             return;
-        const auto &[pulled, taken_over, cache, drop_oldest, kept, whole] = flow.wish;
+        const auto &[pulled, taken_over, cache, drop_oldest, kept, kept_for, whole] = flow.wish;
         wire::OutputDemand demand{root,
                                   flow.serial,
                                   at,
@@ -29,6 +40,7 @@ void OutputFlow::spread(HostIndex root, Flow &flow, HostIndex at, HostIndex comi
                                   cache,
                                   drop_oldest,
                                   kept,
+                                  on_wire(kept_for),
                                   whole};
         if (!hosts_.host_gone(neighbour) &&
             hosts_.send(neighbour, wire::OutputDemand::type, share(wire::encode(demand))))
@@ -117,6 +129,7 @@ void OutputFlow::on_demand(HostIndex from, const wire::OutputDemand &message) {
     wish.cache = std::min(message.cache, most_cached);
     wish.drop_oldest = message.drop_oldest != 0;
     wish.kept = message.kept != 0;
+    wish.kept_for = from_wire(message.kept_for);
     wish.whole = message.whole != 0;
     set(message.root, message.serial, from, message.behind, std::move(wish));
 }

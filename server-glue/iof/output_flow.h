@@ -9,6 +9,7 @@
 // Each root has a flow of its own: a slow one holds up no other.
 #pragma once
 
+#include "common/loop/event_loop.h"
 #include "common/transport/tree.h"
 #include "server-glue/core/host_port.h"
 #include "server-glue/iof/output_queue.h"
@@ -32,7 +33,8 @@ struct OutputWish {
     OutputSelection taken_over; // of these: it goes nowhere else
     std::uint64_t cache = 0;    // bytes that a host holds back for them
     bool drop_oldest = false;
-    bool kept = false;  // with what was written before anybody asked
+    bool kept = false;                   // with what was written before anybody asked
+    Duration kept_for = Duration::max(); // but not with what was written longer ago
     bool whole = false; // nothing is dropped: beyond `cache` there is no room(), and whoever writes waits
 };
 

@@ -216,6 +216,7 @@ void StepIof::pull(PullAsk ask) {
         child_pulls_ += tools_.how_many() > 0; // how those of processes end nobody tells
         return;
     }
+    gate_->kept_is_gone = pulls_ > 0;
     if (gate_->verdict != PMIX_SUCCESS)
         return; // a tool without the right has come meanwhile
     add(wish_.pulled, ask);
@@ -224,15 +225,29 @@ void StepIof::pull(PullAsk ask) {
     const std::uint64_t most = context_.settings.io_cache;
     wish_.cache = std::max(wish_.cache, std::clamp(ask.cache.value_or(most), least_cache, most));
     wish_.drop_oldest = ask.drop_oldest;
-    wish_.kept = pulls_++ == 0; // who pulls already has had it
+    wish_.kept = pulls_++ == 0 && ask.since != std::chrono::seconds(0); // who pulls already has had it
+    wish_.kept_for = ask.since ? Duration(*ask.since) : Duration::max();
+    gate_->kept_is_gone = true;
+    if (pulls_ == 1 && ask.since)
+        tell_what_is_undated(*ask.since);
     last_to_pull_ = tools_.newest();
     context_.log.info("output of job {} is pulled{}", context_.step.job_id, ask.take_over ? ", and taken over" : "");
     want();
     judge(); // for when to look at the tools
 }
 
+// An RM does not say when what it gives of before was written.
+void StepIof::tell_what_is_undated(Duration since) {
+    if (captures(context_) || !copy_.streams().may_be_older(context_.now() - since))
+        return;
+    Rank any = wish_.pulled.ranks.empty() ? 0 : *wish_.pulled.ranks.begin();
+    PmixLibrary::OutputText text{proc_of(context_.step.nspace, any), wish_.pulled.channels, {}, false, true};
+    context_.library->deliver_output(std::move(text), [](pmix_status_t) {});
+}
+
 void StepIof::end_pulls(const char *why) {
     pulls_ = 0;
+    gate_->kept_is_gone = false;
     wish_ = {};
     want();
     context_.log.info("output of job {} is no longer pulled: {}", context_.step.job_id, why);
@@ -251,12 +266,13 @@ void StepIof::on_time(TimePoint now) {
 
 std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
     std::vector<wire::OutputPiece> pieces;
+    auto since = wish.kept_for == Duration::max() ? TimePoint::min() : context_.now() - wish.kept_for;
     for (Rank rank : context_.ranks_here()) {
         for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
             if (!wish.pulled.has(rank, channel))
                 continue;
-            auto kept = streams_.kept(rank, channel);
-            if (auto copied = copy_.streams().kept(rank, channel))
+            auto kept = streams_.kept(rank, channel, since);
+            if (auto copied = copy_.streams().kept(rank, channel, since))
                 kept = {copied->bytes, copied->end};
             if (kept && (!kept->bytes.empty() || kept->end))
                 pieces.push_back({rank, channel, kept->end, 0, Bytes(kept->bytes)});

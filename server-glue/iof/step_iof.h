@@ -72,6 +72,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void judge();
     void restore();
     void pull(PullAsk ask);
+    void tell_what_is_undated(Duration since);
     void end_pulls(const char *why);
     void push(PushAsk ask);
     void queue_taken(std::uint32_t cost);

@@ -117,9 +117,7 @@ void TaskStreams::read_output(Output &stream) {
     if (moved == Moved::nothing)
         return;
     stream.ended = moved == Moved::over;
-    stream.kept += bytes;
-    if (stream.kept.size() > 2 * kept_bytes)
-        stream.kept.erase(0, stream.kept.size() - kept_bytes);
+    stream.kept.add(loop_.now(), bytes);
     if (callbacks_.wanted(stream.rank, stream.channel))
         callbacks_.on_output(stream.rank, stream.channel, bytes, stream.ended);
     if (!callbacks_.taken_over(stream.rank, stream.channel))
@@ -139,15 +137,12 @@ void TaskStreams::flush(Output &stream) {
         stream.ours.reset();
 }
 
-std::optional<TaskStreams::Kept> TaskStreams::kept(Rank rank, std::uint8_t channel) const {
+std::optional<TaskStreams::Kept> TaskStreams::kept(Rank rank, std::uint8_t channel, TimePoint since) const {
     auto task = tasks_.find(rank);
     if (task == tasks_.end() || !task->second.outputs.contains(channel))
         return std::nullopt;
     const Output &stream = task->second.outputs.at(channel);
-    std::string_view bytes = stream.kept;
-    if (bytes.size() > kept_bytes)
-        bytes.remove_prefix(bytes.size() - kept_bytes);
-    return Kept{bytes, stream.ended};
+    return Kept{stream.kept.last(since), stream.ended};
 }
 
 // --- input ------------------------------------------------------------------------------------------

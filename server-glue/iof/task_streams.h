@@ -14,6 +14,7 @@
 #include "common/loop/event_loop.h"
 #include "common/wire/iof_messages.h"
 #include "server-glue/core/task_descriptors.h"
+#include "server-glue/iof/recent_output.h"
 #include "server-glue/library/replies.h"
 
 #include <deque>
@@ -27,7 +28,6 @@ namespace pmixhost {
 
 class TaskStreams {
   public:
-    static constexpr std::size_t kept_bytes = 16u << 10;  // of each stream, of what was written last
     static constexpr std::size_t piece_bytes = 32u << 10; // are read at once
 
     struct Callbacks {
@@ -42,12 +42,12 @@ class TaskStreams {
 
     void add(Rank rank, TaskDescriptors descriptors);
     bool has(Rank rank) const { return tasks_.contains(rank); }
-    // What the stream's task wrote last, and whether it has closed it.
+    // What the stream's task wrote last (RecentOutput::last()), and whether it has closed it.
     struct Kept {
         std::string_view bytes;
         bool end;
     };
-    std::optional<Kept> kept(Rank rank, std::uint8_t channel) const;
+    std::optional<Kept> kept(Rank rank, std::uint8_t channel, TimePoint since = TimePoint::min()) const;
     // As InputPort::give().
     void give(Rank rank, const SharedBytes &bytes, bool end, StatusReply reply);
     void look_for_room();
@@ -72,7 +72,7 @@ class TaskStreams {
         EventLoop::Handle watch;
         Waits waits = Waits::for_nothing;
         Bytes pending; // for the RM
-        Bytes kept;
+        RecentOutput kept;
         bool ended = false;
     };
     struct Input {

@@ -3,6 +3,7 @@
 
 #include "common/config/config_options.h"
 #include "common/process/topology_file.h"
+#include "common/rendezvous/own_keys.h"
 #include "common/text/printable.h"
 #include "server-glue/library/connection_guard.h"
 #include "server-glue/library/convert.h"
@@ -537,6 +538,8 @@ void PmixLibrary::deliver_output(OutputText output, Done done) {
     delivery->bytes = {delivery->text.bytes.data(), delivery->text.bytes.size()};
     if (delivery->text.end)
         delivery->info.add(PMIX_IOF_COMPLETE, true);
+    if (delivery->text.undated)
+        delivery->info.add(own_key::output_undated, true);
     auto on_queued = [](pmix_status_t status, void *data) {
         std::shared_ptr<Delivery> delivery(static_cast<Delivery *>(data));
         EventLoop &loop = delivery->waiting.loop;

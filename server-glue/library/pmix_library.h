@@ -118,7 +118,8 @@ class PmixLibrary {
         pmix_proc_t source;
         std::uint8_t channel; // of pmix_iof_channel_t
         Bytes bytes;
-        bool end; // nothing follows
+        bool end;             // nothing follows
+        bool undated = false; // own_key::output_undated
     };
     void deliver_output(OutputText output, Done done);
     // Makes the set known to the library, which tells the clients of this host.

@@ -122,11 +122,25 @@ static void the_last_of_each_stream_is_kept(void **) {
     for (int i = 0; i < 100; ++i)
         copy.streams.take(t0, 4, out, std::string(1000, static_cast<char>('a' + i % 26)), false);
     auto kept = copy.streams.kept(4, out);
-    assert_int_equal(kept->bytes.size(), CopiedStreams::kept_bytes);
+    assert_int_equal(kept->bytes.size(), RecentOutput::most_bytes);
     assert_int_equal(kept->bytes.back(), 'a' + 99 % 26);
     assert_false(kept->end);
     copy.streams.take(t0, 4, out, "", true);
     assert_true(copy.streams.kept(4, out)->end);
+}
+
+// An RM gives what it has of before at the begin of the copy.
+static void what_was_before_the_copy_has_no_time(void **) {
+    Copy copy;
+    assert_true(copy.streams.may_be_older(t0));
+    copy.streams.begin(t0);
+    copy.streams.take(t0, 4, out, "before ", false);
+    assert_true(copy.streams.may_be_older(t0));
+    copy.streams.take(t0 + 5s, 4, out, "later", false);
+    assert_true(copy.streams.may_be_older(t0));
+    assert_false(copy.streams.may_be_older(t0 + quiet));
+    assert_true(copy.streams.kept(4, out, t0)->bytes == "before later");
+    assert_true(copy.streams.kept(4, out, t0 + quiet)->bytes == "later");
 }
 
 int main() {
@@ -139,6 +153,7 @@ int main() {
         cmocka_unit_test(where_there_is_no_copy_streams_end_with_their_processes),
         cmocka_unit_test(it_comes_while_it_comes),
         cmocka_unit_test(the_last_of_each_stream_is_kept),
+        cmocka_unit_test(what_was_before_the_copy_has_no_time),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -26,6 +26,7 @@ struct World : FakeNetwork {
         std::map<Rank, std::uint64_t> missing;
         std::set<Rank> ended;
         std::string kept;
+        Duration asked_for{};
         std::string given_back;
         int rooms = 0;             // how often there may be some
         std::uint32_t untaken = 0; // in cost
@@ -34,6 +35,7 @@ struct World : FakeNetwork {
             : world(w), others(w, self), output(others, *this, w.map, self, radix),
               input(others, *this, w.map, self, radix) {}
         std::vector<wire::OutputPiece> kept_output(const OutputWish &wish) override {
+            asked_for = wish.kept_for;
             Rank first = others.self * per_host;
             if (kept.empty() || !wish.pulled.has(first, wire::stdout_channel))
                 return {};
@@ -208,8 +210,11 @@ void what_was_kept_comes_first_and_once(void **) {
         host->kept = "early ";
     OutputWish wish = all();
     wish.kept = true;
+    wish.kept_for = std::chrono::seconds(7);
     world.hosts[0]->output.pull(wish);
     world.run();
+    for (auto &host : world.hosts)
+        assert_true(host->asked_for == wish.kept_for);
     world.leave(1); // those behind it are told again
     world.run();
     for (HostIndex host : {0u, 3u, 4u, 11u}) {

@@ -153,7 +153,7 @@ void what_was_kept_has_a_bound(void **) {
         });
     }
     auto kept = f.streams.kept(rank, wire::stdout_channel);
-    assert_true(kept && kept->bytes.size() == TaskStreams::kept_bytes && kept->bytes.ends_with("ttt"));
+    assert_true(kept && kept->bytes.size() == RecentOutput::most_bytes && kept->bytes.ends_with("ttt"));
 }
 
 void input_comes_from_the_rm_and_from_who_pushes(void **) {

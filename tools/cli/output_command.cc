@@ -2,6 +2,7 @@
 // typed is theirs.
 #include "common/base/unique_fd.h"
 #include "common/text/printable.h"
+#include "common/text/time_back.h"
 #include "tools/cli/parse.h"
 #include "tools/terminal/interrupt.h"
 #include "tools/terminal/rank_list.h"
@@ -32,7 +33,7 @@ constexpr auto leaves_within = std::chrono::seconds(2); // for what was typed be
 constexpr char detaches = '\x1d';                       // Ctrl-]
 
 struct FollowOptions {
-    std::string job, ranks = "all", input_ranks = "all";
+    std::string job, ranks = "all", input_ranks = "all", since; // since: empty: all that is kept
     bool label = false, only_out = false, only_err = false, take_over = false, end = false;
     unsigned wait = 0; // seconds
 };
@@ -148,6 +149,10 @@ class Follower {
             show(frame.is_err, lines_.end(frame.rank, frame.is_err));
             ended_.emplace(frame.rank, frame.is_err);
             over_ = over_ || (streams_ > 0 && ended_.size() >= streams_);
+            break;
+        case OutputFrame::Kind::undated:
+            std::fprintf(stderr, "pmixhost: what was written before somebody first followed this job has no times: "
+                                 "all of it that is kept is shown\n");
             break;
         case OutputFrame::Kind::left:
             over_ = true;
@@ -279,6 +284,8 @@ std::optional<AskedRun> asked_run(const FollowOptions &options, bool with_input)
         if (wanted)
             run.words.emplace_back(word);
     }
+    if (!options.since.empty())
+        run.words.push_back("--since=" + options.since);
     return run;
 }
 
@@ -286,6 +293,13 @@ int follow(const char *command, const FollowOptions &options, bool with_input) {
     auto ranks = chosen_ranks(options.ranks, "--rank"), targets = chosen_ranks(options.input_ranks, "--input");
     if (!ranks || !targets)
         return refuse_follow(command, !ranks ? ranks.failure() : targets.failure());
+    auto since = time_back_in_words(options.since);
+    if (!options.since.empty() && !since)
+        return refuse_follow(command, error(ErrorKind::invalid,
+                                            "--since is '{}'; allowed: a number of seconds, or "
+                                            "with s, m or h for seconds, minutes and hours, such as 5m; at most {}h",
+                                            printable(options.since),
+                                            std::chrono::duration_cast<std::chrono::hours>(longest_time_back).count()));
     auto run = asked_run(options, with_input);
     await_interrupt();
     auto found = await_server(options.job, desk_patience, std::chrono::seconds(options.wait), was_interrupted,
@@ -299,7 +313,7 @@ int follow(const char *command, const FollowOptions &options, bool with_input) {
         std::fprintf(stderr, "pmixhost: error: %s\n", printable(found.failure().text, 400).c_str());
         return exit_failure;
     }
-    OutputRequest request{found->server.job, *ranks, !options.only_err, !options.only_out, options.take_over};
+    OutputRequest request{found->server.job, *ranks, !options.only_err, !options.only_out, options.take_over, since};
     UniqueFd reads, writes;
     if (int ends[2]; ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0) {
         reads.reset(ends[0]);
@@ -331,6 +345,10 @@ void add_options(CLI::App &parser, FollowOptions &options) {
     parser.add_option("--wait", options.wait, "Where the job has not begun, wait so many seconds for it [0]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0u, 31u * 86400));
+    parser
+        .add_option("--since", options.since,
+                    "Of what was written before, only what was in the last TIME, such as 90, 5m or 2h; 0: nothing")
+        ->type_name("TIME");
     parser.add_flag("--take-over", options.take_over, "Nobody else gets it, as long as this runs");
 }
 

@@ -1,6 +1,8 @@
 // See job_output.h.
 #include "tools/view/job_output.h"
 
+#include "common/rendezvous/own_keys.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -47,6 +49,8 @@ void on_output(std::size_t, pmix_iof_channel_t channel, pmix_proc_t *source, pmi
     for (std::size_t i = 0; i < count; ++i) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_IOF_COMPLETE))
             write_frame({OutputFrame::Kind::ended, is_err, source->rank, {}});
+        else if (PMIX_CHECK_KEY(&info[i], own_key::output_undated))
+            write_frame({OutputFrame::Kind::undated, is_err, source->rank, {}});
     }
 }
 
@@ -105,6 +109,9 @@ std::string why_not(pmix_status_t status, bool take_over) {
                "PMIXHOST_IO_CAPTURE=on in the environment, or ask the administrator for io.capture";
     if (status == PMIX_ERR_NO_PERMISSIONS)
         return "!the rules for tools refuse it to you, or to another tool that is here; next: pmixhost policy show";
+    if (status == PMIX_ERR_RESOURCE_BUSY)
+        return "!somebody else follows it at the same host, and has had what was written before; next: leave --since "
+               "out, or say --since 0, for what comes";
     if (status == PMIX_ERR_NOT_FOUND)
         return "!there is no process of that rank";
     return fmt::format("!{}", PMIx_Error_string(status));
@@ -175,13 +182,18 @@ std::string follow_output(int to, const OutputRequest &request, const InputReque
     auto sources = processes_of(request.job, request.ranks);
     auto channels = static_cast<pmix_iof_channel_t>((request.out ? PMIX_FWD_STDOUT_CHANNEL : 0) |
                                                     (request.err ? PMIX_FWD_STDERR_CHANNEL : 0));
-    pmix_info_t how;
+    pmix_info_t how[2];
     bool yes = true;
-    PMIX_INFO_LOAD(&how, request.take_over ? PMIX_IOF_REDIRECT : PMIX_IOF_COPY, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&how[0], request.take_over ? PMIX_IOF_REDIRECT : PMIX_IOF_COPY, &yes, PMIX_BOOL);
     if (request.take_over)
-        PMIX_INFO_REQUIRED(&how); // or whoever may not have it alone would get a copy
-    auto pulled =
-        answer_to(PMIx_IOF_pull(sources.data(), sources.size(), &how, 1, channels, on_output, on_pull_answer, nullptr));
+        PMIX_INFO_REQUIRED(&how[0]); // or whoever may not have it alone would get a copy
+    if (request.since) {
+        auto seconds = static_cast<std::uint32_t>(request.since->count());
+        PMIX_INFO_LOAD(&how[1], own_key::output_since, &seconds, PMIX_UINT32);
+        PMIX_INFO_REQUIRED(&how[1]);
+    }
+    auto pulled = answer_to(PMIx_IOF_pull(sources.data(), sources.size(), how, request.since ? 2 : 1, channels,
+                                          on_output, on_pull_answer, nullptr));
     if (pulled != PMIX_SUCCESS) {
         write_frame({OutputFrame::Kind::error, false, 0, why_not(pulled, request.take_over).substr(1)});
         return {};

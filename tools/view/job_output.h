@@ -5,6 +5,7 @@
 #include "common/base/result.h"
 #include "tools/view/tool_process.h"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ struct OutputRequest {
     std::string job;                  // its namespace
     std::vector<std::uint32_t> ranks; // empty: all
     bool out = true, err = true;
-    bool take_over = false; // srun gets it no more
+    bool take_over = false;                         // srun gets it no more
+    std::optional<std::chrono::seconds> since = {}; // of what was written before, only what was written since then
 };
 
 struct OutputFrame {
@@ -26,6 +28,7 @@ struct OutputFrame {
         ended,
         size,         // of the job, in `rank`; first of all
         listening,    // the pull was granted
+        undated,      // what was written before has no times, and comes all the same; only with `since`
         left,         // what came before leave_message has been pushed, and nothing is pulled any more
         input_closed, // it is no longer taken; why
         error,        // why

@@ -30,21 +30,51 @@ log=$test_dir/daemons.log
 configure_logged '[io]' 'capture = "on"'
 pulls() { (($(grep -c 'is pulled' "$log") >= $1)); } # COUNT
 rm -f "$test_dir"/go*
-start -N2 -n4 sh -c "echo early \$SLURM_PROCID; $(waits_for go); echo line \$SLURM_PROCID; echo error \$SLURM_PROCID >&2; printf last"
+start -N2 -n4 sh -c "echo early \$SLURM_PROCID; $(waits_for go_fresh); echo fresh \$SLURM_PROCID; $(waits_for go_on)
+    echo more \$SLURM_PROCID; $(waits_for go); echo line \$SLURM_PROCID; echo error \$SLURM_PROCID >&2; printf last"
 # Each that comes when the one before has gone has it.
 for reader in first second third; do
     at_host "$pmixhost" output -r 1 --stdout "$job" >"$test_dir/reader" 2>&1 9>&- &
     reads=$!
     ok "what was written before comes to the $reader reader" until_true 20 said reader 'early 1'
+    early=${early:-$SECONDS}
     on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
     wait "$reads"
+done
+# What is old and what is new: as many seconds apart as are asked for, and more than a reader takes to come.
+until_true 20 eval '((SECONDS - early >= 8))'
+age=$((SECONDS - early))
+touch "$test_dir/go_fresh"
+until_true 20 eval '(($(grep -c fresh "$test_dir/out") == 4))'
+at_host "$pmixhost" output --since "$age" "$job" >"$test_dir/since" 2>&1 9>&- &
+reads=$!
+ok "--since: what was written since then comes" until_true 20 eval '(($(grep -c fresh "$test_dir/since") == 4))'
+is "--since: and nothing older, from either host" "$(sort "$test_dir/since" | tr '\n' ' ')" "fresh 0 fresh 1 fresh 2 fresh 3 "
+is "--since: who is not the first is told that it is not to be had" \
+    "$(at_host "$pmixhost" output --since 5m "$job" 2>&1; echo $?)" \
+    "pmixhost: error: job $job: somebody else follows it at the same host, and has had what was written before; next: leave --since out, or say --since 0, for what comes
+1"
+on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
+wait "$reads"
+at_host "$pmixhost" output --since 0 "$job" >"$test_dir/since" 2>&1 9>&- &
+reads=$!
+until_true 20 pulls 5
+touch "$test_dir/go_on"
+ok "--since 0: what comes is there" until_true 20 eval '(($(grep -c more "$test_dir/since") == 4))'
+is "--since 0: and nothing of before" "$(sort "$test_dir/since" | tr '\n' ' ')" "more 0 more 1 more 2 more 3 "
+on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
+wait "$reads"
+for wrong in 5d -1 1m30s 745h; do
+    like "--since $wrong is refused" "$(at_host "$pmixhost" output --since="$wrong" "$job" 2>&1; echo $?)" \
+        "--since is '$wrong'; allowed: .* at most 744h.*
+2"
 done
 at_host "$pmixhost" output -l "$job" >"$test_dir/labelled" 2>"$test_dir/labelled.err" 9>&- &
 labelled=$!
 ok "it shows what was written before" until_true 20 said labelled 'early 3'
 at_host "$pmixhost" output -l -r 1,3 --stdout "$job" >"$test_dir/some" 2>&1 9>&- &
 some=$!
-until_true 20 pulls 5
+until_true 20 pulls 7
 touch "$test_dir/go"
 wait "$labelled"
 is "pmixhost output ends with the job" "$?" 0
@@ -52,10 +82,10 @@ wait "$some"
 is "and so does the other one" "$?" 0
 end
 is "each line has its rank" "$(sort "$test_dir/labelled" | tr '\n' ' ')" \
-    "0: early 0 0: last 0: line 0 1: early 1 1: last 1: line 1 2: early 2 2: last 2: line 2 3: early 3 3: last 3: line 3 "
+    "$(for ((i = 0; i < 4; i++)); do printf "$i: %s " "early $i" "fresh $i" last "line $i" "more $i"; done)"
 is "standard error is that" "$(sort "$test_dir/labelled.err" | tr '\n' ' ')" "0: error 0 1: error 1 2: error 2 3: error 3 "
 is "of some ranks, and one stream, there is no other" "$(sort "$test_dir/some" | tr '\n' ' ')" "1: last 1: line 1 3: last 3: line 3 "
-is "srun has it all" "$(wc -c <"$test_dir/out")" "$((4 * (8 + 7 + 4)))"
+is "srun has it all" "$(wc -c <"$test_dir/out")" "$((4 * (8 + 8 + 7 + 7 + 4)))"
 
 start -N2 -n2 sh -c 'sed -u "s/^/$SLURM_PROCID got /"; echo over'
 mkfifo "$test_dir/keys"
@@ -132,9 +162,10 @@ is "for so long" "$(at_host "$pmixhost" output --wait 1 999999 >/dev/null 2>&1; 
 # A job whose streams are Slurm's own is seen in a copy; its input is srun's.
 configure_logged
 start -N1 -n1 cat
-attach
+attach --since 1m
 echo mark >&9
 ok "a plain job shows what it writes" until_true 20 said screen mark
+ok "and of what was before, that it has no times" until_true 20 said screen 'before somebody first followed this job has no times'
 printf 'typed\n' >&8
 ok "and says that it takes no input" until_true 20 said screen 'input goes nowhere: the input of this job stays with the resource manager'
 echo more >&9

@@ -1,0 +1,13 @@
+// Attributes of pmixhost's own, by which its commands and daemons say what PMIx has no attribute for.
+#pragma once
+
+namespace pmixhost::own_key {
+
+// Of PMIx_IOF_pull (uint32_t): of what was written before, only what was written in the last so many seconds; 0:
+// nothing. Where it is required and others have had what was written before it is refused (PMIX_ERR_RESOURCE_BUSY).
+inline constexpr const char *output_since = "pmixhost.iof.since";
+// Of what a pull with output_since is given first, without bytes: what was written before has no times there, and
+// comes all the same.
+inline constexpr const char *output_undated = "pmixhost.iof.undated";
+
+} // namespace pmixhost::own_key

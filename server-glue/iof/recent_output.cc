@@ -1,0 +1,58 @@
+// See recent_output.h.
+#include "server-glue/iof/recent_output.h"
+
+#include <algorithm>
+
+namespace pmixhost {
+
+void RecentOutput::add(TimePoint now, std::string_view bytes) {
+    if (bytes.empty())
+        return;
+    bytes_ += bytes;
+    if (!moments_.empty() && now - moments_.back().first <= moment) {
+        moments_.back().last = now;
+        moments_.back().size += bytes.size();
+    } else {
+        moments_.push_back({now, now, bytes.size()});
+    }
+    if (bytes_.size() > 2 * most_bytes) // so that not each newcomer has all moved
+        forget(bytes_.size() - most_bytes);
+    if (moments_.size() > most_moments)
+        join([now](const Moment &one, const Moment &next) { return next.last - one.first <= (now - next.last) / 4; });
+    if (moments_.size() > most_moments) // a clock that runs for years
+        join([](const Moment &, const Moment &) { return true; });
+}
+
+// Makes one of neighbours that belong together.
+template <typename Together> void RecentOutput::join(Together together) {
+    std::vector<Moment> fewer;
+    for (const auto &each : moments_) {
+        if (!fewer.empty() && together(fewer.back(), each)) {
+            fewer.back().last = each.last;
+            fewer.back().size += each.size;
+        } else {
+            fewer.push_back(each);
+        }
+    }
+    moments_ = std::move(fewer);
+}
+
+void RecentOutput::forget(std::size_t bytes) {
+    bytes_.erase(0, bytes);
+    auto first = moments_.begin();
+    for (; first != moments_.end() && first->size <= bytes; ++first)
+        bytes -= first->size;
+    if (first != moments_.end())
+        first->size -= bytes;
+    moments_.erase(moments_.begin(), first);
+}
+
+std::string_view RecentOutput::last(TimePoint since) const {
+    std::size_t older = 0;
+    for (auto each = moments_.begin(); each != moments_.end() && each->last < since; ++each)
+        older += each->size;
+    std::size_t too_many = bytes_.size() > most_bytes ? bytes_.size() - most_bytes : 0;
+    return std::string_view(bytes_).substr(std::max(older, too_many));
+}
+
+} // namespace pmixhost
