@@ -49,12 +49,14 @@ struct OutputPiece {
     std::uint8_t end = 0;
     std::uint64_t dropped = 0;
     Bytes bytes;
+    std::uint8_t failed = 0;
     static constexpr void fields(auto &&field) {
         field(&OutputPiece::rank, "rank", "who wrote it");
         field(&OutputPiece::channel, "channel", "one of 2 stdout, 4 stderr");
         field(&OutputPiece::end, "end", "1: nothing follows");
         field(&OutputPiece::dropped, "dropped", "bytes that were left out before these");
         field(&OutputPiece::bytes, "bytes", "as they were written");
+        field(&OutputPiece::failed, "failed", "1: what follows cannot be had, but for the end");
     }
 };
 struct OutputPieces {

@@ -44,8 +44,8 @@ struct StepServices {
           children_io(context, tools, session), tool_children(context, tools), children_ends(context, children),
           spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends),
           log(context), abort(context, groups, events), credentials(context.loop, context.log),
-          iof(context, tools, children_io), output_copies(context), debug(context, events), job_end(context, events),
-          parent_news(context, events) {
+          iof(context, tools, events, children_io), output_copies(context), debug(context, events),
+          job_end(context, events), parent_news(context, events) {
         context.services = {&session,       &sets,        &fate,          &jobs,         &handing_over, &modex,
                             &collectives,   &connect,     &publish,       &queries,      &tools,        &desks,
                             &events,        &group_calls, &control,       &allocations,  &spawn,        &log,

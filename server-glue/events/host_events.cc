@@ -76,6 +76,23 @@ HostEvent terminated_event(const std::vector<Rank> &ranks, const wire::EndedProc
     return {PMIX_EVENT_PROC_TERMINATED, procs.front(), reports_range, std::move(info)};
 }
 
+HostEvent output_failure_event(const std::vector<Rank> &ranks, std::uint8_t channels, std::uint64_t time,
+                               const std::string &nspace) {
+    std::vector<pmix_proc_t> procs;
+    for (Rank rank : ranks)
+        procs.push_back(proc_of(nspace, rank));
+    if (procs.empty())
+        procs.push_back(proc_of(nspace, PMIX_RANK_WILDCARD));
+    auto info = about(procs, {}, time);
+    for (auto [channel, key] :
+         {std::pair(PMIX_FWD_STDOUT_CHANNEL, PMIX_FWD_STDOUT), std::pair(PMIX_FWD_STDERR_CHANNEL, PMIX_FWD_STDERR)}) {
+        if (channels & channel)
+            info->add(key, true);
+    }
+    info->add(PMIX_EVENT_DO_NOT_CACHE, true);
+    return {PMIX_ERR_IOF_FAILURE, procs.front(), PMIX_RANGE_LOCAL, std::move(info)};
+}
+
 // The launcher (srun) makes one code of all the exit codes of a job, in a shell's manner.
 static pmix_status_t term_status(int exit_code) {
     if (exit_code == 0)
@@ -187,6 +204,7 @@ bool only_hosts_say(pmix_status_t code) {
     case PMIX_ALLOC_TIMEOUT_WARNING:
     case PMIX_JCTRL_PREEMPT_ALERT:
     case PMIX_READY_FOR_DEBUG:
+    case PMIX_ERR_IOF_FAILURE:
         return true;
     default:
         return false;

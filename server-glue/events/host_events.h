@@ -63,6 +63,12 @@ std::vector<HostEvent> time_warning_events(std::uint32_t seconds_left, std::uint
 HostEvent session_event(pmix_status_t code, const std::string &allocation, const std::string &request_id,
                         std::uint64_t time, const std::string &nspace);
 
+// Output of these processes (none: of all) on these channels (pmix_iof_channel_t) does not come any more to the tools
+// of this host. The standard says that the channel is told, and not how: PMIX_FWD_STDOUT and PMIX_FWD_STDERR are true.
+// The library does not keep it.
+HostEvent output_failure_event(const std::vector<Rank> &ranks, std::uint8_t channels, std::uint64_t time,
+                               const std::string &nspace);
+
 // Is that what a host environment reports of jobs, processes and hosts, and nobody else may?
 bool only_hosts_say(pmix_status_t code);
 // Does an event say what the RM is about to end (PMIX_EVENT_TERMINATE_JOB and its kin), whether so or not?

@@ -48,6 +48,18 @@ bool CopiedStreams::all_ended() const {
     });
 }
 
+std::vector<std::pair<Rank, std::uint8_t>> CopiedStreams::cut_off() const {
+    std::vector<std::pair<Rank, std::uint8_t>> out;
+    for (Rank rank : over_ ? ranks_ : std::span<const Rank>()) {
+        for (std::uint8_t channel : both_channels) {
+            auto found = streams_.find({rank, channel});
+            if (found == streams_.end() || !found->second.ended)
+                out.emplace_back(rank, channel);
+        }
+    }
+    return out;
+}
+
 void CopiedStreams::end_stream(Rank rank, std::uint8_t channel) {
     streams_[{rank, channel}].ended = true;
     on_output_(rank, channel, {}, true);

@@ -18,6 +18,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pmixhost {
 
@@ -45,6 +46,8 @@ class CopiedStreams {
     // Would some of what was written before that time be taken to be later?
     bool may_be_older(TimePoint since) const { return !begun_ || since < *begun_ + quiet; }
     bool all_ended() const;
+    // Of which more would have come, had the copy not ended.
+    std::vector<std::pair<Rank, std::uint8_t>> cut_off() const;
     // Has any of it come lately, with more to come?
     bool comes(TimePoint now) const { return !all_ended() && last_ && now < *last_ + quiet; }
     // Bytes that came after their stream was taken to have ended.

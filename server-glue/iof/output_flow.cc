@@ -154,6 +154,15 @@ void OutputFlow::output(Rank rank, std::uint8_t channel, std::string_view bytes,
     }
 }
 
+void OutputFlow::failed(Rank rank, std::uint8_t channel) {
+    for (auto &[root, flow] : flows_) {
+        if (!flow.wish.pulled.has(rank, channel))
+            continue;
+        flow.queue.add_own({rank, channel, 0, 0, {}, 1});
+        pump(root, flow);
+    }
+}
+
 void OutputFlow::give_credit(HostIndex root, const Flow &flow, HostIndex to, std::uint32_t cost) {
     hosts_.send(to, wire::OutputTaken::type, share(wire::encode(wire::OutputTaken{root, flow.serial, cost})));
 }

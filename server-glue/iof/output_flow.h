@@ -67,6 +67,8 @@ class OutputFlow {
     bool wanted(Rank rank, std::uint8_t channel) const;
     bool taken_over(Rank rank, std::uint8_t channel) const;
     void output(Rank rank, std::uint8_t channel, std::string_view bytes, bool end);
+    // What follows of it cannot be had.
+    void failed(Rank rank, std::uint8_t channel);
     // May more of it come? Else OutputPort::on_room() says when.
     bool room(Rank rank, std::uint8_t channel) const;
     // Is there output here that others, or this host's tools, have not got?

@@ -41,14 +41,15 @@ void OutputQueue::add_own(wire::OutputPiece piece) {
     if (own_ + cost(piece) > limit_) {
         missing_[stream_of(piece)] += piece.bytes.size();
         dropped_ += piece.bytes.size();
-        if (!piece.end)
+        if (!piece.end && !piece.failed)
             return;
         piece.bytes.clear();
     }
     auto missing = missing_.find(stream_of(piece));
     if (!entries_.empty() && missing == missing_.end()) {
         Entry &last = entries_.back();
-        if (last.from == no_host && !last.piece.end && stream_of(last.piece) == stream_of(piece) &&
+        if (last.from == no_host && !last.piece.end && !last.piece.failed && !piece.failed &&
+            stream_of(last.piece) == stream_of(piece) &&
             last.piece.bytes.size() + piece.bytes.size() <= longest_piece) {
             own_ += piece.bytes.size();
             last.piece.bytes += piece.bytes;

@@ -43,6 +43,8 @@ void RmOutputCopy::take(std::size_t task, std::uint8_t channel, std::string_view
 void RmOutputCopy::on_end(const Result<void> &why) {
     reads_ = false;
     bool in_order = streams_.end(context_.now());
+    if (auto cut_off = streams_.cut_off(); !cut_off.empty())
+        on_failure_(cut_off);
     if (!why || !in_order)
         context_.log.warning("the output of job {} on {} is not to be had {}: {}", context_.step.job_id,
                              context_.host_name(), why ? "any longer" : "for tools",

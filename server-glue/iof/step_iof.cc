@@ -1,6 +1,7 @@
 // See step_iof.h.
 #include "server-glue/iof/step_iof.h"
 
+#include "server-glue/events/host_events.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ctime>
 
 namespace pmixhost {
 
@@ -37,8 +39,8 @@ static OutputWish forwarded(std::uint8_t channels, std::uint64_t cache) {
     return wish;
 }
 
-StepIof::StepIof(StepContext &context, StepTools &tools, ChildrenIo &children)
-    : context_(context), tools_(tools), children_(children),
+StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, ChildrenIo &children)
+    : context_(context), tools_(tools), events_(events), children_(children),
       forwards_(context.step.parent ? context.step.parent->forwards : 0),
       streams_(context.loop, {[this](Rank rank, std::uint8_t channel) { return output_.wanted(rank, channel); },
                               [this](Rank rank, std::uint8_t channel) { return output_.taken_over(rank, channel); },
@@ -46,8 +48,15 @@ StepIof::StepIof(StepContext &context, StepTools &tools, ChildrenIo &children)
                                   output_.output(rank, channel, bytes, end);
                               },
                               [this](Rank rank, std::uint8_t channel) { return output_.room(rank, channel); }}),
-      copy_(context, [this](Rank rank, std::uint8_t channel, std::string_view bytes,
-                            bool end) { output_.output(rank, channel, bytes, end); }),
+      copy_(
+          context,
+          [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
+              output_.output(rank, channel, bytes, end);
+          },
+          [this](const auto &streams) {
+              for (auto [rank, channel] : streams)
+                  output_.failed(rank, channel);
+          }),
       output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
       input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
     streams_.hold_input(forwards_ & wire::stdin_channel);
@@ -104,6 +113,26 @@ void StepIof::take_messages(StepMessages &messages) {
 void StepIof::on_host_gone(HostIndex host, bool left) {
     output_.on_host_gone(host);
     input_.on_host_gone(host, left);
+}
+
+// What came from a host that is lost has come.
+void StepIof::on_bad_ends(const wire::HostReport &report) {
+    if (!report.lost || pulls_ == 0)
+        return;
+    std::vector<Rank> ranks;
+    std::uint8_t channels = 0;
+    for (Rank rank : context_.step.map.ranks_on(report.host)) {
+        std::uint8_t open = 0;
+        for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
+            if (wish_.pulled.has(rank, channel) && !ended_here_.contains({rank, channel}))
+                open |= channel;
+        }
+        if (open != 0)
+            ranks.push_back(rank);
+        channels |= open;
+    }
+    if (!ranks.empty())
+        tell_failure(ranks, channels);
 }
 
 void StepIof::take_streams(Rank rank, TaskDescriptors descriptors) {
@@ -201,6 +230,8 @@ void StepIof::judge() {
     pmix_status_t verdict = present == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
     if (gate_->verdict.exchange(verdict) != verdict && present > 0)
         tools_.all_may(policy::Action::output, true); // once, for the log
+    if (pulls_ > 0 && !may)
+        tell_failure({wish_.pulled.ranks.begin(), wish_.pulled.ranks.end()}, wish_.pulled.channels);
     if (pulls_ > 0 && (!may || present == 0))
         end_pulls(may ? "no tool is here" : "a tool has come that the rules allow no output");
     else if (pulls_ > 0 && tools_.oldest() > last_to_pull_)
@@ -217,8 +248,10 @@ void StepIof::pull(PullAsk ask) {
         return;
     }
     gate_->kept_is_gone = pulls_ > 0;
-    if (gate_->verdict != PMIX_SUCCESS)
-        return; // a tool without the right has come meanwhile
+    OutputSelection asked;
+    add(asked, ask);
+    if (gate_->verdict != PMIX_SUCCESS) // a tool without the right has come meanwhile
+        return tell_failure({asked.ranks.begin(), asked.ranks.end()}, asked.channels);
     add(wish_.pulled, ask);
     if (ask.take_over)
         add(wish_.taken_over, ask);
@@ -278,6 +311,10 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
                 pieces.push_back({rank, channel, kept->end, 0, Bytes(kept->bytes)});
         }
     }
+    for (auto [rank, channel] : copy_.streams().cut_off()) {
+        if (wish.pulled.has(rank, channel))
+            pieces.push_back({rank, channel, 0, 0, {}, 1});
+    }
     return pieces;
 }
 
@@ -285,6 +322,8 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
 void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
     if (wish_.taken_over.channels != 0)
         look_at_tools_ = context_.now();
+    std::set<Rank> failed;
+    std::uint8_t failed_channels = 0;
     for (auto &piece : pieces) {
         std::uint32_t of_this = OutputQueue::cost(piece);
         bool is_forwarded = forward_ && (forwards_ & piece.channel);
@@ -309,12 +348,38 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
                                      "missing so far (io.cache){}",
                                      piece.rank, missed_, context_.step.job_id, not_logged(*others));
         }
+        if (piece.failed) {
+            failed.insert(piece.rank);
+            failed_channels |= piece.channel;
+            queue_taken(of_this);
+            continue;
+        }
         if (piece.end)
             ended_here_.emplace(piece.rank, piece.channel);
         context_.library->deliver_output(
             {proc_of(context_.step.nspace, piece.rank), piece.channel, std::move(piece.bytes), piece.end != 0},
             [this, of_this](pmix_status_t) { queue_taken(of_this); });
     }
+    if (!failed.empty())
+        tell_failure({failed.begin(), failed.end()}, failed_channels);
+}
+
+// Of whoever pulls libpmix tells nobody, so all who have asked for such events hear it.
+void StepIof::tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels) {
+    auto event =
+        output_failure_event(ranks, channels, static_cast<std::uint64_t>(std::time(nullptr)), context_.step.nspace);
+    auto packed = pack_infos(event.info->data(), event.info->size());
+    if (!packed)
+        return context_.log.warning("tools do not hear that output does not come: {}", packed.failure().text);
+    wire::EventNotice notice;
+    notice.status = event.code;
+    notice.nspace = context_.step.server_nspace();
+    notice.rank = context_.self();
+    notice.origin = context_.self();
+    notice.range = event.range;
+    notice.info_count = static_cast<std::uint32_t>(event.info->size());
+    notice.info = std::move(*packed);
+    events_.deliver(notice);
 }
 
 // Not at once: the flow is in the middle of it.

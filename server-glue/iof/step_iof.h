@@ -11,6 +11,7 @@
 // nothing is dropped: a process waits as it would at a pipe.
 #pragma once
 
+#include "server-glue/events/step_events.h"
 #include "server-glue/iof/children_io.h"
 #include "server-glue/iof/input_flow.h"
 #include "server-glue/iof/iof_ask.h"
@@ -25,7 +26,7 @@ namespace pmixhost {
 
 class StepIof final : public StepService, private OutputPort, private InputPort {
   public:
-    StepIof(StepContext &context, StepTools &tools, ChildrenIo &children);
+    StepIof(StepContext &context, StepTools &tools, StepEvents &events, ChildrenIo &children);
 
     // Does the daemon want the streams of its tasks? Of a spawned job it does if that was asked for.
     static bool captures(const StepContext &context) {
@@ -49,6 +50,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
         copy_.process_gone(rank);
     }
     void on_host_gone(HostIndex host, bool) override;
+    void on_bad_ends(const wire::HostReport &report) override;
     void on_session_gone() override {
         if (forward_)
             forward_->on_session_gone(context_.now());
@@ -73,6 +75,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void restore();
     void pull(PullAsk ask);
     void tell_what_is_undated(Duration since);
+    void tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels);
     void end_pulls(const char *why);
     void push(PushAsk ask);
     void queue_taken(std::uint32_t cost);
@@ -89,6 +92,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
 
     StepContext &context_;
     StepTools &tools_;
+    StepEvents &events_;
     ChildrenIo &children_;
     std::uint8_t forwards_; // to and from the job's parent
     std::shared_ptr<PullGate> gate_;

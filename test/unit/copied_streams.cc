@@ -130,6 +130,18 @@ static void the_last_of_each_stream_is_kept(void **) {
 }
 
 // An RM gives what it has of before at the begin of the copy.
+static void what_the_end_of_the_copy_cuts_off(void **) {
+    Copy copy;
+    copy.streams.begin(t0);
+    copy.streams.take(t0, 4, out, "a", true);
+    copy.streams.process_gone(t0, 5);
+    assert_true(copy.streams.cut_off().empty());
+    assert_false(copy.streams.end(t0 + 1s));
+    auto cut_off = copy.streams.cut_off();
+    assert_int_equal(cut_off.size(), 1);
+    assert_true(cut_off[0] == std::pair(Rank(4), err));
+}
+
 static void what_was_before_the_copy_has_no_time(void **) {
     Copy copy;
     assert_true(copy.streams.may_be_older(t0));
@@ -153,6 +165,7 @@ int main() {
         cmocka_unit_test(where_there_is_no_copy_streams_end_with_their_processes),
         cmocka_unit_test(it_comes_while_it_comes),
         cmocka_unit_test(the_last_of_each_stream_is_kept),
+        cmocka_unit_test(what_the_end_of_the_copy_cuts_off),
         cmocka_unit_test(what_was_before_the_copy_has_no_time),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

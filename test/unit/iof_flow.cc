@@ -24,7 +24,7 @@ struct World : FakeNetwork {
         InputFlow input;
         std::map<std::pair<Rank, int>, std::string> read; // by its tools
         std::map<Rank, std::uint64_t> missing;
-        std::set<Rank> ended;
+        std::set<Rank> ended, failed;
         std::string kept;
         Duration asked_for{};
         std::string given_back;
@@ -48,6 +48,8 @@ struct World : FakeNetwork {
                 missing[piece.rank] += piece.dropped;
                 if (piece.end)
                     ended.insert(piece.rank);
+                if (piece.failed)
+                    failed.insert(piece.rank);
             }
         }
         void on_room() override { ++rooms; }
@@ -222,6 +224,32 @@ void what_was_kept_comes_first_and_once(void **) {
         world.run();
         assert_string_equal(world.read_at(0, host * per_host).c_str(), "early late");
     }
+}
+
+// After what came before it; and though nothing more fits.
+void a_failure_comes_to_who_pulls(void **) {
+    World world(5);
+    OutputWish wish = all(100'000);
+    wish.pulled.ranks = {6, 9};
+    world.hosts[0]->output.pull(wish);
+    world.hosts[1]->output.pull(all());
+    world.hosts[0]->reads = false;
+    world.run();
+    for (int i = 0; i < 1000; ++i) {
+        world.write(9, std::string(1000, 'x'));
+        world.run();
+    }
+    for (Rank rank : {Rank(7), Rank(9)})
+        world.hosts[rank / per_host]->output.failed(rank, wire::stdout_channel);
+    world.run();
+    assert_true(world.hosts[0]->failed.empty());
+    world.hosts[0]->reads = true;
+    world.run();
+    assert_true(world.hosts[0]->failed == std::set<Rank>{9});
+    assert_true(world.hosts[1]->failed == (std::set<Rank>{7, 9}));
+    world.write(9, "", true);
+    world.run();
+    assert_true(world.hosts[0]->ended.contains(9));
 }
 
 // The tool reads nothing: each host holds back so much and no more, and what does not fit is counted.
@@ -554,6 +582,7 @@ int main() {
         cmocka_unit_test(only_what_is_wanted_comes),
         cmocka_unit_test(what_was_kept_comes_first_and_once),
         cmocka_unit_test(a_slow_tool_costs_a_bound),
+        cmocka_unit_test(a_failure_comes_to_who_pulls),
         cmocka_unit_test(a_slow_host_holds_up_no_other),
         cmocka_unit_test(output_goes_around_hosts_that_go),
         cmocka_unit_test(a_window_that_was_lost_comes_again),

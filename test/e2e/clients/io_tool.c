@@ -15,13 +15,15 @@
  *        close RANKS            their standard input ends: "close: STATUS"
  *        stop FILE              the callback waits, as in a tool that does not read, until FILE exists
  *        hold FILE              "held", and then waits until FILE exists
+ *        listen                 hears of PMIX_ERR_IOF_FAILURE from now on
+ *        failure                waits for one: "failure: RANKS CHANNELS"
  *        make FILE              makes it
  *        of OTHER-NS            what follows is about the processes of that one
  *        spawn N CHANNELS COMMAND  starts so many shells with it, whose streams CHANNELS (of "ioe") are forwarded:
  *                               "spawn: STATUS"; what follows is about these. CHANNELS with "t": with
  *                               PMIX_IOF_TIMESTAMP_OUTPUT, required; "g": PMIX_IOF_TAG_OUTPUT, required; "f":
  *                               PMIX_IOF_OUTPUT_TO_FILE "kept", required */
-#include "client.h"
+#include "events.h"
 
 #include <pmix_tool.h>
 
@@ -207,6 +209,31 @@ static pmix_iof_channel_t channels_of(const char *word) {
                                   : PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL;
 }
 
+static char failure[1024]; /* the first one */
+
+static void note_failure(const struct event *event) {
+    const pmix_value_t *one = carried(event, PMIX_EVENT_AFFECTED_PROC, PMIX_PROC),
+                       *several = carried(event, PMIX_EVENT_AFFECTED_PROCS, PMIX_DATA_ARRAY);
+    const pmix_proc_t *procs = one ? one->data.proc : several ? several->data.darray->array : NULL;
+    size_t count = one ? 1 : several ? several->data.darray->size : 0, length = 0;
+    if (failure[0])
+        return;
+    for (size_t i = 0; i < count && length < sizeof failure / 2; i++) {
+        const char *comma = i > 0 ? "," : "";
+        length += procs[i].rank == PMIX_RANK_WILDCARD
+                      ? (size_t)snprintf(failure + length, 16, "%sall", comma)
+                      : (size_t)snprintf(failure + length, 16, "%s%u", comma, procs[i].rank);
+    }
+    snprintf(failure + length, sizeof failure - length, "%s%s",
+             carried(event, PMIX_FWD_STDOUT, PMIX_BOOL) ? " out" : "",
+             carried(event, PMIX_FWD_STDERR, PMIX_BOOL) ? " err" : "");
+}
+EVENT_HANDLER(on_failure, note_failure, PMIX_SUCCESS)
+
+static bool has_failed(void) {
+    return failure[0] != 0;
+}
+
 int main(int argc, char **argv) {
     pmix_info_t directives[8];
     size_t ndirs = 0;
@@ -293,6 +320,12 @@ int main(int argc, char **argv) {
             did(what, push(nspace, *++word, NULL, 0));
         } else if (!strcmp(what, "stop") && word[1]) {
             heard.stopped_until = *++word;
+        } else if (!strcmp(what, "listen")) {
+            pmix_status_t code = PMIX_ERR_IOF_FAILURE;
+            register_nb(&code, 1, on_failure);
+        } else if (!strcmp(what, "failure")) {
+            wait_until(has_failed, "PMIX_ERR_IOF_FAILURE");
+            say("failure: %s", failure);
         } else if (!strcmp(what, "make") && word[1]) {
             close(open(*++word, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
         } else if (!strcmp(what, "of") && word[1]) {

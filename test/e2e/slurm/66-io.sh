@@ -359,6 +359,36 @@ ok "byte for byte" cmp "$dir/pulled/1.out" "$data/early.out.1"
 exec 9>&-
 end
 
+# --- what cannot be had --------------------------------------------------------------------------------
+
+configure "${capture[@]}"
+# What a killed daemon leaves in /tmp the next one of its host removes.
+start lost --no-kill --kill-on-bad-exit=0 -N3 -n6 --ntasks-per-node=2 "$task" write="$data/early" there await=end </dev/null
+running 6
+follow tool "$h1" listen pull pulled 0,2,3 err bytes "$(size_of "$data"/early.err.[023])" hold "$dir/leave" failure
+ok "a tool pulls from three hosts" has_said tool got
+# This is one number, for there must be no doubt about what is killed.
+server=$(on_host "$h2" ps -o pid=,ppid= -C pmixhostd | awk '{p[$1]=$2} END {for (i in p) if (p[i] in p) print i}')
+[[ $server =~ ^[0-9]+$ ]] && on_host "$h2" kill -KILL "$server"
+make_file leave
+ok "a host is lost: it hears whose output, and which, does not come" has_said tool 'failure: 2,3 err$'
+over tool
+end
+
+configure "${capture[@]}" '[tools]' 'policy = ["allow observe by anyone to jobs of themselves from 10.99.0.0/16"]'
+start refused -N2 -n2 "$task" there await=go lines=words await=end </dev/null
+running 2
+follow tool "$h1" listen pull pulled all both hold "$dir/leave" failure
+ok "one may pull" has_said tool held
+is "another may not" "$(at head "$pmixhost" with "$job" -- "$clients/io_tool" "$nspace" pull other all both | head -n 1)" \
+    "pull: PMIX_ERR_NO_PERMISSIONS"
+make_file leave
+ok "so neither gets anything, and hears it" has_said tool 'failure: all out err$'
+over tool
+is "who pulls again has it" "$(tool "$h1" pull again 1 out make "$dir/go" bytes 540 | head -n 2)" "pull: PMIX_SUCCESS
+got 540"
+end
+
 configure
 is "no tool is left" "$(for host in head "$h1" "$h2" "$h3" "$h4"; do on_host "$host" pgrep -x io_tool; done)" ""
 ok "nothing is left" no_litter 30
