@@ -67,6 +67,7 @@ server_glue_libglue_files = \
 	server-glue/iof/output_flow.h server-glue/iof/output_flow.cc \
 	server-glue/iof/output_queue.h server-glue/iof/output_queue.cc \
 	server-glue/iof/copied_streams.h server-glue/iof/copied_streams.cc \
+	server-glue/iof/held_output.h server-glue/iof/held_output.cc \
 	server-glue/iof/recent_output.h server-glue/iof/recent_output.cc \
 	server-glue/iof/rm_output_copy.h server-glue/iof/rm_output_copy.cc \
 	server-glue/iof/step_iof.h server-glue/iof/step_iof.cc \

@@ -26,6 +26,8 @@ struct OutputDemand {
     std::uint8_t kept = 0;
     std::uint64_t kept_for = 0;
     std::uint8_t whole = 0;
+    std::uint32_t held = 0;
+    std::uint64_t held_for = 0;
     static constexpr void fields(auto &&field) {
         field(&OutputDemand::root, "root", "the host of the tools");
         field(&OutputDemand::serial, "serial", "counted by root: a new one when nothing was wanted before");
@@ -40,6 +42,8 @@ struct OutputDemand {
         field(&OutputDemand::kept_for, "kept_for",
               "of that, what was written in the last so many milliseconds; 2^64-1: all");
         field(&OutputDemand::whole, "whole", "1: nothing is dropped; the processes wait instead");
+        field(&OutputDemand::held, "held", "a stream is held until it has so many bytes; 0: nothing is");
+        field(&OutputDemand::held_for, "held_for", "or so many milliseconds");
     }
 };
 struct OutputPiece {

@@ -60,6 +60,9 @@ struct PullAsk {
     bool drop_oldest = false;
     bool take_over = false; // it goes nowhere else (PMIX_IOF_REDIRECT)
     bool must_take_over = false;
+    // PMIX_IOF_BUFFERING_SIZE and _TIME: at least so many bytes are given at once, or what has waited so long.
+    std::optional<std::uint32_t> held;
+    std::optional<std::chrono::seconds> held_for;
     std::optional<std::chrono::seconds> since; // of what was written before: own_key::output_since
     bool of_child = false;                     // of a job whose output is forwarded here: it comes in any case
 };

@@ -4,6 +4,7 @@
 // pmix_server_iofreg). It does not say who pulls, nor, at the end, which pull it is that ends.
 #include "common/rendezvous/own_keys.h"
 #include "common/text/time_back.h"
+#include "server-glue/iof/held_output.h"
 #include "server-glue/iof/iof_ask.h"
 #include "server-glue/library/iof_deregistration.h"
 #include "server-glue/library/library_version.h"
@@ -19,6 +20,8 @@ using namespace upcall;
 
 // What PRRTE's tools use besides; the library's own header has it only for itself.
 constexpr const char *stop_pulling = "pmix.iof.stop"; // PMIX_IOF_STOP
+
+constexpr std::chrono::seconds longest_held = std::chrono::hours(1);
 
 // What the tool's library does with what it gets.
 bool is_for_the_tools_library(const pmix_info_t &info) {
@@ -45,6 +48,18 @@ pmix_status_t read(const pmix_info_t &info, PullAsk &ask, bool &must_have_kept) 
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_REDIRECT)) {
         ask.take_over = flag_of(info.value);
         ask.must_take_over = ask.take_over && PMIX_INFO_IS_REQUIRED(&info);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_BUFFERING_SIZE)) {
+        auto size = number_of(info.value);
+        if (!size || *size < 0)
+            return PMIX_ERR_BAD_PARAM;
+        if (*size > HeldOutput::most_bytes && PMIX_INFO_IS_REQUIRED(&info))
+            return PMIX_ERR_NOT_SUPPORTED;
+        ask.held = static_cast<std::uint32_t>(std::min<std::int64_t>(*size, HeldOutput::most_bytes));
+    } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_BUFFERING_TIME)) { // at most: less is right, too
+        auto seconds = number_of(info.value);
+        if (!seconds || *seconds < 0)
+            return PMIX_ERR_BAD_PARAM;
+        ask.held_for = std::chrono::seconds(std::min<std::int64_t>(*seconds, longest_held.count()));
     } else if (PMIX_CHECK_KEY(&info, own_key::output_since)) {
         auto seconds = number_of(info.value);
         if (!seconds || *seconds < 0 || *seconds > longest_time_back.count())

@@ -29,7 +29,7 @@ void OutputFlow::spread(HostIndex root, Flow &flow, HostIndex at, HostIndex comi
     auto tell = [&](HostIndex neighbour) {
         if (neighbour == coming_from)
             return;
-        const auto &[pulled, taken_over, cache, drop_oldest, kept, kept_for, whole] = flow.wish;
+        const auto &[pulled, taken_over, cache, drop_oldest, kept, kept_for, held, whole] = flow.wish;
         wire::OutputDemand demand{root,
                                   flow.serial,
                                   at,
@@ -41,7 +41,9 @@ void OutputFlow::spread(HostIndex root, Flow &flow, HostIndex at, HostIndex comi
                                   drop_oldest,
                                   kept,
                                   on_wire(kept_for),
-                                  whole};
+                                  whole,
+                                  held.bytes,
+                                  on_wire(held.time)};
         if (!hosts_.host_gone(neighbour) &&
             hosts_.send(neighbour, wire::OutputDemand::type, share(wire::encode(demand))))
             flow.asked[neighbour] = at;
@@ -70,7 +72,16 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
         flow.under_way = 0;
         flow.upstream = upstream;
     }
-    wish.whole = wish.whole || (wish.pulled.channels == 0 && flow.wish.whole); // what is over was
+    if (wish.pulled.channels == 0) { // what is over was
+        wish.whole = flow.wish.whole;
+        wish.taken_over = flow.wish.taken_over;
+        wish.held = flow.wish.held;
+    }
+    if (wish.held != flow.wish.held) {
+        for (auto &piece : flow.held.release())
+            flow.queue.add_own(std::move(piece));
+    }
+    flow.held.set(wish.held, wish.cache);
     flow.wish = std::move(wish);
     flow.asked.clear();
     spread(root, flow, self_, behind);
@@ -88,7 +99,12 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
 
 void OutputFlow::end(Flows::iterator flow) {
     dropped_ += flow->second.queue.dropped();
-    auto unsent = flow->second.wish.whole ? flow->second.queue.take_own() : std::vector<wire::OutputPiece>();
+    const OutputWish &wish = flow->second.wish;
+    auto unsent = flow->second.queue.take_own();
+    for (auto &piece : flow->second.held.release())
+        unsent.push_back(std::move(piece));
+    if (!wish.whole)
+        std::erase_if(unsent, [&](const auto &piece) { return !wish.taken_over.has(piece.rank, piece.channel); });
     flows_.erase(flow);
     if (!unsent.empty())
         port_.give_back(std::move(unsent));
@@ -131,6 +147,7 @@ void OutputFlow::on_demand(HostIndex from, const wire::OutputDemand &message) {
     wish.kept = message.kept != 0;
     wish.kept_for = from_wire(message.kept_for);
     wish.whole = message.whole != 0;
+    wish.held = {std::min(message.held, HeldOutput::most_bytes), from_wire(message.held_for)};
     set(message.root, message.serial, from, message.behind, std::move(wish));
 }
 
@@ -145,21 +162,45 @@ bool OutputFlow::taken_over(Rank rank, std::uint8_t channel) const {
     });
 }
 
-void OutputFlow::output(Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
+void OutputFlow::output(TimePoint now, Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
     for (auto &[root, flow] : flows_) {
-        if (!flow.wish.pulled.has(rank, channel))
-            continue;
-        flow.queue.add_own({rank, channel, end, 0, Bytes(bytes)});
-        pump(root, flow);
+        if (flow.wish.pulled.has(rank, channel))
+            pass_on(root, flow, flow.held.add(now, {rank, channel, end, 0, Bytes(bytes)}));
     }
+}
+
+void OutputFlow::pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces) {
+    if (pieces.empty())
+        return;
+    for (auto &piece : pieces)
+        flow.queue.add_own(std::move(piece));
+    pump(root, flow);
+}
+
+void OutputFlow::release_held() {
+    for (auto &[root, flow] : flows_)
+        pass_on(root, flow, flow.held.release());
+}
+
+TimePoint OutputFlow::next_time() const {
+    TimePoint next = TimePoint::max();
+    for (const auto &[root, flow] : flows_)
+        next = std::min(next, flow.held.next_time());
+    return next;
+}
+
+void OutputFlow::on_time(TimePoint now) {
+    for (auto &[root, flow] : flows_)
+        pass_on(root, flow, flow.held.due(now));
 }
 
 void OutputFlow::failed(Rank rank, std::uint8_t channel) {
     for (auto &[root, flow] : flows_) {
         if (!flow.wish.pulled.has(rank, channel))
             continue;
-        flow.queue.add_own({rank, channel, 0, 0, {}, 1});
-        pump(root, flow);
+        auto pieces = flow.held.release();
+        pieces.push_back({rank, channel, 0, 0, {}, 1});
+        pass_on(root, flow, std::move(pieces));
     }
 }
 
@@ -260,8 +301,9 @@ void OutputFlow::on_host_gone(HostIndex host) {
 }
 
 bool OutputFlow::anything_waits() const {
-    return std::any_of(flows_.begin(), flows_.end(),
-                       [](const auto &flow) { return !flow.second.queue.empty() || flow.second.under_way > 0; });
+    return std::any_of(flows_.begin(), flows_.end(), [](const auto &flow) {
+        return !flow.second.held.empty() || !flow.second.queue.empty() || flow.second.under_way > 0;
+    });
 }
 
 std::uint64_t OutputFlow::dropped() const {

@@ -12,6 +12,7 @@
 #include "common/loop/event_loop.h"
 #include "common/transport/tree.h"
 #include "server-glue/core/host_port.h"
+#include "server-glue/iof/held_output.h"
 #include "server-glue/iof/output_queue.h"
 
 #include <set>
@@ -35,6 +36,7 @@ struct OutputWish {
     bool drop_oldest = false;
     bool kept = false;                   // with what was written before anybody asked
     Duration kept_for = Duration::max(); // but not with what was written longer ago
+    HeldOutput::Rule held;               // how long output is held for larger pieces, at the host of who writes
     bool whole = false; // nothing is dropped: beyond `cache` there is no room(), and whoever writes waits
 };
 
@@ -47,7 +49,7 @@ class OutputPort {
     virtual void deliver(std::vector<wire::OutputPiece> pieces) = 0;
     // Where there was no room for output there may be some now. Calls nothing here.
     virtual void on_room() = 0;
-    // Of a whole wish that is over: what nobody has been sent. Calls nothing here.
+    // Of what went nowhere else, when that wish is over: what nobody has been sent. Calls nothing here.
     virtual void give_back(std::vector<wire::OutputPiece> pieces) = 0;
 };
 
@@ -66,7 +68,11 @@ class OutputFlow {
     // Does anybody want it (then output() is told); and that it goes nowhere else?
     bool wanted(Rank rank, std::uint8_t channel) const;
     bool taken_over(Rank rank, std::uint8_t channel) const;
-    void output(Rank rank, std::uint8_t channel, std::string_view bytes, bool end);
+    void output(TimePoint now, Rank rank, std::uint8_t channel, std::string_view bytes, bool end);
+    // What is held goes on now.
+    void release_held();
+    TimePoint next_time() const;
+    void on_time(TimePoint now);
     // What follows of it cannot be had.
     void failed(Rank rank, std::uint8_t channel);
     // May more of it come? Else OutputPort::on_room() says when.
@@ -88,7 +94,8 @@ class OutputFlow {
         HostIndex upstream = no_host;           // no_host: this host is the root, or upstream has gone
         std::uint32_t under_way = 0;            // in cost: sent upstream, or delivered, and not taken
         std::deque<wire::OutputPiece> not_sure; // sent upstream, and not taken
-        OutputQueue queue;
+        HeldOutput held;
+        OutputQueue queue;                    // behind it
         std::map<HostIndex, HostIndex> asked; // whom, and which neighbour in the tree each is behind
     };
     using Flows = std::map<HostIndex, Flow>;
@@ -97,6 +104,7 @@ class OutputFlow {
     void end(Flows::iterator flow);
     void spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from);
     void pump(HostIndex root, Flow &flow);
+    void pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces);
     void give_credit(HostIndex root, const Flow &flow, HostIndex to, std::uint32_t cost);
     void note_taken(Flow &flow, std::uint32_t cost);
 

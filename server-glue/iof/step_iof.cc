@@ -45,13 +45,13 @@ StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, Chi
       streams_(context.loop, {[this](Rank rank, std::uint8_t channel) { return output_.wanted(rank, channel); },
                               [this](Rank rank, std::uint8_t channel) { return output_.taken_over(rank, channel); },
                               [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
-                                  output_.output(rank, channel, bytes, end);
+                                  output_.output(context_.now(), rank, channel, bytes, end);
                               },
                               [this](Rank rank, std::uint8_t channel) { return output_.room(rank, channel); }}),
       copy_(
           context,
           [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
-              output_.output(rank, channel, bytes, end);
+              output_.output(context_.now(), rank, channel, bytes, end);
           },
           [this](const auto &streams) {
               for (auto [rank, channel] : streams)
@@ -140,6 +140,7 @@ void StepIof::take_streams(Rank rank, TaskDescriptors descriptors) {
 }
 
 bool StepIof::holds_end(TimePoint ended) {
+    output_.release_held();
     if (forwards_output() && context_.now() < ended + forward_patience &&
         (output_.anything_waits() || (forward_ && !forwarded_all())))
         return true;
@@ -187,6 +188,21 @@ static void add(OutputSelection &selection, const PullAsk &ask) {
     if (everyone)
         selection.ranks.clear();
     selection.channels |= ask.channels;
+}
+
+// What one stream may hold when only a time is said, and how long when only a size is.
+static HeldOutput::Rule held_for(const PullAsk &ask) {
+    constexpr Duration by_itself = std::chrono::seconds(5);
+    if (!ask.held && !ask.held_for)
+        return {};
+    HeldOutput::Rule rule{ask.held.value_or(HeldOutput::most_bytes), ask.held_for ? *ask.held_for : by_itself};
+    return rule.time == Duration{} ? HeldOutput::Rule{} : rule;
+}
+// Who wants it sooner is not to wait for who does not.
+static HeldOutput::Rule least(const HeldOutput::Rule &one, const HeldOutput::Rule &other) {
+    if (one.bytes == 0 || other.bytes == 0)
+        return {};
+    return {std::min(one.bytes, other.bytes), std::min(one.time, other.time)};
 }
 
 // --- pulls ------------------------------------------------------------------------------------------
@@ -258,6 +274,7 @@ void StepIof::pull(PullAsk ask) {
     const std::uint64_t most = context_.settings.io_cache;
     wish_.cache = std::max(wish_.cache, std::clamp(ask.cache.value_or(most), least_cache, most));
     wish_.drop_oldest = ask.drop_oldest;
+    wish_.held = pulls_ == 0 ? held_for(ask) : least(wish_.held, held_for(ask));
     wish_.kept = pulls_++ == 0 && ask.since != std::chrono::seconds(0); // who pulls already has had it
     wish_.kept_for = ask.since ? Duration(*ask.since) : Duration::max();
     gate_->kept_is_gone = true;
@@ -293,6 +310,7 @@ void StepIof::on_time(TimePoint now) {
     if (now >= pace_.next_time())
         go_on();
     copy_.on_time(now);
+    output_.on_time(now);
     if (forward_)
         forward_->on_time(now);
 }

@@ -41,7 +41,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void take_messages(StepMessages &messages) override;
     void on_library() override;
     TimePoint next_time() const override {
-        return std::min({look_at_tools_, pace_.next_time(), copy_.next_time(),
+        return std::min({look_at_tools_, pace_.next_time(), copy_.next_time(), output_.next_time(),
                          forward_ ? forward_->next_time() : TimePoint::max()});
     }
     void on_time(TimePoint now) override;

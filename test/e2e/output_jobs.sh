@@ -25,6 +25,12 @@ for step; do
             ;;
         lines=*) for ((i = 0; i < 50; i++)); do echo "$argument $me $i"; done ;;
         much=*) yes | head -c "$argument" ;;
+        steps=*) # a hundred lines of a hundred bytes, one after the other
+            python3 -c 'import sys, time
+for i in range(100):
+    print(f"{sys.argv[1]} {sys.argv[2]} {i} ".ljust(99, "."), flush=True)
+    time.sleep(0.01)' "$argument" "$me"
+            ;;
         wrote) : >"wrote.$me" ;;
         read)
             cat >"read.$me"

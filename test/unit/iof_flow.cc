@@ -28,6 +28,7 @@ struct World : FakeNetwork {
         std::string kept;
         Duration asked_for{};
         std::string given_back;
+        std::size_t pieces_read = 0;
         int rooms = 0;             // how often there may be some
         std::uint32_t untaken = 0; // in cost
         bool reads = true;         // its tools do
@@ -45,6 +46,7 @@ struct World : FakeNetwork {
             for (auto &piece : pieces) {
                 untaken += OutputQueue::cost(piece);
                 read[{piece.rank, piece.channel}] += piece.bytes;
+                pieces_read += !piece.bytes.empty();
                 missing[piece.rank] += piece.dropped;
                 if (piece.end)
                     ended.insert(piece.rank);
@@ -74,6 +76,7 @@ struct World : FakeNetwork {
     std::vector<StatusReply> waiting;
     std::vector<std::unique_ptr<Host>> hosts;
     std::size_t delivered = 0;
+    TimePoint now{std::chrono::hours(1)};
 
     explicit World(HostIndex count, std::uint32_t radix = 2) {
         std::vector<std::string> names;
@@ -137,7 +140,7 @@ struct World : FakeNetwork {
         }
     }
     void write(Rank rank, std::string_view bytes, bool end = false, std::uint8_t channel = wire::stdout_channel) {
-        hosts[rank / per_host]->output.output(rank, channel, bytes, end);
+        hosts[rank / per_host]->output.output(now, rank, channel, bytes, end);
     }
     std::string &read_at(HostIndex host, Rank rank, std::uint8_t channel = wire::stdout_channel) {
         return hosts[host]->read[{rank, channel}];
@@ -250,6 +253,62 @@ void a_failure_comes_to_who_pulls(void **) {
     world.write(9, "", true);
     world.run();
     assert_true(world.hosts[0]->ended.contains(9));
+}
+
+void output_is_held_where_it_is_written(void **) {
+    World world(5);
+    World::Host &root = *world.hosts[0];
+    OutputWish wish = all();
+    wish.held = {1000, std::chrono::seconds(10)};
+    root.output.pull(wish);
+    world.run();
+    std::size_t before = world.delivered;
+    for (int i = 0; i < 95; ++i) {
+        world.write(9, std::string(100, static_cast<char>('a' + i % 26)));
+        world.run();
+    }
+    assert_int_equal(root.pieces_read, 9);
+    assert_int_equal(world.read_at(0, 9).size(), 9000);
+    assert_true(world.delivered - before < 9 * 6); // on links of two hosts, with the credit for each
+    World::Host &writer = *world.hosts[4];
+    assert_true(writer.output.anything_waits());
+    assert_true(writer.output.next_time() == world.now + wish.held.time);
+    writer.output.on_time(world.now + wish.held.time);
+    world.run();
+    assert_int_equal(world.read_at(0, 9).size(), 9500);
+    assert_true(writer.output.next_time() == TimePoint::max());
+    world.write(9, "rest");
+    world.write(9, "", true);
+    world.run();
+    assert_true(root.ended.contains(9) && world.read_at(0, 9).ends_with("rest"));
+    world.write(8, "held");
+    writer.output.release_held();
+    world.run();
+    assert_string_equal(world.read_at(0, 8).c_str(), "held");
+    world.write(8, "sooner");
+    wish.held = {};
+    root.output.pull(wish);
+    world.run();
+    assert_string_equal(world.read_at(0, 8).c_str(), "heldsooner");
+    assert_false(writer.output.anything_waits());
+}
+
+// Of who may have gone without it.
+void what_was_taken_over_and_held_is_given_back(void **) {
+    World world(3);
+    OutputWish wish = all();
+    wish.taken_over.channels = wire::stdout_channel;
+    wish.held = {1000, std::chrono::seconds(10)};
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    world.write(4, "for one alone");
+    world.write(4, "for both", false, wire::stderr_channel);
+    world.run();
+    world.hosts[0]->output.pull({});
+    world.run();
+    assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
+    assert_string_equal(world.read_at(0, 4).c_str(), "");
+    assert_false(world.hosts[2]->output.anything_waits());
 }
 
 // The tool reads nothing: each host holds back so much and no more, and what does not fit is counted.
@@ -583,6 +642,8 @@ int main() {
         cmocka_unit_test(what_was_kept_comes_first_and_once),
         cmocka_unit_test(a_slow_tool_costs_a_bound),
         cmocka_unit_test(a_failure_comes_to_who_pulls),
+        cmocka_unit_test(output_is_held_where_it_is_written),
+        cmocka_unit_test(what_was_taken_over_and_held_is_given_back),
         cmocka_unit_test(a_slow_host_holds_up_no_other),
         cmocka_unit_test(output_goes_around_hosts_that_go),
         cmocka_unit_test(a_window_that_was_lost_comes_again),

@@ -1,7 +1,7 @@
 /* A PMIx tool that follows what a job writes, and writes to its standard input.
  * usage: io_tool NS WHAT ...
- * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, cache=BYTES, buffered,
- *                               required (the last one said must be met)
+ * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, cache=BYTES, size=BYTES
+ *                               and time=SECONDS (of PMIX_IOF_BUFFERING_), required (the last one said must be met)
  *        pull DIR RANKS CHANNELS  RANKS "all" or "0,2"; CHANNELS "out", "err" or "both". What comes is written to
  *                               DIR/RANK.out and DIR/RANK.err, byte for byte; "pull: STATUS"
  *        as FORMAT[=TEXT]       before all else, for PMIx_tool_init: tag, timestamp, xml, rank, file=PATH,
@@ -9,6 +9,7 @@
  *        print RANKS CHANNELS   likewise, and libpmix writes what comes to where it belongs; "print: STATUS"
  *        ends N                 waits until N streams have ended: "ended N"
  *        bytes N                waits until that many bytes have come
+ *        pieces                 how many there were since the last time: "pieces N"
  *        drop                   the last pull is over: "drop: STATUS"
  *        push RANKS TEXT        to their standard input, with a newline: "push: STATUS"
  *        feed RANKS BYTES       as many bytes, 64 KiB at a time: "feed: STATUS"
@@ -34,7 +35,7 @@ enum { most_ranks = 1024 };
 static struct {
     sem_t news;
     unsigned long long bytes;
-    unsigned ends;
+    unsigned ends, pieces;
     char directory[1024];
     const char *stopped_until;
     size_t id;
@@ -63,6 +64,7 @@ static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source
         snprintf(path, sizeof path, "%s/%u.%s", heard.directory, source->rank,
                  channel & PMIX_FWD_STDERR_CHANNEL ? "err" : "out");
         write_all(path, payload->bytes, payload->size);
+        __atomic_add_fetch(&heard.pieces, 1, __ATOMIC_SEQ_CST);
         __atomic_add_fetch(&heard.bytes, payload->size, __ATOMIC_SEQ_CST);
     }
     for (size_t i = 0; i < ninfo; i++)
@@ -270,10 +272,11 @@ int main(int argc, char **argv) {
                 PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_COPY, &yes, PMIX_BOOL);
             else if (!strcmp(key, "redirect"))
                 PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_REDIRECT, &yes, PMIX_BOOL);
-            else if (!strcmp(key, "buffered")) {
-                size_t size = 1 << 16;
-                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_BUFFERING_SIZE, &size, PMIX_SIZE);
-            } else if (!strcmp(key, "unknown"))
+            else if (!strncmp(key, "size", 4))
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_BUFFERING_SIZE, &number, PMIX_UINT32);
+            else if (!strncmp(key, "time", 4))
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_BUFFERING_TIME, &number, PMIX_UINT32);
+            else if (!strcmp(key, "unknown"))
                 PMIX_INFO_LOAD(&directives[ndirs++], "pmixhost.no.such.thing", &yes, PMIX_BOOL);
             else if (!strcmp(key, "required") && ndirs > 0)
                 PMIX_INFO_REQUIRED(&directives[ndirs - 1]);
@@ -306,6 +309,8 @@ int main(int argc, char **argv) {
             while (__atomic_load_n(&heard.bytes, __ATOMIC_SEQ_CST) < wanted)
                 await(&heard.news, "bytes");
             say("got %llu", wanted);
+        } else if (!strcmp(what, "pieces")) {
+            say("pieces %u", __atomic_exchange_n(&heard.pieces, 0, __ATOMIC_SEQ_CST));
         } else if (!strcmp(what, "drop")) {
             did(what, settle(PMIx_IOF_deregister(heard.id, NULL, 0, on_done, NULL), "PMIx_IOF_deregister"));
         } else if (!strcmp(what, "push") && word[1] && word[2]) {

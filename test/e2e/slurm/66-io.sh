@@ -217,6 +217,60 @@ is "when it has gone no line is lost" "$(lines_of left "$dir"/again/*.out "$dir/
 end
 is "that job ends as ever" "$code" 0
 
+# --- in larger pieces --------------------------------------------------------------------------------
+
+pieces() { sed -n 's/^pieces //p' "$dir/$1.said"; } # NAME
+start buffered -N2 -n2 "$task" there await=go1 steps=one wrote await=go2 steps=two wrote await=go3 steps=three await=end </dev/null
+running 2
+pair() { # STAGE
+    make_file "$1"
+    until_true 20 eval '(($(find "$dir" -name "wrote.*" | wc -l) == 2))'
+    rm -f "$dir"/wrote.*
+}
+follow plain "$h1" pull plain all out hold "$dir/on" bytes 20000 pieces
+has_said plain held
+ok "two tasks write line by line" pair go1
+make_file on
+ok "a tool has it" has_said plain pieces
+over plain
+# What is held longer than a second is there though nothing follows.
+follow timed "$h1" with size=100000 with required with time=1 with required pull timed all out hold "$dir/on2" bytes 40000 \
+    pieces hold "$dir/leave"
+has_said timed held
+ok "they write again" pair go2
+make_file on2
+ok "one that wants it within a second has it, with what was before" has_said timed pieces
+make_file leave
+over timed
+follow large "$h2" with size=4096 with required with time=3600 with required pull large all out bytes 32768 pieces ends 2 pieces
+has_said large pieces
+make_file go3
+end
+ok "the end of a stream is the end of waiting" has_said large ended
+over large
+diag "pieces: $(pieces plain) line by line, $(pieces timed | xargs) within a second, $(pieces large | xargs) of 4096 bytes"
+ok "few and large ones" eval '(($(pieces large | tail -n 1) <= 2 * 3))'
+ok "and without buffering many small ones" eval '(($(pieces plain) >= 5 * 2 * 3))'
+ok "within a second: few" eval '(($(pieces timed) * 4 < $(pieces plain)))'
+for rank in 0 1; do
+    ok "byte for byte, of rank $rank" cmp <(tail -c 10000 "$dir/large/$rank.out") <(grep "^three $rank " "$dir/out")
+done
+
+start held -N2 -n2 "$task" write="$data/early" there await=go lines=words wrote await=end </dev/null
+running 2
+both=$(size_of "$data"/early.out.[01])
+follow tool "$h1" with redirect with required with size=100000 with time=3600 pull pulled all out bytes "$both" \
+    hold "$dir/drop" drop hold "$dir/leave"
+has_said tool held
+ok "what is taken over is held" pair go
+is "so nobody has it" "$(size_of "$dir/out") $(size_of "$dir"/pulled/*)" "$both $both"
+make_file drop
+ok "who took it over drops it" has_said tool 'drop: PMIX_SUCCESS'
+ok "and srun has it, for libpmix lets the tool have no more" until_true 20 srun_has $((both + 1080))
+make_file leave
+over tool
+end
+
 # --- a tool that does not read -----------------------------------------------------------------------
 
 begin=$SECONDS
@@ -308,8 +362,8 @@ ok "without an input of srun's nothing is taken" until_true 10 eval \
     '[[ $(tool "$h2" push 1 words | head -n 1) == "push: PMIX_ERR_IOF_COMPLETE" ]]'
 is "as a required wish that is not known" "$(tool "$h1" with unknown with required pull pulled all out | head -n 1)" \
     "pull: PMIX_ERR_NOT_SUPPORTED"
-is "and as required buffering, which nobody does" \
-    "$(tool "$h1" with buffered with required pull pulled all out | head -n 1)" "pull: PMIX_ERR_NOT_SUPPORTED"
+is "and as required buffering of more than there is" \
+    "$(tool "$h1" with size=200000 with required pull pulled all out | head -n 1)" "pull: PMIX_ERR_NOT_SUPPORTED"
 is "one that is not required does no harm" "$(tool "$h1" with unknown pull pulled all out | head -n 1)" \
     "pull: PMIX_SUCCESS"
 is "a rank that is not there cannot be pulled" "$(tool "$h1" pull pulled 99 out | head -n 1)" "pull: PMIX_ERR_NOT_FOUND"

@@ -1,0 +1,56 @@
+// Output that is held back until it is much, or has waited long enough (PMIX_IOF_BUFFERING_SIZE and _TIME): so a tool
+// is given fewer and larger pieces. It is held at the host of the processes, so that it costs no links, and what nobody
+// has been given can still go elsewhere. Pure.
+#pragma once
+
+#include "common/job/job_map.h"
+#include "common/loop/event_loop.h"
+#include "common/wire/iof_messages.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace pmixhost {
+
+class HeldOutput {
+  public:
+    struct Rule {
+        std::uint32_t bytes = 0; // of a stream, are held until they are so many; 0: nothing is held
+        Duration time{};         // or until the first of them has waited so long
+        bool operator==(const Rule &) const = default;
+    };
+    // More than any stream may hold; that what is asked for is not more, the caller sees to.
+    static constexpr std::uint32_t most_bytes = 128u << 10;
+
+    // `most`: bytes of all streams together; beyond, all of them are given. What is held stays so.
+    void set(Rule rule, std::uint64_t most) {
+        rule_ = rule;
+        most_ = most;
+    }
+    const Rule &rule() const { return rule_; }
+    // What is to be passed on now, of this stream and of others, in the order of each. Of a stream that ends it is all.
+    std::vector<wire::OutputPiece> add(TimePoint now, wire::OutputPiece piece);
+    // All that is held.
+    std::vector<wire::OutputPiece> release();
+    bool empty() const { return streams_.empty(); }
+    // When some of it has waited long enough.
+    TimePoint next_time() const { return next_; }
+    std::vector<wire::OutputPiece> due(TimePoint now);
+
+  private:
+    struct Stream {
+        TimePoint since;
+        Bytes bytes;
+    };
+    using Streams = std::map<std::pair<Rank, std::uint8_t>, Stream>;
+    wire::OutputPiece take(Streams::iterator stream);
+    void find_next();
+
+    Rule rule_;
+    std::uint64_t most_ = 0, held_ = 0;
+    Streams streams_; // that hold something
+    TimePoint next_ = TimePoint::max();
+};
+
+} // namespace pmixhost
