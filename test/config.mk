@@ -1,6 +1,6 @@
 # Tests of the configuration, of `pmixhost run` and of the local backend. Included by test/local.mk.
 config_tests = test/unit/config_file test/unit/policy test/unit/policy_command test/unit/local_cli test/unit/local_control \
-	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines test/unit/output_lines test/unit/reach_plan test/unit/stacks test/unit/read_stacks test/unit/debug_talk \
+	test/unit/local_output test/unit/local_run test/unit/local_start test/unit/doctor test/unit/event_lines test/unit/output_lines test/unit/recent_lines test/unit/reach_plan test/unit/stacks test/unit/read_stacks test/unit/debug_talk \
 	test/unit/dap_session \
 	test/unit/launcher_file
 check_PROGRAMS += $(config_tests)
@@ -42,6 +42,9 @@ test_unit_doctor_SOURCES = test/unit/doctor.cc tools/doctor/directory_checks.cc 
 test_unit_doctor_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
 test_unit_doctor_LDADD = tools/librun.la $(PMIX_LIBS) $(CMOCKA_LIBS)
 EXTRA_test_unit_doctor_DEPENDENCIES = tools/pmixhost
+test_unit_recent_lines_SOURCES = test/unit/recent_lines.cc
+test_unit_recent_lines_CPPFLAGS = $(config_test_cppflags)
+test_unit_recent_lines_LDADD = common/libcommon.la $(CMOCKA_LIBS)
 test_unit_output_lines_SOURCES = test/unit/output_lines.cc tools/view/output_lines.cc tools/view/job_output.cc
 test_unit_output_lines_CPPFLAGS = $(config_test_cppflags) $(PMIX_CFLAGS)
 test_unit_output_lines_LDADD = common/libcommon.la $(PMIX_LIBS) $(CMOCKA_LIBS)

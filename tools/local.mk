@@ -40,7 +40,8 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 	tools/cli/stacks_command.cc tools/terminal/rank_list.h $(tools_debug_files) $(tools_dap_files) \
 	tools/cli/debug_command.cc \
 	tools/cli/events_command.cc tools/view/event_lines.h tools/view/event_lines.cc \
-	tools/terminal/interrupt.h tools/terminal/interrupt.cc tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
+	tools/terminal/interrupt.h tools/terminal/interrupt.cc tools/terminal/pager.h tools/terminal/pager.cc \
+	tools/view/recent_lines.h tools/cli/output_command.cc tools/view/job_output.h tools/view/job_output.cc \
 	tools/view/output_lines.h tools/view/output_lines.cc \
 	tools/cli/command_table.cc tools/cli/command_shape.h tools/cli/command_shape.cc \
 	tools/cli/completion.h tools/cli/completion.cc tools/cli/completion_command.cc \

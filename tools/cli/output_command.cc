@@ -5,11 +5,13 @@
 #include "common/text/time_back.h"
 #include "tools/cli/parse.h"
 #include "tools/terminal/interrupt.h"
+#include "tools/terminal/pager.h"
 #include "tools/terminal/rank_list.h"
 #include "tools/terminal/terminal.h"
 #include "tools/view/desk.h"
 #include "tools/view/job_output.h"
 #include "tools/view/output_lines.h"
+#include "tools/view/recent_lines.h"
 #include "tools/view/run_by_owner.h"
 
 #include <algorithm>
@@ -30,6 +32,7 @@ namespace {
 
 constexpr std::size_t most_typed = 64u << 10;           // that the job has not taken
 constexpr auto leaves_within = std::chrono::seconds(2); // for what was typed before, and to give back what was taken
+constexpr std::size_t most_unshown = 1u << 20;          // while a pager has the terminal
 constexpr char detaches = '\x1d';                       // Ctrl-]
 
 struct FollowOptions {
@@ -72,14 +75,19 @@ class Follower {
 
     int run() {
         deadline_ = std::chrono::steady_clock::now() + tool_connects_in;
-        while (!over_) {
+        while (!over_ || pager_) {
+            if (pager_ && !is_told_to_end())
+                take_interrupt(); // it was the pager's
             if (was_interrupted() && !leaving_) {
                 if (!options_.take_over || !listens_)
                     break;
                 leave();
             }
-            bool takes_more = reads_ && !input_ended_ && !leaving_ && typed_.size() < most_typed;
-            pollfd polls[] = {{tool_.fd(), POLLIN, 0},
+            bool takes_more = reads_ && !pager_ && !input_ended_ && !leaving_ && typed_.size() < most_typed;
+            // What has no room is not read: who reads slowly misses some of it.
+            bool has_room = !over_ && unshown_[0].size() + unshown_[1].size() < most_unshown;
+            pollfd polls[] = {{has_room ? tool_.fd() : -1, POLLIN, 0},
+                              {pager_ ? pager_->fd() : -1, POLLIN, 0},
                               {takes_more ? STDIN_FILENO : -1, POLLIN, 0},
                               {has_more_to_say() ? input_.get() : -1, POLLOUT, 0}};
             if (::poll(polls, std::size(polls), 500) < 0)
@@ -87,8 +95,10 @@ class Follower {
             if (polls[0].revents != 0)
                 read_tool();
             if (polls[1].revents != 0)
-                read_input();
+                end_pager();
             if (polls[2].revents != 0)
+                read_input();
+            if (polls[3].revents != 0)
                 pass_on_input();
             if (std::fflush(stdout) != 0 || std::ferror(stderr) != 0)
                 return exit_failure; // nobody reads it any more
@@ -104,8 +114,8 @@ class Follower {
 
   private:
     int fail(std::string_view why) {
-        std::fprintf(stderr, "pmixhost: error: job %s: %s\n", printable(options_.job).c_str(),
-                     printable(std::string(why), 300).c_str());
+        put(true,
+            fmt::format("pmixhost: error: job {}: {}\n", printable(options_.job), printable(std::string(why), 300)));
         over_ = true;
         return code_ = exit_failure;
     }
@@ -151,8 +161,8 @@ class Follower {
             over_ = over_ || (streams_ > 0 && ended_.size() >= streams_);
             break;
         case OutputFrame::Kind::undated:
-            std::fprintf(stderr, "pmixhost: what was written before somebody first followed this job has no times: "
-                                 "all of it that is kept is shown\n");
+            put(true, "pmixhost: what was written before somebody first followed this job has no times: all of it "
+                      "that is kept is shown\n");
             break;
         case OutputFrame::Kind::left:
             over_ = true;
@@ -164,7 +174,7 @@ class Follower {
             break;
         case OutputFrame::Kind::input_closed:
             end_input();
-            std::fprintf(stderr, "pmixhost: input goes nowhere: %s\n", printable(std::string(frame.bytes)).c_str());
+            put(true, fmt::format("pmixhost: input goes nowhere: {}\n", printable(std::string(frame.bytes))));
             break;
         case OutputFrame::Kind::error:
             fail(frame.bytes);
@@ -172,14 +182,39 @@ class Follower {
         }
     }
 
-    void show(bool is_err, std::string text) const {
-        FILE *to = is_err ? stderr : stdout;
-        if (by_a_stranger_ && ::isatty(::fileno(to)) == 1)
+    void show(bool is_err, std::string text) {
+        if (by_a_stranger_ && ::isatty(is_err ? STDERR_FILENO : STDOUT_FILENO) == 1)
             text = harmless(text);
-        std::fwrite(text.data(), 1, text.size(), to);
+        if (terminal_)
+            shown_.add(text);
+        put(is_err, text);
+    }
+    // After the pager, if there is one.
+    void put(bool is_err, std::string_view text) {
+        if (pager_)
+            unshown_[is_err] += text;
+        else
+            std::fwrite(text.data(), 1, text.size(), is_err ? stderr : stdout);
     }
 
-    // "~." in a line of its own, or Ctrl-], is not the job's.
+    void start_pager() {
+        if (::isatty(STDOUT_FILENO) != 1)
+            return put(true, "pmixhost: what was shown is seen again on a terminal only\n");
+        auto started = Pager::start(shown_.last());
+        if (!started)
+            return put(true, fmt::format("pmixhost: no pager: {}\n", printable(started.failure().text, 300)));
+        pager_.emplace(std::move(*started));
+    }
+    void end_pager() {
+        pager_->end();
+        pager_.reset();
+        if (!is_told_to_end())
+            take_interrupt();
+        for (bool is_err : {false, true})
+            put(is_err, std::exchange(unshown_[is_err], {}));
+    }
+
+    // "~." and "~v" in a line of their own, and Ctrl-], are not the job's.
     void read_input() {
         char bytes[4096];
         ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
@@ -196,6 +231,8 @@ class Follower {
                 typed_ += text.substr(0, leaves);
                 return leave();
             }
+            if (text == "~v\n")
+                return start_pager();
         }
         if (!types_)
             return;
@@ -252,6 +289,9 @@ class Follower {
     std::string typed_;
     bool input_ended_ = false;
     InputTerminal terminal_;
+    RecentLines shown_;          // for the pager
+    std::optional<Pager> pager_; // has the terminal
+    std::string unshown_[2];     // what came meanwhile; of standard output and of standard error
     OutputFrames frames_;
     std::size_t wanted_, streams_ = 0;
     bool by_a_stranger_;
@@ -367,7 +407,8 @@ int output_command(const Words &words) {
 
 int attach_command(const Words &words) {
     CLI::App parser("Shows what the processes of a running job write, and gives them what is typed, until they end. A "
-                    "line \"~.\", Ctrl-] or an interrupt detaches; the job goes on.",
+                    "line \"~.\", Ctrl-] or an interrupt detaches; the job goes on. A line \"~v\" shows what was shown "
+                    "in a pager.",
                     "pmixhost attach");
     FollowOptions options;
     add_options(parser, options);

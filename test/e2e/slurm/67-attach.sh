@@ -106,7 +106,7 @@ unlike "nobody else got it" "$(cat "$test_dir/out")" '0 got hello'
 # attach OPTION ...: on a terminal, in the background; descriptor 8 types, "screen" has what is shown.
 attach() {
     : >"$test_dir/screen"
-    at_host script -qec "\"$pmixhost\" attach $* $job" /dev/null >"$test_dir/screen" 2>&1 <"$test_dir/keys" 9>&- &
+    at_host script -qec "PAGER=$test_dir/pager \"$pmixhost\" attach $* $job" /dev/null >"$test_dir/screen" 2>&1 <"$test_dir/keys" 9>&- &
     screen=$!
     exec 8>"$test_dir/keys"
 }
@@ -115,10 +115,22 @@ detached() { # NAME
     is "$1" "$?" 0
     exec 8>&-
 }
+# One that is no terminal's: it takes all, hears Ctrl-C, and stays until it may go.
+printf '%s\n' '#!/bin/sh' "trap ': >$test_dir/stopped' INT" "cat >$test_dir/paged" "$(waits_for go_pager)" >"$test_dir/pager"
+chmod 755 "$test_dir/pager"
 start -N1 -n1 cat
 attach
 echo mark >&9
 ok "it shows what is typed at srun" until_true 20 said screen mark
+printf '~v\n' >&8
+ok "~v: a pager has what was shown" until_true 20 said paged '^mark$'
+printf '\003' >&8
+ok "~v: Ctrl-C is the pager's" until_true 20 eval '[[ -e $test_dir/stopped ]]'
+echo meanwhile >&9
+until_true 20 said out meanwhile
+unlike "~v: what comes meanwhile is not on the terminal" "$(cat "$test_dir/screen")" meanwhile
+touch "$test_dir/go_pager"
+ok "~v: it is when the pager has ended" until_true 20 said screen meanwhile
 printf '~.\n' >&8
 detached "~. detaches"
 attach
