@@ -194,12 +194,13 @@ void OutputFlow::on_time(TimePoint now) {
         pass_on(root, flow, flow.held.due(now));
 }
 
-void OutputFlow::failed(Rank rank, std::uint8_t channel) {
+void OutputFlow::failed(const std::vector<std::pair<Rank, std::uint8_t>> &streams) {
     for (auto &[root, flow] : flows_) {
-        if (!flow.wish.pulled.has(rank, channel))
-            continue;
         auto pieces = flow.held.release();
-        pieces.push_back({rank, channel, 0, 0, {}, 1});
+        for (auto [rank, channel] : streams) {
+            if (flow.wish.pulled.has(rank, channel))
+                pieces.push_back({rank, channel, 0, 0, {}, 1});
+        }
         pass_on(root, flow, std::move(pieces));
     }
 }

@@ -16,6 +16,7 @@
 #include "server-glue/iof/output_queue.h"
 
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace pmixhost {
@@ -73,8 +74,8 @@ class OutputFlow {
     void release_held();
     TimePoint next_time() const;
     void on_time(TimePoint now);
-    // What follows of it cannot be had.
-    void failed(Rank rank, std::uint8_t channel);
+    // What follows of these cannot be had: who wants any of them hears it at once.
+    void failed(const std::vector<std::pair<Rank, std::uint8_t>> &streams);
     // May more of it come? Else OutputPort::on_room() says when.
     bool room(Rank rank, std::uint8_t channel) const;
     // Is there output here that others, or this host's tools, have not got?

@@ -53,10 +53,7 @@ StepIof::StepIof(StepContext &context, StepTools &tools, StepEvents &events, Chi
           [this](Rank rank, std::uint8_t channel, std::string_view bytes, bool end) {
               output_.output(context_.now(), rank, channel, bytes, end);
           },
-          [this](const auto &streams) {
-              for (auto [rank, channel] : streams)
-                  output_.failed(rank, channel);
-          }),
+          [this](const auto &streams) { output_.failed(streams); }),
       output_(context, *this, context.step.map, context.self(), context.settings.transport_radix),
       input_(context, *this, context.step.map, context.self(), context.settings.transport_radix), pace_(tools) {
     streams_.hold_input(forwards_ & wire::stdin_channel);
@@ -119,20 +116,14 @@ void StepIof::on_host_gone(HostIndex host, bool left) {
 void StepIof::on_bad_ends(const wire::HostReport &report) {
     if (!report.lost || pulls_ == 0)
         return;
-    std::vector<Rank> ranks;
-    std::uint8_t channels = 0;
+    std::map<Rank, std::uint8_t> failed;
     for (Rank rank : context_.step.map.ranks_on(report.host)) {
-        std::uint8_t open = 0;
         for (std::uint8_t channel : {wire::stdout_channel, wire::stderr_channel}) {
             if (wish_.pulled.has(rank, channel) && !ended_here_.contains({rank, channel}))
-                open |= channel;
+                failed[rank] |= channel;
         }
-        if (open != 0)
-            ranks.push_back(rank);
-        channels |= open;
     }
-    if (!ranks.empty())
-        tell_failure(ranks, channels);
+    tell_failures(failed);
 }
 
 void StepIof::take_streams(Rank rank, TaskDescriptors descriptors) {
@@ -340,8 +331,7 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
 void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
     if (wish_.taken_over.channels != 0)
         look_at_tools_ = context_.now();
-    std::set<Rank> failed;
-    std::uint8_t failed_channels = 0;
+    std::map<Rank, std::uint8_t> failed;
     for (auto &piece : pieces) {
         std::uint32_t of_this = OutputQueue::cost(piece);
         bool is_forwarded = forward_ && (forwards_ & piece.channel);
@@ -367,8 +357,7 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
                                      piece.rank, missed_, context_.step.job_id, not_logged(*others));
         }
         if (piece.failed) {
-            failed.insert(piece.rank);
-            failed_channels |= piece.channel;
+            failed[piece.rank] |= piece.channel;
             queue_taken(of_this);
             continue;
         }
@@ -378,8 +367,16 @@ void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
             {proc_of(context_.step.nspace, piece.rank), piece.channel, std::move(piece.bytes), piece.end != 0},
             [this, of_this](pmix_status_t) { queue_taken(of_this); });
     }
-    if (!failed.empty())
-        tell_failure({failed.begin(), failed.end()}, failed_channels);
+    tell_failures(failed);
+}
+
+// An event for those that have the same channels.
+void StepIof::tell_failures(const std::map<Rank, std::uint8_t> &channels) {
+    std::map<std::uint8_t, std::vector<Rank>> ranks;
+    for (auto [rank, of_rank] : channels)
+        ranks[of_rank].push_back(rank);
+    for (const auto &[of_ranks, which] : ranks)
+        tell_failure(which, of_ranks);
 }
 
 // Of whoever pulls libpmix tells nobody, so all who have asked for such events hear it.

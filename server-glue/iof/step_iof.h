@@ -75,6 +75,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void restore();
     void pull(PullAsk ask);
     void tell_what_is_undated(Duration since);
+    void tell_failures(const std::map<Rank, std::uint8_t> &channels);
     void tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels);
     void end_pulls(const char *why);
     void push(PushAsk ask);

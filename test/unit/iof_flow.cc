@@ -243,13 +243,18 @@ void a_failure_comes_to_who_pulls(void **) {
         world.run();
     }
     for (Rank rank : {Rank(7), Rank(9)})
-        world.hosts[rank / per_host]->output.failed(rank, wire::stdout_channel);
+        world.hosts[rank / per_host]->output.failed({{rank, wire::stdout_channel}});
     world.run();
     assert_true(world.hosts[0]->failed.empty());
     world.hosts[0]->reads = true;
     world.run();
     assert_true(world.hosts[0]->failed == std::set<Rank>{9});
     assert_true(world.hosts[1]->failed == (std::set<Rank>{7, 9}));
+    std::size_t before = world.delivered;
+    world.hosts[4]->output.failed({{8, wire::stdout_channel}, {8, wire::stderr_channel}, {9, wire::stderr_channel}});
+    world.run();
+    assert_int_equal(world.delivered - before, 6); // over three links: a message, and its credit
+    assert_true(world.hosts[1]->failed == (std::set<Rank>{7, 8, 9}));
     world.write(9, "", true);
     world.run();
     assert_true(world.hosts[0]->ended.contains(9));

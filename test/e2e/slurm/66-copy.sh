@@ -78,6 +78,28 @@ for rank in 0 2; do ok "of rank $rank all is there" until_true 20 grep -qs "word
 on_host "$h1" pkill -KILL -x io_tool
 over tool 2>/dev/null
 
+# The connection of one host's copy is cut; the job knows nothing of it.
+start cut -N2 -n4 --ntasks-per-node=2 "$task" write="$data/early" there await=go lines=words await=end </dev/null
+running 4
+follow tool "$h2" listen pull pulled all both bytes "$(size_of "$data"/early.out.[0-3] "$data"/early.err.[0-3])" hold "$dir/cut" failure \
+    hold "$dir/end"
+ok "a tool pulls from two hosts" has_said tool got
+port=$(on_host "$h1" ss -Htnp src 127.0.0.1 | awk '/slurmstepd/ {sub(/.*:/, "", $4); print $4}')
+on_host "$h1" ss -K -tn src 127.0.0.1 sport = ":$port" >/dev/null
+if has_copies "$h1" 0; then
+    make_file cut
+    ok "the copy of a host ends: a tool on another one hears whose output does not come" has_said tool 'failure: 0,1 out err$'
+    make_file go
+    ok "that of its own host does" until_true 20 grep -qs "words 3 49" "$dir/pulled/3.out"
+else # not each kernel can
+    skip "the copy of a host ends: a tool on another one hears whose output does not come" "ss -K does nothing here"
+    make_file cut
+fi
+on_host "$h2" pkill -KILL -x io_tool
+over tool 2>/dev/null
+end
+is "and the job ends as ever" "$code" 0
+
 # --- what it cannot get ------------------------------------------------------------------------------
 
 start limits -N2 -n2 "$task" there await=go lines=words await=end </dev/null
