@@ -1,7 +1,9 @@
 // See relay.h.
 #include "server-glue/tool_access/relay.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace pmixhost {
@@ -16,6 +18,13 @@ bool later(ssize_t result) {
 }
 
 } // namespace
+
+bool Relay::has_unread() const {
+    return std::any_of(connections_.begin(), connections_.end(), [](const auto &entry) {
+        int bytes = 0;
+        return ::ioctl(entry.second.local.get(), FIONREAD, &bytes) == 0 && bytes > 0;
+    });
+}
 
 void Relay::add(std::uint64_t id, UniqueFd local) {
     Connection &connection = connections_[id];

@@ -25,6 +25,8 @@ class Relay {
     void add(std::uint64_t id, UniqueFd local);
     bool has(std::uint64_t id) const { return connections_.contains(id); }
     std::size_t size() const { return connections_.size(); }
+    // Is there anything from a local socket that has not been read yet?
+    bool has_unread() const;
 
     // From the other end. Of a connection that is not here (any more), nothing happens.
     void on_bytes(wire::RelayBytes message);

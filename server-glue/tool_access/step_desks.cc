@@ -20,6 +20,8 @@ constexpr std::size_t shortest_key = 32;
 constexpr Duration look_again = 20ms;
 constexpr Duration asking_patience = 40s; // the desk's own is shorter
 constexpr Duration last_word = 2s;        // to read why it is refused
+// For answers that are under way when the step ends; the job's end waits for it.
+constexpr Duration last_answers = 500ms;
 // For a desk beside what its connections may have under way.
 constexpr std::size_t small_change = 1u << 20;
 
@@ -73,6 +75,16 @@ void StepDesks::drop(Id id, const std::string &why) {
             desks_.erase(gone);
         }
     });
+}
+
+bool StepDesks::has_unsent() {
+    if (!context_.ending)
+        return false;
+    if (sends_until_ == TimePoint::max())
+        sends_until_ = context_.now() + last_answers;
+    return context_.now() < sends_until_ && std::any_of(desks_.begin(), desks_.end(), [](const auto &entry) {
+               return entry.second.mesh->unsent_bytes() > 0 || entry.second.relay->has_unread();
+           });
 }
 
 std::size_t StepDesks::relayed(bool of_others) const {

@@ -29,6 +29,8 @@ class StepDesks final : public StepService {
 
     TimePoint next_time() const override { return next_look_; }
     void on_time(TimePoint now) override;
+    // What libpmix has answered goes out, unless its tool is slow to read: who ended the job is told that it did.
+    bool has_unsent() override;
 
   private:
     struct Desk {
@@ -58,6 +60,7 @@ class StepDesks final : public StepService {
     Id next_ = 1;
     TimePoint next_look_ = TimePoint::max(); // whether those that have asked can be answered
     RateLimit refused_;
+    TimePoint sends_until_ = TimePoint::max(); // at the end
 };
 
 } // namespace pmixhost

@@ -102,6 +102,19 @@ void bytes_arrive_as_they_are(void **) {
     assert_true(f.most_under_way <= most_at_once);
 }
 
+void what_nobody_has_read_yet_is_known(void **) {
+    Fixture f;
+    Pair tool, server;
+    f.near.add(7, std::move(tool.inner));
+    f.far.add(7, std::move(server.inner));
+    assert_false(f.far.has_unread());
+    assert_int_equal(::send(server.outer.get(), "answer", 6, MSG_NOSIGNAL), 6);
+    assert_true(f.far.has_unread());
+    char buffer[16];
+    run_until(*f.loop, [&] { return ::recv(tool.outer.get(), buffer, sizeof buffer, MSG_DONTWAIT) == 6; });
+    assert_false(f.far.has_unread());
+}
+
 void who_does_not_read_costs_a_window_and_holds_up_nobody(void **) {
     Fixture f;
     Pair stuck, server_of_stuck, tool, server;
@@ -290,6 +303,7 @@ void relayed_ones_are_bounded_and_forgotten(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(bytes_arrive_as_they_are),
+        cmocka_unit_test(what_nobody_has_read_yet_is_known),
         cmocka_unit_test(who_does_not_read_costs_a_window_and_holds_up_nobody),
         cmocka_unit_test(an_end_is_told_when_all_is_through),
         cmocka_unit_test(one_that_does_not_keep_to_the_window_is_closed),
