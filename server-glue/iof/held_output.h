@@ -7,6 +7,7 @@
 #include "common/loop/event_loop.h"
 #include "common/wire/iof_messages.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -22,13 +23,15 @@ class HeldOutput {
     };
     // More than any stream may hold; that what is asked for is not more, the caller sees to.
     static constexpr std::uint32_t most_bytes = 128u << 10;
+    static constexpr Duration longest = std::chrono::hours(1);
 
-    // `most`: bytes of all streams together; beyond, all of them are given. What is held stays so.
+    // `most`: bytes of all streams together; beyond, all of them are given. One stream holds half of it at most, and
+    // nothing for longer than `longest`. What is held stays so.
     void set(Rule rule, std::uint64_t most) {
-        rule_ = rule;
+        rule_ = {static_cast<std::uint32_t>(std::min<std::uint64_t>(rule.bytes, most / 2)),
+                 std::min(rule.time, longest)};
         most_ = most;
     }
-    const Rule &rule() const { return rule_; }
     // What is to be passed on now, of this stream and of others, in the order of each. Of a stream that ends it is all.
     std::vector<wire::OutputPiece> add(TimePoint now, wire::OutputPiece piece);
     // All that is held.

@@ -68,7 +68,7 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
     Flow &flow = found->second;
     flow.serial = serial;
     if (upstream != flow.upstream) {
-        flow.queue.put_back(std::exchange(flow.not_sure, {}));
+        take_back(flow);
         flow.under_way = 0;
         flow.upstream = upstream;
     }
@@ -79,9 +79,9 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
     }
     if (wish.held != flow.wish.held) {
         for (auto &piece : flow.held.release())
-            flow.queue.add_own(std::move(piece));
+            enqueue(flow, std::move(piece));
     }
-    flow.held.set(wish.held, wish.cache);
+    flow.held.set(wish.held, wish.cache / 2);
     flow.wish = std::move(wish);
     flow.asked.clear();
     spread(root, flow, self_, behind);
@@ -91,7 +91,7 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
     // Once: who is told again, because a host between has gone, has had it.
     if (std::exchange(flow.wish.kept, false)) {
         for (auto &piece : port_.kept_output(flow.wish))
-            flow.queue.add_own(std::move(piece));
+            flow.queue.add_own(std::move(piece), false);
     }
     pump(root, flow);
     port_.on_room();
@@ -101,10 +101,10 @@ void OutputFlow::end(Flows::iterator flow) {
     dropped_ += flow->second.queue.dropped();
     const OutputWish &wish = flow->second.wish;
     auto unsent = flow->second.queue.take_own();
-    for (auto &piece : flow->second.held.release())
-        unsent.push_back(std::move(piece));
-    if (!wish.whole)
-        std::erase_if(unsent, [&](const auto &piece) { return !wish.taken_over.has(piece.rank, piece.channel); });
+    for (auto &piece : flow->second.held.release()) {
+        if (wish.takes_alone(piece))
+            unsent.push_back(std::move(piece));
+    }
     flows_.erase(flow);
     if (!unsent.empty())
         port_.give_back(std::move(unsent));
@@ -172,9 +172,22 @@ void OutputFlow::output(TimePoint now, Rank rank, std::uint8_t channel, std::str
 void OutputFlow::pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces) {
     if (pieces.empty())
         return;
-    for (auto &piece : pieces)
-        flow.queue.add_own(std::move(piece));
+    for (auto &piece : pieces) {
+        if (flow.queue.own() + OutputQueue::cost(piece) > flow.wish.cache)
+            pump(root, flow); // it may make room
+        enqueue(flow, std::move(piece));
+    }
     pump(root, flow);
+}
+
+void OutputFlow::enqueue(Flow &flow, wire::OutputPiece piece) {
+    bool is_here_alone = flow.wish.takes_alone(piece);
+    flow.queue.add_own(std::move(piece), is_here_alone);
+}
+
+void OutputFlow::take_back(Flow &flow) {
+    flow.queue.put_back(std::exchange(flow.not_sure, {}),
+                        [&flow](const auto &piece) { return flow.wish.takes_alone(piece); });
 }
 
 void OutputFlow::release_held() {
@@ -288,7 +301,7 @@ void OutputFlow::on_host_gone(HostIndex host) {
     }
     for (auto &[root, flow] : flows_) {
         if (flow.upstream == host) {
-            flow.queue.put_back(std::exchange(flow.not_sure, {}));
+            take_back(flow);
             flow.upstream = no_host; // until another one asks
             flow.under_way = 0;
         }

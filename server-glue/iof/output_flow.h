@@ -39,6 +39,10 @@ struct OutputWish {
     Duration kept_for = Duration::max(); // but not with what was written longer ago
     HeldOutput::Rule held;               // how long output is held for larger pieces, at the host of who writes
     bool whole = false; // nothing is dropped: beyond `cache` there is no room(), and whoever writes waits
+    // Is what a process writes to it given to nobody else?
+    bool takes_alone(const wire::OutputPiece &piece) const {
+        return whole || taken_over.has(piece.rank, piece.channel);
+    }
 };
 
 class OutputPort {
@@ -106,6 +110,8 @@ class OutputFlow {
     void spread(HostIndex root, Flow &flow, HostIndex at, HostIndex coming_from);
     void pump(HostIndex root, Flow &flow);
     void pass_on(HostIndex root, Flow &flow, std::vector<wire::OutputPiece> pieces);
+    static void enqueue(Flow &flow, wire::OutputPiece piece);
+    static void take_back(Flow &flow); // what has been sent, and perhaps not taken
     void give_credit(HostIndex root, const Flow &flow, HostIndex to, std::uint32_t cost);
     void note_taken(Flow &flow, std::uint32_t cost);
 

@@ -35,7 +35,7 @@ void OutputQueue::drop_oldest(std::uint64_t needed) {
         missing_[stream] += bytes;
 }
 
-void OutputQueue::add_own(wire::OutputPiece piece) {
+void OutputQueue::add_own(wire::OutputPiece piece, bool nowhere_else) {
     if (own_ + cost(piece) > limit_ && drop_oldest_)
         drop_oldest(cost(piece));
     if (own_ + cost(piece) > limit_) {
@@ -48,8 +48,8 @@ void OutputQueue::add_own(wire::OutputPiece piece) {
     auto missing = missing_.find(stream_of(piece));
     if (!entries_.empty() && missing == missing_.end()) {
         Entry &last = entries_.back();
-        if (last.from == no_host && !last.piece.end && !last.piece.failed && !piece.failed &&
-            stream_of(last.piece) == stream_of(piece) &&
+        if (last.from == no_host && last.nowhere_else == nowhere_else && !last.piece.end && !last.piece.failed &&
+            !piece.failed && stream_of(last.piece) == stream_of(piece) &&
             last.piece.bytes.size() + piece.bytes.size() <= longest_piece) {
             own_ += piece.bytes.size();
             last.piece.bytes += piece.bytes;
@@ -62,23 +62,14 @@ void OutputQueue::add_own(wire::OutputPiece piece) {
         missing_.erase(missing);
     }
     own_ += cost(piece);
-    entries_.push_back({no_host, std::move(piece)});
-}
-
-void OutputQueue::put_back(std::deque<wire::OutputPiece> pieces) {
-    for (; !pieces.empty(); pieces.pop_back()) {
-        own_ += cost(pieces.back());
-        entries_.push_front({no_host, std::move(pieces.back())});
-    }
+    entries_.push_back({no_host, std::move(piece), nowhere_else});
 }
 
 std::vector<wire::OutputPiece> OutputQueue::take_own() {
     std::vector<wire::OutputPiece> out;
     for (auto &entry : std::exchange(entries_, {})) {
-        if (entry.from == no_host)
+        if (entry.nowhere_else)
             out.push_back(std::move(entry.piece));
-        else
-            entries_.push_back(std::move(entry));
     }
     own_ = 0;
     return out;

@@ -25,16 +25,23 @@ class OutputQueue {
         limit_ = bytes;
         drop_oldest_ = drop_oldest;
     }
-    // Of a process of this host. How many bytes were dropped, the next piece of the stream says.
-    void add_own(wire::OutputPiece piece);
+    // Of a process of this host. How many bytes were dropped, the next piece of the stream says. `nowhere_else`: it has
+    // been given to nobody else.
+    void add_own(wire::OutputPiece piece, bool nowhere_else);
     // From a neighbour, which hears of it when it is taken.
-    void add(HostIndex from, wire::OutputPiece piece) { entries_.push_back({from, std::move(piece)}); }
+    void add(HostIndex from, wire::OutputPiece piece) { entries_.push_back({from, std::move(piece), false}); }
 
-    // What had been taken and is to be taken again, before all else.
-    void put_back(std::deque<wire::OutputPiece> pieces);
+    // What had been taken and is to be taken again, before all else. Is a piece of that stream nowhere else?
+    template <typename Nowhere> void put_back(std::deque<wire::OutputPiece> pieces, Nowhere nowhere_else) {
+        for (; !pieces.empty(); pieces.pop_back()) {
+            bool is_here_alone = nowhere_else(pieces.back());
+            own_ += cost(pieces.back());
+            entries_.push_front({no_host, std::move(pieces.back()), is_here_alone});
+        }
+    }
 
     bool empty() const { return entries_.empty(); }
-    // What waits of this host's own.
+    // Empties it. Returns what is nowhere else.
     std::vector<wire::OutputPiece> take_own();
     // What this host's pieces cost that wait.
     std::uint64_t own() const { return own_; }
@@ -52,6 +59,7 @@ class OutputQueue {
     struct Entry {
         HostIndex from = no_host; // no_host: this host
         wire::OutputPiece piece;
+        bool nowhere_else = false;
     };
     using Stream = std::pair<Rank, std::uint8_t>;
     static Stream stream_of(const wire::OutputPiece &piece) { return {piece.rank, piece.channel}; }

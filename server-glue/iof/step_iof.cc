@@ -254,11 +254,12 @@ void StepIof::pull(PullAsk ask) {
         child_pulls_ += tools_.how_many() > 0; // how those of processes end nobody tells
         return;
     }
-    gate_->kept_is_gone = pulls_ > 0;
     OutputSelection asked;
     add(asked, ask);
-    if (gate_->verdict != PMIX_SUCCESS) // a tool without the right has come meanwhile
+    if (gate_->verdict != PMIX_SUCCESS) { // a tool without the right has come meanwhile
+        gate_->kept_is_gone = pulls_ > 0;
         return tell_failure({asked.ranks.begin(), asked.ranks.end()}, asked.channels);
+    }
     add(wish_.pulled, ask);
     if (ask.take_over)
         add(wish_.taken_over, ask);
@@ -274,7 +275,8 @@ void StepIof::pull(PullAsk ask) {
     last_to_pull_ = tools_.newest();
     context_.log.info("output of job {} is pulled{}", context_.step.job_id, ask.take_over ? ", and taken over" : "");
     want();
-    judge(); // for when to look at the tools
+    wish_.kept = false; // once is enough: others who come and go have it said again what is wanted
+    judge();            // for when to look at the tools
 }
 
 // An RM does not say when what it gives of before was written.

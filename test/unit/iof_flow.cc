@@ -316,6 +316,56 @@ void what_was_taken_over_and_held_is_given_back(void **) {
     assert_false(world.hosts[2]->output.anything_waits());
 }
 
+// What was written before went elsewhere, too, and so did what came before it was taken over.
+void what_others_have_is_not_given_back(void **) {
+    World world(3);
+    world.hosts[2]->kept = "before";
+    world.hosts[0]->reads = false;
+    OutputWish wish = all();
+    wish.kept = true;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    std::string much(32u << 10, 'x');
+    for (std::size_t sent = 0; sent < 2 * wire::output_window; sent += much.size())
+        world.write(4, much);
+    world.run();
+    wish.kept = false;
+    wish.taken_over.channels = both;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    world.write(4, "for one alone");
+    world.run();
+    world.hosts[0]->output.pull({});
+    world.run();
+    assert_string_equal(world.hosts[2]->given_back.c_str(), "for one alone");
+}
+
+// Held output comes in one go: to a tool that reads, all of it, however little a host may hold back.
+void what_is_held_comes_whole_to_who_reads(void **) {
+    for (std::uint64_t cache : {64u << 10, 1u << 20}) {
+        World world(3);
+        OutputWish wish = all(cache);
+        wish.held = {HeldOutput::most_bytes, std::chrono::seconds(10)};
+        world.hosts[0]->output.pull(wish);
+        world.run();
+        std::size_t written[per_host] = {};
+        std::string line(1000, 'l');
+        for (std::size_t i = 0; i < 4000; ++i) {
+            Rank which = i % per_host;
+            world.write(per_host * 2 + which, line);
+            written[which] += line.size();
+            if (i % 100 == 0)
+                world.run();
+        }
+        for (Rank which = 0; which < per_host; ++which)
+            world.write(per_host * 2 + which, "", true);
+        world.run();
+        assert_int_equal(world.hosts[2]->output.dropped(), 0);
+        for (Rank which = 0; which < per_host; ++which)
+            assert_int_equal(world.read_at(0, per_host * 2 + which).size(), written[which]);
+    }
+}
+
 // The tool reads nothing: each host holds back so much and no more, and what does not fit is counted.
 void a_slow_tool_costs_a_bound(void **) {
     for (bool drop_oldest : {false, true}) {
@@ -649,6 +699,8 @@ int main() {
         cmocka_unit_test(a_failure_comes_to_who_pulls),
         cmocka_unit_test(output_is_held_where_it_is_written),
         cmocka_unit_test(what_was_taken_over_and_held_is_given_back),
+        cmocka_unit_test(what_others_have_is_not_given_back),
+        cmocka_unit_test(what_is_held_comes_whole_to_who_reads),
         cmocka_unit_test(a_slow_host_holds_up_no_other),
         cmocka_unit_test(output_goes_around_hosts_that_go),
         cmocka_unit_test(a_window_that_was_lost_comes_again),
