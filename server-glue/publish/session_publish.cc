@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <pmix_common.h>
 
 namespace pmixhost {
 
@@ -15,7 +16,9 @@ SessionPublish::SessionPublish(SessionPeers &peers, std::uint64_t max_bytes)
 
 template <typename Message> Participant SessionPublish::caller(const SessionMember &from, const Message &message) {
     Participant who{message.tool.empty() ? from.nspace : message.tool, message.rank, {}};
-    if (!message.tool.empty())
+    if (message.tool.empty())
+        jobs_.insert(from.nspace);
+    else
         tools_[{message.tool, message.rank}].insert({from.step, from.host});
     if constexpr (requires { message.host; }) {
         who.host = message.host;
@@ -27,18 +30,24 @@ template <typename Message> Participant SessionPublish::caller(const SessionMemb
     return who;
 }
 
+bool SessionPublish::is_job(const Bytes &name) const {
+    return jobs_.contains(name) || peers_.step_of(name) != 0;
+}
+
 void SessionPublish::take_messages(SessionMessages &messages) {
-    messages.on<wire::PublishRequest>(
-        [this](TimePoint, const SessionMember &from, const wire::PublishRequest &message, const SharedBytes &) {
-            reply({{from.step, from.host}, message.id}, store_.publish(caller(from, message), message), {});
-        });
+    messages.on<wire::PublishRequest>([this](TimePoint, const SessionMember &from, const wire::PublishRequest &message,
+                                             const SharedBytes &) {
+        int status = is_job(message.tool) ? PMIX_ERR_NO_PERMISSIONS : store_.publish(caller(from, message), message);
+        reply({{from.step, from.host}, message.id}, status, {});
+    });
     messages.on<wire::LookupRequest>([this](TimePoint now, const SessionMember &from,
                                             const wire::LookupRequest &message,
                                             const SharedBytes &) { look_up(now, from, message); });
-    messages.on<wire::UnpublishRequest>(
-        [this](TimePoint, const SessionMember &from, const wire::UnpublishRequest &message, const SharedBytes &) {
-            reply({{from.step, from.host}, message.id}, store_.unpublish(caller(from, message), message), {});
-        });
+    messages.on<wire::UnpublishRequest>([this](TimePoint, const SessionMember &from,
+                                               const wire::UnpublishRequest &message, const SharedBytes &) {
+        int status = is_job(message.tool) ? PMIX_ERR_NO_PERMISSIONS : store_.unpublish(caller(from, message), message);
+        reply({{from.step, from.host}, message.id}, status, {});
+    });
     messages.on<wire::ProcessesEnded>(
         [this](TimePoint, const SessionMember &from, const wire::ProcessesEnded &message, const SharedBytes &) {
             store_.on_processes_ended(from.nspace, message.ranks);
@@ -50,6 +59,8 @@ void SessionPublish::take_messages(SessionMessages &messages) {
 }
 
 void SessionPublish::look_up(TimePoint now, const SessionMember &from, const wire::LookupRequest &message) {
+    if (is_job(message.tool))
+        return reply({{from.step, from.host}, message.id}, PMIX_ERR_NO_PERMISSIONS, {});
     TimePoint deadline =
         message.timeout_ms == 0 ? TimePoint::max() : now + std::chrono::milliseconds(message.timeout_ms);
     Host host{from.step, from.host};
@@ -64,10 +75,12 @@ void SessionPublish::tool_gone(const Host &host, const Tool &tool) {
     if (found == tools_.end() || found->second.erase(host) == 0 || !found->second.empty())
         return;
     tools_.erase(found);
-    store_.on_process_ended(tool.first, tool.second);
-    auto other = tools_.lower_bound({tool.first, 0});
-    if (other == tools_.end() || other->first.first != tool.first)
-        store_.on_nspace_ended(tool.first);
+    if (!is_job(tool.first)) { // which may have come after the tool
+        store_.on_process_ended(tool.first, tool.second);
+        auto other = tools_.lower_bound({tool.first, 0});
+        if (other == tools_.end() || other->first.first != tool.first)
+            store_.on_nspace_ended(tool.first);
+    }
     // What it waited for is waited for no more.
     auto asking = asking_.find(host);
     if (asking == asking_.end())

@@ -31,6 +31,9 @@ class SessionPublish final : public SessionService {
         std::uint64_t id; // of the asker's own
     };
     using Tool = std::pair<Bytes, std::uint32_t>;
+    // A tool may call itself what it likes, but not like a job that is here, or whose data may be: each daemon knows its
+    // own job alone.
+    bool is_job(const Bytes &name) const;
     // Who asks, of a message that says it.
     template <typename Message> Participant caller(const SessionMember &from, const Message &message);
     void look_up(TimePoint now, const SessionMember &from, const wire::LookupRequest &message);
@@ -46,6 +49,7 @@ class SessionPublish final : public SessionService {
     std::map<std::uint64_t, Asker> askers_;          // of lookups, by our id
     std::map<Host, std::set<std::uint64_t>> asking_; // the same by host
     std::map<Host, Bytes> host_names_;               // of those whose processes publish or look up
+    std::set<Bytes> jobs_;                           // whose processes have published or looked up
     std::map<Tool, std::set<Host>> tools_;           // that publish or look up, and by way of which hosts
     std::uint64_t next_id_ = 1;
 };

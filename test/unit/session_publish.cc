@@ -171,6 +171,31 @@ void it_goes_with_the_tools_host(void **) {
     assert_false(session.finds("two"));
 }
 
+void no_tool_passes_for_a_job(void **) {
+    Session session;
+    session.publishes(0, "of a job", PMIX_PERSIST_APP);
+    for (const Bytes name : {"a", "b"}) { // "b" has published nothing yet
+        session.publishes(1, "of a tool", PMIX_PERSIST_SESSION, name, 0);
+        assert_int_equal(session.answer(9, 1, 1), PMIX_ERR_NO_PERMISSIONS);
+        session.looks_up(5, 1, "of a job", -1, 0, name);
+        assert_int_equal(session.answer(5, 2, 1), PMIX_ERR_NO_PERMISSIONS);
+        wire::UnpublishRequest back;
+        back.id = 6;
+        back.tool = name;
+        back.range = PMIX_RANGE_UNDEF;
+        session.says(session.service, 1, 1, back);
+        assert_int_equal(session.answer(6, 1, 1), PMIX_ERR_NO_PERMISSIONS);
+        session.says(session.service, 1, 1, wire::ToolEnded{name, 0});
+    }
+    assert_true(session.finds("of a job"));
+    assert_false(session.finds("of a tool"));
+    // One whose namesake comes later leaves that one alone.
+    session.publishes(1, "of c", PMIX_PERSIST_SESSION, "c", 0);
+    session.connected[3] = {"c", {0}};
+    session.says(session.service, 1, 1, wire::ToolEnded{"c", 0});
+    assert_true(session.finds("of c"));
+}
+
 void what_a_tool_waited_for_is_forgotten(void **) {
     Session session;
     session.looks_up(5, 1, "key", 0, 0, "tool");
@@ -192,6 +217,7 @@ int main() {
         cmocka_unit_test(what_a_tool_publishes_is_its_own),
         cmocka_unit_test(it_goes_with_the_tool),
         cmocka_unit_test(it_goes_with_the_tools_host),
+        cmocka_unit_test(no_tool_passes_for_a_job),
         cmocka_unit_test(what_a_tool_waited_for_is_forgotten),
     };
     return cmocka_run_group_tests_name("session publish", tests, nullptr, nullptr);
