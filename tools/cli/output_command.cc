@@ -183,9 +183,10 @@ class Follower {
     }
 
     void show(bool is_err, std::string text) {
-        if (by_a_stranger_ && ::isatty(is_err ? STDERR_FILENO : STDOUT_FILENO) == 1)
+        bool is_seen = ::isatty(is_err ? STDERR_FILENO : STDOUT_FILENO) == 1;
+        if (by_a_stranger_ && is_seen)
             text = harmless(text);
-        if (terminal_)
+        if (terminal_ && is_seen)
             shown_.add(text);
         put(is_err, text);
     }

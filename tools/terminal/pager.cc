@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -62,8 +63,13 @@ Result<Pager> Pager::start(std::string_view text) {
 }
 
 Pager::~Pager() {
-    if (process_)
-        ::kill(pid_, SIGTERM);
+    if (!process_)
+        return;
+    ::kill(pid_, SIGTERM);
+    pollfd ended{process_.get(), POLLIN, 0};
+    if (::poll(&ended, 1, 1000) != 1)
+        ::kill(pid_, SIGKILL);
+    end();
 }
 
 void Pager::end() {

@@ -15,7 +15,7 @@ class Pager {
     // which come to both, to it. Fails where it cannot be started.
     static Result<Pager> start(std::string_view text);
     Pager(Pager &&) = default;
-    // One that has not ended is told to.
+    // One that has not ended is told to, and waited for, a second: it puts the terminal back as it found it.
     ~Pager();
     // Readable when it has ended; then end() takes it away.
     int fd() const { return process_.get(); }
