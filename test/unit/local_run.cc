@@ -295,6 +295,15 @@ void test_nothing_is_left_when_a_daemon_is_killed(void **) {
     expect_nothing_left();
 }
 
+// Though the job is to live on without tasks that it loses.
+void test_a_job_whose_daemon_cannot_start_does_not_start(void **) {
+    auto result = run(
+        {"-N", "2", "--kill-on-bad-exit=0", "--fault", "kill,host=1,after=0ms", "--timeout", "60s", "sleep", "1000"});
+    assert_int_equal(result.code(), 1);
+    expect_in(result.err, "pmixhost: error: host1: pmixhostd failed: Killed");
+    expect_nothing_left();
+}
+
 void test_nothing_is_left_when_a_daemon_hangs(void **) {
     auto result = run({"-N", "2", "--fault", "stop,host=1,after=100ms", "--timeout", "300ms", "--kill-wait", "100ms",
                        "sleep", "1000"});
@@ -381,6 +390,7 @@ int main() {
         cmocka_unit_test(test_stopped_and_continued),
         cmocka_unit_test(test_what_tasks_leave_behind_is_ended),
         cmocka_unit_test(test_nothing_is_left_when_a_daemon_is_killed),
+        cmocka_unit_test(test_a_job_whose_daemon_cannot_start_does_not_start),
         cmocka_unit_test(test_nothing_is_left_when_a_daemon_hangs),
         cmocka_unit_test(test_nothing_is_left_when_the_launcher_is_killed),
         cmocka_unit_test(test_a_wrong_configuration_starts_nothing),

@@ -305,7 +305,8 @@ void Run::on_channel_closed(HostIndex h, const std::string &why) {
         on_lost(h);
     if (!decided_code_ && !ending_)
         decided_code_ = 1;
-    if (!options_.live_on)
+    // A job whose daemons cannot start does not start.
+    if (!options_.live_on || host.tasks_started < host.tasks_total)
         end_job(SIGKILL);
     for (Rank rank : options_.ranks_by_host[h])
         on_task_ended(h, rank, SIGKILL);
