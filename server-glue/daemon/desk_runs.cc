@@ -116,7 +116,7 @@ DeskRuns::~DeskRuns() {
 void DeskRuns::take(StrangerFd connection, Visit wish) {
     auto user = who_connected(connection.get());
     if (!wish.run || !user || *user != wish.user)
-        return;
+        return hang_up(connection.get());
     auto fail = [&connection](const Error &why) { say(connection.get(), desk_failed(why)); };
     auto action = action_of(*wish.run);
     if (!action)
@@ -130,7 +130,7 @@ void DeskRuns::take(StrangerFd connection, Visit wish) {
     if (runs_.size() >= most || !begun_.admit(loop_.now()))
         return fail(error(ErrorKind::limit, "the desk of this user runs many commands; next: once more, in a minute"));
     if (!say(connection.get(), std::string(run_ready)))
-        return;
+        return hang_up(connection.get());
     Id id = next_++;
     Run &run = runs_[id];
     run.connection = std::move(connection);

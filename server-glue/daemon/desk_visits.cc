@@ -21,7 +21,7 @@ static Result<uid_t> user_of(int connection) {
 void DeskVisits::take(StrangerFd connection, const pmixhost::Visit &wish) {
     auto user = user_of(connection.get());
     if (!user || *user != wish.user)
-        return;
+        return hang_up(connection.get());
     if (visits_.size() >= most || !begun_.admit(loop_.now())) {
         say(connection.get(), desk_failed(error(ErrorKind::limit, "the desk of this user has many visitors; next: "
                                                                   "once more, in a minute")));

@@ -6,6 +6,7 @@
 // Who it is, the kernel says: the gate is not believed. All in the loop's thread.
 #pragma once
 
+#include "common/base/hurry.h"
 #include "common/base/rate_limit.h"
 #include "common/rendezvous/gate_door.h"
 #include "server-glue/daemon/desk_server.h"

@@ -24,6 +24,10 @@ bool say(int channel, const std::string &word) {
     return ::send(channel, word.data(), std::min(word.size(), longest_desk_word), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
 }
 
+void hang_up(int connection) {
+    ::shutdown(connection, SHUT_RDWR);
+}
+
 Result<DeskWord> parse_gate_word(std::string_view word) {
     constexpr std::string_view took = "took ", quiet = "quiet ", refused = "refused ";
     if (word == "ready")

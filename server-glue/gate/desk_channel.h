@@ -28,6 +28,8 @@ inline constexpr std::size_t longest_desk_word = longest_with_descriptor;
 Result<std::optional<std::string>> receive_word(int channel);
 // False: it did not fit, and is dropped.
 bool say(int channel, const std::string &word);
+// Ends the conversation with whoever came to the gate's door, for all who hold the connection: the gate has it, too.
+void hang_up(int connection);
 
 struct DeskReady {};
 struct DeskTook {

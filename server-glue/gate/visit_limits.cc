@@ -15,7 +15,7 @@ Result<void> VisitLimits::come(Id id, uid_t asker, uid_t owner) {
     if (own >= static_cast<std::ptrdiff_t>(of_one_))
         return error(ErrorKind::limit,
                      "{} commands and visits of yours on jobs of others run already, which is what one user may have "
-                     "at all desks of this host together (a quarter of gate.max_desks); next: end one of them",
+                     "at all desks of this host together (a quarter of gate.max_desks, but two); next: end one of them",
                      own);
     if (all_.size() >= of_all_)
         return error(ErrorKind::limit,
