@@ -270,8 +270,8 @@ wire::NamespaceInfo LauncherServer::describe(const Child &child) const {
     JobPlace place = starter_->place(*child.plan, child.nspace);
     wire::NamespaceInfo info;
     std::map<std::string_view, std::size_t> index;
-    for (const auto &host : place.hosts)
-        index.emplace(host, index.size());
+    for (std::size_t host = 0; host < place.hosts.size(); ++host)
+        index.emplace(place.hosts[host], host);
     std::vector<std::vector<Rank>> ranks(place.hosts.size());
     for (std::uint32_t rank = 0; rank < child.plan->tasks(); ++rank) {
         auto host = index.find(child.plan->host_of_rank[rank]);
