@@ -79,7 +79,7 @@ is "PMIX_EXEC_AGENT prepares, and becomes the program" "$(grep -E '^(agent of|a 
 
 in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.spwn.tool!=yes' -- $PMIXHOST_CLIENTS/tool who"
 like "PMIX_SPAWN_TOOL: it is a tool" "$output" $'(^|\n)tool slurm\\.[0-9]+\\.[1-9]'
-in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.job.time!=#1' -- /bin/sh -c 'sleep 60; echo lived on'"
+in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.job.time!=#1' -- /bin/sh -c 'sleep 60 && echo lived on'"
 like "PMIX_JOB_TIMEOUT: the user is told" "$output" 'slurm\.[0-9]+\.[1-9][0-9a-f]*: its time of 1 s is over \(PMIX_JOB_TIMEOUT\); it is ended'
 unlike "and the job ends" "$output" 'lived on'
 in_allocation -N1 -n2 -- "\$R -n1 \$S 'pmix.job.time!=#60' -- /bin/echo lives"
