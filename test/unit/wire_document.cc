@@ -71,7 +71,7 @@ struct Structures {
 
   private:
     template <typename T> void add_fields_of() {
-        T::fields([this]<typename Value>(Value T::*, const char *, const char *) { add<Value>(); });
+        T::fields([this]<typename Value>(Value T::*, const char *, const char *) { this->template add<Value>(); });
     }
 };
 
