@@ -31,8 +31,8 @@ class SessionPublish final : public SessionService {
         std::uint64_t id; // of the asker's own
     };
     using Tool = std::pair<Bytes, std::uint32_t>;
-    // A tool may call itself what it likes, but not like a job that is here, or whose data may be: each daemon knows its
-    // own job alone.
+    // A tool may call itself what it likes, but not like a job that is here, or whose data may be: each daemon knows
+    // its own job alone.
     bool is_job(const Bytes &name) const;
     // Who asks, of a message that says it.
     template <typename Message> Participant caller(const SessionMember &from, const Message &message);
