@@ -237,7 +237,7 @@ check_PROGRAMS += test/bench/bench_table test/bench/bench_scale
 test_bench_bench_table_SOURCES = test/bench/bench_table.cc
 test_bench_bench_table_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_bench_bench_table_LDADD = $(GLUE_TEST_LDADD)
-test_bench_bench_scale_SOURCES = test/bench/bench_scale.cc test/bench/scale.h test/bench/simulated_network.h \
+test_bench_bench_scale_SOURCES = test/bench/bench_scale.cc test/bench/scale.h test/bench/scale_take.h test/bench/simulated_network.h \
 	test/bench/scale_collectives.cc test/bench/scale_connect.cc test/bench/scale_events.cc
 test_bench_bench_scale_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_bench_bench_scale_LDADD = $(GLUE_TEST_LDADD)

@@ -2,6 +2,7 @@
 #include "server-glue/collective/collective.h"
 
 #include "test/bench/scale.h"
+#include "test/bench/scale_take.h"
 
 #include <pmix_common.h>
 
@@ -85,18 +86,7 @@ Result<std::vector<HostIndex>> Host::hosts_of(const Signature &) {
 }
 
 void Host::take(TimePoint now, HostIndex from, std::uint8_t type, const SharedBytes &payload) {
-    if (type == wire::CollectiveUp::type)
-        collectives->on_up(now, from, *wire::decode<wire::CollectiveUp>(*payload));
-    else if (type == wire::CollectiveDown::type)
-        collectives->on_down(from, *wire::decode<wire::CollectiveDown>(*payload), payload);
-    else if (type == wire::CollectiveComplete::type)
-        collectives->on_complete(now, from, *wire::decode<wire::CollectiveComplete>(*payload));
-    else if (type == wire::CollectivePiece::type)
-        collectives->on_piece(now, from, *wire::decode<wire::CollectivePiece>(*payload), payload);
-    else if (type == wire::CollectiveTaken::type)
-        collectives->on_taken(from, *wire::decode<wire::CollectiveTaken>(*payload));
-    else
-        collectives->on_probe(now, from, *wire::decode<wire::CollectiveProbe>(*payload));
+    take_collective(*collectives, now, from, type, payload);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "common/job/rank_runs.h"
 #include "test/bench/scale.h"
+#include "test/bench/scale_take.h"
 
 #include <pmix_common.h>
 
@@ -104,26 +105,13 @@ void Host::join_cross_job(const Bytes &key, std::uint64_t sequence, const std::v
 }
 
 void Host::take(TimePoint now, HostIndex sender, std::uint8_t type, const SharedBytes &payload) {
-    HostIndex from = sender % world->size;
-    if (type == wire::CollectiveUp::type)
-        collectives->on_up(now, from, *wire::decode<wire::CollectiveUp>(*payload));
-    else if (type == wire::CollectiveDown::type)
-        collectives->on_down(from, *wire::decode<wire::CollectiveDown>(*payload), payload);
-    else if (type == wire::CollectiveComplete::type)
-        collectives->on_complete(now, from, *wire::decode<wire::CollectiveComplete>(*payload));
-    else if (type == wire::CollectivePiece::type)
-        collectives->on_piece(now, from, *wire::decode<wire::CollectivePiece>(*payload), payload);
-    else if (type == wire::CollectiveTaken::type)
-        collectives->on_taken(from, *wire::decode<wire::CollectiveTaken>(*payload));
-    else if (type == wire::CollectiveProbe::type)
-        collectives->on_probe(now, from, *wire::decode<wire::CollectiveProbe>(*payload));
-    else {
-        auto done = *wire::decode<wire::SessionCollectiveDone>(*payload);
-        std::vector<wire::Contribution> parts;
-        for (const auto &part : done.parts)
-            parts.push_back({no_host, wire::encode(part)});
-        collectives->cross_job_done(done.signature, done.sequence, done.status, std::move(parts));
-    }
+    if (take_collective(*collectives, now, sender % world->size, type, payload))
+        return;
+    auto done = *wire::decode<wire::SessionCollectiveDone>(*payload);
+    std::vector<wire::Contribution> parts;
+    for (const auto &part : done.parts)
+        parts.push_back({no_host, wire::encode(part)});
+    collectives->cross_job_done(done.signature, done.sequence, done.status, std::move(parts));
 }
 
 } // namespace
