@@ -13,10 +13,11 @@ void VisitLimits::set_desks(std::size_t desks) {
 Result<void> VisitLimits::come(Id id, uid_t asker, uid_t owner) {
     auto own = std::count_if(all_.begin(), all_.end(), [asker](const auto &one) { return one.second.asker == asker; });
     if (own >= static_cast<std::ptrdiff_t>(of_one_))
-        return error(ErrorKind::limit,
-                     "{} commands and visits of yours on jobs of others run already, which is what one user may have "
-                     "at all desks of this host together (a quarter of gate.max_desks, but two); next: end one of them",
-                     own);
+        return error(
+            ErrorKind::limit,
+            "{} commands and visits of yours on jobs of others run already, which is what one user may have "
+            "at all desks of this host together (a quarter of gate.max_desks, two at least); next: end one of them",
+            own);
     if (all_.size() >= of_all_)
         return error(ErrorKind::limit,
                      "{} commands and visits on jobs of others run on this host already, which is what all users may "
