@@ -100,8 +100,9 @@ test_result() { # STATUS DESCRIPTION
     return "$1"
 }
 
-# ok DESCRIPTION COMMAND ...: COMMAND succeeds. When not, shows what it put into $why, and the last output.
-why=
+# ok DESCRIPTION COMMAND ...: COMMAND succeeds. When not, shows what it put into $why, the last output, and where what took
+# too long stood.
+why='' stood_at=''
 ok() {
     local description=$1 result=0
     shift
@@ -109,9 +110,10 @@ ok() {
     "$@" || result=1
     test_result "$result" "$description" && return
     diag "failed: $*"
-    [[ -z $why ]] || diag "$(head -n 40 <<<"$why")"
+    [[ -z $why ]] || diag "$(head -n 120 <<<"$why")"
     diag "the last command on the cluster: exit code $status, output:"
     diag "$(head -n 60 <<<"$output")"
+    [[ -z $stood_at ]] || diag "where its processes stood:"$'\n'"$(head -n 400 <<<"$stood_at")"
     return 1
 }
 
@@ -181,10 +183,15 @@ as_user() {
 # run COMMAND ...: on the login host as $TEST_USER, from the directory $test_dir; sets $output and
 # $status. What takes too long is ended, with its jobs, so that the next test finds free hosts.
 run() {
-    local begin=$SECONDS
+    local begin=$SECONDS watcher stood=$test_dir/stood.$BASHPID
     status=0 too_late=
+    where_they_stand $((TEST_LIMIT - 10)) >"$stood" 2>&1 &
+    watcher=$!
     output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" \
         "${on_cluster[@]}" --user "$TEST_USER" -- "$@" 2>&1 </dev/null) || status=$?
+    kill "$watcher" 2>/dev/null && wait "$watcher" 2>/dev/null
+    stood_at=$(cat "$stood")
+    rm -f "$stood"
     # 137 alone says nothing: it is srun's own code for a task that was killed
     if ((SECONDS - begin >= TEST_LIMIT && (status == 124 || status == 137))); then
         too_late=yes
@@ -192,6 +199,24 @@ run() {
         end_jobs
     fi
     return 0
+}
+
+# where_they_stand SECONDS: then, where the test's processes and their daemons stand on each host: when what takes too
+# long has been ended, nobody can tell any more what it waited for. In a process of its own, which is ended before then if
+# all goes well.
+where_they_stand() {
+    local never host
+    (($1 >= 20)) || return 0
+    exec {never}<> <(:)
+    ! read -rt "$1" -u "$never" || return 0
+    for host in $(hosts_of_cluster); do
+        # shellcheck disable=SC2016 # for the shell inside
+        on_host "$host" bash -c '
+            for process in $(pgrep -u "$2" | grep -vxF "$(pgrep pmixhostd)") $(pgrep -u "$2" pmixhostd); do
+                echo "$3, process $process: $(tr "\0" " " <"/proc/$process/cmdline" | cut -c 1-160)"
+                timeout -k 2 8 "$1" pid="$process" | grep -E "^thread |^calls of|^  #[0-9] " | cut -c 1-140 | head -n 40
+            done' stand "$PMIXHOST_BUILD/inst/libexec/pmixhost/pmixhost-evidence" "$TEST_USER" "$host" 2>/dev/null </dev/null
+    done
 }
 
 # TEST_MPI names another plugin to run the same tests with, to see what is Slurm's doing and what ours.
@@ -272,8 +297,18 @@ no_litter() {
     why=
     for host in head $(hosts_of_cluster); do why+=$(litter "$host" | sed "s/^/left on $host: /")$'\n'; done
     why=${why//$'\n\n'/$'\n'}
+    why+=$(for host in $(hosts_of_cluster); do evidence_of "$host"; done)
     sweep
     return 1
+}
+
+# What a daemon left that hung on HOST: how that was found, and where its threads stood, without the rest of the file.
+evidence_of() { # HOST
+    # shellcheck disable=SC2016 # for the shell inside
+    on_host "$1" bash -c '
+        for file in /tmp/pmixhost-evidence-*.txt; do
+            [[ ! -f $file ]] || { echo "in $file:"; grep -E "found: |^thread |^calls of|^  #[0-9] |unread" "$file" | cut -c 1-160 | head -n 100; }
+        done' </dev/null
 }
 
 # Ends the processes and removes the files that "litter" prints. Whose directories all hosts share are not among them.
