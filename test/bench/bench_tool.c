@@ -3,6 +3,7 @@
  * usage: bench_tool client          "client MICROSECONDS"
  *        bench_tool tool NAMESPACE  "tool MICROSECONDS MICROSECONDS": until PMIx_tool_init has returned, and until the
  *                                   server of that name has answered a query
+ *        bench_tool system          the same of the system's server of this host
  *        bench_tool job COUNT       "job RANK MICROSECONDS MICROSECONDS": PMIx_Init, and the median of COUNT fences */
 #include "client.h"
 
@@ -46,9 +47,13 @@ static double median_fence(unsigned count) {
 int main(int argc, char **argv) {
     watch(60);
     double begin = now();
-    if (argc == 3 && !strcmp(argv[1], "tool")) {
+    if ((argc == 3 && !strcmp(argv[1], "tool")) || (argc == 2 && !strcmp(argv[1], "system"))) {
         pmix_info_t info;
-        PMIX_INFO_LOAD(&info, PMIX_SERVER_NSPACE, argv[2], PMIX_STRING);
+        bool yes = true;
+        if (argc == 3)
+            PMIX_INFO_LOAD(&info, PMIX_SERVER_NSPACE, argv[2], PMIX_STRING);
+        else
+            PMIX_INFO_LOAD(&info, PMIX_CONNECT_TO_SYSTEM, &yes, PMIX_BOOL);
         must(PMIx_tool_init(&me.proc, &info, 1));
         double connected = microseconds_since(begin);
         ask();
