@@ -185,7 +185,7 @@ as_user() {
 run() {
     local begin=$SECONDS watcher stood=$test_dir/stood.$BASHPID
     status=0 too_late=
-    where_they_stand $((TEST_LIMIT - 10)) >"$stood" 2>&1 &
+    where_they_stand $((TEST_LIMIT - 10 - TEST_LIMIT / 10)) >"$stood" 2>&1 &
     watcher=$!
     output=$(cd "$test_dir" && timeout -k 5 "$TEST_LIMIT" \
         "${on_cluster[@]}" --user "$TEST_USER" -- "$@" 2>&1 </dev/null) || status=$?
@@ -201,6 +201,8 @@ run() {
     return 0
 }
 
+# The lines of evidence that tell the most, as an expression of grep.
+telling='^load|found: |traced by|^thread |state: |waits in|^calls of|^  #[0-9] |unread'
 # where_they_stand SECONDS: then, where the test's processes and their daemons stand on each host: when what takes too
 # long has been ended, nobody can tell any more what it waited for. In a process of its own, which is ended before then if
 # all goes well.
@@ -214,8 +216,8 @@ where_they_stand() {
         on_host "$host" bash -c '
             for process in $(pgrep -u "$2" | grep -vxF "$(pgrep pmixhostd)") $(pgrep -u "$2" pmixhostd); do
                 echo "$3, process $process: $(tr "\0" " " <"/proc/$process/cmdline" | cut -c 1-160)"
-                timeout -k 2 8 "$1" pid="$process" | grep -E "^thread |^calls of|^  #[0-9] " | cut -c 1-140 | head -n 40
-            done' stand "$PMIXHOST_BUILD/inst/libexec/pmixhost/pmixhost-evidence" "$TEST_USER" "$host" 2>/dev/null </dev/null
+                timeout -k 2 8 "$1" pid="$process" | grep -E "$4" | cut -c 1-140 | head -n 60
+            done' stand "$PMIXHOST_BUILD/inst/libexec/pmixhost/pmixhost-evidence" "$TEST_USER" "$host" "$telling" 2>/dev/null </dev/null
     done
 }
 
@@ -307,8 +309,8 @@ evidence_of() { # HOST
     # shellcheck disable=SC2016 # for the shell inside
     on_host "$1" bash -c '
         for file in /tmp/pmixhost-evidence-*.txt; do
-            [[ ! -f $file ]] || { echo "in $file:"; grep -E "found: |^thread |^calls of|^  #[0-9] |unread" "$file" | cut -c 1-160 | head -n 100; }
-        done' </dev/null
+            [[ ! -f $file ]] || { echo "in $file:"; grep -E "$1" "$file" | cut -c 1-160 | head -n 100; }
+        done' evidence "$telling" </dev/null
 }
 
 # Ends the processes and removes the files that "litter" prints. Whose directories all hosts share are not among them.
