@@ -205,7 +205,8 @@ run() {
 telling='^load|found: |traced by|^thread |state: |waits in|^calls of|^  #[0-9] |unread'
 # where_they_stand SECONDS: then, where the test's processes and their daemons stand on each host: when what takes too
 # long has been ended, nobody can tell any more what it waited for. In a process of its own, which is ended before then if
-# all goes well.
+# all goes well. What has had its limit and does not even end (an srun that waits for a step which cannot be killed) is
+# killed: "run" waits for whatever has its output.
 where_they_stand() {
     local never host
     (($1 >= 20)) || return 0
@@ -219,6 +220,7 @@ where_they_stand() {
                 timeout -k 2 8 "$1" pid="$process" | grep -E "$4" | cut -c 1-140 | head -n 60
             done' stand "$PMIXHOST_BUILD/inst/libexec/pmixhost/pmixhost-evidence" "$TEST_USER" "$host" "$telling" 2>/dev/null </dev/null
     done
+    read -rt $((TEST_LIMIT - $1 + 20)) -u "$never" || on_host head pkill -KILL -u "$TEST_USER"
 }
 
 # TEST_MPI names another plugin to run the same tests with, to see what is Slurm's doing and what ours.
