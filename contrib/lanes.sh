@@ -3,7 +3,7 @@
 # compilers. For sourcing; it needs $work.
 #   lane NAME NICENESS COMMAND ...   begins; its output goes to $work/log/NAME.log
 #   join NAME                        waits for it; its exit code
-#   is_running NAME                  has it begun, and not ended?
+#   ordinary_priority                in a lane: from here on it is not behind the others
 #   end_lanes                        ends what is still there (for the end of a run that was interrupted)
 # A lane is a session of its own, with this one's functions and what they know: all of it can be ended, and one with a
 # niceness is really behind the others, where Linux shares the processors among sessions first (sched(7), autogroup).
@@ -30,7 +30,10 @@ join() { # NAME
     return "$status"
 }
 
-is_running() { [[ -n $1 && -n ${lane_groups[$1]:-} ]] && kill -0 "${lane_groups[$1]}" 2>/dev/null; } # NAME
+ordinary_priority() {
+    renice -n 0 -p "$$"
+    { echo 0 >/proc/self/autogroup; } 2>/dev/null || true
+}
 
 end_lanes() {
     local name tenths

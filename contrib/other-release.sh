@@ -35,8 +35,7 @@ choose_other_release() {
 build_and_test_there() {
     local only
     check_there --build-only || return
-    renice -n 0 -p "$$"
-    { echo 0 >/proc/self/autogroup; } 2>/dev/null || true
+    ordinary_priority
     only=$(grep -v '^#' "$source/test/e2e/on-each-release" | paste -s -d ,)
     PMIXHOST_TURNS=/build/turns check_there --no-sanitizers --unit --only "$only" >"$work/log/$other-tests.log" 2>&1 || true
 }
