@@ -5,19 +5,50 @@
 
 namespace pmixhost {
 
-// "2026-01-31T12:00:00Z stdout: "
-static std::string prefix(const LogAsk &ask, int fd) {
+// "2026-01-31T12:00:00Z", or empty when the caller does not want it.
+static std::string time_of(const LogAsk &ask) {
+    if (!ask.timed)
+        return {};
+    std::time_t when = ask.time > 0 ? ask.time : std::time(nullptr);
+    std::tm parts{};
+    char text[64];
+    bool told = gmtime_r(&when, &parts) && std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) > 0;
+    return told ? text : std::string();
+}
+
+// XML has no way to write most control characters.
+static std::string as_xml(std::string_view text) {
     std::string out;
-    if (ask.timed) {
-        std::time_t when = ask.time > 0 ? ask.time : std::time(nullptr);
-        std::tm parts{};
-        char text[64];
-        if (gmtime_r(&when, &parts) && std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ ", &parts) > 0)
-            out += text;
+    for (char c : text) {
+        auto code = static_cast<unsigned char>(c);
+        if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\t' || c == '\n' || c == '\r')
+            out += fmt::format("&#{:03};", code);
+        else
+            out += code < ' ' || code == 0x7f ? '?' : c;
     }
-    if (ask.tagged)
-        out += fd == 1 ? "stdout: " : "stderr: ";
     return out;
+}
+
+// An element as libpmix writes one for output, a line for each entry.
+static std::string element(const LogAsk &ask, std::string_view channel, std::string_view text) {
+    std::string time = time_of(ask);
+    if (!time.empty())
+        time = fmt::format(" timestamp=\"{}\"", time);
+    return fmt::format("<{0} nspace=\"{1}\" rank=\"{2}\"{3}>{4}</{0}>\n", channel, as_xml(ask.caller.nspace),
+                       ask.caller.rank, time, as_xml(text));
+}
+
+// What is written for an entry: "2026-01-31T12:00:00Z stdout: text", or an element of XML.
+static std::string shown(const LogAsk &ask, const LogAsk::Entry &entry) {
+    const char *channel = entry.fd == 1 ? "stdout" : "stderr";
+    if (ask.xml)
+        return element(ask, channel, entry.text);
+    std::string out = time_of(ask);
+    if (!out.empty())
+        out += ' ';
+    if (ask.tagged)
+        out += fmt::format("{}: ", channel);
+    return out + entry.text;
 }
 
 static pmix_status_t status_of(const LogAsk &ask, std::size_t tried) {
@@ -52,8 +83,7 @@ static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared
         if (entry.mail)
             return places->mail(entry.mail, go_on);
         if (entry.fd >= 0)
-            entry.status =
-                places->write(entry.fd, prefix(*ask, entry.fd) + entry.text) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
+            entry.status = places->write(entry.fd, shown(*ask, entry)) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
         if (entry.status == PMIX_SUCCESS && ask->once) {
             ++place;
             break;

@@ -90,6 +90,8 @@ void read_directive(const pmix_info_t &info, LogAsk &ask) {
         ask.tagged = flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TIMESTAMP_OUTPUT)) {
         ask.timed = flag_of(info.value);
+    } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_XML_OUTPUT)) {
+        ask.xml = flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_LOG_TIMESTAMP)) {
         if (info.value.type == PMIX_TIME)
             ask.time = info.value.data.time;

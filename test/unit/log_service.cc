@@ -81,6 +81,24 @@ void labels(void **) {
     assert_string_equal(written.lines[1].second.c_str(), "2001-09-09T01:46:40Z stderr: to err");
 }
 
+void elements_of_xml(void **) {
+    Written written;
+    LogAsk ask = ask_of({out, {"x", 2, "a < b && c\n\x1b[1m", PMIX_SUCCESS}});
+    ask.caller = {"job", 7, false};
+    ask.xml = true;
+    assert_int_equal(written.log(ask), PMIX_SUCCESS);
+    assert_string_equal(written.lines[0].second.c_str(), "<stdout nspace=\"job\" rank=\"7\">to out</stdout>\n");
+    assert_string_equal(written.lines[1].second.c_str(),
+                        "<stderr nspace=\"job\" rank=\"7\">a &#060; b &#038;&#038; c&#010;?[1m</stderr>\n");
+    LogAsk dated = ask_of({out});
+    dated.caller = {"job", 7, false};
+    dated.xml = dated.timed = true;
+    dated.time = 1'000'000'000;
+    assert_int_equal(written.log(dated), PMIX_SUCCESS);
+    assert_string_equal(written.lines[2].second.c_str(),
+                        "<stdout nspace=\"job\" rank=\"7\" timestamp=\"2001-09-09T01:46:40Z\">to out</stdout>\n");
+}
+
 void the_record_is_waited_for(void **) {
     LogAsk::Entry record{"record", -1, "two\nlines ", PMIX_SUCCESS};
     record.job_record = true;
@@ -176,6 +194,7 @@ int main() {
         cmocka_unit_test(one_status_for_all),
         cmocka_unit_test(once_is_once),
         cmocka_unit_test(labels),
+        cmocka_unit_test(elements_of_xml),
         cmocka_unit_test(the_record_is_waited_for),
         cmocka_unit_test(a_letter_is_one_that_can_be_sent),
         cmocka_unit_test(a_program_that_hangs_is_ended),

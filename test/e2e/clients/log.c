@@ -2,6 +2,7 @@
  * usage: log say TEXT          everybody logs "TEXT out RANK" to stdout and "TEXT err RANK" to stderr
  *        log once TEXT         to the first channel that works: e-mail (does not), stderr, stdout
  *        log labelled TEXT     to stdout, with channel name and time
+ *        log xml TEXT          to stdout, as XML
  *        log large             what fits and what does not
  *        log statuses          channels that are not offered, alone and beside others
  *        log monitor           heartbeats */
@@ -36,15 +37,16 @@ static pmix_status_t monitor(const char *what, pmix_info_t *directives, size_t n
 static pmix_status_t mail(const char *to, const char *subject, const char *text) {
     pmix_info_t info, *parts;
     pmix_data_array_t array;
-    PMIX_INFO_CREATE(parts, 4);
+    PMIX_INFO_CREATE(parts, 5);
     int port = 25;
     PMIX_INFO_LOAD(&parts[0], PMIX_LOG_EMAIL_ADDR, to, PMIX_STRING);
     PMIX_INFO_LOAD(&parts[1], PMIX_LOG_EMAIL_SUBJECT, subject, PMIX_STRING);
     PMIX_INFO_LOAD(&parts[2], PMIX_LOG_EMAIL_MSG, text, PMIX_STRING);
     PMIX_INFO_LOAD(&parts[3], PMIX_LOG_EMAIL_SRVR_PORT, &port, PMIX_INT32);
+    PMIX_INFO_LOAD(&parts[4], PMIX_LOG_EMAIL_SENDER_ADDR, "job@site", PMIX_STRING);
     array.type = PMIX_INFO;
     array.array = parts;
-    array.size = 4;
+    array.size = 5;
     PMIX_INFO_LOAD(&info, PMIX_LOG_EMAIL, &array, PMIX_DATA_ARRAY);
     return put_out(&info, 1, NULL, 0);
 }
@@ -71,6 +73,11 @@ int main(int argc, char **argv) {
         PMIX_INFO_LOAD(&directives[0], PMIX_LOG_TAG_OUTPUT, NULL, PMIX_BOOL);
         PMIX_INFO_LOAD(&directives[1], PMIX_LOG_TIMESTAMP_OUTPUT, NULL, PMIX_BOOL);
         expect("labelled", put_out(infos, 1, directives, 2), PMIX_SUCCESS);
+    } else if (!strcmp(what, "xml")) {
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_STDOUT, out, PMIX_STRING);
+        PMIX_INFO_LOAD(&directives[0], PMIX_LOG_XML_OUTPUT, NULL, PMIX_BOOL);
+        PMIX_INFO_REQUIRED(&directives[0]);
+        expect("xml", put_out(infos, 1, directives, 1), PMIX_SUCCESS);
     } else if (!strcmp(what, "large")) {
         size_t most = 64 * 1024;
         char *large = malloc(most + 2);
@@ -127,7 +134,7 @@ int main(int argc, char **argv) {
         expect("heartbeats", monitor(PMIX_MONITOR_HEARTBEAT, directives, 2), PMIX_SUCCESS);
         PMIx_Heartbeat();
     } else {
-        fail("usage: log say|once|labelled|large|statuses|record|no-record|mail|monitor [TEXT]");
+        fail("usage: log say|once|labelled|xml|large|statuses|record|no-record|mail|monitor [TEXT]");
     }
     fence();
     pass();

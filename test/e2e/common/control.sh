@@ -104,6 +104,9 @@ done
 client 2 1 log labelled hear
 like "a line with channel and time" "$output" \
     '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z stdout: hear out 1'
+client 2 1 log xml "hear <&>"
+like "as XML, which names the process" "$output" \
+    '<stdout nspace="[^"]+" rank="1">hear &#060;&#038;&#062; out 1&#010;</stdout>'
 client 2 1 log large
 ok "what no pipe holds is refused" all_ok 2
 if [[ $backend == slurm ]]; then
@@ -136,6 +139,7 @@ client 2 1 log mail
 ok "a mail goes where the site says, and what is none is refused" all_ok 2
 configure
 is "one from each, and no other" "$(cat "$post"/letter.* 2>/dev/null | sort -u)" "
+From: job@site
 Subject: news
 To: op@site, boss@site
 all is well
