@@ -55,7 +55,7 @@ common_libcommon_files = \
 	common/transport/invitation.h common/transport/invitation.cc \
 	common/transport/contact.h common/transport/contact.cc \
 	common/transport/frame_tag.h common/transport/frame_tag.cc \
-	common/transport/link.h common/transport/link.cc \
+	common/transport/keep_alive.h common/transport/link.h common/transport/link.cc \
 	common/transport/link_faults.h common/transport/link_faults.cc \
 	common/transport/listener.h common/transport/listener.cc \
 	common/transport/mesh.h common/transport/mesh.cc common/transport/mesh_parts.h \

@@ -78,6 +78,7 @@ server_glue_libglue_files = \
 	server-glue/library/library_version.h \
 	server-glue/library/library_version.cc \
 	server-glue/library/hello.h server-glue/library/hello.cc server-glue/library/info_list.h \
+	server-glue/library/hello_peek.h server-glue/library/hello_peek.cc \
 	server-glue/library/info_list.cc server-glue/library/inner_client.h server-glue/library/inner_client.cc \
 	server-glue/library/library_thread.h server-glue/library/library_thread.cc \
 	server-glue/library/library_watch.h server-glue/library/library_watch.cc \

@@ -2,6 +2,7 @@
 #include "common/transport/link.h"
 
 #include "common/peer/peer_address.h"
+#include "common/transport/keep_alive.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,15 +26,7 @@ static Error no_tag(const FrameTags &tags, std::string_view part) {
 static void tune(int fd, Duration dead_after) {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    auto ms = static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(dead_after).count());
-    // Three probes that go unanswered, or data that stays unacknowledged: gone.
-    int interval = static_cast<int>(ms / 4000) > 0 ? static_cast<int>(ms / 4000) : 1;
-    int probes = 3;
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &interval, sizeof interval);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+    keep_alive(fd, std::chrono::duration_cast<std::chrono::milliseconds>(dead_after));
 }
 
 Link::Link(EventLoop &loop, UniqueFd fd, Duration dead_after, Callbacks callbacks)

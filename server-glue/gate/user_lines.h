@@ -1,4 +1,4 @@
-// How many lines of the log each user can cause, so that a flood of one does not hide what is said of another.
+// How many lines of the log each user, or host, can cause, so that a flood of one does not hide what is said of others.
 //
 // Pure: the caller has the clock.
 #pragma once
@@ -11,18 +11,19 @@
 
 namespace pmixhost {
 
-class UserLines {
+template <typename Whose> class LinesOf {
   public:
     // As RateLimit::admit().
-    std::optional<std::size_t> admit(uid_t user, RateLimit::Time::time_point now) {
-        if (users_.size() >= most)
-            users_.clear();
-        return users_.try_emplace(user, 20u).first->second.admit(now);
+    std::optional<std::size_t> admit(const Whose &whose, RateLimit::Time::time_point now) {
+        if (all_.size() >= most)
+            all_.clear();
+        return all_.try_emplace(whose, 20u).first->second.admit(now);
     }
 
   private:
     static constexpr std::size_t most = 4096;
-    std::map<uid_t, RateLimit> users_;
+    std::map<Whose, RateLimit> all_;
 };
+using UserLines = LinesOf<uid_t>;
 
 } // namespace pmixhost

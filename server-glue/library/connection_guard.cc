@@ -2,6 +2,7 @@
 #include "server-glue/library/connection_guard.h"
 
 #include "common/text/printable.h"
+#include "server-glue/library/hello_peek.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -33,17 +34,6 @@ std::uint16_t port_of_peer(int fd) {
         return 0;
     // The port is at the same place in both families.
     return ntohs(reinterpret_cast<const sockaddr_in &>(peer).sin_port);
-}
-
-// From how many bytes on the kernel says that the connection is readable.
-void set_low_water(int fd, std::size_t bytes) {
-    int value = static_cast<int>(bytes);
-    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
-}
-
-bool peer_is_through(int fd) {
-    pollfd poll{fd, POLLRDHUP, 0};
-    return ::poll(&poll, 1, 0) > 0 && (poll.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 } // namespace
@@ -121,7 +111,7 @@ void ConnectionGuard::take_in(Waiting newcomer) {
         refuse(*waiting, "it did not say who it is in time");
         waiting_.erase(waiting);
     });
-    set_low_water(waiting->fd.get(), hello_header_size);
+    await_hello(waiting->fd.get());
     await(waiting);
 }
 
@@ -131,28 +121,16 @@ void ConnectionGuard::await(Place waiting) {
 
 // Looks at the message without taking it: the library reads it.
 void ConnectionGuard::look(Place waiting) {
-    char bytes[max_hello];
-    ssize_t there = recv(waiting->fd.get(), bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
-    std::string_view message(bytes, there > 0 ? static_cast<std::size_t>(there) : 0);
-    std::size_t wanted = hello_header_size;
-    if (message.size() >= wanted) {
-        auto size = hello_size(message);
-        if (!size) {
-            refuse(*waiting, size.failure().text);
-            waiting_.erase(waiting);
-            return;
-        }
-        wanted = *size;
-    }
-    if (message.size() < wanted) {
-        if (there == 0 || peer_is_through(waiting->fd.get())) {
-            waiting_.erase(waiting);
-            return;
-        }
-        set_low_water(waiting->fd.get(), wanted);
+    auto message = peek_hello(waiting->fd.get());
+    if (message && !*message)
         return look_later(waiting, look_again);
+    if (!message) {
+        if (message.failure().kind != ErrorKind::unreachable)
+            refuse(*waiting, message.failure().text);
+        waiting_.erase(waiting);
+        return;
     }
-    auto hello = parse_hello(message.substr(0, wanted));
+    auto hello = parse_hello(**message);
     auto registered = hello ? names_.owner_of(hello->nspace, hello->rank) : std::nullopt;
     Result<void> verdict = hello ? admissible(*hello, waiting->peer.uid, registered, names_.known(hello->nspace))
                                  : Result<void>(hello.failure());
