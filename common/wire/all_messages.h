@@ -31,8 +31,8 @@ using AllMessages =
                SubscribeEvents, JobEvent, TableRequest, TableReply, JobTableRequest, JobTableReply, NamespaceEnded,
                NamespaceRequest, NamespaceReply, ControlRequest, ControlReply, ControlCancel, ControlPart,
                ControlPartReply, StepDelegate, DeskHello, DeskHelloFor, DeskHelloAsked, DeskGreeting, RelayOpen,
-               RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces, OutputTaken, InputPush, InputTaken,
-               ForwardedOutput, ForwardedOutputTaken, ForwardedInput, ForwardedInputTaken, RanksStopped, JobEndRequest,
-               JobEndReply>;
+               RelayOpenFrom, RelayBytes, RelayTaken, RelayEnd, OutputDemand, OutputPieces, OutputTaken, InputPush,
+               InputTaken, ForwardedOutput, ForwardedOutputTaken, ForwardedInput, ForwardedInputTaken, RanksStopped,
+               JobEndRequest, JobEndReply>;
 
 } // namespace pmixhost::wire

@@ -75,6 +75,17 @@ struct RelayOpen {
     std::uint64_t id = 0;
     static constexpr void fields(auto &&field) { field(&RelayOpen::id, "id", "of the connection, new for each"); }
 };
+struct RelayOpenFrom {
+    static constexpr std::uint8_t type = 214;
+    static constexpr const char *name = "RelayOpenFrom";
+    static constexpr const char *text = "in place of RelayOpen: a tool has connected that is on a third host";
+    std::uint64_t id = 0;
+    Bytes from;
+    static constexpr void fields(auto &&field) {
+        field(&RelayOpenFrom::id, "id", "of the connection, new for each");
+        field(&RelayOpenFrom::from, "from", "the tool's address, in numbers, as the desk says");
+    }
+};
 struct RelayBytes {
     static constexpr std::uint8_t type = 194;
     static constexpr const char *name = "RelayBytes";

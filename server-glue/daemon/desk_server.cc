@@ -217,6 +217,15 @@ bool DeskServer::take_tool(UniqueFd fd) {
     return true;
 }
 
+bool DeskServer::take_remote_tool(UniqueFd fd, const std::string &address, Bytes ahead) {
+    if (!serves_ || is_full())
+        return false;
+    std::uint64_t id = next_id_++;
+    mesh_->send(daemon_host, wire::RelayOpenFrom::type, share(wire::encode(wire::RelayOpenFrom{id, address})));
+    relay_->add(id, std::move(fd), std::move(ahead));
+    return true;
+}
+
 // It is posted, because this may come from within the mesh.
 void DeskServer::end(Error why) {
     patience_.reset();

@@ -42,6 +42,8 @@ class DeskServer {
     DeskServer(const DeskServer &) = delete;
     // A connection of such a tool, once it serves. False: too many are connected, and this one is closed.
     bool take_tool(UniqueFd fd);
+    // The same of a tool on another host, by its address (in numbers), of which `ahead` was read already.
+    bool take_remote_tool(UniqueFd fd, const std::string &address, Bytes ahead);
     std::size_t tools() const { return relay_->size(); } // that are connected
 
   private:

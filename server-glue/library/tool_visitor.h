@@ -17,6 +17,8 @@ namespace pmixhost {
 struct ToolOrigin {
     std::string from;           // the numeric address of the host that it is relayed from; empty: this host
     std::optional<uid_t> asker; // of one that is relayed: another user than the job's, whose tool it is
+    // Of one that has come to the host of its desk from a third one: the desk's. `from` is then what the desk says.
+    std::string by = {};
 
     bool is_relayed() const { return !from.empty(); }
     auto operator<=>(const ToolOrigin &) const = default;

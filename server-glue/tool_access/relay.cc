@@ -26,9 +26,12 @@ bool Relay::has_unread() const {
     });
 }
 
-void Relay::add(std::uint64_t id, UniqueFd local) {
+void Relay::add(std::uint64_t id, UniqueFd local, Bytes ahead) {
     Connection &connection = connections_[id];
     connection.local = std::move(local);
+    connection.under_way = ahead.size();
+    if (!ahead.empty())
+        tell(wire::RelayBytes{id, std::move(ahead)});
     watch(id, connection);
 }
 

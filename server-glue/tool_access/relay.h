@@ -22,7 +22,8 @@ class Relay {
     Relay(EventLoop &loop, Send send) : loop_(loop), send_(std::move(send)) {}
 
     // `local`: a connected, non-blocking stream socket. The other end knows of `id`, or is told before it gets bytes.
-    void add(std::uint64_t id, UniqueFd local);
+    // `ahead`: what the other end gets before anything of `local`; at most a window.
+    void add(std::uint64_t id, UniqueFd local, Bytes ahead = {});
     bool has(std::uint64_t id) const { return connections_.contains(id); }
     std::size_t size() const { return connections_.size(); }
     // Is there anything from a local socket that has not been read yet?

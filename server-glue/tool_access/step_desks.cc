@@ -142,7 +142,9 @@ bool StepDesks::take(Desk &desk, std::uint8_t type, const Bytes &payload) {
         return false;
     switch (type) {
     case wire::RelayOpen::type:
-        return with(wire::RelayOpen(), [&](const auto &message) { return open(desk, message.id); });
+        return with(wire::RelayOpen(), [&](const auto &message) { return open(desk, message.id, desk.tools); });
+    case wire::RelayOpenFrom::type:
+        return with(wire::RelayOpenFrom(), [&](const auto &message) { return open_from(desk, message); });
     case wire::RelayBytes::type:
         return with(wire::RelayBytes(), [&](auto message) {
             desk.relay->on_bytes(std::move(message));
@@ -219,7 +221,16 @@ void StepDesks::greet(Desk &desk) {
                           may->ok() ? "relays tools" : "is refused: " + greeting.refusal, not_logged(*missed));
 }
 
-bool StepDesks::open(Desk &desk, std::uint64_t connection) {
+bool StepDesks::open_from(Desk &desk, const wire::RelayOpenFrom &message) {
+    auto address = policy::parse_address(message.from);
+    if (!address || is_for_others(desk))
+        return false;
+    ToolOrigin tool = desk.tools;
+    tool.by = std::exchange(tool.from, address->text());
+    return open(desk, message.id, std::move(tool));
+}
+
+bool StepDesks::open(Desk &desk, std::uint64_t connection, ToolOrigin tool) {
     if (desk.relay->has(connection))
         return false;
     std::size_t most_relayed = std::max<std::size_t>(1, context_.settings.tools_max_connections / 2);
@@ -227,7 +238,7 @@ bool StepDesks::open(Desk &desk, std::uint64_t connection) {
     int ends[2];
     if (has_room && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0) {
         desk.relay->add(connection, UniqueFd(ends[0]));
-        context_.library->admit_relayed(UniqueFd(ends[1]), desk.tools);
+        context_.library->admit_relayed(UniqueFd(ends[1]), std::move(tool));
     } else {
         desk.mesh->send(desk_host, wire::RelayEnd::type, share(wire::encode(wire::RelayEnd{connection})));
     }

@@ -7,7 +7,9 @@
 // The desk has the RM bring its call; this daemon dials, and both prove to be of the same user, as the daemons of a
 // step do. A desk that the rules refuse, that does not keep to the form or does not read what it is sent is closed. Of
 // the connections that tools.max_connections allows, all desks together have half. Which tools may come that way, and
-// what they may do, is the rules' business: they are asked with the address that the connection leads to.
+// what they may do, is the rules' business: they are asked with the address that the connection leads to. Of a tool
+// that has come to its desk from a third host, by the gate there, they are asked with that address as well, which only
+// the desk knows: it has what both are given, so that a desk that lies gains nothing.
 #pragma once
 
 #include "server-glue/step/step_context.h"
@@ -51,7 +53,8 @@ class StepDesks final : public StepService {
     bool ask(Desk &desk, std::uint8_t type, const Bytes &payload);
     std::optional<Result<void>> may_come(const Desk &desk);
     void greet(Desk &desk);
-    bool open(Desk &desk, std::uint64_t connection);
+    bool open(Desk &desk, std::uint64_t connection, ToolOrigin tool);
+    bool open_from(Desk &desk, const wire::RelayOpenFrom &message);
     static bool is_for_others(const Desk &desk) { return desk.tools.asker || desk.asked_by; }
 
     StepContext &context_;

@@ -14,11 +14,12 @@ static constexpr Duration account_lasts = std::chrono::hours(1);
 static constexpr Duration failure_lasts = std::chrono::seconds(30);
 static constexpr std::size_t most_askers = 256;
 
-Request ToolRights::request_of(const Question &question) const {
+// `address`: empty for this host.
+Request ToolRights::request_of(const Question &question, const std::string &address) const {
     Location from = Location::here();
-    if (question.origin.is_relayed()) {
-        auto address = parse_address(question.origin.from);
-        from = address ? Location::at(*address) : Location{};
+    if (!address.empty()) {
+        auto parsed = parse_address(address);
+        from = parsed ? Location::at(*parsed) : Location{};
     }
     Person asker = rules_->user;
     if (question.origin.asker) {
@@ -27,6 +28,19 @@ Request ToolRights::request_of(const Question &question) const {
         asker = has_groups ? **known->second.person : Person{*question.origin.asker, {}};
     }
     return {asker, question.pid, from, rules_->user, question.job, question.action};
+}
+
+ToolRights::Judged ToolRights::judge(const Question &question) const {
+    auto ask = [&](const std::string &address) {
+        Request request = request_of(question, address);
+        return Judged{request, rules_->policy.decide(request)};
+    };
+    Judged judged = ask(question.origin.from);
+    if (judged.decision.allowed && !question.origin.by.empty()) {
+        if (Judged by = ask(question.origin.by); !by.decision.allowed)
+            return by;
+    }
+    return judged;
 }
 
 void ToolRights::read_rules() {
@@ -67,7 +81,7 @@ std::optional<Decision> ToolRights::decide(const Question &question) {
         if (!*person)
             return Decision{false, {person->failure().text, "the system's users"}, {}};
     }
-    return rules_ ? std::optional(rules_->policy.decide(request_of(question))) : std::nullopt;
+    return rules_ ? std::optional(judge(question).decision) : std::nullopt;
 }
 
 bool ToolRights::may(const Question &question) {
@@ -75,7 +89,8 @@ bool ToolRights::may(const Question &question) {
     if (!found)
         return false;
     if (auto missed = lines_.admit(loop_.now())) {
-        std::string line = log_line(request_of(question), *found) + not_logged(*missed);
+        Request request = judge(question).request;
+        std::string line = log_line(request, *found) + not_logged(*missed);
         if (found->allowed)
             log_.info("{}", line);
         else

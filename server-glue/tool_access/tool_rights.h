@@ -1,6 +1,7 @@
 // What the rules for tools (common/policy) give the tools of a step's daemon. Those of this host are the job's own
 // user's: the guard lets nobody else in. Those that a desk relays (step_desks.h) may be another user's, to whom the
-// site gives everything on this job. So there is one decision for each action, place and user.
+// site gives everything on this job. So there is one decision for each action, place and user. A tool that has come to
+// its desk from a third host has what the rules give to both hosts.
 //
 // The rules are read when the first tool comes, in a thread of its own, because names of users and groups and the
 // user's file may take their time; a job that no tool visits pays nothing. So are the groups of another user, who is
@@ -41,7 +42,12 @@ class ToolRights {
     };
     void read_rules();
     void look_up(uid_t user);
-    policy::Request request_of(const Question &question) const;
+    struct Judged {
+        policy::Request request; // of the place that decided
+        policy::Decision decision;
+    };
+    policy::Request request_of(const Question &question, const std::string &address) const;
+    Judged judge(const Question &question) const;
 
     EventLoop &loop_;
     Log &log_;

@@ -102,6 +102,23 @@ void bytes_arrive_as_they_are(void **) {
     assert_true(f.most_under_way <= most_at_once);
 }
 
+void what_was_read_already_comes_first(void **) {
+    Fixture f;
+    Pair tool, server;
+    f.near.add(7, std::move(tool.inner), "ahead ");
+    f.far.add(7, std::move(server.inner));
+    assert_int_equal(::send(tool.outer.get(), "behind", 6, MSG_NOSIGNAL), 6);
+    std::string read;
+    run_until(*f.loop, [&] {
+        char buffer[64];
+        ssize_t n = ::recv(server.outer.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+        read.append(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+        return read.size() >= 12;
+    });
+    assert_string_equal(read.c_str(), "ahead behind");
+    f.carry(tool.outer.get(), server.outer.get(), pattern(3u << 20)); // and its window is whole again
+}
+
 void what_nobody_has_read_yet_is_known(void **) {
     Fixture f;
     Pair tool, server;
@@ -303,6 +320,7 @@ void relayed_ones_are_bounded_and_forgotten(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(bytes_arrive_as_they_are),
+        cmocka_unit_test(what_was_read_already_comes_first),
         cmocka_unit_test(what_nobody_has_read_yet_is_known),
         cmocka_unit_test(who_does_not_read_costs_a_window_and_holds_up_nobody),
         cmocka_unit_test(an_end_is_told_when_all_is_through),

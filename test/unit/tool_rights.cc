@@ -50,12 +50,37 @@ void a_user_who_is_not_known_gets_nothing(void **) {
     assert_true(f.decided(rights, {policy::Action::observe, {"10.1.2.3", {}}}).allowed);
 }
 
+// A tool that came to its desk from a third host: the desk may lie about that one.
+void of_two_hosts_the_lesser_rights_count(void **) {
+    Fixture f;
+    f.settings.tools_policy = {{"allow observe by anyone to jobs of themselves from 10.0.0.1,10.0.0.2", "FILE:1"},
+                               {"allow control by anyone to jobs of themselves from 10.0.0.1", "FILE:2"},
+                               {"allow output by anyone to jobs of themselves from 10.0.0.2", "FILE:3"}};
+    ToolRights rights(*f.loop, f.log, f.settings);
+    auto may = [&](policy::Action action, const char *from, const char *by) {
+        ToolRights::Question question{action, {from, {}, by}};
+        return f.decided(rights, question).allowed && rights.may(question);
+    };
+    for (const char *from : {"10.0.0.1", "10.0.0.2"}) {
+        const char *by = from[7] == '1' ? "10.0.0.2" : "10.0.0.1";
+        assert_true(may(policy::Action::observe, from, by));
+        assert_false(may(policy::Action::control, from, by));
+        assert_false(may(policy::Action::output, from, by));
+        assert_false(may(policy::Action::observe, from, "10.0.0.3"));
+        assert_false(may(policy::Action::observe, "10.0.0.3", from));
+    }
+    assert_false(may(policy::Action::control, "127.0.0.1", "10.0.0.2")); // as a liar would have it
+    assert_true(may(policy::Action::control, "10.0.0.1", ""));
+    assert_true(may(policy::Action::control, "10.0.0.1", "10.0.0.1"));
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(another_user_is_looked_up_first),
         cmocka_unit_test(a_user_who_is_not_known_gets_nothing),
+        cmocka_unit_test(of_two_hosts_the_lesser_rights_count),
     };
     return cmocka_run_group_tests_name("rights of tools", tests, nullptr, nullptr);
 }
