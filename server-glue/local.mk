@@ -79,6 +79,7 @@ server_glue_libglue_files = \
 	server-glue/library/library_version.cc \
 	server-glue/library/hello.h server-glue/library/hello.cc server-glue/library/info_list.h \
 	server-glue/library/hello_peek.h server-glue/library/hello_peek.cc \
+	server-glue/library/remote_hello.h server-glue/library/remote_hello.cc \
 	server-glue/library/info_list.cc server-glue/library/inner_client.h server-glue/library/inner_client.cc \
 	server-glue/library/library_thread.h server-glue/library/library_thread.cc \
 	server-glue/library/library_watch.h server-glue/library/library_watch.cc \
@@ -147,12 +148,14 @@ server_glue_libglue_files = \
 	server-glue/daemon/desk_visits.h server-glue/daemon/desk_visits.cc \
 	server-glue/daemon/desk_runs.h server-glue/daemon/desk_runs.cc \
 	server-glue/daemon/gate_desk.h server-glue/daemon/gate_desk.cc \
+	server-glue/daemon/remote_tools.h server-glue/daemon/remote_tools.cc \
 	server-glue/daemon/store_directory.h server-glue/daemon/store_directory.cc \
 	server-glue/gate/desk_channel.h server-glue/gate/desk_channel.cc \
 	server-glue/gate/tool_gate.h server-glue/gate/tool_gate.cc \
 	server-glue/gate/visit_door.h server-glue/gate/visit_door.cc \
 	server-glue/gate/visit_limits.h server-glue/gate/visit_limits.cc \
 	server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc server-glue/gate/user_lines.h \
+	server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
 	server-glue/tool_access/step_choice.h server-glue/tool_access/step_choice.cc \
 	server-glue/tool_access/step_tools.h server-glue/tool_access/step_tools.cc \
 	server-glue/tool_access/tool_names.h server-glue/tool_access/tool_names.cc \
@@ -185,6 +188,10 @@ server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc server-glue
 	server-glue/gate/desk_channel.cc server-glue/gate/gate_rules.h server-glue/gate/gate_rules.cc \
 	server-glue/gate/gate_server.h server-glue/gate/gate_server.cc \
 	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
+	server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
+	server-glue/library/hello.h server-glue/library/hello.cc \
+	server-glue/library/hello_peek.h server-glue/library/hello_peek.cc \
+	server-glue/library/remote_hello.h server-glue/library/remote_hello.cc \
 	server-glue/gate/starter.h server-glue/gate/starter.cc server-glue/gate/tool_gate.cc \
 	server-glue/gate/visit_door.cc server-glue/gate/visit_limits.cc
 server_glue_pmixhost_gate_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)

@@ -122,6 +122,14 @@ Decision Policy::decide(const Request &request) const {
     return decision;
 }
 
+bool Policy::may_anybody(Action action, const Location &from) const {
+    return !closed_ && std::any_of(site_.begin(), site_.end(), [&](const Rule &rule) {
+        return rule.allows && (rule.actions & bit_of(action)) != 0 &&
+               std::any_of(rule.places.begin(), rule.places.end(),
+                           [&](const Place &place) { return includes(place, from); });
+    });
+}
+
 Decision Policy::decide_everything(Request &request) const {
     Decision decision;
     for (Action action : all_actions) {

@@ -85,6 +85,8 @@ class Policy {
 
     // Takes time in the number of rules.
     Decision decide(const Request &request) const;
+    // Does a rule of the site's let anybody do this from there? A no is certain; with a yes decide() may still refuse.
+    bool may_anybody(Action action, const Location &from) const;
     // Allowed where every action is; else what is decided of the first that is not, which `request` names then.
     Decision decide_everything(Request &request) const;
 

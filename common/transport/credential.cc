@@ -1,9 +1,11 @@
 // See credential.h.
 #include "common/transport/credential.h"
 
+#include <arpa/inet.h>
 #include <cstdlib>
 #include <memory>
 #include <munge.h>
+#include <netinet/in.h>
 #include <string_view>
 
 namespace pmixhost {
@@ -43,20 +45,85 @@ Result<Bytes> make_credential() {
     return Bytes(credential);
 }
 
-Result<Identity> check_credential(const Bytes &credential) {
-    // c_str: munge wants a C string; bytes after a NUL would be ignored, so refuse them.
+namespace {
+
+struct Decoded {
+    munge_err_t code;
+    Identity from;
+    Bytes payload;
+};
+// `context` may be null. c_str: munge wants a C string; bytes after a NUL would be ignored, so refuse them.
+Result<Decoded> decode(const Bytes &credential, munge_ctx_t context) {
     if (credential.find('\0') != Bytes::npos)
         return error(ErrorKind::denied, "munge: the credential is not text");
     void *payload = nullptr;
     int length = 0;
-    Identity from;
-    munge_err_t code = munge_decode(credential.c_str(), nullptr, &payload, &length, &from.uid, &from.gid);
+    Decoded out;
+    out.code = munge_decode(credential.c_str(), context, &payload, &length, &out.from.uid, &out.from.gid);
     std::unique_ptr<void, decltype(&::free)> owner(payload, &::free);
-    if (code != EMUNGE_SUCCESS)
-        return failure_of(code);
-    if (std::string_view(static_cast<const char *>(payload), static_cast<std::size_t>(length)) != purpose)
+    if (payload && length > 0)
+        out.payload.assign(static_cast<const char *>(payload), static_cast<std::size_t>(length));
+    return out;
+}
+
+// As munge writes it: "MUNGE:", base64, ":". It takes other forms as well (with spaces, say): of a credential that is
+// not to come twice each of these would be another one.
+bool is_as_munge_writes(std::string_view credential) {
+    constexpr std::string_view before = "MUNGE:", after = ":";
+    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    if (credential.size() <= before.size() + after.size() || !credential.starts_with(before) ||
+        !credential.ends_with(after))
+        return false;
+    credential.remove_prefix(before.size());
+    credential.remove_suffix(after.size());
+    std::size_t last = credential.find_last_not_of('='), padding = credential.size() - last - 1;
+    if (credential.size() % 4 != 0 || last == credential.npos || padding > 2)
+        return false;
+    credential.remove_suffix(padding);
+    // Bits behind the last byte are nothing.
+    std::size_t unused = padding == 2 ? 15 : padding == 1 ? 3 : 0;
+    return credential.find_first_not_of(digits) == credential.npos && (digits.find(credential.back()) & unused) == 0;
+}
+
+// Where the name of a host leads to itself alone, its munged has such an address.
+std::string address_of(munge_ctx_t context) {
+    in_addr address{};
+    if (munge_ctx_get(context, MUNGE_OPT_ADDR4, &address) != EMUNGE_SUCCESS || address.s_addr == htonl(INADDR_ANY) ||
+        ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET)
+        return {};
+    char text[INET_ADDRSTRLEN] = "";
+    return ::inet_ntop(AF_INET, &address, text, sizeof text) ? text : "";
+}
+
+} // namespace
+
+Result<Identity> check_credential(const Bytes &credential) {
+    auto decoded = decode(credential, nullptr);
+    if (!decoded)
+        return decoded.failure();
+    if (decoded->code != EMUNGE_SUCCESS)
+        return failure_of(decoded->code);
+    if (decoded->payload != purpose)
         return error(ErrorKind::denied, "the credential was made for another purpose");
-    return from;
+    return decoded->from;
+}
+
+Result<PlainCredential> check_plain_credential(const Bytes &credential, Use use) {
+    std::unique_ptr<munge_ctx, decltype(&munge_ctx_destroy)> context(munge_ctx_create(), &munge_ctx_destroy);
+    if (!context)
+        return error(ErrorKind::system, "munge: no memory");
+    if (!is_as_munge_writes(credential))
+        return error(ErrorKind::denied, "the credential is not as munge writes one");
+    auto decoded = decode(credential, context.get());
+    if (!decoded)
+        return decoded.failure();
+    // munge says of one that was checked before what it says of the first time.
+    bool is_good = decoded->code == EMUNGE_SUCCESS || (use == Use::again && decoded->code == EMUNGE_CRED_REPLAYED);
+    if (!is_good)
+        return failure_of(decoded->code);
+    if (!decoded->payload.empty())
+        return error(ErrorKind::denied, "the credential was made for another purpose");
+    return PlainCredential{decoded->from, address_of(context.get())};
 }
 
 } // namespace pmixhost

@@ -4,6 +4,7 @@
 #include "common/rendezvous/desk_word.h"
 #include "common/text/printable.h"
 #include "server-glue/gate/desk_channel.h"
+#include "server-glue/library/remote_hello.h"
 
 #include <algorithm>
 #include <sys/socket.h>
@@ -36,6 +37,14 @@ Result<std::unique_ptr<GateDesk>> GateDesk::open(Start start) {
 GateDesk::GateDesk(Start start, SocketOwners owners)
     : start_(std::move(start)), owners_(std::move(owners)),
       visits_(start_.loop, start_.log, start_.settings, start_.module), runs_(start_.loop, start_.log, start_.pmixhost),
+      remote_(start_.loop,
+              {[this](RemoteTools::Tool tool) {
+                   take_in({std::move(tool.connection), {}, std::move(tool.address), std::move(tool.first)});
+               },
+               [this](const std::string &why) { say(start_.channel.get(), "refused " + one_line(why)); },
+               [](const std::string &message, const std::string &address) {
+                   return identify_remote(message, address, Use::again);
+               }}),
       calls_(start_.loop, 4) {
     watch_ = start_.loop.watch(start_.channel.get(), EventLoop::readable, [this](unsigned) { on_gate(); });
     before_waiting_ = start_.loop.before_waiting([this] { before_waiting(); });
@@ -55,6 +64,8 @@ void GateDesk::on_gate() {
         return;
     if ((*got)->bytes == tool_word)
         return take(std::move((*got)->fd));
+    if ((*got)->bytes == remote_tool_word)
+        return remote_.take(std::move((*got)->fd));
     auto wish = parse_visit((*got)->bytes);
     if (wish && wish->run)
         runs_.take(std::move((*got)->fd), std::move(*wish));
@@ -67,11 +78,16 @@ void GateDesk::take(UniqueFd tool) {
     auto owner = owners_.peer_of(tool.get());
     if (!owner || owner->uid != ::geteuid())
         return;
+    take_in({std::move(tool), {}});
+}
+
+void GateDesk::take_in(Tool tool) {
     if (tools_.size() >= start_.settings.tools_max_connections) {
         say(start_.channel.get(), "refused too many tools wait (tools.max_connections)");
         return;
     }
-    tools_.push_back({std::move(tool), start_.loop.now() + step_patience});
+    tool.deadline = start_.loop.now() + step_patience;
+    tools_.push_back(std::move(tool));
     find_step();
 }
 
@@ -150,7 +166,12 @@ void GateDesk::settle() {
         return refuse_all(choice->failure().text);
     auto server = servers_.find(**choice);
     while (!tools_.empty()) {
-        if (server == servers_.end() || !server->second->take_tool(std::move(tools_.front().fd)))
+        Tool &tool = tools_.front();
+        bool taken = server != servers_.end() &&
+                     (tool.address.empty()
+                          ? server->second->take_tool(std::move(tool.fd))
+                          : server->second->take_remote_tool(std::move(tool.fd), tool.address, std::move(tool.first)));
+        if (!taken)
             say(start_.channel.get(), "refused too many tools are connected (tools.max_connections)");
         tools_.pop_front();
     }
@@ -176,7 +197,7 @@ void GateDesk::before_waiting() {
     // What is not told makes the gate take this process for one that hangs, or that is busy.
     if (taken_told_ != given_ && say(start_.channel.get(), fmt::format("took {}", given_)))
         taken_told_ = given_;
-    std::size_t relayed = visits_.size() + runs_.size();
+    std::size_t relayed = visits_.size() + runs_.size() + remote_.size();
     for (const auto &[step, server] : servers_)
         relayed += server->tools();
     bool quiet = tools_.empty() && relayed == 0;

@@ -2,6 +2,8 @@
 // of the user's tools. It finds the step that they are for (tool_access/step_choice.h), and relays each to a daemon of
 // it, as a desk that was started for one step does (desk_server.h). It contains no libpmix.
 //
+// Of a tool on another host it finds out itself whose it is (remote_tools.h).
+//
 // A connection for which no step is found is closed, and the gate is told why. Other users who may come to a job of
 // this one come to visit (desk_visits.h), or have a command run (desk_runs.h). All in the loop's thread.
 #pragma once
@@ -11,6 +13,7 @@
 #include "server-glue/daemon/desk_runs.h"
 #include "server-glue/daemon/desk_server.h"
 #include "server-glue/daemon/desk_visits.h"
+#include "server-glue/daemon/remote_tools.h"
 #include "server-glue/rm/rm_backend.h"
 #include "server-glue/tool_access/step_choice.h"
 
@@ -39,10 +42,13 @@ class GateDesk {
     struct Tool {
         UniqueFd fd;
         TimePoint deadline;
+        std::string address = {}; // of one on another host, in numbers
+        Bytes first = {};         // what was read of that one
     };
     GateDesk(Start start, SocketOwners owners);
     void on_gate();
     void take(UniqueFd tool);
+    void take_in(Tool tool);
     void find_step();
     void on_steps(const Result<std::vector<std::string>> &steps);
     std::set<std::string> busy_steps() const; // of which tools are connected
@@ -59,6 +65,7 @@ class GateDesk {
     std::map<std::string, std::unique_ptr<DeskServer>> servers_;
     DeskVisits visits_;
     DeskRuns runs_;
+    RemoteTools remote_;
     bool listing_ = false;
     TimePoint listed_{};                                        // when the list came, or could not be had
     std::uint64_t given_ = 0, taken_told_ = 0, quiet_told_ = 0; // connections

@@ -1,6 +1,7 @@
 // The socket between the gate and a desk of a user (SOCK_SEQPACKET), whose end is the end of the desk. The gate
-// sends connections, a word with a descriptor each: those of tools (tool_word), and those of other users who may
-// come to a job of this one (Visit in common/rendezvous/gate_door.h: who asks, and the job). The desk says
+// sends connections, a word with a descriptor each: those of tools (tool_word), those of tools on other hosts
+// (remote_tool_word), of which the first message is there as a whole, and those of other users who may come to a job of
+// this one (Visit in common/rendezvous/gate_door.h: who asks, and the job). The desk says
 //
 //     ready              tools may come
 //     took COUNT         so many connections have come
@@ -21,7 +22,7 @@
 
 namespace pmixhost {
 
-inline constexpr auto tool_word = "t";
+inline constexpr auto tool_word = "t", remote_tool_word = "r";
 inline constexpr std::size_t longest_desk_word = longest_with_descriptor;
 
 // The same as receive_descriptor() for bytes; descriptors that come with them do not get into this process.

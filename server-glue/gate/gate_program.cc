@@ -6,8 +6,11 @@
 // --user NAME    who to be, when it is started as root
 // --daemon FILE  the pmixhostd that desks run; the default is the one beside this program
 //
-// A listening socket may be handed over (sd_listen_fds(3)); otherwise any port is taken. SIGHUP: the configuration is
-// read again, and the file for tools is looked at, as each hour. SIGTERM: it ends, and the desks with it.
+// Listening sockets may be handed over (sd_listen_fds(3)): one of the loopback network, and others to which tools of
+// other hosts come (remote_door.h). Else any port of the loopback network is taken, and other hosts are not served.
+// SIGHUP: the configuration is read again, and the file for tools is looked at, as each hour. SIGTERM: it ends, and the
+// desks with it.
+#include "common/peer/peer_address.h"
 #include "common/rendezvous/rendezvous_files.h"
 #include "server-glue/gate/gate_server.h"
 #include "server-glue/gate/privileges.h"
@@ -25,6 +28,7 @@
 #include <pmix_version.h> // numbers alone
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <vector>
 
 namespace pmixhost {
 namespace {
@@ -32,6 +36,7 @@ namespace {
 // What cleans /tmp removes what was not touched for days.
 constexpr Duration look_at_file_every = std::chrono::hours(1);
 constexpr int tools_in_line = 4096; // the kernel's own limit is lower on some
+constexpr int most_listeners = 8;
 
 // Of the library that desks' daemons have, by which tools know how to speak.
 const std::string library_version =
@@ -59,60 +64,92 @@ Result<Options> parse(int argc, char **argv) {
     return options;
 }
 
-// The one that the service manager has, or an own one.
-Result<UniqueFd> listener() {
-    UniqueFd fd;
-    const char *pid = std::getenv("LISTEN_PID"), *count = std::getenv("LISTEN_FDS");
-    if (pid && count && std::to_string(::getpid()) == pid) {
-        if (std::strcmp(count, "1") != 0)
-            return error(ErrorKind::invalid,
-                         "{} sockets were handed over; next: one ListenStream= of the loopback network", count);
-        fd.reset(3);
-        ::fcntl(3, F_SETFD, FD_CLOEXEC);
-        ::fcntl(3, F_SETFL, ::fcntl(3, F_GETFL) | O_NONBLOCK);
-    } else {
-        fd.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        sockaddr_in any{};
-        any.sin_family = AF_INET;
-        any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr *>(&any), sizeof any) != 0)
-            return system_error("a socket for tools", errno);
-    }
+struct Listeners {
+    UniqueFd for_this_host;
+    std::string address; // of that, as tools name it
+    std::vector<UniqueFd> for_other_hosts;
+    std::vector<std::string> other_addresses; // of these
+};
+
+// Puts the socket where it belongs, by its address.
+Result<void> add_listener(Listeners &all, UniqueFd fd) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    if (::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
+        return system_error("getsockname", errno);
+    int type = 0;
+    socklen_t type_length = sizeof type;
+    ::getsockopt(fd.get(), SOL_SOCKET, SO_TYPE, &type, &type_length);
+    if (type != SOCK_STREAM || (address.ss_family != AF_INET && address.ss_family != AF_INET6))
+        return error(ErrorKind::invalid, "a socket that it was handed is none of TCP; next: ListenStream=ADDRESS:PORT");
     if (::listen(fd.get(), tools_in_line) != 0)
         return system_error("listen", errno);
-    return {std::move(fd)};
+    auto &four = reinterpret_cast<const sockaddr_in &>(address);
+    bool is_ipv4 = address.ss_family == AF_INET;
+    PeerAddress own(address);
+    // The port is at the same place in both families.
+    std::string text = is_ipv4 ? fmt::format("tcp4://{}:{}", own.numeric(), ntohs(four.sin_port))
+                               : fmt::format("tcp6://[{}]:{}", own.numeric(), ntohs(four.sin_port));
+    if (is_ipv4 && ntohl(four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET) {
+        if (all.for_this_host)
+            return error(ErrorKind::invalid, "it was handed two sockets of 127.0.0.0/8; next: one of them");
+        all.for_this_host = std::move(fd);
+        all.address = std::move(text);
+    } else {
+        all.for_other_hosts.push_back(std::move(fd));
+        all.other_addresses.push_back(std::move(text));
+    }
+    return {};
 }
 
-Result<std::string> address_of(int fd) {
-    sockaddr_in address{};
-    socklen_t length = sizeof address;
-    if (::getsockname(fd, reinterpret_cast<sockaddr *>(&address), &length) != 0)
-        return system_error("getsockname", errno);
-    if (address.sin_family != AF_INET || ntohl(address.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET)
-        return error(ErrorKind::invalid,
-                     "its socket is not one of 127.0.0.0/8: elsewhere the kernel does not say whose a "
-                     "connection is; next: ListenStream=127.0.0.1:PORT");
-    std::uint32_t ip = ntohl(address.sin_addr.s_addr);
-    return fmt::format("tcp4://{}.{}.{}.{}:{}", ip >> 24, ip >> 16 & 255, ip >> 8 & 255, ip & 255,
-                       ntohs(address.sin_port));
+// Those that the service manager has, or an own one.
+Result<Listeners> listeners() {
+    Listeners all;
+    const char *pid = std::getenv("LISTEN_PID"), *count = std::getenv("LISTEN_FDS");
+    if (pid && count && std::to_string(::getpid()) == pid) {
+        int handed = std::atoi(count);
+        if (handed < 1 || handed > most_listeners)
+            return error(ErrorKind::invalid,
+                         "{} sockets were handed over; next: one ListenStream= of the loopback "
+                         "network, and others for tools of other hosts",
+                         count);
+        for (int number = 3; number < 3 + handed; ++number) {
+            UniqueFd fd(number);
+            ::fcntl(number, F_SETFD, FD_CLOEXEC);
+            ::fcntl(number, F_SETFL, ::fcntl(number, F_GETFL) | O_NONBLOCK);
+            if (auto added = add_listener(all, std::move(fd)); !added)
+                return added.failure();
+        }
+        if (!all.for_this_host)
+            return error(ErrorKind::invalid,
+                         "none of its sockets is one of 127.0.0.0/8: elsewhere the kernel does not say whose a "
+                         "connection is, and tools of this host need one; next: ListenStream=127.0.0.1:PORT");
+        return {std::move(all)};
+    }
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr *>(&any), sizeof any) != 0)
+        return system_error("a socket for tools", errno);
+    if (auto added = add_listener(all, std::move(fd)); !added)
+        return added.failure();
+    return {std::move(all)};
 }
 
-Result<void> serve(EventLoop &loop, Log &log, GateRules::Read rules, const std::string &config, UniqueFd listening,
+Result<void> serve(EventLoop &loop, Log &log, GateRules::Read rules, const std::string &config, Listeners listening,
                    UniqueFd starter) {
-    auto address = address_of(listening.get());
-    if (!address)
-        return address.failure();
     char host[HOST_NAME_MAX + 1] = "";
     ::gethostname(host, sizeof host - 1);
-    RendezvousServer server{"pmixhost-gate", 0,           *address,    library_version,
-                            ::getpid(),      ::geteuid(), ::getegid(), std::time(nullptr)};
+    RendezvousServer server{"pmixhost-gate", 0,           listening.address, library_version,
+                            ::getpid(),      ::geteuid(), ::getegid(),       std::time(nullptr)};
     std::string directory = rules.settings.gate_directory;
     Result<void> result;
-    auto gate = GateServer::open(
-        {loop, log, std::move(rules), config, std::move(listening), std::move(starter), [&](Error why) {
-             result = std::move(why);
-             loop.stop();
-         }});
+    auto gate = GateServer::open({loop, log, std::move(rules), config, std::move(listening.for_this_host),
+                                  std::move(listening.for_other_hosts), std::move(starter), [&](Error why) {
+                                      result = std::move(why);
+                                      loop.stop();
+                                  }});
     if (!gate)
         return gate.failure();
     auto files = SystemFiles::write(directory, host, rendezvous_text(server));
@@ -136,13 +173,15 @@ Result<void> serve(EventLoop &loop, Log &log, GateRules::Read rules, const std::
     for (int signal : {SIGTERM, SIGINT, SIGHUP})
         sigaddset(&heard, signal);
     pthread_sigmask(SIG_UNBLOCK, &heard, nullptr);
-    log.warning("tools of this host's users are served at {}", *address);
+    log.warning("tools of this host's users are served at {}", listening.address);
+    for (const auto &each : listening.other_addresses)
+        log.warning("tools of other hosts are served at {}.0;{}", server.nspace, each);
     auto ran = loop.run();
     return ran ? result : ran;
 }
 
 Result<void> run(const Options &options, Log &log) {
-    auto listening = listener();
+    auto listening = listeners();
     if (!listening)
         return listening.failure();
     if (auto kept = keep_setuid_alone(options.user); !kept)

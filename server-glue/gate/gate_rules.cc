@@ -82,8 +82,7 @@ policy::Decision GateRules::from_anywhere_here(policy::Request &request, std::op
 
 Result<GateRules::Given> GateRules::decide(const policy::Person &asker, const policy::Person &owner,
                                            const Question &question) {
-    policy::Request request{asker, question.pid, policy::Location::here(),
-                            owner, question.job, policy::Action::observe};
+    policy::Request request{asker, question.pid, question.from, owner, question.job, policy::Action::observe};
     bool of_others = asker.uid != owner.uid;
     auto decision = of_others ? from_anywhere_here(request, std::nullopt) : policy_.decide(request);
     Given given = Given::everything;

@@ -43,11 +43,17 @@ class GateRules {
         std::string job = ""; // likewise; empty: all of them
         // Of jobs of others: what would do where the rules do not give everything.
         std::optional<policy::Action> action = std::nullopt;
+        policy::Location from = policy::Location::here(); // of the own jobs: where who asks is
     };
     enum class Given { everything, action }; // of the own jobs: what tools come for
     // With a line in the log for what the rules say; a refusal of theirs has no text. `done` comes later, or at once;
     // no later than tools wait (tool_gate.h), of somebody else's jobs than the asker's twice as late.
     void judge(Question question, std::function<void(Result<Given>)> done);
+
+    // Is there a rule by which any user's tool might come from there? Without it nothing need be asked.
+    bool may_anybody_come(const policy::Location &from) const {
+        return policy_.may_anybody(policy::Action::observe, from);
+    }
 
   private:
     using Found = std::function<void(const Result<policy::Person> &)>;

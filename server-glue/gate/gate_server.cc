@@ -6,6 +6,7 @@
 #include "common/text/printable.h"
 #include "server-glue/gate/desk_channel.h"
 #include "server-glue/gate/starter.h"
+#include "server-glue/library/remote_hello.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -53,6 +54,7 @@ GateServer::GateServer(Start start, SocketOwners owners)
       limits_(start_.rules.settings.gate_max_desks) {
     watch_tools();
     open_door();
+    open_remote_door();
     before_waiting_ = start_.loop.before_waiting([this] {
         TimePoint next = gate_.next_time();
         if (next == armed_)
@@ -205,7 +207,7 @@ void GateServer::take_visitor(Coming coming, GateRules::Given given) {
     if (judged.run) // a few a minute of each user: visits_
         start_.log.info("for uid {}, pid {}, the desk of uid {} is to run: {}", visitor.asker, visitor.pid, owner,
                         text_of(*judged.run, judged.job));
-    waiting_[id] = {std::move(visitor.connection), visit_word(judged), visitor.asker};
+    waiting_[id] = {std::move(visitor.connection), visit_word(judged), visitor.asker, ""};
     if (gate_.arrived(id, owner, start_.loop.now()))
         gate_.judged(id, owner, {}, start_.loop.now());
 }
@@ -237,18 +239,46 @@ void GateServer::accept() {
                 start_.log.warning("tools: refused: {}{}", why, not_logged(*missed));
             continue;
         }
-        ToolGate::Id id = next_id_++;
-        uid_t user = owner->uid;
-        waiting_[id] = {std::move(fd), tool_word, std::nullopt};
-        if (gate_.arrived(id, user, start_.loop.now()))
-            rules_.judge({user, user}, [this, id, user](const Result<GateRules::Given> &verdict) {
-                gate_.judged(id, user, verdict ? Result<void>() : verdict.failure(), start_.loop.now());
-            });
+        on_tool({std::move(fd), tool_word, std::nullopt, ""}, owner->uid, policy::Location::here());
     }
+}
+
+void GateServer::on_tool(Waiting tool, uid_t user, const policy::Location &from) {
+    ToolGate::Id id = next_id_++;
+    waiting_[id] = std::move(tool);
+    if (!gate_.arrived(id, user, start_.loop.now()))
+        return;
+    GateRules::Question question{user, user};
+    question.from = from;
+    rules_.judge(question, [this, id, user](const Result<GateRules::Given> &verdict) {
+        gate_.judged(id, user, verdict ? Result<void>() : verdict.failure(), start_.loop.now());
+    });
+}
+
+void GateServer::open_remote_door() {
+    if (start_.for_other_hosts.empty())
+        return;
+    auto location_of = [](const std::string &address) {
+        auto parsed = policy::parse_address(address);
+        return parsed ? policy::Location::at(*parsed) : policy::Location();
+    };
+    remote_ = std::make_unique<RemoteDoor>(
+        start_.loop, start_.log, std::move(start_.for_other_hosts),
+        RemoteDoor::Port{
+            [this, location_of](const std::string &address) { return rules_.may_anybody_come(location_of(address)); },
+            [this, location_of](RemoteDoor::Tool tool) {
+                auto from = location_of(tool.address);
+                on_tool({std::move(tool.connection), remote_tool_word, std::nullopt, std::move(tool.address)},
+                        tool.user, from);
+            },
+            [](const std::string &message, const std::string &address) {
+                return identify_remote(message, address, Use::first);
+            }});
 }
 
 void GateServer::refuse(ToolGate::Id id, uid_t user, const std::string &why) {
     auto refused = waiting_.extract(id);
+    std::string from = refused && !refused.mapped().from.empty() ? refused.mapped().from : "this host";
     if (refused && refused.mapped().visitor) {
         say(refused.mapped().fd.get(), desk_failed(error(ErrorKind::limit, "of uid {}: {}", user, why)));
         user = *refused.mapped().visitor;
@@ -257,7 +287,7 @@ void GateServer::refuse(ToolGate::Id id, uid_t user, const std::string &why) {
     if (why.empty())
         return; // the rules, which have said so
     if (auto missed = refused_.admit(user, start_.loop.now()))
-        start_.log.warning("tools: refused: uid {}, from this host: {}{}", user, one_line(why), not_logged(*missed));
+        start_.log.warning("tools: refused: uid {}, from {}: {}{}", user, from, one_line(why), not_logged(*missed));
 }
 
 bool GateServer::hand_over(ToolGate::Id id, uid_t user) {

@@ -3,6 +3,8 @@
 // site's rules, and hands the connection to a desk of that user (desk_channel.h), which finds the user's job. It
 // reads no byte of what tools say, contains no libpmix, and runs as a user that owns nothing else.
 //
+// Tools of other hosts come by a door of their own (remote_door.h), where munge says whose each is.
+//
 // Users to whom the rules give everything on jobs of others come by a door of their own (visit_door.h), and are
 // handed to the desk of the job's user; likewise those to whom they give what a command takes that this desk is to run.
 //
@@ -13,6 +15,7 @@
 #include "common/base/rate_limit.h"
 #include "common/peer/socket_owner.h"
 #include "server-glue/gate/gate_rules.h"
+#include "server-glue/gate/remote_door.h"
 #include "server-glue/gate/tool_gate.h"
 #include "server-glue/gate/visit_door.h"
 #include "server-glue/gate/visit_limits.h"
@@ -21,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace pmixhost {
 
@@ -31,8 +35,9 @@ class GateServer {
         Log &log;
         GateRules::Read rules;
         std::string config;
-        UniqueFd listener; // of the loopback network
-        UniqueFd starter;  // starter.h
+        UniqueFd listener;                     // of the loopback network
+        std::vector<UniqueFd> for_other_hosts; // sockets that listen; none: their tools are not served
+        UniqueFd starter;                      // starter.h
         std::function<void(Error)> on_end;
     };
     static Result<std::unique_ptr<GateServer>> open(Start start);
@@ -45,6 +50,7 @@ class GateServer {
         StrangerFd fd;
         std::string word;             // to the desk
         std::optional<uid_t> visitor; // who it is
+        std::string from;             // of a tool on another host: its address
     };
     struct Desk {
         UniqueFd channel;
@@ -54,6 +60,8 @@ class GateServer {
     void open_door();
     void watch_tools();
     void accept();
+    void open_remote_door();
+    void on_tool(Waiting tool, uid_t user, const policy::Location &from);
     struct Coming { // a visitor of whom the rules are asked
         ToolGate::Id id = 0;
         VisitDoor::Visitor visitor;
@@ -91,7 +99,8 @@ class GateServer {
     UserLines visits_;          // of which each user may have as many as lines
     RateLimit roots_, nobodys_; // lines of the log
     EventLoop::Handle watch_, timer_, before_waiting_, starter_watch_, look_again_;
-    std::unique_ptr<VisitDoor> door_; // null: none could be made, or is wanted
+    std::unique_ptr<VisitDoor> door_;    // null: none could be made, or is wanted
+    std::unique_ptr<RemoteDoor> remote_; // null: none is wanted
     TimePoint armed_ = TimePoint::max();
 };
 

@@ -17,7 +17,7 @@ class Fields {
   public:
     explicit Fields(std::string_view rest) : rest_(rest) {}
     bool ok() const { return ok_; }
-    bool empty() const { return rest_.empty(); }
+    std::string_view rest() const { return rest_; }
     std::string_view take(std::size_t size) {
         if (size > rest_.size())
             return fail();
@@ -59,6 +59,10 @@ std::uint32_t host_order(std::string_view bytes) {
     std::uint32_t value;
     std::memcpy(&value, bytes.data(), sizeof value);
     return value;
+}
+
+std::string as_stored(std::uint32_t value) {
+    return std::string(reinterpret_cast<const char *>(&value), sizeof value);
 }
 
 bool states_owner(HelloKind kind) {
@@ -161,6 +165,20 @@ Result<Hello> parse_hello(std::string_view message) {
     if (!fields.ok())
         return error(ErrorKind::invalid, "its first message ends too early");
     return hello;
+}
+
+std::string with_native_identity(std::string_view message, uid_t uid, gid_t gid) {
+    Fields fields(message.substr(hello_header_size));
+    fields.name();
+    fields.take(fields.number());
+    std::string rest = "native";
+    rest += '\0';
+    rest += std::string("\0\0\0\x8", 4); // of the credential
+    rest += as_stored(uid) + as_stored(gid);
+    rest += fields.rest();
+    std::string out(message.substr(0, hello_header_size));
+    out.replace(8, 4, as_stored(static_cast<std::uint32_t>(rest.size())));
+    return out + rest;
 }
 
 Result<void> admissible(const Hello &hello, uid_t peer, const std::optional<ProcessOwner> &registered,

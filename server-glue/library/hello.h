@@ -60,6 +60,10 @@ Result<std::size_t> hello_size(std::string_view header);
 // A message that is there as a whole.
 Result<Hello> parse_hello(std::string_view message);
 
+// The same message with the identity that has been found out in place of the credential: as module "native" has it, of
+// which the library asks nobody. Precondition: parse_hello() takes it. All that comes behind the credential stays.
+std::string with_native_identity(std::string_view message, uid_t uid, gid_t gid);
+
 // What the server has registered of a process.
 struct ProcessOwner {
     uid_t uid;

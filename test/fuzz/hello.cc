@@ -36,6 +36,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     fuzz_expect(whole.ok() && *whole == size);
     fuzz_expect(hello->psec.size() + hello->credential.size() + hello->nspace.size() + hello->version.size() < size);
+    auto found = parse_hello(with_native_identity(message, 1000, 100));
+    fuzz_expect(found.ok() && found->psec == "native" && found->credential == test::native_credential(1000, 100) &&
+                found->kind == hello->kind && found->nspace == hello->nspace && found->uid == hello->uid &&
+                found->version == hello->version && found->gds == hello->gds);
     const uid_t peer = 1000;
     for (bool registered : {false, true}) {
         auto verdict =

@@ -113,13 +113,41 @@ void who_is_not_known_gets_nothing(void **) {
     expect(f.judge(Action::observe, asks, 4000000000u), "refused");
 }
 
+// Tools of other hosts, of the own jobs.
+void where_who_asks_is_counts(void **) {
+    Fixture f({"deny observe by 2 to jobs of anyone from 10.98.0.1",
+               "allow observe by anyone to jobs of themselves from 10.98.0.0/16",
+               "allow control by anyone to jobs of themselves from 10.97.0.0/16",
+               "deny everything by anyone to jobs of anyone from 10.96.0.0/16"});
+    auto at = [](const char *address) { return policy::Location::at(*policy::parse_address(address)); };
+    auto judge = [&](uid_t user, const char *address) {
+        std::string said;
+        GateRules::Question question{user, user};
+        question.from = at(address);
+        f.rules->judge(question, [&said](const Result<GateRules::Given> &given) { said = given ? "in" : "out"; });
+        run_until(*f.loop, [&said] { return !said.empty(); });
+        return said;
+    };
+    expect(judge(1, "10.98.0.1"), "in");
+    expect(judge(2, "10.98.0.1"), "out");
+    assert_non_null(strstr(f.last_line().c_str(), "refused: uid 2, from 10.98.0.1: observe of jobs of uid 2"));
+    expect(judge(2, "10.98.0.2"), "in");
+    expect(judge(1, "10.97.0.1"), "out");
+    expect(judge(1, "10.99.0.1"), "out"); // an address of this host, too
+    // What need not be asked.
+    assert_true(f.rules->may_anybody_come(at("10.98.0.1")));
+    for (const char *address : {"10.97.0.1", "10.96.0.1", "10.99.0.1", "2001:db8::1"})
+        assert_false(f.rules->may_anybody_come(at(address)));
+    assert_false(f.rules->may_anybody_come(policy::Location()));
+}
+
 } // namespace
 
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(who_has_some_actions_may_have_these), cmocka_unit_test(who_has_everything_visits),
         cmocka_unit_test(the_first_rule_that_matches_counts),  cmocka_unit_test(another_network_gives_nothing),
-        cmocka_unit_test(who_is_not_known_gets_nothing),
+        cmocka_unit_test(who_is_not_known_gets_nothing),       cmocka_unit_test(where_who_asks_is_counts),
     };
     return cmocka_run_group_tests_name("the gate's rules", tests, nullptr, nullptr);
 }

@@ -165,6 +165,28 @@ void a_tool_states_the_truth_and_takes_no_jobs_name(void **) {
     }
 }
 
+void what_was_found_out_takes_the_credentials_place(void **) {
+    for (std::uint8_t kind = 1; kind <= 10; ++kind) {
+        HelloText text;
+        text.kind = kind;
+        text.uid = 0x01020304;
+        text.gid = 0x05060708;
+        text.blob = std::string("what a tool\0tells the host", 26);
+        text.psec = "munge";
+        for (std::size_t size : {0, 1, 8, 200, 31000}) {
+            text.credential = std::string(size, 'c');
+            std::string found = with_native_identity(text.message(), 0x01020304, 0x05060708);
+            HelloText native = text;
+            native.psec = "native";
+            native.credential = native_credential(0x01020304, 0x05060708);
+            assert_true(found == native.message());
+        }
+        // It is what is found out that the library compares, whatever the text states.
+        auto other = parse_hello(with_native_identity(text.message(), 7, 8));
+        assert_true(other.ok() && other->credential == native_credential(7, 8) && *other->uid == 0x01020304);
+    }
+}
+
 void what_is_shown_of_it_has_no_control_characters(void **) {
     HelloText text;
     text.nspace = "a\nb\033[2J";
@@ -187,6 +209,7 @@ int main() {
         cmocka_unit_test(a_credential_must_be_right),
         cmocka_unit_test(a_client_uses_the_module_that_it_was_given),
         cmocka_unit_test(a_tool_states_the_truth_and_takes_no_jobs_name),
+        cmocka_unit_test(what_was_found_out_takes_the_credentials_place),
         cmocka_unit_test(what_is_shown_of_it_has_no_control_characters),
     };
     return cmocka_run_group_tests_name("hello", tests, nullptr, nullptr);

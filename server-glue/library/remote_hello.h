@@ -1,0 +1,21 @@
+// Whose tool a connection from another host is. There the kernel cannot be asked, so it is what munge says: the tool's
+// library has a credential in its first message (hello.h) that the munged of its host has made for it. Of the message
+// nothing else is believed, and what it states must agree.
+//
+// munge counts a credential once on each host, so two ask it about each: the gate (gate/remote_door.h), which must be
+// the first one, and the desk of the user (daemon/remote_tools.h), which does not believe the gate.
+#pragma once
+
+#include "common/transport/credential.h"
+#include "server-glue/library/hello.h"
+
+namespace pmixhost {
+
+// A message that is there as a whole, whose connection comes from `address` (in numbers). Blocks while munged is asked:
+// not in the loop's thread. A refusal (denied, invalid) says what is wrong; fails as check_plain_credential() as well.
+Result<Identity> identify_remote(std::string_view message, const std::string &address, Use use);
+
+// The credential in it, for who remembers which have come; empty where there is none.
+Bytes credential_of(std::string_view message);
+
+} // namespace pmixhost
