@@ -34,7 +34,7 @@ class RemoteTools {
         std::function<Result<Identity>(const std::string &message, const std::string &address)> identify;
     };
     static constexpr std::size_t most = 64;               // whose user is asked for at a time
-    static constexpr std::size_t most_remembered = 16384; // credentials: more than a gate hands over while one is good
+    static constexpr std::size_t most_remembered = 16384; // credentials: more tools than a user has while one is good
     RemoteTools(EventLoop &loop, Port port) : loop_(loop), port_(std::move(port)), calls_(loop, most, {2, 2}) {}
     RemoteTools(const RemoteTools &) = delete;
 

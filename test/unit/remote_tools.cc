@@ -131,6 +131,10 @@ void a_tool_is_whose_munge_says_and_its_message_is_left(void **) {
     assert_string_equal(f.tools[0].address.c_str(), "127.0.0.1");
     assert_int_equal(door->strangers(), 0);
     assert_int_equal(f.asked, 1);
+    int kept_alive = 0; // else a host that is gone would keep its place
+    socklen_t length = sizeof kept_alive;
+    assert_int_equal(::getsockopt(f.tools[0].connection.get(), SOL_SOCKET, SO_KEEPALIVE, &kept_alive, &length), 0);
+    assert_int_equal(kept_alive, 1);
     std::string there(max_hello, '\0');
     ssize_t size = ::recv(f.tools[0].connection.get(), there.data(), there.size(), MSG_DONTWAIT);
     assert_true(there.substr(0, static_cast<std::size_t>(size)) == message);
