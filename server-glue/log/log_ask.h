@@ -25,7 +25,7 @@ struct LogAsk {
     Process caller;
     std::vector<Entry> entries;
     bool once = false, tagged = false, timed = false;
-    bool xml = false; // the text as an element of XML, which names its process; always tagged
+    bool xml = false;     // the text as an element of XML, which names its process; always tagged
     std::time_t time = 0; // of the request; 0: not said
     pmix_status_t refused = PMIX_SUCCESS;
     StatusReply reply;
