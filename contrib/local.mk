@@ -17,7 +17,11 @@ EXTRA_DIST += \
 	test/e2e/run-slurm \
 	test/e2e/tap-merge \
 	test/package/deb.sh \
-	test/package/run-deb
+	test/package/in-a-root.sh \
+	test/package/rpm.sh \
+	test/package/run-deb \
+	test/package/run-rpm \
+	test/package/site.sh
 
 # The units of the gate, for "cp" (contrib/doc/admin.md): where a host has its own, only its administrator knows.
 gateunitsdir = $(datadir)/pmixhost/systemd
