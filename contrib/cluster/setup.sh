@@ -44,8 +44,11 @@ step() {
 
 # Prints the packages of the given groups of contrib/packages that are not installed.
 missing_packages() { # GROUP ...
-    local package
-    awk -v groups=" $* " '!/^#/ && NF > 1 && index(groups, " " $1 " ") { print $2 }' \
+    local package release
+    # shellcheck disable=SC1091 # the system's
+    release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    awk -v groups=" $* " -v release="$release" '!/^#/ && NF > 1 { split($1, group, "/") }
+        !/^#/ && NF > 1 && index(groups, " " group[1] " ") && (group[2] == "" || group[2] == release) { print $2 }' \
         "$source/contrib/packages" |
         while read -r package; do
             [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
