@@ -77,6 +77,9 @@ inline constexpr const char *spawn_directory_variable = "PMIXHOST_SPAWN_DIRECTOR
 // With this argument pmixhost-task does nothing but copy_output().
 inline constexpr const char *copy_argument = "--copy-output";
 inline constexpr std::string_view task_fd_variable = "PMIXHOST_TASK_FD";
+// In the environment of a job whose tasks an OCI runtime starts (srun --container), which closes that descriptor: "+"
+// is said before the runtime is executed, and what pmixhost-task cannot do then is a line on its standard error.
+inline constexpr std::string_view task_container_variable = "PMIXHOST_TASK_CONTAINER";
 struct TaskStartFailure {
     char stage = 's';
     int error_number = 0;

@@ -19,6 +19,7 @@ EXPORT decltype(slurm_error(nullptr)) slurm_error(const char *, ...) {
     ++errors;
     return decltype(slurm_error(nullptr))();
 }
+EXPORT void slurm_info(const char *, ...) {}
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 EXPORT int slurm_kill_job_step(std::uint32_t, std::uint32_t, std::uint16_t) {
     return 0;

@@ -314,6 +314,25 @@ static void the_user_gets_one_line_per_host(void **) {
     assert_int_equal(killed, 1);
 }
 
+// The daemon is told of the program by pmixhost-task, or by the hook where a container's runtime would close the way.
+static void a_spawned_task_keeps_its_connection_but_for_containers(void **) {
+    for (bool in_container : {false, true}) {
+        FakeEnvironment environment;
+        fill(environment);
+        environment.add("PMIXHOST_PARENT=slurm.12.0 4");
+        if (in_container)
+            environment.add("PMIXHOST_TASK_CONTAINER=1");
+        Prepared prepared = prepare_step(around("serve"), environment.array);
+        assert_true(prepare_task(prepared, 0, &environment.array).ok());
+        assert_string_equal(environment.get("PMIXHOST_TASK_CONTAINER").c_str(), "(none)");
+        if (in_container)
+            assert_string_equal(environment.get("PMIXHOST_TASK_FD").c_str(), "(none)");
+        else
+            close(std::stoi(environment.get("PMIXHOST_TASK_FD")));
+        assert_true(clean_up(prepared));
+    }
+}
+
 // Before anything else of the step runs with that environment.
 static void the_secret_is_in_the_start_document_alone(void **) {
     std::string secret = new_step_secret();
@@ -659,6 +678,7 @@ int main() {
         cmocka_unit_test(titles_name_the_step),
         cmocka_unit_test(the_user_gets_one_line_per_host),
         cmocka_unit_test(hostile_environments_are_bounded),
+        cmocka_unit_test(a_spawned_task_keeps_its_connection_but_for_containers),
         cmocka_unit_test(the_secret_is_in_the_start_document_alone),
         cmocka_unit_test(srun_chooses_a_secret_where_it_has_no_munge),
         cmocka_unit_test(only_root_says_where_the_daemon_is),

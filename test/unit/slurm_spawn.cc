@@ -71,6 +71,8 @@ void children_come_into_their_parents_container(void **) {
     assert_true(apps_of(*command)[0].prefix == context.prefix);
     assert_string_equal(apps_of(*command)[0].program.c_str(), "/only/inside");
     assert_true(has(command->argv, "--container=/bundles/one"));
+    assert_true(has(command->environment, "PMIXHOST_TASK_CONTAINER=1"));
+    assert_false(has(without->environment, "PMIXHOST_TASK_CONTAINER=1"));
     // What its own children are given.
     assert_true(has(command->environment, context.environment[0]));
     assert_false(has(command->environment, "SLURM_CONTAINER=/old"));

@@ -34,7 +34,7 @@ result $status 3 "no libpmix, libevent, libslurm, libhwloc, libfmt"
 
 # Only symbols that libslurmfull and libc surely have; the weak ones may be missing.
 unknown=$(nm -D --undefined-only "$plugin" | sed -n 's/^ *U \(.*slurm.*\|stepd.*\|proctrack.*\)/\1/p' |
-	grep -vxE 'slurm_(env_array_overwrite|unsetenvp|error|kill_job_step|load_job|free_job_info_msg)')
+	grep -vxE 'slurm_(env_array_overwrite|unsetenvp|error|info|kill_job_step|load_job|free_job_info_msg)')
 [ -z "$unknown" ]
 status=$?
 result $status 4 "Slurm's own symbols are the few known ones"

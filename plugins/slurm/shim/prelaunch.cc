@@ -240,11 +240,25 @@ static Result<std::string> await_debugger(const LaunchContext &context, const Cl
     return released->file;
 }
 
+// What an older Slurm cannot do for PMIx in an OCI container; programs without it run.
+static Result<void> check_container(const LaunchContext &context) {
+    if (containers_have_tasks_environment || option_of_srun("container").empty())
+        return {};
+    // It would stand in the container's environment, in a file that the user's group can read.
+    if (!context.secret.empty())
+        return error(ErrorKind::unsupported, "without munge, --container needs Slurm 23.02; or use --mpi=none");
+    slurm_info("pmixhost: there is no PMIx in a --container before Slurm 23.02, which gives its tasks none of their "
+               "variables; next: --mpi=none, or enter the container by a command line (pmixhost(7), Containers)");
+    return {};
+}
+
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment) {
     UniqueFd debugger(context.debugger);
     if (auto one = check_one_debugger(context.mpir, bool(debugger), *environment); !one)
         return one.failure();
+    if (auto possible = check_container(context); !possible)
+        return possible.failure();
     auto map = describe_step(info, context);
     if (!map)
         return map.failure();

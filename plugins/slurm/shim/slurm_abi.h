@@ -11,6 +11,7 @@
 //   what slurmstepd sends to readers of output   src/common/io_hdr.c
 //   environment arrays        src/common/env.h
 //   forward_data              src/common/slurm_protocol_api.h
+//   a container's environment src/slurmd/slurmstepd/container.c
 //   srun's options            src/srun/libsrun/opt.h, src/common/slurm_opt.h
 //   MPIR_being_debugged       src/srun/libsrun/debugger.h, from 23.11 src/srun/debugger.h
 //   proctrack_g_add           src/interfaces/proctrack.h, before 23.02 src/slurmd/common/
@@ -168,6 +169,10 @@ inline int kill_job_step(std::uint32_t job_id, std::uint32_t step_id, std::uint1
 #endif
 }
 
+// Do the tasks of an OCI container (srun --container) have the environment that the task hook sets? Before 23.02
+// slurmstepd writes the container's environment before it calls any hook, and takes one task on a host.
+inline constexpr bool containers_have_tasks_environment = SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0);
+
 // All steps of one job.
 inline int get_job_steps(std::uint32_t job_id, job_step_info_response_msg_t **answer) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
@@ -195,6 +200,7 @@ void slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #else
 int slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #endif
+void slurm_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // These are in slurmstepd's process. They are weak, because the shim is loaded into srun and the daemons as well.
 int stepd_connect(const char *directory, const char *nodename, slurm_step_id_t *step_id,

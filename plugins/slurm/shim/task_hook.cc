@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 namespace pmixhost::slurm {
 
@@ -40,6 +41,7 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
         return error(ErrorKind::unreachable, "{}", prepared.failure);
     // A process of PMIx_Spawn keeps the connection until its program runs.
     bool spawned = !find_variable(*environment, parent_variable).empty();
+    bool in_container = has_variable(*environment, task_container_variable);
     UniqueFd door;
     auto variables =
         kit::ask_at_door(prepared.door, prepared.uid, rank, door_timeout(*environment), spawned ? &door : nullptr);
@@ -63,6 +65,11 @@ Result<void> prepare_task(const Prepared &prepared, Rank rank, char ***environme
     remove_own_variables(*environment);
     if (!spawned)
         return {};
+    if (in_container) {
+        // As with pmixhost-task, a daemon that is gone is not this one's to tell.
+        [[maybe_unused]] ssize_t written = ::send(door.get(), "+", 1, MSG_NOSIGNAL);
+        return {};
+    }
     int flags = fcntl(door.get(), F_GETFL);
     if (fcntl(door.get(), F_SETFD, 0) != 0 || fcntl(door.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
         return system_error("task door", errno);

@@ -70,8 +70,8 @@ bool belongs_to_the_job(std::string_view variable) {
     if (name.starts_with("PMIXHOST_"))
         return !name.starts_with("PMIXHOST_STEP_") && !name.starts_with(task_spec_prefix) &&
                name != "PMIXHOST_REPORT" && name != parent_variable && name != step_secret_variable &&
-               name != task_fd_variable && name != process_sets_variable && name != spawn_fd_variable &&
-               name != spawn_stderr_variable;
+               name != task_fd_variable && name != task_container_variable && name != process_sets_variable &&
+               name != spawn_fd_variable && name != spawn_stderr_variable;
     return true;
 }
 
@@ -127,6 +127,8 @@ Result<JobCommand> spawn_command(const SpawnPlan &plan, const SpawnContext &cont
         command.environment.push_back(
             fmt::format("{}={}", process_sets_variable, format_process_sets(plan.process_sets)));
     command.environment.push_back(fmt::format("{}={}", parent_variable, plan.parent().text()));
+    if (!context.container.empty())
+        command.environment.push_back(fmt::format("{}=1", task_container_variable));
     return command;
 }
 

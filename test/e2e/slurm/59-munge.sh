@@ -8,6 +8,15 @@ own_cluster munge --conf AuthInfo=socket=$socket --conf SlurmdDebug=debug2 || { 
 unset CLIENT_DIR
 by_secret
 
+version=$(as_user root srun --version)
+if [[ $(printf '%s\n' "${version#* }" 23.02 | sort -V | head -n 1) != 23.02 ]]; then
+    run_srun --container="$test_dir" -n1 true
+    ok "a container in whose file the secret would stand: the step is refused" failed
+    like "and told why" "$output" 'without munge, --container needs Slurm 23.02'
+else
+    skip "a container in whose file the secret would stand: the step is refused" "Slurm ${version#* } writes none down"
+    skip "and told why" "the same"
+fi
 on_host n1 ln -s $socket /run/munge/munge.socket.2
 until_true 30 none_clears_up
 run_srun -N2 --ntasks-per-node=2 "$clients/modex"
