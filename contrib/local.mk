@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	contrib/check \
 	contrib/cluster/cluster \
 	contrib/cluster/hello.c \
+	contrib/cluster/only_cgroup2.c \
 	contrib/cluster/setup.sh \
 	contrib/lanes.sh contrib/other-release.sh \
 	contrib/package \
@@ -13,7 +14,7 @@ EXTRA_DIST += \
 	contrib/release \
 	contrib/spack/package.py \
 	contrib/editors/vscode/package.json contrib/editors/vscode/adapter.sh \
-	test/e2e/lib.sh test/e2e/hanging_job.sh test/e2e/dap_client.py \
+	test/e2e/lib.sh test/e2e/cgroup_steps.sh test/e2e/hanging_job.sh test/e2e/dap_client.py \
 	test/e2e/run-slurm \
 	test/e2e/tap-merge \
 	test/package/deb.sh \
