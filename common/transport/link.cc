@@ -26,7 +26,11 @@ static Error no_tag(const FrameTags &tags, std::string_view part) {
 static void tune(int fd, Duration dead_after) {
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    keep_alive(fd, std::chrono::duration_cast<std::chrono::milliseconds>(dead_after));
+    auto dead_after_ms = std::chrono::duration_cast<std::chrono::milliseconds>(dead_after);
+    keep_alive(fd, dead_after_ms);
+    // The other end always reads: data that stays unacknowledged means that it is gone as well.
+    auto unacknowledged = static_cast<unsigned>(dead_after_ms.count());
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged, sizeof unacknowledged);
 }
 
 Link::Link(EventLoop &loop, UniqueFd fd, Duration dead_after, Callbacks callbacks)

@@ -16,7 +16,7 @@ constexpr int strangers_at_once = 16;
 constexpr Duration no_descriptor_again = 100ms;
 constexpr Duration peek_again = 50ms; // the kernel says "readable" too early
 constexpr Duration gates_munge_patience = 8s;
-// A tool whose host has gone keeps its place at a job no longer.
+// A tool whose host has gone keeps its place at a job no longer; one that does not read, but is there, keeps it.
 constexpr auto host_is_dead_after = 60s;
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -135,6 +136,9 @@ void a_tool_is_whose_munge_says_and_its_message_is_left(void **) {
     socklen_t length = sizeof kept_alive;
     assert_int_equal(::getsockopt(f.tools[0].connection.get(), SOL_SOCKET, SO_KEEPALIVE, &kept_alive, &length), 0);
     assert_int_equal(kept_alive, 1);
+    int ends_after = -1; // who is there and does not read keeps it
+    assert_int_equal(::getsockopt(f.tools[0].connection.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &ends_after, &length), 0);
+    assert_int_equal(ends_after, 0);
     std::string there(max_hello, '\0');
     ssize_t size = ::recv(f.tools[0].connection.get(), there.data(), there.size(), MSG_DONTWAIT);
     assert_true(there.substr(0, static_cast<std::size_t>(size)) == message);
