@@ -7,6 +7,13 @@
 
 namespace pmixhost {
 
+// The library sends it with a NUL behind it, which munge's text has not; so with or without that it is the same one.
+static Bytes credential_in(Hello hello) {
+    if (!hello.credential.empty() && hello.credential.back() == '\0')
+        hello.credential.pop_back();
+    return std::move(hello.credential);
+}
+
 Result<Identity> identify_remote(std::string_view message, const std::string &address, Use use) {
     auto hello = parse_hello(message);
     if (!hello)
@@ -18,10 +25,7 @@ Result<Identity> identify_remote(std::string_view message, const std::string &ad
                      "it uses the security module '{}'; from another host munge has to say whose a tool is. Is there a "
                      "munged on its host, and PMIX_MCA_psec or PMIX_SECURITY_MODE not set?",
                      printable(hello->psec));
-    Bytes credential = std::move(hello->credential);
-    if (!credential.empty() && credential.back() == '\0') // as the library sends it
-        credential.pop_back();
-    auto made = check_plain_credential(credential, use);
+    auto made = check_plain_credential(credential_in(*hello), use);
     if (!made)
         return made.failure();
     if (made->who.uid != *hello->uid || made->who.gid != *hello->gid)
@@ -39,7 +43,7 @@ Result<Identity> identify_remote(std::string_view message, const std::string &ad
 
 Bytes credential_of(std::string_view message) {
     auto hello = parse_hello(message);
-    return hello ? std::move(hello->credential) : Bytes();
+    return hello ? credential_in(std::move(*hello)) : Bytes();
 }
 
 } // namespace pmixhost

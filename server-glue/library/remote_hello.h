@@ -15,7 +15,7 @@ namespace pmixhost {
 // not in the loop's thread. A refusal (denied, invalid) says what is wrong; fails as check_plain_credential() as well.
 Result<Identity> identify_remote(std::string_view message, const std::string &address, Use use);
 
-// The credential in it, for who remembers which have come; empty where there is none.
+// The credential in it as munge has written it, for who remembers which have come; empty where there is none.
 Bytes credential_of(std::string_view message);
 
 } // namespace pmixhost
