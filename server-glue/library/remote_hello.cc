@@ -3,8 +3,6 @@
 
 #include "common/text/printable.h"
 
-#include <arpa/inet.h>
-
 namespace pmixhost {
 
 // The library sends it with a NUL behind it, which munge's text has not; so with or without that it is the same one.
@@ -31,14 +29,19 @@ Result<Identity> identify_remote(std::string_view message, const std::string &ad
     if (made->who.uid != *hello->uid || made->who.gid != *hello->gid)
         return error(ErrorKind::denied, "it claims uid {} and gid {}, and munge says uid {} and gid {}", *hello->uid,
                      *hello->gid, made->who.uid, made->who.gid);
-    in_addr four;
-    bool comparable = !made->host.empty() && ::inet_pton(AF_INET, address.c_str(), &four) == 1;
-    if (comparable && made->host != address)
-        return error(ErrorKind::denied,
-                     "its credential was made on {}, says munge, and it comes from {}: somebody else's, or a host with "
-                     "several addresses, whose munged is to be told (--origin) by which it comes here",
-                     made->host, address);
+    if (auto there = made_where_it_comes_from(*made, address); !there)
+        return there.failure();
     return made->who;
+}
+
+// munge has addresses of IPv4 alone, so none of IPv6 is the one.
+Result<void> made_where_it_comes_from(const PlainCredential &credential, const std::string &address) {
+    if (credential.host.empty() || credential.host == address)
+        return {};
+    return error(ErrorKind::denied,
+                 "its credential was made on {}, says munge, and it comes from {}: somebody else's, or a host with "
+                 "several addresses, whose munged is to be told (--origin) by which it comes here, one of IPv4",
+                 credential.host, address);
 }
 
 Bytes credential_of(std::string_view message) {

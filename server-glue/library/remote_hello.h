@@ -15,6 +15,9 @@ namespace pmixhost {
 // not in the loop's thread. A refusal (denied, invalid) says what is wrong; fails as check_plain_credential() as well.
 Result<Identity> identify_remote(std::string_view message, const std::string &address, Use use);
 
+// Of that one's parts: is it of the host from which it comes? Nothing is said where its munged names no address.
+Result<void> made_where_it_comes_from(const PlainCredential &credential, const std::string &address);
+
 // The credential in it as munge has written it, for who remembers which have come; empty where there is none.
 Bytes credential_of(std::string_view message);
 

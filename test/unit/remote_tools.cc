@@ -239,6 +239,15 @@ void a_credential_has_one_form(void **) {
     }
 }
 
+void a_credential_comes_from_where_it_was_made(void **) {
+    PlainCredential made{{1000, 100}, "10.1.2.3"};
+    assert_true(made_where_it_comes_from(made, "10.1.2.3").ok());
+    for (const char *other : {"10.1.2.4", "127.0.0.1", "2001:db8::1", "::1"})
+        assert_false(made_where_it_comes_from(made, other).ok());
+    made.host.clear(); // the name of its host leads to that alone
+    assert_true(made_where_it_comes_from(made, "10.1.2.4").ok());
+}
+
 // --- at the desk
 
 void the_job_hears_what_munge_says(void **) {
@@ -316,6 +325,7 @@ int main() {
         cmocka_unit_test(of_those_who_say_nothing_the_oldest_goes),
         cmocka_unit_test(munge_alone_says_whose_a_tool_is),
         cmocka_unit_test(a_credential_has_one_form),
+        cmocka_unit_test(a_credential_comes_from_where_it_was_made),
         cmocka_unit_test(the_job_hears_what_munge_says),
         cmocka_unit_test(the_gate_is_not_believed),
         cmocka_unit_test(a_credential_comes_once),
