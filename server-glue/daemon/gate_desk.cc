@@ -44,6 +44,9 @@ GateDesk::GateDesk(Start start, SocketOwners owners)
                [this](const std::string &why) { say(start_.channel.get(), "refused " + one_line(why)); },
                [](const std::string &message, const std::string &address) {
                    return identify_remote(message, address, Use::again);
+               },
+               [this](int connection, const std::string &address, uid_t user) {
+                   return kernel_agrees(owners_, connection, address, user);
                }}),
       calls_(start_.loop, 4) {
     watch_ = start_.loop.watch(start_.channel.get(), EventLoop::readable, [this](unsigned) { on_gate(); });

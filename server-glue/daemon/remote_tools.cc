@@ -46,6 +46,8 @@ void RemoteTools::on_answer(Id id, const Result<Identity> &who) {
         return port_.refuse(fmt::format("a tool of {}: {}", one.address, who.failure().text));
     if (who->uid != ::geteuid())
         return port_.refuse(fmt::format("a tool of {} is uid {}'s, says munge", one.address, who->uid));
+    if (auto agreed = port_.agrees(one.connection.get(), one.address, who->uid); !agreed)
+        return port_.refuse(fmt::format("a tool of {}: {}", one.address, agreed.failure().text));
     if (!seen_.insert(credential_of(one.message)))
         return port_.refuse(fmt::format("the credential of a tool of {} has been here before", one.address));
     // The same bytes that were looked at, as the socket has no other reader.

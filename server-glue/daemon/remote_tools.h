@@ -30,8 +30,9 @@ class RemoteTools {
     struct Port {
         std::function<void(Tool)> on_tool;
         std::function<void(const std::string &why)> refuse; // it is closed
-        // As of the gate's (gate/remote_door.h).
+        // These two as the gate's (gate/remote_door.h).
         std::function<Result<Identity>(const std::string &message, const std::string &address)> identify;
+        std::function<Result<void>(int connection, const std::string &address, uid_t user)> agrees;
     };
     static constexpr std::size_t most = 64;               // whose user is asked for at a time
     static constexpr std::size_t most_remembered = 16384; // credentials: more tools than a user has while one is good

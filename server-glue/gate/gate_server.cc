@@ -273,6 +273,9 @@ void GateServer::open_remote_door() {
             },
             [](const std::string &message, const std::string &address) {
                 return identify_remote(message, address, Use::first);
+            },
+            [this](int connection, const std::string &address, uid_t user) {
+                return kernel_agrees(owners_, connection, address, user);
             }});
 }
 

@@ -1,7 +1,7 @@
 // The gate: the standing service of a host where users have tools, to which tools come that ask for the system's
 // server (PMIX_CONNECT_TO_SYSTEM). It listens on loopback, where the kernel says whose each connection is, asks the
 // site's rules, and hands the connection to a desk of that user (desk_channel.h), which finds the user's job. It
-// reads no byte of what tools say, contains no libpmix, and runs as a user that owns nothing else.
+// reads no byte of what these say, contains no libpmix, and runs as a user that owns nothing else.
 //
 // Tools of other hosts come by a door of their own (remote_door.h), where munge says whose each is.
 //

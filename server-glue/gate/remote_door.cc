@@ -102,6 +102,9 @@ void RemoteDoor::on_answer(Id id, const Result<Identity> &who) {
         return refuse(id, who.failure().text);
     if (who->uid == 0)
         return refuse(id, "root's tools have no desk; next: run the tool as the job's user");
+    const Unknown &one = unknown_.at(id);
+    if (auto agreed = port_.agrees(one.connection.get(), one.from.numeric(), who->uid); !agreed)
+        return refuse(id, agreed.failure().text);
     auto known = unknown_.extract(id);
     limits_.remove(id);
     port_.on_tool({std::move(known.mapped().connection), who->uid, known.mapped().from.numeric()});

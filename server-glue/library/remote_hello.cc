@@ -1,7 +1,10 @@
 // See remote_hello.h.
 #include "server-glue/library/remote_hello.h"
 
+#include "common/policy/accounts.h"
 #include "common/text/printable.h"
+
+#include <algorithm>
 
 namespace pmixhost {
 
@@ -42,6 +45,25 @@ Result<void> made_where_it_comes_from(const PlainCredential &credential, const s
                  "its credential was made on {}, says munge, and it comes from {}: somebody else's, or a host with "
                  "several addresses, whose munged is to be told (--origin) by which it comes here, one of IPv4",
                  credential.host, address);
+}
+
+// Where this host's addresses cannot be had, any may be one of them.
+static bool may_be_of_this_host(const std::string &address) {
+    auto from = policy::parse_address(address);
+    auto own = policy::addresses_of_host();
+    return !from || from->is_loopback() || own.empty() || std::find(own.begin(), own.end(), *from) != own.end();
+}
+
+Result<void> kernel_agrees(SocketOwners &owners, int connection, const std::string &address, uid_t user) {
+    auto owner = owners.peer_of(connection);
+    if (owner && owner->uid != user)
+        return error(ErrorKind::denied, "it is of uid {}, says the kernel, and its credential of uid {}", owner->uid,
+                     user);
+    // The kernel knows no more whose it is when its maker has said all, and has shut down that end.
+    if (!owner && may_be_of_this_host(address))
+        return error(ErrorKind::denied, "it is of this host, and the kernel does not say whose: {}",
+                     owner.failure().text);
+    return {};
 }
 
 Bytes credential_of(std::string_view message) {

@@ -6,6 +6,7 @@
 // the first one, and the desk of the user (daemon/remote_tools.h), which does not believe the gate.
 #pragma once
 
+#include "common/peer/socket_owner.h"
 #include "common/transport/credential.h"
 #include "server-glue/library/hello.h"
 
@@ -17,6 +18,11 @@ Result<Identity> identify_remote(std::string_view message, const std::string &ad
 
 // Of that one's parts: is it of the host from which it comes? Nothing is said where its munged names no address.
 Result<void> made_where_it_comes_from(const PlainCredential &credential, const std::string &address);
+
+// Who has somebody's credential that was not used yet passes for that one, if he is on the host where it was made. On
+// this host the kernel knows better: there its word must be munge's. Fails (denied) with what is wrong. Any thread;
+// does not wait.
+Result<void> kernel_agrees(SocketOwners &owners, int connection, const std::string &address, uid_t user);
 
 // The credential in it as munge has written it, for who remembers which have come; empty where there is none.
 Bytes credential_of(std::string_view message);

@@ -1,6 +1,7 @@
 // Tools of other hosts: at the gate's door, of whom nothing is known, and at the desk, which does not believe the gate.
 // munged is played by a function, but where it is not reached anyway.
 #include "server-glue/daemon/remote_tools.h"
+#include "common/policy/accounts.h"
 #include "server-glue/gate/remote_door.h"
 #include "server-glue/library/remote_hello.h"
 
@@ -67,6 +68,7 @@ struct Fixture {
     std::vector<RemoteTools::Tool> at_desk;   // likewise the desk
     std::vector<std::string> why_not_at_desk; // it has refused one
     uid_t munge_says = 4711;
+    bool agrees = true; // what else is known
 
     Fixture() {
         auto made = EventLoop::create([](const std::string &what) { fail_msg("%s", what.c_str()); });
@@ -81,19 +83,30 @@ struct Fixture {
             return Identity{says, 100};
         };
     }
+    std::function<Result<void>(int, const std::string &, uid_t)> others() {
+        return [this](int connection, const std::string &address, uid_t user) -> Result<void> {
+            assert_true(connection >= 0);
+            assert_string_equal(address.c_str(), "127.0.0.1");
+            assert_int_equal(user, munge_says);
+            if (agrees)
+                return {};
+            return error(ErrorKind::denied, "the kernel knows better");
+        };
+    }
     std::unique_ptr<RemoteDoor> door(RemoteDoor::Limits limits = {}) {
         std::vector<UniqueFd> listeners;
         listeners.push_back(std::move(network.listener));
         return std::make_unique<RemoteDoor>(
             *loop, log, std::move(listeners),
             RemoteDoor::Port{[this](const std::string &) { return may_come; },
-                             [this](RemoteDoor::Tool tool) { tools.push_back(std::move(tool)); }, munge()},
+                             [this](RemoteDoor::Tool tool) { tools.push_back(std::move(tool)); }, munge(), others()},
             limits);
     }
     std::unique_ptr<RemoteTools> desk() {
         return std::make_unique<RemoteTools>(
-            *loop, RemoteTools::Port{[this](RemoteTools::Tool tool) { at_desk.push_back(std::move(tool)); },
-                                     [this](const std::string &why) { why_not_at_desk.push_back(why); }, munge()});
+            *loop,
+            RemoteTools::Port{[this](RemoteTools::Tool tool) { at_desk.push_back(std::move(tool)); },
+                              [this](const std::string &why) { why_not_at_desk.push_back(why); }, munge(), others()});
     }
     // As the gate has it, with a message that is there.
     std::pair<UniqueFd, UniqueFd> come(const std::string &says) {
@@ -165,6 +178,17 @@ void whom_munge_does_not_know_is_closed(void **) {
         assert_int_equal(f.asked, 1);
         assert_int_equal(door->strangers(), 0);
     }
+}
+
+void whom_something_speaks_against_is_closed(void **) {
+    Fixture f;
+    f.agrees = false;
+    auto door = f.door();
+    UniqueFd tool = f.network.connect(tool_of(4711).message());
+    run_until(*f.loop, [&] { return has_ended(tool); });
+    assert_true(f.tools.empty());
+    assert_int_equal(f.asked, 1);
+    assert_int_equal(door->strangers(), 0);
 }
 
 void noise_and_silence_are_closed_and_hold_up_nobody(void **) {
@@ -248,6 +272,28 @@ void a_credential_comes_from_where_it_was_made(void **) {
     assert_true(made_where_it_comes_from(made, "10.1.2.4").ok());
 }
 
+// Who has somebody's credential, and is on this host.
+void of_this_host_the_kernel_has_to_agree(void **) {
+    Fixture f;
+    auto owners = SocketOwners::open();
+    assert_true(owners.ok());
+    auto [tool, accepted] = f.come("anything");
+    int fd = accepted.get();
+    auto agrees = [&](const char *address, uid_t user) { return kernel_agrees(*owners, fd, address, user); };
+    assert_true(agrees("127.0.0.1", ::geteuid()).ok());
+    assert_false(agrees("127.0.0.1", ::geteuid() + 1).ok());
+    assert_false(agrees("192.0.2.1", ::geteuid() + 1).ok()); // whatever the address says
+    // He has said all, and the kernel knows him no more.
+    assert_int_equal(::shutdown(tool.get(), SHUT_WR), 0);
+    run_until(*f.loop, [&] { return !owners->peer_of(fd).ok(); });
+    assert_false(agrees("127.0.0.1", ::geteuid()).ok());
+    assert_false(agrees("127.3.4.5", ::geteuid()).ok());
+    for (const auto &own : policy::addresses_of_host())
+        assert_false(agrees(own.text().c_str(), ::geteuid()).ok());
+    // As one of another host, which munge alone knows.
+    assert_true(policy::addresses_of_host().empty() || agrees("192.0.2.1", ::geteuid()).ok());
+}
+
 // --- at the desk
 
 void the_job_hears_what_munge_says(void **) {
@@ -292,6 +338,12 @@ void the_gate_is_not_believed(void **) {
     desk = unknown.desk();
     desk->take(unknown.come(tool_of(::geteuid()).message()).second);
     unknown.refused_at_desk("munge refuses the credential");
+    Fixture stolen;
+    stolen.munge_says = ::geteuid();
+    stolen.agrees = false;
+    desk = stolen.desk();
+    desk->take(stolen.come(tool_of(::geteuid()).message()).second);
+    stolen.refused_at_desk("the kernel knows better");
 }
 
 void a_credential_comes_once(void **) {
@@ -321,11 +373,13 @@ int main() {
         cmocka_unit_test(a_tool_is_whose_munge_says_and_its_message_is_left),
         cmocka_unit_test(from_where_nobody_may_come_nothing_is_read),
         cmocka_unit_test(whom_munge_does_not_know_is_closed),
+        cmocka_unit_test(whom_something_speaks_against_is_closed),
         cmocka_unit_test(noise_and_silence_are_closed_and_hold_up_nobody),
         cmocka_unit_test(of_those_who_say_nothing_the_oldest_goes),
         cmocka_unit_test(munge_alone_says_whose_a_tool_is),
         cmocka_unit_test(a_credential_has_one_form),
         cmocka_unit_test(a_credential_comes_from_where_it_was_made),
+        cmocka_unit_test(of_this_host_the_kernel_has_to_agree),
         cmocka_unit_test(the_job_hears_what_munge_says),
         cmocka_unit_test(the_gate_is_not_believed),
         cmocka_unit_test(a_credential_comes_once),

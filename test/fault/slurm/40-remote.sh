@@ -30,7 +30,8 @@ says "with the same once more, nobody is" pmixuser1 "$h3" 0 "cred==$kept" "${own
 named "Replayed credential"
 says "nor in another form" pmixuser1 "$h3" 0 "cred== ${kept#*:}" "${own[@]}"
 named "not as munge writes one"
-says "nor a stranger who has it" pmixuser2 "$h3" 0 "cred==$kept" "${own[@]}"
+# What is not promised (security.md): munge does not say who shows it.
+says "one that was not used yet is its bearer's there" pmixuser2 "$h3" 1 "cred==$(credential "$h3")" "${own[@]}"
 says "with one of his own he is not another user" pmixuser2 "$h3" 0 "cred==$(at pmixuser2 "$h3" munge -n)" "${own[@]}"
 named "it claims uid 60001 and gid 60001, and munge says uid 60002"
 says "nor of another group" pmixuser1 "$h3" 0 "cred==$(credential "$h3")" uid=60001 gid=0
@@ -47,6 +48,12 @@ for flag in 0 5 8; do
         nspace="$nspace" rank=0 "${own[@]}"
 done
 says "nor with its name" pmixuser1 "$h3" 0 "cred==$(credential "$h3")" flag=4 nspace="$nspace" rank=0 "${own[@]}"
+
+# --- on the gate's own host, where the kernel knows whose a connection is
+kept=$(credential head)
+says "there a credential that was not used yet is nobody else's either" pmixuser2 head 0 "cred==$kept" "${own[@]}"
+ok "which the log says" until_true 5 logged "refused: from $head_address port [0-9]+: .*is of uid 60002, says the kernel"
+says "its owner has one" pmixuser1 head 1 "cred==$(credential head)" "${own[@]}"
 
 # --- whatever else he says
 at pmixuser2 "$h3" "$strangers/stranger" "$door" mode=silent times=400 wait=14 ready="$test_dir/silent" >"$test_dir/of-silent" &
