@@ -103,9 +103,14 @@ int with_command(const Words &words) {
         return complain(exit_failure, written.failure().text);
 
     std::string root = "PMIX_SYSTEM_TMPDIR=" + path, root_of_server = "PMIX_SERVER_TMPDIR=" + path;
+    std::string security = fmt::format("{}={}", security_variable, gives_no_credential);
     std::vector<char *> environment{root.data(), root_of_server.data()}, arguments;
+    bool is_anothers = found->desk && found->desk->is_anothers();
+    if (is_anothers)
+        environment.push_back(security.data());
     for (char **variable = environ; *variable; ++variable) {
-        if (!leads_tools_elsewhere({*variable, std::strcspn(*variable, "=")}))
+        std::string_view name(*variable, std::strcspn(*variable, "="));
+        if (!leads_tools_elsewhere(name) && !(is_anothers && name == security_variable))
             environment.push_back(*variable);
     }
     environment.push_back(nullptr);

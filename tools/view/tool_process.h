@@ -14,6 +14,9 @@ namespace pmixhost {
 // A variable of the environment by which a tool takes itself for a task, or another server for the one that is meant: a
 // task has them, and what it starts.
 bool leads_tools_elsewhere(std::string_view variable);
+// For a tool that comes to a job of another user: by libpmix' module "munge" it would give that user a credential with
+// which he could come to a gate (pmixhost-gate(8)) as who runs the tool. The kernel tells ours whose it is, anyway.
+inline constexpr auto security_variable = "PMIX_MCA_psec", gives_no_credential = "native";
 
 // Connects to the server, calls `ask` and gives what it returned. `ask` must not touch what this process has open.
 // Blocks for `patience` at most. Fails (timeout; system, with what libpmix said of the connection, with the text behind

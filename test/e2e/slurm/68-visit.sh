@@ -40,6 +40,10 @@ like "as policy explain says" \
     '^allowed: pmixuser2 .* from this host, as 10\.99\..*the gate.*code 0'
 like "with any tool" "$(visitor "$pmixhost" with "$job.0" -- "$clients/tool" who table "$nspace")" \
     "^tool $nspace\\.tool\\..*process 0 "
+# The job's user could come to a gate with it.
+said_by() { visitor env PMIX_MCA_psec=munge "$pmixhost" with "$job.0" -- env PMIX_DEBUG=9 "$@" "$clients/tool" who 2>&1; }
+unlike "which gives no credential of munge away" "$(said_by)" 'munge create_cred'
+like "as it would otherwise" "$(said_by PMIX_MCA_psec=munge)" 'munge create_cred'
 like "which publishes for its processes" \
     "$(visitor "$pmixhost" with "$job.0" -- "$clients/tool" publish test.key session find test.key unpublish test.key)" \
     "^publish: PMIX_SUCCESS.*found a tool's of $nspace\\.tool\\..*unpublish: PMIX_SUCCESS"
