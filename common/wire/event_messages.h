@@ -10,7 +10,7 @@ namespace pmixhost::wire {
 struct EventNotice {
     static constexpr std::uint8_t type = 56;
     static constexpr const char *name = "EventNotice";
-    static constexpr const char *text = "a process notifies an event; passed on along the tree";
+    static constexpr const char *text = "an event of a process, or of a daemon; passed on along the tree";
     std::uint32_t origin = 0;
     std::uint64_t sequence = 0;
     std::vector<std::uint32_t> hosts;
@@ -18,6 +18,7 @@ struct EventNotice {
     Bytes nspace;
     std::uint32_t rank = 0;
     std::uint8_t range = 0;
+    std::uint8_t of_host = 0;
     std::uint32_t info_count = 0;
     Bytes info;
     static constexpr void fields(auto &&field) {
@@ -28,6 +29,7 @@ struct EventNotice {
         field(&EventNotice::nspace, "nspace", "namespace of the process");
         field(&EventNotice::rank, "rank", "its rank");
         field(&EventNotice::range, "range", "pmix_data_range_t");
+        field(&EventNotice::of_host, "of_host", "1: a daemon tells it, whatever the source is; 0: a process notifies");
         field(&EventNotice::info_count, "info_count", "how many pmix_info_t");
         field(&EventNotice::info, "info", "these, as PMIx_Data_pack makes them");
     }
@@ -104,6 +106,7 @@ struct CrossJobEvent {
     std::uint32_t rank = 0;
     std::uint8_t range = 0;
     std::vector<ProcessName> custom;
+    std::uint8_t of_host = 0;
     std::uint32_t info_count = 0;
     Bytes info;
     static constexpr void fields(auto &&field) {
@@ -116,6 +119,7 @@ struct CrossJobEvent {
         field(&CrossJobEvent::rank, "rank", "its rank");
         field(&CrossJobEvent::range, "range", "pmix_data_range_t");
         field(&CrossJobEvent::custom, "custom", "for PMIX_RANGE_CUSTOM: for whom");
+        field(&CrossJobEvent::of_host, "of_host", "as in EventNotice");
         field(&CrossJobEvent::info_count, "info_count", "how many pmix_info_t");
         field(&CrossJobEvent::info, "info", "these, as PMIx_Data_pack makes them");
     }

@@ -149,6 +149,7 @@ void EventService::on_cross_job(wire::CrossJobEvent event) {
     notice.nspace = std::move(event.nspace);
     notice.rank = event.rank;
     notice.range = event.range;
+    notice.of_host = event.of_host;
     notice.info_count = event.info_count;
     notice.info = std::move(event.info);
     originate(notice);

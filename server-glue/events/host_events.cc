@@ -228,6 +228,7 @@ Result<wire::CrossJobEvent> cross_job_event(const HostEvent &event) {
     out.nspace = event.source.nspace;
     out.rank = event.source.rank;
     out.range = PMIX_RANGE_SESSION;
+    out.of_host = 1;
     out.info_count = static_cast<std::uint32_t>(event.info->size());
     out.info = std::move(*packed);
     return out;

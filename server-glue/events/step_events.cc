@@ -72,7 +72,8 @@ void StepEvents::notify(NotifyAsk ask) {
                           PMIx_Error_string(ask.status));
     if (ask.status == PMIX_GROUP_INVITED && ask.source.nspace == step.nspace)
         ends_.note_inviter(ask.source.rank);
-    hear(ask.status, ask.source, ask.info, ask.info_count);
+    if (!only_hosts_say(ask.status)) // it would be the process that says it
+        hear(ask.status, ask.source, ask.info, ask.info_count);
     // What a monitor finds counts only when the library of the source's own host has found it: other libraries and
     // processes tell the same.
     bool known = is_monitors(ask.status) && (!ask.of_library || step.map.host_of(ask.source.rank) != context_.self());
@@ -128,8 +129,10 @@ void StepEvents::event_lost(HostIndex to) {
 }
 
 void StepEvents::deliver(const wire::EventNotice &notice) {
-    hear(notice.status, {notice.nspace, notice.rank, notice.rank == PMIX_RANK_WILDCARD}, notice.info,
-         notice.info_count);
+    // A process may notify anything, in anybody's name: what only hosts say counts when one of them has said it.
+    if (notice.of_host != 0 || !only_hosts_say(notice.status))
+        hear(notice.status, {notice.nspace, notice.rank, notice.rank == PMIX_RANK_WILDCARD}, notice.info,
+             notice.info_count);
     to_library_.give(notice.info.size() + sizeof notice, [this, notice](LibraryEvents::Done done) {
         pmix_proc_t source = proc_of(notice.nspace, notice.rank);
         auto info = unpack_infos(notice.info, notice.info_count);

@@ -43,8 +43,9 @@ class StepService {
     virtual void on_normal_exits(const wire::NormalExits &) {}
     // PMIx_Job_control has sent a signal to a process of this host.
     virtual void on_signalled(Rank, int /* signal */) {}
-    // An event that processes notify: one of this host, or brought by another daemon. wants_event() is asked first,
-    // because the event's information must be unpacked for on_event().
+    // An event that processes notify: one of this host, or brought by another daemon; or that another daemon, or this
+    // one, tells. What only hosts say (only_hosts_say()) comes only of these. wants_event() is asked first, because the
+    // event's information must be unpacked for on_event().
     virtual bool wants_event(pmix_status_t, const Bytes & /* source namespace */) const { return false; }
     virtual void on_event(pmix_status_t, const Process & /* source */, const InfoList &) {}
     virtual void on_session_gone() {}

@@ -17,7 +17,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "common/wire/event_messages.h"
 #include "common/wire/session_messages.h"
+#include "server-glue/events/host_events.h"
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
 #include "test/unit/run_until.h"
@@ -38,6 +40,7 @@ struct FakeLibrary {
     bool deregistered = false;
     std::set<std::pair<Rank, std::string>> stored; // whose, and the key
     bool stores = true;
+    std::vector<std::vector<pmix_info_t>> packed; // what is in a buffer is the number of one of these
 };
 FakeLibrary *library = nullptr;
 
@@ -136,6 +139,36 @@ REPLACES pmix_status_t PMIx_Value_load(pmix_value_t *value, const void *data, pm
     }
     value->type = PMIX_STRING;
     value->data.string = strdup(static_cast<const char *>(data));
+    return PMIX_SUCCESS;
+}
+// Nor does it pack values before.
+REPLACES pmix_status_t PMIx_Data_pack(const pmix_proc_t *, pmix_data_buffer_t *buffer, void *values, std::int32_t count,
+                                      pmix_data_type_t) {
+    std::lock_guard lock(library->mutex);
+    auto number = static_cast<std::uint32_t>(library->packed.size());
+    auto &kept = library->packed.emplace_back(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        PMIX_INFO_XFER(&kept[i], &static_cast<pmix_info_t *>(values)[i]);
+    buffer->bytes_used = std::max(sizeof number, kept.size()); // no value is less than a byte
+    buffer->base_ptr = static_cast<char *>(calloc(1, buffer->bytes_used));
+    std::memcpy(buffer->base_ptr, &number, sizeof number);
+    return PMIX_SUCCESS;
+}
+REPLACES pmix_status_t PMIx_Data_embed(pmix_data_buffer_t *buffer, const pmix_byte_object_t *bytes) {
+    buffer->bytes_used = bytes->size;
+    buffer->base_ptr = static_cast<char *>(malloc(bytes->size));
+    std::memcpy(buffer->base_ptr, bytes->bytes, bytes->size);
+    return PMIX_SUCCESS;
+}
+REPLACES pmix_status_t PMIx_Data_unpack(const pmix_proc_t *, pmix_data_buffer_t *buffer, void *values,
+                                        std::int32_t *count, pmix_data_type_t) {
+    std::lock_guard lock(library->mutex);
+    std::uint32_t number = 0;
+    std::memcpy(&number, buffer->base_ptr, sizeof number);
+    auto &kept = library->packed.at(number);
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        PMIX_INFO_XFER(&static_cast<pmix_info_t *>(values)[i], &kept[i]);
+    *count = static_cast<std::int32_t>(kept.size());
     return PMIX_SUCCESS;
 }
 REPLACES pmix_status_t PMIx_server_generate_cpuset_string(const pmix_cpuset_t *, char **out) {
@@ -456,6 +489,69 @@ void an_end_says_so_where_it_is_that_of_the_job(void **) {
     assert_true(world.said(PMIX_EVENT_PROC_TERMINATED, PMIX_EVENT_TERMINATE_JOB));
 }
 
+// A process that says that all abort, which only hosts say: of this host, and of another one.
+struct Liar {
+    World &world;
+    InfoList info;
+    explicit Liar(World &of) : world(of) {
+        pmix_proc_t all;
+        PMIX_LOAD_PROCID(&all, "job", PMIX_RANK_WILDCARD);
+        info.add_process(PMIX_EVENT_AFFECTED_PROC, all);
+    }
+    void here() {
+        pmix_proc_t self;
+        PMIX_LOAD_PROCID(&self, "job", 0);
+        assert_int_equal(world.fake.module->notify_event(PMIX_ERR_PROC_REQUESTED_ABORT, &self, PMIX_RANGE_NAMESPACE,
+                                                         info.data(), info.size(), nullptr, nullptr),
+                         PMIX_OPERATION_SUCCEEDED);
+    }
+    void there(bool of_host) {
+        wire::EventNotice notice;
+        notice.origin = 1;
+        notice.sequence = 1;
+        notice.status = PMIX_ERR_PROC_REQUESTED_ABORT;
+        notice.nspace = "job";
+        notice.rank = 2;
+        notice.range = PMIX_RANGE_NAMESPACE;
+        notice.of_host = of_host;
+        notice.info_count = static_cast<std::uint32_t>(info.size());
+        auto packed = pack_infos(info.data(), info.size());
+        assert_true(packed.ok());
+        notice.info = std::move(*packed);
+        world.other->send(0, wire::EventNotice::type, share(wire::encode(notice)));
+        world.run_until([&] { return world.told(PMIX_ERR_PROC_REQUESTED_ABORT, "job:2"); });
+    }
+    // Rank 1 aborts its whole job.
+    void abort_all() {
+        pmix_proc_t self;
+        PMIX_LOAD_PROCID(&self, "job", 1);
+        assert_int_equal(world.fake.module->abort(
+                             &self, nullptr, 3, "why", nullptr, 0, [](pmix_status_t, void *) {}, nullptr),
+                         PMIX_SUCCESS);
+        world.run_until([&] { return !world.backend.ended.empty(); });
+    }
+};
+
+void an_abort_of_all_is_told_whatever_processes_have_said(void **) {
+    World world(2);
+    world.start_tasks();
+    Liar liar(world);
+    liar.here();
+    liar.there(false);
+    liar.abort_all();
+    world.run_until([&] { return world.told(PMIX_ERR_PROC_REQUESTED_ABORT, "job:1"); });
+}
+
+void an_abort_of_all_that_a_host_has_told_is_not_told_again(void **) {
+    World world(2);
+    world.start_tasks();
+    Liar(world).there(true);
+    Liar(world).abort_all();
+    world.end_task(1, SIGKILL); // which is told behind it
+    world.run_until([&] { return world.told(PMIX_ERR_PROC_ABORTED, "job:1"); });
+    assert_false(world.told(PMIX_ERR_PROC_REQUESTED_ABORT, "job:1"));
+}
+
 // Also when nobody waits for anything: a service is asked for its next time before each wait.
 void a_fence_that_takes_too_long_fails(void **) {
     World world(2);
@@ -509,6 +605,8 @@ int main() {
         cmocka_unit_test(a_lost_host_fails_what_waits_for_it_and_is_told),
         cmocka_unit_test(a_killed_task_fails_the_fence_and_is_told),
         cmocka_unit_test(an_end_says_so_where_it_is_that_of_the_job),
+        cmocka_unit_test(an_abort_of_all_is_told_whatever_processes_have_said),
+        cmocka_unit_test(an_abort_of_all_that_a_host_has_told_is_not_told_again),
         cmocka_unit_test(a_fence_that_takes_too_long_fails),
         cmocka_unit_test(a_message_that_nobody_takes_is_dropped),
         cmocka_unit_test(a_stuck_library_ends_the_step),
