@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += server-glue/libglue.la
 server_glue_libglue_files = \
 	server-glue/allocation/allocation_ask.h server-glue/allocation/allocation_upcall.cc \
 	server-glue/allocation/allocation_service.h server-glue/allocation/allocation_service.cc \
+	server-glue/allocation/session_watch.h server-glue/allocation/session_watch.cc \
 	server-glue/allocation/step_allocations.h server-glue/allocation/step_allocations.cc \
 	server-glue/allocation/time_warning.h server-glue/allocation/time_warning.cc \
 	server-glue/collective/fence_ask.h server-glue/collective/fence_upcall.cc \

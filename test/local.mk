@@ -15,7 +15,7 @@ include test/fault.mk
 
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_watch \
-	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning \
+	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning test/unit/session_watch \
 	test/unit/spawn_plan \
 	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons
@@ -206,6 +206,9 @@ test_unit_session_publish_LDADD = $(GLUE_TEST_LDADD)
 test_unit_session_events_SOURCES = test/unit/session_events.cc
 test_unit_session_events_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_session_events_LDADD = $(GLUE_TEST_LDADD)
+test_unit_session_watch_SOURCES = test/unit/session_watch.cc
+test_unit_session_watch_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_session_watch_LDADD = $(GLUE_TEST_LDADD)
 test_unit_time_warning_SOURCES = test/unit/time_warning.cc
 test_unit_time_warning_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_time_warning_LDADD = $(GLUE_TEST_LDADD)

@@ -76,7 +76,7 @@ void AllocationService::answer(std::uint64_t id, Result<RmAllocated> outcome) {
         return pending.reply(status, nullptr);
     }
     if (pending.kind == RmAllocation::Kind::create)
-        port_.session_began(outcome->allocation, pending.request_id);
+        port_.session_began(outcome->allocation, pending.request_id, outcome->seconds);
     else if (pending.kind == RmAllocation::Kind::release && pending.all_of_it)
         port_.session_over(outcome->allocation);
     auto info = std::make_shared<InfoList>();

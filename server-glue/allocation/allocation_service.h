@@ -22,9 +22,10 @@ class AllocationPort {
     virtual void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
                           std::function<void(Result<RmAllocated>)> done) = 0;
     virtual void abandon_allocation(std::uint64_t id) = 0;
-    // An allocation that a process asked for has begun (`request_id`: what it called it, perhaps nothing), or one has
-    // been given back as a whole. Before the process has its answer.
-    virtual void session_began(const std::string &allocation, const std::string &request_id) = 0;
+    // An allocation that a process asked for has begun (`request_id`: what it called it, perhaps nothing), and is its
+    // for so many seconds (UINT32_MAX: without end), or one has been given back as a whole. Before the process has its
+    // answer.
+    virtual void session_began(const std::string &allocation, const std::string &request_id, std::uint32_t seconds) = 0;
     virtual void session_over(const std::string &allocation) = 0;
     // Notes a refusal in the log.
     virtual void refused(const Process &caller, pmix_status_t status, const std::string &why) = 0;

@@ -69,14 +69,45 @@ void StepAllocations::warn_of_time(std::uint32_t seconds_left) {
         tell(event);
 }
 
-void StepAllocations::session_began(const std::string &allocation, const std::string &request_id) {
+void StepAllocations::session_began(const std::string &allocation, const std::string &request_id,
+                                    std::uint32_t seconds) {
+    sessions_.begin(allocation, request_id, seconds);
     auto now = static_cast<std::uint64_t>(std::time(nullptr));
     tell(session_event(PMIX_EVENT_SESSION_START, allocation, request_id, now, context_.step.nspace));
 }
 
 void StepAllocations::session_over(const std::string &allocation) {
+    if (sessions_.ended(allocation))
+        session_ended(allocation, {});
+}
+
+void StepAllocations::session_ended(const std::string &allocation, const std::string &request_id) {
     auto now = static_cast<std::uint64_t>(std::time(nullptr));
-    tell(session_event(PMIX_EVENT_SESSION_END, allocation, {}, now, context_.step.nspace));
+    tell(session_event(PMIX_EVENT_SESSION_END, allocation, request_id, now, context_.step.nspace));
+}
+
+void StepAllocations::ask_whether_over(const std::string &allocation, std::function<void(Result<bool>)> done) {
+    constexpr auto kind = RmQuestion::Kind::allocation_status;
+    auto *questions = context_.backend.questions();
+    if (!questions || !questions->answers(kind))
+        return context_.loop.post(
+            [done = std::move(done)] { done(error(ErrorKind::unsupported, "this resource manager does not tell")); });
+    questions->ask({kind, allocation}, context_.now() + QueryService::patience,
+                   [done = std::move(done)](Result<RmAnswer> answer) {
+                       done(answer ? Result<bool>(answer->over) : Result<bool>(answer.failure()));
+                   });
+}
+
+// Another host of the step may have given it back.
+bool StepAllocations::wants_event(pmix_status_t code, const Bytes &nspace) const {
+    return code == PMIX_EVENT_SESSION_END && nspace == context_.step.nspace;
+}
+
+void StepAllocations::on_event(pmix_status_t, const Process &, const InfoList &info) {
+    for (const pmix_info_t &each : info.all()) {
+        if (PMIX_CHECK_KEY(&each, PMIX_ALLOC_ID) && each.value.type == PMIX_STRING && each.value.data.string)
+            sessions_.ended(each.value.data.string);
+    }
 }
 
 void StepAllocations::tell(const HostEvent &event) {

@@ -1,9 +1,11 @@
-// What this host's processes want of the RM's allocation (PMIx_Allocation_request), and what the RM has to tell of
-// it: that its time is nearly up, which the first host of the step tells to all.
+// What this host's processes want of the RM's allocations (PMIx_Allocation_request), and what the RM has to tell: that
+// the time of the own one is nearly up, which the first host of the step tells to all, and that one has ended that a
+// process of this host has been given.
 #pragma once
 
 #include "common/wire/event_messages.h"
 #include "server-glue/allocation/allocation_service.h"
+#include "server-glue/allocation/session_watch.h"
 #include "server-glue/allocation/time_warning.h"
 #include "server-glue/events/host_events.h"
 #include "server-glue/step/step_context.h"
@@ -11,7 +13,10 @@
 
 namespace pmixhost {
 
-class StepAllocations final : public StepService, private AllocationPort, private TimeWarningPort {
+class StepAllocations final : public StepService,
+                              private AllocationPort,
+                              private TimeWarningPort,
+                              private SessionWatchPort {
   public:
     // `tell_step` brings an event to every host of the step.
     StepAllocations(StepContext &context, std::function<void(wire::CrossJobEvent)> tell_step);
@@ -20,8 +25,13 @@ class StepAllocations final : public StepService, private AllocationPort, privat
 
     void take_asks(UpcallHandlers &handlers) override;
     void on_library() override;
-    TimePoint next_time() const override { return time_warning_.next_time(); }
-    void on_time(TimePoint now) override { time_warning_.on_time(now); }
+    TimePoint next_time() const override { return std::min(time_warning_.next_time(), sessions_.next_time()); }
+    void on_time(TimePoint now) override {
+        time_warning_.on_time(now);
+        sessions_.on_time(now);
+    }
+    bool wants_event(pmix_status_t code, const Bytes &nspace) const override;
+    void on_event(pmix_status_t code, const Process &source, const InfoList &info) override;
     void on_process_gone(Rank rank, std::optional<int>) override {
         allocations_.on_process_ended(context_.step.nspace, rank);
     }
@@ -32,12 +42,15 @@ class StepAllocations final : public StepService, private AllocationPort, privat
                   std::function<void(Result<RmAllocated>)> done) override;
     void abandon_allocation(std::uint64_t id) override;
     void refused(const Process &caller, pmix_status_t status, const std::string &why) override;
-    void session_began(const std::string &allocation, const std::string &request_id) override;
+    void session_began(const std::string &allocation, const std::string &request_id, std::uint32_t seconds) override;
     void session_over(const std::string &allocation) override;
     // TimeWarningPort
     void ask_time_left(std::function<void(Result<std::uint32_t>)> done) override;
     void warn_of_time(std::uint32_t seconds_left) override;
     TimePoint time_now() const override { return context_.now(); }
+    // SessionWatchPort
+    void ask_whether_over(const std::string &allocation, std::function<void(Result<bool>)> done) override;
+    void session_ended(const std::string &allocation, const std::string &request_id) override;
 
     void tell(const HostEvent &event);
 
@@ -45,6 +58,7 @@ class StepAllocations final : public StepService, private AllocationPort, privat
     std::function<void(wire::CrossJobEvent)> tell_step_;
     AllocationService allocations_;
     TimeWarning time_warning_;
+    SessionWatch sessions_{*this};
 };
 
 } // namespace pmixhost

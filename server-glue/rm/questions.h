@@ -27,6 +27,7 @@ struct RmAnswer {
     std::uint32_t seconds = 0, slots = 0;
     std::string text;
     std::vector<std::pair<std::string, std::string>> queues; // name and state
+    bool over = false;                                       // of allocation_status: it has ended, or is about to
 };
 
 class RmQuestions {

@@ -31,7 +31,7 @@ struct World final : AllocationPort {
         done[id] = std::move(then);
     }
     void abandon_allocation(std::uint64_t id) override { abandoned.push_back(id); }
-    void session_began(const std::string &allocation, const std::string &request_id) override {
+    void session_began(const std::string &allocation, const std::string &request_id, std::uint32_t) override {
         sessions += allocation + " " + request_id + " begins;";
     }
     void session_over(const std::string &allocation) override { sessions += allocation + " ends;"; }

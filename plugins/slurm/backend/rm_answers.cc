@@ -32,6 +32,7 @@ Result<RmAnswer> about_job(std::uint32_t job_id) {
     const slurm_job_info_t &job = jobs->job_array[0];
     RmAnswer answer;
     answer.text = job_state(job.job_state);
+    answer.over = (job.job_state & JOB_STATE_BASE) > JOB_SUSPENDED;
     std::time_t now = std::time(nullptr);
     if (job.time_limit == INFINITE)
         answer.seconds = UINT32_MAX;

@@ -39,6 +39,19 @@ is "all processes of the job hear that it begins, and of its end when it is give
     "$(grep '^session' <<<"$output" | sort)" \
     "$(printf 'session %s\n' "ends $id" "ends $id" "starts $id" "starts $id")"
 
+# One that somebody cancels: "await" keeps the process until the test has done so.
+cancel() { # FILE
+    until_true 60 eval '[[ -n $(jobs_named lost) ]]' && as_user root scancel -n lost
+    touch "$1"
+}
+cancel "$test_dir/cancelled" &
+run salloc -Q -N2 -w n1,n2 srun "$mpi" -N2 -n2 -w n1,n2 "$allocate" hear=2 new nodes=1 reqid=lost await="$test_dir/cancelled"
+wait $!
+id=$(id_in "$output")
+is "all processes of the job hear of the end of one that is cancelled" \
+    "$(grep '^session' <<<"$output" | sort)" \
+    "$(printf 'session %s\n' "ends $id" "ends $id" "starts $id" "starts $id")"
+
 in_job -N1 -- new queue=--uid=0 new queue=nowhere new list=n99 new nodes=99 timeout=1 new nodes=0 new queue=$'a\nb' \
     new id=1 new cpus=100000 timeout=1
 # Newer Slurm says at once that it will never have so much.
