@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <fmt/format.h>
+#include <regex>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -293,6 +295,56 @@ static void names_do_no_harm(void **) {
     assert_true(nlohmann::json::accept(report_json(report)));
 }
 
+// So many ranks, each in one of so many functions.
+static StackReport report_of(Rank ranks, unsigned functions) {
+    std::vector<ProcessStacks> processes(ranks);
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        processes[rank].rank = rank;
+        processes[rank].host = "n1";
+        processes[rank].threads = {stack_of({"main", fmt::format("function_number_{}", rank % functions), "wait"})};
+    }
+    processes[0].why = "it was in a hurry";
+    return StackReport::of("job", std::move(processes), false);
+}
+
+static std::size_t count_in(const std::string &text, std::string_view word) {
+    std::size_t count = 0;
+    for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1))
+        ++count;
+    return count;
+}
+
+static void a_page_stays_readable(void **) {
+    std::string few = report_html(report_of(40, 2)), many = report_html(report_of(40, 13));
+    assert_true(has(few, ">20 ranks: 0,2,4,6,8,10,12,14,...<"));
+    assert_true(has(few, "title=\"20 ranks: 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38\""));
+    assert_true(has(few, ">40 ranks: 0-39<") && has(report_html(report_of(2, 2)), ">rank 1<"));
+    assert_int_equal(count_in(few, "<details open"), 3);
+    assert_int_equal(count_in(many, "<details open"), 1);
+    assert_int_equal(count_in(many, "<details class=\"differs\""), 13);
+    // What is to be known of a process comes before all of them.
+    assert_int_equal(count_in(few, "it was in a hurry"), 2);
+    assert_true(few.find("it was in a hurry") < few.find("<details class=\"all\""));
+}
+
+// A letter of the picture's font is six tenths of its height wide.
+static void what_stands_in_a_picture_fits(void **) {
+    for (unsigned functions : {2u, 13u, 40u, 200u}) {
+        std::string picture = report_svg(report_of(200, functions));
+        std::regex call("width=\"([0-9.]+)\" height[^>]*><text[^>]*>([^<]*)<");
+        std::size_t calls = 0, labels = 0;
+        for (std::sregex_iterator one(picture.begin(), picture.end(), call), end; one != end; ++one) {
+            ++calls;
+            labels += (*one)[2].length() > 0;
+            if (static_cast<double>((*one)[2].length()) * 6.6 > std::stod((*one)[1]))
+                fail_msg("'%s' is wider than %s", (*one)[2].str().c_str(), (*one)[1].str().c_str());
+        }
+        assert_int_equal(calls, 1 + 2 * functions);
+        assert_true(functions > 13 || labels == calls);
+    }
+    assert_true(has(report_svg(report_of(4, 2)), ">function_number_1 (2 ranks: 1,3)<"));
+}
+
 static void text_shows_who_is_elsewhere(void **) {
     std::vector<ProcessStacks> processes(4);
     for (Rank rank = 0; rank < 4; ++rank) {
@@ -392,6 +444,8 @@ int main() {
         cmocka_unit_test(hosts_words_come_in_one_piece),
         cmocka_unit_test(hosts_words_that_make_no_sense_do_no_harm),
         cmocka_unit_test(names_do_no_harm),
+        cmocka_unit_test(a_page_stays_readable),
+        cmocka_unit_test(what_stands_in_a_picture_fits),
         cmocka_unit_test(text_shows_who_is_elsewhere),
         cmocka_unit_test(the_process_is_the_right_one),
         cmocka_unit_test(what_was_stopped_stays_so_and_nothing_else),

@@ -20,8 +20,11 @@ summary { cursor: pointer }
 .call { margin-left: 1.1em }
 code { font: 13px monospace }
 .differs > summary code { color: #a33; font-weight: bold }
+.ranks, code { overflow-wrap: anywhere }
 .ranks { color: #fff; background: #357; border-radius: .3em; padding: 0 .4em; font-size: 12px }
 .place { color: #777; font-size: 12px }
+details.all { margin-left: 0; border: 0; padding: 0 }
+h2 { font-size: 1.1em; margin: 1.5em 0 0 }
 table { border-collapse: collapse; margin-top: 1em }
 td, th { text-align: left; padding: .1em .8em .1em 0; border-bottom: 1px solid #ddd; vertical-align: top }
 @media (prefers-color-scheme: dark) {
@@ -36,11 +39,22 @@ void page_call(std::string &out, const StackTree::Node &node) {
                        markup_text(place_of(node)));
 }
 
+// Who is in it: so many ranges are shown, all are in what appears under the pointer.
+constexpr std::size_t ranges_of_call = 8;
+
+std::string who(const StackTree::Node &node, std::size_t most) {
+    std::size_t count = count_of(node.ranks);
+    return fmt::format("{} {}", count == 1 ? "rank" : fmt::format("{} ranks:", count), ranks_text(node.ranks, most));
+}
+
+// Of more branches than these each is one line, until it is unfolded.
+constexpr std::size_t most_unfolded = 12;
+
 // A chain of calls without a branch is one part that can be folded.
-void page_part(std::string &out, const StackTree &tree, std::size_t index) {
+void page_part(std::string &out, const StackTree &tree, std::size_t index, bool open) {
     const auto *node = &tree.node(index);
-    out += fmt::format("<details open{}><summary><span class=\"ranks\">{}</span> ",
-                       node->differs ? " class=\"differs\"" : "", ranks_text(node->ranks));
+    out += fmt::format("<details{}{}><summary><span class=\"ranks\" title=\"{}\">{}</span> ", open ? " open" : "",
+                       node->differs ? " class=\"differs\"" : "", who(*node, SIZE_MAX), who(*node, ranges_of_call));
     page_call(out, *node);
     out += "</summary>\n";
     while (node->below.size() == 1 && !tree.node(node->below[0]).differs) {
@@ -50,7 +64,7 @@ void page_part(std::string &out, const StackTree &tree, std::size_t index) {
         out += "</div>\n";
     }
     for (std::size_t below : node->below)
-        page_part(out, tree, below);
+        page_part(out, tree, below, node->below.size() <= most_unfolded);
     out += "</details>\n";
 }
 
@@ -58,11 +72,24 @@ std::string remark_on(const ProcessStacks &process) {
     return process.stopped ? process.why + (process.why.empty() ? "" : "; ") + "stopped by a signal" : process.why;
 }
 
+void page_processes(std::string &out, const std::vector<ProcessStacks> &processes,
+                    bool (*shown)(const ProcessStacks &)) {
+    out += "<table><tr><th>rank</th><th>host</th><th>process</th><th>executable</th><th></th></tr>\n";
+    for (const auto &process : processes) {
+        if (!shown(process))
+            continue;
+        out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", process.rank,
+                           markup_text(process.host), process.pid == 0 ? std::string() : std::to_string(process.pid),
+                           markup_text(process.executable), markup_text(remark_on(process)));
+    }
+    out += "</table>\n";
+}
+
 struct Picture {
     const StackTree &tree;
     std::string out;
     std::size_t depth = 0;
-    static constexpr double width = 1200, row = 18;
+    static constexpr double width = 1200, row = 18, letter = 6.8; // of a monospace font of 11
     static constexpr std::string_view colours[] = {"#f2b279", "#f0a06a", "#eec07e", "#e9956b", "#f3c98f", "#e8ab72"};
 
     void draw(std::size_t index, double left, double share, std::size_t level) {
@@ -72,12 +99,13 @@ struct Picture {
         for (char c : node.function)
             sum = sum * 31 + static_cast<unsigned char>(c);
         std::string name = name_of(node);
-        auto room = static_cast<std::size_t>(std::max(0.0, share / 7 - 1));
-        bool all = name.size() <= room;
-        std::string label = room < 3 ? std::string() : shown_text(name.substr(0, room), room);
-        out += fmt::format("<g><title>{} {} (ranks {}, {} stacks)</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" "
+        std::string text = node.differs ? fmt::format("{} ({})", name, who(node, ranges_of_call)) : name;
+        auto room = static_cast<std::size_t>(std::max(0.0, (share - 6) / letter));
+        bool all = text.size() <= room;
+        std::string label = all ? text : room < 5 ? std::string() : shown_text(text.substr(0, room - 2), room);
+        out += fmt::format("<g><title>{} {} ({}; {} stacks)</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" "
                            "height=\"{}\" fill=\"{}\" stroke=\"#fff\"/><text x=\"{:.2f}\" y=\"{}\">{}{}</text></g>\n",
-                           markup_text(name), markup_text(place_of(node)), ranks_text(node.ranks), node.threads, left,
+                           markup_text(name), markup_text(place_of(node)), who(node, SIZE_MAX), node.threads, left,
                            static_cast<double>(level) * row, share, row, node.differs ? "#e06c5a" : colours[sum % 6],
                            left + 3, static_cast<double>(level) * row + 13, markup_text(label),
                            all || label.empty() ? "" : "..");
@@ -96,7 +124,7 @@ std::string picture_of(const StackReport &report) {
     Picture picture{report.tree, {}};
     picture.draw_below(report.tree.node(StackTree::root), 0, Picture::width, 0);
     return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"monospace\" "
-                       "font-size=\"11\" width=\"100%\">\n{}</svg>\n",
+                       "font-size=\"11\" width=\"100%\" preserveAspectRatio=\"xMidYMin\">\n{}</svg>\n",
                        Picture::width, static_cast<double>(picture.depth) * Picture::row, picture.out);
 }
 
@@ -109,13 +137,15 @@ std::string report_html(const StackReport &report) {
     out += fmt::format("<p>{} of {} ranks, in {} different places</p>\n", report.read(), report.processes.size(),
                        report.tree.groups());
     for (std::size_t below : report.tree.node(StackTree::root).below)
-        page_part(out, report.tree, below);
-    out += "<table><tr><th>rank</th><th>host</th><th>process</th><th>executable</th><th></th></tr>\n";
-    for (const auto &process : report.processes)
-        out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", process.rank,
-                           markup_text(process.host), process.pid == 0 ? std::string() : std::to_string(process.pid),
-                           markup_text(process.executable), markup_text(remark_on(process)));
-    return out + "</table>\n</body></html>\n";
+        page_part(out, report.tree, below, true);
+    auto has_remark = [](const ProcessStacks &process) { return !remark_on(process).empty(); };
+    if (std::any_of(report.processes.begin(), report.processes.end(), has_remark)) {
+        out += "<h2>Not shown, or not as it ran</h2>\n";
+        page_processes(out, report.processes, has_remark);
+    }
+    out += "<h2>Processes</h2>\n<details class=\"all\"><summary>all of them</summary>\n";
+    page_processes(out, report.processes, [](const ProcessStacks &) { return true; });
+    return out + "</details>\n</body></html>\n";
 }
 
 std::string report_svg(const StackReport &report) {
