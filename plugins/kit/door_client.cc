@@ -25,8 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t door_magic = 0x504d4831;
-constexpr std::size_t max_door_text = 1024;                           // of a refusal
-constexpr std::uint32_t refused = 1, with_streams = 2, with_stop = 4; // a reply's status; 0: welcome, and no more
+constexpr std::size_t max_door_text = 1024; // of a refusal
+constexpr std::uint32_t refused = 1, with_streams = 2, with_stop = 4,
+                        until_exec = 8; // a reply's status; 0: welcome, and no more
 
 // A socket with a deadline. Each call fails (timeout, unreachable) or did the whole.
 class TimedSocket {
@@ -188,7 +189,7 @@ Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid,
     if (!body)
         return body.failure();
     std::uint32_t status = from_big_endian(head.substr(4));
-    if ((status & refused) || status > (with_streams | with_stop))
+    if ((status & refused) || status > (with_streams | with_stop | until_exec))
         return error(ErrorKind::denied, "{}", one_line(*body, max_door_text));
     auto variables = split_variables(*body);
     auto answer = [&socket]() -> Result<char> {
@@ -205,6 +206,8 @@ Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid,
     }
     if (variables && door)
         *door = socket->take();
+    else if (variables && (status & until_exec))
+        socket->take().release(); // execve(2) closes it
     return variables;
 }
 

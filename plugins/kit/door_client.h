@@ -20,7 +20,8 @@ inline constexpr std::size_t max_task_environment = 1u << 20;
 // `uid` or root. The text of a failure does not say why there is no daemon: the status page does.
 // Where the daemon wants them, the caller's standard streams are handed over: its descriptors 0 to 2 are then pipes of
 // the daemon, but for terminals and files, and the daemon has those that they were. Where the daemon wants it, the
-// program that this process executes next stands at its first instruction (common/process/exec_stop.h).
+// program that this process executes next stands at its first instruction (common/process/exec_stop.h), and the
+// connection stays open until then.
 // `door`: if not null, gets the connection, which the daemon then listens on.
 Result<std::vector<std::string>> ask_at_door(const std::string &name, uid_t uid, Rank rank,
                                              std::chrono::milliseconds limit, UniqueFd *door = nullptr);

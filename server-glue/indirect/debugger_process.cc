@@ -166,10 +166,14 @@ void DebuggerProcess::launcher_says(std::string_view line) {
     if (auto code = parse_exited(line))
         exit_code_ = code;
     auto event = parse_spawn_event(line);
+    if (event && event->kind == SpawnEvent::Kind::started)
+        return tell_start();
+    if (event && event->kind == SpawnEvent::Kind::launched && event->status == 0)
+        return tell_launch();
     if (!event || event->kind != SpawnEvent::Kind::created || !nspace_.empty())
         return;
     nspace_ = std::move(event->text);
-    to_tool(AwaitJob{start_.directory + file_name, nspace_});
+    to_tool(AwaitJob{start_.directory + file_name});
     patience_ = start_.loop.after(server_patience, [this] {
         not_reached("its server has not told where it is; are tools switched off (tools.enabled of pmixhost.conf)?");
     });
@@ -193,10 +197,10 @@ void DebuggerProcess::told_end() {
     if (std::exchange(told_end_, true))
         return;
     patience_.reset();
-    if (!nspace_.empty()) {
-        tell_start();
+    if (exit_code_ == 0)
+        tell_launch(); // it must have been
+    if (!nspace_.empty())
         tell_end();
-    }
     server_->end([this] { on_end_(); });
 }
 
@@ -280,8 +284,6 @@ void DebuggerProcess::on_tool_message(std::uint8_t type, const Bytes &payload) {
             note_end(event);
             server_->tell(std::move(event));
         });
-    case AllRun::type:
-        return tell_start();
     }
 }
 
@@ -326,17 +328,24 @@ void DebuggerProcess::tell(const HostEvent &event) {
         server_->tell({event.code, event.source.nspace, event.source.rank, std::move(*packed)});
 }
 
-void DebuggerProcess::tell_start() {
-    if (std::exchange(told_start_, true))
-        return;
+void DebuggerProcess::tell_job(std::uint8_t what) {
     wire::JobEvent news;
     news.nspace = nspace_;
     news.time = static_cast<std::uint64_t>(std::time(nullptr));
-    for (auto what : {wire::JobEvent::started, wire::JobEvent::running}) {
-        news.what = what;
-        for (const auto &event : events_of(news))
-            tell(event);
-    }
+    news.what = what;
+    for (const auto &event : events_of(news))
+        tell(event);
+}
+
+void DebuggerProcess::tell_start() {
+    if (!nspace_.empty() && !std::exchange(told_start_, true))
+        tell_job(wire::JobEvent::started);
+}
+
+void DebuggerProcess::tell_launch() {
+    tell_start();
+    if (!nspace_.empty() && !std::exchange(told_launch_, true))
+        tell_job(wire::JobEvent::running);
 }
 
 // The launcher's exit code, and who failed first, with the code of that one. A daemon that would tell more leaves with

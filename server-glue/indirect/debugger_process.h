@@ -51,7 +51,9 @@ class DebuggerProcess {
     void debugger_gone();
     void end_for_debugger();
     void tell(const HostEvent &event);
-    void tell_start(); // once
+    void tell_start();  // once
+    void tell_launch(); // likewise
+    void tell_job(std::uint8_t what);
     void tell_end();
     void fail_calls(pmix_status_t status);
     void note_end(const Heard &event);
@@ -72,7 +74,7 @@ class DebuggerProcess {
     std::uint64_t next_call_ = 1;
     // stops_: processes stand, and nobody has let them go. goes_on_: without the debugger, which is gone.
     bool released_ = false, stops_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
-         told_start_ = false, over_ = false, killed_ = false;
+         told_start_ = false, told_launch_ = false, over_ = false, killed_ = false;
     std::optional<Heard> bad_end_; // the first one
     std::optional<int> exit_code_; // the launcher's
 };

@@ -7,7 +7,6 @@
 
 #include <pmix_tool.h>
 
-#include <algorithm>
 #include <atomic>
 
 namespace pmixhost::indirect {
@@ -27,10 +26,6 @@ struct ToolCalled {
         }
     }
     static JobTool::Events &events(JobTool &tool) { return tool.events_; }
-    static void look_again(JobTool &tool, Duration longest) {
-        tool.look_ = tool.loop_.after(tool.look_again_, [&tool] { tool.look_who_runs(); });
-        tool.look_again_ = std::min(tool.look_again_ * 2, longest);
-    }
     static void answer(std::uint64_t id, pmix_status_t status, Bytes nspace = {}, Packed info = {}) {
         post([answer = Answer{id, status, std::move(nspace), std::move(info)}](JobTool &tool) {
             tool.events_.on_answer(answer);
@@ -39,8 +34,6 @@ struct ToolCalled {
 };
 
 namespace {
-
-constexpr Duration longest_pause = std::chrono::seconds(5);
 
 // libpmix reads what it was asked until it answers.
 struct Asked {
@@ -126,22 +119,6 @@ void control(const Call &call, Asked *asked) {
         listed(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, nullptr, 0, asked, nullptr, nullptr);
 }
 
-// Does the table of processes have one for each, that runs or has run? An empty one is none.
-bool all_run(pmix_info_t *info, std::size_t count) {
-    for (std::size_t i = 0; info && i < count; ++i) {
-        if (info[i].value.type != PMIX_DATA_ARRAY || !info[i].value.data.darray ||
-            info[i].value.data.darray->type != PMIX_PROC_INFO)
-            continue;
-        const auto *first = static_cast<const pmix_proc_info_t *>(info[i].value.data.darray->array);
-        return std::all_of(first, first + info[i].value.data.darray->size,
-                           [](const pmix_proc_info_t &process) {
-                               return process.pid > 0 || process.state > PMIX_PROC_STATE_UNTERMINATED;
-                           }) &&
-               info[i].value.data.darray->size > 0;
-    }
-    return false;
-}
-
 } // namespace
 
 Result<std::unique_ptr<JobTool>> JobTool::create(EventLoop &loop, Events events) {
@@ -159,8 +136,7 @@ JobTool::~JobTool() {
     the_tool = nullptr;
 }
 
-void JobTool::connect(std::string uri, std::string nspace) {
-    nspace_ = std::move(nspace);
+void JobTool::connect(std::string uri) {
     calls_->run("PMIx_tool_init", [this, uri = std::move(uri)] {
         InfoList info;
         info.add(PMIX_SERVER_URI, uri);
@@ -178,7 +154,6 @@ void JobTool::connected(pmix_status_t status) {
     for (auto &[name, call] : std::exchange(waiting_, {}))
         calls_->run(name, std::move(call));
     events_.on_connected({});
-    look_who_runs();
 }
 
 void JobTool::run(const char *name, std::function<void()> call) {
@@ -218,38 +193,6 @@ void JobTool::listen(const Listen &listen) {
     if (codes.empty() && (!listen.codes.empty() || std::exchange(listens_to_all_, true)))
         return;
     run("PMIx_Register_event_handler", [codes] { register_for(codes); });
-}
-
-// The table is gathered anew each time, so ever more seldom.
-void JobTool::look_who_runs() {
-    calls_->run("PMIx_Query_info", [nspace = nspace_] {
-        struct Question {
-            char key[sizeof PMIX_QUERY_PROC_TABLE] = PMIX_QUERY_PROC_TABLE;
-            char *keys[2] = {key, nullptr};
-            InfoList of_job;
-            pmix_query_t query{};
-        };
-        auto question = std::make_unique<Question>();
-        question->of_job.add(PMIX_NSPACE, nspace);
-        question->query.keys = question->keys;
-        question->query.qualifiers = question->of_job.data();
-        question->query.nqual = question->of_job.size();
-        auto answered = [](pmix_status_t status, pmix_info_t *info, std::size_t count, void *data,
-                           pmix_release_cbfunc_t release, void *release_data) {
-            std::unique_ptr<Question> done(static_cast<Question *>(data));
-            ToolCalled::post([run = status == PMIX_SUCCESS && all_run(info, count)](JobTool &tool) {
-                if (run)
-                    return ToolCalled::events(tool).on_all_run();
-                ToolCalled::look_again(tool, longest_pause);
-            });
-            if (release)
-                release(release_data);
-        };
-        auto *kept = question.release();
-        pmix_status_t status = PMIx_Query_info_nb(&kept->query, 1, answered, kept);
-        if (status != PMIX_SUCCESS)
-            answered(status, nullptr, 0, kept, nullptr, nullptr);
-    });
 }
 
 } // namespace pmixhost::indirect

@@ -21,16 +21,15 @@ class JobTool {
         std::function<void(Result<void>)> on_connected; // once
         std::function<void(Answer)> on_answer;
         std::function<void(Heard)> on_heard;
-        std::function<void()> on_all_run; // once: all processes of the job
-        std::function<void()> on_lost;    // the connection: the job has ended
+        std::function<void()> on_lost; // the connection: the job has ended
     };
     // Fails (limit).
     static Result<std::unique_ptr<JobTool>> create(EventLoop &loop, Events events);
     ~JobTool();
     JobTool(const JobTool &) = delete;
 
-    // To the server whose URI this is; the job's namespace.
-    void connect(std::string uri, std::string nspace);
+    // To the server whose URI this is.
+    void connect(std::string uri);
     // What comes before it is connected waits; it is answered in any case.
     void call(Call call);
     void notify(Notify event);
@@ -41,19 +40,15 @@ class JobTool {
     JobTool(EventLoop &loop, Events events) : loop_(loop), events_(std::move(events)) {}
     void connected(pmix_status_t status);
     void run(const char *name, std::function<void()> call);
-    void look_who_runs();
 
     EventLoop &loop_;
     Events events_;
     std::unique_ptr<LibraryThread> calls_;
-    std::string nspace_;
     pmix_proc_t self_{}; // in the calls' thread
     bool connected_ = false;
     std::vector<std::pair<const char *, std::function<void()>>> waiting_;
     std::set<std::int32_t> listens_; // codes
     bool listens_to_all_ = false;
-    Duration look_again_ = std::chrono::milliseconds(100);
-    EventLoop::Handle look_;
 };
 
 } // namespace pmixhost::indirect

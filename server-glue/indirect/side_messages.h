@@ -19,15 +19,12 @@ struct Packed {
 
 // --- to the tool
 
-// There is a job of this name, whose server will be told in this file.
+// There is a job, whose server will be told in this file.
 struct AwaitJob {
     static constexpr std::uint8_t type = 1;
     static constexpr const char *name = "AwaitJob";
-    Bytes file, nspace;
-    static constexpr void fields(auto &&field) {
-        field(&AwaitJob::file, "file", "");
-        field(&AwaitJob::nspace, "nspace", "");
-    }
+    Bytes file;
+    static constexpr void fields(auto &&field) { field(&AwaitJob::file, "file", ""); }
 };
 enum class CallKind : std::uint8_t {
     spawn = 1,  // info | apps
@@ -103,13 +100,6 @@ struct Heard {
         field(&Heard::rank, "rank", "");
         field(&Heard::info, "info", "");
     }
-};
-// Once: all processes of the job run.
-struct AllRun {
-    static constexpr std::uint8_t type = 13;
-    static constexpr const char *name = "AllRun";
-    std::uint8_t reserved = 0;
-    static constexpr void fields(auto &&field) { field(&AllRun::reserved, "reserved", ""); }
 };
 
 } // namespace pmixhost::indirect

@@ -60,7 +60,6 @@ class ToolProcess {
         events.on_connected = [this](const Result<void> &connected) { reached(connected); };
         events.on_answer = [this](const Answer &answer) { send(answer); };
         events.on_heard = [this](const Heard &event) { send(event); };
-        events.on_all_run = [this] { send(AllRun()); };
         events.on_lost = [this] { loop_.stop(); };
         auto tool = JobTool::create(loop_, std::move(events));
         if (!tool)
@@ -85,9 +84,7 @@ class ToolProcess {
         switch (type) {
         case AwaitJob::type:
             return with(AwaitJob(), [this](const AwaitJob &message) {
-                file_.emplace(loop_, message.file, [this, nspace = message.nspace](const Result<std::string> &text) {
-                    connect(text, nspace);
-                });
+                file_.emplace(loop_, message.file, [this](const Result<std::string> &text) { connect(text); });
             });
         case Call::type:
             return with(Call(), [this](Call call) { tool_->call(std::move(call)); });
@@ -98,10 +95,10 @@ class ToolProcess {
         }
     }
     // The first line of a rendezvous file is the server's URI: "NAMESPACE.RANK;ADDRESS".
-    void connect(const Result<std::string> &text, const std::string &nspace) {
+    void connect(const Result<std::string> &text) {
         if (!text)
             return reached(text.failure());
-        tool_->connect(text->substr(0, text->find('\n')), nspace);
+        tool_->connect(text->substr(0, text->find('\n')));
     }
     void reached(const Result<void> &connected) { send(Reached{connected ? "" : connected.failure().text}); }
 

@@ -49,6 +49,7 @@ struct StepInfo {
     std::string session_directory;        // PMIX_TMPDIR: scratch of the RM for the session; may be empty
     std::string topology_file;            // of this host: common/process/topology_file.h; may be empty, or not there
     bool launcher_file = false;           // a tool that has started the launcher waits for where this job is
+    bool tells_launch = false;            // who has started the launcher is told of the launch (spawned_step.h)
     std::vector<LinkFault> link_faults;   // for tests: what links of this host shall suffer
     struct Parent {
         std::string nspace;

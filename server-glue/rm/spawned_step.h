@@ -1,5 +1,6 @@
-// A facet of the RM's backend (rm_backend.h): steps that were made for PMIx_Spawn (StepInfo::parent). Only with a
-// JobStarter (job_starter.h), which makes them, and RmRoles, by which the launcher is asked to make them.
+// A facet of the RM's backend (rm_backend.h): steps that were made for PMIx_Spawn (StepInfo::parent), or whose launch
+// somebody else waits for, a debugger that has started the launcher (StepInfo::tells_launch). Only with a JobStarter
+// (job_starter.h), which makes the former, and RmRoles, by which the launcher is asked to make them.
 #pragma once
 
 #include "common/base/result.h"
@@ -18,11 +19,11 @@ struct LaunchReport {
 class RmSpawnedStep {
   public:
     virtual ~RmSpawnedStep() = default;
-    // Only in a step with StepInfo::parent: tells whoever made the step. Each host reports its success;
+    // Only in such a step: tells whoever made the step. Each host reports its success;
     // the first failure of any counts. Errors: unreachable.
     virtual void report_launch(LaunchReport report, std::function<void(Result<void>)> done) = 0;
-    // Likewise, before that, where the parent wants to hear of it (ParentWord::first_start): a program of this host
-    // runs. The first host counts; of one with a single program report_launch() says as much.
+    // Likewise, before that, where that one wants to hear of it (a parent says so by ParentWord::first_start): a
+    // program of this host runs. The first host counts; of one with a single program report_launch() says as much.
     virtual void report_start(std::function<void(Result<void>)> done) = 0;
 };
 

@@ -11,20 +11,20 @@
 
 namespace pmixhost {
 
-// A step has a parent only where spawned_step() is not null.
+// The launch is told only where spawned_step() is not null.
 void LaunchOutcome::launched() {
     context_.backend.spawned_step()->report_launch({}, [this](Result<void> told) {
         if (!told)
-            context_.log.warning("whoever spawned this job does not hear that it runs: {}", told.failure().text);
+            context_.log.warning("whoever started this job does not hear that it runs: {}", told.failure().text);
     });
 }
 
 void LaunchOutcome::first_runs() {
-    if ((context_.step.parent->tells & ParentWord::first_start) == 0)
+    if (context_.step.parent && (context_.step.parent->tells & ParentWord::first_start) == 0)
         return;
     context_.backend.spawned_step()->report_start([this](Result<void> told) {
         if (!told)
-            context_.log.warning("whoever spawned this job does not hear at once that it has begun: {}",
+            context_.log.warning("whoever started this job does not hear at once that it has begun: {}",
                                  told.failure().text);
     });
 }

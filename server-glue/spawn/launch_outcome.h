@@ -1,4 +1,5 @@
-// Whether the programs of a step that PMIx_Spawn made run, and why not: told to whoever spawned it, through the RM.
+// Whether the programs of a step run, and why not: told through the RM to whoever made it by PMIx_Spawn, or had srun
+// make it (StepInfo::tells_launch).
 // All in the loop's thread.
 #pragma once
 

@@ -35,9 +35,12 @@ void LocalTasks::open_door(UniqueFd fd) {
         exec_stops = {
             [this](Rank rank) { return stops_.at(StopPlace::exec).contains(rank); },
             [this](Rank rank, UniqueFd armed) { callbacks_.await_exec_stop(rank, std::move(armed), [](bool) {}); }};
+    TaskDoor::Executed executed;
+    if (!step_.parent && step_.tells_launch)
+        executed = [this](Rank rank) { task_runs(rank); };
     door_ = std::make_unique<TaskDoor>(
         loop_, log_, std::move(fd), ::getuid(), [this](TaskDoor::Knock k) { knock(std::move(k)); },
-        std::move(exec_report), callbacks_.take_streams, std::move(exec_stops));
+        std::move(exec_report), callbacks_.take_streams, std::move(exec_stops), std::move(executed));
 }
 
 void LocalTasks::exec_report(Rank rank, ExecWords words) {

@@ -37,7 +37,8 @@ class LocalTasks {
         std::function<void()> on_all_ended;    // every task of this host has started and ended
         std::function<void()> on_serving;      // the namespace is registered
         std::function<void(Error)> on_failure; // the daemon cannot serve
-        // Only in a spawned step: a task of this host executes its program, and others do not yet.
+        // Only in a step whose launch is told (a spawned one; StepInfo::tells_launch): a task of this host executes its
+        // program, and others do not yet.
         std::function<void()> on_first_runs;
         // Likewise: every task does.
         std::function<void()> on_launched;
@@ -70,7 +71,7 @@ class LocalTasks {
     // What a spawned task said until its program was executed.
     void exec_report(Rank rank, ExecWords words);
 
-    // Is one to come? Its end may be heard before what it had said.
+    // Has a task that has its environment yet to execute its program? Its end may be heard before that.
     bool awaits_exec_report() const { return door_ && door_->awaits_exec_report(); }
 
     void client_connected(Rank rank);

@@ -23,14 +23,14 @@ static constexpr std::size_t max_visitors = 8192; // with those that wait for th
 static constexpr StrangerLimits::Bounds silent_bounds{256, 32};
 static constexpr int batch = 64;
 // A reply's status; 0: welcome, and no more.
-static constexpr std::uint32_t refused = 1, with_streams = 2, with_stop = 4;
+static constexpr std::uint32_t refused = 1, with_streams = 2, with_stop = 4, until_exec = 8;
 
 struct TaskDoor::Visitor {
     UniqueFd fd;
     pid_t pid = 0;
     gid_t gid = 0;
     Rank rank = 0;
-    bool welcome = false, stops = false;
+    bool welcome = false, stops = false, executes = false;
     Bytes request;
     Bytes reply;
     std::size_t written = 0;
@@ -40,10 +40,10 @@ struct TaskDoor::Visitor {
 };
 
 TaskDoor::TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
-                   ExecReport on_exec_report, TakeStreams take_streams, ExecStops exec_stops)
+                   ExecReport on_exec_report, TakeStreams take_streams, ExecStops exec_stops, Executed on_executed)
     : loop_(loop), log_(log), fd_(std::move(fd)), uid_(uid), on_knock_(std::move(on_knock)),
       on_exec_report_(std::move(on_exec_report)), take_streams_(std::move(take_streams)),
-      exec_stops_(std::move(exec_stops)), silent_(silent_bounds) {
+      exec_stops_(std::move(exec_stops)), on_executed_(std::move(on_executed)), silent_(silent_bounds) {
     fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
     watch_door();
 }
@@ -150,7 +150,9 @@ void TaskDoor::read(std::uint64_t id) {
             }
             wire::Writer writer(visitor.reply);
             writer.put(door_magic);
-            writer.put(!environment ? refused : (take_streams_ ? with_streams : 0) | (visitor.stops ? with_stop : 0));
+            writer.put(!environment ? refused
+                                    : (take_streams_ ? with_streams : 0) | (visitor.stops ? with_stop : 0) |
+                                          (on_executed_ ? until_exec : 0));
             writer.put(body);
             visitor.timer = loop_.after(visitor_patience, [this, id] { visitors_.erase(id); });
             write(id);
@@ -187,10 +189,27 @@ void TaskDoor::write(std::uint64_t id) {
 }
 
 void TaskDoor::after_reply(std::uint64_t id) {
-    if (!on_exec_report_ || !visitors_.at(id)->welcome)
+    if (!visitors_.at(id)->welcome || (!on_exec_report_ && !on_executed_))
         visitors_.erase(id);
+    else if (on_executed_)
+        await_exec(id);
     else
         listen_on(id);
+}
+
+// It says nothing more: execve(2) closes its end, and so does its end.
+void TaskDoor::await_exec(std::uint64_t id) {
+    Visitor &visitor = *visitors_.at(id);
+    visitor.timer.reset(); // as in listen_on()
+    visitor.executes = true;
+    visitor.watch = loop_.watch(visitor.fd.get(), EventLoop::readable, [this, id](unsigned) {
+        auto found = visitors_.find(id);
+        if (found == visitors_.end())
+            return;
+        Rank rank = found->second->rank;
+        visitors_.erase(found);
+        on_executed_(rank);
+    });
 }
 
 namespace {
@@ -283,8 +302,9 @@ void TaskDoor::await_stop(std::uint64_t id) {
 }
 
 bool TaskDoor::awaits_exec_report() const {
-    return std::any_of(visitors_.begin(), visitors_.end(),
-                       [](const auto &visitor) { return static_cast<bool>(visitor.second->words.task); });
+    return std::any_of(visitors_.begin(), visitors_.end(), [](const auto &visitor) {
+        return visitor.second->executes || static_cast<bool>(visitor.second->words.task);
+    });
 }
 
 void TaskDoor::listen_on(std::uint64_t id) {

@@ -41,11 +41,15 @@ class TaskDoor {
         std::function<bool(Rank)> wanted; // empty: nobody's
         std::function<void(Rank, UniqueFd)> take;
     };
-    // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_exec_report`
-    // the daemon closes first; without `take_streams` tasks keep their streams.
+    // The task that executes its program right behind the door has done so, or has ended without.
+    using Executed = std::function<void(Rank)>;
+    // `fd`: a listening AF_UNIX stream socket. Only processes of `uid` are heard. Without `on_exec_report` and
+    // `on_executed`, of which there is one at most, the daemon closes first; without `take_streams` tasks keep their
+    // streams.
     TaskDoor(EventLoop &loop, Log &log, UniqueFd fd, uid_t uid, std::function<void(Knock)> on_knock,
-             ExecReport on_exec_report = nullptr, TakeStreams take_streams = nullptr, ExecStops exec_stops = {});
-    // Has a task that was answered yet to say whether its program runs?
+             ExecReport on_exec_report = nullptr, TakeStreams take_streams = nullptr, ExecStops exec_stops = {},
+             Executed on_executed = nullptr);
+    // Has a task that was answered yet to say whether its program runs, or to execute it?
     bool awaits_exec_report() const;
     ~TaskDoor();
 
@@ -61,6 +65,7 @@ class TaskDoor {
     void await_streams(std::uint64_t id);
     void await_stop(std::uint64_t id);
     void listen_on(std::uint64_t id);
+    void await_exec(std::uint64_t id);
 
     EventLoop &loop_;
     Log &log_;
@@ -70,6 +75,7 @@ class TaskDoor {
     ExecReport on_exec_report_;
     TakeStreams take_streams_;
     ExecStops exec_stops_;
+    Executed on_executed_;
     std::map<std::uint64_t, std::unique_ptr<Visitor>> visitors_;
     std::uint64_t next_ = 1;
     StrangerLimits silent_; // those of visitors_ that have not said what they want, by their pids

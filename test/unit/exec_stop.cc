@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <set>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -125,8 +126,8 @@ void what_is_no_pipe_is_refused(void **) {
     assert_false(world.stands.at(0));
 }
 
-void the_door_says_whose_program_stops(void **) {
-    World world;
+// The socket of a door, and its name.
+std::pair<UniqueFd, std::string> listen_for_tasks() {
     UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     socklen_t length = sizeof address;
@@ -134,7 +135,12 @@ void the_door_says_whose_program_stops(void **) {
     assert_int_equal(::bind(listener.get(), reinterpret_cast<sockaddr *>(&address), sizeof(sa_family_t)), 0);
     assert_int_equal(::getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address), &length), 0);
     assert_int_equal(::listen(listener.get(), 16), 0);
-    std::string name(address.sun_path, length - offsetof(sockaddr_un, sun_path));
+    return {std::move(listener), std::string(address.sun_path, length - offsetof(sockaddr_un, sun_path))};
+}
+
+void the_door_says_whose_program_stops(void **) {
+    World world;
+    auto [listener, name] = listen_for_tasks();
     Log log(STDERR_FILENO, LogLevel::warning, "test");
     TaskDoor door(
         *world.loop, log, std::move(listener), geteuid(),
@@ -166,6 +172,62 @@ void the_door_says_whose_program_stops(void **) {
     }
 }
 
+// Whether it stops or not; and one that ends without has, as far as others wait for it.
+void the_door_hears_that_a_program_is_executed(void **) {
+    World world;
+    auto [listener, name] = listen_for_tasks();
+    Log log(STDERR_FILENO, LogLevel::warning, "test");
+    std::size_t answered = 0;
+    std::set<Rank> executed;
+    TaskDoor door(
+        *world.loop, log, std::move(listener), geteuid(),
+        [&](TaskDoor::Knock knock) {
+            world.pids[knock.rank] = knock.pid;
+            knock.answer(std::vector<std::string>{"A=1"});
+        },
+        nullptr, nullptr,
+        {[](Rank rank) { return rank == 1; }, [&](Rank rank, UniqueFd armed) { world.await(rank, std::move(armed)); }},
+        [&](Rank rank) { assert_true(executed.insert(rank).second); });
+    auto ends = make_socket_pair();
+    assert_true(ends.ok());
+    pid_t pids[3];
+    for (Rank rank = 0; rank < 3; ++rank) {
+        pids[rank] = fork();
+        if (pids[rank] != 0)
+            continue;
+        if (!kit::ask_at_door(name, geteuid(), rank, 20s))
+            _exit(3);
+        char go = 0;
+        (void)!::write(ends->second.get(), "a", 1);
+        (void)!::read(ends->second.get(), &go, 1); // as a prolog of its own would keep it
+        execl(rank == 2 ? "/nothing/there" : "/bin/sleep", "sleep", "60", nullptr);
+        _exit(127);
+    }
+    auto watch = world.loop->watch(ends->first.get(), EventLoop::readable, [&](unsigned) {
+        char byte;
+        answered += ::read(ends->first.get(), &byte, 1) == 1;
+    });
+    auto until = [&](auto done) {
+        for (auto limit = world.loop->now() + 20s; !done() && world.loop->now() < limit;) {
+            auto soon = world.loop->after(5ms, [&] { world.loop->stop(); });
+            assert_true(world.loop->run().ok());
+        }
+        return done();
+    };
+    assert_true(until([&] { return answered == 3; }));
+    assert_true(executed.empty() && door.awaits_exec_report());
+    assert_int_equal(::write(ends->first.get(), "gg", 2), 2);
+    assert_true(until([&] { return executed.size() == 2; }));
+    assert_true(door.awaits_exec_report());
+    assert_int_equal(::write(ends->first.get(), "g", 1), 1);
+    assert_true(until([&] { return executed.size() == 3 && world.stands.contains(1); }));
+    assert_false(door.awaits_exec_report());
+    for (pid_t pid : pids) {
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, nullptr, 0), pid);
+    }
+}
+
 } // namespace
 
 int main() {
@@ -174,6 +236,7 @@ int main() {
         cmocka_unit_test(who_ends_before_does_not_stand),
         cmocka_unit_test(what_is_no_pipe_is_refused),
         cmocka_unit_test(the_door_says_whose_program_stops),
+        cmocka_unit_test(the_door_hears_that_a_program_is_executed),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

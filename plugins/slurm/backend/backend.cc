@@ -354,10 +354,10 @@ class SlurmBackend final : public RmBackend,
         });
     }
 
-    // The programs of a spawned step may end as soon as they run, and this daemon with them: the report
+    // The programs of a step whose launch is told may end as soon as they run, and this daemon with them: the report
     // that they ran goes out at once.
     void prepare_running_report() {
-        if (!step_.info.parent || !step_.report)
+        if ((!step_.info.parent && !step_.info.tells_launch) || !step_.report)
             return;
         reporter_.emplace(loop_);
         reporter_->run(

@@ -17,6 +17,8 @@ inline constexpr std::string_view bad_exit_variable = "PMIXHOST_BAD_EXIT";
 
 // "1": a tool waits for srun to tell where the job is (plugins/kit/launcher_file.h).
 inline constexpr std::string_view launcher_file_awaited = "PMIXHOST_LAUNCHER_FILE";
+// "1": a debugger that has started srun waits to hear that the first program runs, and that all do.
+inline constexpr std::string_view launch_awaited = "PMIXHOST_TELLS_LAUNCH";
 
 // Empty when it is not there.
 std::string_view find_variable(char *const *environment, std::string_view name);

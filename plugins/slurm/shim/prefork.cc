@@ -77,6 +77,8 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
         add("ends_on_bad_exit", "1");
     if (find_variable(environment, launcher_file_awaited) == "1")
         add("slurm.launcher_file", "1");
+    if (find_variable(environment, launch_awaited) == "1")
+        add("slurm.tells_launch", "1");
     if (!around.topology_file.empty())
         add("slurm.topology", around.topology_file);
     if (!around.contacts.empty())

@@ -215,6 +215,8 @@ static Result<std::string> ask_for_launcher_file(const LaunchContext &context, R
     }
     if (auto set = set_variable(environment, std::string(launcher_file_awaited), file.empty() ? "0" : "1"); !set)
         return set.failure();
+    if (auto set = set_variable(environment, std::string(launch_awaited), "0"); !set)
+        return set.failure();
     return file;
 }
 
@@ -233,6 +235,8 @@ static Result<std::string> await_debugger(const LaunchContext &context, const Cl
         return released.failure();
     kit::tell_exit_code(channel);
     Result<void> set = set_variable(environment, std::string(launcher_file_awaited), "1");
+    if (set)
+        set = set_variable(environment, std::string(launch_awaited), "1");
     if (set && !released->stops.empty())
         set = set_variable(environment, std::string(debug_stop_variable), released->stops);
     if (!set)

@@ -7,12 +7,14 @@
  *        pause            does so when the file "go" is there, and makes "held" before
  *        daemon=PATH      starts "PATH daemon" on each host, which lets the job go; else this does
  *        after            this does when the daemons have ended
+ *        first            makes the file "started" when the first process has started, and the others have not;
+ *                         does not ask for the table
  *        bad              waits until a process has ended badly
  *        push=TEXT        then, to the launcher's standard input, which then ends
  *        die=held|waits|stops|runs   kills itself there; waits: behind the release, when the file "go" is there
  *        leave            finalizes and ends while it holds the launcher
  *        nohup            the launcher has no keep-alive pipe (PMIX_NOHUP)
- * Prints "launcher ready", "early STATUS", "job NS", "runs", "stops at PLACE", "table N processes on H hosts",
+ * Prints "launcher ready", "early STATUS", "job NS", "first", "runs", "stops at PLACE", "table N processes on H hosts",
  * "daemons NS", "end CODE" or "end CODE of RANK", "launcher gone". What the launcher prints is printed, too. */
 #include "events.h"
 
@@ -21,7 +23,7 @@
 static struct {
     const char *stop, *daemon, *push, *die;
     int rank;
-    bool early, pause, after, bad, leave, nohup;
+    bool early, pause, after, bad, leave, nohup, first;
 } ask = {.stop = "init", .rank = -1};
 
 static struct {
@@ -265,6 +267,7 @@ static char **read_words(char **word) {
         ask.leave |= !strcmp(*word, "leave");
         ask.nohup |= !strcmp(*word, "nohup");
         ask.bad |= !strcmp(*word, "bad");
+        ask.first |= !strcmp(*word, "first");
         ask.after |= !strcmp(*word, "after");
         ask.pause |= !strcmp(*word, "pause");
         if (!strncmp(*word, "rank=", 5))
@@ -323,6 +326,11 @@ int main(int argc, char **argv) {
     if (ask.die && !strcmp(ask.die, "waits"))
         await_go();
     dies("waits");
+    if (ask.first) {
+        wait_for_count(&heard.start, 1, "PMIX_EVENT_JOB_START");
+        say(heard.launched ? "first, and all" : "first");
+        close(open("started", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    }
     if (strcmp(ask.stop, "no")) {
         wait_for_count(&heard.stopped, 1, "PMIX_READY_FOR_DEBUG");
         say("stops at %s", heard.place);
@@ -331,7 +339,8 @@ int main(int argc, char **argv) {
     say("job %s", heard.job);
     say(heard.start == 1 && heard.launched == 1 ? "runs" : "runs, told wrongly");
     dies(strcmp(ask.stop, "no") ? "stops" : "runs");
-    print_table();
+    if (!ask.first) /* else they may have ended */
+        print_table();
     if (ask.daemon)
         start_daemons();
     if (ask.after)

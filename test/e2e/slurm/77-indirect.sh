@@ -68,6 +68,21 @@ ok "one that does not stop" well
 is "the launcher's input is the debugger's" "$(grep '^read' <<<"$output")" "read words"
 is "it is told all the same" "$(story)" "launcher ready runs table 1 processes on 1 hosts end 0 launcher gone"
 
+# The last process is kept from its program until the debugger has heard that the first one has started.
+cat >"$test_dir/keeps-last" <<'SH'
+#!/bin/sh
+[ "$SLURM_PROCID" != 1 ] || until [ -e started ]; do sleep 0.1; done
+SH
+chmod 755 "$test_dir/keeps-last"
+for shape in "1 exec" "2 exec" "1 no" "2 no"; do
+    rm -f "$test_dir/started"
+    debugs first "stop=${shape#* }" -- srun "$mpi" -N"${shape% *}" -n2 --task-prolog="$test_dir/keeps-last" true
+    like "the start is told when the first process runs, while another waits: hosts and stop: $shape" \
+        "$(grep -E '^(first|runs|ok|FAIL)' <<<"$output" | paste -sd' ')" '^first runs ok 0$'
+done
+debugs first stop=no -- srun "$mpi" -N2 -n2 /no/such/program
+like "a program that is not there: its end is told" "$output" $'\nend 2'
+
 debugs rank=1 -- srun "$mpi" -N2 -n4 "$clients/hello"
 ok "one rank stops" well
 
