@@ -63,8 +63,10 @@ void InputRelay::read_some() {
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got <= 0) {
-        from_ = -1; // the debugger may have more, but where the user has said what there is
-        last_ = last_ || alone_ || (is_file_ && !pushed_);
+        // A pipe is libpmix' own way to what it has started, and the input of the debugger that goes there ends so. Who
+        // pushes may have more.
+        from_ = -1;
+        last_ = last_ || alone_ || ((is_file_ || can_wait_) && !pushed_);
     } else {
         kept_.emplace_back(bytes, static_cast<std::size_t>(got));
         kept_bytes_ += static_cast<std::size_t>(got);

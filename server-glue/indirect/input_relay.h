@@ -1,6 +1,6 @@
 // The standard input of the launcher whose debugger pushes to it: a pipe, into which goes what the launcher had as
-// input itself, and what the debugger pushes. It ends when the debugger says so, or with a file that was the input. All
-// in the loop's thread; nothing waits.
+// input itself, and what the debugger pushes. It ends when the debugger says so, or, where nothing is pushed, with a
+// file or a pipe that was the input. All in the loop's thread; nothing waits.
 #pragma once
 
 #include "common/base/bytes.h"

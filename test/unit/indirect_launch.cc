@@ -125,9 +125,11 @@ void input_is_the_launchers_own_and_the_debuggers(void **) {
     InputRelay relay(*with.loop, own->first.get(), std::move(to->second));
     assert_int_equal(::write(own->second.get(), "own ", 4), 4);
     assert_string_equal(read_some(*with.loop, to->first.get(), 4).c_str(), "own ");
-    own->second.reset(); // that is not the end: the debugger may have more
     assert_int_equal(relay.push("pushed", false), InputRelay::Taken::yes);
     assert_string_equal(read_some(*with.loop, to->first.get(), 6).c_str(), "pushed");
+    own->second.reset(); // that is not the end: the debugger may have more
+    assert_int_equal(relay.push("again", false), InputRelay::Taken::yes);
+    assert_string_equal(read_some(*with.loop, to->first.get(), 5).c_str(), "again");
     assert_int_equal(relay.push(Bytes(300'000, 'x'), false), InputRelay::Taken::yes);
     assert_int_equal(relay.push("end", true), InputRelay::Taken::yes);
     assert_int_equal(relay.push("more", false), InputRelay::Taken::closed);
@@ -149,6 +151,20 @@ void a_file_ends_the_input(void **) {
     InputRelay relay(*with.loop, file.get(), std::move(to->second));
     assert_string_equal(read_some(*with.loop, to->first.get(), SIZE_MAX).c_str(), "file|");
     assert_int_equal(relay.push("more", false), InputRelay::Taken::closed);
+}
+
+// libpmix closes the pipe to what it has started when the debugger's own input, which it reads, has ended.
+void a_pipe_ends_the_input_where_nothing_is_pushed(void **) {
+    for (std::string said : {"words", ""}) {
+        Loop with;
+        auto own = make_pipe(), to = make_pipe();
+        ::fcntl(to->first.get(), F_SETFL, O_NONBLOCK);
+        InputRelay relay(*with.loop, own->first.get(), std::move(to->second));
+        assert_int_equal(::write(own->second.get(), said.data(), said.size()), said.size());
+        own->second.reset();
+        assert_string_equal(read_some(*with.loop, to->first.get(), SIZE_MAX).c_str(), (said + "|").c_str());
+        assert_int_equal(relay.push("more", false), InputRelay::Taken::closed);
+    }
 }
 
 void without_a_debugger_the_input_ends_with_what_it_was(void **) {
@@ -326,6 +342,7 @@ int main() {
         cmocka_unit_test(directives_are_read),
         cmocka_unit_test(input_is_the_launchers_own_and_the_debuggers),
         cmocka_unit_test(a_file_ends_the_input),
+        cmocka_unit_test(a_pipe_ends_the_input_where_nothing_is_pushed),
         cmocka_unit_test(without_a_debugger_the_input_ends_with_what_it_was),
         cmocka_unit_test(input_that_is_not_read_has_a_bound),
         cmocka_unit_test(the_debugger_is_the_users_own),
