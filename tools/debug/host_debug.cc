@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <poll.h>
 #include <set>
@@ -26,7 +28,33 @@ namespace {
 
 constexpr auto to_let_all_go = std::chrono::seconds(12); // a busy host; below to_leave of those who wait for it
 constexpr auto to_release = std::chrono::seconds(10), to_look = std::chrono::seconds(10);
+// The first gdb reads the debugging information of the program and its libraries, and the others what it has made of
+// that: but where it takes longer than this they begin all the same.
+constexpr auto first_alone = std::chrono::seconds(20);
+constexpr std::size_t worth_waiting = 3; // ranks: two gdbs that read it both are as fast
 constexpr std::size_t longest_from_gdb = 16u << 20;
+
+// Where the gdbs of this host find what the first of them has made of debugging information. It lies in the directory
+// of the job's daemon, with which it goes where this is killed.
+class IndexDirectory {
+  public:
+    IndexDirectory() = default;
+    IndexDirectory(const IndexDirectory &) = delete;
+    ~IndexDirectory() {
+        std::error_code ignored;
+        if (!path_.empty())
+            std::filesystem::remove_all(path_, ignored);
+    }
+    void make_beside(const std::string &file) {
+        std::string path = std::filesystem::path(file).parent_path().string() + "/gdb-index.XXXXXX";
+        if (::mkdtemp(path.data()))
+            path_ = std::move(path);
+    }
+    const std::string &path() const { return path_; } // empty: none
+
+  private:
+    std::string path_;
+};
 
 // The gdb of one rank.
 struct DebuggedRank {
@@ -45,40 +73,46 @@ class HostDebug {
     void run() {
         std::signal(SIGPIPE, SIG_IGN);
         begin();
-        for (auto heard = StackClock::now(); !over_;) {
-            std::vector<pollfd> waits{{in_, POLLIN, 0}};
-            std::vector<Rank> of;
-            for (auto &[rank, one] : ranks_) {
-                if (one.lost)
-                    continue;
-                waits.push_back({one.gdb.output(), POLLIN, 0});
-                of.push_back(rank);
-            }
-            for (auto &[rank, one] : ranks_) {
-                if (!one.lost && !one.to_write.empty())
-                    waits.push_back({one.gdb.input(), POLLOUT, 0});
-            }
-            int ready = ::poll(waits.data(), waits.size(), 1000);
-            if (ready > 0 && waits[0].revents != 0) {
-                heard = StackClock::now();
-                read_commands();
-            }
-            for (std::size_t i = 0; ready > 0 && i < of.size(); ++i) {
-                if (waits[i + 1].revents != 0)
-                    read_from(of[i], ranks_.at(of[i]));
-            }
-            for (auto &[rank, one] : ranks_) {
-                if (!one.lost && !one.to_write.empty())
-                    write_to(one); // as much as its pipe takes
-            }
-            if (StackClock::now() - heard > longest_silence)
-                over_ = true; // whoever asked is gone, and nobody has said so
+        heard_ = StackClock::now();
+        while (!over_) {
+            turn();
             release_when_held();
         }
         let_go();
     }
 
   private:
+    // Waits once, and takes what there is.
+    void turn() {
+        std::vector<pollfd> waits{{in_, POLLIN, 0}};
+        std::vector<Rank> of;
+        for (auto &[rank, one] : ranks_) {
+            if (one.lost)
+                continue;
+            waits.push_back({one.gdb.output(), POLLIN, 0});
+            of.push_back(rank);
+        }
+        for (auto &[rank, one] : ranks_) {
+            if (!one.lost && !one.to_write.empty())
+                waits.push_back({one.gdb.input(), POLLOUT, 0});
+        }
+        int ready = ::poll(waits.data(), waits.size(), 1000);
+        if (ready > 0 && waits[0].revents != 0) {
+            heard_ = StackClock::now();
+            read_commands();
+        }
+        for (std::size_t i = 0; ready > 0 && i < of.size(); ++i) {
+            if (waits[i + 1].revents != 0)
+                read_from(of[i], ranks_.at(of[i]));
+        }
+        for (auto &[rank, one] : ranks_) {
+            if (!one.lost && !one.to_write.empty())
+                write_to(one); // as much as its pipe takes
+        }
+        if (StackClock::now() - heard_ > longest_silence)
+            over_ = true; // whoever asked is gone, and nobody has said so
+    }
+
     bool at_exec() const { return ask_.stop == StopPlace::exec; }
     bool for_release() const { return ask_.stop && !at_exec(); }
 
@@ -126,7 +160,7 @@ class HostDebug {
     // What the processes of this host have waited for is theirs once a debugger holds each: they go on when it says so.
     // One whose gdb does not answer must not hold the others that somebody wants to run.
     void release_when_held() {
-        bool held = attaching_.empty() || commanded_ || StackClock::now() >= attach_by_;
+        bool held = (all_begun_ && attaching_.empty()) || commanded_ || StackClock::now() >= attach_by_;
         if (for_release() && !released_ && held && release_tries_ > 0)
             release();
     }
@@ -187,7 +221,6 @@ class HostDebug {
 
     void begin() {
         auto deadline = StackClock::now() + ask_.patience;
-        std::map<Rank, std::string> refused;
         auto debugger = find_debugger("gdb");
         if (auto allowed = may_debug_here(); !allowed)
             debugger = allowed.failure();
@@ -196,20 +229,31 @@ class HostDebug {
             came = await_ready(deadline);
             deadline = std::max(deadline, StackClock::now() + to_look);
         }
+        std::map<Rank, ListedProcess> meant;
         for (const auto &one : processes_here(deadline)) {
-            bool meant = is_among(ask_.ranks, one.rank);
-            if (!meant || ranks_.contains(one.rank) || refused.contains(one.rank))
-                continue;
-            here_.push_back(one.rank);
-            auto begun = came ? begin(one, debugger, deadline) : came;
-            if (!begun)
-                refused.emplace(one.rank, begun.failure().text);
+            if (is_among(ask_.ranks, one.rank) && meant.emplace(one.rank, one).second)
+                here_.push_back(one.rank);
         }
+        if (auto servers = servers_here(); meant.size() >= worth_waiting && !servers.empty())
+            indexes_.make_beside(servers.front().file); // without one it takes longer
         say(hello_line(name_of_this_host(), here_));
-        for (const auto &[rank, why] : refused)
-            say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, why + "\n"}, true}));
         attach_by_ = deadline;
+        heard_ = StackClock::now();
+        for (const auto &[rank, process] : meant) {
+            auto begun = came ? begin(process, debugger, deadline) : came;
+            if (!begun)
+                say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, begun.failure().text + "\n"}, true}));
+            else if (ranks_.size() == 1 && !indexes_.path().empty())
+                await_first();
+        }
+        all_begun_ = true;
         release_when_held();
+    }
+
+    void await_first() {
+        for (auto until = std::min(StackClock::now() + first_alone, attach_by_);
+             !first_has_read_ && !over_ && StackClock::now() < until;)
+            turn();
     }
 
     Result<void> begin(const ListedProcess &process, const Result<Debugger> &debugger,
@@ -231,7 +275,7 @@ class HostDebug {
         else if (!target->await_own_stop(
                      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - StackClock::now())))
             return error(ErrorKind::timeout, "it has not stopped at its first instruction");
-        auto gdb = GdbProcess::start(debugger->path);
+        auto gdb = GdbProcess::start(debugger->path, indexes_.path());
         if (!gdb)
             return gdb.failure();
         pid_t pid = target->pid();
@@ -311,6 +355,8 @@ class HostDebug {
     void tell(Rank rank, GdbEvent event) {
         bool of_attach = event.id == GdbDialogue::attach_id;
         bool refused = of_attach && event.kind == GdbEvent::Kind::error;
+        // gdb says that it is attached, then reads, and says then that the process has stopped.
+        first_has_read_ |= refused || event.kind == GdbEvent::Kind::stopped || event.kind == GdbEvent::Kind::gone;
         if (of_attach)
             has_attached(rank);
         if (of_attach && !refused) {
@@ -383,6 +429,10 @@ class HostDebug {
     std::map<Rank, DebuggedRank> ranks_;
     std::vector<Rank> here_;   // that are meant
     std::set<Rank> attaching_; // whose gdb has not said yet whether it has them
+    IndexDirectory indexes_;
+    StackClock::time_point heard_;
+    bool first_has_read_ = false;
+    bool all_begun_ = false; // each that can has a gdb
     bool released_ = false;
     bool commanded_ = false; // somebody has said something to a gdb
     int release_tries_ = 3;

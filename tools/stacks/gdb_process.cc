@@ -26,7 +26,7 @@ std::vector<std::string> debugger_environment() {
     return out;
 }
 
-Result<GdbProcess> GdbProcess::start(const std::string &gdb) {
+Result<GdbProcess> GdbProcess::start(const std::string &gdb, const std::string &indexes) {
     int in[2], out[2];
     if (::pipe2(in, O_CLOEXEC) != 0)
         return system_error("cannot make a pipe", errno);
@@ -35,10 +35,14 @@ Result<GdbProcess> GdbProcess::start(const std::string &gdb) {
         return system_error("cannot make a pipe", errno);
     UniqueFd out_from(out[0]), out_to(out[1]);
     std::vector<std::string> words{gdb, "-nx", "-q", "--interpreter=mi2"};
-    for (const char *setting : {"set auto-load off", "set debuginfod enabled off", "set confirm off",
-                                "set print frame-arguments none", "set index-cache enabled off"}) {
+    std::vector<std::string> settings{"set auto-load off", "set debuginfod enabled off", "set confirm off",
+                                      "set print frame-arguments none"};
+    if (!indexes.empty())
+        settings.push_back("set index-cache directory " + indexes);
+    settings.push_back(fmt::format("set index-cache enabled {}", indexes.empty() ? "off" : "on"));
+    for (auto &setting : settings) {
         words.emplace_back("-iex");
-        words.emplace_back(setting);
+        words.push_back(std::move(setting));
     }
     auto environment = debugger_environment();
     std::vector<char *> argv, envp;

@@ -22,8 +22,9 @@ std::vector<std::string> debugger_environment();
 
 class GdbProcess {
   public:
-    // `gdb`: a path. Fails as posix_spawn(3).
-    static Result<GdbProcess> start(const std::string &gdb);
+    // `gdb`: a path. `indexes`: a directory where it finds what other gdbs have made of debugging information, and puts
+    // what it makes itself (gdb's index cache); empty: none. Fails as posix_spawn(3).
+    static Result<GdbProcess> start(const std::string &gdb, const std::string &indexes = {});
     GdbProcess(GdbProcess &&other) noexcept;
     GdbProcess &operator=(GdbProcess &&) = delete;
     // Ends gdb and what it has started: by the end of its input, at which it lets go of what it is attached to; by
