@@ -1,0 +1,117 @@
+#!/bin/bash
+# The gate as a site starts it: by systemd, from the units that are installed, with all that they take away from it.
+. "$(dirname "$0")/../common/words.sh"
+
+# systemd becomes process 1 of namespaces within the head host: with the mounts, the network and munged of that one, an
+# /etc and a /run of its own, and a part of the cgroup hierarchies.
+mine=pmixhost-unit.$$ booted=''
+hierarchies=$(awk '$3 == "cgroup2" || ($3 == "cgroup" && $4 ~ /name=systemd/) { print $3, $2 }' /proc/mounts)
+leave() {
+    local path
+    [[ -z $booted ]] || inside systemctl --no-block poweroff >/dev/null 2>&1
+    until_true 20 eval '! kill -0 "$started" 2>/dev/null' || kill -KILL "$started"
+    while read -r _ path; do find "$path/$mine" -depth -type d -exec rmdir {} \; 2>/dev/null; done <<<"$hierarchies"
+}
+cat >"$test_dir/boot" <<'BOOT'
+#!/bin/bash
+set -e
+source=$1 libexec=$2 conf=$3 name=$4 second=$5
+mount --make-rprivate /
+mount -n -t proc proc /proc
+mount -n -t tmpfs tmpfs /mnt
+mkdir /mnt/etc /mnt/work /mnt/munge
+for file in passwd group shadow gshadow hosts nsswitch.conf; do [[ ! -f /etc/$file ]] || cp -a "/etc/$file" /mnt/etc/; done
+mount -n --bind /run/munge /mnt/munge
+mount -n -t overlay -o lowerdir=/etc,upperdir=/mnt/etc,workdir=/mnt/work overlay /etc
+for path in /run /var/log /var/lib/systemd; do mount -n -t tmpfs -o mode=755 tmpfs "$path"; done
+mkdir /run/munge && mount -n --bind /mnt/munge /run/munge
+if grep -q ' cgroup .*name=systemd' /proc/mounts; then
+    mount -n -t tmpfs -o mode=755 tmpfs /sys/fs/cgroup
+    mkdir /sys/fs/cgroup/systemd /sys/fs/cgroup/unified
+    mount -n -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd
+    mount -n -t cgroup2 cgroup2 /sys/fs/cgroup/unified
+else
+    mount -n -t cgroup2 cgroup2 /sys/fs/cgroup
+fi
+uname -n >/etc/hostname
+mkdir -p /etc/slurm
+cp "$conf" /etc/slurm/slurm.conf
+units=/etc/systemd/system
+sed "s|@pmixhostlibexecdir@|$libexec|" "$source/contrib/systemd/pmixhost-gate.service.in" >"$units/pmixhost-gate.service"
+cp "$source/contrib/systemd/pmixhost-gate.socket" "$units/"
+mkdir "$units/pmixhost-gate.socket.d"
+printf '[Socket]\nListenStream=%s\nFreeBind=yes\n' "$second" >"$units/pmixhost-gate.socket.d/other-hosts.conf"
+ln -s /dev/null "$units/systemd-tmpfiles-setup.service" # /tmp is the head host's
+printf '[Unit]\nWants=pmixhost-gate.service systemd-journald.service\n' >"$units/$name.target"
+systemd-sysusers "$source/contrib/systemd/pmixhost-gate.conf"
+exec env -i PATH="$PATH" container=other /lib/systemd/systemd --system --unit="$name.target" --log-target=null
+BOOT
+chmod 755 "$test_dir/boot"
+inside() { nsenter -t "$booted" --mount --pid --uts --ipc --net --cgroup -- "$@"; }
+# as USER COMMAND ...: on the head host, as it is there for who logs in under systemd
+as() {
+    nsenter -t "$booted" --mount --uts --ipc --net -- setpriv --reuid "$1" --regid "$(on_host head id -g "$1")" \
+        --init-groups env -i PATH="$PATH" HOME=/tmp USER="$1" timeout -k 5 30 "${@:2}" 2>&1 </dev/null
+}
+first_process() {
+    booted=$(pgrep -f "systemd --system --unit=$mine\\.target")
+    [[ -n $booted ]] && inside systemctl show --property=Version >/dev/null 2>&1
+}
+log_of_gate() { inside journalctl --no-pager -q -u pmixhost-gate; }
+rules() { # RULE ...
+    local IFS=,
+    configure '[tools]' "policy = [$*]" '[gate]' 'idle = "2s"'
+}
+own='"allow everything by anyone to jobs of themselves from anywhere"'
+pmixhost=$PMIXHOST_BUILD/tools/pmixhost
+head_address=$(on_host head hostname -I | tr ' ' '\n' | grep -m 1 '^10\.')
+
+rules "$own" '"allow observe by pmixuser2 to jobs of pmixuser1 from anywhere"'
+(
+    while read -r _ path; do mkdir "$path/$mine" && echo "$BASHPID" >"$path/$mine/cgroup.procs"; done <<<"$hierarchies"
+    exec "${on_cluster[@]}" --host head -- unshare --mount --pid --uts --cgroup --fork --kill-child --propagation private \
+        "$test_dir/boot" "$PMIXHOST_SOURCE" "$PMIXHOST_BUILD/inst/libexec/pmixhost" "$PMIXHOST_CLUSTER_DIR/etc/slurm.conf" \
+        "$mine" "$head_address:295"
+) >"$test_dir/boot.log" 2>&1 </dev/null &
+started=$!
+trap 'leave; test_end' EXIT
+if [[ ! -x /lib/systemd/systemd ]] || ! until_true 20 first_process; then
+    skip "the gate's units" "systemd does not start here: $(tail -n 1 "$test_dir/boot.log")"
+    done_testing
+    exit
+fi
+ok "systemd starts the gate" until_true 20 inside systemctl is-active -q pmixhost-gate.service
+ok "as a user of its own" eval '
+    [[ $(inside ps -o uid= -p "$(inside systemctl show --property=MainPID --value pmixhost-gate)" | tr -d " ") == \
+        "$(inside id -u pmixhost-gate)" ]]'
+exposed=$(inside systemd-analyze security --no-pager pmixhost-gate.service 2>/dev/null | sed -nE 's/.*exposure level.*: ([0-9.]+) .*/\1/p')
+ok "and takes from it what it can do without" eval '[[ -n $exposed ]] && awk -v e="$exposed" "BEGIN { exit !(e < 2) }"'
+run_in_background() {
+    (cd "$test_dir" && exec timeout -k 5 100 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" -O -N2 -n2 "$clients/visited") \
+        >"$test_dir/job" 2>&1 </dev/null &
+    job_pid=$!
+    until_true 30 eval '(($(grep -c "^there" "$test_dir/job") == 2))'
+}
+ok "a job runs" run_in_background
+job=$(as_user root squeue -h -o %A)
+like "a tool finds it" "$(as pmixuser1 "$clients/tool" system yes namespaces)" "^namespace slurm\\.$job\\.0"
+like "so does one on another host, where a drop-in gives the socket another address" \
+    "$(timeout -k 5 30 "${on_cluster[@]}" --user pmixuser1 --host "$(host_name 3)" -- \
+        "$clients/tool" uri "pmixhost-gate.0;tcp4://$head_address:295" namespaces 2>&1)" "^namespace slurm\\.$job\\.0"
+like "who may look comes in by the door" "$(as pmixuser2 "$pmixhost" ps "$job")" "slurm\\.$job\\.0 +1 "
+like "and may do no more" "$(as pmixuser2 "$pmixhost" kill "$job"; echo "code $?")" 'do not give uid [0-9]+ control.*code 1'
+rules "$own"
+inside systemctl reload pmixhost-gate
+like "a reload takes a rule away" \
+    "$(until_true 10 eval '[[ $(log_of_gate) == *"the rules for tools were read again"* ]]'; as pmixuser2 "$pmixhost" ps "$job"; echo "code $?")" \
+    'do not give uid [0-9]+ observe.*code 1'
+like "the journal has who was refused" "$(log_of_gate)" "refused: uid $(on_host head id -u pmixuser2), .*observe of job $job"
+inside systemctl restart pmixhost-gate
+like "a tool finds the job when the gate was restarted" "$(as pmixuser1 "$clients/tool" system yes namespaces)" \
+    "^namespace slurm\\.$job\\.0"
+inside systemctl stop pmixhost-gate.service pmixhost-gate.socket
+ok "what it has started ends with it" until_true 10 eval '[[ -z $(on_host head pgrep -f "[p]mixhostd --gate-desk") ]]'
+is "and its file goes" "$(on_host head find /tmp -maxdepth 1 -name 'pmix.sys.*')" ""
+as_user root scancel "$job"
+wait "$job_pid" 2>/dev/null
+done_testing
