@@ -158,9 +158,10 @@ class HostDebug {
     }
 
     // What the processes of this host have waited for is theirs once a debugger holds each: they go on when it says so.
-    // One whose gdb does not answer must not hold the others that somebody wants to run.
+    // One whose gdb does not answer must not hold the others that somebody wants to run; but those that wait for the
+    // first one have no gdb yet.
     void release_when_held() {
-        bool held = (all_begun_ && attaching_.empty()) || commanded_ || StackClock::now() >= attach_by_;
+        bool held = all_begun_ && (attaching_.empty() || commanded_ || StackClock::now() >= attach_by_);
         if (for_release() && !released_ && held && release_tries_ > 0)
             release();
     }
@@ -240,6 +241,8 @@ class HostDebug {
         attach_by_ = deadline;
         heard_ = StackClock::now();
         for (const auto &[rank, process] : meant) {
+            if (over_ && !at_exec())
+                break; // let_go() has those, too; one on its way to its first instruction is to be awaited there
             auto begun = came ? begin(process, debugger, deadline) : came;
             if (!begun)
                 say(lines_of(RankEvent{rank, {0, GdbEvent::Kind::error, begun.failure().text + "\n"}, true}));
@@ -250,10 +253,13 @@ class HostDebug {
         release_when_held();
     }
 
+    // What it takes is not taken from the time of the others.
     void await_first() {
-        for (auto until = std::min(StackClock::now() + first_alone, attach_by_);
+        auto since = StackClock::now();
+        for (auto until = std::min(since + first_alone, attach_by_);
              !first_has_read_ && !over_ && StackClock::now() < until;)
             turn();
+        attach_by_ += StackClock::now() - since;
     }
 
     Result<void> begin(const ListedProcess &process, const Result<Debugger> &debugger,
