@@ -82,8 +82,12 @@ static void log_from(std::size_t place, std::shared_ptr<LogAsk> ask, std::shared
             return places->record(record_line(*ask, entry.text), go_on);
         if (entry.mail)
             return places->mail(entry.mail, go_on);
-        if (entry.fd >= 0)
-            entry.status = places->write(entry.fd, shown(*ask, entry)) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
+        if (entry.fd >= 0) {
+            std::string text = shown(*ask, entry);
+            // XML makes it up to six times as long; of what no pipe holds half an element would come.
+            bool fits = !ask->xml || text.size() <= LogAsk::max_text;
+            entry.status = fits && places->write(entry.fd, text) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
+        }
         if (entry.status == PMIX_SUCCESS && ask->once) {
             ++place;
             break;

@@ -18,8 +18,8 @@ struct LogPlaces {
 };
 
 // Takes the entries to their places, one after the other, and sets every entry's status: SUCCESS, OUT_OF_RESOURCE
-// when `write` gives false, what `record` or `mail` said, or what it was before. With `once`, stops at the first that
-// succeeds.
+// when `write` gives false or an element of XML is longer than LogAsk::max_text, what `record` or `mail` said, or what
+// it was before. With `once`, stops at the first that succeeds.
 //
 // `done` gets SUCCESS when all succeeded (with `once`: one), PARTIAL_SUCCESS when some did, else the status of the
 // first; it also gets the request. It is called from within when nothing had to be waited for.

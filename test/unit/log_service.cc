@@ -97,6 +97,11 @@ void elements_of_xml(void **) {
     assert_int_equal(written.log(dated), PMIX_SUCCESS);
     assert_string_equal(written.lines[2].second.c_str(),
                         "<stdout nspace=\"job\" rank=\"7\" timestamp=\"2001-09-09T01:46:40Z\">to out</stdout>\n");
+    // What no pipe holds as an element is not written by half.
+    LogAsk large = ask_of({{"x", 1, std::string(LogAsk::max_text / 4, '<'), PMIX_SUCCESS}});
+    large.xml = true;
+    assert_int_equal(written.log(large), PMIX_ERR_OUT_OF_RESOURCE);
+    assert_int_equal(written.lines.size(), 3);
 }
 
 void the_record_is_waited_for(void **) {
