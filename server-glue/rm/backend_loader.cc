@@ -97,9 +97,11 @@ Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context) {
     if (backend && facets_of(**backend) != (*module)->facets)
         return error(ErrorKind::invalid, "the backend {} says that it has the facets {}, but has {}", (*module)->name,
                      names_of((*module)->facets), names_of(facets_of(**backend)));
-    if (backend && (*backend)->step().parent && !(*backend)->spawned_step())
-        return error(ErrorKind::invalid, "the backend {} says that its step was spawned, but has not the facet spawn",
-                     (*module)->name);
+    if (backend && ((*backend)->step().parent || (*backend)->step().tells_launch) && !(*backend)->spawned_step())
+        return error(
+            ErrorKind::invalid,
+            "the backend {} says that its step was spawned, or tells of its launch, but has not the facet spawn",
+            (*module)->name);
     return backend;
 }
 
