@@ -333,6 +333,19 @@ static void a_spawned_task_keeps_its_connection_but_for_containers(void **) {
     }
 }
 
+static void a_debugger_that_waits_for_the_launch_is_told_of(void **) {
+    for (bool waits : {false, true}) {
+        FakeEnvironment environment;
+        fill(environment);
+        environment.add(waits ? "PMIXHOST_TELLS_LAUNCH=1" : "PMIXHOST_TELLS_LAUNCH=0");
+        Prepared prepared = prepare_step(around("serve"), environment.array);
+        assert_true(prepare_task(prepared, 0, &environment.array).ok());
+        assert_true(has(environment.get("AT_DOCUMENT"), "|slurm.tells_launch 1|") == waits);
+        assert_string_equal(environment.get("PMIXHOST_TELLS_LAUNCH").c_str(), "(none)");
+        assert_true(clean_up(prepared));
+    }
+}
+
 // Before anything else of the step runs with that environment.
 static void the_secret_is_in_the_start_document_alone(void **) {
     std::string secret = new_step_secret();
@@ -679,6 +692,7 @@ int main() {
         cmocka_unit_test(the_user_gets_one_line_per_host),
         cmocka_unit_test(hostile_environments_are_bounded),
         cmocka_unit_test(a_spawned_task_keeps_its_connection_but_for_containers),
+        cmocka_unit_test(a_debugger_that_waits_for_the_launch_is_told_of),
         cmocka_unit_test(the_secret_is_in_the_start_document_alone),
         cmocka_unit_test(srun_chooses_a_secret_where_it_has_no_munge),
         cmocka_unit_test(only_root_says_where_the_daemon_is),
