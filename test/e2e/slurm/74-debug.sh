@@ -232,6 +232,10 @@ is "all of them have said what they say behind it" "$(grep -c '^rank [0-3] of 4 
 launches --stop init --ranks 2 "${four[@]}" "$clients/hello" -- bt
 like "one rank there" "$status $output" $'^0 .*\[2\]\n#0 .* in PMIx_Init '
 is "all of them go on, when it is let go" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
+# Of more than two on a host one is debugged before the others.
+launches --stop init srun -O -N1 -n4 "$mpi" "$clients/hello" -- bt ranks
+like "four ranks of one host stand there" "$status $output" '^0 .* in PMIx_Init .*\[0-3\] stopped'
+is "and go on together" "$(grep -c '^rank [0-3] of 4 on ' <<<"$output")" 4
 launches --stop app "${four[@]}" env CLIENT_DIR="$test_dir/past" "$clients/stops" child app -1 -- bt
 like "all ranks stand where the program waits" "$status $output" $'^0 .*\[[0-9,-]+\]\n#0 .* stop_in_app '
 is "and go on" "$(cd "$test_dir/past" && echo past.*)" "past.0 past.1 past.2 past.3"
