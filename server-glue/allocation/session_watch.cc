@@ -24,6 +24,8 @@ bool SessionWatch::ended(const std::string &allocation) {
 
 TimePoint SessionWatch::next_time() const {
     TimePoint next = TimePoint::max();
+    if (asked_ == max_asked)
+        return next; // an answer makes room
     for (const auto &[allocation, session] : sessions_)
         next = std::min(next, session.next);
     return next;
@@ -32,15 +34,18 @@ TimePoint SessionWatch::next_time() const {
 void SessionWatch::on_time(TimePoint now) {
     std::vector<std::string> due;
     for (auto &[allocation, session] : sessions_) {
-        if (session.next > now)
+        if (session.next > now || asked_ == max_asked)
             continue;
+        ++asked_;
         session.next = TimePoint::max();
         due.push_back(allocation);
     }
     for (const auto &allocation : due)
         port_.ask_whether_over(allocation, [this, allocation, alive = std::weak_ptr(alive_)](const Result<bool> &over) {
-            if (!alive.expired())
-                on_answer(allocation, over);
+            if (alive.expired())
+                return;
+            --asked_;
+            on_answer(allocation, over);
         });
 }
 

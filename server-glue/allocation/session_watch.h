@@ -28,6 +28,7 @@ class SessionWatchPort {
 class SessionWatch {
   public:
     static constexpr std::size_t max_watched = 64; // of a host; others are not watched
+    static constexpr std::size_t max_asked = 8;    // at a time: who asks the RM for himself waits behind these
     // How long after it was granted, and then twice as long each time.
     static constexpr Duration first_question = std::chrono::seconds(2), longest_pause = std::chrono::minutes(1);
 
@@ -52,6 +53,7 @@ class SessionWatch {
 
     SessionWatchPort &port_;
     std::map<std::string, Session> sessions_;
+    std::size_t asked_ = 0; // questions without an answer
     RecentNames told_{max_watched};
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
