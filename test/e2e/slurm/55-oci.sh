@@ -35,6 +35,10 @@ for path in /dev /sys /usr /etc "$PMIXHOST_BUILD" "$PMIXHOST_SOURCE" "$PMIXHOST_
 done
 mounts+=', {"destination": "/dev/shm", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}'
 for path in /bin /sbin /lib*; do [[ ! -L $path ]] || ln -s "usr$path" "$bundle/rootfs$path"; done
+# Two hosts begin at once, and crun fails where the other one has just made a place to mount at.
+for path in /tmp /proc /dev /sys /usr /etc "$PMIXHOST_BUILD" "$PMIXHOST_SOURCE" "$PMIXHOST_CLUSTER_DIR"; do
+    mkdir -p "$bundle/rootfs$path"
+done
 touch "$bundle/rootfs/inside"
 ids="[{\"containerID\": $id, \"hostID\": $id, \"size\": 1}]"
 cat >"$bundle/config.json" <<TXT
