@@ -41,6 +41,12 @@ struct FakeLibrary {
     std::set<std::pair<Rank, std::string>> stored; // whose, and the key
     bool stores = true;
     std::vector<std::vector<pmix_info_t>> packed; // what is in a buffer is the number of one of these
+    ~FakeLibrary() {
+        for (auto &infos : packed) {
+            for (auto &info : infos)
+                PMIX_INFO_DESTRUCT(&info);
+        }
+    }
 };
 FakeLibrary *library = nullptr;
 
