@@ -587,6 +587,14 @@ void PmixLibrary::ask(LibraryThread &thread, std::function<void()> answered) {
                [answered = std::move(answered)] { in_progress_thread(answered, true); });
 }
 
+// The first time round an answer is queued for its connection, which libpmix' thread then waits for to be writable.
+void PmixLibrary::after_sending(std::function<void()> done) {
+    auto shared = std::make_shared<std::function<void()>>(std::move(done));
+    ask(thread_, [&loop = loop_, &thread = thread_, shared] {
+        loop.post([&loop, &thread, shared] { ask(thread, [&loop, shared] { loop.post([shared] { (*shared)(); }); }); });
+    });
+}
+
 void PmixLibrary::register_handler(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler, Done done) {
     auto *owned = new Done(std::move(done));
     auto registered = [](pmix_status_t status, std::size_t, void *data) {

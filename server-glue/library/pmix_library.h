@@ -122,6 +122,8 @@ class PmixLibrary {
         bool undated = false; // own_key::output_undated
     };
     void deliver_output(OutputText output, Done done);
+    // `done` comes when libpmix has handled what it has been told so far, answers among it, and had a turn to send it.
+    void after_sending(std::function<void()> done);
     // Makes the set known to the library, which tells the clients of this host.
     void define_process_set(const std::string &name, const std::string &nspace, const std::vector<Rank> &ranks,
                             Done done);

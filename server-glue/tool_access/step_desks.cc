@@ -78,13 +78,18 @@ void StepDesks::drop(Id id, const std::string &why) {
 }
 
 bool StepDesks::has_unsent() {
-    if (!context_.ending)
+    if (!context_.ending || desks_.empty())
         return false;
-    if (sends_until_ == TimePoint::max())
+    if (sends_until_ == TimePoint::max()) {
         sends_until_ = context_.now() + last_answers;
-    return context_.now() < sends_until_ && std::any_of(desks_.begin(), desks_.end(), [](const auto &entry) {
+        library_sends_ = std::make_shared<bool>(context_.library && !context_.library_stuck);
+        if (*library_sends_)
+            context_.library->after_sending([sends = library_sends_] { *sends = false; });
+    }
+    return context_.now() < sends_until_ &&
+           (*library_sends_ || std::any_of(desks_.begin(), desks_.end(), [](const auto &entry) {
                return entry.second.mesh->unsent_bytes() > 0 || entry.second.relay->has_unread();
-           });
+           }));
 }
 
 std::size_t StepDesks::relayed(bool of_others) const {
