@@ -12,7 +12,7 @@ if HAVE_SLURM
 # The shim is loaded into all of Slurm's daemons, so it has no library of ours, no libfmt and no libslurm.
 noinst_LTLIBRARIES += plugins/slurm/libshim.la
 plugins_slurm_libshim_files = $(slurm_shim_files) $(kit_shim_sources) \
-	common/job/process_set.cc common/start/task_spec.cc common/wire/wire_version.cc \
+	common/job/process_set.cc common/process/program_look.cc common/start/task_spec.cc common/wire/wire_version.cc \
 	plugins/slurm/shim/app_list.cc plugins/slurm/shim/multi_prog.cc plugins/slurm/steps/srun_command.cc \
 	plugins/slurm/shim/attach_output.cc plugins/slurm/shim/daemon_cgroup.cc plugins/slurm/shim/hook_env.cc \
 	plugins/slurm/shim/output_offer.cc \

@@ -76,6 +76,8 @@ server_glue_libglue_files = \
 	server-glue/library/connection_guard.h server-glue/library/connection_guard.cc \
 	server-glue/library/convert.h server-glue/library/convert.cc \
 	server-glue/library/descriptor_range.h server-glue/library/descriptor_range.cc \
+	server-glue/library/expected_environment.h server-glue/library/expected_environment.cc \
+	server-glue/library/given_environment.h server-glue/library/given_environment.cc \
 	server-glue/library/library_version.h \
 	server-glue/library/library_version.cc \
 	server-glue/library/hello.h server-glue/library/hello.cc server-glue/library/info_list.h \
@@ -163,7 +165,25 @@ server_glue_libglue_files = \
 	server-glue/tool_access/tool_rights.h server-glue/tool_access/tool_rights.cc \
 	server-glue/tool_access/tool_ask.h server-glue/tool_access/tool_upcall.cc
 server_glue_libglue_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS)
-server_glue_libglue_la_LIBADD = server-glue/libmended.la common/libcommon.la $(PMIX_LIBS) -ldl
+server_glue_libglue_la_LIBADD = server-glue/libmended.la server-glue/libseen.la common/libcommon.la $(PMIX_LIBS) -ldl
+
+# What the PMIx library gives to processes is looked at while this is built.
+noinst_LTLIBRARIES += server-glue/libseen.la
+server_glue_libseen_la_SOURCES = server-glue/library/seen_environment.h server-glue/library/seen_environment.cc
+noinst_PROGRAMS += server-glue/environment-probe
+server_glue_environment_probe_SOURCES = server-glue/library/environment_probe.cc \
+	server-glue/library/settings_file.h
+server_glue_environment_probe_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
+# Without sanitizers, which would judge the library.
+server_glue_environment_probe_CXXFLAGS = $(PMIXHOST_CXXSTD) $(PMIXHOST_WARN)
+server_glue_environment_probe_LDFLAGS =
+server_glue_environment_probe_LDADD = $(PMIX_LIBS) -ldl
+EXTRA_DIST += server-glue/library/see_environment.sh
+server-glue/library/seen_environment.lo: server-glue/library/seen_environment.inc
+server-glue/library/seen_environment.inc: server-glue/environment-probe$(EXEEXT) server-glue/library/see_environment.sh
+	$(AM_V_GEN)$(srcdir)/server-glue/library/see_environment.sh server-glue/environment-probe$(EXEEXT) > $@.new && \
+		mv $@.new $@
+CLEANFILES += server-glue/library/seen_environment.inc
 
 # This one is in C, with the PMIx library's own headers.
 noinst_LTLIBRARIES += server-glue/libmended.la

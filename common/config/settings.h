@@ -61,6 +61,7 @@ struct Settings {
     std::string daemon_evidence_directory;                    // empty: log_file's directory, else directory_base
     std::chrono::milliseconds daemon_library_timeout{20'000}; // libpmix gives no answer; 0: for ever
     std::uint32_t daemon_details_up_to = 4096;                // processes of a job
+    std::string daemon_library = "late";                      // "early": libpmix is started before any task
     std::string daemon_topology = "kept";                     // "look": hwloc looks each time
     // [debug]
     std::string debug_stop; // where tasks stop for a debugger: common/job/debug_stops.h

@@ -1,4 +1,8 @@
 // The server library of a step's daemon: started in its own thread, watched, and looked at when it is stuck.
+//
+// It is started at once, or late (daemon.library): where no program of the step looks as if it would use PMIx
+// (common/process/program_look.h), the tasks are told at once what they would need, and the library is started when
+// somebody connects to where it will listen, or when tasks have run for a while. Nobody is let in before it knows them.
 #pragma once
 
 #include "server-glue/daemon/own_evidence.h"
@@ -8,9 +12,16 @@
 
 namespace pmixhost {
 
+class ListenerTakeover;
+struct ExpectedServer;
+
 class LibraryHolder {
   public:
     struct Callbacks {
+        // It is known where tools and clients connect (StepContext::library_address).
+        std::function<void()> on_address;
+        // The library is started late. `environment` gives what a task needs meanwhile.
+        std::function<void(LocalTasks::EarlyEnvironment environment)> on_late;
         std::function<void()> on_up;
         // It could not be started, or does not answer any more.
         std::function<void(Error)> on_failure;
@@ -28,18 +39,33 @@ class LibraryHolder {
     ~LibraryHolder();
 
     LibraryThread &thread() { return *thread_; }
-    void start();
+    // Starts the library; with `may_be_late`, perhaps later.
+    void start(bool may_be_late);
+    // Starts it now, if it is late.
+    void need();
+    // A task has been let go before the library was started.
+    void on_task_let_go();
+    // The library knows the processes of this host that have been let go.
+    void on_registered();
     // Ends the library, and the thread.
     void stop();
 
   private:
+    struct Late;
+    void start_library(std::string_view why);
+    static Late how_late(ExpectedServer server);
+    void be_late(Late late);
     void on_started(Result<std::unique_ptr<PmixLibrary>> library);
+    bool admit();
     void on_stuck(const std::string &why);
 
     StepContext &context_;
     const std::string directory_, store_;
     Callbacks callbacks_;
     std::unique_ptr<LibraryThread> thread_;
+    bool is_late_ = false, is_starting_ = false;
+    std::unique_ptr<ListenerTakeover> listening_; // while it is late
+    EventLoop::Handle knock_, lateness_;
     std::unique_ptr<PmixLibrary> library_;
     std::optional<LibraryWatch> watch_;
     OwnEvidence evidence_;

@@ -44,18 +44,21 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
     : context_(start.loop, start.log, start.settings, start.backend, start.live_on, std::move(stops)),
       page_(start.page), door_(std::move(start.door)), directory_(std::move(directory)),
       store_(start.directory.empty() ? StoreDirectory::create(context_.settings, directory_) : std::nullopt),
-      library_(context_, std::move(library_thread), directory_.path(), store_ ? store_->path() : std::string(),
-               std::move(start.evidence),
-               {[this] {
-                    tasks_.set_library(*context_.library);
-                    context_.tell_services([](StepService &each) { each.on_library(); });
-                },
-                [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); },
-                [this](const ToolVisitor &visitor) { return services_.tools.may_come(visitor); },
-                [this](const ToolVisitor &visitor, const ToolConnection &connection) {
-                    services_.tools.came(visitor, connection);
-                },
-                [this](const std::string &name) { return services_.tools.may_be_called(name); }}),
+      library_(
+          context_, std::move(library_thread), directory_.path(), store_ ? store_->path() : std::string(),
+          std::move(start.evidence),
+          {[this] { context_.tell_services([](StepService &each) { each.on_address(); }); },
+           [this](LocalTasks::EarlyEnvironment environment) { tasks_.set_early_environment(std::move(environment)); },
+           [this] {
+               tasks_.set_library(*context_.library);
+               context_.tell_services([](StepService &each) { each.on_library(); });
+           },
+           [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); },
+           [this](const ToolVisitor &visitor) { return services_.tools.may_come(visitor); },
+           [this](const ToolVisitor &visitor, const ToolConnection &connection) {
+               services_.tools.came(visitor, connection);
+           },
+           [this](const std::string &name) { return services_.tools.may_be_called(name); }}),
       upcalls_(context_.loop, library_.thread(),
                {context_.settings.fence_max_bytes, context_.settings.publish_max_bytes, max_event_bytes}),
       peers_(context_, services_), launch_outcome_(context_),
@@ -65,6 +68,7 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
           context_.tell_services([now = context_.now()](StepService &each) { each.on_time(now); });
       }) {
     context_.tasks = &tasks_;
+    context_.need_library = [this] { library_.need(); };
     context_.directory = directory_.path();
     context_.ends_on_bad_exit = start.ends_on_bad_exit;
     context_.is_end_of_job = [this](const wire::EndedProcess &ended) { return services_.fate.is_end_of_job(ended); };
@@ -99,7 +103,9 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
     out.on_serving = [this] {
         if (page_)
             page_->state.store(StatusPage::serving, std::memory_order_release);
+        library_.on_registered();
     };
+    out.on_let_go = [this] { library_.on_task_let_go(); };
     if (StepIof::captures(context_))
         out.take_streams = [this](Rank rank, TaskDescriptors streams) {
             services_.iof.take_streams(rank, std::move(streams));
@@ -122,7 +128,8 @@ LocalTasks::Callbacks StepServer::task_callbacks() {
 void StepServer::begin() {
     if (page_)
         page_->note_directory(directory_.path());
-    if (door_)
+    bool has_door = static_cast<bool>(door_);
+    if (has_door)
         tasks_.open_door(std::move(door_));
     // The connection that a collective of the whole job will need is made while libpmix starts.
     Tree tree(context_.step.map.host_count(), context_.settings.transport_radix);
@@ -133,7 +140,16 @@ void StepServer::begin() {
             ending_.end(error(ErrorKind::timeout, "no task came for its environment within {} minutes",
                               no_task_patience.count()));
     });
-    library_.start();
+    library_.start(has_door && library_may_be_late());
+}
+
+// Not where somebody waits for what only the library tells: a parent, a debugger, a tool that follows the launch, who
+// reads the output; nor where tasks do not come for their environment.
+bool StepServer::library_may_be_late() const {
+    const StepInfo &step = context_.step;
+    bool stops = std::any_of(stop_places.begin(), stop_places.end(),
+                             [this](StopPlace place) { return !context_.stops.at(place).empty(); });
+    return !step.parent && !step.tells_launch && !step.launcher_file && !stops && !StepIof::captures(context_);
 }
 
 void StepServer::leave() {

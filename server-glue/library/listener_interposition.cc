@@ -1,5 +1,5 @@
-// The functions by which pmixhostd stands before libpmix' listening socket: listen() and accept() in
-// libc's name, for whoever in this process calls them. What they do for the library's socket is in
+// The functions by which pmixhostd stands before libpmix' listening socket: bind(), listen() and
+// accept() in libc's name, for whoever in this process calls them. What they do for the library's socket is in
 // listener_takeover.h; everything else goes to libc unchanged.
 //
 // Linked into pmixhostd itself: the dynamic linker prefers a program's functions to a library's.
@@ -20,6 +20,11 @@ template <typename Function> Function libc(const char *name) {
 } // namespace
 
 extern "C" {
+
+__attribute__((visibility("default"))) int bind(int fd, const sockaddr *address, socklen_t size) noexcept {
+    static const auto next = libc<int (*)(int, const sockaddr *, socklen_t)>("bind");
+    return ListenerTakeover::wants_bind(fd) ? ListenerTakeover::take_bind(fd) : next(fd, address, size);
+}
 
 __attribute__((visibility("default"))) int listen(int fd, int backlog) noexcept {
     static const auto next = libc<int (*)(int, int)>("listen");

@@ -1,9 +1,13 @@
 // See listener_takeover.h.
 #include "server-glue/library/listener_takeover.h"
 
+#include <arpa/inet.h>
 #include <cerrno>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -34,7 +38,49 @@ int socket_option(int fd, int option) {
     return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
+// libpmix takes the first address of the first loopback interface that is up.
+bool loopback_is_ipv4(int socket, in_addr &address) {
+    ifreq asked{};
+    std::memcpy(asked.ifr_name, "lo", sizeof "lo");
+    if (ioctl(socket, SIOCGIFFLAGS, &asked) != 0 || !(asked.ifr_flags & IFF_UP) ||
+        ioctl(socket, SIOCGIFADDR, &asked) != 0 || asked.ifr_addr.sa_family != AF_INET)
+        return false;
+    address = reinterpret_cast<const sockaddr_in &>(asked.ifr_addr).sin_addr;
+    return true;
+}
+
 } // namespace
+
+Result<std::unique_ptr<ListenerTakeover>> ListenerTakeover::create_listening() {
+    auto takeover = create();
+    if (!takeover)
+        return takeover;
+    UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    if (!listener || !loopback_is_ipv4(listener.get(), here.sin_addr) ||
+        ::bind(listener.get(), reinterpret_cast<const sockaddr *>(&here), sizeof here) != 0 ||
+        listen_for_real(listener.get()) != 0)
+        return error(ErrorKind::unsupported, "the loopback interface has no IPv4 address to listen at");
+    (*takeover)->listener_ = std::move(listener);
+    (*takeover)->early_ = true;
+    return takeover;
+}
+
+std::string ListenerTakeover::address() const {
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    char text[INET6_ADDRSTRLEN] = "";
+    if (getsockname(listener_.get(), reinterpret_cast<sockaddr *>(&own), &size) != 0)
+        return {};
+    bool four = own.ss_family == AF_INET;
+    const auto &in4 = reinterpret_cast<const sockaddr_in &>(own);
+    const auto &in6 = reinterpret_cast<const sockaddr_in6 &>(own);
+    const void *address = four ? static_cast<const void *>(&in4.sin_addr) : &in6.sin6_addr;
+    if (!inet_ntop(own.ss_family, address, text, sizeof text))
+        return {};
+    return fmt::format("{}://{}:{}", four ? "tcp4" : "tcp6", text, ntohs(four ? in4.sin_port : in6.sin6_port));
+}
 
 Result<std::unique_ptr<ListenerTakeover>> ListenerTakeover::create() {
     int ends[2];
@@ -54,23 +100,41 @@ ListenerTakeover::Scope::~Scope() {
     taking = nullptr;
 }
 
+bool ListenerTakeover::wants_bind(int fd) {
+    return taking && taking->early_ && taking->bound_ < 0 && socket_option(fd, SO_DOMAIN) == AF_INET &&
+           socket_option(fd, SO_TYPE) == SOCK_STREAM;
+}
+
+int ListenerTakeover::take_bind(int fd) {
+    if (dup3(taking->listener_.get(), fd, O_CLOEXEC) < 0)
+        return -1;
+    taking->bound_ = fd;
+    return 0;
+}
+
 bool ListenerTakeover::wants(int fd) {
-    if (!taking || taking->listener_)
+    if (!taking || taking->stands_in())
         return false;
+    if (taking->early_)
+        return fd == taking->bound_;
     int family = socket_option(fd, SO_DOMAIN);
     return family == AF_INET || family == AF_INET6;
 }
 
 int ListenerTakeover::take(int fd) {
     ListenerTakeover &self = *taking;
-    UniqueFd real(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    // The longest queue that the kernel allows: what is in it has yet to be judged.
-    if (!real || listen_for_real(real.get()) != 0 || fcntl(real.get(), F_SETFL, O_NONBLOCK) != 0)
-        return -1;
+    UniqueFd real;
+    if (!self.early_) {
+        real.reset(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+        // The longest queue that the kernel allows: what is in it has yet to be judged.
+        if (!real || listen_for_real(real.get()) != 0 || fcntl(real.get(), F_SETFL, O_NONBLOCK) != 0)
+            return -1;
+    }
     if (dup3(self.librarys_end_.get(), fd, O_CLOEXEC) < 0)
         return -1;
     self.librarys_end_.reset();
-    self.listener_ = std::move(real);
+    if (!self.early_)
+        self.listener_ = std::move(real);
     return 0;
 }
 

@@ -8,6 +8,9 @@
 // number of a connection that hand_over() has sent. Nothing of the library is changed or looked into, and whatever
 // else it does with the stand-in fails.
 //
+// A socket of ours can listen before the library starts: then its bind() is ours too, and puts that socket in the place
+// of the library's, which so learns the address that clients have been told.
+//
 // Tried with OpenPMIx 4.2.2 (a thread with select and accept) and 5.0.7 (an event and accept): the unit tests of this
 // folder, test/e2e/common/clients.sh and test/fault/local. Both take EAGAIN for nothing. It is noticed when a library
 // goes another way: listener() stays empty when it never called listen() here, and all_taken() stays false when it
@@ -18,6 +21,7 @@
 #include "common/base/unique_fd.h"
 
 #include <memory>
+#include <string>
 
 namespace pmixhost {
 
@@ -25,6 +29,9 @@ class ListenerTakeover {
   public:
     // Fails (system) where there is no socket pair.
     static Result<std::unique_ptr<ListenerTakeover>> create();
+    // Likewise, and listens at once, where the library will: at the first address of the loopback interface. Fails
+    // (unsupported) where that is not an IPv4 one.
+    static Result<std::unique_ptr<ListenerTakeover>> create_listening();
     ListenerTakeover(const ListenerTakeover &) = delete;
 
     // While it lives, the first listen() on an internet socket in this thread is the library's.
@@ -37,6 +44,10 @@ class ListenerTakeover {
 
     // The library's listening socket (non-blocking, close-on-exec), or -1. It is this object's.
     int listener() const { return listener_.get(); }
+    // Has the library got the stand-in?
+    bool stands_in() const { return !librarys_end_; }
+    // Where the socket listens, as PMIx writes it: tcp4://127.0.0.1:PORT. Empty if it cannot be told.
+    std::string address() const;
 
     // Nobody can connect from now on, nor be handed over by who listens.
     void stop_listening() { listener_.reset(); }
@@ -48,13 +59,17 @@ class ListenerTakeover {
     bool all_taken() const;
 
     // For listener_interposition.cc alone.
-    static bool wants(int fd); // is this listen() the library's, in this thread?
-    static int take(int fd);   // as listen(2)
-    static int accept(int fd); // as accept(2); `fd` is no listening socket
+    static bool wants_bind(int fd); // is this bind() the library's, for which there is a socket already?
+    static int take_bind(int fd);   // as bind(2)
+    static bool wants(int fd);      // is this listen() the library's, in this thread?
+    static int take(int fd);        // as listen(2)
+    static int accept(int fd);      // as accept(2); `fd` is no listening socket
 
   private:
     ListenerTakeover() = default;
     UniqueFd own_end_, librarys_end_, listener_;
+    bool early_ = false; // listened before the library did
+    int bound_ = -1;     // then: the number under which the library has that socket
 };
 
 } // namespace pmixhost

@@ -8,6 +8,7 @@
 #include "server-glue/library/connection_guard.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/failed_collective.h"
+#include "server-glue/library/given_environment.h"
 #include "server-glue/library/host_query.h"
 #include "server-glue/library/inner_client.h"
 #include "server-glue/library/library_version.h"
@@ -95,7 +96,7 @@ Result<void> stands_behind_guard(const ListenerTakeover &takeover, const std::ve
     bool beside = std::any_of(after.begin(), after.end(), [&](int fd) {
         return fd != takeover.listener() && std::find(before.begin(), before.end(), fd) == before.end();
     });
-    if (takeover.listener() < 0 || beside)
+    if (!takeover.stands_in() || beside)
         return error(ErrorKind::unsupported,
                      "the guard before the PMIx library is not in force: {} listens in a way that this pmixhostd "
                      "does not know. It is not started, since strangers could reach the job. Next: build pmixhost "
@@ -110,21 +111,6 @@ Result<void> stands_behind_guard(const ListenerTakeover &takeover, const std::ve
 void send_at_once(int listener) {
     int on = 1;
     setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-std::string address_of(int listener) {
-    sockaddr_storage own{};
-    socklen_t size = sizeof own;
-    char text[INET6_ADDRSTRLEN] = "";
-    if (getsockname(listener, reinterpret_cast<sockaddr *>(&own), &size) != 0)
-        return {};
-    bool four = own.ss_family == AF_INET;
-    const auto &in4 = reinterpret_cast<const sockaddr_in &>(own);
-    const auto &in6 = reinterpret_cast<const sockaddr_in6 &>(own);
-    const void *address = four ? static_cast<const void *>(&in4.sin_addr) : &in6.sin6_addr;
-    if (!inet_ntop(own.ss_family, address, text, sizeof text))
-        return {};
-    return fmt::format("{}://{}:{}", four ? "tcp4" : "tcp6", text, ntohs(four ? in4.sin_port : in6.sin6_port));
 }
 
 void free_chars(char *text) {
@@ -142,8 +128,6 @@ Result<Topology> kept_topology(const std::string &file) {
 
 // PMIX_DSTPATH, which is only of libraries before 5.
 static constexpr const char *store_attribute = "pmix.dstpath";
-// The store takes its sizes from the environment, which must say the same to every client.
-static constexpr const char *data_size_variable = "NS_DATA_SEG_SIZE", *index_size_variable = "NS_META_SEG_SIZE";
 
 std::size_t PmixLibrary::index_bytes(Rank ranks) {
     constexpr std::size_t page = 4096, least = 16 * page, by_default = 4u << 20, entry = 3 * sizeof(std::size_t);
@@ -168,7 +152,8 @@ void PmixLibrary::set_environment(const Settings &settings, Rank ranks) {
 }
 
 Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, LibraryThread &thread, const Options &options,
-                                                        pmix_server_module_t *module) {
+                                                        pmix_server_module_t *module,
+                                                        std::unique_ptr<ListenerTakeover> listening) {
     host_query() = module->query;
     InfoList info;
     info.add(PMIX_SERVER_NSPACE, options.nspace);
@@ -183,7 +168,9 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
     // Otherwise each MPI process of a host discovers it anew, all at once.
     info.add(PMIX_SERVER_SHARE_TOPOLOGY, true);
 
-    auto takeover = ListenerTakeover::create();
+    Result<std::unique_ptr<ListenerTakeover>> takeover(std::move(listening));
+    if (!*takeover)
+        takeover = ListenerTakeover::create();
     if (!takeover)
         return takeover.failure();
     auto kept = kept_topology(options.topology_file);
@@ -215,7 +202,7 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
     std::string address;
     if (guarded) {
         send_at_once((*takeover)->listener());
-        address = address_of((*takeover)->listener());
+        address = (*takeover)->address();
     }
     std::unique_ptr<PmixLibrary> library(new PmixLibrary(loop, thread, options.nspace, std::move(*takeover)));
     library->topology_ = std::move(topology);
@@ -225,10 +212,6 @@ Result<std::unique_ptr<PmixLibrary>> PmixLibrary::start(EventLoop &loop, Library
         return guarded.failure(); // the library is ended soon
     library->address_ = std::move(address);
     library->mend_failed_collectives();
-    for (const char *variable : {data_size_variable, index_size_variable}) {
-        if (const char *size = getenv(variable))
-            library->store_sizes_.push_back(fmt::format("{}={}", variable, size));
-    }
     return library;
 }
 
@@ -447,29 +430,22 @@ static Result<std::vector<std::string>> environment_of(const std::string &nspace
     char **entries = nullptr;
     pmix_status_t status = PMIx_server_setup_fork(&proc, &entries);
     std::vector<std::string> out;
-    const std::string security_modules = "PMIX_SECURITY_MODE=";
     for (char **entry = entries; entry && *entry; ++entry) {
-        // Clients need not prove with munge what the kernel has said of them already (library/hello.h).
-        if (!std::string_view(*entry).starts_with(security_modules))
-            out.emplace_back(*entry);
+        out.emplace_back(*entry);
         std::free(*entry);
     }
-    out.push_back(security_modules + "native");
     std::free(entries);
     if (status != PMIX_SUCCESS)
         return pmix_error("PMIx_server_setup_fork", status);
-    return out;
+    return given_environment(std::move(out));
 }
 
 void PmixLibrary::environment(const std::string &nspace, Rank rank, EnvironmentDone done) {
     auto shared = std::make_shared<EnvironmentDone>(std::move(done));
-    thread_.run("PMIx_server_setup_fork",
-                [&loop = loop_, sizes = store_sizes_, nspace, rank, shared = std::move(shared)]() mutable {
-                    auto entries = environment_of(nspace, rank);
-                    if (entries)
-                        entries->insert(entries->end(), sizes.begin(), sizes.end());
-                    loop.post([shared = std::move(shared), entries] { (*shared)(entries); });
-                });
+    thread_.run("PMIx_server_setup_fork", [&loop = loop_, nspace, rank, shared = std::move(shared)]() mutable {
+        auto entries = environment_of(nspace, rank);
+        loop.post([shared = std::move(shared), entries] { (*shared)(entries); });
+    });
 }
 
 void PmixLibrary::posted_data(const std::string &nspace, Rank rank, DataDone done) {

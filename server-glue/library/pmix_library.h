@@ -45,8 +45,10 @@ class PmixLibrary {
     // Starts the library (20 to 40 ms). To be called in the library thread, which outlives it. libpmix' own threads
     // have all signals blocked. There can be one per process. Fails when the library would hear of connections that
     // do not come through the guard (library/connection_guard.h), as in a program without its interposition.
+    // `listening`: what listens already (ListenerTakeover::create_listening()); may be null.
     static Result<std::unique_ptr<PmixLibrary>> start(EventLoop &loop, LibraryThread &thread, const Options &options,
-                                                      pmix_server_module_t *module);
+                                                      pmix_server_module_t *module,
+                                                      std::unique_ptr<ListenerTakeover> listening);
     // Of processes that have been registered here: what the guard tells of them (connection_guard.h).
     struct Door {
         std::function<void(Error)> on_broken;
@@ -61,7 +63,8 @@ class PmixLibrary {
     // From now on connections are judged, and the good ones handed to the library. `on_broken` is called
     // once if it does not take them. `log` outlives this.
     Result<void> admit_clients(Log &log, Door door);
-    // After admit_clients(): as ConnectionGuard::admit_relayed().
+    bool admits() const { return guard_ != nullptr; }
+    // Once it admits: as ConnectionGuard::admit_relayed().
     void admit_relayed(UniqueFd connection, ToolOrigin origin);
     // Where its clients and tools reach it, as PMIx writes it: tcp4://127.0.0.1:PORT. Empty if it cannot be told.
     const std::string &address() const { return address_; }
@@ -155,7 +158,6 @@ class PmixLibrary {
     std::shared_ptr<Topology> topology_;                                // null: the library has found its own
     std::string no_topology_;                                           // why
     std::string not_mended_;                                            // what to say of it, or empty
-    std::vector<std::string> store_sizes_;                              // NAME=VALUE
     // Who waits for the answer to a request that the library has not answered, by process; the request's too.
     using Unanswered = std::map<std::pair<std::string, Rank>, std::vector<std::weak_ptr<Found>>>;
     std::shared_ptr<Unanswered> unanswered_ = std::make_shared<Unanswered>();

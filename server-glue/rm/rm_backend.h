@@ -17,6 +17,7 @@
 #include "common/job/job_map.h"
 #include "common/job/process_set.h"
 #include "common/loop/event_loop.h"
+#include "common/process/program_look.h"
 #include "common/start/exec_words.h"
 #include "common/start/start_document.h"
 #include "common/transport/link_faults.h"
@@ -48,6 +49,7 @@ struct StepInfo {
     std::string binding_policy;           // PMIX_BINDTO
     std::string session_directory;        // PMIX_TMPDIR: scratch of the RM for the session; may be empty
     std::string topology_file;            // of this host: common/process/topology_file.h; may be empty, or not there
+    PmixUse pmix_use = PmixUse::may_come; // by its programs
     bool launcher_file = false;           // a tool that has started the launcher waits for where this job is
     bool tells_launch = false;            // who has started the launcher is told of the launch (spawned_step.h)
     std::vector<LinkFault> link_faults;   // for tests: what links of this host shall suffer

@@ -45,10 +45,13 @@ class StepContext final : public HostPort {
     // Filled one after the other while the server is made.
     Mesh *mesh = nullptr;
     LocalTasks *tasks = nullptr;
-    PmixLibrary *library = nullptr; // null: it still starts
-    std::string directory;          // the daemon's own, which goes with it (daemon/private_directory.h)
-    bool ending = false;            // this daemon leaves: nothing new is begun
-    bool library_stuck = false;     // it does not answer any more
+    PmixLibrary *library = nullptr; // null: it is not yet started
+    // Somebody needs it: one that is started late (daemon/library_holder.h) is started.
+    std::function<void()> need_library = [] {};
+    std::string library_address; // where it listens, or will (PmixLibrary::address()); empty: not yet known
+    std::string directory;       // the daemon's own, which goes with it (daemon/private_directory.h)
+    bool ending = false;         // this daemon leaves: nothing new is begun
+    bool library_stuck = false;  // it does not answer any more
     std::vector<StepService *> services;
     template <typename Hook> void tell_services(Hook hook) {
         for (StepService *each : services)

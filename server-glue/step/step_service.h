@@ -26,6 +26,8 @@ class StepService {
     virtual void take_asks(UpcallHandlers &) {}
     // Which messages of the other daemons; likewise.
     virtual void take_messages(StepMessages &) {}
+    // It is known where tools and clients connect (StepContext::library_address).
+    virtual void on_address() {}
     // The library is up (StepContext::library); from now on there are upcalls.
     virtual void on_library() {}
 

@@ -1,6 +1,8 @@
 // See local_tasks.h.
 #include "server-glue/tasks/local_tasks.h"
 
+#include "common/process/topology.h"
+#include "server-glue/library/expected_environment.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/tasks/job_info.h"
 #include "server-glue/tasks/proxy_client.h"
@@ -19,6 +21,20 @@ LocalTasks::LocalTasks(EventLoop &loop, Log &log, const StepInfo &step, const De
     : loop_(loop), log_(log), step_(step), stops_(stops), directory_(std::move(directory)), table_(table),
       callbacks_(std::move(callbacks)),
       watch_(loop, [this](Rank rank, std::optional<int> status) { task_gone(rank, status); }) {}
+
+// Null where it cannot be known; `pid` is 0 of one that has ended.
+static std::shared_ptr<const CpuSet> binding_of(pid_t pid) {
+    if (pid <= 0)
+        return nullptr;
+    auto cpus = CpuSet::of_process(pid);
+    return cpus ? std::make_shared<CpuSet>(std::move(*cpus)) : nullptr;
+}
+
+void LocalTasks::set_early_environment(EarlyEnvironment environment) {
+    early_environment_ = std::move(environment);
+    for (auto &entry : std::exchange(waiting_, {}))
+        let_go(entry.rank, entry.gid, std::move(entry.answer));
+}
 
 void LocalTasks::set_library(PmixLibrary &library) {
     library_ = &library;
@@ -92,13 +108,24 @@ void LocalTasks::knock(TaskDoor::Knock knock) {
         return;
     }
     started(knock.rank, knock.pid);
-    waiting_.push_back({knock.rank, knock.gid, std::move(knock.answer)});
+    if (early_environment_ && !registered_)
+        let_go(knock.rank, knock.gid, std::move(knock.answer));
+    else
+        waiting_.push_back({knock.rank, knock.gid, std::move(knock.answer)});
     if (!patience_ && !registered_)
         patience_ = loop_.after(straggler_patience, [this] {
             patience_over_ = true;
             register_when_complete();
         });
     register_when_complete();
+}
+
+void LocalTasks::let_go(Rank rank, gid_t gid, TaskDoor::Answer answer) {
+    let_go_[rank] = {gid, binding_of(watch_.pid_of(rank))};
+    auto environment = early_environment_(rank);
+    environment.insert(environment.end(), remedies_.begin(), remedies_.end());
+    answer(std::move(environment));
+    callbacks_.on_let_go();
 }
 
 void LocalTasks::started(Rank rank, pid_t pid) {
@@ -120,7 +147,7 @@ void LocalTasks::want_environment(Rank rank, TaskDoor::Answer answer) {
 void LocalTasks::register_when_complete() {
     if (registered_)
         return answer_all();
-    if (!library_ || registering_ || waiting_.empty())
+    if (!library_ || registering_ || (waiting_.empty() && let_go_.empty()))
         return;
     if (started_.size() >= step_.map.ranks_on(step_.self).size() || patience_over_)
         register_nspace();
@@ -135,11 +162,9 @@ void LocalTasks::register_nspace() {
     std::vector<Binding> bindings;
     for (Rank rank : ranks) {
         Binding &binding = bindings.emplace_back(rank, nullptr);
-        pid_t pid = door_ ? watch_.pid_of(rank) : ::getpid();
-        if (pid > 0) {
-            if (auto cpus = CpuSet::of_process(pid))
-                binding.second = std::make_shared<CpuSet>(std::move(*cpus));
-        }
+        auto early = let_go_.find(rank);
+        binding.second =
+            early != let_go_.end() ? early->second.binding : binding_of(door_ ? watch_.pid_of(rank) : ::getpid());
     }
     JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory, directory_};
     auto own_tasks = [bindings = std::move(bindings)] {
@@ -153,8 +178,7 @@ void LocalTasks::register_nspace() {
         if (!done)
             return callbacks_.on_failure(done.failure());
         registered_ = true;
-        callbacks_.on_serving();
-        answer_all();
+        register_early();
     };
     // The step's description does not change, and stays until the daemon ends.
     bool all = describes_all(step_, details_up_to_);
@@ -168,6 +192,36 @@ void LocalTasks::register_nspace() {
                                       return registered(std::move(done));
                                   library_->describe_processes(step_.nspace, describe_own, registered);
                               });
+}
+
+void LocalTasks::register_early() {
+    if (let_go_.empty())
+        return serve();
+    unregistered_ = let_go_.size();
+    for (const auto &[rank, task] : let_go_) {
+        library_->register_client(step_.nspace, rank, ::getuid(), task.gid, [this, rank = rank](pmix_status_t status) {
+            if (status != PMIX_SUCCESS)
+                return callbacks_.on_failure(
+                    error(ErrorKind::system, "the PMIx library refuses rank {}: {}", rank, PMIx_Error_string(status)));
+            if (--unregistered_ == 0)
+                check_early(rank);
+        });
+    }
+}
+
+// One task stands for all: what they are told differs by the rank alone.
+void LocalTasks::check_early(Rank rank) {
+    library_->environment(step_.nspace, rank, [this, rank](auto given) {
+        auto agrees = given ? is_as_expected(early_environment_(rank), *given) : Result<void>(given.failure());
+        if (!agrees)
+            return callbacks_.on_failure(agrees.failure());
+        serve();
+    });
+}
+
+void LocalTasks::serve() {
+    callbacks_.on_serving();
+    answer_all();
 }
 
 void LocalTasks::answer_all() {

@@ -5,6 +5,10 @@
 // the kernel told of its process. Order for each task: knock, watch, (all there) register namespace, register client,
 // environment out.
 //
+// Where the library is started late (daemon/library_holder.h) a task has its environment as soon as it knocks, and
+// goes. When the library is there, the namespace and the clients are registered as above, with the bindings that they
+// had behind the door.
+//
 // A task that ends without ever having connected would leave the others of this host waiting in
 // libpmix for ever, as libpmix cannot know of its end. A proxy client (proxy_client.h) connects in its name
 // and goes, which libpmix understands.
@@ -21,21 +25,26 @@
 #include "server-glue/tasks/task_table.h"
 #include "server-glue/tasks/task_watch.h"
 
+#include <map>
 #include <set>
 
 namespace pmixhost {
 
+class CpuSet;
 class PmixLibrary;
 
 class LocalTasks {
   public:
     static constexpr Duration straggler_patience = std::chrono::seconds(3);
 
+    // What a task of this host needs to find the library that is not yet started, NAME=VALUE each.
+    using EarlyEnvironment = std::function<std::vector<std::string>(Rank)>;
     struct Callbacks {
         // A task has ended; with its wait status, if that is known.
         std::function<void(Rank, std::optional<int>)> on_gone;
         std::function<void()> on_all_ended;    // every task of this host has started and ended
-        std::function<void()> on_serving;      // the namespace is registered
+        std::function<void()> on_serving;      // the namespace is registered, and who was let go before that
+        std::function<void()> on_let_go;       // a task has its environment before the library is started
         std::function<void(Error)> on_failure; // the daemon cannot serve
         // Only in a step whose launch is told (a spawned one; StepInfo::tells_launch): a task of this host executes its
         // program, and others do not yet.
@@ -60,7 +69,9 @@ class LocalTasks {
     void set_remedies(std::vector<std::string> entries) { remedies_ = std::move(entries); }
     // Jobs of at most so many processes are described process by process (job_info.h).
     void set_details_up_to(Rank processes) { details_up_to_ = processes; }
-    // The library is up; from now on tasks are answered. `library` outlives this object.
+    // The library is started late: from now on tasks are answered with this.
+    void set_early_environment(EarlyEnvironment environment);
+    // The library is up; from now on tasks are answered by it. `library` outlives this object.
     void set_library(PmixLibrary &library);
     // Opens the door, for backends whose RM starts the tasks.
     void open_door(UniqueFd fd);
@@ -90,9 +101,13 @@ class LocalTasks {
 
   private:
     void knock(TaskDoor::Knock knock);
+    void let_go(Rank rank, gid_t gid, TaskDoor::Answer answer);
     void task_runs(Rank rank);
     void register_when_complete();
     void register_nspace();
+    void register_early();
+    void check_early(Rank rank);
+    void serve();
     void answer_all();
     void answer(Rank rank, gid_t gid, TaskDoor::Answer reply);
     void task_gone(Rank rank, std::optional<int> wait_status);
@@ -102,6 +117,10 @@ class LocalTasks {
         Rank rank;
         gid_t gid;
         TaskDoor::Answer answer;
+    };
+    struct LetGo { // before the library was there
+        gid_t gid;
+        std::shared_ptr<const CpuSet> binding; // behind the door; null: not known
     };
     EventLoop &loop_;
     Log &log_;
@@ -115,6 +134,9 @@ class LocalTasks {
     TaskWatch watch_;
     EventLoop::Handle patience_;
     std::vector<Waiting> waiting_;
+    EarlyEnvironment early_environment_; // empty: the library is not late
+    std::map<Rank, LetGo> let_go_;
+    std::size_t unregistered_ = 0; // of let_go_
     std::vector<std::string> remedies_;
     Rank details_up_to_ = UINT32_MAX;
     std::set<Rank> started_, connected_, finalized_, gone_, cut_off_, has_proxy_, running_;

@@ -205,7 +205,10 @@ std::optional<Result<void>> StepDesks::may_come(const Desk &desk) {
 
 void StepDesks::greet(Desk &desk) {
     auto may = may_come(desk);
-    if (!may || (*may && !context_.library))
+    bool is_there = context_.library && context_.library->admits();
+    if (may && *may && !is_there)
+        context_.need_library();
+    if (!may || (*may && !is_there))
         return;
     desk.state = may->ok() ? Desk::State::welcome : Desk::State::refused;
     wire::DeskGreeting greeting;

@@ -182,13 +182,13 @@ void StepTools::offer_to_launcher(const RendezvousServer &server) {
 }
 
 // The job goes on without tools.
-void StepTools::on_library() {
+void StepTools::on_address() {
     char host[HOST_NAME_MAX + 1] = "";
     if (rights_.switched_off() || context_.directory.empty() || ::gethostname(host, sizeof host - 1) != 0)
         return;
     RendezvousServer server{context_.step.server_nspace(),
                             context_.self(),
-                            context_.library->address(),
+                            context_.library_address,
                             text_of(library_version()),
                             ::getpid(),
                             ::geteuid(),

@@ -60,7 +60,7 @@ class StepTools final : public StepService {
     void when_one_comes(std::function<void()> changed) { on_coming_ = std::move(changed); }
 
     void take_asks(UpcallHandlers &handlers) override;
-    void on_library() override;
+    void on_address() override;
 
   private:
     void connected(ToolConnectedAsk ask);

@@ -1,5 +1,6 @@
 // The PMIx library is not started where the guard before it is not in force. This program does not have
 // the interposition that pmixhostd has, so that the real library listens by itself.
+#include "server-glue/library/listener_takeover.h"
 #include "server-glue/library/pmix_library.h"
 
 #include <cstdlib>
@@ -29,7 +30,7 @@ void a_library_that_listens_beside_the_guard_is_refused(void **) {
     pmix_server_module_t module{};
     auto thread = LibraryThread::start([](const std::string &) { std::abort(); });
     assert_true(thread.ok());
-    auto library = PmixLibrary::start(**loop, **thread, {"test.server", 0, directory, "localhost"}, &module);
+    auto library = PmixLibrary::start(**loop, **thread, {"test.server", 0, directory, "localhost"}, &module, nullptr);
     assert_true((*thread)->end(std::chrono::seconds(30)));
     std::filesystem::remove_all(directory);
     assert_false(library.ok());

@@ -39,7 +39,7 @@ named=$(grep -noHE '(^|[^A-Za-z0-9_/.$}<*-])(common|contrib|plugins|server-glue|
 result 3 "paths that are named exist" "$(printf '%s\n' "$named" | while read -r place path; do
 	case $path in
 	*\{*\}*) path=${path%%\{*}; path=${path%.} ;;
-	*/.libs/* | common/[xX] | common/x.h | contrib/build-aux | *_) continue ;; # made, or a pattern
+	*/.libs/* | *.inc | common/[xX] | common/x.h | contrib/build-aux | *_) continue ;; # made, or a pattern
 	esac
 	for there in "$path" "$path".* "test/e2e/$path".*; do
 		[ -e "$there" ] && continue 2

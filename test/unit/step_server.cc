@@ -9,17 +9,24 @@
 #include <csignal>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <mutex>
 #include <netinet/in.h>
 #include <pmix_server.h>
 #include <set>
+#include <sstream>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "common/wire/event_messages.h"
 #include "common/wire/session_messages.h"
 #include "server-glue/events/host_events.h"
+#include "server-glue/library/library_version.h"
+#include "server-glue/library/seen_environment.h"
 #include "test/unit/check.h"
 #include "test/unit/gate.h"
 #include "test/unit/run_until.h"
@@ -40,7 +47,10 @@ struct FakeLibrary {
     bool deregistered = false;
     std::set<std::pair<Rank, std::string>> stored; // whose, and the key
     bool stores = true;
-    std::vector<std::vector<pmix_info_t>> packed; // what is in a buffer is the number of one of these
+    std::shared_ptr<OneTimeGate> starts;            // it does not start until this opens
+    std::map<Rank, std::vector<std::string>> gives; // the environment; not there: FAKE_RANK
+    std::set<Rank> clients;                         // registered
+    std::vector<std::vector<pmix_info_t>> packed;   // what is in a buffer is the number of one of these
     ~FakeLibrary() {
         for (auto &infos : packed) {
             for (auto &info : infos)
@@ -60,8 +70,12 @@ pmix_status_t later(pmix_op_cbfunc_t callback, void *data) {
 #define REPLACES extern "C" __attribute__((visibility("default")))
 
 REPLACES pmix_status_t PMIx_server_init(pmix_server_module_t *module, pmix_info_t[], std::size_t) {
-    std::lock_guard lock(library->mutex);
+    std::unique_lock lock(library->mutex);
     library->module = module;
+    if (auto gate = library->starts) {
+        lock.unlock();
+        gate->wait();
+    }
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in here{};
     here.sin_family = AF_INET;
@@ -87,13 +101,21 @@ REPLACES void PMIx_server_deregister_nspace(const pmix_nspace_t, pmix_op_cbfunc_
     lock.unlock();
     later(callback, data);
 }
-REPLACES pmix_status_t PMIx_server_register_client(const pmix_proc_t *, uid_t, gid_t, void *, pmix_op_cbfunc_t callback,
-                                                   void *data) {
+REPLACES pmix_status_t PMIx_server_register_client(const pmix_proc_t *process, uid_t, gid_t, void *,
+                                                   pmix_op_cbfunc_t callback, void *data) {
+    std::unique_lock lock(library->mutex);
+    library->clients.insert(process->rank);
+    lock.unlock();
     return later(callback, data);
 }
 REPLACES pmix_status_t PMIx_server_setup_fork(const pmix_proc_t *process, char ***environment) {
-    *environment = static_cast<char **>(calloc(2, sizeof(char *)));
-    (*environment)[0] = strdup(("FAKE_RANK=" + std::to_string(process->rank)).c_str());
+    std::lock_guard lock(library->mutex);
+    std::vector<std::string> gives{"FAKE_RANK=" + std::to_string(process->rank)};
+    if (auto given = library->gives.find(process->rank); given != library->gives.end())
+        gives = given->second;
+    *environment = static_cast<char **>(calloc(gives.size() + 1, sizeof(char *)));
+    for (std::size_t i = 0; i < gives.size(); ++i)
+        (*environment)[i] = strdup(gives[i].c_str());
     return PMIX_SUCCESS;
 }
 REPLACES pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t *process, pmix_dmodex_response_fn_t callback,
@@ -227,6 +249,48 @@ pid_t make_task() {
     return pid;
 }
 
+// A listening socket of that name.
+UniqueFd listen_at(const std::string &path) {
+    UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un here{};
+    here.sun_family = AF_UNIX;
+    std::strncpy(here.sun_path, path.c_str(), sizeof here.sun_path - 1);
+    assert_int_equal(bind(fd.get(), reinterpret_cast<sockaddr *>(&here), sizeof here), 0);
+    assert_int_equal(listen(fd.get(), 5), 0);
+    return fd;
+}
+
+// A process that knocks at the task door (contrib/doc/task-door.md), and writes the answer, with its status before it,
+// to where `answer` reads; then it waits.
+struct Knocking {
+    pid_t pid;
+    UniqueFd answer;
+};
+Knocking make_knocking_task(const std::string &door, Rank rank) {
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0) {
+        close(ends[1]);
+        return {pid, UniqueFd(ends[0])};
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un there{};
+    there.sun_family = AF_UNIX;
+    std::strncpy(there.sun_path, door.c_str(), sizeof there.sun_path - 1);
+    std::uint32_t words[2] = {htonl(0x504d4831), htonl(rank)};
+    char text[4096];
+    if (connect(fd, reinterpret_cast<sockaddr *>(&there), sizeof there) != 0 ||
+        send(fd, words, sizeof words, MSG_NOSIGNAL) != sizeof words)
+        _exit(1);
+    for (ssize_t n; (n = recv(fd, text, sizeof text, 0)) > 0;)
+        (void)!write(ends[1], text, static_cast<std::size_t>(n));
+    close(ends[1]);
+    pause();
+    _exit(0);
+}
+
 // What a fence was answered.
 struct FenceAnswer {
     std::mutex mutex;
@@ -265,6 +329,8 @@ struct World {
 
     struct Ends {
         bool live_on = false, on_bad_exit = false;
+        bool has_door = false;
+        PmixUse use = PmixUse::may_come;
     };
     explicit World(HostIndex hosts, std::chrono::milliseconds library_timeout = 0ms, Rank details_up_to = 4096)
         : World(hosts, Ends{}, library_timeout, details_up_to) {}
@@ -291,6 +357,10 @@ struct World {
         assert_true(map.ok());
         backend.info.map = std::move(*map);
         backend.info.apps.emplace_back();
+        backend.info.pmix_use = ends.use;
+        UniqueFd door;
+        if (ends.has_door)
+            door = listen_at(directory + "/door");
         if (hosts > 1)
             join_other_host();
         auto made = StepServer::create({*loop,
@@ -299,7 +369,7 @@ struct World {
                                         backend,
                                         nullptr,
                                         nullptr,
-                                        {},
+                                        std::move(door),
                                         ends.live_on,
                                         ends.on_bad_exit,
                                         directory + "/step",
@@ -364,6 +434,47 @@ struct World {
         }
         run_until([&] { return connected == 2; });
     }
+    // The tasks of this host, which come to the door: what each gets, by rank.
+    std::map<Rank, std::vector<std::string>> knock() {
+        std::map<Rank, std::vector<std::string>> given;
+        for (Rank rank : {0, 1}) {
+            Knocking task = make_knocking_task(directory + "/door", rank);
+            tasks.push_back(task.pid);
+            std::string answer;
+            run_until([&] {
+                char text[4096];
+                ssize_t n = read(task.answer.get(), text, sizeof text);
+                answer.append(text, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+                return n == 0;
+            });
+            constexpr std::size_t head = 4 + 4 + 4; // who answers, its status, the length
+            assert_true(answer.size() > head);
+            std::istringstream entries(answer.substr(head));
+            for (std::string entry; std::getline(entries, entry, '\0');)
+                given[rank].push_back(entry);
+            has_late_environment = given[rank].front().starts_with("PMIX_");
+        }
+        return given;
+    }
+    bool has_late_environment = false; // the last one who knocked
+    // Files in the daemon's directory whose name begins so.
+    std::vector<std::string> directory_files(const std::string &name) const {
+        std::vector<std::string> found;
+        std::error_code none;
+        for (const auto &file : std::filesystem::directory_iterator(directory + "/step", none)) {
+            if (file.path().filename().string().starts_with(name) && file.is_regular_file())
+                found.push_back(file.path());
+        }
+        return found;
+    }
+    bool is_client(Rank rank) {
+        std::lock_guard lock(fake.mutex);
+        return fake.clients.contains(rank);
+    }
+    bool has_begun_to_start() {
+        std::lock_guard lock(fake.mutex);
+        return fake.module != nullptr;
+    }
     std::atomic<int> connected = 0;
     void fence(FenceAnswer &answer, bool collects = false) {
         pmix_proc_t all;
@@ -415,6 +526,115 @@ void a_step_begins_and_ends(void **) {
     assert_true(world.ended->ok());
     assert_true(world.fake.deregistered);
     assert_true(world.backend.ended.empty());
+}
+
+// --- a library that is started late -----------------------------------------------------------------
+
+// What the build has seen of the library is what tasks are told before it starts. With this setting its clients look
+// for no files before they connect.
+struct OwnStore {
+    OwnStore() { setenv("PMIX_MCA_gds", "hash", 1); }
+    ~OwnStore() { unsetenv("PMIX_MCA_gds"); }
+};
+bool can_be_late() {
+    return !seen_environment().with_hash.empty();
+}
+
+void tasks_do_not_wait_for_a_library_that_is_late(void **) {
+    if (!can_be_late())
+        skip();
+    OwnStore own_store;
+    World world(1, {.has_door = true});
+    auto gate = world.fake.starts = std::make_shared<OneTimeGate>();
+    auto given = world.knock();
+    for (Rank rank : {0, 1}) {
+        assert_true(std::find(given[rank].begin(), given[rank].end(), "PMIX_RANK=" + std::to_string(rank)) !=
+                    given[rank].end());
+        assert_true(std::find(given[rank].begin(), given[rank].end(), "PMIX_NAMESPACE=job") != given[rank].end());
+    }
+    {
+        std::lock_guard lock(world.fake.mutex);
+        world.fake.gives = given;
+        assert_true(world.fake.clients.empty());
+    }
+    gate->open();
+    world.run_until([&] { return world.is_client(0) && world.is_client(1); });
+    FenceAnswer answer;
+    for (Rank rank : {0, 1}) {
+        pmix_proc_t process;
+        PMIX_LOAD_PROCID(&process, "job", rank);
+        world.fake.module->client_connected2(
+            &process, nullptr, nullptr, 0, [](pmix_status_t, void *) {}, nullptr);
+    }
+    world.fence(answer);
+    world.run_until([&] { return answer.is_there(); });
+    assert_int_equal(answer.status, PMIX_SUCCESS);
+    assert_false(world.ended.has_value());
+}
+
+void a_connection_starts_a_late_library(void **) {
+    if (!can_be_late())
+        skip();
+    OwnStore own_store;
+    World world(1, {.has_door = true});
+    std::string uri;
+    world.run_until([&] { return !world.directory_files("pmix.").empty(); });
+    std::ifstream(world.directory_files("pmix.").front()) >> uri;
+    auto colon = uri.rfind(':');
+    assert_true(colon != uri.npos);
+    assert_false(world.has_begun_to_start());
+    UniqueFd visitor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in there{};
+    there.sin_family = AF_INET;
+    there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    there.sin_port = htons(static_cast<std::uint16_t>(std::stoi(uri.substr(colon + 1))));
+    assert_int_equal(connect(visitor.get(), reinterpret_cast<sockaddr *>(&there), sizeof there), 0);
+    world.run_until([&] { return world.has_begun_to_start(); });
+}
+
+void tasks_end_before_a_late_library_has_started(void **) {
+    if (!can_be_late())
+        skip();
+    OwnStore own_store;
+    World world(1, {.has_door = true});
+    auto gate = world.fake.starts = std::make_shared<OneTimeGate>();
+    world.knock();
+    for (Rank rank : {0, 1})
+        world.end_task(rank, SIGTERM);
+    world.run_until([&] { return world.ended.has_value(); });
+    assert_true(world.ended->ok());
+    assert_false(world.fake.deregistered);
+    gate->open();
+}
+
+void a_library_that_gives_something_else_ends_the_step(void **) {
+    if (!can_be_late())
+        skip();
+    OwnStore own_store;
+    World world(1, {.has_door = true});
+    world.knock();
+    world.run_until([&] { return world.ended.has_value(); });
+    assert_false(world.ended->ok());
+    assert_non_null(strstr(world.ended->failure().text.c_str(), "the PMIx library gives processes no PMIX_NAMESPACE"));
+    assert_non_null(strstr(world.ended->failure().text.c_str(), "daemon.library"));
+}
+
+void a_program_that_names_the_library_does_not_find_it_late(void **) {
+    OwnStore own_store;
+    World world(1, {.has_door = true, .use = PmixUse::is_expected});
+    world.run_until([&] { return world.has_begun_to_start(); }); // nobody has knocked
+}
+
+void with_a_store_that_clients_look_for_the_library_is_late_for_what_cannot_come(void **) {
+    if (library_version() >= LibraryVersion{5, 0, 0} || seen_environment().by_default.empty())
+        skip();
+    {
+        World world(1, {.has_door = true, .use = PmixUse::cannot});
+        world.knock(); // it answers, without the library's FAKE_RANK
+        assert_true(world.has_late_environment);
+    }
+    World world(1, {.has_door = true});
+    world.run_until([&] { return world.has_begun_to_start(); }); // nobody has knocked
 }
 
 void processes_of_a_large_job_are_described_afterwards(void **) {
@@ -605,6 +825,12 @@ void a_stuck_library_ends_the_step(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_step_begins_and_ends),
+        cmocka_unit_test(tasks_do_not_wait_for_a_library_that_is_late),
+        cmocka_unit_test(a_connection_starts_a_late_library),
+        cmocka_unit_test(tasks_end_before_a_late_library_has_started),
+        cmocka_unit_test(a_library_that_gives_something_else_ends_the_step),
+        cmocka_unit_test(a_program_that_names_the_library_does_not_find_it_late),
+        cmocka_unit_test(with_a_store_that_clients_look_for_the_library_is_late_for_what_cannot_come),
         cmocka_unit_test(processes_of_a_large_job_are_described_afterwards),
         cmocka_unit_test(a_description_that_is_not_taken_ends_the_step),
         cmocka_unit_test(which_jobs_are_described_by_their_maps),

@@ -237,6 +237,8 @@ Result<SlurmStep> read_start_document(const StartDocument &document, const Setti
     info.mapping_policy = info.ranking_policy = policy_of(map->distribution);
     if (auto file = document.text("slurm.topology"))
         info.topology_file = *file;
+    if (auto use = document.text("slurm.pmix_use"))
+        info.pmix_use = pmix_use_of(*use);
     info.step_key = fmt::format("slurm:{}:{}:{}", map->cluster, info.job_id, map->start_key);
     step.node_of = std::move(*nodes);
     step.session_node = info.allocated_hosts.empty() ? step.node_of.front() : info.allocated_hosts.front();

@@ -15,6 +15,9 @@ inline constexpr std::string_view live_on_variable = "PMIXHOST_LIVE_ON";
 // "1": srun ends the step when a process ends badly.
 inline constexpr std::string_view bad_exit_variable = "PMIXHOST_BAD_EXIT";
 
+// Whether the step's programs use PMIx, as a word of common/process/program_look.h.
+inline constexpr std::string_view pmix_use_variable = "PMIXHOST_PMIX_USE";
+
 // "1": a tool waits for srun to tell where the job is (plugins/kit/launcher_file.h).
 inline constexpr std::string_view launcher_file_awaited = "PMIXHOST_LAUNCHER_FILE";
 // "1": a debugger that has started srun waits to hear that the first program runs, and that all do.

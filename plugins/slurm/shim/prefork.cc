@@ -79,6 +79,8 @@ Result<StartDocument> start_document(const Surroundings &around, const Prepared 
         add("slurm.launcher_file", "1");
     if (find_variable(environment, launch_awaited) == "1")
         add("slurm.tells_launch", "1");
+    if (auto use = find_variable(environment, pmix_use_variable); !use.empty())
+        add("slurm.pmix_use", use);
     if (!around.topology_file.empty())
         add("slurm.topology", around.topology_file);
     if (!around.contacts.empty())

@@ -2,6 +2,7 @@
 #include "plugins/slurm/shim/prelaunch.h"
 
 #include "common/job/debug_stops.h"
+#include "common/process/program_look.h"
 #include "common/start/spawn_channel.h"
 #include "common/start/step_secret.h"
 #include "common/start/task_spec.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <numeric>
 
 #include <fcntl.h>
@@ -256,6 +258,16 @@ static Result<void> check_container(const LaunchContext &context) {
     return {};
 }
 
+// srun looks at the programs once, for all hosts.
+static PmixUse pmix_use_of_step(const std::vector<App> &apps) {
+    if (!option_of_srun("container").empty())
+        return PmixUse::may_come; // they are other files there
+    std::error_code none;
+    auto directory = std::filesystem::current_path(none) / option_of_srun("chdir");
+    const char *search_path = getenv("PATH");
+    return look_at_programs(apps, search_path ? search_path : "", directory);
+}
+
 Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &context,
                                    std::unique_ptr<kit::Sealer> sealer, char ***environment) {
     UniqueFd debugger(context.debugger);
@@ -288,6 +300,9 @@ Result<LaunchState> prepare_launch(const ClientInfo &info, const LaunchContext &
         if (auto set = set_variable(environment, std::string(debug_stop_variable), ""); !set)
             return set.failure();
     }
+    std::string use(to_word(pmix_use_of_step(map->apps)));
+    if (auto set = set_variable(environment, std::string(pmix_use_variable), use); !set)
+        return set.failure();
     const std::string bad_exit = option_of_srun("kill-on-bad-exit");
     if (option_of_srun("no-kill") == "set" || bad_exit == "0") {
         if (auto set = set_variable(environment, std::string(live_on_variable), "1"); !set)

@@ -13,6 +13,9 @@ all_ok() { passed && (($(grep -c '^ok [0-9]*$' <<<"$output") == $1)) && ! grep -
 
 run_srun -N1 -n2 --cpu-bind=map_cpu:0,1 "$PMIXHOST_CLIENTS/locality" package
 ok "two ranks on two cores of a package" all_ok 2
+# shellcheck disable=SC2016 # of the task
+PMIXHOST_MODEX_STORE=own run_srun -N1 -n2 --cpu-bind=map_cpu:0,1 sh -c 'exec "$0" "$@"' "$PMIXHOST_CLIENTS/locality" package
+ok "also where tasks had left when the library started" all_ok 2
 run_srun -N1 -n2 -O --cpu-bind=map_cpu:0,0 "$PMIXHOST_CLIENTS/locality" core
 ok "two ranks on one core" all_ok 2
 run_srun -N2 -n2 --cpu-bind=map_cpu:0 "$PMIXHOST_CLIENTS/locality" none
