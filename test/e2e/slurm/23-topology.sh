@@ -78,7 +78,7 @@ export program=${plugins%/lib/slurm}/libexec/pmixhost/pmixhost-topology
 aside() { unshare -m --propagation private bash -ec "$1" 2>&1; }
 said=$(aside 'mount -t tmpfs tmpfs /sys/class; mkdir -p /sys/class/dmi/id; cd /sys/class/dmi/id
     echo Box-7 >product_name; echo Serial-7 >product_serial; chmod 400 product_serial
-    mount -t tmpfs tmpfs /mnt; "$program" /mnt/kept; grep -o "[A-Za-z]*-7" /mnt/kept')
+    mount -t tmpfs tmpfs /mnt; "$program" /mnt/kept; grep -o "\(Box\|Serial\)-7" /mnt/kept')
 is "what only root may read is not in it" "$said" Box-7
 # shellcheck disable=SC2016 # for that shell
 said=$(aside 'mount -t tmpfs -o size=12k tmpfs /mnt; echo old >/mnt/kept; head -c 4k /dev/zero >/mnt/other
