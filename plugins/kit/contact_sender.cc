@@ -7,7 +7,8 @@ namespace pmixhost::kit {
 
 using namespace std::chrono_literals;
 
-static constexpr Duration first_pause = 50ms;
+// A daemon that starts earlier than the one it invites is a few steps of the RM's launch ahead of it.
+static constexpr Duration first_pause = 10ms;
 static constexpr Duration longest_pause = 1s;
 
 void ContactSender::send(Message message, std::function<void(Result<void>)> done) {
