@@ -38,6 +38,8 @@ nodist_tools_librun_la_SOURCES = jumbo/librun.cc
 nodist_tools_pmixhost_SOURCES = jumbo/pmixhost.cc
 tools_pmixhost_LDADD = common/libcommon.la $(PMIX_LIBS) $(LIBEDIT_LIBS)
 check_LTLIBRARIES += tools/librun.la
+test_bench_bench_launch_SOURCES = $(test_bench_bench_launch_files)
+nodist_test_bench_bench_launch_SOURCES = jumbo/bench-launch-common.cc jumbo/bench-launch-glue.cc
 nodist_server_glue_pmixhost_task_SOURCES = jumbo/pmixhost-task.cc
 nodist_plugins_kit_libkit_la_SOURCES = jumbo/kit.cc
 nodist_plugins_local_liblocal_la_SOURCES = jumbo/local.cc
@@ -51,6 +53,7 @@ common_libcommon_la_SOURCES = $(common_libcommon_files)
 server_glue_libglue_la_SOURCES = $(server_glue_libglue_files)
 server_glue_libevidence_la_SOURCES = $(server_glue_libevidence_files)
 tools_librun_la_SOURCES = $(tools_librun_files)
+test_bench_bench_launch_SOURCES = $(test_bench_bench_launch_files) $(test_bench_bench_launch_parts)
 tools_pmixhost_SOURCES = $(tools_pmixhost_files)
 tools_pmixhost_LDADD = tools/librun.la $(PMIX_LIBS) $(LIBEDIT_LIBS)
 noinst_LTLIBRARIES += tools/librun.la
@@ -109,6 +112,10 @@ jumbo/pmixhost-task.cc: server-glue/local.mk
 	$(jumbo) $(server_glue_pmixhost_task_files)
 jumbo/kit.cc: plugins/kit.mk
 	$(jumbo) $(plugins_kit_libkit_files)
+jumbo/bench-launch-common.cc: test/local.mk contrib/fast.mk
+	$(jumbo) $(filter-out server-glue/%,$(test_bench_bench_launch_parts))
+jumbo/bench-launch-glue.cc: test/local.mk contrib/fast.mk
+	$(jumbo) $(filter server-glue/%,$(test_bench_bench_launch_parts))
 jumbo/local.cc: plugins/localhost.mk
 	$(jumbo) $(plugins_local_liblocal_files)
 # What calls functions of the Slurm program that loads the shim; tests are linked with the rest alone.

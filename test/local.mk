@@ -243,10 +243,30 @@ check_PROGRAMS += test/bench/bench_table test/bench/bench_scale
 test_bench_bench_table_SOURCES = test/bench/bench_table.cc
 test_bench_bench_table_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_bench_bench_table_LDADD = $(GLUE_TEST_LDADD)
-test_bench_bench_scale_SOURCES = test/bench/bench_scale.cc test/bench/scale.h test/bench/scale_take.h test/bench/simulated_network.h \
-	test/bench/scale_collectives.cc test/bench/scale_connect.cc test/bench/scale_events.cc
+test_bench_bench_scale_SOURCES = test/bench/bench_scale.cc test/bench/scale.h test/bench/scale_plot.h test/bench/scale_take.h \
+	test/bench/simulated_network.h test/bench/scale_collectives.cc test/bench/scale_connect.cc test/bench/scale_events.cc
 test_bench_bench_scale_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_bench_bench_scale_LDADD = $(GLUE_TEST_LDADD)
+# The sources of daemons that have their event loop and connections from the simulation: its headers come first.
+check_PROGRAMS += test/bench/bench_launch
+test_bench_bench_launch_files = test/bench/bench_launch.cc test/bench/launch.h test/bench/launch_start.cc \
+	test/bench/launch_spawn.cc test/bench/launch_ends.cc test/bench/scale.h test/bench/scale_plot.h \
+	test/bench/simulated_network.h test/bench/simulated_hosts.h test/bench/simulated_hosts.cc \
+	test/bench/simulated/common/base/begin_connect.h test/bench/simulated/common/loop/event_loop.h \
+	test/bench/simulated/common/loop/slow_calls.h test/bench/simulated/common/transport/link.h \
+	test/bench/simulated/common/transport/listener.h test/bench/simulated/server-glue/spawn/child_job.h
+test_bench_bench_launch_parts = \
+	common/base/line_writer.cc common/base/log.cc common/base/result.cc common/base/start_thread.cc \
+	common/job/debug_stops.cc common/job/process_set.cc common/job/rank_ranges.cc common/job/rank_runs.cc \
+	common/transport/contact.cc common/transport/frame_tag.cc common/transport/invitation.cc \
+	common/transport/link_faults.cc common/transport/mesh.cc common/transport/mesh_dialing.cc \
+	common/transport/mesh_listening.cc common/wire/wire_version.cc plugins/kit/contact_sender.cc \
+	server-glue/cross_job/session_relay.cc server-glue/cross_job/step_finder.cc \
+	server-glue/daemon/central_server.cc server-glue/daemon/launcher_server.cc server-glue/library/convert.cc \
+	server-glue/spawn/debugger_daemons.cc server-glue/spawn/plan_spawn.cc server-glue/spawn/spawn_directives.cc \
+	server-glue/spawn/spawn_service.cc server-glue/spawn/spawn_wishes.cc
+test_bench_bench_launch_CPPFLAGS = -iquote $(top_srcdir)/test/bench/simulated $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(NETTLE_CFLAGS)
+test_bench_bench_launch_LDADD = $(FMT_LIBS) $(NETTLE_LIBS) $(PMIX_LIBS)
 test_unit_query_service_SOURCES = test/unit/query_service.cc
 test_unit_query_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_query_service_LDADD = $(GLUE_TEST_LDADD)

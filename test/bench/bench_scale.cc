@@ -6,55 +6,13 @@
 // what it should, where there are more rounds or messages than the tree explains, or a barrier's bytes grow with the
 // hosts (collective.h, event_service.h).
 #include "test/bench/scale.h"
+#include "test/bench/scale_plot.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <pmix_common.h>
 
 using namespace pmixhost;
-
-namespace {
-
-// Times against sizes, both by their logarithms.
-struct Plot {
-    struct Line {
-        std::string name, points;
-        double x = 0, y = 0;
-    };
-    std::vector<Line> lines;
-    static double x_of(double hosts) { return 70 + 150 * (std::log10(hosts) - 0.5); }
-    static double y_of(double us) { return 460 - 70 * std::log10(us); }
-    void add(double hosts, double us) {
-        auto &line = lines.back();
-        line.x = x_of(hosts);
-        line.y = y_of(us);
-        line.points += fmt::format("{:.0f},{:.0f} ", line.x, line.y);
-    }
-    std::string text() const {
-        std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"500\" "
-                          "font-family=\"sans-serif\" font-size=\"12\"><rect width=\"100%\" height=\"100%\" "
-                          "fill=\"white\"/>\n";
-        for (int i = 1; i <= 4; ++i)
-            out += fmt::format("<text x=\"{:.0f}\" y=\"480\" text-anchor=\"middle\">{:.0f} hosts</text>\n",
-                               x_of(std::pow(10, i)), std::pow(10, i));
-        static constexpr const char *names[] = {"1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"};
-        for (int i = 0; i <= 6; ++i)
-            out += fmt::format("<text x=\"8\" y=\"{0:.0f}\">{1}</text><line x1=\"60\" y1=\"{0:.0f}\" x2=\"680\" "
-                               "y2=\"{0:.0f}\" stroke=\"#ddd\"/>\n",
-                               y_of(std::pow(10, i)), names[i]);
-        static constexpr const char *colors[] = {"#1b6ca8", "#b5482a", "#2a7f4f", "#7a4fa3", "#a8861b",
-                                                 "#444444", "#c2498a", "#2aa0a0", "#9bb81b", "#c97b2c",
-                                                 "#5c6bc0", "#8d6e63", "#00897b", "#6d4c41", "#d81b60"};
-        for (std::size_t i = 0; i < lines.size(); ++i)
-            out += fmt::format("<polyline fill=\"none\" stroke=\"{0}\" stroke-width=\"2\" points=\"{1}\"/>"
-                               "<line x1=\"700\" y1=\"{2}\" x2=\"720\" y2=\"{2}\" stroke=\"{0}\" stroke-width=\"2\"/>"
-                               "<text x=\"726\" y=\"{3}\">{4}</text>\n",
-                               colors[i % std::size(colors)], lines[i].points, 60 + 22 * i, 64 + 22 * i, lines[i].name);
-        return out + "</svg>\n";
-    }
-};
-
-} // namespace
 
 int main(int argc, char **argv) {
     auto most = argc > 1 ? static_cast<HostIndex>(std::strtoul(argv[1], nullptr, 10)) : HostIndex{10000};
@@ -83,9 +41,9 @@ int main(int argc, char **argv) {
     std::printf("%-28s %7s %12s %7s %9s | %s\n", "", "hosts", "us", "rounds", "messages",
                 "worst host: sent, bytes out, bytes in");
     bool well = true;
-    Plot plot;
+    ScalePlot plot(0);
     auto show = [&](const auto &one, HostIndex most_hosts, auto run) {
-        plot.lines.push_back({one.name, {}});
+        plot.begin(one.name);
         for (HostIndex hosts : {10u, 100u, 1000u, 10000u}) {
             if (hosts > most_hosts)
                 break;
@@ -103,12 +61,9 @@ int main(int argc, char **argv) {
         show(one, most, run_connect);
     for (const auto &one : events)
         show(one, most, run_event);
-    if (argc > 2) {
-        std::FILE *file = std::fopen(argv[2], "w");
-        if (!file || std::fputs(plot.text().c_str(), file) < 0 || std::fclose(file) != 0) {
-            std::fprintf(stderr, "bench_scale: cannot write %s\n", argv[2]);
-            return 2;
-        }
+    if (argc > 2 && !plot.write(argv[2])) {
+        std::fprintf(stderr, "bench_scale: cannot write %s\n", argv[2]);
+        return 2;
     }
     return well ? 0 : 1;
 }

@@ -13,7 +13,9 @@ struct ScaleCosts {
     double us = 0; // until the last host has it
     std::uint32_t rounds = 0;
     std::size_t all_messages = 0, messages = 0, bytes_out = 0, bytes_in = 0; // the latter three of the worst host
-    std::string wrong;                                                       // empty: all is as it should be
+    std::size_t munge_calls = 0, connections = 0; // of the worst host, where they are counted
+    std::size_t forwards = 0;                     // calls of Slurm's, likewise, of all hosts
+    std::string wrong;                            // empty: all is as it should be
 
     void count(const SimulatedNetwork &network, TimePoint last) {
         us = std::chrono::duration<double, std::micro>(last.time_since_epoch()).count();

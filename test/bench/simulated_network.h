@@ -35,20 +35,26 @@ class SimulatedNetwork {
     SimulatedNetwork(HostIndex size, Take take) : hosts(size), take_(std::move(take)) {}
 
     void send(HostIndex sender, HostIndex receiver, std::uint8_t type, SharedBytes payload) {
-        Host &from = hosts[sender], &to = hosts[receiver];
         std::size_t bytes = payload->size() + frame_bytes;
+        send_bytes(sender, receiver, bytes,
+                   [this, sender, receiver, type, payload] { take_(receiver, sender, type, payload); });
+    }
+
+    // The same for what is no frame; `arrives` is called when the receiver has worked on it.
+    void send_bytes(HostIndex sender, HostIndex receiver, std::size_t bytes, std::function<void()> arrives) {
+        Host &from = hosts[sender], &to = hosts[receiver];
         from.works_until = std::max(now_, from.works_until) + from.work_of_one;
         from.sends_until = std::max(from.works_until, from.sends_until) + transfer(bytes);
         ++from.messages;
         from.bytes_out += bytes;
         to.bytes_in += bytes;
-        auto arrives = [this, sender, receiver, &to, depth = from.depth + 1, type, payload] {
+        auto deepens = [&to, depth = from.depth + 1, arrives = std::move(arrives)] {
             to.depth = std::max(to.depth, depth);
-            take_(receiver, sender, type, payload);
+            arrives();
         };
-        auto is_here = [this, &to, arrives] {
+        auto is_here = [this, &to, deepens] {
             to.works_until = std::max(now_, to.works_until) + to.work_of_one;
-            events_.push({to.works_until, order_++, arrives});
+            events_.push({to.works_until, order_++, deepens});
         };
         // Its first byte comes while the last one is sent, unless the link is taken by another one.
         auto comes = [this, &to, bytes, is_here] {
@@ -56,6 +62,10 @@ class SimulatedNetwork {
             events_.push({to.takes_until, order_++, is_here});
         };
         events_.push({from.sends_until + latency, order_++, comes});
+    }
+
+    void at(TimePoint when, std::function<void()> what) {
+        events_.push({std::max(now_, when), order_++, std::move(what)});
     }
 
     // Until nothing is under way and no timer is armed. `next_timer` is the earliest of all, and a new one is not due
