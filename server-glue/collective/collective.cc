@@ -221,8 +221,9 @@ void Collectives::finish(Record &record, std::uint64_t sequence, std::int32_t st
         if (contributions)
             down.contributions = *contributions;
         auto payload = share(wire::encode(down));
-        // The key is in each piece, and may be long.
-        if (status == PMIX_SUCCESS && payload->size() - record.key.size() >= piece_sizes_.from) {
+        std::size_t bytes = payload->size() - record.key.size();
+        if (status == PMIX_SUCCESS && piece_sizes_.cut(bytes, record.children.size())) {
+            // The key is in each piece, and may be long.
             std::size_t each = std::max(piece_sizes_.each, 8 * record.key.size());
             hand_down(record, sequence,
                       std::make_shared<ResultPieces>(ResultPieces::cut(record.key, sequence, *payload, each)));

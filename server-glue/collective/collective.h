@@ -91,9 +91,11 @@ class Collectives {
 
     // So many children hand a large result on to one another; to fewer it is sent as often.
     static constexpr std::uint32_t least_chain = 3;
-    // Results of so many bytes go down in pieces of so many; smaller ones wait less in one message.
+    // A result goes down in pieces of `each` bytes where it has `from` of them, and the root would send `sent` to all
+    // of its children; smaller ones wait less in one message.
     struct PieceSizes {
-        std::size_t from = 256u << 10, each = 64u << 10;
+        std::size_t from = 64u << 10, each = 64u << 10, sent = 512u << 10;
+        bool cut(std::size_t bytes, std::size_t children) const { return bytes >= from && bytes * children >= sent; }
     };
     Collectives(HostPort &hosts, CollectivePort &port, HostIndex self, std::uint32_t radix)
         : Collectives(hosts, port, self, radix, PieceSizes()) {}

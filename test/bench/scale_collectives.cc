@@ -123,7 +123,7 @@ ScaleCosts run_collective(const CollectiveCase &one, HostIndex hosts) {
     if (!world.whole)
         result.wrong = "a success without everyone's data";
     std::size_t total = (one.bytes + 8) * hosts;
-    bool in_pieces = total >= Collectives::PieceSizes().from;
+    bool in_pieces = Collectives::PieceSizes().cut(total, std::min(one.radix, hosts - 1));
     if (one.status == PMIX_SUCCESS && !in_pieces && result.rounds > 2 * (levels - 1))
         result.wrong = fmt::format("{} rounds for {} levels", result.rounds, levels);
     if (one.bytes == 0 && result.bytes_out > std::size_t{100} * (one.radix + 2))

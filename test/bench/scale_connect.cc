@@ -152,7 +152,8 @@ ScaleCosts run_connect(const ConnectCase &one, HostIndex hosts) {
     // Up, to the session, from it, and down.
     std::uint32_t levels = tree_levels(world.size, one.radix);
     std::size_t described = wire::encode(world.describe(0)).size() + (2 * one.bytes + 16) * world.size;
-    if (described < Collectives::PieceSizes().from && result.rounds > 2 * (levels - 1) + 2)
+    bool in_pieces = Collectives::PieceSizes().cut(described, std::min(one.radix, world.size - 1));
+    if (!in_pieces && result.rounds > 2 * (levels - 1) + 2)
         result.wrong = fmt::format("{} rounds for {} levels", result.rounds, levels);
     return result;
 }

@@ -302,7 +302,7 @@ void nobody_hangs_when_hosts_and_processes_die(void **) {
 }
 
 // Each result is a large one.
-constexpr Collectives::PieceSizes small_pieces{1, 16};
+constexpr Collectives::PieceSizes small_pieces{1, 16, 0};
 
 void large_results_reach_all(void **) {
     for (std::uint64_t seed = base_seed(); seed < base_seed() + 100; ++seed) {

@@ -13,7 +13,7 @@ namespace {
 const TimePoint start{};
 // Hosts 0 to 6 with radix 5: 0 has 1 to 5, and 1 has 6.
 constexpr std::uint32_t radix = 5;
-constexpr Collectives::PieceSizes sizes{1, 8};
+constexpr Collectives::PieceSizes sizes{1, 8, 0};
 
 struct Port final : FakeHosts, CollectivePort {
     std::map<std::uint64_t, std::int32_t> completed;
@@ -99,6 +99,24 @@ void the_root_gives_pieces_to_one_child(void **) {
     c.on_taken(5, {key(), 0});
     assert_int_equal(c.dropped_messages(), 1);
     assert_int_equal(port.completed.size(), 1);
+}
+
+// Fewer children are sent less.
+void what_the_root_would_send_decides(void **) {
+    constexpr Collectives::PieceSizes usual;
+    assert_true(usual.cut(usual.from, usual.sent / usual.from));
+    assert_false(usual.cut(usual.from, usual.sent / usual.from - 1));
+    assert_false(usual.cut(usual.from - 1, 256));
+    for (std::size_t bytes : {usual.sent / 5 - 1000, usual.sent / 5}) {
+        Port port;
+        Collectives c(port, port, 0, radix);
+        c.enter(start, everybody(), Bytes(bytes, 'x'), PMIX_SUCCESS, TimePoint::max(), port.reply(1));
+        for (HostIndex child = 1; child <= 5; ++child)
+            c.on_up(start, child, {key(), 0, PMIX_SUCCESS, {}});
+        bool cut = bytes == usual.sent / 5;
+        assert_int_equal(port.all<wire::CollectiveDown>().size(), cut ? 0 : 5);
+        assert_int_equal(port.pieces_to(1), cut ? bytes / usual.each + 1 : 0);
+    }
 }
 
 void a_small_result_is_one_message(void **) {
@@ -228,7 +246,7 @@ void pieces_may_take_their_time_when_the_parent_has_gone(void **) {
 
 void a_long_key_is_not_data(void **) {
     Port port;
-    Collectives c(port, port, 0, radix, {30, 8}); // the key has as many, and all else of the message 24
+    Collectives c(port, port, 0, radix, {30, 8, 0}); // the key has as many, and all else of the message 24
     assert_true(key().size() > 6);
     c.enter(start, everybody(), "", PMIX_SUCCESS, TimePoint::max(), port.reply(1));
     for (HostIndex child = 1; child <= 5; ++child)
@@ -319,6 +337,7 @@ void a_result_is_cut_and_put_together(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(the_root_gives_pieces_to_one_child),
+        cmocka_unit_test(what_the_root_would_send_decides),
         cmocka_unit_test(a_small_result_is_one_message),
         cmocka_unit_test(pieces_go_on_as_they_come),
         cmocka_unit_test(the_order_and_who_sends_do_not_matter),
