@@ -13,7 +13,7 @@
 namespace pmixhost {
 
 enum class PmixUse : std::uint8_t {
-    cannot,     // it is linked with other libraries alone, and neither loads one later nor executes another program
+    cannot,     // it is linked with libc and a compiler's libraries alone, and neither loads one nor executes a program
     may_come,   // nothing is known of it, or it may load or execute what uses PMIx, as a script does
     is_expected // it names the PMIx library, or one that uses it
 };
@@ -24,7 +24,7 @@ PmixUse pmix_use_of(std::string_view word);
 // What execvp() would execute, with this PATH and working directory; empty: there is no such file.
 std::string program_path(const std::string &name, std::string_view search_path, const std::string &directory);
 
-// Of the programs' files, that for which most is expected. An empty path is not known. Reads at most the first 256 KiB
+// Of the programs' files, that for which most is expected. An empty path is not known. Reads at most the first MiB
 // of each, where the names of libraries and functions stand, and at most 16 of them; may wait for a file system.
 PmixUse look_at_programs(const std::vector<std::string> &paths);
 // Likewise, of what these are, each of which is executed with this PATH and working directory.

@@ -86,6 +86,8 @@ bool StepControl::signal_local(Rank rank, int signal) {
 
 // Sends it as if another namespace had done so: to every host that has a target, this one among them.
 void StepControl::notify_checkpoint(const wire::ControlOrder &order, const wire::ControlTarget &target) {
+    if (!context_.library) // which packs
+        return context_.when_library([this, order, target] { notify_checkpoint(order, target); });
     auto event = checkpoint_event(order, target, context_.step.nspace);
     if (!event)
         return context_.log.warning("{}", event.failure().text);

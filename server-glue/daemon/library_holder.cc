@@ -16,14 +16,20 @@ namespace pmixhost {
 
 // The time for what libpmix has still to do when this object ends; mostly the process ends before.
 static constexpr auto ending_patience = std::chrono::seconds(5);
+static constexpr auto settling_patience = std::chrono::seconds(1);
 // For how long tasks run before the library is started although nobody has asked for it: what ends earlier costs
 // nothing, and who needs longer than that to come to PMIx_Init, as interpreters do, finds it ready.
 static constexpr auto lateness = std::chrono::milliseconds(20);
 
+struct LibraryHolder::Started {
+    std::optional<Result<std::unique_ptr<PmixLibrary>>> library;
+};
+
 LibraryHolder::LibraryHolder(StepContext &context, std::unique_ptr<LibraryThread> thread, std::string directory,
                              std::string store, EvidencePlace evidence, Callbacks callbacks)
     : context_(context), directory_(std::move(directory)), store_(std::move(store)), callbacks_(std::move(callbacks)),
-      thread_(std::move(thread)), evidence_(context.loop, context.log, std::move(evidence)) {}
+      thread_(std::move(thread)), started_(std::make_shared<Started>()),
+      evidence_(context.loop, context.log, std::move(evidence)) {}
 
 LibraryHolder::~LibraryHolder() = default;
 
@@ -67,6 +73,8 @@ LibraryHolder::Late LibraryHolder::how_late(ExpectedServer server) {
 }
 
 void LibraryHolder::be_late(Late late) {
+    if (context_.ending)
+        return;
     if (!late.listening)
         return start_library(late.why_not);
     is_late_ = true;
@@ -82,33 +90,36 @@ void LibraryHolder::be_late(Late late) {
 
 void LibraryHolder::need() {
     if (is_late_)
-        start_library("a tool comes");
+        start_library("a tool or another host needs it");
 }
 
 void LibraryHolder::on_task_let_go() {
-    if (!is_starting_)
+    has_let_go_ = true;
+    if (!is_starting_ && !lateness_)
         lateness_ = context_.loop.after(lateness, [this] { start_library("tasks have run for a while"); });
 }
 
 void LibraryHolder::start_library(std::string_view why) {
+    knock_.reset();
+    lateness_.reset();
     if (context_.ending || std::exchange(is_starting_, true))
         return;
     context_.log.debug("the PMIx library is started: {}", why);
-    knock_.reset();
-    lateness_.reset();
     PmixLibrary::Options options{context_.step.server_nspace(), context_.self(), directory_, context_.host_name(),
                                  store_};
     if (context_.settings.daemon_topology == "kept")
         options.topology_file = context_.step.topology_file;
     auto listening = std::make_shared<std::unique_ptr<ListenerTakeover>>(std::move(listening_));
-    thread_->run("PMIx_server_init", [this, options, listening] {
-        auto library = std::make_shared<Result<std::unique_ptr<PmixLibrary>>>(
+    thread_->run("PMIx_server_init", [this, options, listening, started = started_] {
+        started->library.emplace(
             PmixLibrary::start(context_.loop, *thread_, options, module_table(), std::move(*listening)));
-        context_.loop.post([this, library] { on_started(std::move(*library)); });
+        context_.loop.post([this] { on_started(); });
     });
 }
 
-void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
+void LibraryHolder::on_started() {
+    auto library = std::move(*started_->library);
+    started_->library.reset();
     if (!library)
         return callbacks_.on_failure(library.failure());
     library_ = std::move(*library);
@@ -116,9 +127,10 @@ void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
     if (!is_late_) {
         context_.library_address = library_->address();
         callbacks_.on_address();
-        if (!admit())
-            return;
     }
+    // Who was let go is not yet registered; others are let go by the library.
+    if (!has_let_go_ && !admit())
+        return;
     thread_->run("PMIx_Register_event_handler", [&log = context_.log] {
         listen_to_monitors([&log](pmix_status_t status) {
             if (status != PMIX_SUCCESS)
@@ -133,7 +145,7 @@ void LibraryHolder::on_started(Result<std::unique_ptr<PmixLibrary>> library) {
 }
 
 void LibraryHolder::on_registered() {
-    if (is_late_)
+    if (has_let_go_)
         admit();
 }
 
@@ -168,10 +180,16 @@ void LibraryHolder::on_stuck(const std::string &why) {
     });
 }
 
+void LibraryHolder::settle() {
+    if (is_starting_ && !library_)
+        thread_->end(settling_patience);
+}
+
 void LibraryHolder::stop() {
     context_.library = nullptr;
     library_.reset();
-    thread_->end(ending_patience);
+    if (thread_->end(ending_patience))
+        started_->library.reset(); // it needs the thread
 }
 
 } // namespace pmixhost

@@ -2,7 +2,8 @@
 //
 // It is started at once, or late (daemon.library): where no program of the step looks as if it would use PMIx
 // (common/process/program_look.h), the tasks are told at once what they would need, and the library is started when
-// somebody connects to where it will listen, or when tasks have run for a while. Nobody is let in before it knows them.
+// somebody connects to where it will listen, when tasks have run for a while, or when another host
+// needs it. Nobody is let in before it knows the tasks that were let go.
 #pragma once
 
 #include "server-glue/daemon/own_evidence.h"
@@ -47,6 +48,8 @@ class LibraryHolder {
     void on_task_let_go();
     // The library knows the processes of this host that have been let go.
     void on_registered();
+    // If the library is being started, waits for that for a second.
+    void settle();
     // Ends the library, and the thread.
     void stop();
 
@@ -55,7 +58,7 @@ class LibraryHolder {
     void start_library(std::string_view why);
     static Late how_late(ExpectedServer server);
     void be_late(Late late);
-    void on_started(Result<std::unique_ptr<PmixLibrary>> library);
+    void on_started();
     bool admit();
     void on_stuck(const std::string &why);
 
@@ -63,7 +66,9 @@ class LibraryHolder {
     const std::string directory_, store_;
     Callbacks callbacks_;
     std::unique_ptr<LibraryThread> thread_;
-    bool is_late_ = false, is_starting_ = false;
+    bool is_late_ = false, is_starting_ = false, has_let_go_ = false;
+    struct Started;
+    std::shared_ptr<Started> started_;            // what the thread has started, until on_started() takes it
     std::unique_ptr<ListenerTakeover> listening_; // while it is late
     EventLoop::Handle knock_, lateness_;
     std::unique_ptr<PmixLibrary> library_;

@@ -52,6 +52,8 @@ StepServer::StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThr
            [this] {
                tasks_.set_library(*context_.library);
                context_.tell_services([](StepService &each) { each.on_library(); });
+               for (auto &what : std::exchange(context_.waiting_for_library, {}))
+                   what();
            },
            [this](Error why) { ending_.end(std::move(why)); }, [this] { return ending_.on_library_stuck(); },
            [this](const ToolVisitor &visitor) { return services_.tools.may_come(visitor); },
@@ -153,6 +155,7 @@ bool StepServer::library_may_be_late() const {
 }
 
 void StepServer::leave() {
+    library_.settle(); // its start makes files
     // First: whoever hears that the daemon has left may remove it too, and need not if it is gone.
     bool removed = !store_ || store_->remove();
     if (directory_.remove() && removed && page_)

@@ -21,9 +21,9 @@ void LibraryEvents::give(std::size_t bytes, std::function<void(Done)> notify) {
         });
     };
     if (context_.library)
-        give();
-    else
-        early_.push_back(std::move(give));
+        return give();
+    context_.need_library();
+    early_.push_back(std::move(give));
 }
 
 void LibraryEvents::on_library() {

@@ -83,6 +83,13 @@ void StepEvents::notify(NotifyAsk ask) {
 }
 
 void StepEvents::hear(pmix_status_t code, const Process &source, const Bytes &packed, std::uint32_t count) {
+    if (!context_.library) { // which unpacks
+        bool is_wanted = false;
+        context_.tell_services([&](StepService &each) { is_wanted |= each.wants_event(code, source.nspace); });
+        if (is_wanted)
+            context_.when_library([this, code, source, packed, count] { hear(code, source, packed, count); });
+        return;
+    }
     std::shared_ptr<InfoList> info;
     context_.tell_services([&](StepService &each) {
         if (!each.wants_event(code, source.nspace))

@@ -28,13 +28,19 @@ constexpr pmix_rank_t server_rank = 8150, rank = 4711;
 
 using Marks = std::vector<std::pair<std::string, std::string>>; // what stands for it is second
 
+// A number is not the beginning of another one.
+bool ends_there(std::string_view mark, std::string_view text) {
+    auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return !is_digit(mark.back()) || text.size() == mark.size() || !is_digit(text[mark.size()]);
+}
+
 // As a C++ string.
 std::string literal(std::string_view text, const Marks &marks = {}) {
     std::string out = "\"";
     while (!text.empty()) {
         const std::pair<std::string, std::string> *found = nullptr;
         for (const auto &mark : marks) {
-            if (!found && !mark.first.empty() && text.starts_with(mark.first))
+            if (!found && !mark.first.empty() && text.starts_with(mark.first) && ends_there(mark.first, text))
                 found = &mark;
         }
         if (found) {
@@ -125,7 +131,7 @@ bool show(const std::string &list, const std::string &directory) {
                       {hostname, "@host@"},
                       {nspace, "@nspace@"},
                       {std::to_string(rank), "@rank@"},
-                      {std::to_string(getpid()), "@pid@"}};
+                      {"_" + std::to_string(getpid()), "_@pid@"}};
     std::printf("seen.library = %s;\n", literal(PMIx_Get_version()).c_str());
     for (const auto &entry : entries)
         std::printf("seen.%s.emplace_back(%s);\n", list.c_str(), literal(entry, marks).c_str());

@@ -121,4 +121,14 @@ Result<void> is_as_expected(const std::vector<std::string> &expected, const std:
     return {};
 }
 
+std::vector<std::string> names_beyond(const std::vector<std::string> &expected, const std::vector<std::string> &given) {
+    std::vector<std::string> names;
+    for (const auto &entry : given) {
+        if (std::none_of(expected.begin(), expected.end(),
+                         [&](const auto &each) { return name_of(each) == name_of(entry); }))
+            names.push_back(printable(name_of(entry)));
+    }
+    return names;
+}
+
 } // namespace pmixhost

@@ -53,8 +53,9 @@ class ExpectedEnvironment {
 // where there are none? (libpmix 4.2 with its store in shared memory: pmix_common_dstor_init.)
 bool clients_open_store_first();
 
-// Does the library give what was expected? What it gives beyond that is let pass. The text of the failure
-// (unsupported) names what differs, and what to do.
+// Does the library give what was expected? The text of the failure (unsupported) names what differs, and what to do.
 Result<void> is_as_expected(const std::vector<std::string> &expected, const std::vector<std::string> &given);
+// The names of what it gives beyond that, as they may stand in a message.
+std::vector<std::string> names_beyond(const std::vector<std::string> &expected, const std::vector<std::string> &given);
 
 } // namespace pmixhost

@@ -5,12 +5,12 @@
 # environment, a build for another machine) nothing is printed, and steps start the library before their tasks.
 #   see_environment.sh PROGRAM
 set -u
+program=$1
 see() { # list [NAME=VALUE]
     list=$1
     shift
-    env -i PATH="$PATH" HOME=/nonexistent "$@" timeout 60 "$program" "$list" 2>/dev/null
+    env -i PATH="$PATH" HOME=/nonexistent LD_LIBRARY_PATH="${LD_LIBRARY_PATH-}" "$@" timeout 60 "$program" "$list"
 }
-program=$1
 default=$(see by_default) && again=$(see by_default) && [ "$default" = "$again" ] || default=
 hash=$(see with_hash PMIX_MCA_gds=hash) && again=$(see with_hash PMIX_MCA_gds=hash) && [ "$hash" = "$again" ] || hash=
 if [ -z "$default$hash" ]; then

@@ -87,8 +87,10 @@ void StepModex::on_cross_job_request(const wire::ModexRequest &message) {
 // --- what the state machine asks --------------------------------------------------------------------
 
 void StepModex::ask_library(std::uint64_t token, const Bytes &nspace, Rank rank, Wait wait) {
-    if (!context_.library) // modex_ knows how long the asker waits
+    if (!context_.library) { // modex_ knows how long the asker waits
+        context_.need_library();
         return early_asks_.push_back({token, nspace, rank, wait});
+    }
     auto done = [this, token](pmix_status_t status, Bytes data) {
         modex_.on_local_data(context_.now(), token, status, std::move(data));
     };

@@ -48,6 +48,19 @@ class StepContext final : public HostPort {
     PmixLibrary *library = nullptr; // null: it is not yet started
     // Somebody needs it: one that is started late (daemon/library_holder.h) is started.
     std::function<void()> need_library = [] {};
+    // Calls `what` now, or when the library is there, which somebody then needs. Never, if this daemon leaves before.
+    // So much may wait, of what other hosts ask for; more is dropped.
+    static constexpr std::size_t most_wait_for_library = 1024;
+    void when_library(std::function<void()> what) {
+        if (library)
+            return what();
+        need_library();
+        if (waiting_for_library.size() < most_wait_for_library)
+            waiting_for_library.push_back(std::move(what));
+        else
+            log.warning("something that other hosts tell is lost, because the PMIx library has not yet started");
+    }
+    std::vector<std::function<void()>> waiting_for_library;
     std::string library_address; // where it listens, or will (PmixLibrary::address()); empty: not yet known
     std::string directory;       // the daemon's own, which goes with it (daemon/private_directory.h)
     bool ending = false;         // this daemon leaves: nothing new is begun

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <fmt/ranges.h>
 #include <pmix.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ void LocalTasks::set_early_environment(EarlyEnvironment environment) {
 
 void LocalTasks::set_library(PmixLibrary &library) {
     library_ = &library;
+    if (let_go_.empty())
+        early_environment_ = nullptr;
     register_when_complete();
 }
 
@@ -212,9 +215,14 @@ void LocalTasks::register_early() {
 // One task stands for all: what they are told differs by the rank alone.
 void LocalTasks::check_early(Rank rank) {
     library_->environment(step_.nspace, rank, [this, rank](auto given) {
-        auto agrees = given ? is_as_expected(early_environment_(rank), *given) : Result<void>(given.failure());
+        auto expected = early_environment_(rank);
+        auto agrees = given ? is_as_expected(expected, *given) : Result<void>(given.failure());
         if (!agrees)
             return callbacks_.on_failure(agrees.failure());
+        if (auto more = names_beyond(expected, *given); !more.empty())
+            log_.warning("the PMIx library gives processes {} as well, which those that were let go before it was "
+                         "started do not have; next: daemon.library = \"early\"",
+                         fmt::join(more, ", "));
         serve();
     });
 }

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <pmix.h>
 #include <unistd.h>
 
 #include "test/unit/check.h"
@@ -113,6 +114,14 @@ void what_differs_is_named(void **) {
     assert_non_null(strstr(other.failure().text.c_str(), "had expected B=2"));
     auto none = is_as_expected({"A=1"}, {"AB=1"});
     assert_non_null(strstr(none.failure().text.c_str(), "gives processes no A, and"));
+    assert_true(names_beyond({"A=1", "B=2"}, {"B=3", "A=1"}).empty());
+    assert_true(names_beyond({"A=1"}, {"C=3", "A=1", "D"}) == (std::vector<std::string>{"C", "D"}));
+}
+
+// Else pmixhost is never late, which nobody would notice.
+void the_build_has_seen_something(void **) {
+    assert_string_equal(seen_environment().library.c_str(), PMIx_Get_version());
+    assert_false(seen_environment().by_default.empty() && seen_environment().with_hash.empty());
 }
 
 void the_library_gives_what_was_expected(void **) {
@@ -170,6 +179,7 @@ int main() {
         cmocka_unit_test(what_was_not_seen_is_not_guessed),
         cmocka_unit_test(settings_are_what_is_not_a_comment),
         cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(the_build_has_seen_something),
         cmocka_unit_test(the_library_gives_what_was_expected),
     };
     return cmocka_run_group_tests_name("expected_environment", tests, nullptr, nullptr);

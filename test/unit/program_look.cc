@@ -12,8 +12,16 @@ using namespace pmixhost;
 
 namespace {
 
+// As in a table of names, in which each ends with a NUL.
+std::string names(std::initializer_list<const char *> all) {
+    std::string out(1, '\0');
+    for (const char *name : all)
+        out += std::string(name) + '\0';
+    return out;
+}
 const std::string elf = "\x7f"
-                        "ELF..libc.so.6..";
+                        "ELF" +
+                        names({"libc.so.6"});
 
 struct Files {
     std::string directory;
@@ -42,12 +50,23 @@ void what_can_neither_load_nor_execute_has_nothing_to_do_with_it(void **) {
     assert_true(files.look(elf + "printf") == PmixUse::cannot);
     assert_true(files.look(elf + "an exec system call") == PmixUse::cannot);
     for (const char *way : {"dlopen", "dlmopen", "execvp", "execle", "fexecve", "posix_spawnp", "system", "popen"})
-        assert_true(files.look(elf + way + '\0') == PmixUse::may_come);
+        assert_true(files.look(elf + names({way})) == PmixUse::may_come);
     assert_true(files.look("\x7f"
                            "ELF..statically") == PmixUse::may_come);
     // Those of this system.
     assert_true(look_at_programs(std::vector<std::string>{"/bin/true"}) == PmixUse::cannot);
     assert_true(look_at_programs(std::vector<std::string>{"/bin/sh"}) == PmixUse::may_come);
+}
+
+void other_libraries_may_do_it(void **) {
+    Files files;
+    assert_true(files.look(elf + names({"libm.so.6", "libstdc++.so.6", "libgomp.so.1"})) == PmixUse::cannot);
+    for (const char *library : {"libpython3.11.so.1.0", "libPstream.so", "libcurl.so.4", "libc++.so.1"})
+        assert_true(files.look(elf + names({"libm.so.6", library})) == PmixUse::may_come);
+    // It names no libc.
+    assert_true(files.look("\x7f"
+                           "ELF" +
+                           names({"libm.so.6"})) == PmixUse::may_come);
 }
 
 void of_several_the_most_counts(void **) {
@@ -61,9 +80,12 @@ void of_several_the_most_counts(void **) {
 
 void looking_is_bounded(void **) {
     Files files;
-    const std::size_t most = 256 << 10;
+    const std::size_t most = 1 << 20;
     assert_true(files.look(std::string(most - 10, '.') + "libpmix.so") == PmixUse::is_expected);
     assert_true(files.look(std::string(most, '.') + "libpmix.so") == PmixUse::may_come);
+    // What is behind may be anything.
+    assert_true(files.look(elf + std::string(most - elf.size(), '.')) == PmixUse::cannot);
+    assert_true(files.look(elf + std::string(most - elf.size() + 1, '.')) == PmixUse::may_come);
     std::vector<std::string> programs(16, files.make("none", elf));
     assert_true(look_at_programs(programs) == PmixUse::cannot);
     programs.push_back(programs.front());
@@ -132,6 +154,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(libraries_and_scripts_are_recognised),
         cmocka_unit_test(what_can_neither_load_nor_execute_has_nothing_to_do_with_it),
+        cmocka_unit_test(other_libraries_may_do_it),
         cmocka_unit_test(of_several_the_most_counts),
         cmocka_unit_test(looking_is_bounded),
         cmocka_unit_test(what_is_no_file_is_not_waited_for),

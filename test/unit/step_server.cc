@@ -590,6 +590,16 @@ void a_connection_starts_a_late_library(void **) {
     there.sin_port = htons(static_cast<std::uint16_t>(std::stoi(uri.substr(colon + 1))));
     assert_int_equal(connect(visitor.get(), reinterpret_cast<sockaddr *>(&there), sizeof there), 0);
     world.run_until([&] { return world.has_begun_to_start(); });
+    // It is judged, although no task has come to the door.
+    const std::string rubbish(200, '!');
+    assert_int_equal(send(visitor.get(), rubbish.data(), rubbish.size(), MSG_NOSIGNAL), rubbish.size());
+    world.run_until([&] {
+        char byte;
+        return recv(visitor.get(), &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET;
+    });
+    // And tasks get what the library gives.
+    auto given = world.knock();
+    assert_true(std::find(given[0].begin(), given[0].end(), "FAKE_RANK=0") != given[0].end());
 }
 
 void tasks_end_before_a_late_library_has_started(void **) {
@@ -599,12 +609,13 @@ void tasks_end_before_a_late_library_has_started(void **) {
     World world(1, {.has_door = true});
     auto gate = world.fake.starts = std::make_shared<OneTimeGate>();
     world.knock();
+    world.run_until([&] { return world.has_begun_to_start(); }); // tasks have run for a while
     for (Rank rank : {0, 1})
         world.end_task(rank, SIGTERM);
     world.run_until([&] { return world.ended.has_value(); });
     assert_true(world.ended->ok());
     assert_false(world.fake.deregistered);
-    gate->open();
+    gate->open(); // nobody takes it any more
 }
 
 void a_library_that_gives_something_else_ends_the_step(void **) {
