@@ -23,7 +23,8 @@ struct RmAllocation {
     std::string allocation; // as the RM's users call it; empty: the step's own
     std::string name, queue, host_list;
     std::uint32_t hosts = 0, cpus = 0, seconds = 0;
-    std::uint64_t megabytes = 0; // of each host
+    std::uint64_t megabytes = 0;    // of each host
+    bool fails_if_hopeless = false; // limit, where the RM lets wait what the queue could never give as it is now
 };
 struct RmAllocated {
     std::string allocation;

@@ -17,6 +17,7 @@ namespace {
 struct World {
     std::unique_ptr<EventLoop> loop = make_loop();
     Log log{2, LogLevel::error, "test"};
+    std::string hopeless;
     std::atomic<int> looks_until_granted{0};
     std::atomic<int> cancelled{0};
     std::atomic<bool> dead{false}; // the job waits no more, and was not granted
@@ -42,6 +43,7 @@ struct World {
             if (dead)
                 return error(ErrorKind::limit, "cancelled");
             state.waits = looks_until_granted-- > 0;
+            state.hopeless = state.waits ? hopeless : "";
             if (!state.waits)
                 state.granted.allocation = "77";
             return state;
@@ -98,6 +100,26 @@ void what_is_granted_is_told(void **) {
     assert_string_equal((*world.outcome)->allocation.c_str(), "77");
     world.allocations.reset();
     assert_int_equal(world.cancelled.load(), 0); // it stays
+}
+
+void what_its_queue_could_never_hold_is_told_at_once_where_that_is_wished(void **) {
+    RmAllocation request;
+    request.fails_if_hopeless = true;
+    World world;
+    world.looks_until_granted = 1000;
+    world.hopeless = "too many hosts";
+    world.ask(request);
+    assert_true(world.loop->run().ok());
+    assert_true(world.outcome->failure().kind == ErrorKind::limit);
+    assert_non_null(strstr(world.outcome->failure().text.c_str(), "too many hosts"));
+    world.until([&] { return world.cancelled == 1; });
+    World patient;
+    patient.looks_until_granted = 1000;
+    patient.hopeless = "too many hosts";
+    patient.ask({}, patient.loop->now() + 300ms);
+    assert_true(patient.loop->run().ok());
+    assert_true(patient.outcome->failure().kind == ErrorKind::timeout);
+    assert_non_null(strstr(patient.outcome->failure().text.c_str(), "too many hosts"));
 }
 
 void what_is_refused_is_told(void **) {
@@ -194,6 +216,7 @@ void hosts_are_taken_from_others(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(what_is_granted_is_told),
+        cmocka_unit_test(what_its_queue_could_never_hold_is_told_at_once_where_that_is_wished),
         cmocka_unit_test(what_is_refused_is_told),
         cmocka_unit_test(what_ends_in_the_queue_is_told),
         cmocka_unit_test(what_comes_too_late_is_taken_back),

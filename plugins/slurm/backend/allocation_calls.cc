@@ -116,6 +116,18 @@ Result<std::uint32_t> submit(const RmAllocation &request) {
     return number;
 }
 
+// Why a job waits that its partition could not hold, were it empty; empty: that is not known.
+std::string hopeless(std::uint32_t reason) {
+    switch (reason) {
+    case WAIT_PART_NODE_LIMIT:
+        return "it asks for more hosts than its partition has or gives to a job (PartitionNodeLimit)";
+    case WAIT_PART_TIME_LIMIT:
+        return "it asks for more time than its partition gives (PartitionTimeLimit)";
+    default:
+        return {};
+    }
+}
+
 Result<Allocations::Slurm::State> look(std::uint32_t number) {
     auto job = load(number);
     if (!job)
@@ -125,6 +137,7 @@ Result<Allocations::Slurm::State> look(std::uint32_t number) {
     switch (info.job_state & JOB_STATE_BASE) {
     case JOB_PENDING:
         state.waits = true;
+        state.hopeless = hopeless(info.state_reason);
         return state;
     case JOB_RUNNING:
     case JOB_SUSPENDED:
@@ -242,6 +255,36 @@ Result<std::vector<std::string>> without(const std::vector<std::string> &all, co
     if (!gone.empty())
         return error(ErrorKind::not_found, "{} is no host of the allocation", *gone.begin());
     return left;
+}
+
+Result<RmAllocated> begun_allocation(const std::string &name) {
+    auto number = job_number(name);
+    if (!number)
+        return number.failure();
+    auto job = load(*number);
+    if (!job)
+        return job.failure();
+    const slurm_job_info_t &info = *(*job)->info;
+    if (info.user_id != ::geteuid())
+        return error(ErrorKind::denied, "job {} is another user's", *number);
+    switch (info.job_state & JOB_STATE_BASE) {
+    case JOB_RUNNING:
+    case JOB_SUSPENDED:
+        break;
+    case JOB_PENDING:
+        return error(ErrorKind::exists, "job {} has not begun: it waits in Slurm's queue", *number);
+    default:
+        return error(ErrorKind::not_found, "job {} is over: {}", *number, job_state(info.job_state));
+    }
+    return describe(*number, info);
+}
+
+Result<void> end_allocation(const std::string &name) {
+    auto number = job_number(name);
+    if (!number)
+        return number.failure();
+    auto ended = cancel(*number);
+    return !ended && ended.failure().kind == ErrorKind::not_found ? Result<void>() : ended;
 }
 
 Allocations::Slurm allocation_calls(void (*prepare)(),

@@ -11,6 +11,12 @@ namespace pmixhost::slurm {
 Allocations::Slurm allocation_calls(void (*prepare)(),
                                     std::function<Result<std::vector<RunningStep>>(std::uint32_t job)> steps);
 
+// The allocation of that name, which is this user's and has begun. Blocks; `prepare` was called. Fails (not_found,
+// denied, unreachable; exists: it has not begun).
+Result<RmAllocated> begun_allocation(const std::string &name);
+// Gives it back, with all that runs in it; one that is over is. Blocks; likewise. Fails (denied, unreachable).
+Result<void> end_allocation(const std::string &name);
+
 // Reads the number of a job, and nothing else. Fails (not_found).
 Result<std::uint32_t> job_number(const std::string &text);
 // Slurm counts in minutes: rounds up.

@@ -43,9 +43,12 @@ void Allocations::allocate(std::uint64_t id, RmAllocation request, TimePoint dea
             std::move(done));
     Waiting &waiting = waiting_[id];
     waiting.done = std::move(done);
+    waiting.fails_if_hopeless = request.fails_if_hopeless;
     if (deadline != TimePoint::max())
         waiting.deadline = loop_.after(std::max(deadline - loop_.now(), Duration::zero()), [this, id] {
-            finish(id, error(ErrorKind::timeout, "Slurm did not grant the allocation in time"));
+            const std::string &why = waiting_.at(id).hopeless;
+            finish(id, error(ErrorKind::timeout, "Slurm did not grant the allocation in time{}{}",
+                             why.empty() ? "" : ": ", why));
         });
     // The call has no deadline: a job that was made must be heard of, if only to be cancelled.
     calls_.run(
@@ -78,6 +81,9 @@ void Allocations::on_state(std::uint64_t id, Result<Slurm::State> state) {
     if (found == waiting_.end())
         return;
     Waiting &waiting = found->second;
+    waiting.hopeless = state ? state->hopeless : std::string();
+    if (waiting.fails_if_hopeless && !waiting.hopeless.empty())
+        return finish(id, error(ErrorKind::limit, "Slurm does not grant it: {}", std::string(waiting.hopeless)));
     bool ask_again = state ? state->waits : state.failure().kind == ErrorKind::unreachable;
     if (!ask_again) {
         waiting.job = state ? 0 : waiting.job; // granted: it stays

@@ -21,7 +21,8 @@ class Allocations {
         std::function<Result<std::uint32_t>(const RmAllocation &)> submit;
         struct State {
             bool waits = false;
-            RmAllocated granted; // when it does not
+            std::string hopeless; // why the partition cannot give it as it is now
+            RmAllocated granted;  // when it does not
         };
         std::function<Result<State>(std::uint32_t job)> look;
         std::function<Result<void>(std::uint32_t job)> cancel;
@@ -44,6 +45,8 @@ class Allocations {
     struct Waiting {
         std::function<void(Result<RmAllocated>)> done;
         std::uint32_t job = 0;
+        bool fails_if_hopeless = false;
+        std::string hopeless;
         Duration pause = first_pause;
         EventLoop::Handle again, deadline;
     };
