@@ -44,6 +44,7 @@ plugins_slurm_backend_slurm_files = \
 	plugins/slurm/shim/task_map.cc plugins/slurm/steps/session_step.h plugins/slurm/steps/session_step.cc \
 	plugins/slurm/steps/spawn_command.h plugins/slurm/steps/spawn_command.cc \
 	plugins/slurm/backend/call_step.h plugins/slurm/backend/call_step.cc \
+	plugins/slurm/backend/lobby.h plugins/slurm/backend/lobby.cc \
 	plugins/slurm/backend/own_steps.h plugins/slurm/backend/own_steps.cc \
 	plugins/slurm/backend/output_frames.h plugins/slurm/backend/output_frames.cc \
 	plugins/slurm/backend/step_caller.h plugins/slurm/backend/step_caller.cc \

@@ -116,7 +116,7 @@ server_glue_libglue_files = \
 	server-glue/rm/allocations.h server-glue/rm/backend_loader.h server-glue/rm/backend_loader.cc \
 	server-glue/rm/facets.h server-glue/rm/invitation_stream.h server-glue/rm/invitation_stream.cc \
 	server-glue/rm/job_record.h server-glue/rm/job_starter.h server-glue/rm/questions.h \
-	server-glue/rm/rm_backend.h server-glue/rm/roles.h server-glue/rm/spawn_plan.h \
+	server-glue/rm/rm_backend.h server-glue/rm/roles.h server-glue/rm/spawn_places.h server-glue/rm/spawn_plan.h \
 	server-glue/rm/spawned_step.h server-glue/rm/step_output.h server-glue/rm/user_notes.h \
 	server-glue/security/credential_service.h server-glue/security/credential_service.cc \
 	server-glue/spawn/spawn_ask.h server-glue/spawn/spawn_upcall.cc \
@@ -132,6 +132,8 @@ server_glue_libglue_files = \
 	server-glue/spawn/children_ends.h server-glue/spawn/children_ends.cc \
 	server-glue/events/first_failures.h server-glue/events/first_failures.cc \
 	server-glue/spawn/spawn_refusal.h server-glue/spawn/spawn_wishes.h server-glue/spawn/spawn_wishes.cc \
+	server-glue/spawn/place_wish.h server-glue/spawn/place_wish.cc \
+	server-glue/spawn/spawn_places.h server-glue/spawn/spawn_places.cc \
 	server-glue/spawn/tool_children.h server-glue/spawn/tool_children.cc \
 	server-glue/step/client_libraries.h server-glue/step/client_libraries.cc \
 	server-glue/step/session_link.h server-glue/step/session_link.cc server-glue/step/step_context.h \
@@ -149,6 +151,7 @@ server_glue_libglue_files = \
 	server-glue/tool_access/tool_origins.cc server-glue/library/tool_visitor.h \
 	server-glue/daemon/desk_server.h server-glue/daemon/desk_server.cc \
 	server-glue/daemon/desk_visits.h server-glue/daemon/desk_visits.cc \
+	server-glue/daemon/desk_lobbies.h server-glue/daemon/desk_lobbies.cc \
 	server-glue/daemon/desk_runs.h server-glue/daemon/desk_runs.cc \
 	server-glue/daemon/gate_desk.h server-glue/daemon/gate_desk.cc \
 	server-glue/daemon/remote_tools.h server-glue/daemon/remote_tools.cc \

@@ -24,7 +24,8 @@ E2E_CLIENTS = \
 	test/e2e/clients/publish \
 	test/e2e/clients/query test/e2e/clients/query_host test/e2e/clients/questions \
 	test/e2e/clients/sets test/e2e/clients/shows test/e2e/clients/spawn test/e2e/clients/stops \
-	test/e2e/clients/time_left test/e2e/clients/tool test/e2e/clients/tool_connect test/e2e/clients/topology \
+	test/e2e/clients/time_left test/e2e/clients/tool test/e2e/clients/tool_connect test/e2e/clients/tool_spawn \
+	test/e2e/clients/topology \
 	test/e2e/clients/visited \
 	test/e2e/clients/waiting
 # The clients are of no use to a build with a sanitizer, which runs the unit tests.

@@ -16,7 +16,7 @@ include test/fault.mk
 GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces test/unit/mesh test/unit/frame_tags test/unit/modex test/unit/data_store \
 	test/unit/session_collective test/unit/cross_job_control test/unit/job_control test/unit/log_service test/unit/task_watch \
 	test/unit/event_loop test/unit/event_service test/unit/process_set test/unit/process_table test/unit/query_service test/unit/rank_ranges test/unit/rank_runs test/unit/debug_stops test/unit/time_warning test/unit/session_watch \
-	test/unit/spawn_plan \
+	test/unit/spawn_plan test/unit/place_wish \
 	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons
 GLUE_TESTS += test/unit/secret_box
@@ -328,6 +328,9 @@ test_unit_evidence_SOURCES = test/unit/evidence.cc
 test_unit_evidence_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_BUILDDIR='"$(abs_top_builddir)"'
 test_unit_evidence_LDADD = server-glue/libevidence.la $(GLUE_TEST_LDADD)
 EXTRA_test_unit_evidence_DEPENDENCIES = server-glue/pmixhost-evidence
+test_unit_place_wish_SOURCES = test/unit/place_wish.cc
+test_unit_place_wish_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_place_wish_LDADD = $(GLUE_TEST_LDADD)
 test_unit_spawn_plan_SOURCES = test/unit/spawn_plan.cc
 test_unit_spawn_plan_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_PMIX_CFLAGS='"$(PMIX_CFLAGS)"'
 test_unit_spawn_plan_LDADD = $(GLUE_TEST_LDADD)

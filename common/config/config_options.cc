@@ -224,6 +224,9 @@ constexpr Option own_options[] = {
      .text = "How many tools of one user may wait for their desk to start. More are refused at once."},
     {.key = "gate.idle", .member = &Settings::gate_idle, .min = 1 * second, .max = 24 * hour,
      .text = "How long a desk stays that has no tools."},
+    {.key = "gate.spawn", .member = &Settings::gate_spawn, .words = on_off,
+     .text = "Whether a tool whose user has no job is let in all the same, so that it can start jobs in allocations that it "
+             "names or asks for (PMIX_ALLOC_*). What it may do, tools.policy has to say. With off it is refused."},
     {.key = "directory.base", .member = &Settings::directory_base, .path = Option::Path::directory,
      .text = "The directory in which each step's private directory is made (mode 0700, removed at "
              "the step's end). Must be on a local file system."},

@@ -81,6 +81,7 @@ struct Settings {
     std::uint32_t gate_max_desks = 64;
     std::uint32_t gate_max_waiting = 16;          // connections of a user
     std::chrono::milliseconds gate_idle{600'000}; // a desk without tools
+    std::string gate_spawn = "on";
     // [directory]
     std::string directory_base = "/tmp";    // where private per-step directories are made
     std::string directory_store = "memory"; // of libpmix' posted data; "base"

@@ -40,4 +40,11 @@ Result<JobMap> JobMap::create(std::vector<std::string> hosts, std::vector<std::v
     return map;
 }
 
+JobMap JobMap::without_ranks(std::string host) {
+    JobMap map;
+    map.hosts_.push_back(std::move(host));
+    map.ranks_by_host_.emplace_back();
+    return map;
+}
+
 } // namespace pmixhost

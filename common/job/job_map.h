@@ -29,6 +29,8 @@ class JobMap {
     // `ranks_by_host[h]` lists host h's ranks in the order of their local rank. Fails (invalid)
     // unless each rank of 0..N-1 occurs exactly once, hosts are distinct and there is a rank.
     static Result<JobMap> create(std::vector<std::string> hosts, std::vector<std::vector<Rank>> ranks_by_host);
+    // Of one host without a rank.
+    static JobMap without_ranks(std::string host);
 
     const std::vector<std::string> &hosts() const { return hosts_; }
     HostIndex host_count() const { return static_cast<HostIndex>(hosts_.size()); }

@@ -66,6 +66,8 @@ struct SpawnRequest {
     std::vector<SpawnApp> apps;
     std::uint8_t lives_on = 0;
     std::vector<TargetHost> targets;
+    Bytes allocation;
+    std::uint8_t gives_back = 0;
     static constexpr void fields(auto &&field) {
         field(&SpawnRequest::id, "id", "chosen by the asking daemon");
         field(&SpawnRequest::nspace, "nspace", "namespace of the caller");
@@ -74,6 +76,8 @@ struct SpawnRequest {
         field(&SpawnRequest::apps, "apps", "the programs, in order");
         field(&SpawnRequest::lives_on, "lives_on", "1: the caller's job asked to live on, and shares no fate");
         field(&SpawnRequest::targets, "targets", "of PMIX_DEBUG_TARGET; none where the request has none");
+        field(&SpawnRequest::allocation, "allocation", "in which to start them; empty: the launcher's own");
+        field(&SpawnRequest::gives_back, "gives_back", "1: that allocation is given back when its jobs have ended");
     }
 };
 struct SpawnReply {
@@ -108,6 +112,16 @@ struct EndChild {
     static constexpr const char *text = "to the launcher: end this job, which was spawned for a process of this host";
     Bytes nspace;
     static constexpr void fields(auto &&field) { field(&EndChild::nspace, "nspace", "of the job"); }
+};
+struct LeaveAllocation {
+    static constexpr std::uint8_t type = 54;
+    static constexpr const char *name = "LeaveAllocation";
+    static constexpr const char *text =
+        "to the launcher: of the jobs in this allocation nothing more is to come; it may be given back";
+    Bytes allocation;
+    static constexpr void fields(auto &&field) {
+        field(&LeaveAllocation::allocation, "allocation", "as in SpawnRequest");
+    }
 };
 // From a host of a spawned job to the job that spawned it, through the session, which says from whom it is.
 struct ChildEnds {

@@ -338,5 +338,7 @@ constinit const pmixhost::BackendModule pmixhost_backend{
     pmixhost::local::create_starter,
     nullptr, // all hosts are this one
     nullptr,
+    nullptr,
+    nullptr,
     nullptr};
 }

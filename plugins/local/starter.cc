@@ -97,7 +97,8 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
     return command;
 }
 
-Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &) {
+Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &,
+                                                   const std::string &) {
     StarterContext context;
     auto pmixhost = document.text("local.pmixhost");
     if (!pmixhost)

@@ -18,6 +18,7 @@ Result<JobCommand> run_command(const SpawnPlan &plan, const StarterContext &cont
 
 // BackendModule::create_starter of the local backend. Fails (not_found) where the document does not say where
 // pmixhost is, and as system_error() says where this program cannot see its own path.
-Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings);
+Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings,
+                                                   const std::string &allocation);
 
 } // namespace pmixhost::local

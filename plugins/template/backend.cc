@@ -107,4 +107,6 @@ const pmixhost::BackendModule pmixhost_backend = {pmixhost::BackendModule::curre
                                                   nullptr,
                                                   nullptr,
                                                   nullptr,
+                                                  nullptr,
+                                                  nullptr,
                                                   nullptr};

@@ -37,9 +37,11 @@ Result<std::unique_ptr<GateDesk>> GateDesk::open(Start start) {
 GateDesk::GateDesk(Start start, SocketOwners owners)
     : start_(std::move(start)), owners_(std::move(owners)),
       visits_(start_.loop, start_.log, start_.settings, start_.module), runs_(start_.loop, start_.log, start_.pmixhost),
+      lobbies_({start_.loop, start_.log, start_.settings, start_.module.name, start_.pmixhostd,
+                [this](const std::string &why) { say(start_.channel.get(), "refused " + one_line(why)); }}),
       remote_(start_.loop,
               {[this](RemoteTools::Tool tool) {
-                   take_in({std::move(tool.connection), {}, std::move(tool.address), std::move(tool.first)});
+                   take_in({{std::move(tool.connection), std::move(tool.address), std::move(tool.first)}, {}});
                },
                [this](const std::string &why) { say(start_.channel.get(), "refused " + one_line(why)); },
                [](const std::string &message, const std::string &address) {
@@ -81,7 +83,7 @@ void GateDesk::take(UniqueFd tool) {
     auto owner = owners_.peer_of(tool.get());
     if (!owner || owner->uid != ::geteuid())
         return;
-    take_in({std::move(tool), {}});
+    take_in({{std::move(tool)}, {}});
 }
 
 void GateDesk::take_in(Tool tool) {
@@ -165,11 +167,16 @@ void GateDesk::settle() {
     auto choice = choice_.choice();
     if (tools_.empty() || listing_ || again_ || !choice)
         return;
+    if (!*choice && choice->failure().kind == ErrorKind::not_found && has_lobbies()) {
+        for (Tool &tool : std::exchange(tools_, {}))
+            lobbies_.take(std::move(tool.connection));
+        return;
+    }
     if (!*choice)
         return refuse_all(choice->failure().text);
     auto server = servers_.find(**choice);
     while (!tools_.empty()) {
-        Tool &tool = tools_.front();
+        DeskTool &tool = tools_.front().connection;
         bool taken = server != servers_.end() &&
                      (tool.address.empty()
                           ? server->second->take_tool(std::move(tool.fd))
@@ -178,6 +185,10 @@ void GateDesk::settle() {
             say(start_.channel.get(), "refused too many tools are connected (tools.max_connections)");
         tools_.pop_front();
     }
+}
+
+bool GateDesk::has_lobbies() const {
+    return start_.settings.gate_spawn == "on" && start_.module.create_lobby;
 }
 
 void GateDesk::refuse_all(const std::string &why) {
@@ -189,6 +200,7 @@ void GateDesk::refuse_all(const std::string &why) {
 void GateDesk::before_waiting() {
     for (const auto &step : choice_.surplus(busy_steps()))
         servers_.erase(step);
+    lobbies_.tidy();
     while (!tools_.empty() && start_.loop.now() >= tools_.front().deadline) {
         choice_.on_late();
         settle();
@@ -200,7 +212,7 @@ void GateDesk::before_waiting() {
     // What is not told makes the gate take this process for one that hangs, or that is busy.
     if (taken_told_ != given_ && say(start_.channel.get(), fmt::format("took {}", given_)))
         taken_told_ = given_;
-    std::size_t relayed = visits_.size() + runs_.size() + remote_.size();
+    std::size_t relayed = visits_.size() + runs_.size() + remote_.size() + lobbies_.size();
     for (const auto &[step, server] : servers_)
         relayed += server->tools();
     bool quiet = tools_.empty() && relayed == 0;

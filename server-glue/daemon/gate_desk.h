@@ -4,12 +4,14 @@
 //
 // Of a tool on another host it finds out itself whose it is (remote_tools.h).
 //
-// A connection for which no step is found is closed, and the gate is told why. Other users who may come to a job of
+// A tool whose user has no step gets a lobby (desk_lobbies.h), where the site has them (gate.spawn). Otherwise a
+// connection for which no step is found is closed, and the gate is told why. Other users who may come to a job of
 // this one come to visit (desk_visits.h), or have a command run (desk_runs.h). All in the loop's thread.
 #pragma once
 
 #include "common/loop/slow_calls.h"
 #include "common/peer/socket_owner.h"
+#include "server-glue/daemon/desk_lobbies.h"
 #include "server-glue/daemon/desk_runs.h"
 #include "server-glue/daemon/desk_server.h"
 #include "server-glue/daemon/desk_visits.h"
@@ -33,6 +35,7 @@ class GateDesk {
         const BackendModule &module;
         std::function<void()> on_end; // the gate has gone, or wants no desk any more
         std::string pmixhost = pmixhost_path();
+        std::string pmixhostd = pmixhostd_itself();
     };
     // What keeps it from serving, the gate is told as well.
     static Result<std::unique_ptr<GateDesk>> open(Start start);
@@ -40,10 +43,8 @@ class GateDesk {
 
   private:
     struct Tool {
-        UniqueFd fd;
+        DeskTool connection;
         TimePoint deadline;
-        std::string address = {}; // of one on another host, in numbers
-        Bytes first = {};         // what was read of that one
     };
     GateDesk(Start start, SocketOwners owners);
     void on_gate();
@@ -55,6 +56,7 @@ class GateDesk {
     void call_steps();
     void open_step(const std::string &step);
     void settle();
+    bool has_lobbies() const;
     void refuse_all(const std::string &why);
     void before_waiting();
 
@@ -65,6 +67,7 @@ class GateDesk {
     std::map<std::string, std::unique_ptr<DeskServer>> servers_;
     DeskVisits visits_;
     DeskRuns runs_;
+    DeskLobbies lobbies_;
     RemoteTools remote_;
     bool listing_ = false;
     TimePoint listed_{};                                        // when the list came, or could not be had

@@ -20,6 +20,13 @@ namespace {
 constexpr std::size_t max_children = 4096;
 // The time that the RM has to say where jobs can be started; spawn.timeout if that is less.
 constexpr std::chrono::milliseconds starter_patience = std::chrono::minutes(2);
+// An RM that does not take an allocation back, being restarted perhaps, is asked so often. Afterwards the allocation
+// ends with its time.
+constexpr unsigned most_returns = 20;
+constexpr Duration return_again = std::chrono::seconds(10);
+constexpr std::size_t max_returns = 64; // at a time
+// For the lobby to have what its jobs have written, which it waits for itself.
+constexpr Duration lobby_patience = std::chrono::minutes(1);
 
 int spawn_status_of(ErrorKind kind) {
     switch (kind) {
@@ -47,9 +54,9 @@ void tell_user(const std::string &text) {
 
 } // namespace
 
-LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings, MakeStarter make_starter,
+LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settings, Calls calls,
                                CentralServer::Authenticators authenticators, std::function<void()> on_end)
-    : loop_(loop), log_(log), settings_(settings), make_starter_(std::move(make_starter)), on_end_(std::move(on_end)),
+    : loop_(loop), log_(log), settings_(settings), calls_(std::move(calls)), on_end_(std::move(on_end)),
       peers_(loop, log, settings, CentralRole::launcher, std::move(authenticators),
              {[this](StepId step, HostIndex from, std::uint8_t type, Bytes payload) {
                   on_message(step, from, type, payload);
@@ -59,7 +66,7 @@ LauncherServer::LauncherServer(EventLoop &loop, Log &log, const Settings &settin
                       end_children(fmt::format("host {} of the step is lost", host));
               },
               [](StepId) {}}),
-      starters_(loop, max_children) {}
+      starters_(loop, max_children), givers_(loop, max_returns) {}
 
 void LauncherServer::on_invitation(const std::string &message) {
     if (message.empty())
@@ -78,6 +85,14 @@ void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, 
     } else if (type == wire::EndChild::type) {
         if (auto end = wire::decode<wire::EndChild>(payload))
             end_child(step, end->nspace);
+    } else if (type == wire::LeaveAllocation::type) {
+        auto left = wire::decode<wire::LeaveAllocation>(payload);
+        auto place = left ? places_.find(left->allocation) : places_.end();
+        if (place == places_.end() || !place->second.gives_back)
+            return;
+        place->second.left = true;
+        if (place->second.requests == 0)
+            give_back(left->allocation);
     } else if (type == wire::StepOver::type) {
         auto over = wire::decode<wire::StepOver>(payload);
         if (over && over->badly)
@@ -88,28 +103,93 @@ void LauncherServer::on_message(StepId step, HostIndex from, std::uint8_t type, 
 }
 
 void LauncherServer::on_request(StepId step, HostIndex from, wire::SpawnRequest request) {
-    if (starter_ || ending_ || step_over_)
-        return start(step, from, std::move(request));
+    const std::string allocation = request.allocation;
+    Place &place = places_[allocation];
+    ++place.requests;
+    place.left = false;
+    place.timer.reset();
+    place.gives_back = place.gives_back || (request.gives_back != 0 && !allocation.empty());
+    if (place.starter || ending_ || step_over_) {
+        if (!start(step, from, std::move(request)))
+            leave(allocation);
+        return;
+    }
     auto limit = starter_patience;
     if (settings_.spawn_timeout.count() > 0)
         limit = std::min(limit, settings_.spawn_timeout);
     std::uint64_t number = next_early_++;
     early_[number] = {step, from, std::move(request)};
     starters_.run(
-        "starter", loop_.now() + limit, make_starter_, [this, number, limit](Result<std::shared_ptr<JobStarter>> made) {
-            if (made && !starter_)
-                starter_ = std::move(*made);
+        "starter " + allocation, loop_.now() + limit,
+        [make = calls_.make_starter, allocation] { return make(allocation); },
+        [this, number, limit, allocation](Result<std::shared_ptr<JobStarter>> made) {
             auto node = early_.extract(number);
             if (!node)
                 return; // its step is ending
             Early &early = node.mapped();
-            if (starter_)
-                return start(early.step, early.from, std::move(early.request));
+            Place &there = places_[allocation];
+            if (made && !there.starter)
+                there.starter = std::move(*made);
+            if (there.starter) {
+                if (!start(early.step, early.from, std::move(early.request)))
+                    leave(allocation);
+                return;
+            }
             const Error &why = made.failure();
             refuse(early.step, early.from, early.request, spawn_status_of(why.kind),
                    why.kind == ErrorKind::timeout ? fmt::format("the resource manager has not answered within {} s",
                                                                 static_cast<double>(limit.count()) / 1000.0)
                                                   : why.text);
+            leave(allocation);
+        });
+}
+
+// The own one stays as it is known.
+void LauncherServer::leave(const std::string &allocation) {
+    auto found = places_.find(allocation);
+    if (found == places_.end() || --found->second.requests > 0 || allocation.empty())
+        return;
+    Place &place = found->second;
+    if (!place.gives_back)
+        places_.erase(found);
+    else if (place.left || ending_ || step_over_)
+        give_back(allocation);
+    else
+        place.timer = loop_.after(lobby_patience, [this, allocation] { give_back(allocation); });
+}
+
+void LauncherServer::give_back_all() {
+    std::vector<std::string> idle;
+    for (const auto &[allocation, place] : places_) {
+        if (place.gives_back && place.requests == 0)
+            idle.push_back(allocation);
+    }
+    for (const auto &allocation : idle)
+        give_back(allocation);
+}
+
+void LauncherServer::give_back(const std::string &allocation) {
+    auto place = places_.extract(allocation); // its timer may be what calls
+    ++giving_;
+    give_back(place.key(), most_returns);
+}
+
+void LauncherServer::give_back(const std::string &allocation, unsigned tries) {
+    givers_.run(
+        {}, TimePoint::max(), [give = calls_.give_back, allocation] { return give(allocation); },
+        [this, allocation, tries](Result<void> given) {
+            if (!given && tries > 1) {
+                std::uint64_t number = next_try_++;
+                tries_[number] = loop_.after(return_again, [this, number, allocation, tries] {
+                    auto keep = tries_.extract(number);
+                    give_back(allocation, tries - 1);
+                });
+                return;
+            }
+            if (!given)
+                log_.error("allocation {} is not given back: {}", printable(allocation), given.failure().text);
+            --giving_;
+            end_if_done();
         });
 }
 
@@ -120,20 +200,26 @@ void LauncherServer::refuse(StepId step, HostIndex from, const wire::SpawnReques
     reply(step, from, request.id, status, {}, reason);
 }
 
-void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest request) {
-    auto refuse = [&](int status, const std::string &reason) { this->refuse(step, from, request, status, reason); };
-    if (ending_ || step_over_)
-        return reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
+bool LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest request) {
+    auto refuse = [&](int status, const std::string &reason) {
+        this->refuse(step, from, request, status, reason);
+        return false;
+    };
+    if (ending_ || step_over_) {
+        reply(step, from, request.id, PMIX_ERR_JOB_CANCELED, {}, "the step is ending");
+        return false;
+    }
     if (children_.size() >= max_children)
         return refuse(PMIX_ERR_OUT_OF_RESOURCE, "too many jobs have been spawned at once");
     // The connection says which namespace asks, not the message.
     request.nspace = peers_.nspace_of(step);
-    auto planned = plan_spawn(request, starter_->site());
+    auto starter = places_.at(request.allocation).starter;
+    auto planned = plan_spawn(request, starter->site());
     if (auto *no = std::get_if<SpawnRefusal>(&planned))
         return refuse(no->status, no->text);
     auto &plan = std::get<SpawnPlan>(planned);
     plan.parent_host = from;
-    auto command = starter_->command(plan);
+    auto command = starter->command(plan);
     if (!command)
         return refuse(spawn_status_of(command.failure().kind), command.failure().text);
     std::uint64_t number = next_child_++;
@@ -145,6 +231,8 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
     log_.debug("job {}: {} tasks, for rank {} of {}", number, plan.tasks(), request.rank, request.nspace);
     Child &child = children_[number];
     child.job = std::move(*job);
+    child.starter = std::move(starter);
+    child.allocation = request.allocation;
     child.step = step;
     child.host = from;
     child.id = request.id;
@@ -167,6 +255,7 @@ void LauncherServer::start(StepId step, HostIndex from, wire::SpawnRequest reque
             answer(number, found->second, PMIX_ERR_TIMEOUT, why);
             found->second.job->signal(SIGTERM);
         });
+    return true;
 }
 
 void LauncherServer::on_event(std::uint64_t number, SpawnEvent event) {
@@ -202,7 +291,7 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
         if (well) {
             answer(number, child, PMIX_SUCCESS, {});
         } else if (child.nspace.empty()) {
-            Error why = starter_->explain(said);
+            Error why = child.starter->explain(said);
             answer(number, child, spawn_status_of(why.kind), why.text);
         } else {
             answer(number, child, PMIX_ERR_JOB_FAILED_TO_LAUNCH, "the job ended before all of its programs ran");
@@ -212,6 +301,7 @@ void LauncherServer::on_end(std::uint64_t number, int wait_status, const std::st
         tell_user(fmt::format("{} has ended with exit code {}", printable(child.nspace), exit_code_of(wait_status)));
     if (child.ran || child.told_start)
         tell(child, wire::JobEvent::ended, wait_status);
+    leave(child.allocation);
     // The job does not go from within its own call.
     auto keep = std::make_shared<std::unique_ptr<ChildJob>>(std::move(child.job));
     loop_.post([keep, this] { end_if_done(); });
@@ -267,7 +357,7 @@ void LauncherServer::tell(const Child &child, std::uint8_t what, int wait_status
 }
 
 wire::NamespaceInfo LauncherServer::describe(const Child &child) const {
-    JobPlace place = starter_->place(*child.plan, child.nspace);
+    JobPlace place = child.starter->place(*child.plan, child.nspace);
     wire::NamespaceInfo info;
     std::map<std::string_view, std::size_t> index;
     for (std::size_t host = 0; host < place.hosts.size(); ++host)
@@ -309,8 +399,11 @@ void LauncherServer::end_children(const std::string &why) {
         return;
     if (!children_.empty())
         log_.info("{}: the jobs that it spawned are ended", why);
-    for (const auto &[number, early] : std::exchange(early_, {}))
+    for (const auto &[number, early] : std::exchange(early_, {})) {
         start(early.step, early.from, early.request); // says that the step is ending
+        leave(early.request.allocation);
+    }
+    give_back_all();
     for (auto &[number, child] : children_)
         child.job->signal(SIGTERM);
 }
@@ -324,11 +417,12 @@ void LauncherServer::end_child(StepId step, const Bytes &nspace) {
 
 void LauncherServer::on_step_over() {
     step_over_ = true;
+    give_back_all();
     end_if_done();
 }
 
 void LauncherServer::end_if_done() {
-    if (step_over_ && children_.empty() && on_end_)
+    if (step_over_ && children_.empty() && giving_ == 0 && on_end_)
         std::exchange(on_end_, nullptr)();
 }
 

@@ -7,7 +7,11 @@
 // step ends normally, the children go on, and the launcher with them. They are ended (SIGTERM to their commands) when
 // a host of the step was lost, a task ended badly, or whoever started the launcher says so or has gone.
 //
-// All runs in the loop's thread but `make_starter`, which may have to wait for the RM.
+// The launcher of a lobby (StepInfo::is_lobby) starts jobs in allocations that the requests name, and gives those back
+// that were asked for one of these jobs, when all there have ended and the lobby has what is still on its way from them
+// (LeaveAllocation), or has gone: the launcher outlives the lobby, and a lobby that is killed.
+//
+// All runs in the loop's thread but what is in `Calls`, which may have to wait for the RM.
 #pragma once
 
 #include "common/loop/slow_calls.h"
@@ -22,11 +26,16 @@ namespace pmixhost {
 
 class LauncherServer {
   public:
-    // Makes the starter for the first request; when it fails, that request is refused with its error, and the next
-    // one tries again. It is called in a thread, and owns all that it uses.
-    using MakeStarter = std::function<Result<std::shared_ptr<JobStarter>>()>;
+    // Called in a thread; each owns all that it uses.
+    struct Calls {
+        // Makes the starter for the first request of an allocation (empty: the own one); when it fails, that request
+        // is refused with its error, and the next one tries again.
+        std::function<Result<std::shared_ptr<JobStarter>>(const std::string &allocation)> make_starter;
+        // BackendModule::give_back.
+        std::function<Result<void>(const std::string &allocation)> give_back;
+    };
     // `on_end` is called once, when the step is over and so are its children.
-    LauncherServer(EventLoop &loop, Log &log, const Settings &settings, MakeStarter make_starter,
+    LauncherServer(EventLoop &loop, Log &log, const Settings &settings, Calls calls,
                    CentralServer::Authenticators authenticators, std::function<void()> on_end);
 
     // Takes an invitation of the step; an empty message orders the end of all children.
@@ -40,6 +49,8 @@ class LauncherServer {
     using StepId = CentralServer::StepId;
     struct Child {
         std::unique_ptr<ChildJob> job;
+        std::shared_ptr<JobStarter> starter;
+        std::string allocation;
         StepId step = 0;
         HostIndex host = 0;
         std::uint64_t id = 0;                  // of the request
@@ -59,11 +70,23 @@ class LauncherServer {
         HostIndex from = 0;
         wire::SpawnRequest request;
     };
+    struct Place {
+        std::shared_ptr<JobStarter> starter; // once it was made
+        std::size_t requests = 0;            // that are under way, and jobs
+        bool gives_back = false;
+        bool left = false;         // by the lobby
+        EventLoop::Handle timer{}; // without requests, for it to leave
+    };
     void on_message(StepId step, HostIndex from, std::uint8_t type, const Bytes &payload);
+    void leave(const std::string &allocation);
+    void give_back(const std::string &allocation);
+    void give_back(const std::string &allocation, unsigned tries);
+    void give_back_all(); // in which nothing is
     void end_child(StepId step, const Bytes &nspace);
     void on_request(StepId step, HostIndex from, wire::SpawnRequest request);
     void refuse(StepId step, HostIndex from, const wire::SpawnRequest &request, int status, const std::string &reason);
-    void start(StepId step, HostIndex from, wire::SpawnRequest request);
+    // False: it is refused.
+    bool start(StepId step, HostIndex from, wire::SpawnRequest request);
     void on_event(std::uint64_t child, SpawnEvent event);
     void on_end(std::uint64_t child, int wait_status, const std::string &said);
     void tell_start(Child &child); // once
@@ -78,8 +101,11 @@ class LauncherServer {
     EventLoop &loop_;
     Log &log_;
     const Settings &settings_;
-    MakeStarter make_starter_;
-    std::shared_ptr<JobStarter> starter_;
+    Calls calls_;
+    std::map<std::string, Place> places_; // by allocation
+    std::size_t giving_ = 0;              // allocations back
+    std::map<std::uint64_t, EventLoop::Handle> tries_;
+    std::uint64_t next_try_ = 1;
     std::function<void()> on_end_;
     CentralServer peers_;
     std::map<std::uint64_t, Child> children_;
@@ -87,7 +113,7 @@ class LauncherServer {
     std::map<std::uint64_t, Early> early_;
     std::uint64_t next_early_ = 1;
     bool step_over_ = false, ending_ = false;
-    SlowCalls starters_;
+    SlowCalls starters_, givers_;
 };
 
 } // namespace pmixhost

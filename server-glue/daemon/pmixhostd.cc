@@ -141,6 +141,22 @@ Result<StartDocument> gate_desk_document(char **argv) {
     return document;
 }
 
+Result<StartDocument> lobby_document(char **argv) {
+    StartDocument document;
+    char host[HOST_NAME_MAX + 1] = "";
+    ::gethostname(host, sizeof host - 1);
+    Result<void> added;
+    for (const auto &[key, value] : {std::pair<const char *, const char *>("backend", argv[3]),
+                                     {"lobby.fd", argv[2]},
+                                     {"host", host},
+                                     {"directory", argv[4]},
+                                     {"job", "lobby"}})
+        added = added ? document.add(key, value) : added;
+    if (!added)
+        return added.failure();
+    return document;
+}
+
 Result<Begin> begin(Result<StartDocument> document) {
     if (!document)
         return document.failure();
@@ -241,7 +257,9 @@ int serve(Begin b, Log &log, TaskTable *table) {
     });
     if (!loop)
         return refuse(loop.failure());
-    auto backend = create_backend({**loop, log, b.document, b.settings});
+    bool is_lobby = b.document.has("lobby.fd");
+    auto backend = is_lobby ? create_lobby({**loop, log, b.document, b.settings})
+                            : create_backend({**loop, log, b.document, b.settings});
     if (!backend)
         return refuse(backend.failure());
     const StepInfo &step = (*backend)->step();
@@ -415,6 +433,10 @@ int main(int argc, char **argv) {
             return run(session_document(argc, argv));
         if (argc == 5 && std::strcmp(argv[1], "--desk") == 0)
             return run(desk_document(argv));
+        if (argc == 5 && std::strcmp(argv[1], "--lobby") == 0) {
+            ::signal(SIGCHLD, SIG_IGN); // the launcher and the session's srun need no reaping
+            return run(lobby_document(argv));
+        }
         if (argc == 3 && std::strcmp(argv[1], "--gate-desk") == 0) {
             // It is counted with the gate's processes: from now on its user does not trace it.
             ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -67,21 +67,33 @@ Result<void> serve_session(EventLoop &loop, const StartDocument &document, const
     return served;
 }
 
-Result<std::shared_ptr<JobStarter>> make_starter(const StartDocument &document, const Settings &settings) {
+Result<std::shared_ptr<JobStarter>> make_starter(const StartDocument &document, const Settings &settings,
+                                                 const std::string &allocation) {
     auto module = load_backend(document);
     if (!module)
         return module.failure();
     if (!(*module)->create_starter)
         return error(ErrorKind::unsupported, "the backend {} starts no jobs", (*module)->name);
-    auto made = (*module)->create_starter(document, settings);
+    auto made = (*module)->create_starter(document, settings, allocation);
     if (!made)
         return made.failure();
     return std::shared_ptr<JobStarter>(std::move(*made));
 }
 
+Result<void> give_back(const StartDocument &document, const std::string &allocation) {
+    auto module = load_backend(document);
+    if (!module)
+        return module.failure();
+    if (!(*module)->give_back)
+        return error(ErrorKind::unsupported, "the backend {} gives nothing back", (*module)->name);
+    return (*module)->give_back(allocation);
+}
+
 Result<void> serve_launcher(EventLoop &loop, const StartDocument &document, const Settings &settings, Log &log) {
     LauncherServer launcher(
-        loop, log, settings, [document, settings] { return make_starter(document, settings); },
+        loop, log, settings,
+        {[document, settings](const std::string &allocation) { return make_starter(document, settings, allocation); },
+         [document](const std::string &allocation) { return give_back(document, allocation); }},
         authenticators(loop, document), [&loop] { loop.stop(); });
     // Whoever started this process is its parent, and says by the end of the stream that its step is
     // over. Its own end is another matter.

@@ -37,7 +37,8 @@ void StepEnding::end(Result<void> result) {
     context_.ending = true;
     if (!result && page_)
         page_->fail(result.failure().text);
-    bool badly = !context_.live_on && (!result || context_.tasks->any_ended_badly());
+    // What a tool has started by a lobby ends with the tool.
+    bool badly = context_.step.is_lobby || (!context_.live_on && (!result || context_.tasks->any_ended_badly()));
     context_.tell_services([badly](StepService &each) { each.on_leaving(badly); });
     // What the processes of this host had posted was handed over before they ended; what is kept for other hosts
     // perhaps was not.

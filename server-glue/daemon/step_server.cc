@@ -137,11 +137,12 @@ void StepServer::begin() {
     Tree tree(context_.step.map.host_count(), context_.settings.transport_radix);
     if (HostIndex parent = tree.parent(context_.self()); parent != no_host)
         context_.mesh->invite(parent);
-    idle_ = context_.loop.after(no_task_patience, [this] {
-        if (!tasks_.any_started())
-            ending_.end(error(ErrorKind::timeout, "no task came for its environment within {} minutes",
-                              no_task_patience.count()));
-    });
+    if (!context_.step.is_lobby)
+        idle_ = context_.loop.after(no_task_patience, [this] {
+            if (!tasks_.any_started())
+                ending_.end(error(ErrorKind::timeout, "no task came for its environment within {} minutes",
+                                  no_task_patience.count()));
+        });
     library_.start(has_door && library_may_be_late());
 }
 
@@ -152,6 +153,13 @@ bool StepServer::library_may_be_late() const {
     bool stops = std::any_of(stop_places.begin(), stop_places.end(),
                              [this](StopPlace place) { return !context_.stops.at(place).empty(); });
     return !step.parent && !step.tells_launch && !step.launcher_file && !stops && !StepIof::captures(context_);
+}
+
+void StepServer::on_rm_gone(std::string why) {
+    if (context_.step.is_lobby) // its tool has gone
+        ending_.end({});
+    else
+        ending_.on_rm_gone(std::move(why));
 }
 
 void StepServer::leave() {

@@ -45,7 +45,7 @@ class StepServer final : private BackendListener {
 
     // BackendListener
     void on_contact(std::string message) override { peers_.on_contact(message); }
-    void on_rm_gone(std::string why) override { ending_.on_rm_gone(std::move(why)); }
+    void on_rm_gone(std::string why) override;
     void want_environment(Rank rank, std::function<void(Result<std::vector<std::string>>)> done) override;
     void on_task_started(Rank rank, pid_t pid) override { tasks_.started(rank, pid); }
     void on_task_ended(Rank rank, int wait_status) override { tasks_.ended(rank, wait_status); }

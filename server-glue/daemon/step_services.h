@@ -19,6 +19,7 @@
 #include "server-glue/publish/step_publish.h"
 #include "server-glue/query/step_queries.h"
 #include "server-glue/security/credential_service.h"
+#include "server-glue/spawn/spawn_places.h"
 #include "server-glue/spawn/step_spawn.h"
 #include "server-glue/step/session_link.h"
 #include "server-glue/tool_access/step_desks.h"
@@ -42,15 +43,16 @@ struct StepServices {
           control(context, groups, jobs, children, events),
           allocations(context, [this](wire::CrossJobEvent event) { events.tell_step(std::move(event)); }),
           children_io(context, tools, session), tool_children(context, tools), children_ends(context, children),
-          spawn(context, children, children_io, jobs, fate, events, collectives, session, tool_children, children_ends),
+          spawn_places(context, tool_children), spawn(context, children, children_io, jobs, fate, events, collectives,
+                                                      session, tool_children, children_ends, spawn_places),
           log(context), abort(context, groups, events), credentials(context.loop, context.log),
           iof(context, tools, events, children_io), output_copies(context), debug(context, events),
           job_end(context, events), parent_news(context, events) {
-        context.services = {&session,       &sets,        &fate,          &jobs,         &handing_over, &modex,
-                            &collectives,   &connect,     &publish,       &queries,      &tools,        &desks,
-                            &events,        &group_calls, &control,       &allocations,  &spawn,        &log,
-                            &abort,         &credentials, &children_io,   &iof,          &debug,        &job_end,
-                            &tool_children, &parent_news, &children_ends, &output_copies};
+        context.services = {&session,     &sets,          &fate,        &jobs,          &handing_over, &modex,
+                            &collectives, &connect,       &publish,     &queries,       &tools,        &desks,
+                            &events,      &group_calls,   &control,     &allocations,   &spawn_places, &spawn,
+                            &log,         &abort,         &credentials, &children_io,   &iof,          &debug,
+                            &job_end,     &tool_children, &parent_news, &children_ends, &output_copies};
     }
 
     Children children;
@@ -74,6 +76,7 @@ struct StepServices {
     ChildrenIo children_io;
     ToolChildren tool_children;
     ChildrenEnds children_ends;
+    SpawnPlaces spawn_places;
     StepSpawn spawn;
     StepLog log;
     StepAbort abort;

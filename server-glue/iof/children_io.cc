@@ -37,6 +37,10 @@ void ChildrenIo::runs(const Bytes &nspace, const Process &spawner, std::uint8_t 
     Child &child = children_[nspace];
     child.spawner = spawner;
     child.channels = channels;
+    if (auto size = sizes_.extract(nspace)) {
+        std::uint64_t streams = (channels & wire::stdout_channel ? 1 : 0) + (channels & wire::stderr_channel ? 1 : 0);
+        child.open = size.mapped() * streams;
+    }
     child.spawner_gone = spawner.nspace == context_.step.nspace && ended_.contains(spawner.rank);
     if (child.spawner_gone)
         end_input(nspace);
@@ -49,6 +53,11 @@ void ChildrenIo::answered() {
         ended_.clear();
     for (auto &message : std::exchange(early_, {}))
         on_output(std::move(message));
+}
+
+bool ChildrenIo::is_drained(const Bytes &nspace) const {
+    auto child = children_.find(nspace);
+    return child == children_.end() || child->second.open == 0;
 }
 
 std::uint8_t ChildrenIo::channels_of(const Bytes &nspace) const {
@@ -76,7 +85,7 @@ void ChildrenIo::on_output(wire::ForwardedOutput message) {
     early_.push_back(std::move(message));
 }
 
-void ChildrenIo::deliver(const Child &child, wire::ForwardedOutput message) {
+void ChildrenIo::deliver(Child &child, wire::ForwardedOutput message) {
     constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
     bool is_tool = child.spawner.nspace != context_.step.nspace;
     if (child.spawner_gone || (is_tool && tools_.how_many() == 0))
@@ -97,6 +106,7 @@ void ChildrenIo::deliver(const Child &child, wire::ForwardedOutput message) {
             go_on();
     };
     for (auto &piece : message.pieces) {
+        child.open -= piece.end != 0 && child.open > 0 ? 1 : 0;
         context_.library->deliver_output(
             {proc_of(message.source, piece.rank), piece.channel, std::move(piece.bytes), piece.end != 0}, done);
     }

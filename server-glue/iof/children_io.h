@@ -21,6 +21,10 @@ class ChildrenIo final : public StepService {
     void begins();
     void runs(const Bytes &nspace, const Process &spawner, std::uint8_t channels);
     void answered();
+    // Before runs(): how many processes it has, for is_drained().
+    void has_size(const Bytes &nspace, std::uint32_t processes) { sizes_[nspace] = processes; }
+    // Has all that is forwarded of its output come, to the end of each stream? Where the size is not known: not.
+    bool is_drained(const Bytes &nspace) const;
     // A job runs of which nothing is forwarded.
     void runs_unforwarded(const Bytes &nspace) { gate_->note_unforwarded_child(nspace); }
     // It is one of them, and this is what is forwarded of it; 0: it is none.
@@ -41,11 +45,12 @@ class ChildrenIo final : public StepService {
         Process spawner;
         std::uint8_t channels = 0;
         bool spawner_gone = false;
+        std::uint64_t open = 1;     // streams that have not ended
         std::deque<PushAsk> pushes; // the first is under way, so that their order is kept
         std::uint64_t push_id = 0;
     };
     void on_output(wire::ForwardedOutput message);
-    void deliver(const Child &child, wire::ForwardedOutput message);
+    void deliver(Child &child, wire::ForwardedOutput message);
     void answer(std::uint64_t id, pmix_status_t status);
     void end_input(const Bytes &nspace);
     void push_next(const Bytes &nspace, Child &child);
@@ -60,6 +65,7 @@ class ChildrenIo final : public StepService {
     std::map<Bytes, Child> children_;
     std::size_t beginning_ = 0;               // jobs whose names are not known yet
     std::deque<wire::ForwardedOutput> early_; // perhaps theirs
+    std::map<Bytes, std::uint32_t> sizes_;    // of those that begin
     std::set<Rank> ended_;                    // of this host, since then
     std::uint64_t sessions_ = 0;              // that have gone
     std::vector<std::uint64_t> queued_;       // libpmix has queued them, and the job is not yet told

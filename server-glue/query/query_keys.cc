@@ -71,7 +71,8 @@ void add_joined(InfoList &out, const char *key, const std::vector<std::string> &
 
 std::vector<Bytes> all_namespaces(const QueryPort &port) {
     auto all = port.other_namespaces();
-    all.insert(all.begin(), port.step().nspace);
+    if (!port.step().is_lobby)
+        all.insert(all.begin(), port.step().nspace);
     return all;
 }
 

@@ -105,6 +105,15 @@ Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context) {
     return backend;
 }
 
+Result<std::unique_ptr<RmBackend>> create_lobby(BackendContext context) {
+    auto module = load_backend(context.document);
+    if (!module)
+        return module.failure();
+    if (!(*module)->create_lobby)
+        return error(ErrorKind::unsupported, "the backend {} starts no jobs for tools alone", (*module)->name);
+    return (*module)->create_lobby(context);
+}
+
 static std::set<std::string> installed_names() {
     std::set<std::string> names;
     auto look_in = [&](const std::filesystem::path &directory) {

@@ -14,6 +14,10 @@ Result<const BackendModule *> load_backend(const StartDocument &document);
 // create() do, and (invalid) when the backend does not have exactly the facets that the module says.
 Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context);
 
+// The same for a lobby (StepInfo::is_lobby); fails as load_backend() and as the module's create_lobby() do, and
+// (unsupported) where it has none.
+Result<std::unique_ptr<RmBackend>> create_lobby(BackendContext context);
+
 // The first of the backends that are installed which can call a step from outside of it (BackendModule::call_step); it
 // need not tell which there are (own_steps).
 // Fails (unsupported) where there is none; the text says what is wrong with those that cannot be loaded.

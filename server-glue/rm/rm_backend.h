@@ -70,6 +70,8 @@ struct StepInfo {
     // The secret by which they authenticate each other; empty: they do so with munge. It came with the start
     // document, and only the step's daemons and what started them know it.
     std::string shared_secret;
+    // It has no processes: it serves a tool of somebody who has no job, that may start some (spawn_places.h).
+    bool is_lobby = false;
     // For the user, when another job or what it has published is not found: why jobs that PMIx_Spawn has not started
     // from one another do not find each other here. Empty: they do.
     std::string relatives_only;
@@ -86,6 +88,7 @@ class RmJobRecord;
 class RmQuestions;
 class RmRoles;
 class RmSpawnedStep;
+class RmSpawnPlaces;
 class RmStepOutput;
 class RmUserNotes;
 
@@ -146,6 +149,8 @@ class RmBackend {
     virtual RmRoles *roles() { return nullptr; }
     virtual RmSpawnedStep *spawned_step() { return nullptr; }
     virtual RmStepOutput *step_output() { return nullptr; }
+    // Only in a lobby (StepInfo::is_lobby), and always there.
+    virtual RmSpawnPlaces *spawn_places() { return nullptr; }
 };
 
 // The module's only export: `extern "C" const BackendModule pmixhost_backend`.
@@ -156,7 +161,7 @@ struct BackendContext {
     const Settings &settings;
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 16;
+    static constexpr std::uint32_t current_abi = 17;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     Facets facets; // of each backend that create() makes
@@ -168,7 +173,9 @@ struct BackendModule {
                                                                      std::function<void(std::string)> on_invitation);
     // For the launcher; null: this RM starts no jobs. Called in a thread, since it may wait for the RM;
     // what it is given lives as long as the call.
-    Result<std::unique_ptr<JobStarter>> (*create_starter)(const StartDocument &document, const Settings &settings);
+    // `allocation`: where jobs are started, as the RM's users call it; empty: where the launcher's own job is.
+    Result<std::unique_ptr<JobStarter>> (*create_starter)(const StartDocument &document, const Settings &settings,
+                                                          const std::string &allocation);
     // Brings `message` (at most 4 KiB) to one daemon of the caller's running step that the RM's users call `step`, as
     // ("12.0"), or, where that job has only one, by the job's name ("12"), or by its namespace; null: this RM has no
     // such way. Called in a thread, on a host that need not be one of the job; may wait for the RM. Errors: not_found
@@ -182,6 +189,13 @@ struct BackendModule {
     // Whose job that is, in the words of call_step; null: this RM does not say. Called as own_steps. Fails (invalid,
     // not_found, unreachable).
     Result<uid_t> (*owner_of)(const std::string &job);
+    // Makes the backend of a lobby (StepInfo::is_lobby), with what makes sense there of the facets; null: this RM has
+    // none. The document has `lobby.fd` (SOCK_SEQPACKET): who has started the daemon is at the other end, brings
+    // contact messages, and hears lines for the user; the daemon leaves when that end closes.
+    Result<std::unique_ptr<RmBackend>> (*create_lobby)(BackendContext context);
+    // Gives back an allocation of the caller's, with all that runs in it. One that is over is given back. Called in a
+    // thread; may wait for the RM. Null where create_lobby is. Fails (denied, unreachable).
+    Result<void> (*give_back)(const std::string &allocation);
 };
 
 } // namespace pmixhost

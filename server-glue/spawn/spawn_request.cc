@@ -3,6 +3,7 @@
 
 #include "server-glue/library/convert.h"
 
+#include <cmath>
 #include <cstring>
 #include <pmix.h>
 
@@ -107,6 +108,10 @@ class Copier {
             break;
         case PMIX_PROC_RANK:
             number(data.rank);
+            break;
+        case PMIX_FLOAT: // of memory, in MiB
+            if (out.key == PMIX_ALLOC_MEM_SIZE && data.fval > 0 && data.fval < static_cast<float>(INT32_MAX))
+                number(static_cast<long long>(std::ceil(data.fval)));
             break;
         case PMIX_STRING:
             set(SpawnValue::text);

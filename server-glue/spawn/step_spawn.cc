@@ -26,15 +26,16 @@ static Duration target_patience(const wire::SpawnRequest &request) {
     return std::chrono::seconds(30);
 }
 
-static bool says_nohup(const wire::SpawnRequest &request) {
-    auto in = [](const std::vector<wire::SpawnDirective> &directives) {
-        return std::any_of(directives.begin(), directives.end(), [](const auto &directive) {
-            return directive.key == PMIX_NOHUP && directive.kind == static_cast<std::uint8_t>(SpawnValue::flag) &&
-                   directive.number != 0;
-        });
-    };
-    return in(request.directives) ||
-           std::any_of(request.apps.begin(), request.apps.end(), [&](const auto &app) { return in(app.directives); });
+// For what a job has written to come when it has ended: as long as its daemons hold it (daemon/step_ending.h).
+static constexpr Duration output_patience = std::chrono::seconds(20), look_again = std::chrono::milliseconds(20);
+
+static std::uint32_t size_of(const wire::NamespaceInfo &job) {
+    std::uint32_t size = 0;
+    for (const auto &host : job.hosts) {
+        for (const auto &run : host.ranks)
+            size += run.count;
+    }
+    return size;
 }
 
 static bool asks_for_ends(const wire::SpawnDirective &directive) {
@@ -45,9 +46,9 @@ static bool asks_for_ends(const wire::SpawnDirective &directive) {
 
 StepSpawn::StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
                      StepEvents &events, const StepCollectives &collectives, SessionLink &session,
-                     ToolChildren &of_tools, ChildrenEnds &ends)
+                     ToolChildren &of_tools, ChildrenEnds &ends, SpawnPlaces &places)
     : context_(context), children_(children), io_(io), jobs_(jobs), fate_(fate), events_(events),
-      collectives_(collectives), session_(session), of_tools_(of_tools), ends_(ends),
+      collectives_(collectives), session_(session), of_tools_(of_tools), ends_(ends), places_(places),
       spawn_([this](std::uint8_t type, SharedBytes payload) {
           return context_.send(context_.launcher_peer(), type, std::move(payload));
       }) {}
@@ -72,22 +73,38 @@ void StepSpawn::spawn(SpawnAsk ask) {
     ask.request.nspace = ask.caller.nspace;
     ask.request.rank = ask.caller.rank;
     ask.request.lives_on = context_.live_on ? 1 : 0;
+    auto reply = std::make_shared<SpawnAnswer>(std::move(ask.reply));
+    places_.find(
+        ask.caller, std::move(ask.request),
+        [this, caller = ask.caller, reply](pmix_status_t status, SpawnPlaces::Stay stay, wire::SpawnRequest request) {
+            if (status != PMIX_SUCCESS)
+                return (*reply)(status, {});
+            // The place is kept until the answer.
+            spawn_in(caller, std::move(request),
+                     {[reply, stay = std::move(stay)](pmix_status_t result, const std::string &nspace) {
+                          (*reply)(result, nspace);
+                      },
+                      PMIX_ERROR, std::string()});
+        });
+}
+
+void StepSpawn::spawn_in(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
     // Who names a personality is an MPI library and will connect with the children: the connection to
     // the session is made while they start.
-    if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(),
+    if (std::any_of(request.directives.begin(), request.directives.end(),
                     [](const auto &directive) { return directive.key == PMIX_PERSONALITY; }))
         context_.mesh->invite(context_.session_peer());
     // The children's hosts tell this one of ends through the session.
-    if (std::any_of(ask.request.directives.begin(), ask.request.directives.end(), asks_for_ends))
+    if (std::any_of(request.directives.begin(), request.directives.end(), asks_for_ends))
         session_.come();
-    if (of_tools_.connection_of(ask.caller) && !library_marks_forwarded_output_twice())
-        leave_formats_to_library(ask.request);
-    if (auto daemons = take_daemons(ask.request)) {
-        if (!context_.may(ask.caller, policy::Action::debug)) // before the job has started for nothing
-            return ask.reply(PMIX_ERR_NO_PERMISSIONS, {});
-        return spawn_with_daemons(ask.caller, std::move(ask.request), std::move(*daemons), std::move(ask.reply));
+    if (of_tools_.connection_of(caller) && !library_marks_forwarded_output_twice())
+        leave_formats_to_library(request);
+    if (auto daemons = take_daemons(request)) {
+        if (!context_.may(caller, policy::Action::debug)) // before the job has started for nothing
+            return reply(PMIX_ERR_NO_PERMISSIONS, {});
+        return spawn_with_daemons(caller, std::move(request), std::move(*daemons), std::move(reply));
     }
-    spawn_one(ask.caller, std::move(ask.request), std::move(ask.reply));
+    spawn_one(caller, std::move(request), std::move(reply));
 }
 
 void StepSpawn::spawn_one(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
@@ -96,6 +113,17 @@ void StepSpawn::spawn_one(const Process &caller, wire::SpawnRequest request, Spa
 }
 
 void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply) {
+    if (SpawnPlaces::Stay stay = places_.stay()) {
+        auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
+        reply = {[this, stay = std::move(stay), waiting](pmix_status_t status, const std::string &nspace) {
+                     (*waiting)(status, nspace);
+                     if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
+                         stays_[nspace] = stay;
+                     else if (status == PMIX_SUCCESS)
+                         let_go(nspace, stay);
+                 },
+                 PMIX_ERROR, std::string()};
+    }
     // The answer of a quick job may come behind its end.
     if (auto tool = of_tools_.connection_of(caller); tool && !says_nohup(request)) {
         auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
@@ -191,12 +219,17 @@ SpawnAnswer StepSpawn::with_forwarding(const Process &caller, const wire::SpawnR
 // who of the other job is local, and if the sides differ its collectives do, with wrong results. There the namespace
 // is known right behind the answer, before the parent can ask for it.
 void StepSpawn::on_spawned(wire::SpawnReply message) {
-    if (message.status != 0)
+    if (message.status != 0) {
+        if (context_.step.is_lobby) // else the launcher's terminal has it
+            places_.note_refusal(message.reason);
         return spawn_.on_reply(std::move(message));
+    }
     children_.running.insert(message.nspace);
     if (!context_.calls_steps())
         session_.come(); // as the children do
     wire::NamespaceInfo info = std::exchange(message.info, {});
+    if (std::uint32_t size = context_.step.is_lobby ? size_of(info) : 0)
+        io_.has_size(message.nspace, size);
     if (info.nspace != message.nspace)
         return spawn_.on_reply(std::move(message));
     if (!InnerClient::possible()) {
@@ -210,12 +243,16 @@ void StepSpawn::on_spawned(wire::SpawnReply message) {
 void StepSpawn::on_job_event(const wire::JobEvent &job) {
     if (job.what != wire::JobEvent::ended)
         return tell_of(job, std::nullopt);
-    on_child_ended(job);
+    SpawnPlaces::Stay stay = on_child_ended(job);
     if (job.asked == 0 || job.exit_code == 0) {
         ends_.forget(job.nspace);
-        return tell_of(job, std::nullopt);
+        tell_of(job, std::nullopt);
+        return let_go(job.nspace, std::move(stay));
     }
-    ends_.take_first(job.nspace, [this, job](std::optional<FirstFailure> first) { tell_of(job, first); });
+    ends_.take_first(job.nspace, [this, job, stay = std::move(stay)](std::optional<FirstFailure> first) {
+        tell_of(job, first);
+        let_go(job.nspace, stay);
+    });
 }
 
 // As if the other namespace had sent it: to every host of this step.
@@ -254,14 +291,38 @@ void StepSpawn::tell_debuggers(const wire::JobEvent &job, const std::vector<Host
 
 // Whoever waits for that job in the session hears of it. A job that never had to do with the session
 // is not known there, and nobody else can tell.
-void StepSpawn::on_child_ended(const wire::JobEvent &job) {
+SpawnPlaces::Stay StepSpawn::on_child_ended(const wire::JobEvent &job) {
     const Bytes &nspace = job.nspace;
     of_tools_.ended(nspace);
+    auto stay = stays_.extract(nspace);
     fate_.fate().on_job_ended(context_.now(), nspace, job.exit_code);
     children_.ended.insert(nspace);
     children_.running.erase(nspace);
     if (context_.session_is_there() || collectives_.waits_for(nspace))
         context_.send_to_session(wire::NamespaceEnded{nspace});
+    return stay ? std::move(stay.mapped()) : nullptr;
+}
+
+// The output that is forwarded comes through the session of the allocation, which ends with it.
+void StepSpawn::let_go(const Bytes &nspace, SpawnPlaces::Stay stay) {
+    if (!stay || io_.is_drained(nspace))
+        return;
+    leaving_[nspace] = {std::move(stay), context_.now() + output_patience};
+    next_look_ = context_.now() + look_again;
+}
+
+void StepSpawn::on_time(TimePoint now) {
+    if (leaving_.empty() || now < next_look_)
+        return;
+    next_look_ = now + look_again;
+    std::erase_if(leaving_,
+                  [&](const auto &entry) { return now >= entry.second.until || io_.is_drained(entry.first); });
+}
+
+void StepSpawn::on_launcher_gone() {
+    spawn_.on_launcher_gone();
+    stays_.clear();
+    leaving_.clear();
 }
 
 void StepSpawn::on_leaving(bool badly) {

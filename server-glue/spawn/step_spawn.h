@@ -10,6 +10,7 @@
 #include "server-glue/spawn/children.h"
 #include "server-glue/spawn/children_ends.h"
 #include "server-glue/spawn/spawn_ask.h"
+#include "server-glue/spawn/spawn_places.h"
 #include "server-glue/spawn/spawn_service.h"
 #include "server-glue/spawn/tool_children.h"
 #include "server-glue/step/session_link.h"
@@ -20,7 +21,7 @@ class StepSpawn final : public StepService {
   public:
     StepSpawn(StepContext &context, Children &children, ChildrenIo &io, CrossJobs &jobs, StepFate &fate,
               StepEvents &events, const StepCollectives &collectives, SessionLink &session, ToolChildren &of_tools,
-              ChildrenEnds &ends);
+              ChildrenEnds &ends, SpawnPlaces &places);
 
     void spawn(SpawnAsk ask);
     // This daemon leaves. `badly`: children that share its fate shall end too.
@@ -28,9 +29,12 @@ class StepSpawn final : public StepService {
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
-    void on_launcher_gone() override { spawn_.on_launcher_gone(); }
+    void on_launcher_gone() override;
+    TimePoint next_time() const override { return leaving_.empty() ? TimePoint::max() : next_look_; }
+    void on_time(TimePoint now) override;
 
   private:
+    void spawn_in(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
     void spawn_one(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
     void start(const Process &caller, wire::SpawnRequest request, SpawnAnswer reply);
     void spawn_with_daemons(const Process &caller, wire::SpawnRequest request, wire::SpawnRequest daemons,
@@ -40,7 +44,8 @@ class StepSpawn final : public StepService {
     SpawnAnswer with_forwarding(const Process &caller, const wire::SpawnRequest &request, SpawnAnswer reply);
     void on_spawned(wire::SpawnReply message);
     void on_job_event(const wire::JobEvent &job);
-    void on_child_ended(const wire::JobEvent &job);
+    SpawnPlaces::Stay on_child_ended(const wire::JobEvent &job);
+    void let_go(const Bytes &nspace, SpawnPlaces::Stay stay);
     void tell_of(const wire::JobEvent &job, std::optional<FirstFailure> first);
     void tell_debuggers(const wire::JobEvent &job, const std::vector<HostEvent> &events);
 
@@ -54,7 +59,15 @@ class StepSpawn final : public StepService {
     SessionLink &session_;
     ToolChildren &of_tools_;
     ChildrenEnds &ends_;
+    SpawnPlaces &places_;
+    std::map<Bytes, SpawnPlaces::Stay> stays_; // of jobs that run
+    struct Leaving {
+        SpawnPlaces::Stay stay;
+        TimePoint until;
+    };
+    std::map<Bytes, Leaving> leaving_;      // jobs that have ended, and whose output may still come
     std::multimap<Bytes, Bytes> debuggers_; // by what they debug, jobs that processes of this host have spawned
+    TimePoint next_look_{};
     SpawnService spawn_;
 };
 

@@ -183,6 +183,8 @@ void StepTools::offer_to_launcher(const RendezvousServer &server) {
 
 // The job goes on without tools.
 void StepTools::on_address() {
+    if (context_.step.is_lobby)
+        return; // for the one tool whose connection it is given
     char host[HOST_NAME_MAX + 1] = "";
     if (rights_.switched_off() || context_.directory.empty() || ::gethostname(host, sizeof host - 1) != 0)
         return;

@@ -42,7 +42,7 @@ close_gate() {
 }
 rules() { # RULE ...
     local IFS=,
-    configure_logged '[tools]' "policy = [$*]" '[gate]' 'door = ""'
+    configure_logged '[tools]' "policy = [$*]" '[gate]' 'door = ""' 'spawn = "off"'
 }
 reload() { # after rules; they hold for tools that come
     local before

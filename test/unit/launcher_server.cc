@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <fmt/ranges.h>
+#include <mutex>
 #include <optional>
 #include <pmix_common.h>
 #include <unistd.h>
@@ -53,6 +54,15 @@ struct World {
     Settings settings;
     std::shared_ptr<OneTimeGate> opening = std::make_shared<OneTimeGate>();
     std::shared_ptr<std::atomic<int>> asked = std::make_shared<std::atomic<int>>(0);
+    struct Given {
+        std::mutex mutex;
+        std::vector<std::string> back; // allocations, in order
+        std::vector<std::string> so_far() {
+            std::lock_guard lock(mutex);
+            return back;
+        }
+    };
+    std::shared_ptr<Given> given = std::make_shared<Given>();
     std::optional<LauncherServer> launcher;
     std::unique_ptr<Mesh> daemon;
     std::vector<wire::SpawnReply> replies;
@@ -66,17 +76,24 @@ struct World {
         settings.transport_interfaces = {"lo"};
         settings.spawn_timeout = spawn_timeout;
         auto make_starter = [opening = opening, asked = asked, has_hosts,
-                             script]() -> Result<std::shared_ptr<JobStarter>> {
+                             script](const std::string &allocation) -> Result<std::shared_ptr<JobStarter>> {
             ++*asked;
             opening->wait();
-            if (!has_hosts)
+            if (!has_hosts || allocation == "none")
                 return error(ErrorKind::not_found, "there is no allocation");
             if (!script.empty())
                 return std::static_pointer_cast<JobStarter>(std::make_shared<Script>(script));
             return std::static_pointer_cast<JobStarter>(std::make_shared<NoHosts>());
         };
         launcher.emplace(
-            *loop, log, settings, make_starter, [](const Bytes &) { return make_secret_authenticator("secret"); },
+            *loop, log, settings,
+            LauncherServer::Calls{make_starter,
+                                  [given = given](const std::string &allocation) -> Result<void> {
+                                      std::lock_guard lock(given->mutex);
+                                      given->back.push_back(allocation);
+                                      return {};
+                                  }},
+            [](const Bytes &) { return make_secret_authenticator("secret"); },
             [this] {
                 ended = true;
                 loop->stop();
@@ -114,8 +131,11 @@ struct World {
         replies.push_back(*wire::decode<wire::SpawnReply>(payload));
         heard.push_back(replies.back().status == 0 ? "answered" : "refused");
     }
-    void ask(std::uint64_t id, const char *directive = nullptr) {
+    void ask(std::uint64_t id, const char *directive = nullptr, const std::string &allocation = {},
+             bool gives_back = false) {
         wire::SpawnRequest request;
+        request.allocation = allocation;
+        request.gives_back = gives_back ? 1 : 0;
         request.id = id;
         request.nspace = "parent";
         if (directive) {
@@ -126,6 +146,10 @@ struct World {
             app.count = 1;
         }
         daemon->send(peer_of(CentralRole::launcher, 1), wire::SpawnRequest::type, share(wire::encode(request)));
+    }
+    void leave(const std::string &allocation) {
+        daemon->send(peer_of(CentralRole::launcher, 1), wire::LeaveAllocation::type,
+                     share(wire::encode(wire::LeaveAllocation{allocation})));
     }
     void run_until_replies(std::size_t count) {
         while (replies.size() < count)
@@ -206,6 +230,81 @@ void what_has_begun_and_was_not_launched_ends(void **) {
     assert_string_equal(heard_of(fails, PMIX_NOTIFY_COMPLETION, "refused").c_str(), "refused");
 }
 
+// Until so many allocations have been given back, or a while has gone by without.
+std::vector<std::string> given_back(World &world, std::size_t count) {
+    auto look = world.loop->after(5ms, [&] { world.loop->stop(); });
+    for (int i = 0; i < 200 && world.given->so_far().size() < count; ++i) {
+        assert_true(world.loop->run().ok());
+        look = world.loop->after(5ms, [&] { world.loop->stop(); });
+    }
+    return world.given->so_far();
+}
+
+constexpr const char *runs = "c() { echo \"$*\" >&$PMIXHOST_SPAWN_FD; }; c created job; c 'launched 0 '; ";
+
+void an_allocation_is_given_back_with_the_last_of_its_jobs(void **) {
+    World world(20s, true, runs + std::string("exec sleep 300"));
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION, "7", true);
+    world.ask(2, PMIX_NOTIFY_COMPLETION, "7", true);
+    world.ask(3, PMIX_NOTIFY_COMPLETION, "8");
+    world.run_until_replies(3);
+    assert_int_equal(given_back(world, 1).size(), 0);
+    world.launcher->end_children("the tool has gone");
+    world.launcher->on_step_over();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+    auto back = world.given->so_far(); // before the launcher ends
+    assert_int_equal(back.size(), 1);
+    assert_string_equal(back[0].c_str(), "7");
+}
+
+void an_allocation_is_given_back_when_the_lobby_has_left_it(void **) {
+    World world(20s, true, "exit 1");
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION, "7", true); // ends at once
+    world.run_until_replies(1);
+    assert_int_equal(given_back(world, 1).size(), 0); // its output may be on its way
+    world.leave("7");
+    assert_int_equal(given_back(world, 1).size(), 1);
+    world.ask(2, nullptr, "8", true); // no program
+    world.leave("8");
+    world.run_until_replies(2);
+    assert_int_equal(given_back(world, 2).size(), 2);
+    world.ask(3, PMIX_NOTIFY_COMPLETION, "none", true); // the RM does not know it
+    world.run_until_replies(3);
+    world.leave("8"); // once more, and one that never was
+    world.leave("9");
+    world.launcher->end_children("the tool has gone");
+    auto back = given_back(world, 3);
+    assert_int_equal(back.size(), 3);
+    assert_string_equal(back[2].c_str(), "none");
+}
+
+void who_comes_back_to_an_allocation_keeps_it(void **) {
+    World world(20s, true, runs + std::string("exec sleep 300"));
+    world.opening->open();
+    world.ask(1, nullptr, "7", true); // refused
+    world.run_until_replies(1);
+    world.ask(2, PMIX_NOTIFY_COMPLETION, "7", true);
+    world.leave("7"); // of the first
+    world.run_until_replies(2);
+    assert_int_equal(given_back(world, 1).size(), 0);
+    world.launcher->end_children("the tool has gone");
+    assert_int_equal(given_back(world, 1).size(), 1);
+}
+
+void the_own_allocation_is_never_given_back(void **) {
+    World world(20s, true, "exit 1");
+    world.opening->open();
+    world.ask(1, PMIX_NOTIFY_COMPLETION, "", true);
+    world.run_until_replies(1);
+    world.launcher->on_step_over();
+    if (!world.ended)
+        assert_true(world.loop->run().ok());
+    assert_int_equal(world.given->so_far().size(), 0);
+}
+
 } // namespace
 
 int main() {
@@ -216,6 +315,10 @@ int main() {
         cmocka_unit_test(requests_of_one_moment_ask_the_rm_once_more_at_most),
         cmocka_unit_test(the_start_the_launch_and_the_end_come_in_order),
         cmocka_unit_test(what_has_begun_and_was_not_launched_ends),
+        cmocka_unit_test(an_allocation_is_given_back_with_the_last_of_its_jobs),
+        cmocka_unit_test(an_allocation_is_given_back_when_the_lobby_has_left_it),
+        cmocka_unit_test(who_comes_back_to_an_allocation_keeps_it),
+        cmocka_unit_test(the_own_allocation_is_never_given_back),
     };
     return cmocka_run_group_tests_name("launcher server", tests, nullptr, nullptr);
 }

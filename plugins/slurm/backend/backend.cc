@@ -15,6 +15,7 @@
 #include "plugins/slurm/backend/contact_socket.h"
 #include "plugins/slurm/backend/job_record.h"
 #include "plugins/slurm/backend/loaded_jobs.h"
+#include "plugins/slurm/backend/lobby.h"
 #include "plugins/slurm/backend/own_steps.h"
 #include "plugins/slurm/backend/rm_answers.h"
 #include "plugins/slurm/backend/step_caller.h"
@@ -582,9 +583,31 @@ Result<uid_t> owner_of_job(const std::string &name) {
     return loaded->job_array[0].user_id;
 }
 
-Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings) {
+Result<std::uint64_t> job_of(const StartDocument &document, const std::string &allocation) {
+    if (allocation.empty())
+        return document.number("slurm.job_id", UINT32_MAX);
+    auto number = job_number(allocation);
+    return number ? Result<std::uint64_t>(*number) : number.failure();
+}
+
+// What srun has in its environment where it makes the allocation itself; the step's daemons go by it.
+void describe_allocation(const SpawnSite &site, std::vector<std::string> &environment) {
+    std::erase_if(environment, [](std::string_view variable) {
+        return variable.starts_with("SLURM_") && !variable.starts_with("SLURM_CONF=");
+    });
+    std::string hosts, cpus;
+    for (const auto &host : site.hosts) {
+        hosts += (hosts.empty() ? "" : ",") + host.name;
+        cpus += (cpus.empty() ? "" : ",") + std::to_string(host.slots);
+    }
+    environment.push_back("SLURM_JOB_NODELIST=" + hosts);
+    environment.push_back("SLURM_JOB_CPUS_PER_NODE=" + cpus);
+}
+
+Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document, const Settings &settings,
+                                                   const std::string &allocation) {
     SpawnContext context;
-    auto job = document.number("slurm.job_id", UINT32_MAX);
+    auto job = job_of(document, allocation);
     auto srun = srun_path(settings);
     if (!job || !srun)
         return !job ? job.failure() : srun.failure();
@@ -612,7 +635,18 @@ Result<std::unique_ptr<JobStarter>> create_starter(const StartDocument &document
     if (!site)
         return site.failure();
     site->read_file = read_small_file;
+    if (!allocation.empty())
+        describe_allocation(*site, context.environment);
     return std::unique_ptr<JobStarter>(std::make_unique<SlurmStarter>(std::move(context), std::move(*site)));
+}
+
+Result<std::unique_ptr<RmBackend>> create_lobby_here(BackendContext context) {
+    return create_lobby(context, {initialise_slurm, {running_steps, forward}, own_program});
+}
+
+Result<void> give_back(const std::string &allocation) {
+    initialise_slurm();
+    return end_allocation(allocation);
 }
 
 } // namespace
@@ -630,4 +664,6 @@ extern "C" __attribute__((visibility("default"))) const pmixhost::BackendModule 
     pmixhost::slurm::create_starter,
     pmixhost::slurm::call_running_step,
     pmixhost::slurm::own_running_steps,
-    pmixhost::slurm::owner_of_job};
+    pmixhost::slurm::owner_of_job,
+    pmixhost::slurm::create_lobby_here,
+    pmixhost::slurm::give_back};

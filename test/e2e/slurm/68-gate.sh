@@ -11,7 +11,7 @@ gate_pid() { on_host head pgrep -o -x pmixhost-gate; }
 desk() { on_host head pgrep -u "$1" -f '[p]mixhostd --gate-desk'; }
 rules() { # RULE ...
     local IFS=,
-    configure_logged '[tools]' "policy = [$*]" '[gate]' 'idle = "6s"'
+    configure_logged '[tools]' "policy = [$*]" '[gate]' 'idle = "6s"' 'spawn = "off"'
 }
 gate_command=("$gate")
 open_gate() { # OPTION ...

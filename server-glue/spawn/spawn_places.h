@@ -1,0 +1,74 @@
+// Where the jobs are started that are spawned here. Processes of a job have theirs in the allocation of that job. A
+// lobby (StepInfo::is_lobby) has none: its tool names one of its user's, or asks for a new one, which is given back
+// when the jobs in it have ended. There is one at a time (rm/spawn_places.h).
+//
+// What is asked for is taken back when it does not come in time (PMIX_TIMEOUT, allocation.timeout), when the tool has
+// gone meanwhile, and when this daemon leaves. Once the launcher has the request, giving back is the launcher's.
+//
+// All in the loop's thread.
+#pragma once
+
+#include "server-glue/spawn/place_wish.h"
+#include "server-glue/spawn/tool_children.h"
+
+namespace pmixhost {
+
+class SpawnPlaces final : public StepService {
+  public:
+    static constexpr std::size_t most_waiting = 16;
+
+    SpawnPlaces(StepContext &context, const ToolChildren &of_tools) : context_(context), of_tools_(of_tools) {}
+
+    // Whoever holds it keeps the place for the jobs there; null in the own allocation.
+    using Stay = std::shared_ptr<void>;
+    using Then = std::function<void(pmix_status_t, Stay, wire::SpawnRequest)>;
+    // Finds the place, and notes it in the request. `then` comes once, perhaps at once, but not where the caller has
+    // gone meanwhile, or this daemon leaves. Why it is refused is in the log, and told to the user, before.
+    void find(const Process &caller, wire::SpawnRequest request, Then then);
+    // Why something was not started here: for the log and for the user, whose tool hears a status alone.
+    void note_refusal(const std::string &why);
+    // Of the place in which jobs are now; null: there is none but the own allocation.
+    Stay stay() const { return stay_.lock(); }
+
+    TimePoint next_time() const override { return waiting_.empty() ? TimePoint::max() : next_look_; }
+    void on_time(TimePoint now) override;
+    void on_launcher_gone() override { give_back_place(); }
+    void on_leaving(bool badly) override;
+    bool has_unsent() override { return giving_ > 0; }
+
+  private:
+    // libpmix tells nobody that a tool has gone.
+    static constexpr Duration look_again = std::chrono::seconds(1);
+    static constexpr Duration rm_patience = std::chrono::seconds(30); // for it to say what an allocation is
+    // Beside those of PMIx_Allocation_request (allocation_service.h), which count from 1.
+    static constexpr std::uint64_t first_id = std::uint64_t{1} << 63;
+    struct Waiting {
+        ToolOrigins::IsHere is_here; // null: nobody knows
+        wire::SpawnRequest request;
+        Then then;
+        bool is_new = false;
+        std::uint64_t seconds = 0; // that the caller waits; 0: it does not say
+        TimePoint began;
+    };
+    void find_in_lobby(const Process &caller, const PlaceWish &wish, wire::SpawnRequest request, const Then &then);
+    void ask(const Process &caller, PlaceWish wish, wire::SpawnRequest request, Then then);
+    void on_answer(std::uint64_t id, Result<RmAllocated> outcome);
+    Stay enter(const RmAllocated &allocated, bool gives_back);
+    void left();
+    void give_back(const std::string &allocation);
+    void give_back_place();
+    void refuse(const Then &then, pmix_status_t status, const std::string &why);
+
+    StepContext &context_;
+    const ToolChildren &of_tools_;
+    std::string allocation_; // where jobs are, as long as somebody stays
+    std::weak_ptr<void> stay_;
+    bool gives_back_ = false;
+    std::map<std::uint64_t, Waiting> waiting_;
+    std::uint64_t next_id_ = first_id;
+    std::size_t giving_ = 0; // allocations back
+    TimePoint next_look_{};
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+} // namespace pmixhost
