@@ -22,7 +22,7 @@ struct DeskTool {
 
 class DeskLobbies {
   public:
-    static constexpr std::size_t most = 8; // each is a process with libpmix
+    static constexpr std::size_t most = 4; // each is a process with libpmix, with its launcher and sruns
     struct Start {
         EventLoop &loop;
         Log &log;

@@ -26,6 +26,8 @@ static Duration target_patience(const wire::SpawnRequest &request) {
     return std::chrono::seconds(30);
 }
 
+// Jobs at once: their commands are of the gate's control group, whose number of processes all users share.
+static constexpr std::size_t most_of_lobby = 8;
 // For what a job has written to come when it has ended: as long as its daemons hold it (daemon/step_ending.h).
 static constexpr Duration output_patience = std::chrono::seconds(20), look_again = std::chrono::milliseconds(20);
 
@@ -73,6 +75,10 @@ void StepSpawn::spawn(SpawnAsk ask) {
     ask.request.nspace = ask.caller.nspace;
     ask.request.rank = ask.caller.rank;
     ask.request.lives_on = context_.live_on ? 1 : 0;
+    if (context_.step.is_lobby && children_.running.size() + spawn_.waiting() >= most_of_lobby) {
+        places_.note_refusal(fmt::format("{} jobs of this tool run already; next: wait for an end", most_of_lobby));
+        return ask.reply(PMIX_ERR_OUT_OF_RESOURCE, {});
+    }
     auto reply = std::make_shared<SpawnAnswer>(std::move(ask.reply));
     places_.find(
         ask.caller, std::move(ask.request),

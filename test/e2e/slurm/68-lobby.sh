@@ -168,17 +168,23 @@ ok "and again" until_true 20 eval '(($(grep -c "were read again" "$gate_log") ==
 close_gate
 ok "a gate comes anew" open_gate
 tools=()
-for each in {1..8}; do
+for each in {1..4}; do
     tool hold="$test_dir/enough" >"$test_dir/one-$each" &
     tools+=($!)
 done
-all_hold() { (($(cat "$test_dir"/one-* | grep -c '^held') == 8)); }
-ok "eight tools are here" until_true 60 all_hold
-like "a ninth is too much" "$(tool namespaces)" '^init PMIX_ERR'
-ok "and told so" until_true 5 logged 'the user has no job, and 8 tools are here already that may start some'
+all_hold() { (($(cat "$test_dir"/one-* | grep -c '^held') == 4)); }
+ok "four tools are here" until_true 60 all_hold
+like "a fifth one is too much" "$(tool namespaces)" '^init PMIX_ERR'
+ok "and told so" until_true 5 logged 'the user has no job, and 4 tools are here already that may start some'
 touch "$test_dir/enough"
 wait "${tools[@]}"
 like "when they have gone there is room" "$(tool namespaces)" '^namespaces PMIX_SUCCESS'
+many=(nodes=1 cpus=9)
+for each in {1..9}; do many+=(spawn 'sleep 60'); done
+output=$(tool "${many[@]}")
+is "a tool has eight jobs at a time" "$(said spawn | cut -d' ' -f2 | sort | uniq -c | awk '{print $1, $2}' | paste -sd ' ')" \
+    "1 PMIX_ERR_OUT_OF_RESOURCE 8 PMIX_SUCCESS"
+ok "which end with it" is_free
 
 # --- a user who has a job
 (cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user pmixuser1 -- \

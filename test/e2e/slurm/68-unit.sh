@@ -113,9 +113,12 @@ like "the journal has who was refused" "$(log_of_gate)" "refused: uid $(on_host 
 inside systemctl restart pmixhost-gate
 like "a tool finds the job when the gate was restarted" "$(as pmixuser1 "$clients/tool" system yes namespaces)" \
     "^namespace slurm\\.$job\\.0"
+as_user root scancel "$job"
+wait "$job_pid" 2>/dev/null
+started_here() { [[ $(as pmixuser1 "$clients/tool_spawn" nodes=2 np=2 notify spawn true ended) == *"ended slurm."*" 0"* ]]; }
+ok "with all that it takes from it, a tool whose user has no job starts one" until_true 20 started_here
+ok "whose allocation goes" until_true 20 no_jobs
 inside systemctl stop pmixhost-gate.service pmixhost-gate.socket
 ok "what it has started ends with it" until_true 10 eval '[[ -z $(on_host head pgrep -f "[p]mixhostd --gate-desk") ]]'
 is "and its file goes" "$(on_host head find /tmp -maxdepth 1 -name 'pmix.sys.*')" ""
-as_user root scancel "$job"
-wait "$job_pid" 2>/dev/null
 done_testing
