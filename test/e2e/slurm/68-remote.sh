@@ -103,6 +103,19 @@ close_gate
 is "it ends in order" "$?" 0
 ((test_failures == 0)) || diag "$(cat "$gate_log" "$log")"
 end_gate_jobs
+
+# Who has no job: as on the gate's own host, with the rights of both.
+lets() { configure_logged '[tools]' "policy = [\"allow $1 $own_jobs $there\", \"allow everything $own_jobs $head_address\"]" '[gate]' 'door = ""'; }
+lets everything
+ok "a gate that lets tools start jobs" open_gate
+alone=$(tool pmixuser1 "$h3" namespaces spawn true)
+like "a tool of another host is let in without a job" "$alone" 'namespaces: PMIX_SUCCESS'
+like "and hears that its spawn names no allocation" "$alone" 'spawn: PMIX_ERR_JOB_ALLOC_FAILED'
+lets observe
+ok "where its host may do less" reload
+like "it starts nothing" "$(tool pmixuser1 "$h3" spawn true)" 'spawn: PMIX_ERR_NO_PERMISSIONS'
+close_gate
+((test_failures == 0)) || diag "$(cat "$gate_log" "$log")"
 configure
 ok "nothing is left" no_litter 30
 done_testing
