@@ -114,7 +114,8 @@ void StepDesks::on_message(Id id, std::uint8_t type, const Bytes &payload) {
 
 bool StepDesks::ask(Desk &desk, std::uint8_t type, const Bytes &payload) {
     // Where the connection has ended already, nobody can say where it led to.
-    desk.tools.from = desk.mesh->address_of(desk_host);
+    // A lobby's is on its own host, and calls it by a socket of their own.
+    desk.tools.from = context_.step.is_lobby ? "127.0.0.1" : desk.mesh->address_of(desk_host);
     desk.state = Desk::State::asked;
     if (type == wire::DeskHelloFor::type) {
         auto hello = wire::decode<wire::DeskHelloFor>(payload);

@@ -203,6 +203,13 @@ ok "it ends" is_free
 ((test_failures == 0)) || diag "$(cat "$gate_log")"
 close_gate
 
+configure_logged '[gate]' 'idle = "6s"'
+ok "a gate of a site without rules" open_gate
+output=$(tool nodes=1 notify spawn true ended)
+like "lets tools of its own host start jobs" "$(said ended)" ' 0$'
+ok "and gives back" is_free
+close_gate
+
 rules "$allow" 'spawn = "off"'
 ok "a site may do without" open_gate
 like "then such a tool is refused" "$(tool namespaces)" '^init PMIX_ERR'
