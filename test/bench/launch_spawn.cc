@@ -107,9 +107,10 @@ ScaleCosts run_spawn(const SpawnCase &one, HostIndex hosts) {
     auto allocation = std::make_shared<Allocation>(hosts);
     LauncherServer launcher(
         launcher_loop, log, settings,
-        [allocation]() -> Result<std::shared_ptr<JobStarter>> {
-            return std::static_pointer_cast<JobStarter>(allocation);
-        },
+        {[allocation](const std::string &) -> Result<std::shared_ptr<JobStarter>> {
+             return std::static_pointer_cast<JobStarter>(allocation);
+         },
+         [](const std::string &) { return Result<void>(); }},
         [&all](const Bytes &) { return all.authenticator(launcher_host); }, [] {});
     std::optional<StepStart> children;
     std::optional<Srun> srun;
