@@ -5,6 +5,8 @@
 #include "common/start/start_fd.h"
 #include "plugins/kit/clean_spawn.h"
 
+#include <algorithm>
+#include <string_view>
 #include <unistd.h>
 
 namespace pmixhost::kit {
@@ -39,10 +41,17 @@ Result<LauncherProcess> start_launcher(LauncherStart start) {
     auto listener = start.listener < 0 ? Result<UniqueFd>(UniqueFd()) : moved_up(start.listener);
     if (!other || !listener)
         return !other ? other.failure() : listener.failure();
+    std::vector<char *> environment;
+    for (char **entry = environ; entry && *entry; ++entry) {
+        if (std::none_of(start.withheld.begin(), start.withheld.end(),
+                         [entry](const std::string &name) { return std::string_view(*entry).starts_with(name); }))
+            environment.push_back(*entry);
+    }
+    environment.push_back(nullptr);
     CleanSpawn spawn{"the " + start.role,
                      {start.daemon, "--start-fd", std::to_string(document_fd)},
                      {document->get(), other->get()},
-                     environ};
+                     environment.data()};
     spawn.words.insert(spawn.words.end(), start.arguments.begin(), start.arguments.end());
     if (*listener)
         spawn.descriptors.push_back(listener->get());

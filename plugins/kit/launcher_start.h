@@ -18,6 +18,8 @@ struct LauncherStart {
     // The keys of the backend and those of every backend (contrib/doc/start-document.md), but `role` and
     // `invitations_fd`.
     StartDocument document;
+    // Beginnings of the names of variables that it does not get, nor what it starts.
+    std::vector<std::string> withheld = {};
 };
 
 // Any thread.

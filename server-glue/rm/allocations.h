@@ -44,6 +44,8 @@ class RmAllocations {
                           std::function<void(Result<RmAllocated>)> done) = 0;
     // Gives the request up: its `done` does not come any more.
     virtual void abandon_allocation(std::uint64_t id) = 0;
+    // Is the RM being asked for one? What was abandoned meanwhile is cancelled when it has answered.
+    virtual bool is_submitting() const { return false; }
 };
 
 } // namespace pmixhost

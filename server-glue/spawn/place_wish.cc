@@ -111,6 +111,12 @@ std::variant<PlaceWish, SpawnRefusal> take_place_wish(wire::SpawnRequest &reques
     return reader.wish(request);
 }
 
+bool requires_place(const wire::SpawnRequest &request) {
+    Reader reader;
+    return std::any_of(request.directives.begin(), request.directives.end(),
+                       [&](const wire::SpawnDirective &d) { return d.required != 0 && reader.read(d).has_value(); });
+}
+
 std::uint64_t start_limit_of(const wire::SpawnRequest &request) {
     auto found = std::find_if(request.directives.begin(), request.directives.end(), is_start_limit);
     constexpr std::uint64_t most = 366ull * 86'400;

@@ -24,6 +24,9 @@ struct PlaceWish {
 // sense.
 std::variant<PlaceWish, SpawnRefusal> take_place_wish(wire::SpawnRequest &request);
 
+// Is any of what that takes required (PMIX_INFO_REQD)?
+bool requires_place(const wire::SpawnRequest &request);
+
 // PMIX_TIMEOUT or PMIX_SPAWN_TIMEOUT, in seconds; 0: no limit is said.
 std::uint64_t start_limit_of(const wire::SpawnRequest &request);
 // Sets it where there is one.

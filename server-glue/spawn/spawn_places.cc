@@ -20,8 +20,12 @@ void SpawnPlaces::note_refusal(const std::string &why) {
 }
 
 void SpawnPlaces::find(const Process &caller, wire::SpawnRequest request, Then then) {
+    bool is_optional = !context_.step.is_lobby && !requires_place(request);
     auto read = take_place_wish(request);
-    if (auto *refusal = std::get_if<SpawnRefusal>(&read))
+    auto *refusal = std::get_if<SpawnRefusal>(&read);
+    if (refusal && is_optional) // of no meaning here, whatever it says
+        return then(PMIX_SUCCESS, nullptr, std::move(request));
+    if (refusal)
         return refuse(then, refusal->status, refusal->text);
     const auto &wish = std::get<PlaceWish>(read);
     if (context_.step.is_lobby)
@@ -105,6 +109,7 @@ void SpawnPlaces::on_answer(std::uint64_t id, Result<RmAllocated> outcome) {
 SpawnPlaces::Stay SpawnPlaces::enter(const RmAllocated &allocated, bool gives_back) {
     allocation_ = allocated.allocation;
     gives_back_ = gives_back;
+    is_sent_ = false;
     context_.log.info("jobs are started in allocation {}{}", allocation_,
                       gives_back ? ", which is given back when they have ended" : "");
     context_.backend.spawn_places()->enter(allocated);
@@ -131,11 +136,12 @@ void SpawnPlaces::on_time(TimePoint now) {
     });
 }
 
-// What is on its way to the launcher comes before this.
+// What is on its way to the launcher comes before this. The launcher knows nothing of an allocation for which it was
+// never asked.
 void SpawnPlaces::left() {
     if (!std::exchange(gives_back_, false))
         return;
-    if (context_.mesh->connected(context_.launcher_peer()))
+    if (is_sent_ && context_.mesh->connected(context_.launcher_peer()))
         context_.send(context_.launcher_peer(), wire::LeaveAllocation{allocation_});
     else
         give_back(allocation_);
@@ -153,8 +159,13 @@ void SpawnPlaces::on_leaving(bool) {
         if (waiting.is_new)
             context_.backend.allocations()->abandon_allocation(id);
     }
-    if (!context_.mesh->connected(context_.launcher_peer()))
+    if (!is_sent_ || !context_.mesh->connected(context_.launcher_peer()))
         give_back_place();
+}
+
+bool SpawnPlaces::has_unsent() {
+    auto *allocations = context_.step.is_lobby ? context_.backend.allocations() : nullptr;
+    return giving_ > 0 || (allocations && allocations->is_submitting());
 }
 
 void SpawnPlaces::give_back(const std::string &allocation) {

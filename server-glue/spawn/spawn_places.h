@@ -15,8 +15,6 @@ namespace pmixhost {
 
 class SpawnPlaces final : public StepService {
   public:
-    static constexpr std::size_t most_waiting = 16;
-
     SpawnPlaces(StepContext &context, const ToolChildren &of_tools) : context_(context), of_tools_(of_tools) {}
 
     // Whoever holds it keeps the place for the jobs there; null in the own allocation.
@@ -27,6 +25,8 @@ class SpawnPlaces final : public StepService {
     void find(const Process &caller, wire::SpawnRequest request, Then then);
     // Why something was not started here: for the log and for the user, whose tool hears a status alone.
     void note_refusal(const std::string &why);
+    // The launcher is asked now for a job in the place: from here on it gives back what there is to be given back.
+    void note_sent() { is_sent_ = true; }
     // Of the place in which jobs are now; null: there is none but the own allocation.
     Stay stay() const { return stay_.lock(); }
 
@@ -34,7 +34,7 @@ class SpawnPlaces final : public StepService {
     void on_time(TimePoint now) override;
     void on_launcher_gone() override { give_back_place(); }
     void on_leaving(bool badly) override;
-    bool has_unsent() override { return giving_ > 0; }
+    bool has_unsent() override;
 
   private:
     // libpmix tells nobody that a tool has gone.
@@ -64,6 +64,7 @@ class SpawnPlaces final : public StepService {
     std::string allocation_; // where jobs are, as long as somebody stays
     std::weak_ptr<void> stay_;
     bool gives_back_ = false;
+    bool is_sent_ = false; // to the launcher, a request for this place
     std::map<std::uint64_t, Waiting> waiting_;
     std::uint64_t next_id_ = first_id;
     std::size_t giving_ = 0; // allocations back

@@ -141,8 +141,10 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
                  PMIX_ERROR, std::string()};
     }
     auto target = debug_target_of(request);
-    if (!target)
+    if (!target) {
+        places_.note_sent();
         return spawn_.spawn(std::move(request), std::move(reply));
+    }
     if (!context_.may(caller, policy::Action::debug))
         return reply(PMIX_ERR_NO_PERMISSIONS, {});
     auto held = std::make_shared<std::pair<wire::SpawnRequest, SpawnAnswer>>(std::move(request), std::move(reply));
@@ -160,6 +162,7 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
                 held->second(result, nspace);
             },
             PMIX_ERROR, std::string()};
+        places_.note_sent();
         spawn_.spawn(std::move(waiting), std::move(noting));
     });
 }

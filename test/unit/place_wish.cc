@@ -99,6 +99,13 @@ void what_is_required_is_noted(void **) {
     assert_true(wish(ask({text(PMIX_ALLOC_QUEUE, "main", true)})).is_required);
 }
 
+void what_must_have_an_effect_is_told_from_what_may_be_passed_over(void **) {
+    assert_false(requires_place(ask({text(PMIX_ALLOC_REQ_ID, "not a word"), number(PMIX_SESSION_ID, 0)})));
+    assert_false(requires_place(ask({text(PMIX_HOST, "n1", true)}))); // which is no word about allocations
+    assert_true(requires_place(ask({text(PMIX_ALLOC_ID, "", true)})));
+    assert_true(requires_place(ask({number(PMIX_ALLOC_TIME, 5), text(PMIX_ALLOC_QUEUE, "night", true)})));
+}
+
 void the_limit_of_the_start_is_said_in_two_ways(void **) {
     assert_int_equal(start_limit_of(ask({})), 0);
     assert_int_equal(start_limit_of(ask({number(PMIX_TIMEOUT, 5)})), 5);
@@ -128,6 +135,7 @@ int main() {
         cmocka_unit_test(one_of_both_is_given),
         cmocka_unit_test(values_that_make_no_sense_are_named),
         cmocka_unit_test(what_is_required_is_noted),
+        cmocka_unit_test(what_must_have_an_effect_is_told_from_what_may_be_passed_over),
         cmocka_unit_test(the_limit_of_the_start_is_said_in_two_ways),
         cmocka_unit_test(nohup_may_be_said_of_a_part),
     };

@@ -171,6 +171,20 @@ void the_abandoned_is_taken_back(void **) {
     world.allocations->abandon(9);
 }
 
+// Who leaves waits for that, since nobody would know the job's number.
+void it_is_known_that_slurm_is_being_asked(void **) {
+    World world;
+    world.deaf = true;
+    assert_false(world.allocations->is_submitting());
+    world.ask({});
+    world.submitting.wait();
+    world.allocations->abandon(1);
+    assert_true(world.allocations->is_submitting());
+    world.opening->open();
+    world.until([&] { return world.cancelled == 1; });
+    assert_false(world.allocations->is_submitting());
+}
+
 void who_leaves_takes_back_what_waits(void **) {
     World world;
     world.looks_until_granted = INT32_MAX;
@@ -222,6 +236,7 @@ int main() {
         cmocka_unit_test(what_comes_too_late_is_taken_back),
         cmocka_unit_test(an_answer_after_the_deadline_is_taken_back),
         cmocka_unit_test(the_abandoned_is_taken_back),
+        cmocka_unit_test(it_is_known_that_slurm_is_being_asked),
         cmocka_unit_test(who_leaves_takes_back_what_waits),
         cmocka_unit_test(changes_are_not_waited_for),
         cmocka_unit_test(a_job_is_a_number),

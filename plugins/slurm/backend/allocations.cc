@@ -50,6 +50,7 @@ void Allocations::allocate(std::uint64_t id, RmAllocation request, TimePoint dea
             finish(id, error(ErrorKind::timeout, "Slurm did not grant the allocation in time{}{}",
                              why.empty() ? "" : ": ", why));
         });
+    ++submitting_;
     // The call has no deadline: a job that was made must be heard of, if only to be cancelled.
     calls_.run(
         {}, TimePoint::max(), [submit = slurm_.submit, request = std::move(request)] { return submit(request); },
@@ -57,6 +58,7 @@ void Allocations::allocate(std::uint64_t id, RmAllocation request, TimePoint dea
 }
 
 void Allocations::on_submitted(std::uint64_t id, Result<std::uint32_t> job) {
+    --submitting_;
     auto found = waiting_.find(id);
     if (found == waiting_.end()) {
         if (job)

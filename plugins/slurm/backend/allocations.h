@@ -32,6 +32,8 @@ class Allocations {
     Allocations(EventLoop &loop, Log &log, std::uint32_t own_job, Slurm slurm);
     // Cancels what waits; at most `leave_patience` for a slurmctld that does not answer.
     ~Allocations();
+    // Is Slurm being asked for one? Then it is not yet known what would have to be cancelled.
+    bool is_submitting() const { return submitting_ > 0; }
 
     void allocate(std::uint64_t id, RmAllocation request, TimePoint deadline,
                   std::function<void(Result<RmAllocated>)> done);
@@ -62,6 +64,7 @@ class Allocations {
     Slurm slurm_;
     std::map<std::uint64_t, Waiting> waiting_;
     std::set<std::uint32_t> cancelling_; // jobs
+    std::size_t submitting_ = 0;
     SlowCalls calls_;
 };
 

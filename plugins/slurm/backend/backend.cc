@@ -311,6 +311,7 @@ class SlurmBackend final : public RmBackend,
         if (allocations_)
             allocations_->abandon(id);
     }
+    bool is_submitting() const override { return allocations_ && allocations_->is_submitting(); }
 
     void record(std::string line, TimePoint deadline, std::function<void(Result<void>)> done) override {
         if (loop_.now() < record_full_until_)

@@ -118,6 +118,7 @@ class Lobby final : public RmBackend,
         if (allocations_)
             allocations_->abandon(id);
     }
+    bool is_submitting() const override { return allocations_ && allocations_->is_submitting(); }
 
     // RmUserNotes
     void tell_user(UserNote note, std::function<void(Result<void>)> done) override {
@@ -234,8 +235,15 @@ class Lobby final : public RmBackend,
                                              {"host", step_.map.hosts().front()},
                                              {"job", "lobby"}})
                 added = added ? document.add(key, value) : added;
-            auto started = added ? kit::start_launcher({"launcher", -1, parts_.program(), {}, std::move(document)})
-                                 : Result<kit::LauncherProcess>(added.failure());
+            auto started =
+                added ? kit::start_launcher({"launcher",
+                                             -1,
+                                             parts_.program(),
+                                             {},
+                                             std::move(document),
+                                             // The lobby's own, for its libpmix:
+                                             {"PMIX_MCA_", "NS_DATA_SEG_SIZE=", "NS_META_SEG_SIZE=", "HWLOC_"}})
+                      : Result<kit::LauncherProcess>(added.failure());
             if (!started)
                 return started.failure();
             launcher_ = std::move(*started);
