@@ -10,6 +10,7 @@
 //   pmixhostd --gate-desk FD  internal, for the gate: see gate_desk.h
 //   pmixhostd --proxy-client      internal, see proxy_client.h
 //   pmixhostd --backends      the backends that are installed, for `pmixhost version`
+//   pmixhostd --library FILE  can libpmix be started late (decisions/late-library.md), for `pmixhost doctor`
 //   pmixhostd --steps         the caller's running steps, a line each, for `pmixhost ps --all-hosts`
 //   pmixhostd --version
 #include "common/config/config.h"
@@ -20,6 +21,7 @@
 #include "server-glue/daemon/step_server.h"
 #include "server-glue/daemon/supervisor.h"
 #include "server-glue/library/descriptor_range.h"
+#include "server-glue/library/expected_environment.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/tasks/proxy_client.h"
@@ -409,6 +411,13 @@ int run(Result<StartDocument> document) {
     _exit(owner ? 0 : 1); // the RM's library may have threads
 }
 
+// "late", or why libpmix cannot be started late here, with this configuration's remedies.
+void show_library_start(const std::string &config_file) {
+    set_remedies_of_daemon(check_config(config_file, config_environment(environ)).loaded.settings);
+    auto known = ExpectedEnvironment::create(seen_environment(), own_library_settings(), {});
+    fmt::print("{}\n", known ? std::string("late") : known.failure().text);
+}
+
 } // namespace
 } // namespace pmixhost
 
@@ -423,6 +432,10 @@ int main(int argc, char **argv) {
         }
         if (argc == 2 && std::strcmp(argv[1], "--backends") == 0) {
             fmt::print("{}", describe_backends());
+            return 0;
+        }
+        if (argc == 3 && std::strcmp(argv[1], "--library") == 0) {
+            show_library_start(argv[2]);
             return 0;
         }
         if (argc == 2 && std::strcmp(argv[1], "--steps") == 0)

@@ -80,6 +80,15 @@ void libraries_are_compared(void **) {
     assert_true(level({"4.2.2", "", "5.0.7"}) == Level::problem);
 }
 
+void a_library_that_is_never_late_is_named(void **) {
+    assert_true(finding_of_library_start("late").level == Level::ok);
+    assert_true(finding_of_library_start("").level == Level::warning);
+    auto never = finding_of_library_start("PMIX_X is set for the PMIx library");
+    assert_true(never.level == Level::warning);
+    assert_non_null(std::strstr(never.text.c_str(), "PMIX_X is set"));
+    assert_non_null(std::strstr(never.cure.c_str(), "daemon.library"));
+}
+
 void commands_are_captured_and_ended(void **) {
     auto said = run_captured({"sh", "-c", "echo out; echo err >&2; exit 7"}, std::chrono::seconds(20));
     assert_true(said.ok());
@@ -263,6 +272,7 @@ int main() {
         cmocka_unit_test(room_is_judged_by_bytes_and_files),
         cmocka_unit_test(debugging_is_judged_by_yama),
         cmocka_unit_test(libraries_are_compared),
+        cmocka_unit_test(a_library_that_is_never_late_is_named),
         cmocka_unit_test(commands_are_captured_and_ended),
         cmocka_unit_test(what_was_said_is_kept),
         cmocka_unit_test(the_machine_has_a_shape),

@@ -35,6 +35,7 @@ std::string own_name() {
 Examined examine(const std::string &file) {
     Patient patient;
     patient.uid = ::geteuid();
+    patient.config_file = file;
     patient.config = check_config(file, config_environment(environ));
     Examined all{own_name(), {}};
     auto add = [&all](Findings more) {
@@ -46,7 +47,7 @@ Examined examine(const std::string &file) {
     add(policy_findings(patient));
     add(directory_findings(patient));
     add(network_findings(patient));
-    add(daemon_findings());
+    add(daemon_findings(patient));
     add(topology_findings());
     add(debugging_findings());
     add(plugin_findings());

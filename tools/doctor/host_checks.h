@@ -12,6 +12,7 @@ namespace pmixhost {
 
 // Of whom: root asks for all users of the host, others for themselves.
 struct Patient {
+    std::string config_file; // empty: the default one
     Checked config;
     uid_t uid = 0;
     bool everybody() const { return uid == 0; }
@@ -21,7 +22,7 @@ Findings config_findings(const Patient &patient);    // pmixhost.conf, mpi.remed
 Findings policy_findings(const Patient &patient);    // the rules for tools
 Findings directory_findings(const Patient &patient); // directory.base, log.file, /dev/shm, where tools look
 Findings network_findings(const Patient &patient);   // transport.ports and transport.interfaces
-Findings daemon_findings();                          // pmixhostd, its backends, libpmix here and in programs
+Findings daemon_findings(const Patient &patient);    // pmixhostd, its backends, libpmix here and in programs
 Findings topology_findings();
 Findings debugging_findings(); // for `pmixhost debug` and `pmixhost stacks`
 // What the programs of plugins find, `pmixhost-check-NAME` where pmixhostd is.
@@ -49,6 +50,9 @@ struct LibraryVersions {
     std::string built, daemon, user;
 };
 Finding finding_of_libraries(const LibraryVersions &versions);
+
+// `said`: what `pmixhostd --library` says; empty where it could not be asked.
+Finding finding_of_library_start(const std::string &said);
 
 // For `pmixhost doctor --library`: the version and the file of the libpmix of this process, in a line.
 std::string own_library();

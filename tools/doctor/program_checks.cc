@@ -1,6 +1,7 @@
 // pmixhostd, its libraries and the machine, and what plugins' programs find, as `pmixhost doctor` sees them. See
 // host_checks.h.
 #include "common/base/small_file.h"
+#include "common/policy/accounts.h"
 #include "common/process/captured_command.h"
 #include "common/process/topology.h"
 #include "common/text/printable.h"
@@ -41,6 +42,18 @@ std::string library_of(const std::optional<std::vector<std::string>> &environmen
     auto self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
     auto said = run_captured({self, "doctor", "--library"}, own_patience, environment);
     return said && said->code == 0 ? one_line(said->out, 300) : std::string();
+}
+
+// What a daemon of this user says of when it starts the library; its settings are also in the user's home.
+std::string library_start(const std::string &daemon, const Patient &patient) {
+    auto account = policy::find_account(patient.uid);
+    auto environment = config_environment(environ);
+    environment.push_back("HOME=" + (account ? account->home : std::string("/nonexistent")));
+    auto said = run_captured({daemon, "--library", patient.config_file}, own_patience, environment);
+    if (!said || said->code != 0)
+        return {};
+    std::string_view text = said->out;
+    return one_line(take_until(text, '\n'), 300);
 }
 
 unsigned major_of(const std::string &version) {
@@ -95,7 +108,18 @@ Finding finding_of_libraries(const LibraryVersions &versions) {
                                                       : fmt::format("{} in daemons, {} in programs", daemon, user));
 }
 
-Findings daemon_findings() {
+Finding finding_of_library_start(const std::string &said) {
+    constexpr char check[] = "library";
+    if (said == "late")
+        return fine(check, "started where a program uses it");
+    return doubtful(check,
+                    said.empty() ? std::string("it cannot be told when libpmix is started")
+                                 : "libpmix is started in each step, also where no program uses it: " + said,
+                    "undo that setting, or build pmixhost on a host that has it; or, if it shall stay so, set "
+                    "daemon.library = \"early\"");
+}
+
+Findings daemon_findings(const Patient &patient) {
     std::string daemon = pmixhostd_path();
     Findings all;
     auto said = run_captured({daemon, "--backends"}, own_patience);
@@ -116,6 +140,8 @@ Findings daemon_findings() {
     versions.daemon = version(library_of(std::vector<std::string>{}));
     versions.user = version(library_of(std::nullopt));
     all.push_back(finding_of_libraries(versions));
+    if (!versions.daemon.empty() && patient.config.loaded.settings.daemon_library == "late")
+        all.push_back(finding_of_library_start(library_start(daemon, patient)));
     return all;
 }
 

@@ -18,7 +18,7 @@ for who in root:head root:"$host" pmixuser1:head pmixuser1:"$host"; do
     doctor "${who%:*}" "${who#*:}"
     is "all is well as ${who%:*} on ${who#*:}" "$status $(bad) $(summary | sed 's/^[0-9]* ok/N ok/')" "0  N ok, 0 warnings, 0 problems"
 done
-for check in configuration remedies policy directory ports interfaces daemon libpmix topology debugging slurm plugin munge clock proctrack; do
+for check in configuration remedies policy directory ports interfaces daemon libpmix library topology debugging slurm plugin munge clock proctrack; do
     like "it has looked at $check" "$output" "ok +$check +[^ ]"
 done
 like "and at the topology that the host keeps" "$output" 'ok +topology file +[^ ]*/hosts/[^ ]*/pmixhost_topology'
@@ -75,6 +75,16 @@ configure '[tools]' 'policy = ["deny everything by anyone to jobs of anyone from
     '"allow observe by root to jobs of root from here"]'
 doctor pmixuser1 "$host"
 like "a rule that never matches" "$status $(bad)" '^0 .*warning +policy .*pmixhost.conf:3: .*can never match.*cure: '
+configure
+settings=$PMIXHOST_CLUSTER_DIR/home/pmixuser1/.pmix/mca-params.conf
+mkdir -p "${settings%/*}"
+echo "psec_base_verbose = 0" >"$settings"
+doctor pmixuser1 "$host"
+like "settings with which libpmix is never started late" "$status $(bad)" "^0 .*warning +library +.*other settings in $settings.*cure: .*daemon.library"
+configure '[daemon]' 'library = "early"'
+doctor pmixuser1 "$host"
+is "which is as it shall be where it is configured so" "$status $(bad)" "0 "
+rm -r "${settings%/*}"
 configure
 kept=$PMIXHOST_CLUSTER_DIR/hosts/$host/spool/pmixhost_topology
 run srun "$mpi" -N1 -w "$host" "$clients/hello"
