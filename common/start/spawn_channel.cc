@@ -41,12 +41,14 @@ void say(int fd, std::string line) {
 } // namespace
 
 static constexpr std::string_view fate_word = " fate", stops_word = " stops ", debugs_word = " debugs ",
-                                  tells_word = " tells ", forwards_word = " forwards ";
+                                  tells_word = " tells ", forwards_word = " forwards ", holds_word = " holds ";
 static constexpr std::uint8_t known_bits = 2 * ParentWord::first_start - 1;
 static constexpr std::uint8_t all_channels = 7; // standard input, output and error
 
 std::string ParentWord::text() const {
     std::string streams = forwards ? fmt::format("{}{} {}", forwards_word, forwards, host) : std::string();
+    if (forwards && held_bytes)
+        streams += fmt::format("{}{} {}", holds_word, held_bytes, held_seconds);
     std::string target = debugs.empty() ? "" : fmt::format("{}{} {}", debugs_word, debugs, debugged_rank);
     if (tells)
         target += fmt::format("{}{} {}", tells_word, tells, host);
@@ -76,6 +78,14 @@ std::optional<ParentWord> ParentWord::parse(std::string_view text) {
     if (text.ends_with(fate_word)) {
         word.shares_fate = true;
         text.remove_suffix(fate_word.size());
+    }
+    if (auto at = text.find(holds_word); at != text.npos) {
+        auto how = text.substr(at + holds_word.size());
+        auto seconds = how.find(' ');
+        if (seconds == how.npos || !parse_number(how.substr(0, seconds), word.held_bytes) ||
+            !parse_number(how.substr(seconds + 1), word.held_seconds) || word.held_bytes == 0)
+            return std::nullopt;
+        text = text.substr(0, at);
     }
     for (auto [name, bits, most] :
          {std::tuple(forwards_word, &word.forwards, all_channels), std::tuple(tells_word, &word.tells, known_bits)}) {

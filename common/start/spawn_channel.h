@@ -28,9 +28,9 @@ inline constexpr std::string_view parent_variable = "PMIXHOST_PARENT";
 
 // "NSPACE RANK", behind it " debugs NSPACE RANK" where the job's processes are debugger daemons,
 // " tells BITS" where the parent is told of ends and of the start,
-// " forwards CHANNELS HOST" where standard streams go by way of that host of the parent's job, " fate" where the two
-// jobs live and die together while they are connected, and " stops " and a text where processes shall stop for a
-// debugger.
+// " forwards CHANNELS HOST" where standard streams go by way of that host of the parent's job, " holds BYTES SECONDS"
+// where their output shall be gathered to larger pieces, " fate" where the two jobs live and die together while they
+// are connected, and " stops " and a text where processes shall stop for a debugger.
 struct ParentWord {
     std::string nspace;
     std::uint32_t rank = 0;
@@ -45,6 +45,8 @@ struct ParentWord {
     static constexpr std::uint8_t first_bad = 4;              // with the end of the job
     static constexpr std::uint8_t log_all = 8, log_bad = 16;  // as lines for the user
     static constexpr std::uint8_t first_start = 32;           // at once when the first program runs
+    // Of a forwarded stream so much is gathered, or for so long (PMIX_IOF_BUFFERING_SIZE and _TIME); 0: nothing is.
+    std::uint32_t held_bytes = 0, held_seconds = 0;
 
     std::string text() const;
     // Nothing when `text` is no such word. A namespace has 1 to 255 bytes.

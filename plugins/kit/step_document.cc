@@ -138,9 +138,9 @@ Result<StepInfo> read_step(const StartDocument &document, std::string_view backe
         auto parent = ParentWord::parse(*text);
         if (!parent)
             return garbled(key("parent"), *text);
-        step.parent =
-            StepInfo::Parent{parent->nspace, parent->rank,   parent->shares_fate,   parent->stops, parent->forwards,
-                             parent->host,   parent->debugs, parent->debugged_rank, parent->tells};
+        step.parent = StepInfo::Parent{parent->nspace,   parent->rank,       parent->shares_fate, parent->stops,
+                                       parent->forwards, parent->host,       parent->debugs,      parent->debugged_rank,
+                                       parent->tells,    parent->held_bytes, parent->held_seconds};
     }
     if (!step.parent) // else all of them are pmixhost-task, and the plan has named them
         add_program_sets(step.process_sets, step.apps);

@@ -5,6 +5,14 @@
 
 namespace pmixhost {
 
+HeldOutput::Rule HeldOutput::rule_of(std::optional<std::uint32_t> bytes, std::optional<std::chrono::seconds> time) {
+    constexpr std::chrono::seconds by_itself(5);
+    if (!bytes && !time)
+        return {};
+    Rule rule{std::min(bytes.value_or(most_bytes), most_bytes), std::min<Duration>(time.value_or(by_itself), longest)};
+    return rule.time == Duration{} ? Rule{} : rule;
+}
+
 wire::OutputPiece HeldOutput::take(Streams::iterator stream) {
     wire::OutputPiece piece{stream->first.first, stream->first.second, 0, 0, std::move(stream->second.bytes)};
     held_ -= piece.bytes.size();

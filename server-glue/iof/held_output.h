@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,8 @@ class HeldOutput {
     static constexpr std::uint32_t most_bytes = 128u << 10;
     static constexpr Duration longest = std::chrono::hours(1);
 
+    // As is asked for; a stream has a bound also where only a time is said, and a time where only a size is.
+    static Rule rule_of(std::optional<std::uint32_t> bytes, std::optional<std::chrono::seconds> time);
     // `most`: bytes of all streams together; beyond, all of them are given. One stream holds half of it at most, and
     // nothing for longer than `longest`. What is held stays so.
     void set(Rule rule, std::uint64_t most) {

@@ -30,11 +30,12 @@ constexpr const char *nobody = "pmixhost.nobody";
 
 } // namespace
 
-static OutputWish forwarded(std::uint8_t channels, std::uint64_t cache) {
+static OutputWish forwarded(std::uint8_t channels, const StepContext &context) {
     constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
     OutputWish wish;
     wish.pulled.channels = wish.taken_over.channels = static_cast<std::uint8_t>(channels & output);
-    wish.cache = cache;
+    wish.cache = context.settings.io_cache;
+    wish.held = {context.step.parent->held_bytes, std::chrono::seconds(context.step.parent->held_seconds)};
     wish.whole = true;
     return wish;
 }
@@ -181,14 +182,6 @@ static void add(OutputSelection &selection, const PullAsk &ask) {
     selection.channels |= ask.channels;
 }
 
-// What one stream may hold when only a time is said, and how long when only a size is.
-static HeldOutput::Rule held_for(const PullAsk &ask) {
-    constexpr Duration by_itself = std::chrono::seconds(5);
-    if (!ask.held && !ask.held_for)
-        return {};
-    HeldOutput::Rule rule{ask.held.value_or(HeldOutput::most_bytes), ask.held_for ? *ask.held_for : by_itself};
-    return rule.time == Duration{} ? HeldOutput::Rule{} : rule;
-}
 // Who wants it sooner is not to wait for who does not.
 static HeldOutput::Rule least(const HeldOutput::Rule &one, const HeldOutput::Rule &other) {
     if (one.bytes == 0 || other.bytes == 0)
@@ -209,7 +202,7 @@ void StepIof::restore() {
 // What this host's tools want, and what is forwarded.
 void StepIof::want() {
     // They can pull only what is forwarded (PullGate::channels).
-    output_.pull(forward_ ? forwarded(forwards_, context_.settings.io_cache) : wish_);
+    output_.pull(forward_ ? forwarded(forwards_, context_) : wish_);
     read_copy_if_wanted();
 }
 
@@ -266,7 +259,8 @@ void StepIof::pull(PullAsk ask) {
     const std::uint64_t most = context_.settings.io_cache;
     wish_.cache = std::max(wish_.cache, std::clamp(ask.cache.value_or(most), least_cache, most));
     wish_.drop_oldest = ask.drop_oldest;
-    wish_.held = pulls_ == 0 ? held_for(ask) : least(wish_.held, held_for(ask));
+    auto held = HeldOutput::rule_of(ask.held, ask.held_for);
+    wish_.held = pulls_ == 0 ? held : least(wish_.held, held);
     wish_.kept = pulls_++ == 0 && ask.since != std::chrono::seconds(0); // who pulls already has had it
     wish_.kept_for = ask.since ? Duration(*ask.since) : Duration::max();
     gate_->kept_is_gone = true;
@@ -419,7 +413,7 @@ void StepIof::go_on() {
 
 // Before any task writes; and on all hosts, whose output waits for the demand.
 void StepIof::begin_forwarding() {
-    output_.expect(forwarding_host, forwarded(forwards_, context_.settings.io_cache));
+    output_.expect(forwarding_host, forwarded(forwards_, context_));
     if (context_.self() != forwarding_host)
         return;
     const auto &parent = *context_.step.parent;

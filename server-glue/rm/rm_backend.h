@@ -63,6 +63,7 @@ struct StepInfo {
         std::string debugs;        // the namespace that the step's processes, debugger daemons, debug; empty: none
         Rank debugged_rank = 0;    // or PMIX_RANK_WILDCARD
         std::uint8_t tells = 0;    // what it is to hear of: ParentWord::tells
+        std::uint32_t held_bytes = 0, held_seconds = 0; // of a forwarded stream: ParentWord::held_bytes
     };
     std::optional<Parent> parent; // the process that called PMIx_Spawn for this step
     // Binds the daemons of a step to each other: what all of them must name in the handshake.
@@ -161,7 +162,7 @@ struct BackendContext {
     const Settings &settings;
 };
 struct BackendModule {
-    static constexpr std::uint32_t current_abi = 17;
+    static constexpr std::uint32_t current_abi = 18;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
     Facets facets; // of each backend that create() makes

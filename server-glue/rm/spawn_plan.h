@@ -53,11 +53,13 @@ struct SpawnPlan {
     std::string debugs;            // the namespace that the processes, debugger daemons, debug; empty: none
     std::uint32_t debugged_rank = 0;
     std::uint8_t tells = 0;                    // of its processes, to the parent: ParentWord::tells
+    std::uint32_t held_bytes = 0;              // of each forwarded stream, in one piece; 0: as it comes
+    std::uint32_t held_seconds = 0;            // for no longer
     bool logs_start = false, logs_end = false; // PMIX_LOG_JOB_EVENTS, PMIX_LOG_COMPLETION
 
     ParentWord parent() const {
-        return {parent_nspace, parent_rank, shares_fate,   stops.text(), forwards,
-                parent_host,   debugs,      debugged_rank, tells};
+        return {parent_nspace, parent_rank,   shares_fate, stops.text(), forwards,    parent_host,
+                debugs,        debugged_rank, tells,       held_bytes,   held_seconds};
     }
     bool takes_input() const { return stdin_rank || (forwards & 1) != 0; } // PMIX_FWD_STDIN_CHANNEL
     std::uint32_t tasks() const { return static_cast<std::uint32_t>(host_of_rank.size()); }

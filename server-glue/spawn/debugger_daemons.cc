@@ -38,7 +38,9 @@ bool is_stop(const wire::SpawnDirective &d) {
 // What is the job's own of what is said for the whole request: stops, input, and output, which libpmix brings to who
 // spawned it by the one namespace that it returns.
 bool is_not_for_daemons(const wire::SpawnDirective &d) {
-    return is_stop(d) || d.key == PMIX_STDIN_TGT || forwarded_channel(d.key) != 0 || is_about_output_files(d.key);
+    bool gathers = d.key == PMIX_IOF_BUFFERING_SIZE || d.key == PMIX_IOF_BUFFERING_TIME;
+    return is_stop(d) || d.key == PMIX_STDIN_TGT || forwarded_channel(d.key) != 0 || gathers ||
+           is_about_output_files(d.key);
 }
 
 bool is_of_daemons(const wire::SpawnDirective &d) {

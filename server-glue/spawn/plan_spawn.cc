@@ -39,6 +39,8 @@ class Planner {
             if (auto no = add_app(app, std::move(own)))
                 return *no;
         }
+        if (auto no = reader_.settle())
+            return *no;
         for (const auto &name : reader_.added()) {
             if (!slots_of(name))
                 return refuse_spawn(PMIX_ERR_JOB_ALLOC_FAILED,

@@ -120,6 +120,11 @@ constexpr SpawnAttribute attributes[] = {
     PMIXHOST_SPAWN(PMIX_IOF_XML_OUTPUT, tools_library),
     PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_RAW, tools_library),
     PMIXHOST_SPAWN(PMIX_IOF_LOCAL_OUTPUT, tools_library),
+    PMIXHOST_SPAWN(PMIX_IOF_BUFFERING_SIZE, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_BUFFERING_TIME, honoured),
+    PMIXHOST_SPAWN(PMIX_IOF_CACHE_SIZE, library), // nothing that is forwarded is dropped: who writes waits
+    PMIXHOST_SPAWN(PMIX_IOF_DROP_OLDEST, library),
+    PMIXHOST_SPAWN(PMIX_IOF_DROP_NEWEST, library),
     PMIXHOST_SPAWN(PMIX_OUTPUT_TO_FILE, honoured),
     PMIXHOST_SPAWN(PMIX_IOF_OUTPUT_TO_FILE, honoured),
     PMIXHOST_SPAWN(PMIX_OUTPUT_TO_DIRECTORY, honoured),

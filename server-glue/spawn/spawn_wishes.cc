@@ -2,6 +2,7 @@
 #include "server-glue/spawn/spawn_wishes.h"
 
 #include "common/text/take_until.h"
+#include "server-glue/iof/held_output.h"
 #include "server-glue/spawn/spawn_directives.h"
 #include "server-glue/spawn/spawn_request.h"
 
@@ -195,7 +196,38 @@ Verdict WishReader::read_output(std::string_view key, const wire::SpawnDirective
         (key == PMIX_IOF_FILE_PATTERN ? wishes.output_pattern : wishes.output.only) = d.number != 0;
         return {};
     }
+    if (key == PMIX_IOF_BUFFERING_SIZE || key == PMIX_IOF_BUFFERING_TIME)
+        return read_hold(key, d);
     handled_ = false;
+    return {};
+}
+
+Verdict WishReader::read_hold(std::string_view key, const wire::SpawnDirective &d) {
+    if (!is_number(d))
+        return malformed(d);
+    auto number = static_cast<std::uint32_t>(std::min<std::uint64_t>(d.number, UINT32_MAX));
+    if (key == PMIX_IOF_BUFFERING_TIME)
+        held_for_ = std::chrono::seconds(number);
+    else if (d.required && number > HeldOutput::most_bytes)
+        return refuse_spawn(PMIX_ERR_NOT_SUPPORTED, "{} is required to be {}, and {} bytes is the most", d.key, number,
+                            +HeldOutput::most_bytes);
+    else
+        held_ = number;
+    if (d.required)
+        must_hold_ = d.key;
+    return {};
+}
+
+Verdict WishReader::settle() {
+    constexpr std::uint8_t output = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL;
+    if ((plan_.forwards & output) == 0 && !must_hold_.empty())
+        return refuse_spawn(PMIX_ERR_NOT_SUPPORTED,
+                            "{} is required, which is for output that is forwarded (PMIX_FWD_STDOUT, PMIX_FWD_STDERR)",
+                            must_hold_);
+    auto rule = HeldOutput::rule_of(held_, held_for_);
+    plan_.held_bytes = rule.bytes;
+    plan_.held_seconds =
+        static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(rule.time).count());
     return {};
 }
 

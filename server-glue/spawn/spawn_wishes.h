@@ -45,6 +45,8 @@ class WishReader {
 
     // `of_job`: the directive is one of the whole request, not of a program.
     Verdict read(const wire::SpawnDirective &d, Wishes &wishes, bool of_job);
+    // When all of the job's and the programs' have been read: what is meant by several of them together.
+    Verdict settle();
     const JobWishes &job() const { return job_; }
     // PMIX_ADD_HOST: hosts that have to be there already.
     const std::vector<std::string> &added() const { return added_; }
@@ -55,6 +57,7 @@ class WishReader {
     Verdict read_environment(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_placement(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_output(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
+    Verdict read_hold(std::string_view key, const wire::SpawnDirective &d);
     Verdict read_rest(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_debugger(std::string_view key, const wire::SpawnDirective &d, Wishes &wishes);
     Verdict read_stop(StopPlace place, const wire::SpawnDirective &d);
@@ -70,6 +73,9 @@ class WishReader {
     SpawnPlan &plan_;
     const bool daemons_; // the programs are a debugger's
     JobWishes job_;
+    std::optional<std::uint32_t> held_; // PMIX_IOF_BUFFERING_SIZE, and _TIME
+    std::optional<std::chrono::seconds> held_for_;
+    std::string must_hold_; // the one that is required
     std::vector<std::string> added_;
     bool of_job_ = false, handled_ = false; // of the directive that is being read
 };

@@ -136,8 +136,14 @@ void the_parents_word_is_read_with_care(void **) {
     assert_true(forwards && forwards->forwards == 6 && forwards->host == 2 && forwards->rank == 4 &&
                 forwards->shares_fate);
     assert_string_equal(forwards->text().c_str(), "slurm.7.0 4 forwards 6 2 fate");
-    for (const char *none : {"slurm.7.0 4 forwards 8 2", "slurm.7.0 4 forwards 0 2", "slurm.7.0 4 forwards 6",
-                             "slurm.7.0 forwards 6 2", "slurm.7.0 4 forwards 6 -1"})
+    auto holds = ParentWord::parse("slurm.7.0 4 forwards 6 2 holds 4096 5 fate");
+    assert_true(holds && holds->forwards == 6 && holds->held_bytes == 4096 && holds->held_seconds == 5 &&
+                holds->shares_fate);
+    assert_string_equal(holds->text().c_str(), "slurm.7.0 4 forwards 6 2 holds 4096 5 fate");
+    for (const char *none :
+         {"slurm.7.0 4 forwards 6 2 holds 0 5", "slurm.7.0 4 forwards 6 2 holds 4096",
+          "slurm.7.0 4 forwards 6 2 holds 1 4294967296", "slurm.7.0 4 forwards 8 2", "slurm.7.0 4 forwards 0 2",
+          "slurm.7.0 4 forwards 6", "slurm.7.0 forwards 6 2", "slurm.7.0 4 forwards 6 -1"})
         assert_false(ParentWord::parse(none).has_value());
 }
 

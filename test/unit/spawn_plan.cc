@@ -238,6 +238,33 @@ void streams_are_forwarded_where_that_is_possible(void **) {
     assert_true(std::holds_alternative<SpawnRefusal>(plan_spawn(ask(2, {number(PMIX_FWD_STDERR, 1)}), site)));
 }
 
+void forwarded_output_may_be_gathered(void **) {
+    SpawnSite site = three_hosts();
+    site.forwards_streams = true;
+    auto held = [&](std::vector<wire::SpawnDirective> directives) {
+        directives.insert(directives.begin(), flag(PMIX_FWD_STDOUT, true));
+        auto result = plan_spawn(ask(2, directives), site);
+        if (auto *no = std::get_if<SpawnRefusal>(&result))
+            return std::string(PMIx_Error_string(no->status));
+        const auto &plan = std::get<SpawnPlan>(result);
+        return fmt::format("{} {}", plan.held_bytes, plan.held_seconds);
+    };
+    check(held({}), "0 0");
+    check(held({number(PMIX_IOF_BUFFERING_SIZE, 4096)}), "4096 5");
+    check(held({number(PMIX_IOF_BUFFERING_TIME, 2)}), "131072 2");
+    check(held({number(PMIX_IOF_BUFFERING_SIZE, 4096), number(PMIX_IOF_BUFFERING_TIME, 60)}), "4096 60");
+    check(held({number(PMIX_IOF_BUFFERING_SIZE, 4096), number(PMIX_IOF_BUFFERING_TIME, 0)}), "0 0");
+    check(held({number(PMIX_IOF_BUFFERING_SIZE, 1 << 20)}), "131072 5");
+    auto required = number(PMIX_IOF_BUFFERING_SIZE, 1 << 20);
+    required.required = 1;
+    check(held({required}), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    check(held({text(PMIX_IOF_BUFFERING_TIME, "soon")}), PMIx_Error_string(PMIX_ERR_BAD_PARAM));
+    // What is not forwarded the RM takes, as it comes.
+    required.number = 4096;
+    check(placed(ask(2, {required})), PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED));
+    check(placed(ask(2, {number(PMIX_IOF_BUFFERING_SIZE, 4096)})), "n1 n1");
+}
+
 void stops_for_debuggers_are_in_the_plan(void **) {
     auto ranks = [](const char *key, const std::string &list) {
         return wire::SpawnDirective{key, 0, static_cast<std::uint8_t>(SpawnValue::ranks), list, 0};
@@ -443,6 +470,7 @@ int main() {
         cmocka_unit_test(the_rest_of_the_directives_is_in_the_plan),
         cmocka_unit_test(an_agent_becomes_the_program),
         cmocka_unit_test(streams_are_forwarded_where_that_is_possible),
+        cmocka_unit_test(forwarded_output_may_be_gathered),
         cmocka_unit_test(stops_for_debuggers_are_in_the_plan),
         cmocka_unit_test(the_callers_structures_are_copied_with_bounds),
         cmocka_unit_test(a_task_finds_its_program_again),

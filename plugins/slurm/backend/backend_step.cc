@@ -213,9 +213,9 @@ Result<SlurmStep> read_start_document(const StartDocument &document, const Setti
         auto parent = ParentWord::parse(*text);
         if (!parent)
             return error(ErrorKind::invalid, "start document: slurm.parent is garbled");
-        info.parent =
-            StepInfo::Parent{parent->nspace, parent->rank,   parent->shares_fate,   parent->stops, parent->forwards,
-                             parent->host,   parent->debugs, parent->debugged_rank, parent->tells};
+        info.parent = StepInfo::Parent{parent->nspace,   parent->rank,       parent->shares_fate, parent->stops,
+                                       parent->forwards, parent->host,       parent->debugs,      parent->debugged_rank,
+                                       parent->tells,    parent->held_bytes, parent->held_seconds};
     }
     info.job_id = fmt::format("{}.{}", map->job_id, map->step_id);
     info.session_id = map->job_id;

@@ -23,7 +23,8 @@
  *        spawn N CHANNELS COMMAND  starts so many shells with it, whose streams CHANNELS (of "ioe") are forwarded:
  *                               "spawn: STATUS"; what follows is about these. CHANNELS with "t": with
  *                               PMIX_IOF_TIMESTAMP_OUTPUT, required; "g": PMIX_IOF_TAG_OUTPUT, required; "f":
- *                               PMIX_IOF_OUTPUT_TO_FILE "kept", required */
+ *                               PMIX_IOF_OUTPUT_TO_FILE "kept", required; "b": PMIX_IOF_BUFFERING_SIZE 4096 and
+ *                               _TIME 60, required; "n": PMIX_NOHUP */
 #include "events.h"
 
 #include <pmix_tool.h>
@@ -147,7 +148,8 @@ static void did(const char *what, pmix_status_t rc) {
 static pmix_status_t spawn_shells(int count, const char *channels, char *command, pmix_nspace_t nspace) {
     static char shell[] = "/bin/sh", option[] = "-c", directory[4096];
     char *arguments[] = {shell, option, command, NULL};
-    pmix_info_t info[6];
+    pmix_info_t info[9];
+    uint32_t size = 4096, seconds = 60;
     size_t given = 0;
     bool yes = true;
     pmix_rank_t all = PMIX_RANK_WILDCARD;
@@ -170,8 +172,14 @@ static pmix_status_t spawn_shells(int count, const char *channels, char *command
         PMIX_INFO_LOAD(&info[given++], PMIX_IOF_TAG_OUTPUT, &yes, PMIX_BOOL);
     if (strchr(channels, 'f'))
         PMIX_INFO_LOAD(&info[given++], PMIX_IOF_OUTPUT_TO_FILE, "kept", PMIX_STRING);
+    if (strchr(channels, 'b')) {
+        PMIX_INFO_LOAD(&info[given++], PMIX_IOF_BUFFERING_SIZE, &size, PMIX_UINT32);
+        PMIX_INFO_LOAD(&info[given++], PMIX_IOF_BUFFERING_TIME, &seconds, PMIX_UINT32);
+    }
     for (size_t i = plain; i < given; i++)
         PMIX_INFO_REQUIRED(&info[i]);
+    if (strchr(channels, 'n'))
+        PMIX_INFO_LOAD(&info[given++], PMIX_NOHUP, &yes, PMIX_BOOL);
     /* libpmix 5.0.7 fails with PMIX_ERR_EMPTY where a tool gives none. */
     bool no = false;
     if (given == 0)

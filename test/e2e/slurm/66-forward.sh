@@ -71,6 +71,20 @@ fi
 diag "$(cat "$test_dir/tool.out" "$test_dir/tool.err")"
 touch "$test_dir/marked"
 wait "$marker"
+# Each line is written by itself.
+lines='until [ -e gather ]; do sleep 0.05; done; for i in $(seq 40); do echo line $i; sleep 0.02; done'
+tool "$h2" spawn 2 o "$lines" pull scattered all out make gather ends 2 pieces
+many=$(sed -n 's/^pieces //p' "$test_dir/tool.out")
+rm "$test_dir/gather"
+tool "$h2" spawn 2 ob "$lines" pull gathered all out make gather ends 2 pieces
+few=$(sed -n 's/^pieces //p' "$test_dir/tool.out")
+ok "what is spawned with PMIX_IOF_BUFFERING_SIZE comes in fewer pieces" eval '((few >= 2 && few <= 4 && many >= 20))'
+diag "$many and $few pieces"
+for rank in 0 1; do
+    ok "and nothing of it is missing, rank $rank" cmp "$test_dir/gathered/$rank.out" <(seq -f 'line %g' 40)
+done
+tool "$h2" spawn 1 b true
+is "required where nothing is forwarded it is refused" "$(said spawn)" "spawn: PMIX_ERR_NOT_SUPPORTED"
 tool "$h2" spawn 2 oef "until [ -e files ]; do sleep 0.05; done; $both" pull filed all both make files ends 4
 for rank in 0 1; do
     ok "what rank $rank writes is in its file" until_true 20 eval 'cmp -s "$test_dir"/kept.*.$rank.stdout "$test_dir/out.$rank"'
@@ -121,7 +135,8 @@ touch "$test_dir/reads"
 wait "$follower"
 is "nothing is lost" "$(cat "$test_dir"/slow/?.out | wc -c)" "$((2 * (5000001 + $(wc -c <"$test_dir/out.0"))))"
 
-tool "$h1" spawn 2 o 'echo begun; until [ -e gone ]; do sleep 0.05; done; for i in 1 2 3 4 5; do echo after $i; sleep 0.2; done' make spawned hold "$test_dir/never" &
+# Else its jobs would end with it, perhaps before they have written that.
+tool "$h1" spawn 2 on 'echo begun; until [ -e gone ]; do sleep 0.05; done; for i in 1 2 3 4 5; do echo after $i; sleep 0.2; done' make spawned hold "$test_dir/never" &
 follower=$!
 until_true 30 test -e "$test_dir/spawned"
 on_host "$h1" pkill -KILL -x io_tool
