@@ -20,10 +20,6 @@ namespace {
 constexpr std::size_t max_children = 4096;
 // The time that the RM has to say where jobs can be started; spawn.timeout if that is less.
 constexpr std::chrono::milliseconds starter_patience = std::chrono::minutes(2);
-// An RM that does not take an allocation back, being restarted perhaps, is asked so often. Afterwards the allocation
-// ends with its time.
-constexpr unsigned most_returns = 20;
-constexpr Duration return_again = std::chrono::seconds(10);
 constexpr std::size_t max_returns = 64; // at a time
 // For the lobby to have what its jobs have written, which it waits for itself.
 constexpr Duration lobby_patience = std::chrono::minutes(1);
@@ -180,7 +176,7 @@ void LauncherServer::give_back(const std::string &allocation, unsigned tries) {
         [this, allocation, tries](Result<void> given) {
             if (!given && tries > 1) {
                 std::uint64_t number = next_try_++;
-                tries_[number] = loop_.after(return_again, [this, number, allocation, tries] {
+                tries_[number] = loop_.after(calls_.return_again, [this, number, allocation, tries] {
                     auto keep = tries_.extract(number);
                     give_back(allocation, tries - 1);
                 });

@@ -33,7 +33,11 @@ class LauncherServer {
         std::function<Result<std::shared_ptr<JobStarter>>(const std::string &allocation)> make_starter;
         // BackendModule::give_back.
         std::function<Result<void>(const std::string &allocation)> give_back;
+        Duration return_again = std::chrono::seconds(10); // until it is tried again
     };
+    // An RM that does not take an allocation back, being restarted perhaps, is asked so often. Afterwards the
+    // allocation ends with its time.
+    static constexpr unsigned most_returns = 20;
     // `on_end` is called once, when the step is over and so are its children.
     LauncherServer(EventLoop &loop, Log &log, const Settings &settings, Calls calls,
                    CentralServer::Authenticators authenticators, std::function<void()> on_end);

@@ -57,6 +57,8 @@ struct World {
     struct Given {
         std::mutex mutex;
         std::vector<std::string> back; // allocations, in order
+        int fails = 0;                 // the next so many times
+        std::shared_ptr<OneTimeGate> waits = nullptr;
         std::vector<std::string> so_far() {
             std::lock_guard lock(mutex);
             return back;
@@ -89,10 +91,17 @@ struct World {
             *loop, log, settings,
             LauncherServer::Calls{make_starter,
                                   [given = given](const std::string &allocation) -> Result<void> {
-                                      std::lock_guard lock(given->mutex);
+                                      std::unique_lock lock(given->mutex);
                                       given->back.push_back(allocation);
-                                      return {};
-                                  }},
+                                      bool fails = given->fails > 0 && given->fails-- > 0;
+                                      auto waits = given->waits;
+                                      lock.unlock();
+                                      if (waits)
+                                          waits->wait();
+                                      return fails ? error(ErrorKind::unreachable, "slurmctld is away")
+                                                   : Result<void>();
+                                  },
+                                  1ms},
             [](const Bytes &) { return make_secret_authenticator("secret"); },
             [this] {
                 ended = true;
@@ -305,6 +314,82 @@ void the_own_allocation_is_never_given_back(void **) {
     assert_int_equal(world.given->so_far().size(), 0);
 }
 
+// The RM is away, and there again: the launcher stays until the allocation is given back, once.
+void an_allocation_that_is_not_taken_is_given_back_again(void **) {
+    World world(20s, true, "exit 1");
+    world.opening->open();
+    world.given->fails = 3;
+    world.ask(1, PMIX_NOTIFY_COMPLETION, "7", true);
+    world.run_until_replies(1);
+    world.launcher->on_step_over();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+    assert_true((world.given->so_far() == std::vector<std::string>(4, "7")));
+}
+
+// Who leaves it twice, or comes with another request meanwhile, does not have it given back twice.
+void what_is_being_given_back_is_left_once(void **) {
+    World world(20s, true, "exit 1");
+    world.opening->open();
+    world.given->fails = 5;
+    world.ask(1, PMIX_NOTIFY_COMPLETION, "7", true);
+    world.run_until_replies(1);
+    for (int i = 0; i < 3; ++i)
+        world.leave("7");
+    assert_int_equal(given_back(world, 6).size(), 6);
+    world.leave("7");
+    world.launcher->end_children("the tool has gone");
+    world.launcher->on_step_over();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+    assert_int_equal(world.given->so_far().size(), 6);
+}
+
+void allocations_are_given_back_one_after_the_other(void **) {
+    World world(20s, true, "exit 1");
+    world.opening->open();
+    auto gate = std::make_shared<OneTimeGate>();
+    world.given->waits = gate;
+    for (std::uint64_t id = 1; id <= 3; ++id)
+        world.ask(id, PMIX_NOTIFY_COMPLETION, std::to_string(id), true);
+    world.run_until_replies(3);
+    world.launcher->on_step_over();
+    assert_int_equal(given_back(world, 1).size(), 1);
+    assert_false(world.ended); // until the RM has answered
+    gate->open();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+    assert_int_equal(world.given->so_far().size(), 3);
+}
+
+void an_rm_that_stays_away_is_given_up(void **) {
+    World world(20s, true, "exit 1");
+    world.opening->open();
+    world.given->fails = INT32_MAX;
+    world.ask(1, PMIX_NOTIFY_COMPLETION, "7", true);
+    world.run_until_replies(1);
+    world.launcher->on_step_over();
+    while (!world.ended)
+        assert_true(world.loop->run().ok());
+    assert_int_equal(world.given->so_far().size(), LauncherServer::most_returns);
+}
+
+// The timer of a try is ended with it.
+void who_is_stopped_meanwhile_asks_no_more(void **) {
+    World world(20s, true, "exit 1");
+    world.opening->open();
+    world.given->fails = INT32_MAX;
+    world.ask(1, PMIX_NOTIFY_COMPLETION, "7", true);
+    world.run_until_replies(1);
+    world.leave("7");
+    assert_true(given_back(world, 2).size() >= 2);
+    world.launcher.reset();
+    auto so_far = world.given->so_far().size();
+    auto stop = world.loop->after(50ms, [&] { world.loop->stop(); });
+    assert_true(world.loop->run().ok());
+    assert_true(world.given->so_far().size() <= so_far + 1);
+}
+
 } // namespace
 
 int main() {
@@ -319,6 +404,11 @@ int main() {
         cmocka_unit_test(an_allocation_is_given_back_when_the_lobby_has_left_it),
         cmocka_unit_test(who_comes_back_to_an_allocation_keeps_it),
         cmocka_unit_test(the_own_allocation_is_never_given_back),
+        cmocka_unit_test(an_allocation_that_is_not_taken_is_given_back_again),
+        cmocka_unit_test(what_is_being_given_back_is_left_once),
+        cmocka_unit_test(allocations_are_given_back_one_after_the_other),
+        cmocka_unit_test(an_rm_that_stays_away_is_given_up),
+        cmocka_unit_test(who_is_stopped_meanwhile_asks_no_more),
     };
     return cmocka_run_group_tests_name("launcher server", tests, nullptr, nullptr);
 }
