@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <sys/socket.h>
@@ -28,6 +29,12 @@ std::uint64_t random_number() {
     return number;
 }
 
+// Whatever is noticed first when it ends.
+std::string not_served(const std::string &why) {
+    return fmt::format("the server for tools whose user has no job does not serve: {}; its log says more (log.file)",
+                       why);
+}
+
 } // namespace
 
 std::string pmixhostd_itself() {
@@ -40,6 +47,11 @@ void DeskLobbies::take(DeskTool tool) {
     if (lobbies_.size() >= most)
         return start_.refused(
             fmt::format("the user has no job, and {} tools are here already that may start some", +most));
+    if (processes_.size() >= most_processes)
+        return start_.refused(
+            fmt::format("the user has no job, and servers of tools that have gone have not ended "
+                        "yet; what does not end within {} s is killed",
+                        std::chrono::duration_cast<std::chrono::seconds>(start_.leave_patience).count()));
     Id id = next_++;
     auto channel = start_process(id);
     if (!channel)
@@ -71,12 +83,17 @@ Result<UniqueFd> DeskLobbies::start_process(Id id) {
     pid_t pid = 0;
     if (int code = posix_spawn(&pid, argv[0], &files.actions, &how.attributes, argv.data(), environ); code != 0)
         return system_error(start_.program + " cannot be started", code);
+    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd) {
+        int code = errno;
+        ::kill(pid, SIGKILL); // nobody would hear of its end
+        ::waitpid(pid, nullptr, 0);
+        return system_error("pidfd_open", code);
+    }
     Process &process = processes_[id];
     process.pid = pid;
     process.directory = std::move(directory);
-    process.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!process.pidfd)
-        return system_error("pidfd_open", errno); // it ends, as its channel does
+    process.pidfd = std::move(pidfd);
     process.watch = start_.loop.watch(process.pidfd.get(), EventLoop::readable, [this, id](unsigned) { on_ended(id); });
     return std::move(ends->first);
 }
@@ -95,20 +112,22 @@ void DeskLobbies::on_ended(Id id) {
             if (!removed)
                 start_.log.warning("{}", removed.failure().text);
         });
-    drop(id, "the server for tools whose user has no job has ended; its log says why (log.file)");
+    drop(id, not_served("it has ended"));
 }
 
 Result<void> DeskLobbies::open(Id id) {
     Lobby &lobby = lobbies_.at(id);
     auto server = DeskServer::open(
-        {start_.loop, start_.log, start_.settings, make_munge_authenticator(start_.loop, ::getuid()), nullptr,
+        {start_.loop, start_.log, start_.settings,
+         start_.authenticator ? start_.authenticator() : make_munge_authenticator(start_.loop, ::getuid()), nullptr,
          UniqueFd(),
          [channel = lobby.channel](const std::string &message) -> Result<void> {
              if (::send(channel->get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
                  return system_error("the server for tools whose user has no job", errno);
              return {};
          },
-         [this, id](const std::string &) { serve(id); }, [this, id](const Error &why) { drop(id, why.text); }});
+         [this, id](const std::string &) { serve(id); },
+         [this, id](const Error &why) { drop(id, why.kind == ErrorKind::denied ? why.text : not_served(why.text)); }});
     if (!server)
         return server.failure();
     lobby.server = std::move(*server);
@@ -137,12 +156,29 @@ void DeskLobbies::hear(Id id) {
 
 void DeskLobbies::drop(Id id, const std::string &why) {
     auto gone = lobbies_.extract(id);
+    await_end(id);
     if (gone && !gone.mapped().taken)
         start_.refused(why);
 }
 
+// It is stopped, perhaps, or waits for something that does not come.
+void DeskLobbies::await_end(Id id) {
+    auto process = processes_.find(id);
+    if (process == processes_.end() || process->second.patience)
+        return;
+    process->second.patience = start_.loop.after(start_.leave_patience, [this, id] {
+        start_.log.warning("the server of a tool that has gone does not end, and is killed");
+        ::kill(processes_.at(id).pid, SIGKILL); // it has not been waited for
+    });
+}
+
 void DeskLobbies::tidy() {
-    std::erase_if(lobbies_, [](const auto &entry) { return entry.second.taken && entry.second.server->tools() == 0; });
+    std::erase_if(lobbies_, [this](const auto &entry) {
+        bool has_gone = entry.second.taken && entry.second.server->tools() == 0;
+        if (has_gone)
+            await_end(entry.first);
+        return has_gone;
+    });
 }
 
 } // namespace pmixhost
