@@ -195,6 +195,15 @@ void Mesh::forget(HostIndex host) {
     peers_.erase(host);
 }
 
+void Mesh::leave(HostIndex host) {
+    if (auto found = peers_.find(host); found != peers_.end()) {
+        for (auto &[id, link] : found->second->links)
+            link->send(wire::Farewell::type, share(wire::encode(wire::Farewell{})));
+    }
+    forget(host);
+    cookie_ = random_bytes(16);
+}
+
 bool Mesh::wanted() const {
     return std::any_of(peers_.begin(), peers_.end(),
                        [](const auto &entry) { return !entry.second->links.empty() || entry.second->dial; });

@@ -75,6 +75,10 @@ class Mesh {
     bool was_connected(HostIndex host) const;
     // As if nothing had ever been: for a peer that may come again. From within no callback.
     void forget(HostIndex host);
+    // The same with a farewell, for another process that will be that host from now on. Whoever has a contact message
+    // of this side that was not used yet gets in no more, and is sent a new one if it is wanted. From within no
+    // callback.
+    void leave(HostIndex host);
     // Is there any connection, or one being made?
     bool wanted() const;
     // How many connections are being made by this side.

@@ -83,6 +83,8 @@ void Mesh::on_hello(std::uint64_t id, std::uint8_t type, const Bytes &payload) {
                 log_.error("cannot answer host {}: {}", dialer, proof.failure().text);
                 return drop_stranger(id, proof.failure());
             }
+            if (answer.listener_cookie != cookie_) // this side has left it meanwhile
+                return drop_stranger(id, error(ErrorKind::denied, "its contact message is void"));
             auto link = std::move(found->second->link);
             strangers_.erase(found);
             limits_.remove(id);

@@ -24,6 +24,7 @@ Result<void> StepPeers::open() {
         return mesh.failure();
     mesh_ = std::move(*mesh);
     context_.mesh = mesh_.get();
+    context_.leave_session = [this] { leave_session(); };
     if (!step.link_faults.empty())
         mesh_->set_faults(step.link_faults);
     return {};
@@ -59,6 +60,8 @@ void StepPeers::on_gone(HostIndex peer, Mesh::Gone how, const Error &why) {
             tell_unreachable(peer, why);
         return context_.tell_services([&](StepService &each) { each.on_host_gone(peer, left); });
     }
+    if (!mesh_->gone(peer)) // it was left meanwhile, and all have heard so
+        return;
     mesh_->forget(peer); // the next one who wants it may have better luck
     if (!context_.ending)
         context_.log.warning("the {} of this job is gone: {}", name_of(static_cast<CentralRole>(peer - hosts)),
@@ -67,6 +70,11 @@ void StepPeers::on_gone(HostIndex peer, Mesh::Gone how, const Error &why) {
         context_.tell_services([](StepService &each) { each.on_session_gone(); });
     else
         context_.tell_services([](StepService &each) { each.on_launcher_gone(); });
+}
+
+void StepPeers::leave_session() {
+    mesh_->leave(context_.session_peer());
+    context_.tell_services([](StepService &each) { each.on_session_gone(); });
 }
 
 // Tells the user, because tasks only get an error. Of two hosts the first one speaks, and each host once: what keeps

@@ -21,6 +21,7 @@ class StepPeers {
   private:
     void on_message(HostIndex from, std::uint8_t type, Bytes payload);
     void on_gone(HostIndex peer, Mesh::Gone how, const Error &why);
+    void leave_session();
     void tell_unreachable(HostIndex peer, const Error &why);
     void send_contact(HostIndex peer, Bytes message, TimePoint deadline, std::function<void(Result<void>)> done);
 

@@ -107,12 +107,15 @@ void SpawnPlaces::on_answer(std::uint64_t id, Result<RmAllocated> outcome) {
 }
 
 SpawnPlaces::Stay SpawnPlaces::enter(const RmAllocated &allocated, bool gives_back) {
+    bool is_other = !allocation_.empty() && allocation_ != allocated.allocation;
     allocation_ = allocated.allocation;
     gives_back_ = gives_back;
     is_sent_ = false;
     context_.log.info("jobs are started in allocation {}{}", allocation_,
                       gives_back ? ", which is given back when they have ended" : "");
     context_.backend.spawn_places()->enter(allocated);
+    if (is_other) // what came from there has come
+        context_.leave_session();
     Stay stay(this, [alive = std::weak_ptr(alive_)](void *self) {
         if (!alive.expired())
             static_cast<SpawnPlaces *>(self)->left();

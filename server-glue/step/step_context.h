@@ -77,6 +77,8 @@ class StepContext final : public HostPort {
     std::function<bool(const wire::EndedProcess &)> is_end_of_job;
     // Called before anything is sent to the session: what it must have heard by then goes first.
     std::function<void()> before_the_session_hears;
+    // Leaves the session in order, for that of another allocation (RmSpawnPlaces::enter).
+    std::function<void()> leave_session;
 
     TimePoint now() const { return loop.now(); }
     HostIndex self() const { return step.self; }

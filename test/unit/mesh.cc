@@ -125,6 +125,29 @@ void leaving_is_told_from_loss(void **) {
     assert_false(world[0].send(2, note, share("x")));
 }
 
+// The session of another allocation has the same place in the mesh.
+void who_is_left_hears_so_and_another_one_takes_its_place(void **) {
+    World world(2);
+    world[0].send(1, note, share("x"));
+    world.run_until([&] { return world[1].connected(0) && world[0].connected(1); });
+    const Bytes old = world.nodes[1]->contact;
+    world[0].leave(1);
+    assert_false(world[0].connected(1) || world[0].gone(1));
+    world.run_until([&] { return world.nodes[1]->gone.size() == 1; });
+    assert_true(world.nodes[1]->gone[0].second == Mesh::Gone::left);
+    // It was called before, and comes late.
+    world[1].forget(0);
+    world[1].on_contact(old);
+    assert_int_equal(world[1].dialing(), 1);
+    world.run_until([&] { return world[1].dialing() == 0; });
+    assert_false(world[0].connected(1) || world[1].connected(0));
+    world[0].send(1, note, share("y"));
+    world.run_until([&] { return world.nodes[1]->received.size() == 2; });
+    assert_true(world.nodes[1]->received[1].second == "y");
+    assert_true(world.nodes[0]->gone.empty());
+    world[0].leave(0); // nobody
+}
+
 // Somebody calls a daemon that is about to leave: the connection is made, and ends in order.
 void who_is_called_while_it_leaves_says_farewell(void **) {
     World world(2);
@@ -472,6 +495,7 @@ int main() {
         cmocka_unit_test(both_may_dial_at_once),
         cmocka_unit_test(large_messages_pass_whole),
         cmocka_unit_test(leaving_is_told_from_loss),
+        cmocka_unit_test(who_is_left_hears_so_and_another_one_takes_its_place),
         cmocka_unit_test(who_is_called_while_it_leaves_says_farewell),
         cmocka_unit_test(who_takes_a_message_and_ends_has_left),
         cmocka_unit_test(the_rm_knows_who_has_left),

@@ -215,15 +215,18 @@ class Lobby final : public RmBackend,
                       std::move(done));
     }
 
-    // One srun of ours at a time: it may have to wait for slurmctld.
+    // One srun of ours at a time for an allocation: it may have to wait for slurmctld.
     Result<void> start_one_session(const SessionStep &session) {
-        pollfd running{session_srun_.get(), POLLIN, 0};
-        if (session_srun_ && ::poll(&running, 1, 0) == 0)
+        std::erase_if(session_sruns_, [](const auto &entry) {
+            pollfd running{entry.second.get(), POLLIN, 0};
+            return ::poll(&running, 1, 0) != 0;
+        });
+        if (session_sruns_.contains(session.job))
             return {};
         auto started = start_session(session, settings_, parts_.program());
         if (!started)
             return started.failure();
-        session_srun_ = std::move(*started);
+        session_sruns_[session.job] = std::move(*started);
         return {};
     }
 
@@ -275,7 +278,7 @@ class Lobby final : public RmBackend,
     RmAllocated place_;    // where the jobs are
     std::optional<Allocations> allocations_;
     kit::LauncherProcess launcher_;
-    UniqueFd session_srun_; // its pidfd
+    std::map<std::uint32_t, UniqueFd> session_sruns_; // their pidfds, by the allocations' jobs
     std::map<std::uint64_t, EventLoop::Handle> waiting_;
     std::uint64_t next_ = 1;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true); // until stop()

@@ -3,6 +3,7 @@
  * Words for what follows: nodes=N list=HOSTS cpus=N mem=MB time=SECONDS queue=NAME reqid=NAME id=ID (@: the last new
  * one's) session=NUMBER timeout=SECONDS np=N, and nohup, out (standard output comes to the tool), notify (the job's
  * end), required (the attribute before it).
+ *        patient      a spawn is tried again as long as the place is busy
  *        spawn COMMAND    so many processes of `sh -c COMMAND`: "spawn STATUS NS after S"
  *        new, release     PMIx_Allocation_request: "new STATUS ID", "release STATUS"
  *        ended            waits for the end of the last job that was spawned with notify: "ended NS CODE"
@@ -20,6 +21,7 @@ static struct {
 } wish;
 static char last_id[64];
 static pmix_nspace_t last_job;
+static bool is_patient;
 
 static void add(const char *key, const void *value, pmix_data_type_t type) {
     if (wish.n == sizeof wish.info / sizeof wish.info[0])
@@ -69,9 +71,16 @@ static void spawn(char *command) {
     app.argv = argv;
     app.maxprocs = wish.np ? wish.np : 1;
     pmix_nspace_t nspace = "";
+    bool no = false;
+    if (wish.n == 0) /* libpmix 5.0.7 fails with PMIX_ERR_EMPTY where a tool gives none */
+        add(PMIX_NOTIFY_JOB_EVENTS, &no, PMIX_BOOL);
     double since = now();
     me.doing = "PMIx_Spawn";
     pmix_status_t rc = PMIx_Spawn(wish.info, wish.n, &app, 1, nspace);
+    while (is_patient && rc == PMIX_ERR_RESOURCE_BUSY) {
+        rest();
+        rc = PMIx_Spawn(wish.info, wish.n, &app, 1, nspace);
+    }
     if (rc == PMIX_SUCCESS)
         PMIX_LOAD_NSPACE(last_job, nspace);
     say("spawn %s %s after %.1f", status_name(rc), rc == PMIX_SUCCESS ? nspace : "-", now() - since);
@@ -151,7 +160,9 @@ static bool take(char *word, char *next, bool *took_next) {
         take_value(word, value + 1);
         return true;
     }
-    if (!strcmp(word, "nohup"))
+    if (!strcmp(word, "patient"))
+        is_patient = true;
+    else if (!strcmp(word, "nohup"))
         add(PMIX_NOHUP, &yes, PMIX_BOOL);
     else if (!strcmp(word, "out"))
         add(PMIX_FWD_STDOUT, &yes, PMIX_BOOL);

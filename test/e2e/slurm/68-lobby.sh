@@ -75,8 +75,21 @@ is "one that contradicts itself is refused" "$(said spawn | cut -d' ' -f2 | sort
 output=$(tool id="$id" np=2 notify spawn 'sleep 1' nodes=1 spawn true np=1 notify spawn true ended)
 is "while it has jobs in one it has no other, but may have more there" \
     "$(said spawn | cut -d' ' -f2 | paste -sd ' ')" "PMIX_SUCCESS PMIX_ERR_RESOURCE_BUSY PMIX_SUCCESS"
-as_user root scancel "$id"
-ok "it ends when its user ends it" is_free
+as_user pmixuser1 salloc -Q --no-shell -J second -N1 -w n3 -t 5 2>&1
+second=$(jobs_of pmixuser1 | sed -n 's/ RUNNING second$//p')
+# shellcheck disable=SC2016
+says='echo out $SLURM_JOB_ID'
+with_output 3 patient id="$id" out notify spawn "$says" ended id="$second" out notify spawn "$says" ended \
+    id="$id" out notify spawn "$says" ended
+is "it goes on to another one, and back, and has the output of each" "$(grep '^out' <<<"$output" | paste -sd ' ')" \
+    "out $id out $second out $id"
+is "and hears of each end" "$(said ended | grep -c ' 0$')" 3
+with_output 1 patient id="$id" notify spawn true ended id="$second" out notify spawn "$says" ended
+is "also where the first one's session was not yet there" "$(grep '^out' <<<"$output")" "out $second"
+with_output 3 patient nodes=1 out notify spawn "$says" ended nodes=1 out notify spawn "$says" ended id="$id" out spawn "$says"
+is "and of those that it asks for" "$(grep -c '^out' <<<"$output") $(grep '^out' <<<"$output" | sort -u | wc -l)" "3 3"
+as_user root scancel "$id" "$second"
+ok "they end when their user ends them" is_free
 
 # --- PMIx_Allocation_request
 output=$(tool nodes=1 time=120 reqid=kept new id=@ notify spawn true ended)
@@ -102,7 +115,7 @@ as_user root scancel "$theirs"
 output=$(tool nodes=99 spawn true queue=nowhere spawn true list=n77 spawn true)
 is "more hosts than there are, a queue and a host that are not there" "$(said spawn | cut -d' ' -f2 | paste -sd ' ')" \
     "PMIX_ERR_OUT_OF_RESOURCE PMIX_ERR_NOT_FOUND PMIX_ERR_NOT_FOUND"
-ok "with the reason, too" refusal '.*(more hosts than its partition has|[Nn]ode count)'
+ok "with the reason, too" refusal '.*(more hosts than its partition has|[Nn]ode (count|configuration))'
 as_user root scontrol update partitionname=main maxtime=10
 output=$(tool time=3600 spawn true)
 as_user root scontrol update partitionname=main maxtime=unlimited
