@@ -93,6 +93,8 @@ void SpawnPlaces::on_answer(std::uint64_t id, Result<RmAllocated> outcome) {
     Waiting &waiting = node.mapped();
     if (!outcome)
         return refuse(waiting.then, status_of(outcome.failure()), outcome.failure().text);
+    if (outcome->allocation.empty()) // the launcher would take it for the own one
+        return refuse(waiting.then, PMIX_ERROR, "the resource manager names no allocation in its answer");
     Stay stay = enter(*outcome, waiting.is_new);
     if (context_.ending)
         return;
