@@ -58,7 +58,7 @@ class Mesh {
     void set_faults(const std::vector<LinkFault> &faults) { faults_.emplace(loop_, faults); }
     // Ask `host` to dial this daemon, unless there is a connection; again while none comes.
     void invite(HostIndex host);
-    // A contact message arrived through the backend. A malformed one is logged and dropped.
+    // A contact message arrived through the backend. A malformed one is logged and dropped; the last one counts.
     void on_contact(const Bytes &message);
     // The RM knows that the daemon of `host` has ended in order. Nothing while there is a connection.
     void left(HostIndex host);

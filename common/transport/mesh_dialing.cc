@@ -25,8 +25,9 @@ void Mesh::on_contact(const Bytes &message) {
         return;
     }
     Peer &p = peer(host);
-    if (p.gone || !p.links.empty() || p.dial)
+    if (p.gone || !p.links.empty() || (p.dial && p.dial->contact.cookie == contact->cookie))
         return;
+    // One with another cookie is void (Mesh::leave), or its process has gone.
     p.dial = std::make_unique<Dial>(dialing_);
     p.dial->contact = std::move(*contact);
     dial_next(host);

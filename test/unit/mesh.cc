@@ -141,6 +141,8 @@ void who_is_left_hears_so_and_another_one_takes_its_place(void **) {
     assert_int_equal(world[1].dialing(), 1);
     world.run_until([&] { return world[1].dialing() == 0; });
     assert_false(world[0].connected(1) || world[1].connected(0));
+    world[1].on_contact(old); // nor does it hold up the next one
+    assert_int_equal(world[1].dialing(), 1);
     world[0].send(1, note, share("y"));
     world.run_until([&] { return world.nodes[1]->received.size() == 2; });
     assert_true(world.nodes[1]->received[1].second == "y");

@@ -1,5 +1,5 @@
-// Where a lobby's jobs are started, with a resource manager that does what the test says: it refuses, answers late, twice
-// or with nonsense, while the tool goes, the lobby leaves, or the launcher is gone. And who gives back.
+// Where a lobby's jobs are started, with a resource manager that does what the test says: it refuses, answers late,
+// twice or with nonsense, while the tool goes, the lobby leaves, or the launcher is gone. And who gives back.
 #include "server-glue/spawn/spawn_places.h"
 
 #include "common/transport/invitation.h"

@@ -28,7 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_waiting = 64; // for slurmctld
-constexpr Duration contacts_patience = 30s, look_again = 50ms;
+constexpr Duration contacts_patience = 30s, contacts_pause = 1s, look_again = 50ms;
 constexpr std::size_t longest_note = 2048;
 
 // Where the daemons of this cluster's jobs have their contact sockets: those of jobs with a /tmp of their own somewhere
@@ -137,7 +137,7 @@ class Lobby final : public RmBackend,
         if (place_.allocation.empty())
             return fail(std::move(done), error(ErrorKind::unsupported,
                                                "a tool whose user has no job has a session with its first job alone"));
-        reach_session(std::move(invitation), start_after, deadline, std::move(done));
+        reach_session(place_, std::move(invitation), start_after, deadline, std::move(done));
     }
     bool calls_steps() const override { return false; } // its session knows the steps of one allocation
 
@@ -173,6 +173,10 @@ class Lobby final : public RmBackend,
     }
 
     void find_contacts() {
+        if (looks_for_contacts_ || loop_.now() < contacts_again_)
+            return;
+        looks_for_contacts_ = true;
+        contacts_again_ = loop_.now() + contacts_pause;
         asker_.run(
             "contacts", loop_.now() + contacts_patience,
             [base = settings_.directory_base, prepare = parts_.prepare] {
@@ -182,6 +186,7 @@ class Lobby final : public RmBackend,
             [this, alive = std::weak_ptr(alive_)](Result<std::string> contacts) {
                 if (alive.expired())
                     return;
+                looks_for_contacts_ = false; // slurmctld may be there when it is asked again
                 if (contacts)
                     contacts_ = std::move(*contacts);
                 else
@@ -189,27 +194,29 @@ class Lobby final : public RmBackend,
             });
     }
 
-    void reach_session(std::string invitation, TimePoint start_after, TimePoint deadline,
+    void reach_session(RmAllocated place, std::string invitation, TimePoint start_after, TimePoint deadline,
                        std::function<void(Result<void>)> done) {
         if (contacts_.empty()) {
             if (loop_.now() >= deadline)
                 return fail(std::move(done), error(ErrorKind::timeout, "it is not known where the session is"));
+            find_contacts();
             std::uint64_t number = next_++;
-            waiting_[number] = loop_.after(look_again, [this, number, invitation = std::move(invitation), start_after,
-                                                        deadline, done = std::move(done)]() mutable {
-                auto keep = waiting_.extract(number);
-                reach_session(std::move(invitation), start_after, deadline, std::move(done));
-            });
+            waiting_[number] =
+                loop_.after(look_again, [this, number, place = std::move(place), invitation = std::move(invitation),
+                                         start_after, deadline, done = std::move(done)]() mutable {
+                    auto keep = waiting_.extract(number);
+                    reach_session(std::move(place), std::move(invitation), start_after, deadline, std::move(done));
+                });
             return;
         }
-        const std::string &name = place_.allocation;
+        const std::string &name = place.allocation;
         auto job = job_number(name);
-        if (!job || place_.hosts.empty())
-            return fail(std::move(done), error(ErrorKind::not_found, "allocation {} has no hosts", place_.allocation));
+        if (!job || place.hosts.empty())
+            return fail(std::move(done), error(ErrorKind::not_found, "allocation {} has no hosts", name));
         auto path = session_path(contacts_, ::geteuid(), *job, family_of({}));
         if (!path)
             return fail(std::move(done), path.failure());
-        SessionStep session{*job, place_.hosts.front(), contacts_, {}};
+        SessionStep session{*job, place.hosts.front(), contacts_, {}};
         sender_->send({session.node, std::move(*path), std::move(invitation), deadline, false, start_after,
                        [this, session] { return start_one_session(session); }},
                       std::move(done));
@@ -274,6 +281,8 @@ class Lobby final : public RmBackend,
     BackendListener *listener_ = nullptr;
     UniqueFd starter_;
     EventLoop::Handle starter_watch_;
+    bool looks_for_contacts_ = false;
+    TimePoint contacts_again_{};
     std::string contacts_; // the directory of contact sockets; empty: it is not known yet
     RmAllocated place_;    // where the jobs are
     std::optional<Allocations> allocations_;
