@@ -481,6 +481,22 @@ void each_allocation_has_one_srun_for_its_session(void **) {
     assert_int_equal(world.sessions->sent.size(), 4);
 }
 
+// It was refused by Slurm, perhaps: whoever needs the session next tries again.
+void an_srun_that_has_ended_makes_room_for_another(void **) {
+    World world;
+    world.make_script("srun", "echo 7 >>\"$here/sruns\"");
+    world.start();
+    world.enter("7");
+    auto first = world.reach(CentralRole::session, "x");
+    world.until([&] { return world.lines_of("sruns").size() == 1; });
+    pid_t pid = std::atoi(world.lines_of("srun-pids").at(0).c_str());
+    world.until([&] { return ::kill(pid, 0) != 0; });
+    auto second = world.reach(CentralRole::session, "y");
+    world.until([&] { return world.lines_of("sruns").size() == 2; });
+    world.has_session("");
+    assert_true(world.reached(first).ok() && world.reached(second).ok());
+}
+
 void a_session_that_does_not_come_is_given_up_in_time(void **) {
     World world;
     world.start();
@@ -541,6 +557,7 @@ int main() {
         cmocka_unit_test(a_slurmctld_that_answers_late_is_waited_for),
         cmocka_unit_test(a_slurmctld_that_was_away_is_asked_again),
         cmocka_unit_test(each_allocation_has_one_srun_for_its_session),
+        cmocka_unit_test(an_srun_that_has_ended_makes_room_for_another),
         cmocka_unit_test(a_session_that_does_not_come_is_given_up_in_time),
         cmocka_unit_test(the_launcher_is_one_process_and_the_next_one_follows_it),
         cmocka_unit_test(the_launcher_goes_with_the_lobby),

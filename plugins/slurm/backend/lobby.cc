@@ -222,11 +222,12 @@ class Lobby final : public RmBackend,
                       std::move(done));
     }
 
-    // One srun of ours at a time for an allocation: it may have to wait for slurmctld.
+    // One srun of ours at a time for an allocation: it may have to wait for slurmctld. What has no pidfd had ended
+    // before.
     Result<void> start_one_session(const SessionStep &session) {
         std::erase_if(session_sruns_, [](const auto &entry) {
             pollfd running{entry.second.get(), POLLIN, 0};
-            return ::poll(&running, 1, 0) != 0;
+            return !entry.second || ::poll(&running, 1, 0) != 0;
         });
         if (session_sruns_.contains(session.job))
             return {};
