@@ -331,6 +331,7 @@ const QueryKey table[] = {
     {PMIXHOST_KEY(PMIX_QUERY_PSET_MEMBERSHIP), .from_here = set_members, .qualifiers = PMIX_PSET_NAME},
     {PMIXHOST_KEY(PMIX_QUERY_NUM_GROUPS), .from_here = group_count, .qualifiers = PMIX_RANGE},
     {PMIXHOST_KEY(PMIX_QUERY_GROUP_NAMES), .from_here = group_list, .qualifiers = PMIX_RANGE},
+    {PMIXHOST_KEY(PMIX_GROUP_NAMES), .from_here = groups_of_process, .qualifiers = process_qualifiers},
     {PMIXHOST_KEY(PMIX_QUERY_GROUP_MEMBERSHIP), .from_here = group_members, .qualifiers = PMIX_GROUP_ID},
     {PMIXHOST_KEY(PMIX_QUERY_NAMESPACES), .from_here = namespaces},
     {PMIXHOST_KEY(PMIX_QUERY_NAMESPACE_INFO), .from_here = namespace_info, .qualifiers = PMIX_NSPACE},

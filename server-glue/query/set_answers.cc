@@ -65,6 +65,24 @@ pmix_status_t group_list(QueryPort &port, const Query &query, const char *key, I
     return PMIX_SUCCESS;
 }
 
+pmix_status_t groups_of_process(QueryPort &port, const Query &query, const char *key, InfoList &out) {
+    if (query.processes.size() != 1 || query.processes.front().wildcard)
+        return PMIX_ERR_BAD_PARAM;
+    Process process = query.processes.front();
+    if (process.nspace.empty())
+        process.nspace = port.step().nspace;
+    const StepInfo *job = process.nspace == port.step().nspace ? &port.step() : port.job(process.nspace);
+    if (!job || process.rank >= job->map.rank_count())
+        return PMIX_ERR_NOT_FOUND;
+    std::vector<std::string> names;
+    for (const auto &[name, group] : port.groups().all()) {
+        if (group.members.contains(process.nspace, process.rank))
+            names.push_back(name);
+    }
+    out.add_strings(key, names);
+    return PMIX_SUCCESS;
+}
+
 pmix_status_t group_members(QueryPort &port, const Query &query, const char *key, InfoList &out) {
     if (query.group.empty())
         return PMIX_ERR_BAD_PARAM;

@@ -174,6 +174,30 @@ void sets_and_groups_are_told(void **) {
     assert_int_equal(world.status_of(group), PMIX_ERR_NOT_FOUND);
 }
 
+void the_groups_of_a_process_are_told(void **) {
+    World world;
+    auto names = [&](const Bytes &nspace, Rank rank) {
+        auto query = world.one({PMIX_GROUP_NAMES});
+        query.processes = {{nspace, rank, false}};
+        world.ask({query});
+        assert_int_equal(world.status, PMIX_SUCCESS);
+        return strings(world.value(PMIX_GROUP_NAMES));
+    };
+    assert_string_equal(names("job", 2).c_str(), "all g ");
+    assert_string_equal(names("", 1).c_str(), "all "); // of the own job
+    assert_string_equal(names("other", 0).c_str(), "all ");
+    assert_string_equal(names("other", 1).c_str(), "");
+
+    auto query = world.one({PMIX_GROUP_NAMES});
+    assert_int_equal(world.status_of(query), PMIX_ERR_BAD_PARAM); // of whom?
+    query.processes = {{"job", 0, true}};
+    assert_int_equal(world.status_of(query), PMIX_ERR_BAD_PARAM);
+    query.processes = {{"job", 3, false}};
+    assert_int_equal(world.status_of(query), PMIX_ERR_NOT_FOUND);
+    query.processes = {{"nobody", 0, false}};
+    assert_int_equal(world.status_of(query), PMIX_ERR_NOT_FOUND);
+}
+
 // One is as large as the job, and nobody needs it twice.
 void the_same_table_twice_in_a_call_is_refused(void **) {
     World world;
@@ -219,6 +243,8 @@ void what_is_supported_is_answered(void **) {
             auto query = world.one({key});
             query.process_set = "ocean";
             query.group = "g";
+            if (key == PMIX_GROUP_NAMES)
+                query.processes = {{"job", 0, false}};
             query.local_only = true;
             query.allocation = "12";
             return query;
@@ -631,6 +657,7 @@ void qualifiers_are_told_and_kept(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(sets_and_groups_are_told),
+        cmocka_unit_test(the_groups_of_a_process_are_told),
         cmocka_unit_test(the_same_table_twice_in_a_call_is_refused),
         cmocka_unit_test(each_key_has_a_status_of_its_own),
         cmocka_unit_test(what_is_supported_is_answered),

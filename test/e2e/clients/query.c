@@ -5,6 +5,7 @@
  *   query job              namespaces, command line, status, what spawn and query support
  *   query table            the table of processes: each rank's pid, host, program and state
  *   query ended            the last rank exits with 3 after PMIx_Finalize: the others see it
+ *   query fabric           of networks the host has nothing to tell, and says so
  *   query mixed            some keys are answered and some are not
  *   query rm SECONDS JOB   the allocation has up to so many seconds left; queue `main` is up
  *   query supported        each key that is listed as supported is answered, and none that is not
@@ -35,6 +36,20 @@ static void look_at_sets(void) {
     expect(PMIX_ERR_BAD_PARAM, PMIX_QUERY_PSET_MEMBERSHIP, NULL, NULL);
 }
 
+/* `own`: whether it is in the group of all. */
+static void look_at_groups_of(const pmix_proc_t *process, bool own) {
+    const char *keys[] = {PMIX_GROUP_NAMES, NULL};
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, PMIX_PROCID, process, PMIX_PROC);
+    must(ask(keys, &info, 1));
+    const pmix_data_array_t *names = results[0].value.data.darray;
+    if (nresults != 1 || results[0].value.type != PMIX_DATA_ARRAY || names->type != PMIX_STRING)
+        fail("%zu results for the groups of a process", nresults);
+    if (names->size != own || (own && strcmp(((char **)names->array)[0], "friends")))
+        fail("rank %u is in %zu groups", process->rank, names->size);
+    PMIX_INFO_DESTRUCT(&info);
+}
+
 static void look_at_groups(void) {
     pmix_proc_t all, *members;
     pmix_info_t info, *answers = NULL;
@@ -59,11 +74,16 @@ static void look_at_groups(void) {
             fail("member %u is %s:%u", r, members[r].nspace, members[r].rank);
     expect(PMIX_ERR_NOT_FOUND, PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID, "nobody");
     expect(PMIX_ERR_BAD_PARAM, PMIX_QUERY_GROUP_MEMBERSHIP, NULL, NULL);
+    pmix_proc_t last = process(me.proc.nspace, me.size - 1);
+    look_at_groups_of(&me.proc, true);
+    look_at_groups_of(&last, true);
+    expect(PMIX_ERR_BAD_PARAM, PMIX_GROUP_NAMES, NULL, NULL);
     fence();
     must(PMIx_Group_destruct("friends", NULL, 0));
     v = answer_to(PMIX_QUERY_NUM_GROUPS, NULL, NULL, PMIX_SIZE);
     if (v->data.size != 0)
         fail("%zu groups are left", v->data.size);
+    look_at_groups_of(&me.proc, false);
 }
 
 static void look_at_job(void) {
@@ -261,7 +281,7 @@ static void ask_all_supported(const char *const *wanted, const char *const *unwa
         pmix_status_t rc = status_of(key, NULL, NULL);
         /* these want to know of which */
         bool of_one = !strcmp(key, PMIX_QUERY_PSET_MEMBERSHIP) || !strcmp(key, PMIX_QUERY_GROUP_MEMBERSHIP) ||
-                      !strcmp(key, PMIX_QUERY_ALLOC_STATUS);
+                      !strcmp(key, PMIX_GROUP_NAMES) || !strcmp(key, PMIX_QUERY_ALLOC_STATUS);
         if (rc != (of_one ? PMIX_ERR_BAD_PARAM : PMIX_SUCCESS))
             fail("%s is listed as supported: %s", key, status_name(rc));
     }
@@ -279,6 +299,14 @@ int main(int argc, char **argv) {
         if (argc > 2)
             expect_sets(argv[2]);
         look_at_sets();
+    } else if (!strcmp(what, "fabric")) {
+        pmix_fabric_t fabric;
+        PMIX_FABRIC_CONSTRUCT(&fabric);
+        me.doing = "PMIx_Fabric_register";
+        pmix_status_t rc = PMIx_Fabric_register(&fabric, NULL, 0);
+        if (rc != PMIX_ERR_NOT_SUPPORTED)
+            fail("PMIx_Fabric_register: %s", status_name(rc));
+        fence();
     } else if (!strcmp(what, "groups")) {
         look_at_groups();
     } else if (!strcmp(what, "job")) {
