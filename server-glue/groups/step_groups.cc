@@ -134,6 +134,8 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     bool whole = parts->gone.empty() || library_drops_members_of_partial_groups();
     ask.reply(whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS,
               {parts->context_id, std::move(parts->endpoints), group.members.all()});
+    if (parts->context_id)
+        tell_context_id(group);
     if (parts->gone.empty() || group.members.empty())
         return;
     // libpmix 4.2.2 passes no membership on with the answer; this tells in every version that somebody is missing.
@@ -145,6 +147,16 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
     // The event is in the name of the server, because nobody is told of what it did itself.
     tell_members(PMIX_GROUP_MEMBERSHIP_UPDATE, ask.name, members_here(group.members),
                  {context_.step.server_nspace(), context_.self(), false}, info, members.size());
+}
+
+// Whoever has built the group knows it from the answer. The event is for handlers of others in the same processes,
+// such as a second programming model; it is not kept for later, lest many groups push out what the library keeps.
+void StepGroups::tell_context_id(const Group &group) {
+    auto info = std::make_shared<InfoList>();
+    info->add_size(PMIX_GROUP_CONTEXT_ID, *group.context_id);
+    info->add(PMIX_EVENT_DO_NOT_CACHE, true);
+    tell_members(PMIX_GROUP_CONTEXT_ID_ASSIGNED, group.name, members_here(group.members),
+                 {context_.step.server_nspace(), context_.self(), false}, info, 0);
 }
 
 void StepGroups::on_event(pmix_status_t code, const Process &source, const InfoList &info) {

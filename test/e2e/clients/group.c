@@ -6,6 +6,8 @@
  *   group parts          the even and the odd ranks at once, beside a fence over the same processes
  *   group local          the ranks of each host for themselves
  *   group lonely SECONDS the last rank does not come: the others hear of a timeout
+ *   group said           what each member says of itself (PMIX_GROUP_INFO), in each of two groups something else
+ *   group assigned       a handler hears which context id each of two groups has
  *   group timed          all come well in time; nothing happens when the time is up
  *   group wildcard       all ranks by the wildcard, without a context id: what was posted is there
  *   group refused        a required directive that does not exist: refused on all hosts
@@ -14,6 +16,7 @@
  *
  * What becomes of them when members end: group_ends.c.
  */
+#include "events.h"
 #include "groups.h"
 #include "peers.h"
 
@@ -106,6 +109,85 @@ static void local(void) {
     fence();
 }
 
+/* --- what members say of themselves, and what the host says of the group ---------------------------*/
+
+static size_t number_in(uint32_t group, uint32_t rank) {
+    return 1000 * (group + 1) + rank;
+}
+
+/* Builds a group in which this process' local number is that, and which has a context id. */
+static size_t build_with_number(const char *name, const pmix_proc_t *procs, size_t n, size_t number) {
+    pmix_info_t info[2], own, *results = NULL;
+    size_t nresults = 0;
+    PMIX_INFO_LOAD(&own, PMIX_GROUP_LOCAL_CID, &number, PMIX_SIZE);
+    pmix_data_array_t array = {.type = PMIX_INFO, .size = 1, .array = &own};
+    PMIX_INFO_LOAD(&info[0], PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_GROUP_INFO, &array, PMIX_DATA_ARRAY);
+    PMIX_INFO_REQUIRED(&info[1]);
+    must(PMIx_Group_construct(name, procs, n, info, 2, &results, &nresults));
+    return id_in(results, nresults);
+}
+
+static void said(void) {
+    size_t n, ids[2];
+    pmix_proc_t *procs = list_of(0, 1, &n);
+    for (uint32_t group = 0; group < 2; group++)
+        ids[group] = build_with_number(group ? "said-1" : "said-0", procs, n, number_in(group, me.rank));
+    for (uint32_t i = 0; i < 2 * me.size; i++) {
+        pmix_proc_t whom = process(me.proc.nspace, i / 2);
+        pmix_value_t *v = NULL;
+        pmix_info_t of;
+        PMIX_INFO_LOAD(&of, PMIX_GROUP_CONTEXT_ID, &ids[i % 2], PMIX_SIZE);
+        PMIX_INFO_SET_QUALIFIER(&of);
+        me.doing = "PMIx_Get";
+        pmix_status_t rc = PMIx_Get(&whom, PMIX_GROUP_LOCAL_CID, &of, 1, &v);
+        if (rc != PMIX_SUCCESS)
+            fail("the number of rank %u in group %u: %s", whom.rank, i % 2, status_name(rc));
+        if (v->type != PMIX_SIZE || v->data.size != number_in(i % 2, whom.rank))
+            fail("the number of rank %u in group %u is %zu", whom.rank, i % 2, v->data.size);
+    }
+    fence();
+    destruct("said-0");
+    destruct("said-1");
+}
+
+static struct {
+    unsigned count;
+    size_t ids[2];
+} assigned; /* by what handlers have heard */
+
+static void note_id(const struct event *event) {
+    const pmix_value_t *group = carried(event, PMIX_GROUP_ID, PMIX_STRING),
+                       *id = carried(event, PMIX_GROUP_CONTEXT_ID, PMIX_SIZE);
+    if (!group || !id || strncmp(group->data.string, "assigned-", 9) || assigned.count >= 2) {
+        note_wrong("an event without a group or a context id, or one too many");
+        return;
+    }
+    assigned.ids[atoi(group->data.string + 9) % 2] = id->data.size;
+    assigned.count++;
+}
+EVENT_HANDLER(on_id, note_id, PMIX_EVENT_ACTION_COMPLETE)
+
+static void hear_ids(void) {
+    pmix_status_t code = PMIX_GROUP_CONTEXT_ID_ASSIGNED;
+    size_t n, ids[2];
+    pmix_proc_t *procs = list_of(0, 1, &n);
+    register_nb(&code, 1, on_id);
+    fence();
+    build("assigned-0", procs, n, CONTEXT, &ids[0]);
+    build("plain", procs, n, 0, NULL); /* of which there is nothing to tell */
+    build("assigned-1", procs, n, CONTEXT, &ids[1]);
+    wait_for_count(&assigned.count, 2, "the context ids of two groups");
+    for (int i = 0; i < 2; i++)
+        if (assigned.ids[i] != ids[i])
+            fail("the context id of group %d is %zu, not %zu", i, assigned.ids[i], ids[i]);
+    destruct("plain");
+    destruct("assigned-0");
+    destruct("assigned-1");
+    fence();
+    fail_if_wrong();
+}
+
 /* --- two jobs ------------------------------------------------------------------------------------*/
 
 static void pair(const char *key, const char *own, const char *its, int rounds, bool fences) {
@@ -149,6 +231,10 @@ int main(int argc, char **argv) {
         parts();
     } else if (!strcmp(what, "local")) {
         local();
+    } else if (!strcmp(what, "said")) {
+        said();
+    } else if (!strcmp(what, "assigned")) {
+        hear_ids();
     } else if (!strcmp(what, "lonely") && argc > 2) {
         pmix_proc_t *procs = list_of(0, 1, &n);
         fence();

@@ -19,6 +19,10 @@ client 3 2 group parts
 ok "two groups at once, beside a fence of the same processes" all_ok 6
 client 2 3 group local
 ok "groups of the processes of one host" all_ok 6
+client 3 2 group said
+ok "what each member says of itself, in two groups at once" all_ok 6
+client 3 2 group assigned
+ok "a handler hears of the context id of each group" all_ok 6
 client 3 2 group_ends called
 ok "a group's name stands for its members in PMIx_Job_control, a rank of it for one in PMIx_Abort" eval "ended_in_time && so_many_ok 5"
 client 3 1 group refused
