@@ -3,6 +3,8 @@
  *        log once TEXT         to the first channel that works: e-mail (does not), stderr, stdout
  *        log labelled TEXT     to stdout, with channel name and time
  *        log xml TEXT          to stdout, as XML
+ *        log repeated TEXT     one line three times to stderr, of which the library of each host lets one through
+ *        log each-time TEXT    likewise, but all are to come
  *        log large             what fits and what does not
  *        log statuses          channels that are not offered, alone and beside others
  *        log monitor           heartbeats */
@@ -55,7 +57,7 @@ int main(int argc, char **argv) {
     begin(40);
     const char *what = argc > 1 ? argv[1] : "", *text = argc > 2 ? argv[2] : "";
     char out[256], err[256];
-    pmix_info_t infos[3], directives[2];
+    pmix_info_t infos[3], directives[3];
     snprintf(out, sizeof(out), "%s out %u\n", text, me.rank);
     snprintf(err, sizeof(err), "%s err %u\n", text, me.rank);
     if (!strcmp(what, "say")) {
@@ -78,6 +80,19 @@ int main(int argc, char **argv) {
         PMIX_INFO_LOAD(&directives[0], PMIX_LOG_XML_OUTPUT, NULL, PMIX_BOOL);
         PMIX_INFO_REQUIRED(&directives[0]);
         expect("xml", put_out(infos, 1, directives, 1), PMIX_SUCCESS);
+    } else if (!strcmp(what, "repeated") || !strcmp(what, "each-time")) {
+        bool aggregate = !strcmp(what, "repeated");
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_STDERR, err, PMIX_STRING);
+        PMIX_INFO_LOAD(&directives[0], PMIX_LOG_KEY, "pmixhost-test", PMIX_STRING);
+        PMIX_INFO_LOAD(&directives[1], PMIX_LOG_VAL, text, PMIX_STRING);
+        PMIX_INFO_LOAD(&directives[2], PMIX_LOG_AGG, &aggregate, PMIX_BOOL);
+        PMIX_INFO_REQUIRED(&directives[2]);
+        for (int i = 0; i < 3; i++)
+            expect("a line that comes again", put_out(infos, 1, directives, 3), PMIX_SUCCESS);
+    } else if (!strcmp(what, "blob")) {
+        pmix_byte_object_t bytes = {.bytes = err, .size = strlen(err)};
+        PMIX_INFO_LOAD(&infos[0], PMIX_LOG_MSG, &bytes, PMIX_BYTE_OBJECT);
+        expect("bytes for nowhere", put_out(infos, 1, NULL, 0), PMIX_ERR_NOT_SUPPORTED);
     } else if (!strcmp(what, "large")) {
         size_t most = 64 * 1024;
         char *large = malloc(most + 2);

@@ -107,6 +107,13 @@ like "a line with channel and time" "$output" \
 client 2 1 log xml "hear <&>"
 like "as XML, which names the process" "$output" \
     '<stdout nspace="[^"]+" rank="1">hear &#060;&#038;&#062; out 1&#010;</stdout>'
+client 2 1 log repeated hear
+ok "a line with PMIX_LOG_KEY and PMIX_LOG_VAL comes once, however often it is logged" \
+    eval "all_ok 2 && lines_are err 2"
+client 2 1 log each-time hear
+ok "and each time where PMIX_LOG_AGG says so" eval "all_ok 2 && (($(grep -c '^hear err [01]$' <<<"$output") == 6))"
+client 1 1 log blob
+ok "bytes that are to be sent somewhere are refused" all_ok 1
 client 2 1 log large
 ok "what no pipe holds is refused" all_ok 2
 if [[ $backend == slurm ]]; then
