@@ -1,7 +1,7 @@
 # The Slurm shim (mpi_pmixhost.so) and the Slurm backend. See contrib/doc/architecture.md.
 slurm_shim_files = \
 	plugins/slurm/shim/app_list.h plugins/slurm/shim/multi_prog.h plugins/slurm/steps/srun_command.h \
-	plugins/slurm/shim/attach_output.h plugins/slurm/shim/daemon_cgroup.h \
+	plugins/slurm/shim/attach_output.h plugins/slurm/shim/cpu_binding.h plugins/slurm/shim/daemon_cgroup.h \
 	plugins/slurm/shim/hook_env.h plugins/slurm/shim/output_channel.h plugins/slurm/shim/output_offer.h \
 	plugins/slurm/shim/identity.h plugins/slurm/shim/prefork.h plugins/slurm/shim/prelaunch.h \
 	plugins/slurm/shim/slurm_abi.h \
@@ -14,7 +14,8 @@ noinst_LTLIBRARIES += plugins/slurm/libshim.la
 plugins_slurm_libshim_files = $(slurm_shim_files) $(kit_shim_sources) \
 	common/job/process_set.cc common/process/program_look.cc common/start/task_spec.cc common/wire/wire_version.cc \
 	plugins/slurm/shim/app_list.cc plugins/slurm/shim/multi_prog.cc plugins/slurm/steps/srun_command.cc \
-	plugins/slurm/shim/attach_output.cc plugins/slurm/shim/daemon_cgroup.cc plugins/slurm/shim/hook_env.cc \
+	plugins/slurm/shim/attach_output.cc plugins/slurm/shim/cpu_binding.cc plugins/slurm/shim/daemon_cgroup.cc \
+	plugins/slurm/shim/hook_env.cc \
 	plugins/slurm/shim/output_offer.cc \
 	plugins/slurm/shim/identity.cc plugins/slurm/shim/prefork.cc plugins/slurm/shim/prelaunch.cc \
 	plugins/slurm/shim/task_hook.cc plugins/slurm/shim/task_map.cc

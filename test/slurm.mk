@@ -7,6 +7,7 @@ SLURM_TESTS = test/unit/slurm_task_map test/unit/slurm_programs test/unit/slurm_
 	test/unit/slurm_backend test/unit/slurm_plugin test/unit/slurm_spawn \
 	test/unit/slurm_check
 SLURM_TESTS += test/unit/slurm_allocations test/unit/slurm_lobby test/unit/slurm_job_record test/unit/slurm_output
+SLURM_TESTS += test/unit/slurm_cpu_binding
 check_PROGRAMS += $(SLURM_TESTS) test/unit/slurm_stand_in
 TESTS += $(SLURM_TESTS) test/unit/slurm_symbols.sh
 SLURM_TEST_CPPFLAGS = $(plugins_slurm_libshim_la_CPPFLAGS) $(CMOCKA_CFLAGS)
@@ -82,6 +83,10 @@ test_unit_slurm_spawn_SOURCES = test/unit/slurm_spawn.cc \
 test_unit_slurm_spawn_CPPFLAGS = $(plugins_slurm_backend_slurm_la_CPPFLAGS) $(CMOCKA_CFLAGS)
 test_unit_slurm_spawn_LDADD = plugins/kit/libkit.la $(SLURM_LIBS) $(MUNGE_LIBS) $(FMT_LIBS) \
 	$(CMOCKA_LIBS)
+
+test_unit_slurm_cpu_binding_SOURCES = test/unit/slurm_cpu_binding.cc
+test_unit_slurm_cpu_binding_CPPFLAGS = $(SLURM_TEST_CPPFLAGS)
+test_unit_slurm_cpu_binding_LDADD = $(SLURM_SHIM_TEST_LDADD)
 
 # Gives the plugin what it would find in a program of Slurm.
 test_unit_slurm_plugin_SOURCES = test/unit/slurm_plugin.cc test/unit/slurm_fakes.cc

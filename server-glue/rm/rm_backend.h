@@ -46,7 +46,7 @@ struct StepInfo {
     std::vector<ProcessSet> process_sets; // with those of the programs; names are distinct
     std::string mapping_policy;           // PMIX_MAPBY, in PMIx' words; empty: unknown
     std::string ranking_policy;           // PMIX_RANKBY
-    std::string binding_policy;           // PMIX_BINDTO
+    std::string binding_policy;           // PMIX_BINDTO; empty: unknown
     std::string session_directory;        // PMIX_TMPDIR: scratch of the RM for the session; may be empty
     std::string topology_file;            // of this host: common/process/topology_file.h; may be empty, or not there
     PmixUse pmix_use = PmixUse::may_come; // by its programs

@@ -219,6 +219,8 @@ Result<InfoList> job_info(const StepInfo &step, const DebugStops &stops, const s
         info.add(PMIX_TMPDIR, directories.session);
     if (!directories.nspace.empty())
         info.add(PMIX_NSDIR, directories.nspace);
+    if (directories.cleaned)
+        info.add(PMIX_TDIR_RMCLEAN, true);
 
     if (step.self != no_host) {
         add_this_host(info, step, tasks);

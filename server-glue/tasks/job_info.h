@@ -22,8 +22,9 @@ struct LocalTask {
 };
 
 struct JobDirectories {
-    std::string session; // PMIX_TMPDIR
-    std::string nspace;  // PMIX_NSDIR
+    std::string session;  // PMIX_TMPDIR
+    std::string nspace;   // PMIX_NSDIR
+    bool cleaned = false; // PMIX_TDIR_RMCLEAN: they are removed at the end of the step, by none of its processes
 };
 
 // Is each process described, in a step where that is done for so many (daemon.details_up_to)? In steps of several

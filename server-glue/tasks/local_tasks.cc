@@ -169,7 +169,9 @@ void LocalTasks::register_nspace() {
         binding.second =
             early != let_go_.end() ? early->second.binding : binding_of(door_ ? watch_.pid_of(rank) : ::getpid());
     }
-    JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory, directory_};
+    // What the RM gives the session is the RM's to remove.
+    JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory, directory_,
+                               step_.session_directory.empty()};
     auto own_tasks = [bindings = std::move(bindings)] {
         std::vector<LocalTask> tasks;
         for (const auto &[rank, cpus] : bindings)

@@ -43,7 +43,7 @@ static Result<SlurmStep> read_document(const StartDocument &d) {
 }
 
 static void a_step_is_described(void **) {
-    auto d = document(map_head() + " job=12 step=3 key=k cluster=c hosts=n[1-3] dist=cyclic "
+    auto d = document(map_head() + " job=12 step=3 key=k cluster=c hosts=n[1-3] dist=cyclic bind=core "
                                    "alloc=n[1-4] cpus=4(x3),2 ranks=0+1x3:3");
     assert_true(d.add("slurm.report", "99 00112233445566778899aabbccddeeff 10.0.0.1").ok());
     auto step = read_document(d);
@@ -60,6 +60,7 @@ static void a_step_is_described(void **) {
     assert_int_equal(info.allocated_hosts.size(), 4);
     assert_int_equal(info.apps.size(), 1);
     assert_string_equal(info.mapping_policy.c_str(), "node");
+    assert_string_equal(info.binding_policy.c_str(), "core");
     assert_string_equal(info.step_key.c_str(), "slurm:c:12.3:k");
     assert_true(step->report.has_value());
     assert_true(step->jobs == std::vector<std::uint32_t>{12});

@@ -129,6 +129,7 @@ static void every_field_comes_back(void **) {
     map.cluster = "big";
     map.first_rank = 2;
     map.distribution = "block";
+    map.binding = "core";
     map.allocated_hosts = "n[1-9],m7";
     map.allocated_cpus = "4(x2),8";
     map.process_sets = {{"ocean", {0, 1, 3}}, {"mpi://é", {2}}};
@@ -143,6 +144,7 @@ static void every_field_comes_back(void **) {
     assert_string_equal(back->cluster.c_str(), "big");
     assert_int_equal(back->first_rank, 2);
     assert_string_equal(back->distribution.c_str(), "block");
+    assert_string_equal(back->binding.c_str(), "core");
     assert_string_equal(back->allocated_hosts.c_str(), "n[1-9],m7");
     assert_string_equal(back->allocated_cpus.c_str(), "4(x2),8");
     assert_true(back->process_sets == map.process_sets);

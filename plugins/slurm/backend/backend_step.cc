@@ -235,6 +235,7 @@ Result<SlurmStep> read_start_document(const StartDocument &document, const Setti
     info.process_sets = std::move(map->process_sets);
     add_program_sets(info.process_sets, info.apps);
     info.mapping_policy = info.ranking_policy = policy_of(map->distribution);
+    info.binding_policy = map->binding;
     if (auto file = document.text("slurm.topology"))
         info.topology_file = *file;
     if (auto use = document.text("slurm.pmix_use"))

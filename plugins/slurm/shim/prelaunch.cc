@@ -9,6 +9,7 @@
 #include "plugins/kit/indirect_launch.h"
 #include "plugins/kit/launcher_start.h"
 #include "plugins/slurm/shim/app_list.h"
+#include "plugins/slurm/shim/cpu_binding.h"
 #include "plugins/slurm/shim/hook_env.h"
 #include "plugins/slurm/shim/prefork.h"
 
@@ -130,6 +131,11 @@ LaunchContext srun_context() {
         if (slurm_conf.srun_port_range)
             context.ports = {slurm_conf.srun_port_range[0], slurm_conf.srun_port_range[1]};
         context.kills_on_bad_exit = slurm_conf.kill_on_bad_exit != 0;
+        // srun counts "none" among no options that were set; what it tells the tasks has it.
+        std::string cpu_bind = option_of_srun("cpu-bind");
+        if (cpu_bind.empty())
+            cpu_bind = variable("SLURM_CPU_BIND_TYPE");
+        context.binding = binding_policy(slurm_conf.task_plugin ? slurm_conf.task_plugin : "", cpu_bind);
     }
     if (context.cluster.empty())
         context.cluster = variable("SLURM_CLUSTER_NAME");
@@ -187,6 +193,7 @@ Result<TaskMap> describe_step(const ClientInfo &info, const LaunchContext &conte
     map.cluster = context.cluster;
     map.host_list = layout->node_list;
     map.distribution = distribution_of(*layout);
+    map.binding = context.binding;
     map.allocated_hosts = context.allocated_hosts;
     map.allocated_cpus = context.allocated_cpus;
     map.ranks_by_host.reserve(layout->node_cnt);

@@ -27,6 +27,7 @@ struct LaunchContext {
     std::string cluster;
     std::string allocated_hosts; // SLURM_JOB_NODELIST
     std::string allocated_cpus;  // SLURM_JOB_CPUS_PER_NODE
+    std::string binding;         // cpu_binding.h
     std::vector<std::uint32_t> component_jobs;
     SrunPrograms programs;
     std::string process_sets;       // PMIXHOST_PSETS, as the user wrote it

@@ -341,6 +341,7 @@ Result<std::string> encode_task_map(const TaskMap &map) {
         {"cluster", map.cluster},
         {"hosts", map.host_list},
         {"dist", map.distribution},
+        {"bind", map.binding},
         {"alloc", map.allocated_hosts},
         {"cpus", map.allocated_cpus},
         {"apps", *apps},
@@ -389,6 +390,7 @@ Result<TaskMap> decode_task_map(std::string_view text) {
                               : key == "cluster" ? &map.cluster
                               : key == "hosts"   ? &map.host_list
                               : key == "dist"    ? &map.distribution
+                              : key == "bind"    ? &map.binding
                               : key == "alloc"   ? &map.allocated_hosts
                               : key == "cpus"    ? &map.allocated_cpus
                                                  : nullptr;

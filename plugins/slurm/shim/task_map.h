@@ -60,6 +60,7 @@ struct TaskMap {
     Rank first_rank = 0;
     std::string host_list;
     std::string distribution;
+    std::string binding; // the word of PMIX_BINDTO; empty: not known
     std::string allocated_hosts;
     std::string allocated_cpus;
     std::vector<App> apps; // empty: not known

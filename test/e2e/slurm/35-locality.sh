@@ -31,4 +31,20 @@ is "PMIX_LOCALITY_STRING, bound" \
 is "PMIX_LOCAL_CPUSETS, bound" \
     "$(grep -cE '^check [0-9]+ PMIX_LOCAL_CPUSETS ok' <<<"$output")" 4
 
+# WORD OPTION ...: PMIX_BINDTO is that word in a step with these options.
+bound_to() {
+    run_srun -N1 -n1 "${@:2}" "$PMIXHOST_CLIENTS/jobinfo" --hosts n1 --map 0 --bindto "$1"
+    passed && grep -qx "check 0 PMIX_BINDTO ok" <<<"$output"
+}
+unbound() {
+    run_srun -N1 -n1 "$@" "$PMIXHOST_CLIENTS/jobinfo" --hosts n1 --map 0
+    passed && grep -qx "check 0 PMIX_BINDTO absent" <<<"$output"
+}
+for pair in none:none threads:hwthread cores:core sockets:package ldoms:numa; do
+    ok "PMIX_BINDTO of --cpu-bind=${pair%:*}" bound_to "${pair#*:}" --cpu-bind="${pair%:*}"
+done
+SLURM_CPU_BIND=verbose,cores ok "PMIX_BINDTO of SLURM_CPU_BIND" bound_to core
+ok "PMIX_BINDTO where CPUs are named one by one: there is no word" unbound --cpu-bind=map_cpu:0
+ok "PMIX_BINDTO where nobody has asked for one: Slurm's choice has no word" unbound
+
 done_testing
