@@ -64,11 +64,12 @@ new PMIX_ERR_BAD_PARAM
 new PMIX_ERR_BAD_PARAM
 new PMIX_ERR_BAD_PARAM
 new PMIX_ERR_TIMEOUT"
-in_job -N1 -- reaquire external new required=pmix.alloc.netid new nodes=1 optional=pmix.alloc.netid release id=@
+in_job -N1 -- reaquire external new required=pmix.alloc.netid new required=pmix.alloc.ncpulist new nodes=1 optional=pmix.alloc.netid release id=@
 is "directives and attributes that are not offered are refused, or passed over when optional" \
     "$(sed -n 's/ pmix.*\| after.*//p' <<<"$output")" \
     "reaquire PMIX_ERR_NOT_SUPPORTED
 external PMIX_ERR_NOT_SUPPORTED
+new PMIX_ERR_NOT_SUPPORTED
 new PMIX_ERR_NOT_SUPPORTED
 new PMIX_SUCCESS
 release PMIX_SUCCESS"
