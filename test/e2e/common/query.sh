@@ -21,7 +21,7 @@ for shape in 1x1 1x4 2x2 4x2; do
     ok "the table of processes, $shape" all_ok $((${shape%x*} * ${shape#*x}))
 done
 client 2 1 query fabric
-ok "what is asked of the network is refused as not supported" all_ok 2
+ok "of the network nothing is told, and nobody waits for it" all_ok 2
 client 2 2 query mixed
 ok "each key has a status of its own" all_ok 4
 
