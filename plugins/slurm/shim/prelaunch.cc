@@ -134,7 +134,7 @@ LaunchContext srun_context() {
         // srun counts "none" among no options that were set; what it tells the tasks has it.
         std::string cpu_bind = option_of_srun("cpu-bind");
         if (cpu_bind.empty())
-            cpu_bind = variable("SLURM_CPU_BIND_TYPE");
+            cpu_bind = variable("SLURM_CPU_BIND"); // which users unset, and leave its parts
         context.binding = binding_policy(slurm_conf.task_plugin ? slurm_conf.task_plugin : "", cpu_bind);
     }
     if (context.cluster.empty())
