@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +112,7 @@ struct FakeLobby {
 };
 
 int be_lobby(char **argv) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL); // also when an assertion has failed
     sigset_t go;
     sigemptyset(&go);
     sigaddset(&go, SIGUSR1);
@@ -182,8 +184,8 @@ struct Fixture {
     ~Fixture() {
         tidy.reset();
         lobbies.reset();
-        for (pid_t pid : pids) {
-            if (::kill(pid, SIGKILL) == 0)
+        for (pid_t pid : pids) { // those that have not been waited for are still this process' children
+            if (::waitpid(pid, nullptr, WNOHANG) == 0 && ::kill(pid, SIGKILL) == 0)
                 ::waitpid(pid, nullptr, 0);
         }
         std::filesystem::remove_all(directory);
@@ -216,8 +218,6 @@ struct Fixture {
         await_empty();
     }
 };
-
-constexpr const char *has_ended = "the server for tools whose user has no job has ended; its log says why (log.file)";
 
 void a_tool_is_relayed_and_its_lobby_goes_with_it(void **) {
     Fixture f("serves");

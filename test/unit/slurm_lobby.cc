@@ -209,9 +209,17 @@ struct World {
         lobby.reset();
         for (const char *list : {"launchers", "srun-pids"}) {
             for (const auto &pid : lines_of(list))
-                ::kill(std::atoi(pid.c_str()), SIGKILL);
+                kill_child(pid);
         }
         std::filesystem::remove_all(directory);
+    }
+    // Its number may be somebody else's by now.
+    static void kill_child(const std::string &pid) {
+        std::ifstream file("/proc/" + pid + "/stat");
+        std::string number, name, state;
+        pid_t parent = 0;
+        if (file >> number >> name >> state >> parent && parent == ::getpid())
+            ::kill(std::atoi(pid.c_str()), SIGKILL);
     }
     void make_script(const std::string &name, const std::string &text) const {
         std::ofstream(directory + "/" + name)
