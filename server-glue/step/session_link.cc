@@ -30,8 +30,9 @@ void SessionLink::take_messages(StepMessages &messages) {
 // making too many connections (CentralServer::on_invitation).
 void SessionLink::reach(CentralRole role, Bytes invitation, TimePoint deadline,
                         std::function<void(Result<void>)> done) {
-    auto passed = [this, role, invitation, deadline, done = std::move(done)](Result<void> result) {
-        if (result)
+    auto passed = [this, role, invitation, deadline, done = std::move(done),
+                   session = sessions_gone_](Result<void> result) {
+        if (result && (role != CentralRole::session || session == sessions_gone_))
             reach_again_[static_cast<std::size_t>(role)] =
                 context_.loop.after(invite_again, [this, role, invitation, deadline] {
                     if (context_.ending || context_.mesh->connected(peer_of(role, context_.step.map.host_count())) ||
@@ -121,6 +122,8 @@ void SessionLink::tell_of_ends() {
 
 // The next one has not heard of anything.
 void SessionLink::on_session_gone() {
+    ++sessions_gone_;
+    reach_again_[static_cast<std::size_t>(CentralRole::session)].reset(); // that invitation may be void
     speaks_ = false;
     untold_of_others_.add_all(std::exchange(told_, {}));
     for (Rank rank : context_.ranks_here()) {

@@ -36,6 +36,7 @@ class SessionLink final : public StepService {
 
     StepContext &context_;
     std::array<EventLoop::Handle, central_role_count> reach_again_;
+    std::uint64_t sessions_gone_ = 0; // or left
     // Processes that have ended, for the session: of this host, and of others as long as this one does not
     // speak for the step; and what the session has been told.
     RankRanges untold_here_, untold_of_others_, told_;

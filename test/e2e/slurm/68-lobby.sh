@@ -17,10 +17,10 @@ is_free() { until_true 30 has_none pmixuser1; }
 without_lobby() { ! on_host head pgrep -u pmixuser1 -f '[p]mixhostd --lobby' >/dev/null; }
 # with_output LINES WORD ...: likewise, until so many lines of its jobs, each "out ...", have come; sets $output
 with_output() {
-    rm -f "$test_dir/all"
+    rm -f "$test_dir/all" "$test_dir/of-tool" # that of the one before would be looked at
     tool "${@:2}" hold="$test_dir/all" >"$test_dir/of-tool" &
     local job=$! wanted=$1
-    until_true 30 eval '(($(grep -c "^out " "$test_dir/of-tool") >= wanted))'
+    until_true 30 eval '(($(grep -c "^out " "$test_dir/of-tool" 2>/dev/null) >= wanted))'
     touch "$test_dir/all"
     wait "$job"
     output=$(cat "$test_dir/of-tool")
@@ -82,12 +82,13 @@ says='echo out $SLURM_JOB_ID'
 with_output 3 patient id="$id" out notify spawn "$says" ended id="$second" out notify spawn "$says" ended \
     id="$id" out notify spawn "$says" ended
 is "it goes on to another one, and back, and has the output of each" "$(grep '^out' <<<"$output" | paste -sd ' ')" \
-    "out $id out $second out $id"
+    "out $id out $second out $id" || diag "$output"
 is "and hears of each end" "$(said ended | grep -c ' 0$')" 3
 with_output 1 patient id="$id" notify spawn true ended id="$second" out notify spawn "$says" ended
-is "also where the first one's session was not yet there" "$(grep '^out' <<<"$output")" "out $second"
+is "also where the first one's session was not yet there" "$(grep '^out' <<<"$output")" "out $second" || diag "$output"
 with_output 3 patient nodes=1 out notify spawn "$says" ended nodes=1 out notify spawn "$says" ended id="$id" out spawn "$says"
-is "and of those that it asks for" "$(grep -c '^out' <<<"$output") $(grep '^out' <<<"$output" | sort -u | wc -l)" "3 3"
+is "and of those that it asks for" "$(grep -c '^out' <<<"$output") $(grep '^out' <<<"$output" | sort -u | wc -l)" "3 3" ||
+    diag "$output"
 as_user root scancel "$id" "$second"
 ok "they end when their user ends them" is_free
 
