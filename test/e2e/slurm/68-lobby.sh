@@ -63,6 +63,30 @@ output=$(tool np=6 cpus=1 spawn true)
 like "too few processors for its processes are too few" "$(said spawn)" '^spawn PMIX_ERR_OUT_OF_RESOURCE '
 ok "nothing is left of it" is_free
 
+# --- what is refused (before a patient tool fills what the gate logs of its user)
+output=$(tool spawn true)
+like "without a word about an allocation there is no job" "$(said spawn)" '^spawn PMIX_ERR_JOB_ALLOC_FAILED '
+ok "and the gate's log has what to give" logged "uid 60001, by the user's desk: PMIx_Spawn is refused: .*PMIX_ALLOC_ID.*PMIX_ALLOC_NUM_NODES"
+as_user pmixuser2 salloc -Q --no-shell -J theirs -N1 -w n4 -t 5 2>&1
+theirs=$(jobs_of pmixuser2 | sed -n 's/ RUNNING theirs$//p')
+output=$(tool id="$theirs" spawn true id=999999 spawn true id=many spawn true)
+is "one of another user's, one that is not there, and one that is none" "$(said spawn | cut -d' ' -f2 | paste -sd ' ')" \
+    "PMIX_ERR_NO_PERMISSIONS PMIX_ERR_NOT_FOUND PMIX_ERR_NOT_FOUND"
+ok "are refused with the reason" refusal "job $theirs is another user's"
+as_user root scancel "$theirs"
+output=$(tool nodes=99 spawn true queue=nowhere spawn true list=n77 spawn true)
+is "more hosts than there are, a queue and a host that are not there" "$(said spawn | cut -d' ' -f2 | paste -sd ' ')" \
+    "PMIX_ERR_OUT_OF_RESOURCE PMIX_ERR_NOT_FOUND PMIX_ERR_NOT_FOUND"
+ok "with the reason, too" refusal '.*(more hosts than its partition has|[Nn]ode (count|configuration))'
+as_user root scontrol update partitionname=main maxtime=10
+output=$(tool time=3600 spawn true)
+as_user root scontrol update partitionname=main maxtime=unlimited
+like "more time than the partition gives" "$(said spawn)" '^spawn PMIX_ERR_(OUT_OF_RESOURCE|BAD_PARAM) '
+ok "is told, as well" refusal '.*[Tt]ime'
+output=$(tool nodes=1 nohup spawn true)
+like "a job that shall outlive its tool is refused" "$(said spawn)" '^spawn PMIX_ERR_NOT_SUPPORTED '
+ok "nothing is left of all this" is_free
+
 # --- an allocation that it names
 as_user pmixuser1 salloc -Q --no-shell -J named -N2 -w n1,n2 --ntasks-per-node=2 -t 5 2>&1
 id=$(jobs_of pmixuser1 | sed -n 's/ RUNNING named$//p')
@@ -101,30 +125,6 @@ like "it is there when the job and the tool have ended" "$(jobs_of pmixuser1)" "
 output=$(tool id="$id" release release)
 is "until it is released, by its name" "$(said release | cut -d' ' -f2 | paste -sd ' ')" "PMIX_SUCCESS PMIX_ERR_BAD_PARAM"
 ok "then it is gone" is_free
-
-# --- what is refused
-output=$(tool spawn true)
-like "without a word about an allocation there is no job" "$(said spawn)" '^spawn PMIX_ERR_JOB_ALLOC_FAILED '
-ok "and the gate's log has what to give" logged "uid 60001, by the user's desk: PMIx_Spawn is refused: .*PMIX_ALLOC_ID.*PMIX_ALLOC_NUM_NODES"
-as_user pmixuser2 salloc -Q --no-shell -J theirs -N1 -w n4 -t 5 2>&1
-theirs=$(jobs_of pmixuser2 | sed -n 's/ RUNNING theirs$//p')
-output=$(tool id="$theirs" spawn true id=999999 spawn true id=many spawn true)
-is "one of another user's, one that is not there, and one that is none" "$(said spawn | cut -d' ' -f2 | paste -sd ' ')" \
-    "PMIX_ERR_NO_PERMISSIONS PMIX_ERR_NOT_FOUND PMIX_ERR_NOT_FOUND"
-ok "are refused with the reason" refusal "job $theirs is another user's"
-as_user root scancel "$theirs"
-output=$(tool nodes=99 spawn true queue=nowhere spawn true list=n77 spawn true)
-is "more hosts than there are, a queue and a host that are not there" "$(said spawn | cut -d' ' -f2 | paste -sd ' ')" \
-    "PMIX_ERR_OUT_OF_RESOURCE PMIX_ERR_NOT_FOUND PMIX_ERR_NOT_FOUND"
-ok "with the reason, too" refusal '.*(more hosts than its partition has|[Nn]ode (count|configuration))'
-as_user root scontrol update partitionname=main maxtime=10
-output=$(tool time=3600 spawn true)
-as_user root scontrol update partitionname=main maxtime=unlimited
-like "more time than the partition gives" "$(said spawn)" '^spawn PMIX_ERR_(OUT_OF_RESOURCE|BAD_PARAM) '
-ok "is told, as well" refusal '.*[Tt]ime'
-output=$(tool nodes=1 nohup spawn true)
-like "a job that shall outlive its tool is refused" "$(said spawn)" '^spawn PMIX_ERR_NOT_SUPPORTED '
-ok "nothing is left of all this" is_free
 
 # --- the queue
 as_user pmixuser2 salloc -Q --no-shell -J all -N4 --exclusive -t 5 2>&1
