@@ -158,9 +158,9 @@ on_host head kill -KILL "$(pid_of)"
 wait "$running" 2>/dev/null
 ok "when its tool is killed the job ends, and the allocation" is_free
 ok "with all that served it" until_true 20 without_lobby
-tool nodes=1 spawn 'sleep 300' hold="$test_dir/never" >"$test_dir/runs" &
+tool nodes=1 spawn 'sleep 300' hold="$test_dir/never" >"$test_dir/runs_too" &
 running=$!
-ok "another one runs" until_true 60 grep -q '^held' "$test_dir/runs"
+ok "another one runs" until_true 60 grep -q '^held' "$test_dir/runs_too"
 on_host head pkill -KILL -u pmixuser1 -f '[p]mixhostd --lobby'
 ok "when its lobby is killed they end, too" is_free
 on_host head kill -KILL "$(pid_of)"

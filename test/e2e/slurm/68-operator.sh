@@ -88,12 +88,12 @@ is "but two pipes" "$(on_host head find "/proc/$run_there/fd" -name '[0-2]' -pri
 on_host head pkill -INT -u pmixuser2 -f "^$pmixhost events"
 wait "$listener"
 ok "when it is interrupted, nothing of it is left" until_true 20 nothing_runs
-operator "$pmixhost" events "$job" >"$test_dir/heard" &
+operator "$pmixhost" events "$job" >"$test_dir/heard_too" &
 listener=$!
-ok "another one listens" until_true 20 grep -q 'listening to job' "$test_dir/heard"
+ok "another one listens" until_true 20 grep -q 'listening to job' "$test_dir/heard_too"
 on_host head pkill -KILL -u pmixuser1 -f '[p]mixhostd --gate-desk'
 wait "$listener"
-like "a desk that is killed" "$(cat "$test_dir/heard")" 'by the desk of the job.s user: .*gone'
+like "a desk that is killed" "$(cat "$test_dir/heard_too")" 'by the desk of the job.s user: .*gone'
 ok "takes it along" until_true 20 nothing_runs
 
 # What is no wish, or one for what no desk runs; and what is no pipe. Each as who may look.
