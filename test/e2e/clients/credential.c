@@ -111,7 +111,7 @@ static void late(const char *ready, const char *go) {
 }
 
 int main(int argc, char **argv) {
-    begin(40);
+    begin(80);
     if (argc == 2 && !strcmp(argv[1], "exchange")) {
         exchange();
     } else if (argc == 2 && !strcmp(argv[1], "none")) {

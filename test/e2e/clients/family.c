@@ -256,7 +256,7 @@ static void strangers(void) {
 int main(int argc, char **argv) {
     if (argc < 2)
         return 2;
-    begin(60);
+    begin(120);
     if (!strcmp(argv[1], "child"))
         child(argv);
     if (!strcmp(argv[1], "strangers"))

@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
     bool again = argc > 2 && !strcmp(argv[2], "again");
     begin(60);
     need(2);
+    double since = now();
     fence(); /* all begin together: the first one's time is everybody's */
     uint32_t absent = argc > 3 ? (uint32_t)atoi(argv[3]) : me.size - 1;
     if (me.rank == absent) {
@@ -35,12 +36,12 @@ int main(int argc, char **argv) {
         int blind = mark("blind", me.rank);
         double start = now();
         pmix_status_t rc = fence_with(NULL, 0, 0, seconds);
-        double took = now() - start;
+        double took = now() - start, took_all = now() - since; /* the first may be long before this one */
         put_u64("through", 1);
         must(PMIx_Commit());
         if (rc != PMIX_ERR_TIMEOUT)
             fail("the fence gave %s after %.1f s", status_name(rc), took);
-        if (took < seconds - 1.5 || took > seconds + 5)
+        if (took_all < seconds - 0.5 || took > seconds + 20)
             fail("PMIX_ERR_TIMEOUT came after %.1f s instead of %d", took, seconds);
         wait_for(absent, "seen");
         close(blind);

@@ -348,9 +348,12 @@ int main(int argc, char **argv) {
                PMIX_SUCCESS);
     else if (!strcmp(what, "find") && argc > 3)
         expect(find(argv[2], argv[3], argc > 4 ? 0 : -1, argc > 4 ? atoi(argv[4]) : 0), PMIX_SUCCESS);
-    else if (!strcmp(what, "none") && argc > 2)
+    else if (!strcmp(what, "none") && argc > 2) {
+        /* what ends with a step goes when the session has heard of its end */
+        for (double limit = now() + 20; find(argv[2], NULL, -1, 0) == PMIX_SUCCESS && now() < limit;)
+            rest();
         expect(find(argv[2], NULL, -1, 0), PMIX_ERR_NOT_FOUND);
-    else if (!strcmp(what, "hold") && argc > 3) {
+    } else if (!strcmp(what, "hold") && argc > 3) {
         expect(find(argv[2], argv[3], -1, 0), PMIX_SUCCESS);
         say("there");
         expect(find("what nobody puts", NULL, 0, 60), PMIX_ERR_UNREACH);

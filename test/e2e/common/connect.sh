@@ -14,8 +14,9 @@ like "and says so" "$output" 'lonely 0: PMIX_ERR_TIMEOUT'
 
 # pair SCRIPT: two steps at once in an allocation of three hosts
 pair() {
+    rm -f "$CLIENT_DIR"/*
     run salloc -Q -N3 --ntasks-per-node=8 bash -c "$1"
-    verdicts=$output
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
 }
 if [[ $backend == slurm ]]; then
     for mode in wildcard list words part; do

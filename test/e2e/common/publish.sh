@@ -42,18 +42,19 @@ wait
 SH
     rm -f "$CLIENT_DIR"/*
     run salloc -Q -N3 bash "$test_dir/steps.sh" "$clients/publish"
-    verdicts=$output
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
     ok "a later step finds what an earlier one published, and what ended with its process is gone" all_ok 12
     cp /dev/null "$test_dir/steps.sh"
+    rm -f "$CLIENT_DIR"/*
     run salloc -Q -N1 srun "$mpi" -n1 "$clients/publish" none color
-    verdicts=$output
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
     ok "another allocation does not see it" all_ok 1
     cat >"$test_dir/steps.sh" <<'SH'
 c=$1 out=$2
 first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) # -r0 is another one with Slurm 24.11
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" put color blue
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" hold color blue >"$out" & waiting=$!
-for ((i = 0; i < 300; i++)); do grep -q there "$out" && { sleep 2; break; }; sleep 0.1; done # it looks up after it says so
+for ((i = 0; i < 300; i++)); do grep -q there "$out" && { sleep 5; break; }; sleep 0.1; done # it looks up after it says so
 srun --overlap --mpi=none -N1 -n1 -w "$first" pkill -KILL -f 'pmixhostd --session'
 wait $waiting
 cat "$out"
@@ -61,8 +62,9 @@ srun --mpi=pmixhost -N1 -n1 -r2 "$c" none color
 srun --mpi=pmixhost -N1 -n1 -r2 "$c" put color red
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" find color red
 SH
+    rm -f "$CLIENT_DIR"/*
     run salloc -Q -N3 --ntasks-per-node=2 bash "$test_dir/steps.sh" "$clients/publish" "$test_dir/held"
-    verdicts=$output
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
     ok "the session is killed: who waits gets an error, what was published is lost, the next call finds a new one" \
         so_many_ok 5
     cat >"$test_dir/steps.sh" <<'SH'
@@ -78,8 +80,9 @@ root -KILL
 wait $putting
 srun --mpi=pmixhost -N1 -n1 -r1 "$c" find shade dark
 SH
+    rm -f "$CLIENT_DIR"/*
     run salloc -Q -N3 --ntasks-per-node=2 bash "$test_dir/steps.sh" "$clients/publish"
-    verdicts=$output
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
     ok "an invitation that is lost with a session finds the next one" so_many_ok 3
     ok "nothing is left of the sessions" no_litter 20
 fi

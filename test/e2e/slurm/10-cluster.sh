@@ -32,13 +32,13 @@ log=$(grep -hEi '(error|fail|undefined|incompatible).*mpi_pmixhost' \
 is "so did slurmctld" "$log" ""
 
 as_user root scontrol reconfigure
-ok "slurmctld survives scontrol reconfigure with the plugin" until_true 10 as_user root scontrol ping
-run srun -Q -N "$count" true
-ok "and so do the slurmds" passed
+ok "slurmctld survives scontrol reconfigure with the plugin" until_true 60 as_user root scontrol ping
+runs() { run srun -Q -N "$count" true; passed; }
+ok "and so do the slurmds" until_true 60 runs
 
 run_srun -N "$count" hostname
 ok "a program that knows nothing of PMIx runs under --mpi=pmixhost" passed
 is "on each host" "$(sort -V <<<"$output")" "$hosts"
-ok "nothing is left of it" no_litter 15
+ok "nothing is left of it" no_litter 30
 
 done_testing

@@ -64,7 +64,7 @@ run salloc -N2 -n4 bash -c "srun $mpi -n4 sh -c '$hello; exec sleep 1000' & slee
     kill -TERM \$sleeper; wait \$sleeper"
 like "--overlap beside a step that holds all CPUs" "$too_late$(ranks_only)" "^rank.*rank 3 of 4"
 
-run salloc -N4 bash -c "for i in 1 2 3 4 5 6 7 8; do
+CLIENT_LIMIT=100 TEST_LIMIT=120 run salloc -N4 bash -c "for i in 1 2 3 4 5 6 7 8; do
         srun $mpi --overlap -N4 -n4 -o step.%s.out $hello & done; wait"
 output=$(cat "$test_dir"/step.*.out 2>&1)
 is "eight steps of a job at once" "$(ranks_only | uniq -c | tr -s ' ')" \
@@ -83,7 +83,7 @@ two_users() {
     output=$(cat "$test_dir"/pmixuser?.?)
     return $result
 }
-ok "jobs of two users at once, on the same hosts" two_users
+CLIENT_LIMIT=100 TEST_LIMIT=120 ok "jobs of two users at once, on the same hosts" two_users
 is "and each had its own ranks" "$(ranks_only | uniq -c | tr -s ' ')" \
     "$(expected_ranks 8 | sed 's/^/ 6 /')"
 
@@ -126,7 +126,7 @@ is "the exit code is the highest of the tasks'" "$status" 9
 
 # ------------------------------------------------------------------------- nothing is left of it
 
-ok "nothing is left of all these steps" no_litter 15
+ok "nothing is left of all these steps" no_litter 30
 
 step_runs() { [[ $(grep -cs '^asleep' "$test_dir/held") -ge 8 ]]; }
 

@@ -17,5 +17,5 @@ run bash -c "srun $mpi -N2 -n2 sh -c '$told' & job=\$!
     touch $test_dir/over; wait \$job"
 is "SIGUSR1 to srun reaches all tasks" "$(grep -c '^told' <<<"$output")" 2
 ok "and ends none" passed
-ok "nothing is left" no_litter 15
+ok "nothing is left" no_litter 30
 done_testing

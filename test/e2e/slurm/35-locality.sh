@@ -33,11 +33,11 @@ is "PMIX_LOCAL_CPUSETS, bound" \
 
 # WORD OPTION ...: PMIX_BINDTO is that word in a step with these options.
 bound_to() {
-    run_srun -N1 -n1 "${@:2}" "$PMIXHOST_CLIENTS/jobinfo" --hosts n1 --map 0 --bindto "$1"
+    run_srun -w n1 -N1 -n1 "${@:2}" "$PMIXHOST_CLIENTS/jobinfo" --hosts n1 --map 0 --bindto "$1"
     passed && grep -qx "check 0 PMIX_BINDTO ok" <<<"$output"
 }
 unbound() {
-    run_srun -N1 -n1 "$@" "$PMIXHOST_CLIENTS/jobinfo" --hosts n1 --map 0
+    run_srun -w n1 -N1 -n1 "$@" "$PMIXHOST_CLIENTS/jobinfo" --hosts n1 --map 0
     passed && grep -qx "check 0 PMIX_BINDTO absent" <<<"$output"
 }
 for pair in none:none threads:hwthread cores:core sockets:package ldoms:numa; do

@@ -22,7 +22,7 @@ srun $mpi -N1 -n1 $clients/spawn count=2 </dev/null
 exit
 TXT
 chmod 644 "$test_dir/typed"
-run bash -c 'exec salloc -Q -N2 --ntasks-per-node=4 <"$1"' salloc "$test_dir/typed"
+run bash -c 'exec salloc -Q -w "$2" -N2 --ntasks-per-node=4 <"$1"' salloc "$test_dir/typed" "$host,$(host_name 2)"
 ok "from salloc's shell on a host" eval 'passed && (($(grep -c "^ok [0-3]$" <<<"$output") >= 4))'
 ok "which was there" grep -qx "$host" <<<"$output"
 is "and a spawn" "$(grep -c '^child [01] of 2' <<<"$output")" 2

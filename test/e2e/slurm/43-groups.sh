@@ -77,13 +77,14 @@ limited 60 "an invitation with a timeout ends with it" 3 1 group_invite timeout
 
 # pair SCRIPT: two steps at once in an allocation of three hosts
 pair() {
+    rm -f "$CLIENT_DIR"/*
     run salloc -Q -N3 --ntasks-per-node=8 bash -c "$1"
-    verdicts=$output
+    verdicts=$(cat "$CLIENT_DIR/verdicts" 2>/dev/null || echo "$output")
 }
 pair "srun --mpi=pmixhost -N2 -n3 --overlap $clients/group pair k A B 3 &
     srun --mpi=pmixhost -N2 -n4 -r1 --overlap $clients/group pair k B A 3 & wait"
 ok "a group of the processes of two steps, three times" so_many_ok 7
-is "everybody has the same context ids" "$(grep -c '^context' <<<"$verdicts") $(grep '^context' <<<"$verdicts" | sort -u | wc -l)" "21 3"
+is "everybody has the same context ids" "$(grep -c '^context' <<<"$output") $(grep '^context' <<<"$output" | sort -u | wc -l)" "21 3"
 what="which fence by the group's name"
 CLIENT_LIMIT=$(patience "$what" 60)
 export CLIENT_LIMIT

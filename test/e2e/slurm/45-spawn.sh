@@ -111,6 +111,7 @@ cat >"$stay" <<'STAY'
 lines=$1 tries=0
 shift
 until [ "$(cat "$@" 2>/dev/null | grep -c '[0-9]$')" -ge "$lines" ] || [ $((tries += 1)) -gt 100 ]; do sleep 0.1; done
+sleep 1 # of the last line there may be half
 STAY
 chmod 755 "$stay"
 in_allocation -N1 -n2 -- "\$R -n1 -o $test_dir/out \$S -- /bin/sh -c 'seq 20000; seq 20000 >&2; exec $stay 40000 $test_dir/out'; exit \$?"

@@ -1,11 +1,12 @@
 #!/bin/bash
 # Credentials while munge does not answer.
 . "$(dirname "$0")/../common/words.sh"
+TEST_LIMIT=110
 
 munged=$(on_host n1 pgrep -o -x munged)
-(until_true 30 test -e "$CLIENT_DIR/ready" && on_host n1 kill -STOP "$munged" && : >"$CLIENT_DIR/go") &
+(until_true 50 test -e "$CLIENT_DIR/ready" && on_host n1 kill -STOP "$munged" && : >"$CLIENT_DIR/go") &
 stopper=$!
-(until_true 60 grep -qs '^\(ok\|FAIL\)' "$CLIENT_DIR/verdicts"; on_host n1 kill -CONT "$munged") & # srun's end needs it
+(until_true 110 grep -qs '^\(ok\|FAIL\)' "$CLIENT_DIR/verdicts"; on_host n1 kill -CONT "$munged") & # srun's end needs it
 starter=$!
 job_options=(-w n1)
 client 1 1 credential late "$CLIENT_DIR/ready" "$CLIENT_DIR/go"
