@@ -8,7 +8,7 @@ chmod 1777 "$test_dir"
 on_host head install -d -o nobody "$door"
 owner() { as_user pmixuser1 timeout -k 5 60 "$@" 2>&1; }
 another() { as_user pmixuser2 timeout -k 5 60 "$@" 2>&1; }
-logged() { grep -qE "$1" "$gate_log"; }
+logged() { until_true 10 grep -qE "$1" "$gate_log"; } # which a thread of its own writes
 open_gate() {
     : >"$gate_log"
     on_host head "$gate" --user nobody >"$gate_log" 2>&1 </dev/null &

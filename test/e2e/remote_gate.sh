@@ -8,7 +8,7 @@ address_of() { on_host "$1" ip -4 -o addr show dev eth0 | awk '{sub("/.*", "", $
 head_address=$(address_of head)
 remote_uri="pmixhost-gate.0;tcp4://$head_address:$gate_port"
 own_jobs='by anyone to jobs of themselves from'
-logged() { grep -qE "$1" "$gate_log"; }
+logged() { until_true 10 grep -qE "$1" "$gate_log"; } # which a thread of its own writes
 # As a service manager has it: with sockets, as a user, with two capabilities.
 # shellcheck disable=SC2016
 with_sockets=(python3 -c '
@@ -56,10 +56,10 @@ at() { # USER HOST COMMAND ...
 # begin USER NAME HOST: a job of one process there, in the background; sets $nspace.
 job_pids=()
 begin() {
-    (cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user "$1" -- env PMIXHOST_IO_CAPTURE=on \
+    (cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user "$1" -- env PMIXHOST_IO_CAPTURE=on \
         srun "$mpi" -O -J "$2" -w "$3" -N1 -n1 "${job_program[@]}") >"$test_dir/of-$2" 2>&1 </dev/null &
     job_pids+=($!)
-    until_true 30 grep -q '^there 0' "$test_dir/of-$2"
+    until_true 60 grep -q '^there 0' "$test_dir/of-$2"
     nspace=slurm.$(as_user root squeue -h -n "$2" -o %A).0
 }
 end_gate_jobs() {

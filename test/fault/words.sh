@@ -116,10 +116,10 @@ begin_job() {
     shift 2
     : >"$out"
     if [[ $backend == slurm ]]; then
-        (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- \
+        (cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user pmixuser1 -- \
             srun "$mpi" -O -N "$hosts" -n $((hosts * per)) "$@") >"$out" 2>&1 </dev/null &
     else
-        (cd "$test_dir" && exec timeout -k 5 170 "$PMIXHOST_RUN" run --hosts "$hosts" -n $((hosts * per)) \
+        (cd "$test_dir" && exec timeout -k 5 500 "$PMIXHOST_RUN" run --hosts "$hosts" -n $((hosts * per)) \
             "${job_options[@]}" "$@") >"$out" 2>&1 </dev/null &
     fi
     job_pid=$!

@@ -5,7 +5,7 @@
 #include "client.h"
 
 int main(int argc, char **argv) {
-    begin(150);
+    begin(480); /* longer than a whole script */
     fence_collect();
     say("there %u", me.rank);
     pmix_value_t *v = NULL;

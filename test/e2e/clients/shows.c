@@ -13,7 +13,7 @@ static void post(const char *key, pmix_value_t *value) {
 }
 
 int main(int argc, char **argv) {
-    begin(150);
+    begin(480); /* longer than a whole script */
     if (argc != 2)
         fail("which file?");
     char text[64], bytes[] = {0, (char)0xff};

@@ -36,7 +36,7 @@ static void on_signal(int number) {
 }
 
 int main(void) {
-    begin(150);
+    begin(480); /* longer than a whole script */
     sem_init(&news, 0, 0);
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGUSR1, &action, NULL);

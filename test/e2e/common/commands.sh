@@ -8,7 +8,7 @@ if [[ $backend == slurm ]]; then
     pmixhost=$PMIXHOST_BUILD/tools/pmixhost
     host=$(host_name 1)
     asks() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- env ${variables[@]+"${variables[@]}"} timeout -k 5 60 "$@"; }
-    (cd "$test_dir" && exec timeout -k 5 170 "${on_cluster[@]}" --user pmixuser1 -- \
+    (cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user pmixuser1 -- \
         salloc -Q -w "$(host_name 1),$(host_name 2)" -N2 --ntasks-per-node=8 srun "$mpi" -n4 --ntasks-per-node=2 -m block "$clients/shows" "$go") >"$out" 2>&1 </dev/null &
 else
     pmixhost=$PMIXHOST_RUN
@@ -16,7 +16,7 @@ else
     export TMPDIR=$test_dir
     unset PMIX_SYSTEM_TMPDIR
     asks() { env ${variables[@]+"${variables[@]}"} timeout -k 5 60 "$@"; }
-    (cd "$test_dir" && exec timeout -k 5 170 "$pmixhost" run --hosts 2 -n4 --tmpdir "$test_dir" "$clients/shows" "$go") >"$out" 2>&1 </dev/null &
+    (cd "$test_dir" && exec timeout -k 5 500 "$pmixhost" run --hosts 2 -n4 --tmpdir "$test_dir" "$clients/shows" "$go") >"$out" 2>&1 </dev/null &
 fi
 job_pid=$!
 variables=()

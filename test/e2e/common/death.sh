@@ -33,7 +33,7 @@ done
 client 2 2 die kill first
 ok "a rank is killed before any other of its host enters the fence" eval "ended_in_time && so_many_ok 3"
 what="a rank leaves before any other of its host enters the fence"
-CLIENT_LIMIT=$(patience "$what" 15) client 2 2 die leave first
+CLIENT_LIMIT=$(patience "$what" 60) client 2 2 die leave first
 ok "$what" eval "ended_in_time && so_many_ok 4"
 
 for call in fence connect group lookup; do

@@ -14,7 +14,7 @@ client 2 1 spawn rank=all pmix.mapby=node:oversubscribe
 ok "two ranks at the same moment" eval 'passed && [[ $(children) == 2 ]]'
 client 2 1 spawn count=2 pmix.mapby=node:oversubscribe -- "$clients/spawn" child -- "$clients/spawn" child
 ok "two programs in one job" eval 'passed && [[ $(grep -c "^child [0-3] of 4" <<<"$output") == 4 ]]'
-client 1 1 spawn pmix.mapby=node:oversubscribe times=10 -- /bin/true
+TEST_LIMIT=150 client 1 1 spawn pmix.mapby=node:oversubscribe times=10 -- /bin/true
 ok "ten times, one after the other" eval 'passed && [[ $(grep -c "^spawned " <<<"$output") == 10 ]]'
 TEST_LIMIT=150 client 1 1 spawn connect="$test_dir/asked" pmix.mapby=node:oversubscribe times=2 -- \
     /bin/sh -c 'until [ -e "$0" ]; do sleep 0.05; done' "$test_dir/asked"

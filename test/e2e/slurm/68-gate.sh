@@ -6,7 +6,7 @@ gate=$PMIXHOST_BUILD/server-glue/pmixhost-gate gate_log=$test_dir/gate.log opene
 file=/tmp/pmix.sys.$(on_host head hostname) place=/tmp
 allow='"allow everything by anyone to jobs of themselves from 10.99.0.0/16, here"'
 tool() { as_user "$1" timeout -k 5 90 env PMIX_SYSTEM_TMPDIR="$place" "$clients/tool" system yes "${@:2}" 2>&1; }
-logged() { grep -qE "$1" "$gate_log"; }
+logged() { until_true 10 grep -qE "$1" "$gate_log"; } # which a thread of its own writes
 gate_pid() { on_host head pgrep -o -x pmixhost-gate; }
 desk() { on_host head pgrep -u "$1" -f '[p]mixhostd --gate-desk'; }
 rules() { # RULE ...
@@ -24,10 +24,10 @@ is_open() { until_true 20 logged 'served at tcp4://127'; }
 # start USER NAME: a job in the background; sets $started to its namespace.
 job_pids=()
 start() {
-    (cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user "$1" -- \
+    (cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user "$1" -- \
         srun "$mpi" -O -J "$2" -N1 -n1 "$clients/visited") >"$test_dir/of-$2" 2>&1 </dev/null &
     job_pids+=($!)
-    until_true 30 grep -q '^there 0' "$test_dir/of-$2"
+    until_true 60 grep -q '^there 0' "$test_dir/of-$2"
     started=slurm.$(as_user root squeue -h -n "$2" -o %A).0
 }
 
@@ -79,6 +79,7 @@ theirs=$(tool pmixuser2 namespaces)
 like "it finds its own" "$theirs" "^namespace $other"
 unlike "and nothing else" "$theirs" "$mine"
 like "whose user comes again" "$(tool pmixuser1 namespaces)" "^namespace $mine"
+tool pmixuser2 namespaces >/dev/null # or its desk may have been idle for too long
 is "each user has a desk of the own" "$(desk pmixuser1 | grep -c .) $(desk pmixuser2 | grep -c .)" "1 1"
 of_desk=$(desk pmixuser1) # which stays for six seconds
 of_desk=$(privileges "$of_desk")$'\n'$(descriptors "$of_desk")
@@ -214,7 +215,7 @@ on_host head pkill -TERM -x pmixhost-gate
 wait "$gate_job"
 is "it ends in order" "$?" 0
 is "and leaves no file" "$(on_host head find /tmp -maxdepth 1 -name '.pmixhost*' -o -maxdepth 1 -name 'pmix.*')" ""
-ok "and no process" until_true 5 eval '! on_host head pgrep "^pmixhost" >/dev/null'
+ok "and no process" until_true 20 eval '! on_host head pgrep "^pmixhost" >/dev/null'
 on_host head touch "$file"
 on_host head chown pmixuser2 "$file"
 gate_command=("$gate")

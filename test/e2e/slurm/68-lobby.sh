@@ -25,7 +25,7 @@ with_output() {
     wait "$job"
     output=$(cat "$test_dir/of-tool")
 }
-refusal() { grep -qE "PMIx_Spawn is refused: $1" "$log"; } # the gate has twenty lines a minute
+refusal() { until_true 10 grep -qE "PMIx_Spawn is refused: $1" "$log"; } # the gate has twenty lines a minute
 said() { sed -n "/^$1 /p" <<<"$output"; }
 
 rules "$allow"
@@ -96,7 +96,7 @@ is "it names one of its user's, by either attribute" "$(grep -c "^out $id$" <<<"
 like "which stays" "$(jobs_of pmixuser1)" "^$id RUNNING named"
 output=$(tool id="$id" session=1 spawn true id="$id" nodes=1 spawn true)
 is "one that contradicts itself is refused" "$(said spawn | cut -d' ' -f2 | sort -u)" PMIX_ERR_BAD_PARAM
-output=$(tool id="$id" np=2 notify spawn 'sleep 1' nodes=1 spawn true np=1 notify spawn true ended)
+output=$(tool id="$id" np=2 notify spawn 'sleep 4' nodes=1 spawn true np=1 notify spawn true ended)
 is "while it has jobs in one it has no other, but may have more there" \
     "$(said spawn | cut -d' ' -f2 | paste -sd ' ')" "PMIX_SUCCESS PMIX_ERR_RESOURCE_BUSY PMIX_SUCCESS"
 as_user pmixuser1 salloc -Q --no-shell -J second -N1 -w n3 -t 5 2>&1
@@ -204,7 +204,7 @@ ok "which end with it" is_free
 (cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user pmixuser1 -- \
     srun "$mpi" -J has -N1 -n1 "$clients/visited") >"$test_dir/of-has" 2>&1 </dev/null &
 has=$!
-until_true 30 grep -q '^there 0' "$test_dir/of-has"
+until_true 60 grep -q '^there 0' "$test_dir/of-has"
 id=$(jobs_of pmixuser1 | sed -n 's/ RUNNING has$//p')
 output=$(tool namespaces id="$id" spawn true id=1 spawn true nodes=1 spawn true nodes=1 required spawn true)
 like "whose tool comes to that" "$(said namespaces)" "slurm\\.$id\\.0"

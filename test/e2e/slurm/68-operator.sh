@@ -18,7 +18,7 @@ begin() {
     shift
     : >"$out"
     ((++rounds))
-    (cd "$test_dir" && exec timeout -k 5 150 "${on_cluster[@]}" --user pmixuser1 -- \
+    (cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user pmixuser1 -- \
         env PMIXHOST_IO_CAPTURE=on srun "$mpi" -J "operated$rounds" -N"$hosts" -n"$hosts" "$@") >"$out" 2>&1 </dev/null &
     job_pid=$!
     until_true 40 eval '(($(grep -a -c "^there" "$out") == '"$hosts"'))'

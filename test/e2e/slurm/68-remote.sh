@@ -23,7 +23,7 @@ ok "and says how to find it" logged "tools of other hosts are served at ${remote
 like "who has no job gets a clear error" "$(tool pmixuser1 "$h3" who)" '^init: PMIX_ERR'
 ok "and the log says why" until_true 10 logged 'refused: uid 60001, by the .*desk: no step of the user runs that pmixhost serves'
 
-job_program=(sh -c "echo there \$PMIX_RANK; i=0; while [ \$i -lt 400 ]; do echo a line of mine; sleep 0.2; i=\$((i + 1)); done")
+job_program=(sh -c "echo there \$PMIX_RANK; i=0; while [ \$i -lt 2000 ]; do echo a line of mine; sleep 0.2; i=\$((i + 1)); done")
 ok "a job runs" begin pmixuser1 mine "$h1"
 mine=$nspace
 of_mine=$(tool pmixuser1 "$h3" who namespaces table "$mine" signal 10 "$mine")

@@ -9,7 +9,7 @@ out=$test_dir/linger
     srun "$mpi" -N2 -n4 "$clients/linger") >"$out" 2>&1 </dev/null &
 job_pid=$!
 there() { (($(grep -c '^there' "$out") == 4)); }
-ok "a job of pmixuser1 runs" until_true 30 there
+ok "a job of pmixuser1 runs" until_true 60 there
 host=$(host_name 1)
 stranger() { "${on_cluster[@]}" --user pmixuser2 --host "$host" -- timeout 60 "$@" 2>&1; }
 owner() { "${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout 60 "$@" 2>&1; }

@@ -66,8 +66,8 @@ stopped_well "PMIx_Job_control lets them go on" 'ready 3 of 3 at exec' exec all 
 stops exec all 4 kill=1
 ok "one is killed while all stand there: the job comes to its end" well
 
-stopped_well "64 in PMIx_Init" 'ready 64 of 64 at pmix-init' init all 64
-stopped_well "64 at their first instruction" 'ready 64 of 64 at exec' exec all 64
+TEST_LIMIT=180 CLIENT_LIMIT=150 stopped_well "64 in PMIx_Init" 'ready 64 of 64 at pmix-init' init all 64
+TEST_LIMIT=180 CLIENT_LIMIT=150 stopped_well "64 at their first instruction" 'ready 64 of 64 at exec' exec all 64
 
 # What the kernel says of them, while they are stopped.
 look_at_them() {

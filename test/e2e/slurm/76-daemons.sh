@@ -158,6 +158,7 @@ is "which it hears, and lets the job go itself" "$(grep ^end <<<"$output" | past
 
 # ------------------------------------------------------------------------------ a job that runs already
 
+until_true 30 nothing_else # the one before is listed until it has gone
 touch "$test_dir/attach"
 ok "a second job runs" until_true 40 up second 4
 second=$(steps)

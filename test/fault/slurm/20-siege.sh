@@ -21,7 +21,7 @@ end_siege
 
 begin_job 2 2 "$clients/linger"
 all_there() { (($(grep -c '^there' "$out") == 4)); }
-ok "a job waits in a fence" until_true 30 all_there
+ok "a job waits in a fence" until_true 60 all_there
 before=$(sizes)
 lines=$(log_lines)
 host=$(host_name 1)
