@@ -22,15 +22,15 @@ no_cgroups() { [[ -z $(cgroups_of_jobs) ]]; }
 run_srun -N2 -n2 sh -c 'for pid in $(pgrep pmixhostd); do grep "$0" /proc/$pid/cgroup; done' "$hierarchy"
 is "each host's two processes of the daemon are in a cgroup beside the step's, in the job's" \
     "$(grep -c '/job_[0-9]*/pmixhost_0$' <<<"$output")" 4
-ok "nothing is left of it" no_litter 15
-ok "and no cgroup" until_true 15 no_cgroups
+ok "nothing is left of it" no_litter 30
+ok "and no cgroup" until_true 30 no_cgroups
 
 run_srun -N2 -n4 "$PMIXHOST_CLIENTS/hello"
 is "a step on two hosts" "$(grep -c 'rank [0-3] of 4' <<<"$output")" 4
 run salloc -N2 bash -c "for i in 1 2 3 4; do srun $mpi --overlap -N2 -n2 $PMIXHOST_CLIENTS/hello & done; wait"
 is "four steps of a job at once" "$(grep -c 'rank [01] of 2' <<<"$output")" 8
-ok "nothing is left of them" no_litter 15
-ok "and no cgroup of theirs" until_true 15 no_cgroups
+ok "nothing is left of them" no_litter 30
+ok "and no cgroup of theirs" until_true 30 no_cgroups
 
 run_srun -N2 -n4 --mem-bind=verbose,map_mem:0 "$PMIXHOST_CLIENTS/hello"
 is "a step that is bound to memory" "$(grep -c 'rank [0-3] of 4' <<<"$output") $(grep -c 'mem-bind=MAP.*mask 0x1 set' <<<"$output")" "4 4"
@@ -62,7 +62,8 @@ until_true 40 eval '(($(ls "$test_dir"/kept/up.* 2>/dev/null | wc -l) == 2))'
 job=$(as_user root squeue -h -t R -n followed -o %i)
 "${on_cluster[@]}" --user "$TEST_USER" --host n1 -- timeout -k 5 60 "$PMIXHOST_BUILD/tools/pmixhost" output "$job" >"$test_dir/seen" 2>&1 &
 seen=$!
-run_seen() { [[ -n $(on_host n2 ss -Htnp src 127.0.0.1 | grep slurmstepd) ]]; }
+copied_on() { on_host "$1" ss -Htnp src 127.0.0.1 | grep -q slurmstepd; }
+run_seen() { copied_on n1 && copied_on n2; }
 ok "a tool follows a job's output on both hosts" until_true 20 run_seen
 touch "$test_dir/kept/go"
 wait "$job_pid"
@@ -70,10 +71,10 @@ is "which ends as ever" "$?" 0
 wait "$seen"
 is "and so does the tool" "$?" 0
 is "with all of it" "$(sort "$test_dir/seen" | uniq | wc -l)" 40000
-ok "nothing is left of that" no_litter 15
-ok "and no cgroup of it" until_true 15 no_cgroups
+ok "nothing is left of that" no_litter 30
+ok "and no cgroup of it" until_true 30 no_cgroups
 
 run_srun -N2 -n2 sh -c 'kill -KILL $$'
 ok "a step that fails" failed
 ok "nothing is left of it either" no_litter 30
-ok "nor a cgroup" until_true 15 no_cgroups
+ok "nor a cgroup" until_true 30 no_cgroups

@@ -10,7 +10,7 @@ in_file() { output=$(cat "$test_dir/out" 2>&1) && grep -q "$@" <<<"$output"; }
 
 run true
 : >"$test_dir/out" && chmod 666 "$test_dir/out"
-TEST_LIMIT=200 run bash -c "srun $mpi -N2 $PMIXHOST_CLIENTS/questions 300 $test_dir/go 3 >$test_dir/out 2>&1" &
+TEST_LIMIT=200 run bash -c "srun $mpi -N2 $PMIXHOST_CLIENTS/questions 300 $test_dir/go 10 >$test_dir/out 2>&1" &
 job=$!
 ok "a job runs" until_true 60 eval '[[ $(grep -c ^begun "$test_dir/out") == 2 ]]'
 on_host head pkill -STOP -x slurmctld

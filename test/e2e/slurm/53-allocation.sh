@@ -41,12 +41,14 @@ is "all processes of the job hear that it begins, and of its end when it is give
 
 # One that somebody cancels: "await" keeps the process until the test has done so.
 cancel() { # FILE
-    until_true 60 eval '[[ -n $(jobs_named lost) ]]' && as_user root scancel -n lost
+    # Not before the daemon has looked at what it has asked for.
+    until_true 60 eval '[[ $(jobs_named lost) == *RUNNING* ]]' && sleep 2 && as_user root scancel -n lost
     touch "$1"
 }
 cancel "$test_dir/cancelled" &
+canceller=$!
 run salloc -Q -N2 -w n1,n2 srun "$mpi" -N2 -n2 -w n1,n2 "$allocate" hear=2 new nodes=1 reqid=lost await="$test_dir/cancelled"
-wait $!
+wait "$canceller"
 id=$(id_in "$output")
 is "all processes of the job hear of the end of one that is cancelled" \
     "$(grep '^session' <<<"$output" | sort)" \
@@ -113,7 +115,8 @@ as_user root scancel --name=unwanted
 ok "and is answered when it is cancelled" until_true 30 eval 'grep -q "^new PMIX_ERR_OUT_OF_RESOURCE" "$test_dir/out"'
 wait "$job"
 
-others=$(as_user pmixuser1 salloc --no-shell -N$((all_hosts - 1)) --exclusive 2>&1 | grep -om 1 '[0-9]*$')
+until_true 30 none_clears_up
+others=$(as_user pmixuser1 salloc --no-shell -N$((all_hosts - 1)) --exclusive 2>&1 | grep -o '[0-9]*$' | tail -n 1)
 run bash -c "salloc -Q -N1 -n1 srun $mpi -n1 $allocate new nodes=2 reqid=patient timeout=100 release id=@ \
     >$test_dir/out 2>&1" &
 job=$!
@@ -154,7 +157,7 @@ release PMIX_ERR_NOT_FOUND
 release PMIX_ERR_BAD_PARAM"
 
 # --- somebody else's
-other=$(as_user pmixuser2 salloc --no-shell -N1 -J theirs 2>&1 | grep -o '[0-9]*$' | head -n 1)
+other=$(as_user pmixuser2 salloc --no-shell -N1 -J theirs 2>&1 | grep -o '[0-9]*$' | tail -n 1)
 in_job -N1 -- release id="$other" extend id="$other" time=86400
 is "another user's allocation is Slurm's to protect" "$(sed -n 's/ after.*//p' <<<"$output")" \
     "release PMIX_ERR_NO_PERMISSIONS

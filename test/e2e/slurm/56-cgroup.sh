@@ -12,5 +12,5 @@ no_processes() {
 run_srun -N1 -n1 sh -c 'pkill -STOP pmixhostd'
 ok "a step does not wait for a daemon that is stopped" passed
 ok "which is killed in the end" until_true 60 no_processes
-ok "and its cgroup removed" until_true 15 no_cgroups
+ok "and its cgroup removed" until_true 30 no_cgroups
 done_testing

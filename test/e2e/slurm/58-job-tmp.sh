@@ -53,7 +53,7 @@ ok "a step on two hosts" says_ok 4
 in_job -N2 --ntasks-per-node=2 "$clients/modex"
 ok "direct modex" says_ok 4
 in_job -N1 -n1 sh -c 'ls -d /tmp/pmixhost-[0-9]*.*'
-like "the daemon's files are in the job's /tmp" "$output" '^/tmp/pmixhost-[0-9]*\.[a-zA-Z0-9]*$'
+like "the daemon's files are in the job's /tmp" "$(tail -n 1 <<<"$output")" '^/tmp/pmixhost-[0-9]*\.[a-zA-Z0-9]*$'
 in_job -N1 -n2 sh -c "touch /tmp/file; exec $clients/cleanup self exit ok /tmp/file file=/tmp/file"
 ok "what is to be removed with a process is looked for where it is" says_ok 2
 if [[ -x $clients/mpi_init ]]; then

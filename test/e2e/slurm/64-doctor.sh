@@ -41,7 +41,7 @@ doctor pmixuser1 "$host"
 like "ports that are no range" "$status $(bad)" '^1 .*pmixhost.conf:2: .*cure: mend that line'
 port=6123
 # It listens until its input ends.
-exec {holder}> >(on_host "$host" timeout 60 python3 -c "
+exec {holder}> >(on_host "$host" timeout 300 python3 -c "
 import socket, sys
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('', $port)); s.listen(); sys.stdin.read()" >/dev/null 2>&1)
 held() { [[ -n $(on_host "$host" ss -Hltn "sport = :$port") ]]; }

@@ -96,7 +96,7 @@ like "PMIX_CONNECT_MAX_RETRIES: a file that comes meanwhile" \
 # has changed its primary server. All of them at once; what each said is in the file late.NAME.
 late=()
 late() {
-    tool within 12 "${@:2}" >"$test_dir/late.$1" &
+    tool within 25 "${@:2}" >"$test_dir/late.$1" &
     late+=($!)
 }
 late second init nspace="$a" attach nspace="$b" primary=1 namespaces
@@ -159,7 +159,7 @@ like "PMIx_tool_attach_to_server: a file that is not there" \
 
 many=()
 for i in {1..20}; do
-    tool init nspace="$a" attach nspace="$b" namespaces set "$b.server" 0 namespaces >"$test_dir/many.$i" &
+    CLIENT_LIMIT=55 tool init nspace="$a" attach nspace="$b" namespaces set "$b.server" 0 namespaces >"$test_dir/many.$i" &
     many+=($!)
 done
 wait "${many[@]}"

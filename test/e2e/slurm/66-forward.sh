@@ -17,9 +17,10 @@ open(f"{sys.argv[1]}/bytes", "wb").write(some.randbytes(300_000) + b"no end of l
 MAKE
 chmod a+r "$test_dir"/*
 exec 9>"$test_dir/host.out"
-(cd "$test_dir" && exec timeout -k 5 240 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" -N3 -n3 -c3 sh -c \
+(cd "$test_dir" && exec timeout -k 5 500 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" -N3 -n3 -c3 sh -c \
     ": >up.\$SLURM_PROCID; until [ -e $test_dir/over ]; do sleep 0.1; done") >"$test_dir/host.out" 2>"$test_dir/host.err" </dev/null 9>&- &
 host_pid=$!
+# The jobs whose tool goes while they may still have to write have PMIX_NOHUP (n), or they would end with it.
 until_true 40 eval '(($(ls "$test_dir"/up.* 2>/dev/null | wc -l) == 3))'
 job=$(as_user root squeue -h -u pmixuser1 -o %i)
 nspace=slurm.$job.0
@@ -45,11 +46,11 @@ is "libpmix prints all of it" "$(cat "$test_dir/tool.out" "$test_dir/tool.err" |
     "$(cat "$test_dir"/out.? "$test_dir"/err.? | tr -dc x | wc -c)"
 is "srun's terminal has nothing of it" "$(cat "$test_dir/host.out" "$test_dir/host.err")" ""
 
-tool "$h1" spawn 1 o "until [ -e pull ]; do sleep 0.05; done; cat bytes; echo error >&2" pull bytes.d all out make pull ends 1
+tool "$h1" spawn 1 on "until [ -e pull ]; do sleep 0.05; done; cat bytes; echo error >&2" pull bytes.d all out make pull ends 1
 ok "any bytes, and their end" cmp "$test_dir/bytes.d/0.out" "$test_dir/bytes"
 ok "the stream that was not asked for is srun's" until_true 20 grep -q '^error' "$test_dir/host.err"
 is "and not the tool's" "$(grep -c '^error' "$test_dir/tool.err")" 0
-tool "$h1" spawn 2 - "echo plain; until [ -e seen ]; do sleep 0.05; done" pull none all out push all text
+tool "$h1" spawn 2 n "echo plain; until [ -e seen ]; do sleep 0.05; done" pull none all out push all text
 ok "without a word all is srun's" until_true 20 eval '(($(grep -c "^plain" "$test_dir/host.out") == 2))' ||
     diag "$(cat "$test_dir/host.out" "$test_dir/host.err" "$test_dir/tool.out" "$test_dir/tool.err")"
 touch "$test_dir/seen"
@@ -106,7 +107,7 @@ is "and nowhere else" "$(cat "$test_dir"/spawner.1 "$test_dir/spawner.out" | gre
 
 # --------------------------------------------------------------------------------------------------- input
 
-tool "$h2" spawn 3 i 'cat >read.$SLURM_PROCID; : >ended.$SLURM_PROCID' push all 'for all' push 1 'for one' feed 2 500000 \
+tool "$h2" spawn 3 in 'cat >read.$SLURM_PROCID; : >ended.$SLURM_PROCID' push all 'for all' push 1 'for one' feed 2 500000 \
     close 1 push 1 late push 7 nobody close all
 is "what is pushed, and what cannot be" "$(said push) $(said feed) $(said close)" \
     "push: PMIX_SUCCESS

@@ -148,7 +148,7 @@ for rank in 2 6; do make_file "go.$rank"; done
 ok "the tasks of its host end" until_true 20 eval '(($(on_host "$h3" pgrep -c -x task) == 0))'
 for rank in 0 1 3 4 5 7; do make_file "go.$rank"; done
 end
-ok "it gets the ends of all the others" has_said tool ended 10
+ok "it gets the ends of all the others" has_said tool ended
 ok "and every byte" same pulled early bytes
 on_host "$h3" pkill -KILL -x io_tool
 over tool

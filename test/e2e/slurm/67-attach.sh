@@ -13,7 +13,7 @@ start() {
     rm -f "$test_dir/typed"
     mkfifo "$test_dir/typed"
     exec 9<>"$test_dir/typed"
-    (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" "$@") \
+    (cd "$test_dir" && exec timeout -k 5 300 "${on_cluster[@]}" --user pmixuser1 -- srun "$mpi" "$@") \
         >"$test_dir/out" 2>"$test_dir/err" <"$test_dir/typed" 9>&- &
     job_pid=$!
     until_true 30 eval 'job=$(as_user root squeue -h -t R -u pmixuser1 -o %i); [[ -n $job ]]'
@@ -34,9 +34,9 @@ start -N2 -n4 sh -c "echo early \$SLURM_PROCID; $(waits_for go_fresh); echo fres
     echo more \$SLURM_PROCID; $(waits_for go); echo line \$SLURM_PROCID; echo error \$SLURM_PROCID >&2; printf last"
 # Each that comes when the one before has gone has it.
 for reader in first second third; do
-    at_host "$pmixhost" output -r 1 --stdout "$job" >"$test_dir/reader" 2>&1 9>&- &
+    at_host "$pmixhost" output -r 1 --stdout "$job" >"$test_dir/reader.$reader" 2>&1 9>&- &
     reads=$!
-    ok "what was written before comes to the $reader reader" until_true 20 said reader 'early 1'
+    ok "what was written before comes to the $reader reader" until_true 20 said "reader.$reader" 'early 1'
     early=${early:-$SECONDS}
     on_host "$host" pkill -INT -u pmixuser1 -f "^$pmixhost output"
     wait "$reads"
