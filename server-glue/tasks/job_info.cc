@@ -99,6 +99,8 @@ InfoList process_info(const StepInfo &step, Rank rank, const Place &place, const
         info.add(PMIX_CPUSET, task->cpuset);
     if (!task->locality.empty())
         info.add(PMIX_LOCALITY_STRING, task->locality);
+    if (!task->directory.empty())
+        info.add(PMIX_PROCDIR, task->directory);
     return info;
 }
 

@@ -17,8 +17,9 @@ namespace pmixhost {
 // What only this host knows of its tasks, in the order of local ranks. An empty text is not known.
 struct LocalTask {
     Rank rank = 0;
-    std::string cpuset;   // as PMIx_server_generate_cpuset_string gives it
-    std::string locality; // as PMIx_server_generate_locality_string gives it
+    std::string cpuset;    // as PMIx_server_generate_cpuset_string gives it
+    std::string locality;  // as PMIx_server_generate_locality_string gives it
+    std::string directory; // PMIX_PROCDIR: its own in that of the namespace, which is there
 };
 
 struct JobDirectories {

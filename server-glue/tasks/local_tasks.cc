@@ -12,6 +12,7 @@
 #include <csignal>
 #include <fmt/ranges.h>
 #include <pmix.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,13 @@ static std::shared_ptr<const CpuSet> binding_of(pid_t pid) {
         return nullptr;
     auto cpus = CpuSet::of_process(pid);
     return cpus ? std::make_shared<CpuSet>(std::move(*cpus)) : nullptr;
+}
+
+// One that a process may write to, in that of its namespace, by the name that Open MPI would give it; empty where it
+// cannot be made, and then the process does without. What is in it goes with that of the namespace.
+static std::string directory_of(Rank rank, const std::string &of_nspace) {
+    std::string path = fmt::format("{}/{}", of_nspace, rank);
+    return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST ? path : std::string();
 }
 
 void LocalTasks::set_early_environment(EarlyEnvironment environment) {
@@ -172,11 +180,12 @@ void LocalTasks::register_nspace() {
     // What the RM gives the session is the RM's to remove.
     JobDirectories directories{step_.session_directory.empty() ? directory_ : step_.session_directory, directory_,
                                step_.session_directory.empty()};
-    auto own_tasks = [bindings = std::move(bindings)] {
+    auto own_tasks = [bindings = std::move(bindings), directory = directory_] {
         std::vector<LocalTask> tasks;
         for (const auto &[rank, cpus] : bindings)
             tasks.push_back({rank, cpus ? PmixLibrary::cpuset_string(*cpus) : std::string(),
-                             cpus ? PmixLibrary::locality_string(*cpus) : std::string()});
+                             cpus ? PmixLibrary::locality_string(*cpus) : std::string(),
+                             directory_of(rank, directory)});
         return tasks;
     };
     auto registered = [this](Result<void> done) {

@@ -73,12 +73,13 @@ required="PMIX_NSPACE PMIX_JOBID PMIX_NODE_LIST PMIX_UNIV_SIZE PMIX_JOB_SIZE PMI
 optional="PMIX_SERVER_NSPACE PMIX_SERVER_RANK PMIX_NPROC_OFFSET PMIX_SESSION_ID
     PMIX_ALLOCATED_NODELIST PMIX_JOB_NUM_APPS PMIX_MAPBY PMIX_AVAIL_PHYS_MEMORY
     PMIX_LOCALLDR PMIX_LOCAL_PROCS PMIX_NODE_SIZE PMIX_PROCID PMIX_GLOBAL_RANK PMIX_HOSTNAME
-    PMIX_CPUSET PMIX_TMPDIR PMIX_NSDIR PMIX_TDIR_RMCLEAN PMIX_APP_ARGV PMIX_BINDTO topology"
+    PMIX_CPUSET PMIX_TMPDIR PMIX_NSDIR PMIX_PROCDIR PMIX_TDIR_RMCLEAN PMIX_APP_ARGV PMIX_BINDTO topology"
 for attribute in $required $optional; do
     is "$attribute" "$(verdict_of "$attribute")" ""
 done
+is "PMIX_PROCDIR: each process has its own" "$(grep -a ' PMIX_PROCDIR = ' <<<"$seen" | awk '$NF !~ "/" $2 "$"')" ""
 # What a host may leave out, where this backend does; wrong values are still wrong.
-for attribute in PMIX_RANKBY PMIX_PROCDIR PMIX_HWLOC_XML_V1 PMIX_HWLOC_XML_V2 \
+for attribute in PMIX_RANKBY PMIX_HWLOC_XML_V1 PMIX_HWLOC_XML_V2 \
     PMIX_LOCALITY_STRING; do
     if [[ $(verdict_of "$attribute") == "nobody has it" ]]; then
         skip "$attribute" "not provided here"
