@@ -15,6 +15,9 @@ void SpawnPlaces::refuse(const Then &then, pmix_status_t status, const std::stri
 void SpawnPlaces::note_refusal(const std::string &why) {
     std::string line = fmt::format("PMIx_Spawn is refused: {}", printable(why, 1000));
     context_.log.info("{}", line);
+    if (told_last_ == line)
+        return;
+    told_last_ = line;
     if (auto *notes = context_.step.is_lobby ? context_.backend.user_notes() : nullptr)
         notes->tell_user({std::move(line)}, [](Result<void>) {});
 }
@@ -113,6 +116,7 @@ SpawnPlaces::Stay SpawnPlaces::enter(const RmAllocated &allocated, bool gives_ba
     allocation_ = allocated.allocation;
     gives_back_ = gives_back;
     is_sent_ = false;
+    told_last_.clear();
     context_.log.info("jobs are started in allocation {}{}", allocation_,
                       gives_back ? ", which is given back when they have ended" : "");
     context_.backend.spawn_places()->enter(allocated);

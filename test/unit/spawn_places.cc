@@ -284,6 +284,25 @@ void what_the_rm_refuses_is_told_and_leaves_nothing(void **) {
     world.has_place("7", false); // and the next one may
 }
 
+void who_tries_again_and_again_is_told_once(void **) {
+    World world;
+    world.has_place("7", false);
+    for (int i = 0; i < 3; ++i) {
+        world.ask({number(PMIX_ALLOC_NUM_NODES, 1)});
+        world.is_refused(PMIX_ERR_RESOURCE_BUSY, "in one at a time");
+    }
+    assert_int_equal(world.rm.notes.size(), 1);
+    world.ask({{PMIX_NOHUP, 0, static_cast<std::uint8_t>(SpawnValue::flag), {}, 1}});
+    world.is_refused(PMIX_ERR_NOT_SUPPORTED, "PMIX_NOHUP");
+    world.ask({number(PMIX_ALLOC_NUM_NODES, 1)});
+    assert_int_equal(world.rm.notes.size(), 3);
+    // With another place all begins anew.
+    world.found.clear();
+    world.has_place("8", false);
+    world.ask({number(PMIX_ALLOC_NUM_NODES, 1)});
+    assert_int_equal(world.rm.notes.size(), 4);
+}
+
 void an_answer_that_names_nothing_is_none(void **) {
     World world;
     for (bool is_new : {false, true}) {
@@ -426,6 +445,7 @@ int main() {
         cmocka_unit_test(who_goes_on_to_another_place_leaves_the_session),
         cmocka_unit_test(what_makes_no_sense_in_a_lobby_is_refused),
         cmocka_unit_test(what_the_rm_refuses_is_told_and_leaves_nothing),
+        cmocka_unit_test(who_tries_again_and_again_is_told_once),
         cmocka_unit_test(an_answer_that_names_nothing_is_none),
         cmocka_unit_test(a_second_answer_is_passed_over),
         cmocka_unit_test(the_time_that_waiting_took_is_not_there_for_the_start),
