@@ -35,6 +35,7 @@ void OutputForward::on_reply(TimePoint now, const wire::ForwardedOutputTaken &re
     id_ = 0;
     if (reply.status == PMIX_SUCCESS) {
         sent_.clear();
+        has_come_ = true;
         patience_ = TimePoint::max();
         std::uint32_t cost = std::exchange(sent_cost_, 0);
         send();
@@ -44,7 +45,7 @@ void OutputForward::on_reply(TimePoint now, const wire::ForwardedOutputTaken &re
     std::move(pieces_.begin(), pieces_.end(), std::back_inserter(sent_));
     pieces_ = std::exchange(sent_, {});
     cost_ += std::exchange(sent_cost_, 0);
-    patience_ = std::min(patience_, now + comes_within); // since it was not found first
+    patience_ = std::min(patience_, now + (has_come_ ? returns_within : comes_within)); // since it was not found first
     if (reply.status != PMIX_ERR_NOT_FOUND || now >= patience_)
         return give_up();
     again_ = now + comes_look;

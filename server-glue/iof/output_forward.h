@@ -15,8 +15,10 @@ namespace pmixhost {
 
 class OutputForward {
   public:
-    // The parent's host may come to the session later than this one.
-    static constexpr Duration comes_within = std::chrono::seconds(5), comes_look = std::chrono::milliseconds(50);
+    // The parent's host may come to the session later than this one: a lobby by some programs of the RM, on a busy
+    // host. One that has been there and is not, has gone, unless the session is a new one.
+    static constexpr Duration comes_within = std::chrono::seconds(20), returns_within = std::chrono::seconds(5),
+                              comes_look = std::chrono::milliseconds(50);
 
     struct Callbacks {
         std::function<void(wire::ForwardedOutput)> send;
@@ -43,6 +45,7 @@ class OutputForward {
     HostIndex host_;
     Callbacks callbacks_;
     bool open_ = false, over_ = false;
+    bool has_come_ = false; // the parent's host
     std::vector<wire::OutputPiece> pieces_, sent_;
     std::uint32_t cost_ = 0, sent_cost_ = 0;
     std::uint64_t id_ = 0, last_id_ = 0; // of what is under way; 0: nothing is

@@ -680,6 +680,21 @@ void a_parent_that_is_still_to_come_is_asked_again(void **) {
     assert_true(f.forward.next_time() == TimePoint::max());
 }
 
+void a_parent_that_was_there_is_waited_for_less_long(void **) {
+    Forward f;
+    f.forward.open();
+    f.add("a");
+    f.reply(PMIX_SUCCESS);
+    f.add("bc");
+    f.reply(PMIX_ERR_NOT_FOUND);
+    assert_false(f.lost.has_value());
+    f.now += OutputForward::returns_within;
+    f.forward.on_time(f.now);
+    f.reply(PMIX_ERR_NOT_FOUND);
+    assert_true(f.lost == 2);
+    assert_false(f.forward.waits());
+}
+
 void a_parent_that_has_gone_takes_nothing(void **) {
     Forward f;
     f.forward.open();
@@ -715,6 +730,7 @@ int main() {
         cmocka_unit_test(what_is_expected_waits_for_who_wants_it),
         cmocka_unit_test(one_message_after_the_other_is_forwarded),
         cmocka_unit_test(a_parent_that_is_still_to_come_is_asked_again),
+        cmocka_unit_test(a_parent_that_was_there_is_waited_for_less_long),
         cmocka_unit_test(a_parent_that_has_gone_takes_nothing),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
