@@ -11,7 +11,7 @@ namespace pmixhost {
 
 struct GroupAnswer {
     std::optional<std::uint64_t> context_id;
-    Bytes endpoints;              // PMIX_GROUP_ENDPT_DATA of all hosts
+    Bytes endpoints;              // PMIX_GROUP_ENDPT_DATA of all hosts, or as member_data.h has it
     std::vector<Process> members; // of what has been constructed: without those that are gone
 };
 using GroupReply = OneShot<pmix_status_t, GroupAnswer>;

@@ -4,6 +4,7 @@
 #include "server-glue/library/convert.h"
 #include "server-glue/library/info_list.h"
 #include "server-glue/library/library_version.h"
+#include "server-glue/library/member_data.h"
 #include "server-glue/library/upcall_tools.h"
 
 #include <algorithm>
@@ -31,7 +32,9 @@ GroupReply group_reply(pmix_info_cbfunc_t callback, void *data) {
                         results->add_processes(PMIX_GROUP_MEMBERSHIP, procs_of(answer.members));
                     if (answer.context_id)
                         results->add(PMIX_GROUP_CONTEXT_ID, *answer.context_id);
-                    if (!answer.endpoints.empty())
+                    if (!answer.endpoints.empty() && library_gives_data_of_each_member())
+                        member_data::hand_over(answer.endpoints, answer.context_id.has_value(), *results);
+                    else if (!answer.endpoints.empty())
                         results->add_bytes(PMIX_GROUP_ENDPT_DATA, answer.endpoints);
                     callback(
                         status, results->data(), results->size(), data,
@@ -61,6 +64,12 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
             ask.refused = PMIX_ERR_OUT_OF_RESOURCE;
         else
             ask.endpoints.assign(info.value.data.bo.bytes, info.value.data.bo.size);
+    } else if (library_gives_data_of_each_member() && member_data::is_one(info)) {
+        auto packed = member_data::pack(info);
+        if (!packed || ask.endpoints.size() + packed->size() > most_bytes)
+            ask.refused = packed ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_PACK_FAILURE;
+        else
+            ask.endpoints += *packed;
     } else if (PMIX_INFO_IS_REQUIRED(&info)) {
         for (const char *key : {PMIX_GROUP_LEADER, PMIX_GROUP_LOCAL_ONLY, PMIX_SORTED_PROC_ARRAY, PMIX_EMBED_BARRIER,
                                 PMIX_GROUP_INFO, PMIX_GROUP_ID}) {

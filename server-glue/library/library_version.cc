@@ -79,6 +79,11 @@ bool library_marks_forwarded_output_twice() {
     return is_in({5, 0, 4}, {5, 0, 11}) || is_in({6, 0, 0}, {6, 1, 0});
 }
 
+// get_endpts of src/client/pmix_client_group.c, aggregate_info of src/server/pmix_server_group.c
+bool library_gives_data_of_each_member() {
+    return library_version() >= LibraryVersion{6};
+}
+
 // _grpcbfunc, there
 bool library_drops_members_of_partial_groups() {
     return library_version() >= LibraryVersion{4, 2, 4};

@@ -40,6 +40,8 @@ bool library_limits_messages();
 // The server, too, marks what goes to a tool as the tool's spawn said (tag, time, XML), by the tool's name and often by
 // the other channel.
 bool library_marks_forwarded_output_twice();
+// At the construction of a group what each member gives comes to the host by itself (member_data.h).
+bool library_gives_data_of_each_member();
 // Clients hear of a group's members only together with PMIX_SUCCESS.
 bool library_drops_members_of_partial_groups();
 

@@ -1,0 +1,102 @@
+// See member_data.h.
+#include "server-glue/library/member_data.h"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <pmix.h>
+#include <pmix_server.h>
+
+#ifndef PMIX_GROUP_INFO_ARRAY // before libpmix 6
+#define PMIX_GROUP_INFO_ARRAY "pmix.grp.infoarray"
+#endif
+
+namespace pmixhost::member_data {
+
+namespace {
+
+// Null: this is no array of a process.
+const pmix_data_array_t *array_of(const pmix_info_t &info) {
+    if (info.value.type != PMIX_DATA_ARRAY || !info.value.data.darray)
+        return nullptr;
+    const auto *array = info.value.data.darray;
+    const auto *elements = static_cast<const pmix_info_t *>(array->array);
+    bool begins_with_process = array->type == PMIX_INFO && array->size > 0 && elements &&
+                               elements[0].value.type == PMIX_PROC && elements[0].value.data.proc;
+    return begins_with_process ? array : nullptr;
+}
+
+void copy_to(InfoList &list, const pmix_info_t &info) {
+    PMIX_INFO_XFER(list.add_empty(1), const_cast<pmix_info_t *>(&info));
+}
+
+// As PMIx_server_register_nspace takes it of a namespace that is there: its rank, and what it has posted.
+void add_posted(InfoList &of_nspace, const pmix_data_array_t &array) {
+    const auto *elements = static_cast<const pmix_info_t *>(array.array);
+    InfoList one;
+    one.add_rank(PMIX_RANK, elements[0].value.data.proc->rank);
+    for (std::size_t i = 1; i < array.size; ++i) {
+        if (!PMIX_CHECK_KEY(&elements[i], PMIX_DATA_SCOPE))
+            copy_to(one, elements[i]);
+    }
+    of_nspace.add_array(PMIX_PROC_DATA, std::move(one));
+}
+
+// Each is kept until the library has called back. What comes behind it, as the answer does, is handled after it.
+void store(const std::string &nspace, InfoList infos) {
+    auto kept = std::make_unique<InfoList>(std::move(infos));
+    auto done = [](pmix_status_t, void *object) { delete static_cast<InfoList *>(object); };
+    if (PMIx_server_register_nspace(nspace.c_str(), -1, kept->data(), kept->size(), done, kept.get()) == PMIX_SUCCESS)
+        kept.release();
+}
+
+struct Buffer {
+    pmix_data_buffer_t buffer;
+    Buffer() { PMIX_DATA_BUFFER_CONSTRUCT(&buffer); }
+    Buffer(const Buffer &) = delete;
+    ~Buffer() { PMIX_DATA_BUFFER_DESTRUCT(&buffer); }
+};
+
+} // namespace
+
+bool is_one(const pmix_info_t &info) {
+    return (PMIX_CHECK_KEY(&info, PMIX_PROC_DATA) || PMIX_CHECK_KEY(&info, PMIX_GROUP_INFO)) && array_of(info);
+}
+
+Result<Bytes> pack(const pmix_info_t &info) {
+    Buffer packed;
+    if (auto status = PMIx_Data_pack(nullptr, &packed.buffer, const_cast<pmix_info_t *>(&info), 1, PMIX_INFO);
+        status != PMIX_SUCCESS)
+        return error(ErrorKind::system, "the PMIx library cannot pack what a member of a group gives: {}",
+                     PMIx_Error_string(status));
+    return Bytes(packed.buffer.base_ptr, packed.buffer.bytes_used);
+}
+
+void hand_over(const Bytes &packed, bool has_context_id, InfoList &results) {
+    Buffer buffer;
+    pmix_byte_object_t bytes{const_cast<char *>(packed.data()), packed.size()}; // copied
+    if (PMIx_Data_embed(&buffer.buffer, &bytes) != PMIX_SUCCESS)
+        return;
+    std::map<std::string, InfoList> posted;
+    InfoList said;
+    for (;;) {
+        InfoList one;
+        std::int32_t count = 1;
+        if (PMIx_Data_unpack(nullptr, &buffer.buffer, one.add_empty(1), &count, PMIX_INFO) != PMIX_SUCCESS)
+            break;
+        const pmix_info_t &info = one.all().front();
+        if (!is_one(info))
+            continue;
+        const auto &array = *array_of(info);
+        if (PMIX_CHECK_KEY(&info, PMIX_PROC_DATA))
+            add_posted(posted[static_cast<const pmix_info_t *>(array.array)->value.data.proc->nspace], array);
+        else
+            copy_to(said, info);
+    }
+    for (auto &[nspace, infos] : posted)
+        store(nspace, std::move(infos));
+    if (has_context_id && said.size() > 0)
+        results.add_array(PMIX_GROUP_INFO_ARRAY, std::move(said));
+}
+
+} // namespace pmixhost::member_data
