@@ -33,7 +33,8 @@ GroupReply group_reply(pmix_info_cbfunc_t callback, void *data) {
                     if (answer.context_id)
                         results->add(PMIX_GROUP_CONTEXT_ID, *answer.context_id);
                     if (!answer.endpoints.empty() && library_gives_data_of_each_member())
-                        member_data::hand_over(answer.endpoints, answer.context_id.has_value(), *results);
+                        member_data::hand_over(answer.endpoints, procs_of(answer.members),
+                                               answer.context_id.has_value(), *results);
                     else if (!answer.endpoints.empty())
                         results->add_bytes(PMIX_GROUP_ENDPT_DATA, answer.endpoints);
                     callback(
@@ -58,8 +59,8 @@ void read(const pmix_info_t &info, GroupAsk &ask, std::uint64_t most_bytes) {
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_OPTIONAL) || PMIX_CHECK_KEY(&info, PMIX_GROUP_FT_COLLECTIVE)) {
         ask.tolerant = ask.tolerant || flag;
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ENDPT_DATA)) {
-        if (info.value.type != PMIX_BYTE_OBJECT || !info.value.data.bo.bytes)
-            return;
+        if (info.value.type != PMIX_BYTE_OBJECT || !info.value.data.bo.bytes || library_gives_data_of_each_member())
+            return; // a member's own word, which is nothing to libpmix 6
         if (info.value.data.bo.size > most_bytes)
             ask.refused = PMIX_ERR_OUT_OF_RESOURCE;
         else

@@ -20,7 +20,7 @@ constexpr Duration tools_look = std::chrono::seconds(1), taken_over_look = std::
 // A stream that is open when its task has ended is held by what the task has left behind.
 constexpr Duration left_open_patience = std::chrono::seconds(5);
 // What is forwarded has no other reader, and its own may be slow.
-constexpr Duration forward_patience = std::chrono::seconds(20);
+constexpr Duration forward_patience = OutputForward::comes_within + std::chrono::seconds(5);
 // Where the output of a spawned job comes together.
 constexpr HostIndex forwarding_host = 0;
 // What any host holds back, however little was asked for: what comes must stay for a moment.

@@ -1,6 +1,7 @@
 // See member_data.h.
 #include "server-glue/library/member_data.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -22,8 +23,13 @@ const pmix_data_array_t *array_of(const pmix_info_t &info) {
     const auto *array = info.value.data.darray;
     const auto *elements = static_cast<const pmix_info_t *>(array->array);
     bool begins_with_process = array->type == PMIX_INFO && array->size > 0 && elements &&
-                               elements[0].value.type == PMIX_PROC && elements[0].value.data.proc;
+                               PMIX_CHECK_KEY(&elements[0], PMIX_PROCID) && elements[0].value.type == PMIX_PROC &&
+                               elements[0].value.data.proc;
     return begins_with_process ? array : nullptr;
+}
+
+const pmix_proc_t &process_of(const pmix_data_array_t &array) {
+    return *static_cast<const pmix_info_t *>(array.array)->value.data.proc;
 }
 
 void copy_to(InfoList &list, const pmix_info_t &info) {
@@ -34,7 +40,7 @@ void copy_to(InfoList &list, const pmix_info_t &info) {
 void add_posted(InfoList &of_nspace, const pmix_data_array_t &array) {
     const auto *elements = static_cast<const pmix_info_t *>(array.array);
     InfoList one;
-    one.add_rank(PMIX_RANK, elements[0].value.data.proc->rank);
+    one.add_rank(PMIX_RANK, process_of(array).rank);
     for (std::size_t i = 1; i < array.size; ++i) {
         if (!PMIX_CHECK_KEY(&elements[i], PMIX_DATA_SCOPE))
             copy_to(one, elements[i]);
@@ -72,7 +78,7 @@ Result<Bytes> pack(const pmix_info_t &info) {
     return Bytes(packed.buffer.base_ptr, packed.buffer.bytes_used);
 }
 
-void hand_over(const Bytes &packed, bool has_context_id, InfoList &results) {
+void hand_over(const Bytes &packed, const std::vector<pmix_proc_t> &members, bool has_context_id, InfoList &results) {
     Buffer buffer;
     pmix_byte_object_t bytes{const_cast<char *>(packed.data()), packed.size()}; // copied
     if (PMIx_Data_embed(&buffer.buffer, &bytes) != PMIX_SUCCESS)
@@ -88,8 +94,13 @@ void hand_over(const Bytes &packed, bool has_context_id, InfoList &results) {
         if (!is_one(info))
             continue;
         const auto &array = *array_of(info);
+        const auto &process = process_of(array);
+        bool is_member = std::any_of(members.begin(), members.end(),
+                                     [&](const pmix_proc_t &each) { return PMIX_CHECK_PROCID(&each, &process); });
+        if (!is_member)
+            continue;
         if (PMIX_CHECK_KEY(&info, PMIX_PROC_DATA))
-            add_posted(posted[static_cast<const pmix_info_t *>(array.array)->value.data.proc->nspace], array);
+            add_posted(posted[process.nspace], array);
         else
             copy_to(said, info);
     }

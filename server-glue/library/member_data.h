@@ -5,7 +5,8 @@
 // what the library wants to have back.
 //
 // The bytes come from daemons of the same user, and from libpmix' own packing, of one version in a step. What is no
-// array of a process is passed over.
+// array of a process is passed over (libpmix 6 answers nobody when it finds such a one), and so is one of a process
+// that is no member.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -22,6 +23,6 @@ Result<Bytes> pack(const pmix_info_t &info);
 // In the library thread, before the results are given. What was posted goes into the library's store, for who asks for
 // it there; what was said is added to the results, where the group has a context id: by that alone it is found, and
 // libpmix 6 answers nobody where there is none.
-void hand_over(const Bytes &packed, bool has_context_id, InfoList &results);
+void hand_over(const Bytes &packed, const std::vector<pmix_proc_t> &members, bool has_context_id, InfoList &results);
 
 } // namespace pmixhost::member_data
