@@ -110,8 +110,9 @@ cat >"$stay" <<'STAY'
 #!/bin/sh
 lines=$1 tries=0
 shift
-until [ "$(cat "$@" 2>/dev/null | grep -c '[0-9]$')" -ge "$lines" ] || [ $((tries += 1)) -gt 100 ]; do sleep 0.1; done
-sleep 1 # of the last line there may be half
+# The last bytes are newlines: else half of a line is there.
+all_there() { [ "$(cat "$@" 2>/dev/null | grep -c '[0-9]$')" -ge "$lines" ] && [ -z "$(tail -qc 1 "$@")" ]; }
+until all_there "$@" || [ $((tries += 1)) -gt 100 ]; do sleep 0.1; done
 STAY
 chmod 755 "$stay"
 in_allocation -N1 -n2 -- "\$R -n1 -o $test_dir/out \$S -- /bin/sh -c 'seq 20000; seq 20000 >&2; exec $stay 40000 $test_dir/out'; exit \$?"
