@@ -15,9 +15,10 @@
 
 namespace pmixhost::member_data {
 
+// Is it such an array, of a process? Anything else is not for pack(). Any thread.
 bool is_one(const pmix_info_t &info);
 
-// In libpmix' own thread, or the library thread.
+// Fails where libpmix cannot pack it. In libpmix' own thread, or the library thread.
 Result<Bytes> pack(const pmix_info_t &info);
 
 // In the library thread, before the results are given. What was posted goes into the library's store, for who asks for
