@@ -24,7 +24,7 @@ for step; do
             wait
             ;;
         lines=*) for ((i = 0; i < 50; i++)); do echo "$argument $me $i"; done ;;
-        much=*) yes | head -c "$argument" ;;
+        much=*) yes "$(printf %099d 0)" | head -c "$argument" ;; # srun manages 2.6 MB a second of lines like y
         steps=*) # a hundred lines of a hundred bytes, one after the other
             python3 -c 'import sys, time
 for i in range(100):

@@ -141,14 +141,22 @@ is "--kill-on-bad-exit" "$(grep ^end <<<"$output")" "end 3 of 1"
 ok "--kill-on-bad-exit: at once" test $((SECONDS - begin)) -lt 60
 is_clean "srun's options"
 
-held on_host head pkill -INT -f libexec/pmixhost/pmixhost-indirect
+# Nobody lets srun go before it has noticed.
+is_noticed() { until_true 40 eval '! on_host head pgrep -f "^srun" >/dev/null' && : >"$test_dir/noticed"; }
+interrupt() {
+    on_host head pkill -INT -f libexec/pmixhost/pmixhost-indirect
+    is_noticed
+}
+held interrupt
 debugs pause -- srun "$mpi" -N2 -n2 "$clients/hello"
 wait
 like "Ctrl-C ends srun while it is held" "$output" 'interrupted'
+ok "though nobody lets it go" test -e "$test_dir/noticed"
 is_clean "interrupted"
-cancel() { # and srun notices, though nobody lets it go
+rm -f "$test_dir/noticed"
+cancel() {
     as_user root scancel -u pmixuser1
-    until_true 40 eval '! on_host head pgrep -f "^srun" >/dev/null' && : >"$test_dir/noticed"
+    is_noticed
 }
 held cancel
 debugs pause -- srun "$mpi" -N2 -n2 "$clients/hello"
