@@ -54,9 +54,8 @@ reader=$!
 ok "and reads its output" until_true 20 grep -q '^0: there 0' "$test_dir/reads"
 owner "$pmixhost" output -l "$job" >"$test_dir/read" &
 own_reader=$!
-# Who comes as the second gets nothing of before: its desk and the tool have been let in.
-its_user_is_here() { (($(grep -c 'tools: allowed: uid 60001.*: observe of job' "$log") >= 2)); }
-ok "its user comes, too" until_true 20 its_user_is_here
+both_pull() { (($(grep -c 'output of job .* is pulled' "$log") == 2)); }
+ok "its user comes, too" until_true 20 both_pull # who comes as the second gets nothing of before
 is "a signal of the visitor's is passed on" "$(visitor "$pmixhost" signal -s USR1 "$job"; echo "code $?")" "code 0"
 ok "and the processes hear it" until_true 20 grep -q '^[01]: signalled' "$test_dir/reads"
 ok "while the job's user reads, too" until_true 20 grep -q '^[01]: signalled' "$test_dir/read"
