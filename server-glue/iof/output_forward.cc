@@ -53,6 +53,8 @@ void OutputForward::on_reply(TimePoint now, const wire::ForwardedOutputTaken &re
 
 // A new one may have come by the next look.
 void OutputForward::on_session_gone(TimePoint now) {
+    has_come_ = false; // to that one
+    patience_ = TimePoint::max();
     if (id_ != 0)
         on_reply(now, {id_, PMIX_ERR_NOT_FOUND});
 }

@@ -695,6 +695,24 @@ void a_parent_that_was_there_is_waited_for_less_long(void **) {
     assert_false(f.forward.waits());
 }
 
+void a_parent_that_was_there_may_come_late_to_a_new_session(void **) {
+    Forward f;
+    f.forward.open();
+    f.add("a");
+    f.reply(PMIX_SUCCESS);
+    f.add("bc");
+    f.reply(PMIX_ERR_NOT_FOUND);
+    f.forward.on_session_gone(f.now);
+    f.now += OutputForward::returns_within;
+    f.forward.on_time(f.now);
+    f.reply(PMIX_ERR_NOT_FOUND);
+    assert_false(f.lost.has_value());
+    f.now += OutputForward::comes_within;
+    f.forward.on_time(f.now);
+    f.reply(PMIX_ERR_NOT_FOUND);
+    assert_true(f.lost == 2);
+}
+
 void a_parent_that_has_gone_takes_nothing(void **) {
     Forward f;
     f.forward.open();
@@ -731,6 +749,7 @@ int main() {
         cmocka_unit_test(one_message_after_the_other_is_forwarded),
         cmocka_unit_test(a_parent_that_is_still_to_come_is_asked_again),
         cmocka_unit_test(a_parent_that_was_there_is_waited_for_less_long),
+        cmocka_unit_test(a_parent_that_was_there_may_come_late_to_a_new_session),
         cmocka_unit_test(a_parent_that_has_gone_takes_nothing),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
