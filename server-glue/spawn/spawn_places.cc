@@ -7,6 +7,8 @@
 
 namespace pmixhost {
 
+static constexpr Duration told_once_in = std::chrono::minutes(1);
+
 void SpawnPlaces::refuse(const Then &then, pmix_status_t status, const std::string &why) {
     note_refusal(why);
     then(status, nullptr, {});
@@ -15,9 +17,10 @@ void SpawnPlaces::refuse(const Then &then, pmix_status_t status, const std::stri
 void SpawnPlaces::note_refusal(const std::string &why) {
     std::string line = fmt::format("PMIx_Spawn is refused: {}", printable(why, 1000));
     context_.log.info("{}", line);
-    if (told_last_ == line)
+    if (told_last_ == line && context_.now() < told_again_)
         return;
     told_last_ = line;
+    told_again_ = context_.now() + told_once_in;
     if (auto *notes = context_.step.is_lobby ? context_.backend.user_notes() : nullptr)
         notes->tell_user({std::move(line)}, [](Result<void>) {});
 }

@@ -24,7 +24,7 @@ class SpawnPlaces final : public StepService {
     // gone meanwhile, or this daemon leaves. Why it is refused is in the log, and told to the user, before.
     void find(const Process &caller, wire::SpawnRequest request, Then then);
     // Why something was not started here: for the log and for the user, whose tool hears a status alone. The user is
-    // told once of what is refused for the same reason again and again: the gate's log has few lines for each.
+    // told once a minute of what is refused for the same reason again and again: the gate's log has few lines for each.
     void note_refusal(const std::string &why);
     // The launcher is asked now for a job in the place: from here on it gives back what there is to be given back.
     void note_sent() { is_sent_ = true; }
@@ -65,6 +65,7 @@ class SpawnPlaces final : public StepService {
     std::string allocation_; // where jobs are, as long as somebody stays
     std::weak_ptr<void> stay_;
     std::string told_last_; // to the user
+    TimePoint told_again_;  // from when on
     bool gives_back_ = false;
     bool is_sent_ = false; // to the launcher, a request for this place
     std::map<std::uint64_t, Waiting> waiting_;
