@@ -32,8 +32,19 @@ const pmix_proc_t &process_of(const pmix_data_array_t &array) {
     return *static_cast<const pmix_info_t *>(array.array)->value.data.proc;
 }
 
+// libpmix packs more types than it copies. Where it cannot copy one into its store it answers nobody (6.1).
+bool can_be_copied(const pmix_value_t &value) {
+    pmix_value_t copy;
+    PMIX_VALUE_CONSTRUCT(&copy);
+    if (PMIx_Value_xfer(&copy, const_cast<pmix_value_t *>(&value)) != PMIX_SUCCESS)
+        return false; // of that type, and with nothing in it
+    PMIX_VALUE_DESTRUCT(&copy);
+    return true;
+}
+
 void copy_to(InfoList &list, const pmix_info_t &info) {
-    PMIX_INFO_XFER(list.add_empty(1), const_cast<pmix_info_t *>(&info));
+    if (can_be_copied(info.value))
+        PMIX_INFO_XFER(list.add_empty(1), const_cast<pmix_info_t *>(&info));
 }
 
 // As PMIx_server_register_nspace takes it of a namespace that is there: its rank, and what it has posted.
@@ -46,6 +57,13 @@ void add_posted(InfoList &of_nspace, const pmix_data_array_t &array) {
             copy_to(one, elements[i]);
     }
     of_nspace.add_array(PMIX_PROC_DATA, std::move(one));
+}
+
+void add_said(InfoList &of_all, const pmix_data_array_t &array) {
+    InfoList one;
+    for (std::size_t i = 0; i < array.size; ++i)
+        copy_to(one, static_cast<const pmix_info_t *>(array.array)[i]);
+    of_all.add_array(PMIX_GROUP_INFO, std::move(one));
 }
 
 // Each is kept until the library has called back. What comes behind it, as the answer does, is handled after it.
@@ -102,7 +120,7 @@ void hand_over(const Bytes &packed, const std::vector<pmix_proc_t> &members, boo
         if (PMIX_CHECK_KEY(&info, PMIX_PROC_DATA))
             add_posted(posted[process.nspace], array);
         else
-            copy_to(said, info);
+            add_said(said, array);
     }
     for (auto &[nspace, infos] : posted)
         store(nspace, std::move(infos));

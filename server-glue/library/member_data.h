@@ -5,8 +5,10 @@
 // what the library wants to have back.
 //
 // The bytes come from daemons of the same user, and from libpmix' own packing, of one version in a step. What is no
-// array of a process is passed over (libpmix 6 answers nobody when it finds such a one), and so is one of a process
-// that is no member.
+// array of a process is passed over (libpmix 6.1 answers nobody when it finds such a one), and so are one of a process
+// that is no member, and in each what libpmix cannot copy.
+//
+// 6.0 takes what was posted alone.
 #pragma once
 
 #include "common/base/bytes.h"
@@ -23,7 +25,7 @@ Result<Bytes> pack(const pmix_info_t &info);
 
 // In the library thread, before the results are given. What was posted goes into the library's store, for who asks for
 // it there; what was said is added to the results, where the group has a context id: by that alone it is found, and
-// libpmix 6 answers nobody where there is none.
+// libpmix 6.1 answers nobody where there is none.
 void hand_over(const Bytes &packed, const std::vector<pmix_proc_t> &members, bool has_context_id, InfoList &results);
 
 } // namespace pmixhost::member_data
