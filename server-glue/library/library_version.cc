@@ -84,6 +84,15 @@ bool library_gives_data_of_each_member() {
     return library_version() >= LibraryVersion{6};
 }
 
+// process_tool_request of src/mca/ptl/base/ptl_base_connection_hdlr.c
+bool library_mixes_names_of_tools() {
+    return is_in({5, 0, 9}, {6, 0, 0}) || library_version() >= LibraryVersion{6, 1, 0};
+}
+
+bool library_keeps_names_of_tools() {
+    return library_mixes_names_of_tools(); // as above; read in 5.0.10 and 6.1.0
+}
+
 // _grpcbfunc, there
 bool library_drops_members_of_partial_groups() {
     return library_version() >= LibraryVersion{4, 2, 4};

@@ -42,6 +42,10 @@ bool library_limits_messages();
 bool library_marks_forwarded_output_twice();
 // At the construction of a group what each member gives comes to the host by itself (member_data.h).
 bool library_gives_data_of_each_member();
+// The name that a tool has stated stands among what it sent itself, in no place of its own (tool_origins.h).
+bool library_mixes_names_of_tools();
+// No tool may come with a name of its own in a namespace whose first tool has gone.
+bool library_keeps_names_of_tools();
 // Clients hear of a group's members only together with PMIX_SUCCESS.
 bool library_drops_members_of_partial_groups();
 

@@ -323,6 +323,7 @@ std::string PmixLibrary::locality_string(const CpuSet &cpus) {
 
 void PmixLibrary::register_nspace(const std::string &nspace, int local_count,
                                   std::function<Result<InfoList>()> describe, std::function<void(Result<void>)> done) {
+    told_of_.insert(nspace);
     auto shared = std::make_shared<std::function<void(Result<void>)>>(std::move(done));
     auto fail = [&loop = loop_, shared](Error why) { loop.post([shared, why] { (*shared)(why); }); };
     auto *waiting =

@@ -18,6 +18,7 @@
 
 #include <map>
 #include <pmix_server.h>
+#include <set>
 
 namespace pmixhost {
 
@@ -89,6 +90,8 @@ class PmixLibrary {
     // know that it does not change.
     void register_nspace(const std::string &nspace, int local_count, std::function<Result<InfoList>()> describe,
                          std::function<void(Result<void>)> done);
+    // Has such a namespace been registered, by whatever of these calls?
+    bool has_told_of(const std::string &nspace) const { return told_of_.contains(nspace); }
     // Puts what is said of single processes of a registered namespace to its job information, before any of them
     // connects: the first element of each list is its PMIX_RANK. `describe` as above.
     void describe_processes(const std::string &nspace, std::function<std::vector<InfoList>()> describe,
@@ -153,6 +156,7 @@ class PmixLibrary {
     std::string address_;
     std::unique_ptr<ListenerTakeover> takeover_; // until clients are admitted
     std::unique_ptr<ConnectionGuard> guard_;
+    std::set<std::string> told_of_;
     std::map<std::string, std::map<Rank, ProcessOwner>> registered_;    // by namespace
     std::map<std::string, std::unique_ptr<InnerClient>> inner_clients_; // by namespace
     std::shared_ptr<Topology> topology_;                                // null: the library has found its own

@@ -8,6 +8,7 @@
 #include "server-glue/control/abort_ask.h"
 #include "server-glue/control/job_control_ask.h"
 #include "server-glue/iof/iof_ask.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/pmix_library.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/log/log_ask.h"
@@ -21,6 +22,10 @@
 #include <unistd.h>
 
 namespace pmixhost {
+
+StepTools::StepTools(StepContext &context)
+    : context_(context), rights_(context.loop, context.log, context.settings),
+      origins_(!library_mixes_names_of_tools()), names_(context.step.nspace, context.self()) {}
 
 void StepTools::take_asks(UpcallHandlers &handlers) {
     handlers.on<ToolConnectedAsk>([this](ToolConnectedAsk ask) { connected(std::move(ask)); });
@@ -53,7 +58,22 @@ std::optional<Result<void>> StepTools::may_come(const ToolVisitor &visitor) {
     case ToolOrigins::Verdict::too_many:
         return error(ErrorKind::limit, "too many tools of other hosts have been here lately");
     }
+    if (!name_is_free(visitor.nspace))
+        return std::nullopt;
     return may_observe(visitor.origin, visitor.pid);
+}
+
+// Where libpmix takes no tool of a namespace whose first one has gone, until it is told to forget it.
+bool StepTools::name_is_free(const std::string &nspace) {
+    if (leaving_.contains(nspace))
+        return false;
+    bool is_here = std::any_of(named_.begin(), named_.end(),
+                               [&](const auto &tool) { return tool.first.first == nspace && tool.second(); });
+    if (is_here || !context_.library || context_.library->has_told_of(nspace) || used_.erase(nspace) == 0)
+        return true;
+    leaving_.insert(nspace);
+    context_.library->end_nspace(nspace, {}, [this, nspace](pmix_status_t) { leaving_.erase(nspace); });
+    return false;
 }
 
 std::optional<Result<void>> StepTools::may_come_from(const ToolOrigin &origin) {
@@ -112,8 +132,11 @@ bool StepTools::may(const Process &process, policy::Action action) {
 void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connection) {
     origins_.came(context_.now(), {visitor.nspace, visitor.rank, visitor.origin}, connection.is_here);
     std::erase_if(named_, [](const auto &tool) { return !tool.second(); });
-    if (!visitor.nspace.empty())
+    if (!visitor.nspace.empty()) {
         named_[{visitor.nspace, visitor.rank}] = connection.is_here;
+        if (library_keeps_names_of_tools() && used_.size() < ToolOrigins::most)
+            used_.insert(visitor.nspace);
+    }
     how_many();
     present_.push_back({visitor.origin, connection, ++came_});
     if (on_coming_)
@@ -160,8 +183,9 @@ std::size_t StepTools::most_unsent() {
 }
 
 void StepTools::connected(ToolConnectedAsk ask) {
-    Process name = ask.name ? *ask.name : names_.next();
-    if (auto is_here = ask.name ? nullptr : origins_.got_name(name))
+    bool has_one = ask.name && origins_.has_stated(*ask.name);
+    Process name = has_one ? *ask.name : names_.next();
+    if (auto is_here = has_one ? nullptr : origins_.got_name(name))
         named_[{name.nspace, name.rank}] = std::move(is_here);
     context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
     ask.answer(std::move(name));

@@ -14,15 +14,15 @@
 
 #include <functional>
 #include <list>
+#include <set>
+#include <string>
 #include <typeindex>
 
 namespace pmixhost {
 
 class StepTools final : public StepService {
   public:
-    explicit StepTools(StepContext &context)
-        : context_(context), rights_(context.loop, context.log, context.settings),
-          names_(context.step.nspace, context.self()) {}
+    explicit StepTools(StepContext &context);
 
     // May this tool come at all? Nothing: it is not known yet, or another one that is on another host has not got its
     // name yet (tool_origins.h).
@@ -67,6 +67,7 @@ class StepTools final : public StepService {
     void offer_to_launcher(const RendezvousServer &server);
     pmix_status_t judge(std::type_index ask, const Process &caller);
 
+    bool name_is_free(const std::string &nspace);
     std::optional<Result<void>> may_observe(const ToolOrigin &origin, const std::function<pid_t()> &pid);
 
     StepContext &context_;
@@ -81,6 +82,7 @@ class StepTools final : public StepService {
     std::uint64_t came_ = 0;
     std::list<Present> present_; // when last looked at
     std::map<std::pair<Bytes, Rank>, ToolOrigins::IsHere> named_;
+    std::set<std::string> used_, leaving_; // namespaces of named tools, where libpmix keeps them
     std::size_t gone_ = 0;
     std::function<void()> on_coming_;
 };

@@ -9,6 +9,11 @@ void ToolOrigins::settle(TimePoint now) {
     auto gone = [](const Nameless &one) { return !one.is_here(); };
     nameless_.remove_if(gone);
     doubtful_.remove_if(gone);
+    stated_.remove_if([](const Named &one) { return !one.tool.is_here(); });
+    while (!stated_.empty() && now >= stated_.front().tool.since + patience) {
+        doubtful_.push_back(std::move(stated_.front().tool));
+        stated_.pop_front();
+    }
     while (!nameless_.empty() && now >= nameless_.front().since + patience)
         doubtful_.splice(doubtful_.end(), nameless_, nameless_.begin());
     for (auto next = relayed_.begin(); next != relayed_.end();) {
@@ -24,21 +29,46 @@ ToolOrigins::Verdict ToolOrigins::may_come(TimePoint now, const Coming &tool) {
     settle(now);
     if (tool.origin.is_relayed() && relayed_.size() >= most)
         return Verdict::too_many;
+    bool all_here = !tool.origin.is_relayed() && std::none_of(nameless_.begin(), nameless_.end(), [](const auto &one) {
+        return one.origin.is_relayed();
+    }) && std::none_of(stated_.begin(), stated_.end(), [](const auto &one) { return one.tool.origin.is_relayed(); });
     if (!tool.nspace.empty()) {
         auto earlier = relayed_.find({tool.nspace, tool.rank});
-        return earlier == relayed_.end() || earlier->second.origin == tool.origin ? Verdict::may : Verdict::later;
+        bool is_its_name = earlier == relayed_.end() || earlier->second.origin == tool.origin;
+        bool is_told_apart = names_are_sure_ || nameless_.empty() || all_here;
+        return is_its_name && is_told_apart ? Verdict::may : Verdict::later;
     }
-    bool all_here =
-        !tool.origin.is_relayed() &&
-        std::none_of(nameless_.begin(), nameless_.end(), [](const Nameless &one) { return one.origin.is_relayed(); });
-    return nameless_.empty() || all_here ? Verdict::may : Verdict::later;
+    return (nameless_.empty() && stated_.empty()) || all_here ? Verdict::may : Verdict::later;
 }
 
 void ToolOrigins::came(TimePoint now, const Coming &tool, IsHere is_here) {
     if (tool.nspace.empty())
-        nameless_.push_back({tool.origin, std::move(is_here), now});
-    else if (tool.origin.is_relayed())
-        relayed_[{tool.nspace, tool.rank}] = {tool.origin, std::move(is_here)};
+        return nameless_.push_back({tool.origin, std::move(is_here), now});
+    Name name{tool.nspace, tool.rank};
+    if (!names_are_sure_)
+        stated_.push_back({name, {tool.origin, is_here, now}});
+    if (tool.origin.is_relayed())
+        relayed_[name] = {tool.origin, std::move(is_here)};
+}
+
+std::list<ToolOrigins::Nameless>::iterator ToolOrigins::relayed_one_in_doubt() {
+    return std::find_if(doubtful_.begin(), doubtful_.end(),
+                        [](const Nameless &other) { return other.origin.is_relayed() && other.is_here(); });
+}
+
+bool ToolOrigins::has_stated(const Process &name) {
+    if (names_are_sure_)
+        return true;
+    auto found = std::find_if(stated_.begin(), stated_.end(), [&](const Named &one) {
+        return one.name == Name{name.nspace, name.rank} && one.tool.is_here();
+    });
+    if (found == stated_.end())
+        return false;
+    bool is_of_this_host = !found->tool.origin.is_relayed();
+    stated_.erase(found);
+    if (auto doubt = relayed_one_in_doubt(); is_of_this_host && doubt != doubtful_.end())
+        relayed_[{name.nspace, name.rank}] = {doubt->origin, doubt->is_here};
+    return true;
 }
 
 ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
@@ -47,15 +77,19 @@ ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
         one = std::move(nameless_.front());
         nameless_.pop_front();
     }
-    auto doubt = std::find_if(doubtful_.begin(), doubtful_.end(),
-                              [](const Nameless &other) { return other.origin.is_relayed() && other.is_here(); });
+    // It may have been asked for one of those, and is to come yet.
+    const bool is_perhaps_to_come = one.origin.is_relayed() && !doubtful_.empty();
+    auto doubt = relayed_one_in_doubt();
     if (!one.origin.is_relayed() && doubt != doubtful_.end())
         one.origin = doubt->origin;
     if (one.origin.is_relayed())
         relayed_[{name.nspace, name.rank}] = {one.origin, one.is_here ? one.is_here : doubt->is_here};
-    bool sure =
-        doubtful_.empty() && one.is_here && one.is_here(); // else it may be that of one that left without a name
-    return sure ? one.is_here : nullptr;
+    // Else it may be that of one that left without a name.
+    if (doubtful_.empty() && one.is_here && one.is_here())
+        return one.is_here;
+    if (is_perhaps_to_come)
+        doubtful_.push_back(std::move(one));
+    return nullptr;
 }
 
 ToolOrigin ToolOrigins::of(const Process &name) const {

@@ -1,5 +1,6 @@
 // The upcall of a tool that connects. What libpmix says of its user is the tool's own claim and is not looked at: the
 // guard has asked the kernel.
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_tools.h"
 #include "server-glue/tool_access/tool_ask.h"
 
@@ -19,9 +20,26 @@ OneShot<Process> tool_answer(const std::optional<Process> &name, pmix_tool_conne
             name.value_or(Process{"pmixhost.tool", 0})};
 }
 
+// From 5.0.9 on the name that a tool has stated takes the place of what it sent itself under these keys, which else
+// stands there as it came.
+std::optional<Process> name_among(const pmix_info_t info[], std::size_t count) {
+    const pmix_info_t *nspace = nullptr, *rank = nullptr;
+    for (std::size_t i = 0; info && i < count; ++i) {
+        if (!nspace && PMIX_CHECK_KEY(&info[i], PMIX_NSPACE) && info[i].value.type == PMIX_STRING)
+            nspace = &info[i];
+        else if (!rank && PMIX_CHECK_KEY(&info[i], PMIX_RANK) && info[i].value.type == PMIX_PROC_RANK)
+            rank = &info[i];
+    }
+    if (!nspace || !rank || !nspace->value.data.string)
+        return std::nullopt;
+    return Process{nspace->value.data.string, rank->value.data.rank};
+}
+
 // Behind what the tool sent the library puts the version and the user, and then the name, if the tool has stated one
-// in its first message; what the tool itself sent under these keys is no name (4.2.2 and 5.0.7).
+// in its first message; what the tool itself sent under these keys is no name.
 std::optional<Process> stated_name(const pmix_info_t info[], std::size_t count) {
+    if (library_mixes_names_of_tools())
+        return name_among(info, count);
     if (!info || count < 3)
         return std::nullopt;
     const pmix_info_t &nspace = info[count - 2], &rank = info[count - 1];

@@ -217,7 +217,7 @@ ToolOrigins::IsHere as_long_as(const bool &here) {
 }
 
 void a_name_belongs_to_the_connection_before_it(void **) {
-    ToolOrigins origins;
+    ToolOrigins origins(true);
     TimePoint now{};
     bool here = true;
     assert_true(origins.may_come(now, nameless_there) == Verdict::may);
@@ -240,7 +240,7 @@ void a_name_belongs_to_the_connection_before_it(void **) {
 }
 
 void one_that_brings_a_name_is_known_by_it(void **) {
-    ToolOrigins origins;
+    ToolOrigins origins(true);
     TimePoint now{};
     bool here = true;
     const ToolOrigins::Coming there{"t", 1, {"10.0.0.1", {}}}, local{"t", 1, {"", {}}};
@@ -256,7 +256,7 @@ void one_that_brings_a_name_is_known_by_it(void **) {
 }
 
 void whose_it_is_is_known_with_where_it_is(void **) {
-    ToolOrigins origins;
+    ToolOrigins origins(true);
     TimePoint now{};
     bool here = true;
     const ToolOrigins::Coming others{"", 0, {"10.0.0.1", 1001}}, own{"t", 1, {"10.0.0.1", {}}};
@@ -272,7 +272,7 @@ void whose_it_is_is_known_with_where_it_is(void **) {
 }
 
 void one_that_the_library_drops_holds_up_nobody(void **) {
-    ToolOrigins origins;
+    ToolOrigins origins(true);
     TimePoint now{};
     bool here = true, other_here = true;
     origins.came(now, nameless_there, as_long_as(here));
@@ -284,7 +284,7 @@ void one_that_the_library_drops_holds_up_nobody(void **) {
 }
 
 void in_doubt_it_is_of_the_other_host(void **) {
-    ToolOrigins origins;
+    ToolOrigins origins(true);
     TimePoint now{};
     bool here = true, other_here = true;
     origins.came(now, nameless_there, as_long_as(here)); // and libpmix never asks
@@ -301,8 +301,78 @@ void in_doubt_it_is_of_the_other_host(void **) {
     assert_string_equal(origins.of(two).from.c_str(), "");
 }
 
+void in_doubt_the_next_one_is_of_the_other_host_too(void **) {
+    ToolOrigins origins(true);
+    TimePoint now{};
+    bool here = true, other_here = true;
+    origins.came(now, nameless_here, as_long_as(here)); // and libpmix asks late
+    now += ToolOrigins::patience;
+    assert_true(origins.may_come(now, nameless_there) == Verdict::may);
+    origins.came(now, nameless_there, as_long_as(other_here));
+    origins.got_name(one);
+    origins.got_name(two); // which of them it is nobody knows
+    assert_string_equal(origins.of(one).from.c_str(), "10.0.0.1");
+    assert_string_equal(origins.of(two).from.c_str(), "10.0.0.1");
+}
+
+const ToolOrigins::Coming named_here{"t", 1, {}}, named_there{"t", 2, {"10.0.0.1", {}}};
+
+void what_looks_like_a_name_is_one_if_it_was_stated(void **) {
+    ToolOrigins origins(false);
+    TimePoint now{};
+    bool here = true;
+    assert_false(origins.has_stated(one));
+    origins.came(now, named_here, as_long_as(here));
+    assert_false(origins.has_stated(two));
+    assert_true(origins.has_stated(one));
+    assert_false(origins.has_stated(one)); // another one that claims it
+    origins.came(now, named_here, as_long_as(here));
+    here = false;
+    assert_false(origins.has_stated(one));
+    ToolOrigins sure(true);
+    assert_true(sure.has_stated(one));
+}
+
+void a_relayed_one_cannot_take_the_name_of_another(void **) {
+    ToolOrigins origins(false);
+    TimePoint now{};
+    bool here = true;
+    origins.came(now, named_here, as_long_as(here));
+    assert_true(origins.may_come(now, named_there) == Verdict::may);
+    assert_true(origins.may_come(now, nameless_here) == Verdict::may);
+    assert_true(origins.may_come(now, nameless_there) == Verdict::later);
+    assert_true(origins.has_stated(one));
+    assert_true(origins.may_come(now, nameless_there) == Verdict::may);
+    origins.came(now, nameless_there, as_long_as(here));
+    assert_true(origins.may_come(now, named_here) == Verdict::later);
+    assert_false(origins.has_stated(one)); // what it says it is
+    origins.got_name(three);
+    assert_string_equal(origins.of(three).from.c_str(), "10.0.0.1");
+    assert_true(origins.may_come(now, named_here) == Verdict::may);
+    origins.came(now, named_there, as_long_as(here));
+    assert_true(origins.may_come(now, nameless_here) == Verdict::later);
+}
+
+void a_name_in_doubt_is_of_the_other_host(void **) {
+    ToolOrigins origins(false);
+    TimePoint now{};
+    bool here = true, other_here = true;
+    origins.came(now, nameless_there, as_long_as(here)); // and libpmix asks late
+    now += ToolOrigins::patience;
+    assert_true(origins.may_come(now, named_here) == Verdict::may);
+    origins.came(now, named_here, as_long_as(other_here));
+    assert_true(origins.has_stated(one)); // by which of them?
+    assert_string_equal(origins.of(one).from.c_str(), "10.0.0.1");
+    // A stated name of which libpmix tells late.
+    here = false;
+    origins.came(now, named_here, as_long_as(other_here));
+    now += ToolOrigins::patience;
+    assert_true(origins.may_come(now, nameless_there) == Verdict::may);
+    assert_false(origins.has_stated(one));
+}
+
 void relayed_ones_are_bounded_and_forgotten(void **) {
-    ToolOrigins origins;
+    ToolOrigins origins(true);
     TimePoint now{};
     bool here = true;
     for (std::size_t i = 0; i < ToolOrigins::most; ++i)
@@ -329,6 +399,10 @@ int main() {
         cmocka_unit_test(a_name_belongs_to_the_connection_before_it),
         cmocka_unit_test(one_that_brings_a_name_is_known_by_it),
         cmocka_unit_test(in_doubt_it_is_of_the_other_host),
+        cmocka_unit_test(in_doubt_the_next_one_is_of_the_other_host_too),
+        cmocka_unit_test(what_looks_like_a_name_is_one_if_it_was_stated),
+        cmocka_unit_test(a_relayed_one_cannot_take_the_name_of_another),
+        cmocka_unit_test(a_name_in_doubt_is_of_the_other_host),
         cmocka_unit_test(whose_it_is_is_known_with_where_it_is),
         cmocka_unit_test(one_that_the_library_drops_holds_up_nobody),
         cmocka_unit_test(relayed_ones_are_bounded_and_forgotten),
