@@ -71,25 +71,33 @@ bool ToolOrigins::has_stated(const Process &name) {
     return true;
 }
 
+// libpmix asks for none whose connection it has closed. One that had no turn may be any that is here.
 ToolOrigins::IsHere ToolOrigins::got_name(const Process &name) {
-    Nameless one;
-    if (!nameless_.empty()) {
-        one = std::move(nameless_.front());
-        nameless_.pop_front();
-    }
-    // It may have been asked for one of those, and is to come yet.
-    const bool is_perhaps_to_come = one.origin.is_relayed() && !doubtful_.empty();
+    auto gone = [](const Nameless &one) { return !one.is_here(); };
+    nameless_.remove_if(gone);
+    doubtful_.remove_if(gone);
     auto doubt = relayed_one_in_doubt();
-    if (!one.origin.is_relayed() && doubt != doubtful_.end())
-        one.origin = doubt->origin;
-    if (one.origin.is_relayed())
-        relayed_[{name.nspace, name.rank}] = {one.origin, one.is_here ? one.is_here : doubt->is_here};
-    // Else it may be that of one that left without a name.
-    if (doubtful_.empty() && one.is_here && one.is_here())
-        return one.is_here;
-    if (is_perhaps_to_come)
-        doubtful_.push_back(std::move(one));
-    return nullptr;
+    const Name key{name.nspace, name.rank};
+    if (nameless_.empty()) {
+        auto any =
+            std::find_if(relayed_.begin(), relayed_.end(), [](const auto &each) { return each.second.is_here(); });
+        if (doubt != doubtful_.end())
+            relayed_[key] = {doubt->origin, doubt->is_here};
+        else if (any != relayed_.end())
+            relayed_[key] = Relayed(any->second);
+        return nullptr;
+    }
+    Nameless one = std::move(nameless_.front());
+    nameless_.pop_front();
+    const bool is_sure = doubtful_.empty();
+    if (one.origin.is_relayed()) {
+        relayed_[key] = {one.origin, one.is_here};
+        if (!is_sure)
+            doubtful_.push_back(one); // it may have been asked for one of those, and is to come yet
+    } else if (doubt != doubtful_.end()) {
+        relayed_[key] = {doubt->origin, doubt->is_here};
+    }
+    return is_sure ? one.is_here : nullptr;
 }
 
 ToolOrigin ToolOrigins::of(const Process &name) const {

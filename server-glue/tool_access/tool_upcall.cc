@@ -36,10 +36,13 @@ std::optional<Process> name_among(const pmix_info_t info[], std::size_t count) {
 }
 
 // Behind what the tool sent the library puts the version and the user, and then the name, if the tool has stated one
-// in its first message; what the tool itself sent under these keys is no name.
+// in its first message; what the tool itself sent under these keys is no name. Where it sent fewer than it says, as
+// many places stay empty at the end.
 std::optional<Process> stated_name(const pmix_info_t info[], std::size_t count) {
     if (library_mixes_names_of_tools())
         return name_among(info, count);
+    while (info && count > 0 && info[count - 1].key[0] == '\0')
+        --count;
     if (!info || count < 3)
         return std::nullopt;
     const pmix_info_t &nspace = info[count - 2], &rank = info[count - 1];

@@ -315,6 +315,22 @@ void in_doubt_the_next_one_is_of_the_other_host_too(void **) {
     assert_string_equal(origins.of(two).from.c_str(), "10.0.0.1");
 }
 
+void who_had_no_turn_may_be_any_that_is_here(void **) {
+    ToolOrigins origins(true);
+    TimePoint now{};
+    bool here = true, other_here = true;
+    origins.got_name(one); // nobody of another host has been here
+    assert_string_equal(origins.of(one).from.c_str(), "");
+    origins.came(now, {"t", 7, {"10.0.0.1", {}}}, as_long_as(here));
+    assert_true(origins.got_name(two) == nullptr); // it has stated a name, and libpmix does not say so
+    assert_string_equal(origins.of(two).from.c_str(), "10.0.0.1");
+    // Nor does one that libpmix has dropped give its turn to another.
+    origins.came(now, nameless_here, as_long_as(other_here));
+    other_here = false;
+    assert_true(origins.got_name(three) == nullptr);
+    assert_string_equal(origins.of(three).from.c_str(), "10.0.0.1");
+}
+
 const ToolOrigins::Coming named_here{"t", 1, {}}, named_there{"t", 2, {"10.0.0.1", {}}};
 
 void what_looks_like_a_name_is_one_if_it_was_stated(void **) {
@@ -400,6 +416,7 @@ int main() {
         cmocka_unit_test(one_that_brings_a_name_is_known_by_it),
         cmocka_unit_test(in_doubt_it_is_of_the_other_host),
         cmocka_unit_test(in_doubt_the_next_one_is_of_the_other_host_too),
+        cmocka_unit_test(who_had_no_turn_may_be_any_that_is_here),
         cmocka_unit_test(what_looks_like_a_name_is_one_if_it_was_stated),
         cmocka_unit_test(a_relayed_one_cannot_take_the_name_of_another),
         cmocka_unit_test(a_name_in_doubt_is_of_the_other_host),

@@ -13,6 +13,7 @@
 #include "server-glue/events/monitors.h"
 #include "server-glue/events/notify_ask.h"
 #include "server-glue/groups/group_ask.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/log/log_ask.h"
 #include "server-glue/modex/modex_ask.h"
 #include "server-glue/publish/publish_asks.h"
@@ -20,6 +21,7 @@
 #include "server-glue/security/credential_asks.h"
 #include "server-glue/spawn/spawn_ask.h"
 #include "server-glue/tasks/client_asks.h"
+#include "server-glue/tool_access/tool_ask.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -298,6 +300,51 @@ void a_fence_whose_data_finds_no_memory_is_refused(void **) {
     assert_true(refused);
 }
 
+void on_named(pmix_status_t, pmix_proc_t *, void *data) {
+    static_cast<World *>(data)->answered();
+}
+
+// What libpmix adds to what a tool has sent, with that many places left over at the end.
+std::optional<Process> name_in(std::vector<std::pair<const char *, const char *>> sent, bool stated,
+                               std::size_t left_over) {
+    for (auto key : {PMIX_VERSION_INFO, PMIX_USERID, PMIX_GRPID})
+        sent.emplace_back(key, "");
+    if (stated)
+        sent.insert(sent.end(), {{PMIX_NSPACE, "stated"}, {PMIX_RANK, nullptr}});
+    std::vector<pmix_info_t> infos(sent.size() + left_over);
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        PMIX_LOAD_KEY(infos[i].key, sent[i].first);
+        infos[i].value.type = sent[i].second ? PMIX_STRING : PMIX_PROC_RANK;
+        if (sent[i].second)
+            infos[i].value.data.string = const_cast<char *>(sent[i].second);
+        else
+            infos[i].value.data.rank = 3;
+    }
+    World world;
+    std::optional<Process> name;
+    world.upcalls->handlers.on<ToolConnectedAsk>([&](ToolConnectedAsk ask) { name = ask.name; });
+    module().tool_connected(infos.data(), infos.size(), on_named, &world);
+    world.all_is_handled();
+    assert_int_equal(world.answers, 1);
+    return name;
+}
+
+void a_tool_has_the_name_that_it_has_stated(void **) {
+    if (library_mixes_names_of_tools())
+        skip();
+    auto is_stated = [](const std::optional<Process> &name) {
+        return name && name->nspace == "stated" && name->rank == 3;
+    };
+    assert_true(is_stated(name_in({}, true, 0)));
+    assert_false(name_in({}, false, 0).has_value());
+    // Which of them the library has made cannot be moved by what the tool says that it sends.
+    for (std::size_t left_over : {0, 1, 3}) {
+        assert_true(is_stated(name_in({{PMIX_NSPACE, "sent"}, {PMIX_RANK, nullptr}}, true, left_over)));
+        auto sent = name_in({{PMIX_GRPID, ""}, {PMIX_NSPACE, "sent"}, {PMIX_RANK, nullptr}}, false, left_over);
+        assert_false(sent.has_value());
+    }
+}
+
 void monitors_are_listened_to_without_waiting(void **) {
     pmix_status_t told = PMIX_ERROR;
     listen_to_monitors([&](pmix_status_t status) { told = status; });
@@ -324,6 +371,7 @@ void an_answer_is_given_once(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_given_once),
+        cmocka_unit_test(a_tool_has_the_name_that_it_has_stated),
         cmocka_unit_test(requests_are_answered_once),
         cmocka_unit_test(what_nobody_takes_is_refused_once),
         cmocka_unit_test(the_data_of_a_fence_is_freed),
