@@ -251,7 +251,7 @@ Result<void> PmixLibrary::admit_clients(Log &log, Door door) {
     };
     // Also what begins like a job's name: that is how tools without a name are called.
     names.known = [this, may_be_called = std::move(door.tool_may_be_called)](const std::string &nspace) {
-        if (nspace == nspace_ || registered_.contains(nspace))
+        if (nspace == nspace_ || registered_.contains(nspace) || told_of_.contains(nspace))
             return true;
         if (may_be_called && may_be_called(nspace))
             return false;

@@ -58,22 +58,47 @@ std::optional<Result<void>> StepTools::may_come(const ToolVisitor &visitor) {
     case ToolOrigins::Verdict::too_many:
         return error(ErrorKind::limit, "too many tools of other hosts have been here lately");
     }
-    if (!name_is_free(visitor.nspace))
+    // One of elsewhere that has that name from here; the guard knows those that were stated. A tool itself may come
+    // again before libpmix has noticed that it has gone.
+    const Process name{visitor.nspace, visitor.rank};
+    if (auto other = connection_of(name); other && other() && origins_.of(name) != visitor.origin)
         return std::nullopt;
-    return may_observe(visitor.origin, visitor.pid);
+    auto may = may_observe(visitor.origin, visitor.pid);
+    if (may && *may && !name_is_free(visitor.nspace))
+        return std::nullopt;
+    return may;
+}
+
+bool StepTools::is_here(const std::string &nspace) const {
+    return std::any_of(named_.begin(), named_.end(),
+                       [&](const auto &tool) { return tool.first.first == nspace && tool.second(); });
 }
 
 // Where libpmix takes no tool of a namespace whose first one has gone, until it is told to forget it.
 bool StepTools::name_is_free(const std::string &nspace) {
     if (leaving_.contains(nspace))
         return false;
-    bool is_here = std::any_of(named_.begin(), named_.end(),
-                               [&](const auto &tool) { return tool.first.first == nspace && tool.second(); });
-    if (is_here || !context_.library || context_.library->has_told_of(nspace) || used_.erase(nspace) == 0)
+    if (is_here(nspace) || !context_.library || !used_.contains(nspace))
         return true;
+    forget(nspace);
+    return false;
+}
+
+void StepTools::forget(const std::string &nspace) {
+    used_.erase(nspace);
     leaving_.insert(nspace);
     context_.library->end_nspace(nspace, {}, [this, nspace](pmix_status_t) { leaving_.erase(nspace); });
-    return false;
+}
+
+void StepTools::note_used(const std::string &nspace) {
+    if (!library_keeps_names_of_tools() || !context_.library || context_.library->has_told_of(nspace))
+        return;
+    used_.insert(nspace);
+    if (used_.size() <= ToolOrigins::most)
+        return;
+    auto gone = std::find_if(used_.begin(), used_.end(), [this](const auto &each) { return !is_here(each); });
+    if (gone != used_.end())
+        forget(std::string(*gone));
 }
 
 std::optional<Result<void>> StepTools::may_come_from(const ToolOrigin &origin) {
@@ -134,8 +159,7 @@ void StepTools::came(const ToolVisitor &visitor, const ToolConnection &connectio
     std::erase_if(named_, [](const auto &tool) { return !tool.second(); });
     if (!visitor.nspace.empty()) {
         named_[{visitor.nspace, visitor.rank}] = connection.is_here;
-        if (library_keeps_names_of_tools() && used_.size() < ToolOrigins::most)
-            used_.insert(visitor.nspace);
+        note_used(visitor.nspace);
     }
     how_many();
     present_.push_back({visitor.origin, connection, ++came_});
@@ -185,8 +209,10 @@ std::size_t StepTools::most_unsent() {
 void StepTools::connected(ToolConnectedAsk ask) {
     bool has_one = ask.name && origins_.has_stated(*ask.name);
     Process name = has_one ? *ask.name : names_.next();
-    if (auto is_here = has_one ? nullptr : origins_.got_name(name))
+    if (auto is_here = has_one ? nullptr : origins_.got_name(name)) {
         named_[{name.nspace, name.rank}] = std::move(is_here);
+        note_used(name.nspace);
+    }
     context_.log.info("a tool has connected: {}, rank {}", printable(name.nspace), name.rank);
     ask.answer(std::move(name));
 }

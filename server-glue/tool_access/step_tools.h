@@ -67,7 +67,10 @@ class StepTools final : public StepService {
     void offer_to_launcher(const RendezvousServer &server);
     pmix_status_t judge(std::type_index ask, const Process &caller);
 
+    bool is_here(const std::string &nspace) const;
     bool name_is_free(const std::string &nspace);
+    void forget(const std::string &nspace);
+    void note_used(const std::string &nspace);
     std::optional<Result<void>> may_observe(const ToolOrigin &origin, const std::function<pid_t()> &pid);
 
     StepContext &context_;
@@ -82,7 +85,7 @@ class StepTools final : public StepService {
     std::uint64_t came_ = 0;
     std::list<Present> present_; // when last looked at
     std::map<std::pair<Bytes, Rank>, ToolOrigins::IsHere> named_;
-    std::set<std::string> used_, leaving_; // namespaces of named tools, where libpmix keeps them
+    std::set<std::string> used_, leaving_; // namespaces of tools, where libpmix keeps them
     std::size_t gone_ = 0;
     std::function<void()> on_coming_;
 };
