@@ -680,14 +680,19 @@ void a_parent_that_is_still_to_come_is_asked_again(void **) {
     assert_true(f.forward.next_time() == TimePoint::max());
 }
 
+struct ForwardToOneThatWasThere : Forward {
+    ForwardToOneThatWasThere() {
+        forward.open();
+        add("a");
+        reply(PMIX_SUCCESS);
+        add("bc");
+        reply(PMIX_ERR_NOT_FOUND);
+        assert_false(lost.has_value());
+    }
+};
+
 void a_parent_that_was_there_is_waited_for_less_long(void **) {
-    Forward f;
-    f.forward.open();
-    f.add("a");
-    f.reply(PMIX_SUCCESS);
-    f.add("bc");
-    f.reply(PMIX_ERR_NOT_FOUND);
-    assert_false(f.lost.has_value());
+    ForwardToOneThatWasThere f;
     f.now += OutputForward::returns_within;
     f.forward.on_time(f.now);
     f.reply(PMIX_ERR_NOT_FOUND);
@@ -696,12 +701,7 @@ void a_parent_that_was_there_is_waited_for_less_long(void **) {
 }
 
 void a_parent_that_was_there_may_come_late_to_a_new_session(void **) {
-    Forward f;
-    f.forward.open();
-    f.add("a");
-    f.reply(PMIX_SUCCESS);
-    f.add("bc");
-    f.reply(PMIX_ERR_NOT_FOUND);
+    ForwardToOneThatWasThere f;
     f.forward.on_session_gone(f.now);
     f.now += OutputForward::returns_within;
     f.forward.on_time(f.now);
