@@ -81,6 +81,7 @@ server_glue_libglue_files = \
 	server-glue/library/library_version.h \
 	server-glue/library/library_version.cc \
 	server-glue/library/hello.h server-glue/library/hello.cc server-glue/library/info_list.h \
+	server-glue/library/hello_directives.h server-glue/library/hello_directives.cc \
 	server-glue/library/hello_peek.h server-glue/library/hello_peek.cc \
 	server-glue/library/remote_hello.h server-glue/library/remote_hello.cc \
 	server-glue/library/info_list.cc server-glue/library/inner_client.h server-glue/library/inner_client.cc \
@@ -215,6 +216,7 @@ server_glue_pmixhost_gate_SOURCES = server-glue/gate/gate_program.cc server-glue
 	server-glue/gate/privileges.h server-glue/gate/privileges.cc \
 	server-glue/gate/remote_door.h server-glue/gate/remote_door.cc \
 	server-glue/library/hello.h server-glue/library/hello.cc \
+	server-glue/library/hello_directives.h server-glue/library/hello_directives.cc \
 	server-glue/library/hello_peek.h server-glue/library/hello_peek.cc \
 	server-glue/library/remote_hello.h server-glue/library/remote_hello.cc \
 	server-glue/gate/starter.h server-glue/gate/starter.cc server-glue/gate/tool_gate.cc \

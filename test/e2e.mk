@@ -55,12 +55,17 @@ $(E2E_CLIENTS): LDADD = $(PMIX_LIBS)
 # The template of a backend, which test/e2e/local/template.sh runs jobs through.
 e2e-clients: plugins/template/backend_template.la plugins/template/pmixhost-template
 
-# Preloaded into the daemon.
-check_LTLIBRARIES += test/e2e/clients/stuck.la
+# Preloaded into the daemon (stuck) and into a tool.
+check_LTLIBRARIES += test/e2e/clients/stuck.la test/e2e/clients/miscount.la
+E2E_PRELOADED = -module -avoid-version -shared -rpath /nowhere
 test_e2e_clients_stuck_la_SOURCES = test/e2e/clients/stuck.c
 test_e2e_clients_stuck_la_CFLAGS = $(E2E_CFLAGS)
-test_e2e_clients_stuck_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+test_e2e_clients_stuck_la_LDFLAGS = $(E2E_PRELOADED)
 test_e2e_clients_stuck_la_LIBADD = -ldl
+test_e2e_clients_miscount_la_SOURCES = test/e2e/clients/miscount.c
+test_e2e_clients_miscount_la_CFLAGS = $(E2E_CFLAGS)
+test_e2e_clients_miscount_la_LDFLAGS = $(E2E_PRELOADED)
+test_e2e_clients_miscount_la_LIBADD = -ldl
 test/e2e/clients/break_loop.so: test/e2e/clients/break_loop.c
 	@$(MKDIR_P) test/e2e/clients
 	$(AM_V_CC)$(CC) $(PMIXHOST_WARN) -shared -fPIC -o $@ $(srcdir)/test/e2e/clients/break_loop.c
@@ -75,7 +80,7 @@ CLEANFILES += test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so $(MPI_CL
 
 # make e2e-clients: all of them and nothing else, for the runners.
 .PHONY: e2e-clients
-e2e-clients: $(E2E_CLIENTS) test/e2e/clients/stuck.la test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
+e2e-clients: $(E2E_CLIENTS) test/e2e/clients/stuck.la test/e2e/clients/miscount.la test/e2e/clients/mpi.stamp test/e2e/clients/break_loop.so
 
 # The scripts by their folders: a list of them would forget the new ones.
 EXTRA_DIST += test/e2e/common test/e2e/slurm test/e2e/local

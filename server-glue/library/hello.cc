@@ -2,6 +2,7 @@
 #include "server-glue/library/hello.h"
 
 #include "common/text/printable.h"
+#include "server-glue/library/hello_directives.h"
 
 #include <cstring>
 
@@ -10,7 +11,8 @@ namespace pmixhost {
 namespace {
 
 constexpr Rank max_rank = UINT32_MAX - 50; // PMIX_RANK_VALID
-constexpr std::size_t max_name = 255;      // PMIX_MAX_NSLEN; module names and versions are much shorter
+constexpr auto of_old = "it is a tool of a PMIx library before 3.0; those are not served";
+constexpr std::size_t max_name = 255; // PMIX_MAX_NSLEN; module names and versions are much shorter
 
 // Takes fields off the front; after the first that is not there, nothing is.
 class Fields {
@@ -105,6 +107,15 @@ bool is_version(std::string_view text) {
     return true;
 }
 
+// One name: of a list the library takes whichever it knows.
+bool is_packing_module(std::string_view name) {
+    return name.size() > 1 && name.front() == 'v' && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+// Those of a library before 3.0.
+bool packs_as_of_old(std::string_view name) {
+    return name == "v12" || name == "v20" || name == "v21";
+}
+
 // What libpmix' module "native" makes: uid and gid, in the host's byte order.
 Result<void> native_credential_is(const Hello &hello, uid_t uid, gid_t gid) {
     if (hello.credential.size() != 8)
@@ -159,8 +170,19 @@ Result<Hello> parse_hello(std::string_view message) {
         return error(ErrorKind::invalid, "'{}' is no version of PMIx", printable(hello.version));
     if (!hello.version.starts_with("2.0.")) {
         hello.bfrops = fields.name();
-        fields.byte(); // the buffer type, which the library checks with each buffer
+        const std::uint8_t buffer_type = fields.byte();
         hello.gds = fields.name();
+        if (fields.ok() && !is_packing_module(hello.bfrops))
+            return error(ErrorKind::invalid, "'{}' is no way in which PMIx packs data", printable(hello.bfrops));
+        if (fields.ok() && hello.kind != HelloKind::client) {
+            if (packs_as_of_old(hello.bfrops))
+                return error(ErrorKind::denied, "{}", of_old);
+            auto directives = stated_directives(hello.bfrops, buffer_type, fields.rest());
+            // Each takes more than a byte.
+            if (directives && *directives > fields.rest().size())
+                return error(ErrorKind::limit, "it says that it sends {} directives, in {} bytes", *directives,
+                             fields.rest().size());
+        }
     }
     if (!fields.ok())
         return error(ErrorKind::invalid, "its first message ends too early");
@@ -202,7 +224,7 @@ Result<void> admissible(const Hello &hello, uid_t peer, const std::optional<Proc
         return native_credential_is(hello, peer, registered->gid);
     }
     if (hello.kind == HelloKind::legacy_tool || hello.kind == HelloKind::legacy_launcher)
-        return error(ErrorKind::denied, "it is a tool of a PMIx library before 3.0; those are not served");
+        return error(ErrorKind::denied, "{}", of_old);
     // To the library, no namespace is every one's, and a rank beyond these is many.
     if (states_name(hello.kind) && (hello.nspace.empty() || hello.rank > max_rank))
         return error(ErrorKind::denied, "a tool calls itself rank {} of '{}', which is no name", hello.rank,

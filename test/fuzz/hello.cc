@@ -15,7 +15,7 @@ std::vector<std::string> fuzz_seeds() {
     for (int kind = 0; kind <= 10; ++kind) {
         test::HelloText text;
         text.kind = static_cast<std::uint8_t>(kind);
-        text.blob = std::string(kind, 'b');
+        text.blob = test::stated_count(kind) + std::string(kind, 'b');
         seeds.push_back(text.message());
     }
     test::HelloText old;

@@ -53,7 +53,7 @@ void every_kind_is_read_and_no_other(void **) {
     for (int kind = 0; kind < 256; ++kind) {
         HelloText text;
         text.kind = static_cast<std::uint8_t>(kind);
-        text.blob = "what a tool tells the host";
+        text.blob = stated_count(1) + "what a tool tells the host";
         auto hello = parse_hello(text.message());
         assert_int_equal(hello.ok(), kind <= 10);
         if (hello && kind > 0)
@@ -165,13 +165,53 @@ void a_tool_states_the_truth_and_takes_no_jobs_name(void **) {
     }
 }
 
+std::string hello_with(const char *bfrops, char buffer_type, const std::string &blob) {
+    HelloText text;
+    text.kind = 3;
+    text.after = z(bfrops) + buffer_type + z("hash");
+    text.blob = blob;
+    return refusal(text, 1000, std::nullopt, false);
+}
+
+// A server of libpmix makes room for what is said, and 2^64 - 4 and the five of its own are one.
+void a_tool_does_not_say_that_it_sends_more_than_is_there(void **) {
+    const std::string count_of_many("\xfc\xff\xff\xff\xff\xff\xff\xff\xff", 9), rest(20, 'd');
+    const std::string u16_int32("\0\x09", 2), u16_size("\0\x04", 2), u16_uint64("\0\x0f", 2);
+    const std::string seven(std::string("\0\0\0\0\0\0\0", 7) + '\7'), many("\xff\xff\xff\xff\xff\xff\xff\xfc", 8);
+    for (const char *bfrops : {"v4", "v41", "v5", "v61"}) {
+        assert_string_equal(hello_with(bfrops, 1, "\2\7" + rest).c_str(), "");
+        assert_string_equal(hello_with(bfrops, 2, "\x09\2\x04\7" + rest).c_str(), "");
+        assert_string_equal(hello_with(bfrops, 1, "").c_str(), "");
+        assert_true(says(hello_with(bfrops, 1, "\2\x7f" + rest), "127 directives, in 22 bytes"));
+        assert_true(says(hello_with(bfrops, 1, "\2\xff\1" + rest), "255 directives, in 23 bytes"));
+        assert_true(says(hello_with(bfrops, 1, "\2" + count_of_many + rest), "18446744073709551612 directives"));
+        assert_true(
+            says(hello_with(bfrops, 2, "\x09\2\x04" + count_of_many + rest), "18446744073709551612 directives"));
+    }
+    assert_string_equal(hello_with("v3", 1, be32(1) + u16_uint64 + seven + rest).c_str(), "");
+    assert_string_equal(hello_with("v3", 2, u16_int32 + be32(1) + u16_size + u16_uint64 + seven + rest).c_str(), "");
+    assert_true(says(hello_with("v3", 1, be32(1) + u16_uint64 + many + rest), "18446744073709551612 directives"));
+    assert_true(says(hello_with("v3", 2, u16_int32 + be32(1) + u16_size + u16_uint64 + many), "18446744073709551612"));
+    assert_true(says(hello_with("v3", 1, be32(1) + std::string("\0\x0e", 2) + be32(99) + rest), "99 directives"));
+}
+
+void a_tool_packs_in_one_way_that_is_served(void **) {
+    for (const char *bfrops : {"v12", "v20", "v21"})
+        assert_true(says(hello_with(bfrops, 1, ""), "a PMIx library before 3.0"));
+    for (const char *bfrops : {"", "v", "v41,v20", "41", "x41", "v4\n"})
+        assert_true(says(hello_with(bfrops, 1, ""), "no way in which PMIx packs data"));
+    HelloText client;
+    client.after = z("v20") + '\1' + z("hash");
+    assert_string_equal(refusal(client).c_str(), "");
+}
+
 void what_was_found_out_takes_the_credentials_place(void **) {
     for (std::uint8_t kind = 1; kind <= 10; ++kind) {
         HelloText text;
         text.kind = kind;
         text.uid = 0x01020304;
         text.gid = 0x05060708;
-        text.blob = std::string("what a tool\0tells the host", 26);
+        text.blob = stated_count(2) + std::string("what a tool\0tells the host", 26);
         text.psec = "munge";
         for (std::size_t size : {0, 1, 8, 200, 31000}) {
             text.credential = std::string(size, 'c');
@@ -209,6 +249,8 @@ int main() {
         cmocka_unit_test(a_credential_must_be_right),
         cmocka_unit_test(a_client_uses_the_module_that_it_was_given),
         cmocka_unit_test(a_tool_states_the_truth_and_takes_no_jobs_name),
+        cmocka_unit_test(a_tool_does_not_say_that_it_sends_more_than_is_there),
+        cmocka_unit_test(a_tool_packs_in_one_way_that_is_served),
         cmocka_unit_test(what_was_found_out_takes_the_credentials_place),
         cmocka_unit_test(what_is_shown_of_it_has_no_control_characters),
     };

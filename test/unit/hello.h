@@ -29,6 +29,11 @@ inline std::string with_header(const std::string &rest) {
            native_order(static_cast<std::uint32_t>(rest.size())) + native_order(0) + rest;
 }
 
+// As libpmix from 4.0 on writes one number of up to seven bits, in a buffer that does not describe its contents.
+inline std::string stated_count(int directives) {
+    return {'\2', static_cast<char>(directives)};
+}
+
 struct HelloText {
     std::string psec = "native", credential = native_credential(1000, 100);
     std::uint8_t kind = 0;

@@ -301,7 +301,7 @@ void the_job_hears_what_munge_says(void **) {
     f.munge_says = ::geteuid();
     auto desk = f.desk();
     HelloText text = tool_of(::geteuid());
-    text.blob = std::string("what it tells\0the host", 22);
+    text.blob = stated_count(1) + std::string("what it tells\0the host", 22);
     auto [tool, accepted] = f.come(text.message());
     desk->take(std::move(accepted));
     assert_int_equal(desk->size(), 1);

@@ -101,6 +101,20 @@ like "nor publish" "$(through_desk publish test.key session)" '^publish: PMIX_ER
 like "which the command says" "$(at_login "$pmixhost" publish "$job" test.key 'a port')" \
     "^pmixhost: error: job $nspace: the rules for tools refuse it; next: .pmixhost policy explain --action control"
 like "nor spawn" "$(through_desk spawn /bin/true)" '^spawn: PMIX_ERR_NO_PERMISSIONS'
+miscounts() { # MORE WORD ...: a tool that says that it sends so many more directives than it does
+    at_login "$pmixhost" with "$job" -- env LD_PRELOAD="$clients/.libs/miscount.so" MISCOUNT="$1" CLIENT_LIMIT=20 \
+        "$clients/tool" "${@:2}"
+}
+for more in 0 1 5 9; do
+    like "with a name of its own, and $more directives that are not there, it may do no more" \
+        "$(miscounts $more name "mine$more" 3 who signal 10 "$nspace")" "^tool mine$more 3.*signal: PMIX_ERR_NO_PERMISSIONS"
+    like "nor without a name: $more" "$(miscounts $more signal 10 "$nspace")" '^signal: PMIX_ERR_NO_PERMISSIONS'
+done
+# Nine GiB, more than 32 bits, and what wraps round to one with those that the library adds.
+for more in 0x1000000 0x100000000 0xfffffffffffffff9; do
+    like "where it says that there are $more more it is not let in" "$(miscounts $more name mine 3 who)" '^init: PMIX_ERR'
+done
+like "the log has that" "$(cat "$log")" 'it says that it sends [0-9]+ directives, in [0-9]+ bytes'
 like "while one on the job's host may" \
     "$("${on_cluster[@]}" --user pmixuser1 --host "$host" -- timeout -k 5 60 "$clients/tool" nspace "$nspace" signal 10 "$nspace" 2>&1)" \
     '^signal: PMIX_(SUCCESS|OPERATION_SUCCEEDED)'
