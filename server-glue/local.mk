@@ -67,6 +67,7 @@ server_glue_libglue_files = \
 	server-glue/iof/output_copies.h server-glue/iof/output_copies.cc \
 	server-glue/iof/output_flow.h server-glue/iof/output_flow.cc \
 	server-glue/iof/output_queue.h server-glue/iof/output_queue.cc \
+	server-glue/iof/output_selection.h server-glue/iof/output_selection.cc \
 	server-glue/iof/copied_streams.h server-glue/iof/copied_streams.cc \
 	server-glue/iof/held_output.h server-glue/iof/held_output.cc \
 	server-glue/iof/recent_output.h server-glue/iof/recent_output.cc \

@@ -10,6 +10,17 @@ inline constexpr std::uint8_t stdin_channel = 1, stdout_channel = 2, stderr_chan
 // A link holds at most so many bytes of output, with `output_overhead` for each piece, that have not been taken.
 inline constexpr std::uint32_t output_window = 256u << 10, output_overhead = 64;
 
+struct OutputWanted {
+    static constexpr const char *name = "OutputWanted";
+    std::uint8_t channels = 0;
+    std::vector<std::uint32_t> of_stdout;
+    std::vector<std::uint32_t> of_stderr;
+    static constexpr void fields(auto &&field) {
+        field(&OutputWanted::channels, "channels", "2 stdout, 4 stderr; 0: nothing");
+        field(&OutputWanted::of_stdout, "of_stdout", "ranks whose stdout it is; none: of all");
+        field(&OutputWanted::of_stderr, "of_stderr", "likewise");
+    }
+};
 struct OutputDemand {
     static constexpr std::uint8_t type = 198;
     static constexpr const char *name = "OutputDemand";
@@ -17,10 +28,8 @@ struct OutputDemand {
     std::uint32_t root = 0;
     std::uint64_t serial = 0;
     std::uint32_t behind = 0;
-    std::uint8_t channels = 0;
-    std::vector<std::uint32_t> ranks;
-    std::uint8_t taken_channels = 0;
-    std::vector<std::uint32_t> taken_ranks;
+    OutputWanted pulled;
+    OutputWanted taken_over;
     std::uint64_t cache = 0;
     std::uint8_t drop_oldest = 0;
     std::uint8_t kept = 0;
@@ -32,10 +41,8 @@ struct OutputDemand {
         field(&OutputDemand::root, "root", "the host of the tools");
         field(&OutputDemand::serial, "serial", "counted by root: a new one when nothing was wanted before");
         field(&OutputDemand::behind, "behind", "the neighbour in the tree that is not to be asked");
-        field(&OutputDemand::channels, "channels", "2 stdout, 4 stderr; 0: nothing any more");
-        field(&OutputDemand::ranks, "ranks", "whose; none: of all");
-        field(&OutputDemand::taken_channels, "taken_channels", "likewise: what goes nowhere else");
-        field(&OutputDemand::taken_ranks, "taken_ranks", "whose; none: of all");
+        field(&OutputDemand::pulled, "pulled", "what; of no channel: nothing any more");
+        field(&OutputDemand::taken_over, "taken_over", "of that, what goes nowhere else");
         field(&OutputDemand::cache, "cache", "bytes that each host may hold back for tools that are slow");
         field(&OutputDemand::drop_oldest, "drop_oldest", "1: what does not fit is made room for, 0: it is dropped");
         field(&OutputDemand::kept, "kept", "1: with what was written lately, before anybody asked");

@@ -23,6 +23,7 @@ struct PullGate {
     std::string nspace;
     Rank ranks = 0;
     std::uint8_t channels = PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL; // that there are to pull
+    std::uint64_t most_cache = UINT64_MAX;                                     // bytes that a tool may have held for it
     bool can_be_taken_over = true; // else PMIX_IOF_REDIRECT gives a copy, or nothing where it is required
     // Somebody pulls, and has had what was written before. Any thread: the upcall notes it, the loop puts it right.
     std::atomic<bool> kept_is_gone{false};
@@ -57,8 +58,9 @@ struct PullAsk {
     std::vector<Process> sources;
     std::uint8_t channels = 0;
     std::optional<std::uint64_t> cache; // bytes
-    bool drop_oldest = false;
-    bool take_over = false; // it goes nowhere else (PMIX_IOF_REDIRECT)
+    bool must_have_cache = false;
+    std::optional<bool> drop_oldest; // unsaid: the newest
+    bool take_over = false;          // it goes nowhere else (PMIX_IOF_REDIRECT)
     bool must_take_over = false;
     // PMIX_IOF_BUFFERING_SIZE and _TIME: at least so many bytes are given at once, or what has waited so long.
     std::optional<std::uint32_t> held;

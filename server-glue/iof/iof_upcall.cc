@@ -23,12 +23,10 @@ constexpr const char *stop_pulling = "pmix.iof.stop"; // PMIX_IOF_STOP
 
 constexpr std::chrono::seconds longest_held = std::chrono::hours(1);
 
-// What the tool's library does with what it gets.
+// What the tool's library does with what it gets; of how it is to be shown, it follows what PMIx_tool_init was given,
+// and nothing that is said with a pull (4.2.2 and 5.0.7).
 bool is_for_the_tools_library(const pmix_info_t &info) {
-    for (const char *key :
-         {PMIX_IOF_TAG_OUTPUT, PMIX_IOF_TIMESTAMP_OUTPUT, PMIX_IOF_XML_OUTPUT, PMIX_IOF_RANK_OUTPUT,
-          PMIX_IOF_OUTPUT_TO_FILE, PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_IOF_FILE_PATTERN, PMIX_IOF_FILE_ONLY,
-          PMIX_IOF_MERGE_STDERR_STDOUT, PMIX_IOF_OUTPUT_RAW, PMIX_IOF_LOCAL_OUTPUT, PMIX_IOF_PUSH_STDIN}) {
+    for (const char *key : {PMIX_IOF_OUTPUT_RAW, PMIX_IOF_LOCAL_OUTPUT, PMIX_IOF_PUSH_STDIN}) {
         if (PMIX_CHECK_KEY(&info, key))
             return true;
     }
@@ -41,10 +39,11 @@ pmix_status_t read(const pmix_info_t &info, PullAsk &ask, bool &must_have_kept) 
         if (!size || *size < 0)
             return PMIX_ERR_BAD_PARAM;
         ask.cache = static_cast<std::uint64_t>(*size);
+        ask.must_have_cache = PMIX_INFO_IS_REQUIRED(&info);
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_DROP_OLDEST)) {
         ask.drop_oldest = flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_DROP_NEWEST)) {
-        ask.drop_oldest = ask.drop_oldest && !flag_of(info.value);
+        ask.drop_oldest = !flag_of(info.value);
     } else if (PMIX_CHECK_KEY(&info, PMIX_IOF_REDIRECT)) {
         ask.take_over = flag_of(info.value);
         ask.must_take_over = ask.take_over && PMIX_INFO_IS_REQUIRED(&info);
@@ -102,6 +101,8 @@ pmix_status_t on_pull(const pmix_proc_t procs[], std::size_t count, const pmix_i
         if (auto verdict = (ask.of_child ? gate->of_children : gate->verdict).load(); verdict != PMIX_SUCCESS)
             return verdict;
         if (!ask.of_child && (ask.channels & ~gate->channels) != 0)
+            return PMIX_ERR_NOT_SUPPORTED;
+        if (!ask.of_child && ask.must_have_cache && *ask.cache > gate->most_cache)
             return PMIX_ERR_NOT_SUPPORTED;
         if (!ask.of_child && !gate->can_be_taken_over) {
             if (ask.must_take_over)

@@ -30,20 +30,9 @@ void OutputFlow::spread(HostIndex root, Flow &flow, HostIndex at, HostIndex comi
         if (neighbour == coming_from)
             return;
         const auto &[pulled, taken_over, cache, drop_oldest, kept, kept_for, held, whole] = flow.wish;
-        wire::OutputDemand demand{root,
-                                  flow.serial,
-                                  at,
-                                  pulled.channels,
-                                  {pulled.ranks.begin(), pulled.ranks.end()},
-                                  taken_over.channels,
-                                  {taken_over.ranks.begin(), taken_over.ranks.end()},
-                                  cache,
-                                  drop_oldest,
-                                  kept,
-                                  on_wire(kept_for),
-                                  whole,
-                                  held.bytes,
-                                  on_wire(held.time)};
+        wire::OutputDemand demand{root,       flow.serial,       at,   pulled.on_wire(),  taken_over.on_wire(),
+                                  cache,      drop_oldest,       kept, on_wire(kept_for), whole,
+                                  held.bytes, on_wire(held.time)};
         if (!hosts_.host_gone(neighbour) &&
             hosts_.send(neighbour, wire::OutputDemand::type, share(wire::encode(demand))))
             flow.asked[neighbour] = at;
@@ -59,9 +48,9 @@ void OutputFlow::spread(HostIndex root, Flow &flow, HostIndex at, HostIndex comi
 
 void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, HostIndex behind, OutputWish wish) {
     auto found = flows_.find(root);
-    if (wish.pulled.channels == 0 && found == flows_.end())
+    if (wish.pulled.none() && found == flows_.end())
         return;
-    if (found != flows_.end() && found->second.serial != serial && wish.pulled.channels != 0)
+    if (found != flows_.end() && found->second.serial != serial && !wish.pulled.none())
         end(std::exchange(found, flows_.end()));
     if (found == flows_.end())
         found = flows_.try_emplace(root).first;
@@ -72,7 +61,7 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
         flow.under_way = 0;
         flow.upstream = upstream;
     }
-    if (wish.pulled.channels == 0) { // what is over was
+    if (wish.pulled.none()) { // what is over was
         wish.whole = flow.wish.whole;
         wish.taken_over = flow.wish.taken_over;
         wish.held = flow.wish.held;
@@ -85,7 +74,7 @@ void OutputFlow::set(HostIndex root, std::uint64_t serial, HostIndex upstream, H
     flow.wish = std::move(wish);
     flow.asked.clear();
     spread(root, flow, self_, behind);
-    if (flow.wish.pulled.channels == 0)
+    if (flow.wish.pulled.none())
         return end(found);
     flow.queue.set_limit(flow.wish.whole ? UINT64_MAX : flow.wish.cache, flow.wish.drop_oldest);
     // Once: who is told again, because a host between has gone, has had it.
@@ -134,14 +123,12 @@ void OutputFlow::pull(OutputWish wish) {
 
 void OutputFlow::on_demand(HostIndex from, const wire::OutputDemand &message) {
     if (message.root == self_ || message.root >= map_.host_count() ||
-        (message.channels != 0 && hosts_.host_gone(message.root)) || !neighbours(self_, message.behind) ||
+        (message.pulled.channels != 0 && hosts_.host_gone(message.root)) || !neighbours(self_, message.behind) ||
         from >= map_.host_count())
         return;
-    constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
     OutputWish wish;
-    wish.pulled = {static_cast<std::uint8_t>(message.channels & output), {message.ranks.begin(), message.ranks.end()}};
-    wish.taken_over = {static_cast<std::uint8_t>(message.taken_channels & output),
-                       {message.taken_ranks.begin(), message.taken_ranks.end()}};
+    wish.pulled = OutputSelection::from_wire(message.pulled);
+    wish.taken_over = OutputSelection::from_wire(message.taken_over);
     wish.cache = std::min(message.cache, most_cached);
     wish.drop_oldest = message.drop_oldest != 0;
     wish.kept = message.kept != 0;
@@ -288,7 +275,7 @@ void OutputFlow::on_host_gone(HostIndex host) {
     // Its own neighbours hear of its end for sure, and tell the others.
     if (auto root = flows_.find(host); root != flows_.end()) {
         HostIndex from = root->second.upstream;
-        root->second.wish.pulled.channels = 0;
+        root->second.wish.pulled = {};
         for (auto [asked, behind] : std::exchange(root->second.asked, {})) {
             wire::OutputDemand over;
             over.root = host;

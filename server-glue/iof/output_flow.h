@@ -14,20 +14,13 @@
 #include "server-glue/core/host_port.h"
 #include "server-glue/iof/held_output.h"
 #include "server-glue/iof/output_queue.h"
+#include "server-glue/iof/output_selection.h"
 
 #include <set>
 #include <utility>
 #include <vector>
 
 namespace pmixhost {
-
-struct OutputSelection {
-    std::uint8_t channels = 0; // wire::stdout_channel, wire::stderr_channel; 0: nothing
-    std::set<Rank> ranks;      // empty: of all
-    bool has(Rank rank, std::uint8_t channel) const {
-        return (channels & channel) && (ranks.empty() || ranks.contains(rank));
-    }
-};
 
 // What the tools of one host want.
 struct OutputWish {

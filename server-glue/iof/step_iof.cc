@@ -33,7 +33,7 @@ constexpr const char *nobody = "pmixhost.nobody";
 static OutputWish forwarded(std::uint8_t channels, const StepContext &context) {
     constexpr std::uint8_t output = wire::stdout_channel | wire::stderr_channel;
     OutputWish wish;
-    wish.pulled.channels = wish.taken_over.channels = static_cast<std::uint8_t>(channels & output);
+    wish.pulled = wish.taken_over = OutputSelection(channels & output);
     wish.cache = context.settings.io_cache;
     wish.held = {context.step.parent->held_bytes, std::chrono::seconds(context.step.parent->held_seconds)};
     wish.whole = true;
@@ -67,6 +67,7 @@ void StepIof::take_asks(UpcallHandlers &handlers) {
     gate_->nspace = context_.step.nspace;
     gate_->ranks = context_.step.map.rank_count();
     gate_->can_be_taken_over = captures(context_);
+    gate_->most_cache = context_.settings.io_cache;
     if (context_.step.parent)
         gate_->channels = forwards_;
     tools_.when_one_comes([this] { judge(); });
@@ -164,22 +165,18 @@ bool StepIof::forwarded_all() {
 bool StepIof::tools_have_all() {
     if (pulls_ == 0 || tools_.how_many() == 0)
         return true;
-    std::size_t ranks = wish_.pulled.ranks.empty() ? context_.step.map.rank_count() : wish_.pulled.ranks.size();
-    std::size_t streams = ranks * static_cast<std::size_t>(std::popcount(wish_.pulled.channels));
+    std::size_t streams = wish_.pulled.streams(context_.step.map.rank_count());
     return ended_here_.size() >= streams && tools_.most_unsent() == 0;
 }
 
-static void add(OutputSelection &selection, const PullAsk &ask) {
-    bool everyone = selection.channels != 0 && selection.ranks.empty();
+static OutputSelection asked_for(const PullAsk &ask) {
+    std::set<Rank> ranks;
     for (const auto &source : ask.sources) {
         if (source.rank == PMIX_RANK_WILDCARD)
-            everyone = true;
-        else
-            selection.ranks.insert(source.rank);
+            return ask.channels;
+        ranks.insert(source.rank);
     }
-    if (everyone)
-        selection.ranks.clear();
-    selection.channels |= ask.channels;
+    return {ask.channels, ranks};
 }
 
 // Who wants it sooner is not to wait for who does not.
@@ -193,7 +190,7 @@ static HeldOutput::Rule least(const HeldOutput::Rule &one, const HeldOutput::Rul
 
 // Of whoever took the output over libpmix does not say whether it is the one that has gone.
 void StepIof::restore() {
-    if (wish_.taken_over.channels == 0)
+    if (wish_.taken_over.none())
         return;
     wish_.taken_over = {};
     want();
@@ -231,15 +228,15 @@ void StepIof::judge() {
     if (gate_->verdict.exchange(verdict) != verdict && present > 0)
         tools_.all_may(policy::Action::output, true); // once, for the log
     if (pulls_ > 0 && !may)
-        tell_failure({wish_.pulled.ranks.begin(), wish_.pulled.ranks.end()}, wish_.pulled.channels);
+        tell_failure(wish_.pulled);
     if (pulls_ > 0 && (!may || present == 0))
         end_pulls(may ? "no tool is here" : "a tool has come that the rules allow no output");
     else if (pulls_ > 0 && tools_.oldest() > last_to_pull_)
         end_pulls("who pulled it has gone"); // so the next one has what was written before
     else if (std::exchange(gone_, tools_.have_gone()) != tools_.have_gone())
         restore();
-    look_at_tools_ = present == 0 ? TimePoint::max()
-                                  : context_.now() + (wish_.taken_over.channels != 0 ? taken_over_look : tools_look);
+    look_at_tools_ =
+        present == 0 ? TimePoint::max() : context_.now() + (!wish_.taken_over.none() ? taken_over_look : tools_look);
 }
 
 void StepIof::pull(PullAsk ask) {
@@ -247,18 +244,17 @@ void StepIof::pull(PullAsk ask) {
         child_pulls_ += tools_.how_many() > 0; // how those of processes end nobody tells
         return;
     }
-    OutputSelection asked;
-    add(asked, ask);
+    const OutputSelection asked = asked_for(ask);
     if (gate_->verdict != PMIX_SUCCESS) { // a tool without the right has come meanwhile
         gate_->kept_is_gone = pulls_ > 0;
-        return tell_failure({asked.ranks.begin(), asked.ranks.end()}, asked.channels);
+        return tell_failure(asked);
     }
-    add(wish_.pulled, ask);
+    wish_.pulled.add(asked);
     if (ask.take_over)
-        add(wish_.taken_over, ask);
+        wish_.taken_over.add(asked);
     const std::uint64_t most = context_.settings.io_cache;
     wish_.cache = std::max(wish_.cache, std::clamp(ask.cache.value_or(most), least_cache, most));
-    wish_.drop_oldest = ask.drop_oldest;
+    wish_.drop_oldest = ask.drop_oldest.value_or(wish_.drop_oldest);
     auto held = HeldOutput::rule_of(ask.held, ask.held_for);
     wish_.held = pulls_ == 0 ? held : least(wish_.held, held);
     wish_.kept = pulls_++ == 0 && ask.since != std::chrono::seconds(0); // who pulls already has had it
@@ -277,8 +273,9 @@ void StepIof::pull(PullAsk ask) {
 void StepIof::tell_what_is_undated(Duration since) {
     if (captures(context_) || !copy_.streams().may_be_older(context_.now() - since))
         return;
-    Rank any = wish_.pulled.ranks.empty() ? 0 : *wish_.pulled.ranks.begin();
-    PmixLibrary::OutputText text{proc_of(context_.step.nspace, any), wish_.pulled.channels, {}, false, true};
+    const auto &ranks = wish_.pulled.whose().begin()->second;
+    Rank any = ranks.empty() ? 0 : *ranks.begin();
+    PmixLibrary::OutputText text{proc_of(context_.step.nspace, any), wish_.pulled.channels(), {}, false, true};
     context_.library->deliver_output(std::move(text), [](pmix_status_t) {});
 }
 
@@ -325,7 +322,7 @@ std::vector<wire::OutputPiece> StepIof::kept_output(const OutputWish &wish) {
 
 // A tool that took the output over and has gone is noticed before more is lost.
 void StepIof::deliver(std::vector<wire::OutputPiece> pieces) {
-    if (wish_.taken_over.channels != 0)
+    if (!wish_.taken_over.none())
         look_at_tools_ = context_.now();
     std::map<Rank, std::uint8_t> failed;
     for (auto &piece : pieces) {
@@ -373,6 +370,14 @@ void StepIof::tell_failures(const std::map<Rank, std::uint8_t> &channels) {
         ranks[of_rank].push_back(rank);
     for (const auto &[of_ranks, which] : ranks)
         tell_failure(which, of_ranks);
+}
+
+void StepIof::tell_failure(const OutputSelection &of) {
+    std::map<std::set<Rank>, std::uint8_t> channels;
+    for (const auto &[channel, ranks] : of.whose())
+        channels[ranks] |= channel;
+    for (const auto &[ranks, of_ranks] : channels)
+        tell_failure({ranks.begin(), ranks.end()}, of_ranks);
 }
 
 // Of whoever pulls libpmix tells nobody, so all who have asked for such events hear it.

@@ -77,6 +77,7 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void tell_what_is_undated(Duration since);
     void tell_failures(const std::map<Rank, std::uint8_t> &channels);
     void tell_failure(const std::vector<Rank> &ranks, std::uint8_t channels);
+    void tell_failure(const OutputSelection &of);
     void end_pulls(const char *why);
     void push(PushAsk ask);
     void queue_taken(std::uint32_t cost);

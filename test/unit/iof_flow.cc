@@ -158,7 +158,7 @@ struct World : FakeNetwork {
 
 OutputWish all(std::uint64_t cache = 1u << 20) {
     OutputWish wish;
-    wish.pulled.channels = both;
+    wish.pulled = both;
     wish.cache = cache;
     return wish;
 }
@@ -229,11 +229,41 @@ void what_was_kept_comes_first_and_once(void **) {
     }
 }
 
+void each_channel_is_of_its_own_processes(void **) {
+    OutputSelection some(wire::stdout_channel, {4, 2});
+    some.add(wire::stderr_channel, {3});
+    some = OutputSelection::from_wire(some.on_wire());
+    assert_true(some.has(2, wire::stdout_channel) && some.has(4, wire::stdout_channel));
+    assert_true(some.has(3, wire::stderr_channel));
+    assert_false(some.has(3, wire::stdout_channel) || some.has(4, wire::stderr_channel));
+    assert_int_equal(some.streams(10), 3);
+    assert_int_equal(some.channels(), both);
+    some.add({wire::stdout_channel});
+    assert_true(some.has(9, wire::stdout_channel) && !some.has(9, wire::stderr_channel));
+    some.add(wire::stdout_channel, {1}); // all stay all
+    some = OutputSelection::from_wire(some.on_wire());
+    assert_true(some.has(9, wire::stdout_channel) && !some.has(9, wire::stderr_channel));
+    assert_int_equal(some.streams(10), 11);
+    assert_true(OutputSelection::from_wire({}).none() && OutputSelection(0).none());
+
+    World world(5);
+    OutputWish wish = all();
+    wish.pulled = OutputSelection(wire::stdout_channel, {8});
+    wish.pulled.add(wire::stderr_channel, {9});
+    wish.taken_over = wish.pulled;
+    world.hosts[0]->output.pull(wish);
+    world.run();
+    const auto &writer = world.hosts[4]->output;
+    assert_true(writer.taken_over(8, wire::stdout_channel) && writer.taken_over(9, wire::stderr_channel));
+    assert_false(writer.taken_over(9, wire::stdout_channel) || writer.taken_over(8, wire::stderr_channel));
+    assert_false(writer.wanted(9, wire::stdout_channel) || writer.wanted(8, wire::stderr_channel));
+}
+
 // After what came before it; and though nothing more fits.
 void a_failure_comes_to_who_pulls(void **) {
     World world(5);
     OutputWish wish = all(100'000);
-    wish.pulled.ranks = {6, 9};
+    wish.pulled = {both, {6, 9}};
     world.hosts[0]->output.pull(wish);
     world.hosts[1]->output.pull(all());
     world.hosts[0]->reads = false;
@@ -302,7 +332,7 @@ void output_is_held_where_it_is_written(void **) {
 void what_was_taken_over_and_held_is_given_back(void **) {
     World world(3);
     OutputWish wish = all();
-    wish.taken_over.channels = wire::stdout_channel;
+    wish.taken_over = wire::stdout_channel;
     wish.held = {1000, std::chrono::seconds(10)};
     world.hosts[0]->output.pull(wish);
     world.run();
@@ -330,7 +360,7 @@ void what_others_have_is_not_given_back(void **) {
         world.write(4, much);
     world.run();
     wish.kept = false;
-    wish.taken_over.channels = both;
+    wish.taken_over = both;
     world.hosts[0]->output.pull(wish);
     world.run();
     world.write(4, "for one alone");
@@ -729,6 +759,7 @@ int main() {
         cmocka_unit_test(only_what_is_wanted_comes),
         cmocka_unit_test(what_was_kept_comes_first_and_once),
         cmocka_unit_test(a_slow_tool_costs_a_bound),
+        cmocka_unit_test(each_channel_is_of_its_own_processes),
         cmocka_unit_test(a_failure_comes_to_who_pulls),
         cmocka_unit_test(output_is_held_where_it_is_written),
         cmocka_unit_test(what_was_taken_over_and_held_is_given_back),

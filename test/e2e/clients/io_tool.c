@@ -1,7 +1,8 @@
 /* A PMIx tool that follows what a job writes, and writes to its standard input.
  * usage: io_tool NS WHAT ...
- * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, cache=BYTES, size=BYTES
- *                               and time=SECONDS (of PMIX_IOF_BUFFERING_), required (the last one said must be met)
+ * WHAT   with KEY[=NUMBER] ...  directives of the pulls behind it: copy, redirect, oldest, newest, tag, cache=BYTES,
+ *                               size=BYTES and time=SECONDS (of PMIX_IOF_BUFFERING_), required (the last one said
+ *                               must be met)
  *        pull DIR RANKS CHANNELS  RANKS "all" or "0,2"; CHANNELS "out", "err" or "both". What comes is written to
  *                               DIR/RANK.out and DIR/RANK.err, byte for byte; "pull: STATUS"
  *        as FORMAT[=TEXT]       before all else, for PMIx_tool_init: tag, timestamp, xml, rank, file=PATH,
@@ -276,6 +277,10 @@ int main(int argc, char **argv) {
                 PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_CACHE_SIZE, &number, PMIX_UINT32);
             else if (!strcmp(key, "oldest"))
                 PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_DROP_OLDEST, &yes, PMIX_BOOL);
+            else if (!strcmp(key, "newest"))
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_DROP_NEWEST, &yes, PMIX_BOOL);
+            else if (!strcmp(key, "tag"))
+                PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_TAG_OUTPUT, &yes, PMIX_BOOL);
             else if (!strcmp(key, "copy"))
                 PMIX_INFO_LOAD(&directives[ndirs++], PMIX_IOF_COPY, &yes, PMIX_BOOL);
             else if (!strcmp(key, "redirect"))

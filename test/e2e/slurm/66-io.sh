@@ -271,6 +271,19 @@ make_file leave
 over tool
 end
 
+# Of two pulls each takes over what it names, and nothing else.
+start apart -N2 -n2 "$task" there await=go write="$data/early" wrote await=end </dev/null
+running 2
+follow tool "$h1" with redirect with required pull pulled 0 out pull pulled 1 err hold "$dir/leave"
+has_said tool held
+ok "one channel of each of two processes is taken over" pair go
+ok "the tool has these" until_true 20 \
+    eval 'cmp -s "$dir/pulled/0.out" "$data/early.out.0" && cmp -s "$dir/pulled/1.err" "$data/early.err.1"'
+ok "and srun the others" until_true 20 eval 'cmp -s "$dir/out" "$data/early.out.1" && cmp -s "$dir/err" "$data/early.err.0"'
+make_file leave
+over tool
+end
+
 # --- a tool that does not read -----------------------------------------------------------------------
 
 begin=$SECONDS
@@ -364,6 +377,12 @@ is "as a required wish that is not known" "$(tool "$h1" with unknown with requir
     "pull: PMIX_ERR_NOT_SUPPORTED"
 is "and as required buffering of more than there is" \
     "$(tool "$h1" with size=200000 with required pull pulled all out | head -n 1)" "pull: PMIX_ERR_NOT_SUPPORTED"
+is "as one for more to be kept than the site allows" \
+    "$(tool "$h1" with cache=2000000000 with required pull pulled all out | head -n 1)" 'pull: PMIX_ERR_NOT_SUPPORTED'
+is "and one for a form that libpmix gives no pull" "$(tool "$h1" with tag with required pull pulled all out | head -n 1)" \
+    'pull: PMIX_ERR_NOT_SUPPORTED'
+is "such wishes that need not be met do no harm" \
+    "$(tool "$h1" with cache=2000000000 with newest with oldest with tag pull pulled all out | head -n 1)" 'pull: PMIX_SUCCESS'
 is "one that is not required does no harm" "$(tool "$h1" with unknown pull pulled all out | head -n 1)" \
     "pull: PMIX_SUCCESS"
 is "a rank that is not there cannot be pulled" "$(tool "$h1" pull pulled 99 out | head -n 1)" "pull: PMIX_ERR_NOT_FOUND"
