@@ -25,6 +25,7 @@ server_glue_libglue_files = \
 	server-glue/control/session_control.h server-glue/control/session_control.cc \
 	server-glue/control/step_abort.h server-glue/control/step_abort.cc server-glue/control/step_control.h \
 	server-glue/control/step_control.cc \
+	server-glue/control/tool_pauses.h server-glue/control/tool_pauses.cc \
 	server-glue/core/central_roles.h server-glue/core/host_port.h server-glue/core/one_shot.h \
 	server-glue/core/signature.h server-glue/core/signature.cc server-glue/core/task_descriptors.h \
 	server-glue/cross_job/cross_jobs.h server-glue/cross_job/cross_jobs.cc \

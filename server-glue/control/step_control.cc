@@ -15,8 +15,9 @@
 namespace pmixhost {
 
 StepControl::StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs,
-                         const Children &children, StepEvents &events)
+                         const Children &children, StepEvents &events, std::function<bool(const Process &)> is_tool)
     : context_(context), groups_(groups), jobs_(jobs), children_(children), events_(events),
+      is_tool_(std::move(is_tool)),
       control_(context, *this, context.step.nspace, context.step.map, context.self(), context.settings.transport_radix),
       cross_job_(context, *this, control_, context.step.nspace) {}
 
@@ -57,7 +58,26 @@ void StepControl::control(JobControlAsk request) {
     request.targets = std::move(*targets);
     if (request.only_declares())
         return note_declaration(request);
+    pauses_.note(request.caller, is_tool_(request.caller), request.targets, request.order.signals);
     cross_job_.request(context_.now(), std::move(request));
+}
+
+void StepControl::debugger_gone(const Process &tool, const Bytes &nspace) {
+    JobControlAsk ask;
+    ask.targets = pauses_.take(tool, nspace);
+    if (ask.targets.empty())
+        return;
+    context_.log.info("the debugger {} has gone: what it has paused of {} goes on", printable(tool.nspace),
+                      printable(nspace));
+    ask.caller = tool;
+    ask.order.signals = {SIGCONT};
+    ask.reply = {[this, nspace](pmix_status_t status) {
+                     if (status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) // it has ended
+                         context_.log.warning("what a debugger has paused of {} may still stand: {}", printable(nspace),
+                                              PMIx_Error_string(status));
+                 },
+                 PMIX_ERROR};
+    cross_job_.request(context_.now(), std::move(ask));
 }
 
 // No host need hear of it: an RM is told by the job's own options (srun --requeue).

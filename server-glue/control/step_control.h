@@ -4,6 +4,7 @@
 
 #include "common/wire/control_messages.h"
 #include "server-glue/control/cross_job_control.h"
+#include "server-glue/control/tool_pauses.h"
 #include "server-glue/cross_job/cross_jobs.h"
 #include "server-glue/events/step_events.h"
 #include "server-glue/groups/group_registry.h"
@@ -14,9 +15,11 @@ namespace pmixhost {
 class StepControl final : public StepService, private JobControlPort, private CrossJobControlPort {
   public:
     StepControl(StepContext &context, const GroupRegistry &groups, const CrossJobs &jobs, const Children &children,
-                StepEvents &events);
+                StepEvents &events, std::function<bool(const Process &)> is_tool);
 
     void control(JobControlAsk request);
+    // A tool has gone, whose debugger daemons were beside that job: what it has paused there goes on.
+    void debugger_gone(const Process &tool, const Bytes &nspace);
 
     void take_asks(UpcallHandlers &handlers) override;
     void take_messages(StepMessages &messages) override;
@@ -41,6 +44,8 @@ class StepControl final : public StepService, private JobControlPort, private Cr
     const CrossJobs &jobs_;
     const Children &children_;
     StepEvents &events_;
+    const std::function<bool(const Process &)> is_tool_;
+    ToolPauses pauses_;
     JobControl control_;
     CrossJobControl cross_job_;
 };

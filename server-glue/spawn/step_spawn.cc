@@ -131,16 +131,17 @@ void StepSpawn::start(const Process &caller, wire::SpawnRequest request, SpawnAn
                  PMIX_ERROR, std::string()};
     }
     // The answer of a quick job may come behind its end.
-    if (auto tool = of_tools_.connection_of(caller); tool && !says_nohup(request)) {
+    auto target = debug_target_of(request);
+    if (auto is_here = of_tools_.connection_of(caller); is_here && !says_nohup(request)) {
         auto waiting = std::make_shared<SpawnAnswer>(std::move(reply));
-        reply = {[this, tool, waiting](pmix_status_t status, const std::string &nspace) {
+        reply = {[this, caller, is_here, debugged = target ? target->nspace : Bytes(),
+                  waiting](pmix_status_t status, const std::string &nspace) {
                      if (status == PMIX_SUCCESS && !children_.ended.contains(nspace))
-                         of_tools_.runs(nspace, tool);
+                         of_tools_.runs(nspace, caller, is_here, debugged);
                      (*waiting)(status, nspace);
                  },
                  PMIX_ERROR, std::string()};
     }
-    auto target = debug_target_of(request);
     if (!target) {
         places_.note_sent();
         return spawn_.spawn(std::move(request), std::move(reply));

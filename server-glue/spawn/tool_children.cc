@@ -3,17 +3,36 @@
 
 #include "common/wire/spawn_messages.h"
 
+#include <algorithm>
+
 namespace pmixhost {
 
 ToolOrigins::IsHere ToolChildren::connection_of(const Process &spawner) const {
     return tools_.is_tool(spawner) ? tools_.connection_of(spawner) : nullptr;
 }
 
-void ToolChildren::runs(const Bytes &nspace, ToolOrigins::IsHere spawner) {
-    if (!spawner)
+void ToolChildren::runs(const Bytes &nspace, const Process &spawner, ToolOrigins::IsHere is_here,
+                        const Bytes &debugged) {
+    if (!is_here)
         return;
-    children_[nspace] = std::move(spawner);
+    children_[nspace] = {spawner, std::move(is_here), debugged};
     next_look_ = context_.now();
+}
+
+void ToolChildren::ended(const Bytes &nspace) {
+    auto child = children_.find(nspace);
+    if (child == children_.end())
+        return;
+    // One of a debugger and a job is enough to remember.
+    const bool others = std::any_of(children_.begin(), children_.end(), [&](const auto &other) {
+        const Child &each = other.second;
+        return &each != &child->second && each.debugged == child->second.debugged &&
+               each.spawner.nspace == child->second.spawner.nspace && each.spawner.rank == child->second.spawner.rank;
+    });
+    if (child->second.debugged.empty() || others)
+        children_.erase(child);
+    else
+        child->second.has_ended = true;
 }
 
 void ToolChildren::on_time(TimePoint now) {
@@ -21,11 +40,15 @@ void ToolChildren::on_time(TimePoint now) {
         return;
     next_look_ = now + look_again;
     std::erase_if(children_, [&](const auto &child) {
-        const auto &[nspace, is_here] = child;
-        if (is_here())
+        const auto &[nspace, of] = child;
+        if (of.is_here())
             return false;
-        context_.log.info("the tool that has spawned {} has gone: it is ended", nspace);
-        context_.send(context_.launcher_peer(), wire::EndChild{nspace});
+        if (!of.has_ended) {
+            context_.log.info("the tool that has spawned {} has gone: it is ended", nspace);
+            context_.send(context_.launcher_peer(), wire::EndChild{nspace});
+        }
+        if (!of.debugged.empty())
+            debugger_gone_(of.spawner, of.debugged);
         return true;
     });
 }

@@ -1,5 +1,6 @@
 // The jobs that tools have spawned: each ends when its tool disconnects, unless it was asked to go on (PMIX_NOHUP;
-// standard, "Tools and Debuggers"). What a debugger had stopped would otherwise stand for ever. In the loop's thread.
+// standard, "Tools and Debuggers"). What a debugger had stopped would otherwise stand for ever, and so would what it
+// has paused of a job that runs: with its daemons it lets go of that. In the loop's thread.
 #pragma once
 
 #include "server-glue/tool_access/step_tools.h"
@@ -10,13 +11,18 @@ namespace pmixhost {
 
 class ToolChildren final : public StepService {
   public:
-    ToolChildren(StepContext &context, StepTools &tools) : context_(context), tools_(tools) {}
+    // `tool`, whose debugger daemons were beside `debugged`, has gone.
+    using DebuggerGone = std::function<void(const Process &tool, const Bytes &debugged)>;
+
+    ToolChildren(StepContext &context, StepTools &tools, DebuggerGone debugger_gone)
+        : context_(context), tools_(tools), debugger_gone_(std::move(debugger_gone)) {}
 
     // Whether `spawner`, which is about to spawn a job, is connected: null where it is a process of a job.
     ToolOrigins::IsHere connection_of(const Process &spawner) const;
-    // That job runs. Nothing is done where there is no connection.
-    void runs(const Bytes &nspace, ToolOrigins::IsHere spawner);
-    void ended(const Bytes &nspace) { children_.erase(nspace); }
+    // That job of `spawner`, which is there as long as `is_here` says, runs. `debugged`: the job beside which it is, of
+    // debugger daemons, else empty. Nothing is done where there is no connection.
+    void runs(const Bytes &nspace, const Process &spawner, ToolOrigins::IsHere is_here, const Bytes &debugged);
+    void ended(const Bytes &nspace);
 
     TimePoint next_time() const override { return children_.empty() ? TimePoint::max() : next_look_; }
     void on_time(TimePoint now) override;
@@ -25,9 +31,16 @@ class ToolChildren final : public StepService {
     // libpmix tells nobody that a tool has gone.
     static constexpr Duration look_again = std::chrono::seconds(1);
 
+    struct Child {
+        Process spawner;
+        ToolOrigins::IsHere is_here;
+        Bytes debugged;
+        bool has_ended = false; // only of debugger daemons: what their debugger has paused may stand still
+    };
     StepContext &context_;
     StepTools &tools_;
-    std::map<Bytes, ToolOrigins::IsHere> children_; // with whether their spawners are there
+    const DebuggerGone debugger_gone_;
+    std::map<Bytes, Child> children_;
     TimePoint next_look_{};
 };
 

@@ -111,7 +111,7 @@ struct World {
         mesh = make_mesh(0, {});
         context->mesh = mesh.get();
         tools.emplace(*context);
-        children.emplace(*context, *tools);
+        children.emplace(*context, *tools, [](const Process &, const Bytes &) {});
         places.emplace(*context, *children);
         ToolVisitor visitor;
         visitor.nspace = "tool";

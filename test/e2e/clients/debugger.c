@@ -14,7 +14,7 @@
  *        die                 kills itself as soon as the job has stopped
  *        pause               the target is paused before its daemons start, by PMIx_Job_control
  *        resume              and it goes on by PMIX_JOB_CTRL_RESUME; else by PMIX_DEBUGGER_RELEASE, as any other
- *        dies                kills itself when the daemons run
+ *        dies                kills itself when the daemons run; dies=behind: when they have ended
  *        after               lets the job go when the daemons have ended
  * Prints "job NS", "stops at PLACE", "table N processes on H hosts", "daemons NS", "end job|daemons CODE", and behind
  * the end of a job that failed "first RANK" where it is told. A daemon
@@ -30,7 +30,7 @@ enum { MAX_HOSTS = 16 };
 static struct {
     const char *stop, *target, *program, *daemon, *status, *tells, *logs;
     char *self;
-    int np, rank, node, proc, ppr, cospawn, die, dies, pause, resume, after;
+    int np, rank, node, proc, ppr, cospawn, die, dies, behind, pause, resume, after;
 } ask = {.stop = "init", .status = "PMIX_SUCCESS", .np = 4, .rank = -1};
 
 static struct {
@@ -387,6 +387,7 @@ static void read_word(const char *word) {
     ask.cospawn |= !strcmp(word, "cospawn");
     ask.die |= !strcmp(word, "die");
     ask.dies |= !strcmp(word, "dies");
+    ask.behind |= !strcmp(word, "dies=behind");
     ask.after |= !strcmp(word, "after");
     ask.pause |= !strcmp(word, "pause");
     ask.resume |= !strcmp(word, "resume");
@@ -430,7 +431,9 @@ int main(int argc, char **argv) {
         print_table(target);
     }
     bool runs = ask.cospawn || start_daemons(target);
-    if (ask.dies)
+    if (ask.behind)
+        await_end(heard.of_daemons);
+    if (ask.dies || ask.behind)
         raise(SIGKILL);
     if (ask.after) {
         say("end daemons %d", await_end(heard.of_daemons));

@@ -16,7 +16,7 @@ SH
     until [ -e attach ]; do sleep 0.1; done
     second='srun $mpi --overlap -N2 -n4 sh runs.sh'
     \$second
-    for how in release resume; do
+    for how in release resume dies ends; do
         until [ -e attach.\$how ]; do sleep 0.1; done
         \$second
     done
@@ -183,6 +183,24 @@ for how in release resume; do
     is "$how: the table has all of it" "$(grep ^table <<<"$output")" "table 4 processes on 2 hosts"
     is "$how: the daemons find it stopped" "$(sort "$CLIENT_DIR/states" | paste -sd';')" "0 T;1 T;2 T;3 T"
     is "$how: they hear of its end" "$(ended)" " 2 ended 3 "
+done
+# A debugger that is killed where it has paused a job: with its daemons there, or behind their end.
+for how in dies ends; do
+    ok "$how: the one before has gone" until_true 30 nothing_else
+    rm -f "$test_dir"/{end,second.[0-9]} "$CLIENT_DIR/daemons"
+    touch "$test_dir/attach.$how"
+    ok "$how: another one runs" until_true 40 up second 4
+    second=$(steps)
+    if [[ $how == dies ]]; then
+        hold=yes
+        debugs target="slurm.$second" node=1 pause dies
+        hold=
+    else
+        debugs target="slurm.$second" node=1 pause daemon=/bin/true dies=behind
+    fi
+    is "$how: it is killed" "$status" 137
+    touch "$test_dir/end"
+    ok "$how: what it had paused goes on" until_true 30 nothing_else || diag "left: $(steps)"
 done
 touch "$test_dir/over"
 wait "$host_pid" || true
