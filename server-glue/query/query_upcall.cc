@@ -1,4 +1,4 @@
-// Upcall of query. libpmix 4.2.2 names the server itself as the one who asks, whoever did, so every
+// Upcall of query. libpmix (4.2.2 to 6.1.0) names the server itself as the one who asks, whoever did, so every
 // answer is for the job of this step. What it can answer by itself does not come here.
 #include "server-glue/library/upcall_tools.h"
 #include "server-glue/query/query_ask.h"
