@@ -65,11 +65,11 @@ bool library_answers_attributes_astray() {
     return library_version() < LibraryVersion{4, 2, 5};
 }
 
-// max_msg_size of src/mca/ptl/base/ptl_base_frame.c
 bool library_hides_refused_events() {
     return library_version() >= LibraryVersion{4, 2, 0} && library_version() < LibraryVersion{5, 0, 0};
 }
 
+// max_msg_size of src/mca/ptl/base/ptl_base_frame.c
 bool library_limits_messages() {
     return library_version() >= LibraryVersion{6, 1, 0};
 }
