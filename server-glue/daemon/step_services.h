@@ -1,5 +1,6 @@
-// The capabilities of a step's daemon, and how they are wired with each other. The order is that in which they are made
-// and told of what happens.
+// The capabilities of a step's daemon, and how they are wired with each other. They are made in the order in which they
+// are declared, so that each knows those before it, and others by a function. The list in the constructor is the order
+// in which they are told of what happens, which is another one.
 #pragma once
 
 #include "common/wire/event_messages.h"

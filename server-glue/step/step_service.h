@@ -1,7 +1,7 @@
 // What a capability of a step's daemon hears. A capability is one class in a folder of its own that owns all of
 // its state; the server of the step (step_server.h) keeps a list of them, tells each what happens, and asks each
-// before it waits when its next time is. So none can be forgotten, and a new one touches its own folder and one
-// line of wiring.
+// before it waits when its next time is. So none can be forgotten, and a new one touches its own folder and
+// daemon/step_services.h: a member, what makes it, and its place in the list.
 //
 // All in the loop's thread.
 #pragma once

@@ -1,4 +1,4 @@
-// The launcher: `pmixhost run` once its command line is understood. Starts the daemons of the
+// The run: `pmixhost run` once its command line is understood. Starts the daemons of the
 // virtual hosts, carries contacts, output, input and signals, and sees to it that nothing is left
 // when it ends.
 //
