@@ -20,8 +20,8 @@ std::string help() {
                   "`pmixhost COMMAND --help` tells more; so do pmixhost(1), pmixhost-run(1) and\n"
                   "pmixhost.conf(5). Under a resource manager, jobs need none of this: srun --mpi=pmixhost.\n"
                   "\n"
-                  "Exit code: 0 done, 1 failed, 2 wrong command line; that of `run` is the job's,\n"
-                  "that of `with` the tool's.\n";
+                  "Exit code: 0 done, 1 failed, 2 wrong command line, 3 `stacks` or `debug` could not\n"
+                  "look at some processes; that of `run` is the job's, that of `with` the tool's.\n";
 }
 
 // Sees to it that descriptors 0 to 2 are open, whatever we were started with, so that no pipe of ours takes their
