@@ -64,7 +64,7 @@ ok "srun has all of a job whose tool was killed" until_true 30 srun_has "$(size_
 end
 is "and it ends as ever" "$code" 0
 
-# Rank 1 writes nothing more when it is looked at, and has closed a stream before; rank 3 has ended, the only one there.
+# The tasks of one host (ranks 1 and 3) have ended before a tool comes, and those of the other (0 and 2) still write.
 start some -N2 -n4 --ntasks-per-node=2 -m cyclic "$task" write="$data/early" there await=go.%t lines=words await=end.%t </dev/null
 running 4
 for rank in 1 3; do make_file "go.$rank"; make_file "end.$rank"; done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The gate as a site starts it: by systemd, from the units that are installed, with all that they take away from it.
+# The gate as a site starts it: by systemd, from the units of this source tree, with all that they take away from it.
 . "$(dirname "$0")/../common/words.sh"
 
 # systemd becomes process 1 of namespaces within the head host: with the mounts, the network and munged of that one, an
