@@ -265,6 +265,7 @@ server_glue_libindirect_la_SOURCES = \
 	server-glue/indirect/job_tool.h server-glue/indirect/job_tool.cc \
 	server-glue/indirect/launch_wishes.h server-glue/indirect/launch_wishes.cc \
 	server-glue/indirect/packing.h server-glue/indirect/packing.cc \
+	server-glue/indirect/standing.h server-glue/indirect/standing.cc \
 	server-glue/indirect/side_messages.h \
 	server-glue/indirect/tool_process.h server-glue/indirect/tool_process.cc
 server_glue_libindirect_la_CPPFLAGS = $(server_glue_libglue_la_CPPFLAGS)

@@ -101,7 +101,7 @@ void DebuggerProcess::on_released(Result<LaunchWishes> wishes) {
     if (!wishes)
         return refuse(wishes.failure().text);
     released_ = true;
-    stops_ = !wishes->stops.empty();
+    standing_ = Standing(wishes->stops);
     say(start_.launcher.get(), Released{start_.directory + file_name, wishes->stops.text()}.line());
 }
 
@@ -123,6 +123,15 @@ void DebuggerProcess::watch_debugger() {
     look_ = start_.loop.after(look_again, [this] { watch_debugger(); });
 }
 
+static std::vector<Process> meant_by(const Notify &event) {
+    std::vector<Process> named;
+    auto info = unpack_info(event.info);
+    for (const auto &each : info ? **info : std::vector<pmix_info_t>())
+        if (PMIX_CHECK_KEY(&each, PMIX_EVENT_CUSTOM_RANGE))
+            read_processes(each.value, named);
+    return named;
+}
+
 // Before the release nothing counts that came over the connection. The end of a job is for a launcher its own, in so
 // many words (standard, "Indirect launch"), where no other job is named.
 void DebuggerProcess::on_notify(const Notify &event) {
@@ -139,7 +148,7 @@ void DebuggerProcess::on_notify(const Notify &event) {
         return;
     }
     if (event.code == PMIX_DEBUGGER_RELEASE)
-        stops_ = false;
+        standing_.go_on(meant_by(event), nspace_);
     to_tool(event);
 }
 
@@ -208,7 +217,7 @@ void DebuggerProcess::told_end() {
 void DebuggerProcess::debugger_gone() {
     keepalive_watch_.reset();
     look_.reset();
-    goes_on_ = goes_on_ || (released_ && !stops_ && !start_.keepalive);
+    goes_on_ = goes_on_ || (released_ && !standing_.any() && !start_.keepalive);
     if (goes_on_)
         input_->no_more_pushes();
     else
@@ -228,14 +237,39 @@ void DebuggerProcess::end_for_debugger() {
 
 // --- what the debugger asks for
 
+static bool resumes(const Call &call) {
+    auto info = unpack_info(call.second);
+    return info && std::any_of((*info)->begin(), (*info)->end(), [](const pmix_info_t &each) {
+               return PMIX_CHECK_KEY(&each, PMIX_JOB_CTRL_RESUME) && PMIX_INFO_TRUE(&each);
+           });
+}
+static std::vector<Process> targets_of(const Call &call) {
+    auto processes = unpack_processes(call.first);
+    return processes ? processes_of((*processes)->data(), (*processes)->size()) : std::vector<Process>();
+}
+
 void DebuggerProcess::on_call(Call call, DebuggerServer::Reply reply) {
     if (!released_ || over_ || !tool_)
         return reply({0, over_ || !tool_ ? PMIX_ERR_UNREACH : PMIX_ERR_NOT_AVAILABLE, {}, {}});
     call.id = next_call_++;
-    if (call.kind == CallKind::spawn)
-        stops_ = false; // debugger daemons let go, too
-    calls_.emplace(call.id, std::move(reply));
+    calls_.emplace(call.id, noting_who_goes_on(call, std::move(reply)));
     to_tool(call);
+}
+
+// Debugger daemons let go, too, and of that nothing is heard here.
+DebuggerServer::Reply DebuggerProcess::noting_who_goes_on(const Call &call, DebuggerServer::Reply reply) {
+    std::function<void()> note;
+    if (call.kind == CallKind::spawn)
+        note = [this] { standing_.hand_over(); };
+    if (call.kind == CallKind::control && resumes(call))
+        note = [this, processes = targets_of(call)] { standing_.go_on(processes, nspace_); };
+    if (!note)
+        return reply;
+    return [note = std::move(note), reply = std::move(reply)](Answer answer) {
+        if (answer.status == PMIX_SUCCESS || answer.status == PMIX_OPERATION_SUCCEEDED)
+            note();
+        reply(std::move(answer));
+    };
 }
 
 void DebuggerProcess::on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply) {
@@ -302,7 +336,7 @@ void DebuggerProcess::on_tool_gone() {
 // A job that stands would stand for ever.
 void DebuggerProcess::not_reached(std::string_view why) {
     patience_.reset();
-    if (over_ || !stops_)
+    if (over_ || !standing_.any())
         return;
     tool_.reset();
     fail_calls(PMIX_ERR_UNREACH);

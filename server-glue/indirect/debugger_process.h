@@ -10,6 +10,7 @@
 #include "server-glue/events/host_events.h"
 #include "server-glue/indirect/debugger_server.h"
 #include "server-glue/indirect/input_relay.h"
+#include "server-glue/indirect/standing.h"
 
 #include <map>
 
@@ -40,6 +41,7 @@ class DebuggerProcess {
     void watch_debugger();
     void told_end();
     void on_call(Call call, DebuggerServer::Reply reply);
+    DebuggerServer::Reply noting_who_goes_on(const Call &call, DebuggerServer::Reply reply);
     void on_input(Bytes bytes, bool last, const DebuggerServer::Reply &reply);
     void on_tool_message(std::uint8_t type, const Bytes &payload);
     void on_tool_gone();
@@ -72,8 +74,9 @@ class DebuggerProcess {
     std::string nspace_; // of the job
     std::map<std::uint64_t, DebuggerServer::Reply> calls_;
     std::uint64_t next_call_ = 1;
-    // stops_: processes stand, and nobody has let them go. goes_on_: without the debugger, which is gone.
-    bool released_ = false, stops_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
+    Standing standing_;
+    // goes_on_: without the debugger, which is gone.
+    bool released_ = false, goes_on_ = false, reached_ = false, connected_ = false, told_end_ = false,
          told_start_ = false, told_launch_ = false, over_ = false, killed_ = false;
     std::optional<Heard> bad_end_; // the first one
     std::optional<int> exit_code_; // the launcher's

@@ -5,6 +5,7 @@
 #include "server-glue/indirect/debugger_peer.h"
 #include "server-glue/indirect/input_relay.h"
 #include "server-glue/indirect/launch_wishes.h"
+#include "server-glue/indirect/standing.h"
 #include "server-glue/library/info_list.h"
 
 #include "test/unit/check.h"
@@ -23,6 +24,48 @@ using namespace pmixhost::indirect;
 using namespace std::chrono_literals;
 
 namespace {
+
+Standing standing(const char *stops) {
+    return Standing(*DebugStops::parse(stops));
+}
+std::vector<Process> ranks_of_job(std::vector<Rank> ranks) {
+    std::vector<Process> out;
+    for (Rank rank : ranks)
+        out.push_back({"job", rank, false});
+    return out;
+}
+
+void who_was_let_go_does_not_stand(void **) {
+    assert_false(Standing().any());
+    assert_false(standing("").any());
+    auto some = standing("init=0-2");
+    some.go_on(ranks_of_job({1}), "job");
+    assert_true(some.any());
+    some.go_on({{"other", 0, true}, {"other", 0, false}, {"other", 2, false}}, "job");
+    assert_true(some.any());
+    some.go_on(ranks_of_job({0, 2, 9}), "job");
+    assert_false(some.any());
+    auto all = standing("init=all"); // of how many is not known
+    all.go_on(ranks_of_job({0, 1}), "job");
+    assert_true(all.any());
+    all.go_on({{"job", 0, true}}, "job");
+    assert_false(all.any());
+}
+
+void from_each_place_once(void **) {
+    auto twice = standing("exec=all;init=1-2");
+    twice.go_on({}, "job");
+    assert_true(twice.any());
+    twice.go_on(ranks_of_job({1, 1}), "job");
+    assert_true(twice.any());
+    twice.go_on(ranks_of_job({2}), "job");
+    assert_false(twice.any());
+    twice.go_on({}, "job");
+    assert_false(twice.any());
+    auto handed = standing("exec=all;init=all");
+    handed.hand_over();
+    assert_false(handed.any());
+}
 
 void a_release_says_where_and_how(void **) {
     auto released = parse_released("released /tmp/a b/job init=0-3");
@@ -337,6 +380,8 @@ void the_program_gets_what_is_the_debuggers(void **) {
 int main() {
     std::signal(SIGPIPE, SIG_IGN); // as the program has it
     const CMUnitTest tests[] = {
+        cmocka_unit_test(who_was_let_go_does_not_stand),
+        cmocka_unit_test(from_each_place_once),
         cmocka_unit_test(a_release_says_where_and_how),
         cmocka_unit_test(the_exit_code_is_the_last_word),
         cmocka_unit_test(directives_are_read),

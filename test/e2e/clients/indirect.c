@@ -11,7 +11,10 @@
  *                         does not ask for the table
  *        bad              waits until a process has ended badly
  *        push=TEXT        then, to the launcher's standard input, which then ends
- *        die=held|waits|stops|runs   kills itself there; waits: behind the release, when the file "go" is there
+ *        only=N           lets this one go alone
+ *        resume           lets go by PMIX_JOB_CTRL_RESUME
+ *        die=held|waits|stops|runs|gone   kills itself there; waits: behind the release of the launcher, when the file
+ *                         "go" is there; gone: behind that of the processes
  *        leave            finalizes and ends while it holds the launcher
  *        nohup            the launcher has no keep-alive pipe (PMIX_NOHUP)
  * Prints "launcher ready", "early STATUS", "job NS", "first", "runs", "stops at PLACE", "table N processes on H hosts",
@@ -22,9 +25,9 @@
 
 static struct {
     const char *stop, *daemon, *push, *die;
-    int rank;
-    bool early, pause, after, bad, leave, nohup, first;
-} ask = {.stop = "init", .rank = -1};
+    int rank, only;
+    bool resume, early, pause, after, bad, leave, nohup, first;
+} ask = {.stop = "init", .rank = -1, .only = -1};
 
 static struct {
     unsigned bad, ready_launcher, start, launched, stopped, ended, daemons_ended, lost;
@@ -172,6 +175,17 @@ static void release(const pmix_proc_t *whom) {
         fail("the release: %s", status_name(rc));
 }
 
+static void resume(const pmix_proc_t *whom) {
+    pmix_info_t how, *results = NULL;
+    size_t count = 0;
+    bool yes = true;
+    PMIX_INFO_LOAD(&how, PMIX_JOB_CTRL_RESUME, &yes, PMIX_BOOL);
+    me.doing = "PMIx_Job_control";
+    pmix_status_t rc = PMIx_Job_control(whom, 1, &how, 1, &results, &count);
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+        fail("PMIX_JOB_CTRL_RESUME: %s", status_name(rc));
+}
+
 static void push(const pmix_proc_t *launcher) {
     struct answer pushed;
     char text[1024];
@@ -264,6 +278,7 @@ static void dies(const char *where) {
 static char **read_words(char **word) {
     for (; *word && strcmp(*word, "--"); word++) {
         ask.early |= !strcmp(*word, "early");
+        ask.resume |= !strcmp(*word, "resume");
         ask.leave |= !strcmp(*word, "leave");
         ask.nohup |= !strcmp(*word, "nohup");
         ask.bad |= !strcmp(*word, "bad");
@@ -272,6 +287,8 @@ static char **read_words(char **word) {
         ask.pause |= !strcmp(*word, "pause");
         if (!strncmp(*word, "rank=", 5))
             ask.rank = atoi(*word + 5);
+        if (!strncmp(*word, "only=", 5))
+            ask.only = atoi(*word + 5);
         const char *keys[] = {"stop=", "daemon=", "push=", "die="},
                    **values[] = {&ask.stop, &ask.daemon, &ask.push, &ask.die};
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -346,9 +363,18 @@ int main(int argc, char **argv) {
     if (ask.after)
         wait_for_count(&heard.daemons_ended, 1, "the end of the daemons");
     if ((ask.after || !ask.daemon) && strcmp(ask.stop, "no")) {
-        pmix_proc_t all = process(heard.job, PMIX_RANK_WILDCARD);
-        release(&all);
+        pmix_proc_t whom = process(heard.job, ask.only < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)ask.only);
+        if (ask.resume)
+            resume(&whom);
+        else
+            release(&whom);
     }
+    if (ask.die && !strcmp(ask.die, "gone")) { /* what is answered now was heard behind it */
+        pmix_info_t *results = NULL;
+        size_t count = 0;
+        query(heard.job, &results, &count);
+    }
+    dies("gone");
     if (ask.bad)
         wait_for_count(&heard.bad, 1, "a bad end");
     if (ask.push)

@@ -108,6 +108,17 @@ ok "what shall outlive the debugger does" until_true 30 went_on
 is_clean "it has ended by itself"
 debugs nohup die=stops -- srun "$mpi" -N2 -n2 "$clients/hello"
 is_clean "but not where its processes stand"
+# Each process goes on when it is let go; that all have been is heard of a release and of PMIX_JOB_CTRL_RESUME alike.
+goes_on='cat >/dev/null; : >"$CLIENT_DIR/went.$SLURM_PROCID"'
+for how in resume release; do
+    debugs nohup stop=exec $how die=gone -- srun "$mpi" -N2 -n2 sh -c "$goes_on"
+    ok "$how: all were let go, and outlive the debugger" until_true 30 went_on
+    is_clean "$how: it has ended by itself"
+done
+for how in resume release; do
+    debugs nohup stop=exec $how only=0 die=gone -- srun "$mpi" -N2 -n2 sh -c "$goes_on"
+    is_clean "$how: not where one stands still"
+done
 
 # While srun waits in the queue, which squeue sees.
 (cd "$test_dir" && exec timeout -k 5 120 "${on_cluster[@]}" --user pmixuser1 -- salloc -Q -N"$host_limit" --exclusive \
