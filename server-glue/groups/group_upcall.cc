@@ -1,5 +1,6 @@
 // The upcall of groups: construct and destruct. What the library does by itself (a group of
-// processes of this host alone, without a context id) does not come here, but its destruction does.
+// processes of this host alone, without a context id) does not come here, but its destruction does: with some
+// versions twice, one call behind the other, for one answer.
 #include "server-glue/groups/group_ask.h"
 #include "server-glue/library/convert.h"
 #include "server-glue/library/info_list.h"
@@ -40,6 +41,20 @@ GroupReply group_reply(pmix_info_cbfunc_t callback, void *data) {
                     callback(
                         status, results->data(), results->size(), data,
                         [](void *object) { delete static_cast<InfoList *>(object); }, results);
+                });
+            },
+            PMIX_ERROR, GroupAnswer()};
+}
+
+// Of a destruction that may be handed on once more: by libpmix' own thread, which is then through with both calls, so
+// that the object for the answer is there at the second one, and none of a later destruction is taken for it.
+GroupReply reply_to_both(pmix_info_cbfunc_t callback, void *data) {
+    return {[callback, data](pmix_status_t status, const GroupAnswer &) {
+                in_progress_thread([callback, data, status] {
+                    if (Upcalls *upcalls = current(); upcalls && upcalls->taken_destruction == data)
+                        upcalls->taken_destruction = nullptr;
+                    if (callback)
+                        callback(status, nullptr, 0, data, nullptr, nullptr);
                 });
             },
             PMIX_ERROR, GroupAnswer()};
@@ -104,12 +119,16 @@ pmix_status_t on_group(pmix_group_operation_t operation, char *name, const pmix_
         for (std::size_t i = 0; directives && i < ndirs; ++i)
             read(directives[i], ask, upcalls.limits.fence_bytes);
         ask.tolerant = ask.tolerant || ask.tells_of_ends;
-        // The second of two calls for one answer would use what the first answer has released. Done at once is not
-        // asked for again.
+        // Which of those that have the flag are handed on twice cannot be told: a program may have given it. And where
+        // a member is a wildcard the library gives it to a group of several hosts too.
         if (operation == PMIX_GROUP_DESTRUCT && library_destructs_local_groups_twice() &&
             has_flag(directives, ndirs, PMIX_GROUP_LOCAL_ONLY)) {
+            if (data && upcalls.taken_destruction == data)
+                return PMIX_SUCCESS; // the answer to the first call is that to both
+            ask.reply = reply_to_both(callback, data);
             post(upcalls, std::move(ask));
-            return PMIX_OPERATION_SUCCEEDED;
+            upcalls.taken_destruction = data;
+            return PMIX_SUCCESS;
         }
         ask.reply = group_reply(callback, data);
         post(upcalls, std::move(ask));

@@ -24,7 +24,8 @@ bool library_is_of_headers();
 // A fence or connect that fails is an error for the first local process and a success for the others
 // (server-glue/library/failed_collective.h).
 bool library_hides_failed_collectives();
-// The destruction of a group of this host alone is handed to the host environment twice, for one answer.
+// The destruction of a group of this host alone is handed to the host environment twice, for one answer; so is that of
+// a group whose members are named by a wildcard, of however many hosts.
 bool library_destructs_local_groups_twice();
 // The server answers a question for attributes to what is not the asker (query_interposition.cc).
 bool library_answers_attributes_astray();

@@ -29,6 +29,9 @@ class Upcalls {
     LibraryThread &library;
     const Limits limits;
     UpcallHandlers handlers;
+    // The object for the answer of the last destruction of a group that the library may hand on once more
+    // (group_upcall.cc), until it is answered. libpmix' own thread only.
+    const void *taken_destruction = nullptr;
 };
 
 } // namespace pmixhost
