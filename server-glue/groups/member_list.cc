@@ -81,6 +81,22 @@ std::vector<Process> MemberList::all() const {
     return out;
 }
 
+std::vector<Process> MemberList::each(const std::function<Rank(const Bytes &)> &size_of, std::size_t most) const {
+    if (std::none_of(runs_.begin(), runs_.end(), [](const Run &run) { return run.count == 0; }))
+        return all();
+    std::vector<Process> out;
+    for (auto &process : all()) {
+        Rank size = process.wildcard ? size_of(process.nspace) : 0;
+        if (out.size() + std::max<Rank>(size, 1) > most)
+            return all();
+        if (size == 0)
+            out.push_back(std::move(process));
+        for (Rank rank = 0; rank < size; ++rank)
+            out.push_back({process.nspace, rank, false});
+    }
+    return out;
+}
+
 const MemberList::Namespace *MemberList::find(const Bytes &nspace) const {
     for (const Namespace &each : nspaces_) {
         if (each.name == nspace)

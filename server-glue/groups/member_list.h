@@ -5,6 +5,7 @@
 
 #include "server-glue/core/signature.h"
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -26,6 +27,9 @@ class MemberList {
     // The one of that group rank. Precondition: position < size().
     Process at(std::size_t position) const;
     std::vector<Process> all() const;
+    // With each rank in place of a wildcard, where `size_of` says how many its namespace has (0: it is not known); as
+    // all() when those would be more than `most`.
+    std::vector<Process> each(const std::function<Rank(const Bytes &)> &size_of, std::size_t most) const;
 
     bool contains(const Bytes &nspace, Rank rank) const;
     // Those of these ranks that are members, in their order.

@@ -14,6 +14,8 @@
 namespace pmixhost {
 
 static constexpr std::size_t max_at_once = 256; // ended processes
+// Of a group that was built by a wildcard: each of them costs 260 bytes in each member.
+static constexpr std::size_t most_named = 10'000;
 
 StepGroups::StepGroups(StepContext &context, GroupRegistry &groups, CrossJobs &jobs, StepCollectives &collectives,
                        StepConnect &connect, LibraryEvents &to_library)
@@ -99,6 +101,12 @@ void StepGroups::enter(std::shared_ptr<GroupAsk> ask, const Signature &signature
                         PMIX_ERROR, Bytes()});
 }
 
+std::vector<Process> StepGroups::members_for_library(const Group &group) {
+    if (!library_needs_each_member_of_groups())
+        return group.members.all();
+    return group.members.each([this](const Bytes &nspace) { return jobs_.size_of(nspace); }, most_named);
+}
+
 void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &data) {
     if (ask.kind == CollectiveKind::group_destruct) {
         groups_.remove(ask.name);
@@ -133,7 +141,7 @@ void StepGroups::done(GroupAsk &ask, const Signature &signature, const Bytes &da
         context_.log.warning("there are too many groups: {} is not known to queries", printable(ask.name));
     bool whole = parts->gone.empty() || library_drops_members_of_partial_groups();
     ask.reply(whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS,
-              {parts->context_id, std::move(parts->endpoints), group.members.all()});
+              {parts->context_id, std::move(parts->endpoints), members_for_library(group)});
     if (parts->context_id)
         tell_context_id(group);
     if (parts->gone.empty() || group.members.empty())

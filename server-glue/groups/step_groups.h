@@ -34,6 +34,7 @@ class StepGroups final : public StepService {
     void enter(std::shared_ptr<GroupAsk> ask, const Signature &signature, Bytes posted);
     void refuse_other_versions(GroupAsk &ask, const Signature &signature);
     void done(GroupAsk &ask, const Signature &signature, const Bytes &parts);
+    std::vector<Process> members_for_library(const Group &group);
     void tell_context_id(const Group &group);
     // Members of groups that want to know, or of one that is being built by invitation, have ended.
     void tell_of_invited(Rank ended);

@@ -98,6 +98,12 @@ bool library_drops_members_of_partial_groups() {
     return library_version() >= LibraryVersion{4, 2, 4};
 }
 
+// pmix_client_convert_group_procs of src/client/pmix_client_convert.c, whose result is empty then; before 4.2.4 clients
+// hear of no members
+bool library_needs_each_member_of_groups() {
+    return is_in({4, 2, 4}, {6, 0, 0});
+}
+
 // _grpcbfunc and pmix_server_grpdestruct there, construct_cbfunc of src/client/pmix_client_group.c: from 4.2.4 on the
 // number of members and the members stand before the context id, and the members in the request to destruct; from 6.0
 // on a flag stands before the context id.

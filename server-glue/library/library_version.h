@@ -47,6 +47,8 @@ bool library_gives_data_of_each_member();
 bool library_mixes_names_of_tools();
 // No tool may come with a name of its own in a namespace whose first tool has gone.
 bool library_keeps_names_of_tools();
+// A client that has heard of a group's members by a wildcard crashes when it looks for one by its rank in the group.
+bool library_needs_each_member_of_groups();
 // Clients hear of a group's members only together with PMIX_SUCCESS.
 bool library_drops_members_of_partial_groups();
 

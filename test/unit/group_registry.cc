@@ -83,6 +83,21 @@ void lists_of_members(void **) {
     assert_false(MemberList().contains("a", 0));
 }
 
+void each_rank_in_place_of_a_wildcard(void **) {
+    auto size_of = [](const Bytes &nspace) { return nspace == "a" ? 3u : nspace == "b" ? 10'000u : 0u; };
+    auto text = [&](const MemberList &list, std::size_t most) {
+        return text_of(Result<std::vector<Process>>(list.each(size_of, most)));
+    };
+    MemberList list{one("b", 7), all("a"), one("b", 5)};
+    assert_string_equal(text(list, 100).c_str(), "b7 a0 a1 a2 b5 ");
+    assert_string_equal(text(list, 5).c_str(), "b7 a0 a1 a2 b5 ");
+    assert_string_equal(text(list, 4).c_str(), "b7 a* b5 ");
+    assert_string_equal(text({all("b"), all("a")}, 100).c_str(), "b* a* ");
+    assert_string_equal(text({all("unknown"), all("a")}, 100).c_str(), "unknown* a0 a1 a2 ");
+    assert_int_equal(MemberList({all("b")}).each(size_of, 10'000).size(), 10'000);
+    assert_string_equal(text({}, 100).c_str(), "");
+}
+
 // 1,000 hosts of 128 ranks, groups of everybody in an order that has no runs, and each host is lost in
 // its turn: with a search through the members this would take weeks.
 void a_lost_host_costs_little(void **) {
@@ -136,11 +151,9 @@ void names_stand_for_members(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(known_from_add_to_remove),
-        cmocka_unit_test(of_a_process),
-        cmocka_unit_test(lists_of_members),
-        cmocka_unit_test(a_lost_host_costs_little),
-        cmocka_unit_test(no_more_than_so_many_members),
+        cmocka_unit_test(known_from_add_to_remove), cmocka_unit_test(of_a_process),
+        cmocka_unit_test(lists_of_members),         cmocka_unit_test(each_rank_in_place_of_a_wildcard),
+        cmocka_unit_test(a_lost_host_costs_little), cmocka_unit_test(no_more_than_so_many_members),
         cmocka_unit_test(names_stand_for_members),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

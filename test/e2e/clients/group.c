@@ -10,6 +10,7 @@
  *   group assigned       a handler hears which context id each of two groups has
  *   group timed          all come well in time; nothing happens when the time is up
  *   group wildcard       all ranks by the wildcard, without a context id: what was posted is there
+ *   group named          all ranks by the wildcard: what was posted is found by the group's name and the rank in it
  *   group refused        a required directive that does not exist: refused on all hosts
  *   group pair KEY ME OTHER ROUNDS [fence]
  *        two jobs, which find each other by what they publish, build a group of all their ranks (and fence by its name)
@@ -25,6 +26,19 @@ static void fence_by_name(const char *name) {
     must(fence_with(&all, 1, 0, 0));
     if (me.rank < 2 && me.size > 1)
         must(fence_with(two, 2, 0, 0));
+}
+
+/* Of a group of all ranks of this job, which has them in their order. */
+static void check_card_of_member(const char *group, uint32_t rank) {
+    char wanted[PMIX_MAX_NSLEN + 32];
+    pmix_proc_t member = process(group, rank);
+    pmix_value_t *v;
+    me.doing = "PMIx_Get by a group's name";
+    must(PMIx_Get(&member, "card", NULL, 0, &v));
+    snprintf(wanted, sizeof(wanted), "%s %u", me.proc.nspace, rank);
+    if (v->type != PMIX_STRING || strcmp(v->data.string, wanted) != 0)
+        fail("the card of rank %u of %s says something else", rank, group);
+    PMIX_VALUE_RELEASE(v);
 }
 
 enum { GROUPS = 4 };
@@ -261,6 +275,13 @@ int main(int argc, char **argv) {
         for (uint32_t r = 0; r < me.size; r++)
             check_card(me.proc.nspace, r, true);
         destruct("test-wildcard");
+    } else if (!strcmp(what, "named")) {
+        pmix_proc_t everyone = process(me.proc.nspace, PMIX_RANK_WILDCARD);
+        put_card();
+        build("test-named", &everyone, 1, CONTEXT, &n);
+        for (uint32_t r = 0; r < me.size; r++)
+            check_card_of_member("test-named", r);
+        destruct("test-named");
     } else if (!strcmp(what, "refused")) {
         pmix_proc_t *procs = list_of(0, 1, &n);
         pmix_status_t rc = construct("test-refused", procs, n, me.rank == 0 ? UNKNOWN : 0, 0, NULL);

@@ -19,6 +19,7 @@ client 3 2 group parts
 ok "two groups at once, beside a fence of the same processes" all_ok 6
 client 2 3 group local
 ok "groups of the processes of one host" all_ok 6
+limited 60 "members of a group that was built by the wildcard are found by its name, 2x2" 2 2 group named
 client 3 2 group said
 ok "what each member says of itself, in two groups at once" all_ok 6
 client 3 2 group assigned
