@@ -93,6 +93,7 @@ server_glue_libglue_files = \
 	server-glue/library/listener_takeover.cc server-glue/library/pmix_library.h \
 	server-glue/library/pmix_library.cc server-glue/library/replies.h server-glue/library/upcall_handlers.h \
 	server-glue/library/member_data.h server-glue/library/member_data.cc \
+	server-glue/library/unmended_faults.h server-glue/library/unmended_faults.cc \
 	server-glue/library/upcall_tools.h server-glue/library/upcalls.h server-glue/library/upcalls.cc \
 	server-glue/log/log_ask.h server-glue/log/log_upcall.cc \
 	server-glue/log/log_service.h server-glue/log/log_service.cc server-glue/log/mail.h \

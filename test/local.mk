@@ -22,7 +22,7 @@ GLUE_TESTS = test/unit/wire test/unit/collective test/unit/collective_pieces tes
 	test/unit/wire_document
 GLUE_TESTS += test/unit/posted_heirs test/unit/job_tables test/unit/debugged_job test/unit/first_failures test/unit/host_events test/unit/debugger_daemons
 GLUE_TESTS += test/unit/secret_box
-GLUE_TESTS += test/unit/indirect_launch test/unit/iof_deregistration test/unit/library_version test/unit/remedies test/unit/client_libraries
+GLUE_TESTS += test/unit/indirect_launch test/unit/iof_deregistration test/unit/library_version test/unit/unmended_faults test/unit/remedies test/unit/client_libraries
 GLUE_TESTS += test/unit/session_events test/unit/session_relay test/unit/session_publish test/unit/publish_service test/unit/shared_fate test/unit/rendezvous_files test/unit/tool_names
 GLUE_TESTS += test/unit/tool_gate test/unit/visit_limits test/unit/visit_door test/unit/tool_rights test/unit/step_choice test/unit/gate_desk
 GLUE_TESTS += test/unit/hurry test/unit/remote_tools test/unit/asked_run test/unit/gate_rules test/unit/desk_runs test/unit/desk_lobbies
@@ -93,6 +93,9 @@ test_unit_library_version_LDADD = $(GLUE_TEST_LDADD)
 test_unit_client_libraries_SOURCES = test/unit/client_libraries.cc
 test_unit_client_libraries_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
 test_unit_client_libraries_LDADD = $(GLUE_TEST_LDADD)
+test_unit_unmended_faults_SOURCES = test/unit/unmended_faults.cc
+test_unit_unmended_faults_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_unmended_faults_LDADD = $(GLUE_TEST_LDADD)
 
 test_unit_remedies_SOURCES = test/unit/remedies.cc
 test_unit_remedies_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)

@@ -23,6 +23,7 @@
 #include "server-glue/library/descriptor_range.h"
 #include "server-glue/library/expected_environment.h"
 #include "server-glue/library/pmix_library.h"
+#include "server-glue/library/unmended_faults.h"
 #include "server-glue/rm/backend_loader.h"
 #include "server-glue/tasks/proxy_client.h"
 #include "server-glue/tasks/remedies.h"
@@ -411,11 +412,14 @@ int run(Result<StartDocument> document) {
     _exit(owner ? 0 : 1); // the RM's library may have threads
 }
 
-// "late", or why libpmix cannot be started late here, with this configuration's remedies.
+// "late", or why libpmix cannot be started late here, with this configuration's remedies; then a line for each fault of
+// it that is not mended here.
 void show_library_start(const std::string &config_file) {
     set_remedies_of_daemon(check_config(config_file, config_environment(environ)).loaded.settings);
     auto known = ExpectedEnvironment::create(seen_environment(), own_library_settings(), {});
     fmt::print("{}\n", known ? std::string("late") : known.failure().text);
+    for (const auto &fault : unmended_faults(LibraryHeaders::here()))
+        fmt::print("{}\n", fault);
 }
 
 } // namespace

@@ -89,6 +89,16 @@ void a_library_that_is_never_late_is_named(void **) {
     assert_non_null(std::strstr(never.cure.c_str(), "daemon.library"));
 }
 
+void faults_that_are_not_mended_are_named(void **) {
+    auto none = findings_of_library_faults("");
+    assert_true(none.size() == 1 && none[0].level == Level::ok);
+    auto two = findings_of_library_faults("with libpmix 5.0.3 this\nwith libpmix 5.0.3 that\n");
+    assert_int_equal(two.size(), 2);
+    for (const auto &each : two)
+        assert_true(each.level == Level::warning && each.cure.starts_with("build pmixhost on a host"));
+    assert_string_equal(two[1].text.c_str(), "with libpmix 5.0.3 that");
+}
+
 void commands_are_captured_and_ended(void **) {
     auto said = run_captured({"sh", "-c", "echo out; echo err >&2; exit 7"}, std::chrono::seconds(20));
     assert_true(said.ok());
@@ -273,6 +283,7 @@ int main() {
         cmocka_unit_test(debugging_is_judged_by_yama),
         cmocka_unit_test(libraries_are_compared),
         cmocka_unit_test(a_library_that_is_never_late_is_named),
+        cmocka_unit_test(faults_that_are_not_mended_are_named),
         cmocka_unit_test(commands_are_captured_and_ended),
         cmocka_unit_test(what_was_said_is_kept),
         cmocka_unit_test(the_machine_has_a_shape),

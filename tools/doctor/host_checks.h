@@ -6,6 +6,7 @@
 #include "common/config/config.h"
 
 #include <optional>
+#include <string_view>
 #include <sys/types.h>
 
 namespace pmixhost {
@@ -51,8 +52,10 @@ struct LibraryVersions {
 };
 Finding finding_of_libraries(const LibraryVersions &versions);
 
-// `said`: what `pmixhostd --library` says; empty where it could not be asked.
+// `said`: the first line of what `pmixhostd --library` says; empty where it could not be asked.
 Finding finding_of_library_start(const std::string &said);
+// `said`: the other lines, each a fault of libpmix that is not mended here.
+Findings findings_of_library_faults(std::string_view said);
 
 // For `pmixhost doctor --library`: the version and the file of the libpmix of this process, in a line.
 std::string own_library();

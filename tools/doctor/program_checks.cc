@@ -44,16 +44,13 @@ std::string library_of(const std::optional<std::vector<std::string>> &environmen
     return said && said->code == 0 ? one_line(said->out, 300) : std::string();
 }
 
-// What a daemon of this user says of when it starts the library; its settings are also in the user's home.
-std::string library_start(const std::string &daemon, const Patient &patient) {
+// What a daemon of this user says of the library, and when it starts it; its settings are also in the user's home.
+std::string said_of_library(const std::string &daemon, const Patient &patient) {
     auto account = policy::find_account(patient.uid);
     auto environment = config_environment(environ);
     environment.push_back("HOME=" + (account ? account->home : std::string("/nonexistent")));
     auto said = run_captured({daemon, "--library", patient.config_file}, own_patience, environment);
-    if (!said || said->code != 0)
-        return {};
-    std::string_view text = said->out;
-    return one_line(take_until(text, '\n'), 300);
+    return said && said->code == 0 ? said->out : std::string();
 }
 
 unsigned major_of(const std::string &version) {
@@ -119,6 +116,18 @@ Finding finding_of_library_start(const std::string &said) {
                     "daemon.library = \"early\"");
 }
 
+Findings findings_of_library_faults(std::string_view said) {
+    constexpr char check[] = "library faults";
+    Findings all;
+    while (!said.empty())
+        all.push_back(doubtful(check, one_line(take_until(said, '\n'), 300),
+                               "build pmixhost on a host that has this libpmix and its own headers, as Debian's "
+                               "libpmix-dev has them (the last lines of configure: a failed fence)"));
+    if (all.empty())
+        all.push_back(fine(check, "those that pmixhost can mend are mended"));
+    return all;
+}
+
 Findings daemon_findings(const Patient &patient) {
     std::string daemon = pmixhostd_path();
     Findings all;
@@ -140,8 +149,17 @@ Findings daemon_findings(const Patient &patient) {
     versions.daemon = version(library_of(std::vector<std::string>{}));
     versions.user = version(library_of(std::nullopt));
     all.push_back(finding_of_libraries(versions));
-    if (!versions.daemon.empty() && patient.config.loaded.settings.daemon_library == "late")
-        all.push_back(finding_of_library_start(library_start(daemon, patient)));
+    if (versions.daemon.empty())
+        return all;
+    std::string of_library = said_of_library(daemon, patient);
+    std::string_view rest = of_library;
+    std::string start = one_line(take_until(rest, '\n'), 300);
+    if (patient.config.loaded.settings.daemon_library == "late")
+        all.push_back(finding_of_library_start(start));
+    if (!start.empty()) { // it could be asked
+        auto faults = findings_of_library_faults(rest);
+        all.insert(all.end(), faults.begin(), faults.end());
+    }
     return all;
 }
 
