@@ -67,7 +67,7 @@ client 3 2 group_invite leader
 ok "the inviter is killed: the invited hear of it" eval "ended_in_time && so_many_ok 5"
 limited 60 "a member leaves a group" 3 1 group_invite leave
 
-# What libpmix 4.2.2 does not do (contrib/doc/decisions/libpmix.md).
+# What libpmix 4.2.2 does not do, nor most of it 5.0.7 (contrib/doc/decisions/libpmix.md).
 what="a member is killed while all others of its host wait"
 CLIENT_LIMIT=$(patience "$what" 60) client 1 3 group_ends die kill inside
 ok "$what" eval "ended_in_time && so_many_ok 2"
