@@ -49,6 +49,7 @@ tools_pmixhost_files = tools/cli/main.cc tools/cli/commands.h tools/cli/parse.h 
 	tools/view/value_text.h tools/view/value_text.cc \
 	tools/cli/ps_command.cc tools/view/process_list.h tools/view/process_list.cc \
 	tools/view/server_list.h tools/view/server_list.cc tools/view/desk.h tools/view/desk.cc \
+	tools/view/job_owner.h tools/view/job_owner.cc \
 	tools/view/held_directory.h tools/view/held_directory.cc \
 	tools/view/run_by_owner.h tools/view/run_by_owner.cc \
 	tools/view/all_jobs.h tools/view/all_jobs.cc tools/view/reach_plan.h tools/view/reach_plan.cc

@@ -107,11 +107,18 @@ void explain_names_the_rule_and_its_line(void **) {
     auto file =
         site("explain.conf", "  # comment\n  \"allow observe by @0 to jobs of anyone from here, 192.0.2.0/24\",\n"
                              "  \"deny output by root to jobs of themselves from here\",\n");
-    auto result = explain(file, {"--user", "root", "--host", "192.0.2.7", "--job", "12.0", "--action", "observe",
-                                 "--user-file", nothing()});
+    auto result = explain(file, {"--user", "root", "--host", "192.0.2.7", "--owner", "root", "--job", "12.0",
+                                 "--action", "observe", "--user-file", nothing()});
     assert_int_equal(result.code, 0);
     says(result.out, "allowed: root (uid 0) from 192.0.2.7: observe of job 12.0 of root (uid 0)");
     says(result.out, "by " + file + ":4: allow observe by @0 to jobs of anyone from here, 192.0.2.0/24");
+
+    // Without one the resource manager is asked, which there is not, or which has no such job.
+    result =
+        explain(file, {"--user", "root", "--job", "4294901760.0", "--action", "observe", "--user-file", nothing()});
+    assert_int_equal(result.code, 2);
+    says(result.err, "whose job 4294901760.0 is: ");
+    says(result.err, "next: say it with --owner");
 
     result = explain(file, {"--user", "0", "--action", "output", "--user-file", nothing()});
     assert_int_equal(result.code, 1);

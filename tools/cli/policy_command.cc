@@ -8,6 +8,7 @@
 #include "common/policy/unreachable.h"
 #include "tools/cli/parse.h"
 #include "tools/terminal/terminal.h"
+#include "tools/view/job_owner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -286,6 +287,21 @@ int explain(const Sources &sources, const Account &user, const Account &owner, c
     return allowed ? exit_ok : exit_failure;
 }
 
+constexpr std::chrono::seconds owner_patience{10};
+
+// As it is said, else as the resource manager says of the job, else the asker's.
+Result<Account> account_of_owner(const std::string &owner, const std::string &job, const Account &asker) {
+    if (!owner.empty())
+        return policy::find_account(owner);
+    if (job.empty())
+        return asker;
+    auto uid = owner_of(job, owner_patience);
+    if (!uid)
+        return error(ErrorKind::not_found, "whose job {} is: {}; next: say it with --owner", printable(job),
+                     uid.failure().text);
+    return policy::find_account(*uid);
+}
+
 } // namespace
 
 int policy_command(const Words &words) {
@@ -308,9 +324,9 @@ int policy_command(const Words &words) {
     explains->add_option("--user", user, "Who asks: a name or a number; default: you")->type_name("USER");
     explains->add_option("--host", host, "From where: here (default), an address, or the name of a host")
         ->type_name("HOST");
-    explains->add_option("--job", job, "Which job, as it would be logged; the rules look at whose it is")
-        ->type_name("JOB");
-    explains->add_option("--owner", owner, "Whose job it is; default: that of who asks")->type_name("USER");
+    explains->add_option("--job", job, "Which job; the rules look at whose it is")->type_name("JOB");
+    explains->add_option("--owner", owner, "Whose job it is; default: that of --job, or of who asks")
+        ->type_name("USER");
     explains->add_option("--action", action, "One of: observe, output, input, control, spawn, debug")
         ->type_name("ACTION")
         ->required();
@@ -323,7 +339,7 @@ int policy_command(const Words &words) {
         return refuse_usage(asker.failure().text);
     if (*show)
         return show_policy(sources, *asker, json);
-    auto whose = owner.empty() ? asker : policy::find_account(owner);
+    auto whose = account_of_owner(owner, job, *asker);
     if (!whose)
         return refuse_usage(whose.failure().text);
     policy::Request request;

@@ -8,6 +8,7 @@
 #include "common/rendezvous/gate_door.h"
 #include "common/text/printable.h"
 #include "tools/run/daemon_process.h"
+#include "tools/view/job_owner.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -70,19 +71,6 @@ class EndsWait {
   private:
     sigset_t before_{};
 };
-
-// As the resource manager says; its libraries are pmixhostd's.
-Result<uid_t> owner_of(const std::string &job, std::chrono::seconds patience) {
-    auto said = run_captured({pmixhostd_path(), "--owner", job}, patience);
-    if (!said)
-        return said.failure();
-    uid_t owner = 0;
-    std::string_view number = said->out;
-    auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), owner);
-    if (said->code != 0 || code != std::errc() || *end != '\n')
-        return error(ErrorKind::not_found, "{}", one_line(said->err));
-    return owner;
-}
 
 Result<UniqueFd> knock(const std::string &path, std::chrono::seconds patience) {
     sockaddr_un address{};

@@ -61,6 +61,8 @@ like "any tool takes everything" "$(operator "$pmixhost" with "$job" -- true; ec
 ok "the job goes on unharmed" goes_on
 like "policy explain says the same" "$(operator "$pmixhost" policy explain --owner pmixuser1 --action observe; echo "code $?")" \
     '^allowed: .*By a command of pmixhost that takes observe alone.*code 0'
+like "and of the job, whose it finds out" "$(operator "$pmixhost" policy explain --job "$job" --action observe; echo "code $?")" \
+    "^allowed: pmixuser2 \\(uid 60002\\) .*observe of job $job of pmixuser1 \\(uid 60001\\).*code 0"
 like "of what is refused, too" "$(operator "$pmixhost" policy explain --owner pmixuser1 --action control; echo "code $?")" '^refused: .*code 1'
 
 # As a desk runs it, where the job runs.
