@@ -286,7 +286,7 @@ test_bench_bench_launch_parts = \
 test_bench_bench_launch_CPPFLAGS = -iquote $(top_srcdir)/test/bench/simulated $(AM_CPPFLAGS) $(FMT_CFLAGS) $(PMIX_CFLAGS) $(NETTLE_CFLAGS)
 test_bench_bench_launch_LDADD = $(FMT_LIBS) $(NETTLE_LIBS) $(PMIX_LIBS)
 test_unit_query_service_SOURCES = test/unit/query_service.cc
-test_unit_query_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)
+test_unit_query_service_CPPFLAGS = $(GLUE_TEST_CPPFLAGS) -DPMIXHOST_TOP_SRCDIR='"$(abs_top_srcdir)"'
 test_unit_query_service_LDADD = $(GLUE_TEST_LDADD)
 test_unit_process_set_SOURCES = test/unit/process_set.cc
 test_unit_process_set_CPPFLAGS = $(GLUE_TEST_CPPFLAGS)

@@ -222,7 +222,7 @@ void StepIof::judge() {
         child_pulls_ = 0;
     bool may = tools_.all_may(policy::Action::output, false);
     gate_->of_children = may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
-    if (!may_be_pulled())
+    if (!can_be_read(context_))
         return;
     pmix_status_t verdict = present == 0 ? PMIX_ERR_NOT_SUPPORTED : may ? PMIX_SUCCESS : PMIX_ERR_NO_PERMISSIONS;
     if (gate_->verdict.exchange(verdict) != verdict && present > 0)

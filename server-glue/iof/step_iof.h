@@ -33,6 +33,8 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
         const auto &parent = context.step.parent;
         return parent ? parent->forwards != 0 : context.settings.io_capture == "on";
     }
+    // Can tools have what its tasks write?
+    static bool can_be_read(const StepContext &context) { return captures(context) || RmOutputCopy::offered(context); }
     void take_streams(Rank rank, TaskDescriptors descriptors);
     // All tasks of this host have ended at that time: is there something of theirs that must go out first?
     bool holds_end(TimePoint ended) override;
@@ -89,7 +91,6 @@ class StepIof final : public StepService, private OutputPort, private InputPort 
     void want();
     void read_copy_if_wanted();
     bool copy_is_wanted() const;
-    bool may_be_pulled() const { return captures(context_) || RmOutputCopy::offered(context_); }
     void on_forwarded_input(wire::ForwardedInput message);
 
     StepContext &context_;

@@ -175,16 +175,16 @@ pmix_status_t nodes(QueryPort &port, const Query &query, const char *key, InfoLi
 // --- the host itself --------------------------------------------------------------------------------
 
 bool spawns(QueryPort &port) {
-    return has(port.facets(), Facet::spawned_step);
+    return has(port.abilities().facets, Facet::spawned_step);
 }
 
-pmix_status_t spawn_support(QueryPort &, const Query &, const char *key, InfoList &out) {
-    add_joined(out, key, spawn_keys());
+pmix_status_t spawn_support(QueryPort &port, const Query &, const char *key, InfoList &out) {
+    add_joined(out, key, spawn_keys(port.abilities()));
     return PMIX_SUCCESS;
 }
 
 pmix_status_t debug_support(QueryPort &port, const Query &, const char *key, InfoList &out) {
-    add_joined(out, key, spawns(port) ? debug_keys() : std::vector<std::string>());
+    add_joined(out, key, spawns(port) ? debug_keys(port.abilities()) : std::vector<std::string>());
     return PMIX_SUCCESS;
 }
 
@@ -353,7 +353,7 @@ const QueryKey table[] = {
      .listed = false}, // clients of 4.2.2 that ask without one of these crash
     {PMIXHOST_KEY(PMIX_HOST_ATTRIBUTES), .from_here = attribute_list},
     {PMIXHOST_KEY(PMIX_HOST_FUNCTIONS), .from_here = function_list},
-    {PMIXHOST_KEY(PMIX_QUERY_STORAGE_LIST), .from_here = no_storage, .listed = false},
+    {PMIXHOST_KEY(PMIX_QUERY_STORAGE_LIST), .from_here = no_storage, .has_answer = false},
     {PMIXHOST_KEY(PMIX_QUERY_SPAWN_SUPPORT), .from_here = spawn_support, .offered = spawns},
     {PMIXHOST_KEY(PMIX_QUERY_DEBUG_SUPPORT), .from_here = debug_support},
     {PMIXHOST_KEY(PMIX_QUERY_AUTHORIZATIONS), .from_rights = rights},
@@ -380,11 +380,11 @@ bool is_offered(const QueryKey &key, QueryPort &port) {
 }
 
 std::vector<HostFunction> all_functions(QueryPort &port) {
-    auto functions = host_functions(port.facets());
+    auto functions = host_functions(port.abilities());
     HostFunction &query = functions.emplace_back();
     query.name = "PMIx_Query_info";
     for (const auto &each : table) {
-        if (is_offered(each, port))
+        if (each.has_answer && is_offered(each, port))
             query.attributes.push_back({each.name, each.key, PMIX_UNDEF});
     }
     return functions;
@@ -448,7 +448,7 @@ const QueryKey *find_query_key(std::string_view key, QueryPort &port) {
 std::vector<std::string> supported_query_keys(QueryPort &port) {
     std::vector<std::string> keys;
     for (const auto &each : table) {
-        if (each.listed && is_offered(each, port))
+        if (each.has_answer && each.listed && is_offered(each, port))
             keys.push_back(each.key);
     }
     return keys;

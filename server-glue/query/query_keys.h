@@ -35,6 +35,7 @@ struct QueryKey {
     pmix_status_t (*check)(const QueryPort &port, const Query &query) = nullptr;
     bool (*offered)(QueryPort &port) = nullptr; // null: always
     bool listed = true;                         // by PMIX_QUERY_SUPPORTED_KEYS
+    bool has_answer = true;                     // false: it is known, and there is nothing to tell anywhere
 
     // Whether its table is that of another job, which has to be asked.
     bool of_other_job(const QueryPort &port, const Query &query) const;

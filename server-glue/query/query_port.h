@@ -2,6 +2,7 @@
 #pragma once
 
 #include "server-glue/groups/group_registry.h"
+#include "server-glue/query/host_support.h"
 #include "server-glue/query/process_table.h"
 #include "server-glue/rm/questions.h"
 #include "server-glue/rm/rm_backend.h"
@@ -36,7 +37,7 @@ class QueryPort {
     // 0: no process has ended badly.
     virtual std::int32_t first_bad_end() const = 0;
     virtual RmQuestions *rm_questions() = 0; // null: the RM answers none
-    virtual Facets facets() = 0;             // of the RM's backend
+    virtual HostAbilities abilities() = 0;
     // `done` comes when the rules for tools are known; perhaps at once, perhaps never.
     virtual void ask_rights(std::function<void(const ToolActions &)> done) = 0;
     // For the log: why a key has no answer.

@@ -3,6 +3,8 @@
 
 #include "common/text/printable.h"
 #include "server-glue/events/process_ends.h"
+#include "server-glue/iof/step_iof.h"
+#include "server-glue/library/library_version.h"
 #include "server-glue/library/upcall_handlers.h"
 #include "server-glue/query/table_answers.h"
 #include "server-glue/step/step_messages.h"
@@ -63,6 +65,11 @@ void StepQueries::on_bad_ends(const wire::HostReport &report) {
         table_.note_lost(report.host);
     for (const auto &ended : report.processes)
         table_.note_ended(ended);
+}
+
+HostAbilities StepQueries::abilities() {
+    return {facets_of(context_.backend), StepIof::can_be_read(context_), StepIof::captures(context_),
+            !library_marks_forwarded_output_twice()};
 }
 
 static std::string executable_of(pid_t pid) {

@@ -51,7 +51,7 @@ class StepQueries final : public StepService, private QueryPort, private Process
     void gather_table_of(const StepInfo &job, HostIndex host, Duration timeout, ProcessTable::Done done) override;
     std::int32_t first_bad_end() const override { return table_.first_bad_end(); }
     RmQuestions *rm_questions() override { return context_.backend.questions(); }
-    Facets facets() override { return facets_of(context_.backend); }
+    HostAbilities abilities() override;
     void ask_rights(std::function<void(const ToolActions &)> done) override;
     void unanswered(const std::string &key, pmix_status_t status, const std::string &why) override;
 

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <map>
 #include <pmix.h>
+#include <regex>
+#include <set>
 
 #include "test/unit/check.h"
 
@@ -18,7 +22,7 @@ const TimePoint start{};
 
 struct World final : QueryPort, ProcessSetPort, RmQuestions {
     StepInfo info, other;
-    Facets facet_bits = facets_of_all();
+    HostAbilities all_abilities{facets_of_all(), true, true, true};
     static constexpr Facets facets_of_all() {
         Facets all = 0;
         for (const auto &row : facet_table)
@@ -80,7 +84,7 @@ struct World final : QueryPort, ProcessSetPort, RmQuestions {
     }
     std::int32_t first_bad_end() const override { return bad_end; }
     RmQuestions *rm_questions() override { return has_rm ? this : nullptr; }
-    Facets facets() override { return has_rm ? facet_bits : 0; }
+    HostAbilities abilities() override { return has_rm ? all_abilities : HostAbilities{}; }
     void ask_rights(std::function<void(const ToolActions &)> done) override { rights = std::move(done); }
     bool answers(RmQuestion::Kind kind) const override { return kind != unknown; }
     void ask(RmQuestion, TimePoint, std::function<void(Result<RmAnswer>)> done) override { rm = std::move(done); }
@@ -592,6 +596,23 @@ void rights_of_tools_are_told_when_they_are_known(void **) {
     assert_string_equal(words(world.value(PMIX_QUERY_AUTHORIZATIONS)).c_str(), "observe=yes control=no ");
 }
 
+using Names = std::set<std::string>;
+
+// By function.
+std::map<std::string, Names> host_attributes(World &world) {
+    world.ask({world.one({PMIX_HOST_ATTRIBUTES})});
+    const auto *array = world.value(PMIX_HOST_ATTRIBUTES)->data.darray;
+    std::map<std::string, Names> out;
+    for (std::size_t i = 0; i < array->size; ++i) {
+        const auto &info = static_cast<pmix_info_t *>(array->array)[i];
+        const auto *inner = info.value.data.darray;
+        assert_int_equal(inner->type, PMIX_REGATTR);
+        for (std::size_t j = 0; j < inner->size; ++j)
+            out[info.key].insert(static_cast<pmix_regattr_t *>(inner->array)[j].name);
+    }
+    return out;
+}
+
 // Which functions and attributes there are depends on the RM.
 void what_the_host_has_is_told(void **) {
     World world;
@@ -606,16 +627,10 @@ void what_the_host_has_is_told(void **) {
     world.ask({support});
     assert_int_equal(world.value(PMIX_QUERY_ATTRIBUTE_SUPPORT)->data.darray->size, 3);
     auto attributes = [&](const char *function) {
-        world.ask({world.one({PMIX_HOST_ATTRIBUTES})});
-        const auto *array = world.value(PMIX_HOST_ATTRIBUTES)->data.darray;
+        auto all = host_attributes(world);
         std::string out = ",";
-        for (std::size_t i = 0; i < array->size; ++i) {
-            const auto &info = static_cast<pmix_info_t *>(array->array)[i];
-            const auto *inner = info.value.data.darray;
-            assert_int_equal(inner->type, PMIX_REGATTR);
-            for (std::size_t j = 0; PMIX_CHECK_KEY(&info, function) && j < inner->size; ++j)
-                out += std::string(static_cast<pmix_regattr_t *>(inner->array)[j].name) + ",";
-        }
+        for (const auto &name : all[function])
+            out += name + ",";
         return out;
     };
     assert_true(functions().find(",PMIx_Spawn,") != std::string::npos);
@@ -623,12 +638,155 @@ void what_the_host_has_is_told(void **) {
     assert_true(attributes("PMIx_Log").find(",PMIX_LOG_JOB_RECORD,") != std::string::npos);
     assert_true(attributes("PMIx_Spawn").find(",PMIX_WDIR,") != std::string::npos);
     assert_true(attributes("PMIx_Query_info").find(",PMIX_TIME_REMAINING,") != std::string::npos);
+    assert_true(attributes("PMIx_Query_info").find(",PMIX_QUERY_STORAGE_LIST,") == std::string::npos);
     world.has_rm = false;
     assert_true(functions().find("PMIx_Spawn") == std::string::npos);
     assert_true(functions().find("PMIx_Publish") == std::string::npos);
     assert_true(functions().find(",PMIx_Fence,") != std::string::npos);
     assert_true(attributes("PMIx_Log").find("PMIX_LOG_JOB_RECORD") == std::string::npos);
     assert_true(attributes("PMIx_Query_info").find("PMIX_TIME_REMAINING") == std::string::npos);
+}
+
+// What of jobs' streams there is depends on who holds them, and on who spawned them.
+void streams_are_told_of(void **) {
+    World world;
+    auto of = [&](Facets facets, bool is_read, bool are_held) {
+        world.all_abilities = {facets, is_read, are_held, true};
+        std::string functions;
+        world.ask({world.one({PMIX_HOST_FUNCTIONS})});
+        std::string all = "," + std::string(world.value(PMIX_HOST_FUNCTIONS)->data.string) + ",";
+        for (const char *each : {"pull", "push", "deregister"}) {
+            if (all.find(fmt::format(",PMIx_IOF_{},", each)) != std::string::npos)
+                functions += std::string(each) + " ";
+        }
+        return functions + (host_attributes(world)["PMIx_IOF_pull"].contains("PMIX_IOF_REDIRECT") ? "redirect" : "");
+    };
+    assert_string_equal(of(0, false, false).c_str(), "");
+    assert_string_equal(of(0, true, false).c_str(), "pull deregister ");
+    assert_string_equal(of(0, true, true).c_str(), "pull push deregister redirect");
+    assert_string_equal(of(facets(Facet::spawned_step), false, false).c_str(), "pull push deregister ");
+}
+
+// Formats that the library of a tool would write twice with this one are not offered.
+void formats_depend_on_the_library(void **) {
+    World world;
+    auto spawns = [&](const char *key) {
+        world.ask({world.one({PMIX_QUERY_SPAWN_SUPPORT})});
+        return ("," + std::string(world.value(PMIX_QUERY_SPAWN_SUPPORT)->data.string) + ",")
+                   .find(fmt::format(",{},", key)) != std::string::npos;
+    };
+    assert_true(spawns(PMIX_IOF_XML_OUTPUT));
+    world.all_abilities.tools_library_marks = false;
+    assert_false(spawns(PMIX_IOF_XML_OUTPUT));
+    assert_true(spawns(PMIX_WDIR));
+    assert_false(host_attributes(world)["PMIx_Spawn"].contains("PMIX_IOF_XML_OUTPUT"));
+}
+
+// --- contrib/doc/coverage.md ------------------------------------------------------------------------
+
+// What there works by section, without what has no name of an attribute.
+std::map<std::string, Names> covered() {
+    std::ifstream file(PMIXHOST_TOP_SRCDIR "/contrib/doc/coverage.md");
+    assert_true(file.good());
+    std::map<std::string, Names> out;
+    std::string section;
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("## "))
+            section = line.substr(3);
+        auto end = line.find(" | ");
+        if (!line.starts_with("| ") || end == std::string::npos || !line.substr(end).starts_with(" | works |"))
+            continue;
+        static const std::regex name("`(PMIX_[A-Z0-9_]+)");
+        const std::string first = line.substr(0, end);
+        for (std::sregex_iterator each(first.begin(), first.end(), name), none; each != none; ++each)
+            out[section].insert((*each)[1]);
+    }
+    return out;
+}
+
+struct Section {
+    const char *title, *prefix; // of names that are looked at
+    std::vector<const char *> functions;
+    bool whole = true; // all that these functions obey is there
+    Names exceptions = {};
+};
+// clang-format off
+const Section sections[] = {
+    // Nobody can have an algorithm: who insists is refused.
+    {"Fence", "", {"PMIx_Fence"}, true, {"PMIX_COLLECTIVE_ALGO", "PMIX_COLLECTIVE_ALGO_REQD"}},
+    {"Direct modex", "", {"PMIx_Get"}},
+    {"Publish and lookup", "", {"PMIx_Publish", "PMIx_Lookup", "PMIx_Unpublish"}},
+    {"Process sets", "PMIX_PSET_NAME", {"PMIx_Spawn"}, false},
+    // What the host says of its own events.
+    {"Events: attributes", "PMIX_EVENT_", {"PMIx_Notify_event", "PMIx_Spawn"}, false,
+     {"PMIX_EVENT_AFFECTED_PROC", "PMIX_EVENT_AFFECTED_PROCS", "PMIX_EVENT_NON_DEFAULT", "PMIX_EVENT_TIMESTAMP",
+      "PMIX_EVENT_DO_NOT_CACHE", "PMIX_EVENT_TERMINATE_SESSION", "PMIX_EVENT_TERMINATE_JOB",
+      "PMIX_EVENT_TERMINATE_NODE", "PMIX_EVENT_TERMINATE_PROC", "PMIX_EVENT_ACTION_TIMEOUT", "PMIX_EVENT_PROXY",
+      "PMIX_EVENT_TEXT_MESSAGE"}},
+    // What is told in answers and events; a group of one host, which is the library's; what each member gives, which
+    // comes to the host in PMIX_GROUP_ENDPT_DATA.
+    {"Groups: attributes", "", {"PMIx_Group_construct", "PMIx_Group_destruct", "PMIx_Query_info"}, false,
+     {"PMIX_GROUP_ID", "PMIX_GROUP_MEMBERSHIP", "PMIX_GROUP_CONTEXT_ID", "PMIX_GROUP_LOCAL_ONLY", "PMIX_GROUP_INFO",
+      "PMIX_GROUP_LOCAL_CID"}},
+    // What is in answers; qualifiers, which each key tells (PMIX_QUERY_SUPPORTED_QUALIFIERS); what a host has none of;
+    // what the library finds; a status.
+    {"Queries", "", {"PMIx_Query_info"}, false,
+     {"PMIX_DAEMON_MEMORY", "PMIX_CLIENT_AVG_MEMORY", "PMIX_QUERY_SUPPORTED_QUALIFIERS", "PMIX_QUERY_LOCAL_ONLY",
+      "PMIX_QUERY_REPORT_AVG", "PMIX_QUERY_REPORT_MINMAX", "PMIX_QUERY_STORAGE_LIST", "PMIX_QUERY_AVAIL_SERVERS",
+      "PMIX_ERR_PARTIAL_SUCCESS"}},
+    // Events; what the library removes.
+    {"Job control", "", {"PMIx_Job_control"}, true,
+     {"PMIX_JCTRL_CHECKPOINT", "PMIX_JCTRL_CHECKPOINT_COMPLETE", "PMIX_REGISTER_CLEANUP", "PMIX_REGISTER_CLEANUP_DIR",
+      "PMIX_CLEANUP_RECURSIVE", "PMIX_CLEANUP_LEAVE_TOPDIR"}},
+    // What the answer has.
+    {"Credentials", "", {"PMIx_Get_credential", "PMIx_Validate_credential"}, true, {"PMIX_USERID", "PMIX_GRPID"}},
+    // The library puts equal lines together.
+    {"Log", "", {"PMIx_Log", "PMIx_Spawn"}, false, {"PMIX_LOG_KEY", "PMIX_LOG_VAL", "PMIX_LOG_AGG"}},
+    // What a child is told; an event; what is refused by name.
+    {"Spawn", "", {"PMIx_Spawn"}, false,
+     {"PMIX_SPAWNED", "PMIX_READY_FOR_DEBUG", "PMIX_FORKEXEC_AGENT", "PMIX_LAUNCHER_DAEMON"}},
+    {"Tools", "PMIX_IOF_", {"PMIx_IOF_pull", "PMIx_IOF_push"}},
+    // Which request it is.
+    {"Allocation", "", {"PMIx_Allocation_request"}, true,
+     {"PMIX_ALLOC_NEW", "PMIX_ALLOC_EXTEND", "PMIX_ALLOC_RELEASE"}},
+};
+// clang-format on
+
+void what_is_told_is_what_works(void **) {
+    World world;
+    auto told = host_attributes(world);
+    auto works = covered();
+    std::string wrong;
+    auto complain = [&](const Section &section, const std::string &name, const char *what) {
+        wrong += fmt::format("{}: {} {}\n", section.title, name, what);
+    };
+    for (const Section &section : sections) {
+        const Names &rows = works[section.title];
+        Names obeyed;
+        for (const char *function : section.functions)
+            obeyed.insert(told.at(function).begin(), told.at(function).end());
+        for (const auto &name : rows) {
+            if (name.starts_with(section.prefix) && !section.exceptions.contains(name) && !obeyed.contains(name))
+                complain(section, name, "works, and no function has it");
+        }
+        for (const auto &name : section.exceptions) {
+            if (obeyed.contains(name) || !rows.contains(name))
+                complain(section, name, "is no exception");
+        }
+        for (const auto &name : section.whole ? obeyed : Names()) {
+            if (!rows.contains(name))
+                complain(section, name, "is told, and has no row that works");
+        }
+    }
+    // Of PMIx_Spawn and PMIx_Query_info there may be more than the table has; of the others in these sections not.
+    for (const auto &[title, function] :
+         {std::pair{"Log", "PMIx_Log"}, {"Groups: attributes", "PMIx_Group_construct"}}) {
+        for (const auto &name : told.at(function)) {
+            if (!works[title].contains(name))
+                wrong += fmt::format("{}: {} of {} has no row that works\n", title, name, function);
+        }
+    }
+    assert_string_equal(wrong.c_str(), "");
 }
 
 // A qualifier that must be obeyed is refused where the key does not obey it, and each key says which it does.
@@ -673,6 +831,9 @@ int main() {
         cmocka_unit_test(the_allocation_is_told),
         cmocka_unit_test(rights_of_tools_are_told_when_they_are_known),
         cmocka_unit_test(what_the_host_has_is_told),
+        cmocka_unit_test(streams_are_told_of),
+        cmocka_unit_test(formats_depend_on_the_library),
+        cmocka_unit_test(what_is_told_is_what_works),
         cmocka_unit_test(qualifiers_are_told_and_kept),
     };
     return cmocka_run_group_tests_name("query service", tests, nullptr, nullptr);
