@@ -4,11 +4,13 @@
 #include "server-glue/daemon/module_table.h"
 #include "server-glue/debug/stop_ask.h"
 #include "server-glue/events/monitors.h"
+#include "server-glue/iof/step_iof.h"
 #include "server-glue/library/expected_environment.h"
 #include "server-glue/library/given_environment.h"
 #include "server-glue/library/listener_takeover.h"
 #include "server-glue/library/pmix_library.h"
 
+#include <algorithm>
 #include <pmix.h>
 #include <unistd.h>
 
@@ -39,11 +41,20 @@ struct LibraryHolder::Late {
     std::string why_not; // one of both is there
 };
 
-void LibraryHolder::start(bool may_be_late) {
+// Not where somebody waits for what only the library tells: a parent, a debugger, a tool that follows the launch, who
+// reads the output.
+bool LibraryHolder::may_be_late() const {
+    const StepInfo &step = context_.step;
+    bool stops = std::any_of(stop_places.begin(), stop_places.end(),
+                             [this](StopPlace place) { return !context_.stops.at(place).empty(); });
+    return !step.parent && !step.tells_launch && !step.launcher_file && !stops && !StepIof::captures(context_);
+}
+
+void LibraryHolder::start(bool tasks_come) {
     // It is watched from now on, because the start itself may take too long.
     watch_.emplace(context_.loop, *thread_, context_.settings.daemon_library_timeout, PmixLibrary::ask,
                    [this](const std::string &why) { on_stuck(why); });
-    if (!may_be_late)
+    if (!tasks_come || !may_be_late())
         return start_library("it may not be late for this step");
     if (context_.settings.daemon_library == "early")
         return start_library("daemon.library is early");

@@ -40,8 +40,8 @@ class LibraryHolder {
     ~LibraryHolder();
 
     LibraryThread &thread() { return *thread_; }
-    // Starts the library; with `may_be_late`, perhaps later.
-    void start(bool may_be_late);
+    // Starts the library, perhaps later where tasks come for their environment by themselves.
+    void start(bool tasks_come);
     // Starts it now, if it is late.
     void need();
     // A task has been let go before the library was started.
@@ -55,6 +55,7 @@ class LibraryHolder {
 
   private:
     struct Late;
+    bool may_be_late() const;
     void start_library(std::string_view why);
     static Late how_late(ExpectedServer server);
     void be_late(Late late);

@@ -143,16 +143,7 @@ void StepServer::begin() {
                 ending_.end(error(ErrorKind::timeout, "no task came for its environment within {} minutes",
                                   no_task_patience.count()));
         });
-    library_.start(has_door && library_may_be_late());
-}
-
-// Not where somebody waits for what only the library tells: a parent, a debugger, a tool that follows the launch, who
-// reads the output; nor where tasks do not come for their environment.
-bool StepServer::library_may_be_late() const {
-    const StepInfo &step = context_.step;
-    bool stops = std::any_of(stop_places.begin(), stop_places.end(),
-                             [this](StopPlace place) { return !context_.stops.at(place).empty(); });
-    return !step.parent && !step.tells_launch && !step.launcher_file && !stops && !StepIof::captures(context_);
+    library_.start(has_door);
 }
 
 void StepServer::on_rm_gone(std::string why) {

@@ -40,7 +40,6 @@ class StepServer final : private BackendListener {
     StepServer(Start start, DebugStops stops, std::unique_ptr<LibraryThread> library_thread, PrivateDirectory directory,
                std::function<void(Result<void>)> on_end);
     void begin();
-    bool library_may_be_late() const;
     LocalTasks::Callbacks task_callbacks();
 
     // BackendListener
