@@ -57,6 +57,8 @@ static Result<LoadedModule> load(const std::string &name) {
                          "{} is of interface version {}, this pmixhostd wants {}; install both from "
                          "the same build",
                          path, module->abi, BackendModule::current_abi);
+        if (!module->create_lobby != !module->give_back)
+            return error(ErrorKind::invalid, "{} has only one of the functions create_lobby and give_back", path);
         return LoadedModule{module, path};
     }
     return error(ErrorKind::not_found, "no backend '{}': {}", name, why);
@@ -72,12 +74,22 @@ Result<const BackendModule *> load_backend(const StartDocument &document) {
     return loaded->module;
 }
 
+static Facets if_there(bool there, Facet which) {
+    return there ? facets(which) : 0u;
+}
+
 Facets facets_of(RmBackend &backend) {
-    auto one = [](const void *facet, Facet which) { return facet ? facets(which) : 0u; };
-    return one(backend.questions(), Facet::questions) | one(backend.allocations(), Facet::allocations) |
-           one(backend.job_record(), Facet::job_record) | one(backend.user_notes(), Facet::user_notes) |
-           one(backend.roles(), Facet::roles) | one(backend.spawned_step(), Facet::spawned_step) |
-           one(backend.step_output(), Facet::step_output);
+    return if_there(backend.questions(), Facet::questions) | if_there(backend.allocations(), Facet::allocations) |
+           if_there(backend.job_record(), Facet::job_record) | if_there(backend.user_notes(), Facet::user_notes) |
+           if_there(backend.roles(), Facet::roles) | if_there(backend.spawned_step(), Facet::spawned_step) |
+           if_there(backend.step_output(), Facet::step_output) | if_there(backend.spawn_places(), Facet::lobby);
+}
+
+Facets facets_of(const BackendModule &module) {
+    return if_there(module.session_invitations, Facet::session_invitations) |
+           if_there(module.create_starter, Facet::starter) | if_there(module.call_step, Facet::call_step) |
+           if_there(module.own_steps, Facet::own_steps) | if_there(module.owner_of, Facet::owner_of) |
+           if_there(module.create_lobby, Facet::lobby);
 }
 
 static std::string names_of(Facets facets) {
@@ -111,7 +123,13 @@ Result<std::unique_ptr<RmBackend>> create_lobby(BackendContext context) {
         return module.failure();
     if (!(*module)->create_lobby)
         return error(ErrorKind::unsupported, "the backend {} starts no jobs for tools alone", (*module)->name);
-    return (*module)->create_lobby(context);
+    auto backend = (*module)->create_lobby(context);
+    const Facets offered = (*module)->facets | facets(Facet::lobby);
+    if (backend && (!(*backend)->spawn_places() || (facets_of(**backend) & ~offered) != 0))
+        return error(ErrorKind::invalid,
+                     "the backend {} says that its lobbies have the facet lobby and some of {}, but this one has {}",
+                     (*module)->name, names_of((*module)->facets), names_of(facets_of(**backend)));
+    return backend;
 }
 
 static std::set<std::string> installed_names() {
@@ -150,7 +168,8 @@ std::string describe_backends() {
     std::string out;
     for (const auto &name : installed_names()) {
         auto loaded = load(name);
-        out += loaded ? fmt::format("backend {:6} {}: {}\n", name, loaded->path, names_of(loaded->module->facets))
+        out += loaded ? fmt::format("backend {:6} {}: {}\n", name, loaded->path,
+                                    names_of(loaded->module->facets | facets_of(*loaded->module)))
                       : fmt::format("backend {:6} cannot be used: {}\n", name, loaded.failure().text);
     }
     return out;

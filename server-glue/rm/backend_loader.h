@@ -7,7 +7,8 @@
 namespace pmixhost {
 
 // The module of the backend that the start document names ([a-z0-9_]+). It stays loaded for the life of the process.
-// An error says what to do: the name is missing or wrong, or the module cannot be loaded or has another ABI.
+// An error says what to do: the name is missing or wrong, or the module cannot be loaded, has another ABI, or only one
+// of two functions that belong together.
 Result<const BackendModule *> load_backend(const StartDocument &document);
 
 // Makes the backend, by the module that the start document names. Fails as load_backend() and as the module's
@@ -15,7 +16,8 @@ Result<const BackendModule *> load_backend(const StartDocument &document);
 Result<std::unique_ptr<RmBackend>> create_backend(BackendContext context);
 
 // The same for a lobby (StepInfo::is_lobby); fails as load_backend() and as the module's create_lobby() do, and
-// (unsupported) where it has none.
+// (unsupported) where it has none; and (invalid) when the backend has no spawn_places(), or facets that the module does
+// not say.
 Result<std::unique_ptr<RmBackend>> create_lobby(BackendContext context);
 
 // The first of the backends that are installed which can call a step from outside of it (BackendModule::call_step); it

@@ -1,6 +1,7 @@
-// The table of what a backend may have beside its core. A backend's module says which facets it has
-// (BackendModule::facets), so that `pmixhost version` can show them without a job; a backend that does not have
-// exactly these is not used (backend_loader.h). A new facet is a header here, a function of RmBackend and a row.
+// The table of what a backend may have beside its core. A backend's module says which facets the backends of steps
+// have (BackendModule::facets), so that `pmixhost version` can show them without a job; a backend that does not have
+// exactly these is not used (backend_loader.h). What the module itself can do is known by its functions. A new facet is
+// a header here, a function of RmBackend or of BackendModule, and a row.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 namespace pmixhost {
 
 class RmBackend;
+struct BackendModule;
 
 enum class Facet : std::uint32_t {
     questions = 1u << 0,
@@ -17,6 +19,13 @@ enum class Facet : std::uint32_t {
     roles = 1u << 4,
     spawned_step = 1u << 5,
     step_output = 1u << 6,
+    // Of modules.
+    session_invitations = 1u << 7,
+    starter = 1u << 8,
+    call_step = 1u << 9,
+    own_steps = 1u << 10,
+    owner_of = 1u << 11,
+    lobby = 1u << 12, // of a module that makes lobbies, and of the backends of these
 };
 
 // A set of facets, one bit for each.
@@ -41,9 +50,17 @@ inline constexpr FacetRow facet_table[] = {
     {Facet::roles, "session", "PMIx_Publish and _Lookup, PMIx_Connect between jobs"},
     {Facet::spawned_step, "spawn", "PMIx_Spawn"},
     {Facet::step_output, "output", "PMIx_IOF_pull of jobs without io.capture"},
+    {Facet::session_invitations, "session-door", "a session that finds its invitations by itself"},
+    {Facet::starter, "starter", "the jobs that PMIx_Spawn starts"},
+    {Facet::call_step, "calls", "tools on hosts where their user's job has no daemon"},
+    {Facet::own_steps, "job-list", "all jobs of a user, on all hosts"},
+    {Facet::owner_of, "owners", "jobs of other users, by their number alone"},
+    {Facet::lobby, "lobby", "tools that have no job, and start some"},
 };
 
 // The facets that `backend` gives a pointer to.
 Facets facets_of(RmBackend &backend);
+// Those of the module itself, beside BackendModule::facets.
+Facets facets_of(const BackendModule &module);
 
 } // namespace pmixhost

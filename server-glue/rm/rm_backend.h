@@ -165,7 +165,7 @@ struct BackendModule {
     static constexpr std::uint32_t current_abi = 18;
     std::uint32_t abi; // must equal current_abi, checked before anything else is touched
     const char *name;
-    Facets facets; // of each backend that create() makes
+    Facets facets; // of each backend that create() makes; those of the module itself follow
     // Fails where the start document lacks or garbles something; the text names it.
     Result<std::unique_ptr<RmBackend>> (*create)(BackendContext context);
     // Says where the session of an allocation gets its invitations when it was not started with a stream of them;
@@ -190,9 +190,9 @@ struct BackendModule {
     // Whose job that is, in the words of call_step; null: this RM does not say. Called as own_steps. Fails (invalid,
     // not_found, unreachable).
     Result<uid_t> (*owner_of)(const std::string &job);
-    // Makes the backend of a lobby (StepInfo::is_lobby), with what makes sense there of the facets; null: this RM has
-    // none. The document has `lobby.fd` (SOCK_SEQPACKET): who has started the daemon is at the other end, brings
-    // contact messages, and hears lines for the user; the daemon leaves when that end closes.
+    // Makes the backend of a lobby (StepInfo::is_lobby), with spawn_places(), and of `facets` what makes sense there;
+    // null: this RM has none. The document has `lobby.fd` (SOCK_SEQPACKET): who has started the daemon is at the other
+    // end, brings contact messages, and hears lines for the user; the daemon leaves when that end closes.
     Result<std::unique_ptr<RmBackend>> (*create_lobby)(BackendContext context);
     // Gives back an allocation of the caller's, with all that runs in it. One that is over is given back. Called in a
     // thread; may wait for the RM. Null where create_lobby is. Fails (denied, unreachable).

@@ -18,9 +18,9 @@ expect() { # NUMBER NAME FACETS
 	result $status "$1" "the facets of the backend $2"
 	[ $status = 0 ] || echo "$said" | sed 's/^/# /'
 }
-expect 2 local "session, spawn"
+expect 2 local "session, spawn, starter"
 if [ -f "$top/plugins/slurm/.libs/backend_slurm.so" ]; then
-	expect 3 slurm "questions, allocations, job-record, user-notes, session, spawn, output"
+	expect 3 slurm "questions, allocations, job-record, user-notes, session, spawn, output, session-door, starter, calls, job-list, owners, lobby"
 else
 	echo "ok 3 - the facets of the backend slurm # SKIP it was not built"
 fi
