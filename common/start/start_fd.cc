@@ -2,6 +2,7 @@
 #include "common/start/start_fd.h"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,6 +28,17 @@ Result<UniqueFd> open_start_document(const StartDocument &document) {
     if (::lseek(fd.get(), 0, SEEK_SET) != 0)
         return system_error("start document", errno);
     return fd;
+}
+
+Result<StatusPage *> make_status_page(UniqueFd &fd) {
+    fd.reset(::memfd_create("pmixhost-status", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd || ::ftruncate(fd.get(), StatusPage::size) != 0 ||
+        ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return system_error("status page", errno);
+    void *memory = ::mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (memory == MAP_FAILED)
+        return system_error("status page", errno);
+    return static_cast<StatusPage *>(memory);
 }
 
 } // namespace pmixhost

@@ -4,11 +4,8 @@
 #include <cerrno>
 #include <cstddef>
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 namespace pmixhost::kit {
 
@@ -29,17 +26,6 @@ Result<UniqueFd> make_task_door(std::string &name) {
         return system_error("task door", errno);
     name.assign(address.sun_path, length - offsetof(sockaddr_un, sun_path));
     return fd;
-}
-
-Result<StatusPage *> make_status_page(UniqueFd &fd) {
-    fd.reset(memfd_create("pmixhost-status", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || ftruncate(fd.get(), StatusPage::size) != 0 ||
-        fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        return system_error("status page", errno);
-    void *memory = mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-    if (memory == MAP_FAILED)
-        return system_error("status page", errno);
-    return static_cast<StatusPage *>(memory);
 }
 
 } // namespace pmixhost::kit

@@ -1,9 +1,9 @@
-// What an RM makes for a daemon before it starts it, and names in its start document (contrib/doc/start-document.md).
+// What an RM makes for a daemon before it starts it, and names in its start document (contrib/doc/start-document.md);
+// the status page: common/start/start_fd.h.
 #pragma once
 
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
-#include "common/start/status_page.h"
 
 #include <string>
 
@@ -12,9 +12,5 @@ namespace pmixhost::kit {
 // `door_fd`: the task door (contrib/doc/task-door.md), under an abstract name that the kernel picks. `name` gets that
 // name, with its leading NUL. pmixhostd's process, as the user, listens at the door once more (DaemonLaunch::door).
 Result<UniqueFd> make_task_door(std::string &name);
-
-// `status_fd`: the status page; mapped for as long as the process lives. Sealed: the user's processes have the
-// descriptor, and a page cut short would kill a reader.
-Result<StatusPage *> make_status_page(UniqueFd &fd);
 
 } // namespace pmixhost::kit

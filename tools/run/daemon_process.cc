@@ -19,7 +19,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <new>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -50,14 +49,6 @@ bool of_another_job(std::string_view variable) {
     }
     return name.starts_with("PMIX_SERVER_URI") || name.starts_with("OMPI_COMM_WORLD_") ||
            name.starts_with("PMIX_LAUNCHER_");
-}
-
-Result<std::shared_ptr<StatusPage>> map_page(int fd) {
-    void *memory = ::mmap(nullptr, StatusPage::size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED)
-        return system_error("status page", errno);
-    return std::shared_ptr<StatusPage>(new (memory) StatusPage,
-                                       [](StatusPage *page) { ::munmap(page, StatusPage::size); });
 }
 
 // A document being written: the first failure is kept.
@@ -333,13 +324,11 @@ Result<DaemonProcess> start_daemon(const RunOptions &options, const RunIdentity 
     document.add("directory", identity.directory_of(host));
     document.add_fd("local.control_fd", pass(std::move(pair->second)));
 
-    UniqueFd status(::memfd_create("pmixhost-status", MFD_CLOEXEC));
-    if (!status || ::ftruncate(status.get(), StatusPage::size) != 0)
-        return system_error("status page", errno);
-    auto page = map_page(status.get());
+    UniqueFd status;
+    auto page = make_status_page(status);
     if (!page)
         return page.failure();
-    daemon.page = std::move(*page);
+    daemon.page.reset(*page, [](StatusPage *mapped) { ::munmap(mapped, StatusPage::size); });
     document.add_fd("status_fd", pass(std::move(status)));
 
     for (Rank rank : options.ranks_by_host[host]) {

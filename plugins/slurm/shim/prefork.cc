@@ -111,7 +111,7 @@ Result<void> start(const Surroundings &around, char *const *environment, Prepare
         prepared.mount_namespace = around.mount_namespace(prepared.step);
 
     Channels channels;
-    auto page = kit::make_status_page(channels.page);
+    auto page = make_status_page(channels.page);
     if (!page)
         return page.failure();
     prepared.page = *page;
